@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { freePort } from '../../scripts/cluster/processes.ts';
 import { openBrowser } from '../support/processes/browser.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
 
 import { demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
 
-const WAIT = { timeout: 60_000 };
 const SETTINGS = { RATE_LIMIT_BURST: '10000' };
 
 /** What the page has received, as its script leaves it on `window`. */
@@ -54,14 +54,14 @@ async function createPosts(server: ServerProcess, key: string, titles: readonly 
 describe('EventSource in a browser', () => {
   it('receives each post and resumes over servers that are killed, without loss and by itself', async () => {
     const dataDir = await migratedFolder();
-    let server = await startServer(dataDir, SETTINGS);
+    const settings = { ...SETTINGS, PORT: String(await freePort()) };
+    let server = await startServer(dataDir, settings);
     const { origin } = server;
-    const { port } = new URL(origin);
     const key = await demoKey(dataDir);
     const restart = async () => {
       server.kill('SIGKILL');
       await server.exited;
-      server = await startServer(dataDir, { ...SETTINGS, PORT: port });
+      server = await startServer(dataDir, settings);
     };
     const browser = await openBrowser(origin);
     onTestFinished(() => browser.close());
@@ -75,15 +75,15 @@ describe('EventSource in a browser', () => {
     await restart();
     await createPosts(server, key, ['one', 'two']);
     await browser.context.setOffline(false);
-    await expect.poll(titles, WAIT).toEqual(['one', 'two']);
+    await expect.poll(titles).toEqual(['one', 'two']);
 
     await createPosts(server, key, ['three']);
-    await expect.poll(titles, WAIT).toEqual(['one', 'two', 'three']);
+    await expect.poll(titles).toEqual(['one', 'two', 'three']);
     await browser.context.setOffline(true);
     await restart();
     await createPosts(server, key, ['four', 'five']);
     await browser.context.setOffline(false);
-    await expect.poll(titles, WAIT).toEqual(['one', 'two', 'three', 'four', 'five']);
+    await expect.poll(titles).toEqual(['one', 'two', 'three', 'four', 'five']);
     // It was cut off each time, and never gave up for good (readyState 2).
     const { states } = await readReceived(page);
     expect(states.length).toBeGreaterThanOrEqual(2);

@@ -57,7 +57,7 @@ async function expectAccessibleSignIn(page: Page, password: string): Promise<voi
   await signIn(page, 'Ada', password);
 }
 
-describe('the example page', { timeout: 300_000 }, () => {
+describe('the example page', () => {
   it('has nothing that axe-core objects to, and fits narrow windows', async () => {
     const example = await startExample();
     const { server, key } = example;

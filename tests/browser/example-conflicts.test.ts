@@ -57,7 +57,7 @@ async function saved(page: Page): Promise<void> {
   await page.locator('.post-body').waitFor();
 }
 
-describe('two people who change one post on the example page', { timeout: 300_000 }, () => {
+describe('two people who change one post on the example page', () => {
   it.each([
     { order: 'the author first', isAuthorFirst: true, isDeaf: false },
     { order: 'the admin first', isAuthorFirst: false, isDeaf: false },

@@ -8,8 +8,6 @@ import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { runScript, until } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
 
-const WAIT = { timeout: 60_000 };
-
 interface Seen {
   readonly how: string;
   readonly status: number;
@@ -39,7 +37,7 @@ async function showList(page: Page, seen: readonly Seen[], hash: string): Promis
   await page.evaluate((to) => {
     location.hash = to;
   }, hash);
-  await expect.poll(() => seen.length, WAIT).toBeGreaterThan(before);
+  await expect.poll(() => seen.length).toBeGreaterThan(before);
   await page.locator('.posts h2').first().waitFor();
   return seen.at(-1) as Seen;
 }
@@ -72,7 +70,7 @@ it.each(['own', 'other'] as const)(
     await showList(page, seen, tag);
     await createPosts(server, key, ['written meanwhile']);
     expect(await showList(page, seen, all)).toEqual({ how: 'GET by id', status: 200 });
-    await expect.poll(() => titlesOf(page), WAIT).toEqual(['written meanwhile', ...titles]);
+    await expect.poll(() => titlesOf(page)).toEqual(['written meanwhile', ...titles]);
 
     // Somebody else gets nothing of it.
     await page.getByRole('button', { name: 'Sign out' }).click();
@@ -92,7 +90,7 @@ it.each(['own', 'other'] as const)(
       await showList(page, seen, all);
       return showList(page, seen, tag);
     };
-    await expect.poll(next, WAIT).toEqual({ how: 'POST by text', status: 200 });
+    await expect.poll(next).toEqual({ how: 'POST by text', status: 200 });
     const afterwards = seen.length;
     await showList(page, seen, all);
     expect(seen.slice(afterwards)).toEqual([{ how: 'POST by text', status: 200 }]);

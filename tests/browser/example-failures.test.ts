@@ -2,7 +2,6 @@ import type { Page, Route } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { postsTitled, signIn, startExample, waitUntilLive } from '../support/processes/example.ts';
 
-const WAIT = { timeout: 120_000 };
 const NO_ANSWER = 'No answer yet. Your text is kept and sent again in';
 
 async function fillPost(page: Page, title: string): Promise<void> {
@@ -15,7 +14,7 @@ const publish = (page: Page) => page.getByRole('button', { name: 'Publish' }).cl
 
 const keyOf = (route: Route) => route.request().headers()['idempotency-key'];
 
-describe('the example page when something fails', { timeout: 300_000 }, () => {
+describe('the example page when something fails', () => {
   it('makes one post of several attempts, also when the server is killed and the page is loaded again', async () => {
     const { openSignedIn, server, key, restart } = await startExample();
     const page = await openSignedIn();
@@ -57,7 +56,7 @@ describe('the example page when something fails', { timeout: 300_000 }, () => {
     const again = await restart();
     await page.reload();
     isCut = false;
-    await expect.poll(() => page.getByLabel('Title').inputValue(), WAIT).toBe('Written twice');
+    await expect.poll(() => page.getByLabel('Title').inputValue()).toBe('Written twice');
     expect(await page.getByLabel('Text').inputValue()).toBe('Some text.');
     await publish(page);
     await page.getByRole('heading', { name: 'Written twice' }).waitFor();
@@ -90,7 +89,7 @@ describe('the example page when something fails', { timeout: 300_000 }, () => {
         if ((await notice.count()) > 0) return true;
         await page.getByRole('link', { name: 'All posts' }).click();
         return false;
-      }, WAIT)
+      })
       .toBe(true);
     await page.evaluate(() => Reflect.get(window, 'endFlood')());
     await page.getByRole('heading', { name: 'No comments yet' }).waitFor();
@@ -158,7 +157,7 @@ describe('the example page when something fails', { timeout: 300_000 }, () => {
     const last = await restart();
     await goOnline(leader);
     await page.getByRole('heading', { name: 'Comments (3)' }).waitFor();
-    await expect.poll(() => page.getByRole('alert').count(), WAIT).toBe(0);
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
     expect(await page.locator('.comment-body').count()).toBe(3);
 
     // Now this tab reads the stream. Heartbeats come every 12 seconds, as long as the service can send them.
@@ -200,7 +199,7 @@ describe('the example page when something fails', { timeout: 300_000 }, () => {
         // Each may go while another is clicked: then it is looked at again.
         if ((await again.count()) > 0) await again.first().click({ timeout: 1_000 });
         return again.count();
-      }, WAIT)
+      })
       .toBe(0);
     await page.getByRole('heading', { name: 'No comments yet' }).waitFor();
 

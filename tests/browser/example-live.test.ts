@@ -9,9 +9,7 @@ import {
   titlesOf,
   waitUntilLive,
 } from '../support/processes/example.ts';
-import { createPosts, openStreams } from '../support/processes/live-tabs.ts';
-
-const WAIT = { timeout: 60_000 };
+import { createPosts, expectOpenStreams } from '../support/processes/live-tabs.ts';
 
 const topOf = (page: Page, count: number) => async () => (await titlesOf(page)).slice(0, count);
 
@@ -27,24 +25,24 @@ async function expectResumed(tabs: readonly Page[], { server, key, restart }: Ex
   const tryNow = tabs.at(-1)?.getByRole('button', { name: 'Try now' });
   if (await tryNow?.isVisible()) await tryNow?.click({ timeout: 1_000 }).catch(() => undefined);
   for (const tab of tabs) {
-    await expect.poll(() => announcedIn(tab), WAIT).toContain('Live again. Nothing was missed.');
-    await expect.poll(topOf(tab, 3), WAIT).toEqual(['and another', 'while it was away', 'before']);
+    await expect.poll(() => announcedIn(tab)).toContain('Live again. Nothing was missed.');
+    await expect.poll(topOf(tab, 3)).toEqual(['and another', 'while it was away', 'before']);
     await waitUntilLive(tab);
   }
-  expect(await openStreams(again)).toBe(1);
+  await expectOpenStreams(again, 1);
 }
 
-describe('the live list of the example page', { timeout: 300_000 }, () => {
+describe('the live list of the example page', () => {
   it('fills in eight tabs over one stream, and goes on without loss after the server was killed', async () => {
     const example = await startExample();
     const { openSignedIn, open, server, key } = example;
     const tabs = [await openSignedIn()];
     while (tabs.length < 8) tabs.push(await open());
     for (const tab of tabs) await waitUntilLive(tab);
-    expect(await openStreams(server)).toBe(1);
+    await expectOpenStreams(server, 1);
     await createPosts(server, key, ['one', 'two', 'before']);
     for (const tab of tabs) {
-      await expect.poll(topOf(tab, 3), WAIT).toEqual(['before', 'two', 'one']);
+      await expect.poll(topOf(tab, 3)).toEqual(['before', 'two', 'one']);
       const titles = await titlesOf(tab);
       expect(new Set(titles).size).toBe(titles.length);
     }
@@ -56,7 +54,7 @@ describe('the live list of the example page', { timeout: 300_000 }, () => {
     const tabs = [await example.openSignedIn(), await example.open()];
     for (const tab of tabs) await waitUntilLive(tab);
     await createPosts(example.server, example.key, ['before']);
-    for (const tab of tabs) await expect.poll(topOf(tab, 1), WAIT).toEqual(['before']);
+    for (const tab of tabs) await expect.poll(topOf(tab, 1)).toEqual(['before']);
     await expectResumed(tabs, example);
   });
 

@@ -15,7 +15,7 @@ async function statusOf(origin: string, target: string): Promise<number> {
   return Number(/^HTTP\/1\.1 (\d+)/.exec(await text(socket))?.[1]);
 }
 
-describe('the service in development', { timeout: 300_000 }, () => {
+describe('the service in development', () => {
   it('serves the files of the built example, and no others', async () => {
     const dataDir = await migratedFolder();
     const { origin } = await startServer(dataDir);

@@ -2,9 +2,8 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openBrowser } from '../support/processes/browser.ts';
 import { type Example, signIn, startExample, waitUntilLive } from '../support/processes/example.ts';
-import { openStreams } from '../support/processes/live-tabs.ts';
+import { expectOpenStreams } from '../support/processes/live-tabs.ts';
 
-const WAIT = { timeout: 60_000 };
 const TITLE = 'Notes on the Analytical Engine';
 
 /** The page in a browser of another person. */
@@ -21,7 +20,7 @@ const comments = (page: Page) => page.locator('.comment-body').allTextContents()
 
 async function expectTalk(pages: readonly Page[], texts: readonly string[]): Promise<void> {
   for (const page of pages) {
-    await expect.poll(() => comments(page), WAIT).toEqual(texts);
+    await expect.poll(() => comments(page)).toEqual(texts);
     await page.getByRole('heading', { name: `Comments (${texts.length})` }).waitFor();
   }
 }
@@ -44,7 +43,7 @@ async function remove(page: Page, text: string): Promise<void> {
   await item.getByRole('button', { name: 'Remove comment' }).click();
 }
 
-describe('the example page in two tabs and a second browser', { timeout: 300_000 }, () => {
+describe('the example page in two tabs and a second browser', () => {
   it('shows comments, edits and deletions of others, also after the server was killed', async () => {
     const example = await startExample();
     const { openSignedIn, open, server, restart } = example;
@@ -87,7 +86,7 @@ describe('the example page in two tabs and a second browser', { timeout: 300_000
     await expectTalk(readers, [...seeded, 'After the rise']);
     await count.getByText('4 comments').waitFor();
     for (const page of [first, list, grace]) await waitUntilLive(page);
-    expect(await openStreams(again)).toBe(2);
+    await expectOpenStreams(again, 2);
 
     // A post that is deleted takes nobody's words with it.
     await comment(grace, 'Words of Grace');
@@ -110,8 +109,8 @@ describe('the example page in two tabs and a second browser', { timeout: 300_000
     const discard = grace.getByRole('button', { name: 'Discard it' });
     for (const left of [1, 0]) {
       await discard.first().click();
-      await expect.poll(() => discard.count(), WAIT).toBe(left);
+      await expect.poll(() => discard.count()).toBe(left);
     }
-    await expect.poll(() => count.count(), WAIT).toBe(0);
+    await expect.poll(() => count.count()).toBe(0);
   });
 });

@@ -18,7 +18,7 @@ const write = async (page: Page, title: string, body: string, tags = '') => {
   await page.getByLabel('Tags').fill(tags);
 };
 
-describe.each(ORIGINS)('the example page from its %s origin', { timeout: 300_000 }, (from) => {
+describe.each(ORIGINS)('the example page from its %s origin', (from) => {
   it('shows every post once, page by page, while others are written', async () => {
     const { openSignedIn, server, key } = await startExample(from);
     const titles = Array.from({ length: 24 }, (_, index) => `post ${index}`);

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { freePort } from '../../scripts/cluster/processes.ts';
 import { violations } from '../support/processes/axe.ts';
 import { openBrowser } from '../support/processes/browser.ts';
 import { useDevelopmentService } from '../support/processes/development-service.ts';
@@ -9,7 +10,6 @@ import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { picture } from '../support/processes/picture.ts';
 import { demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
 
-const WAIT = { timeout: 60_000 };
 /** What axe finds in the library: tabs that hold buttons, and the colours of the editor's text. */
 const OF_THE_LIBRARY =
   /^(nested-interactive: <li [^>]*class="graphiql-tab|color-contrast: <(div|span) class="(line-numbers|mtk))/;
@@ -126,13 +126,11 @@ describe('the status line of GraphiQL', () => {
 });
 
 describe('a subscription in GraphiQL', () => {
-  it('has each post once over servers that are killed, and says how it stands', {
-    timeout: 300_000,
-  }, async () => {
+  it('has each post once over servers that are killed, and says how it stands', async () => {
     const dataDir = await migratedFolder();
-    let server = await startServer(dataDir);
+    const PORT = String(await freePort());
+    let server = await startServer(dataDir, { PORT });
     const { origin } = server;
-    const { port } = new URL(origin);
     const key = await demoKey(dataDir);
     const { pageToken } = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'));
     const create = async (to: ServerProcess, title: string) => {
@@ -146,7 +144,7 @@ describe('a subscription in GraphiQL', () => {
       await server.exited;
     };
     const restart = async () => {
-      server = await startServer(dataDir, { PORT: port });
+      server = await startServer(dataDir, { PORT });
     };
     const browser = await openBrowser(origin);
     onTestFinished(() => browser.close());
@@ -154,17 +152,17 @@ describe('a subscription in GraphiQL', () => {
     await page.goto(`${origin}/graphql?token=${pageToken}`);
     await tab(page, 'NewPosts').click();
     await run(page);
-    await expect.poll(() => label(page), WAIT).toBe('Live: waiting for the first event');
+    await expect.poll(() => label(page)).toBe('Live: waiting for the first event');
     expect(await page.locator('.graphiql-spinner').isVisible()).toBe(false);
 
     // Before its first event: it has only the position.
     await kill();
-    await expect.poll(() => label(page), WAIT).toBe('Reconnecting');
+    await expect.poll(() => label(page)).toBe('Reconnecting');
     await picture(page, 'graphiql-reconnecting');
     await restart();
     await create(server, 'one');
-    await expect.poll(() => result(page), WAIT).toContain('"title": "one"');
-    await expect.poll(() => status(page)).toMatch(/Live[\s\S]*1 event\s[\s\S]*resumed 1 time\s/);
+    await expect.poll(() => result(page)).toContain('"title": "one"');
+    await expect.poll(() => status(page)).toMatch(/Live[\s\S]*1 event\s[\s\S]*resumed [1-9]\d* times?\s/);
     await create(server, 'two');
     await expect.poll(() => result(page)).toContain('"title": "two"');
 
@@ -175,10 +173,10 @@ describe('a subscription in GraphiQL', () => {
     await create(server, 'three');
     await create(server, 'four');
     await browser.context.setOffline(false);
-    await expect.poll(() => result(page), WAIT).toContain('"title": "four"');
+    await expect.poll(() => result(page)).toContain('"title": "four"');
     await create(server, 'five');
     await expect.poll(() => result(page)).toContain('"title": "five"');
-    expect(await status(page)).toMatch(/^Live\s[\s\S]*5 events\s[\s\S]*resumed [2-9] times\s/);
+    expect(await status(page)).toMatch(/^Live\s[\s\S]*5 events\s[\s\S]*resumed ([2-9]|[1-9]\d+) times\s/);
     await picture(page, 'graphiql-live');
 
     await page.getByRole('button', { name: /^Stop query/ }).click();

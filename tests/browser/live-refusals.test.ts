@@ -1,16 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createPosts, openStreams, startLiveTabs, type Tab } from '../support/processes/live-tabs.ts';
+import { createPosts, expectOpenStreams, startLiveTabs, type Tab } from '../support/processes/live-tabs.ts';
 import { admin } from '../support/processes/server.ts';
 import { subscribe } from '../support/streams/subscriber.ts';
-
-const WAIT = { timeout: 60_000 };
 
 const statesOf = (tab: Tab, status: string) => async () =>
   (await tab.states()).filter((state) => state.status === status);
 
-describe('a stream of examples/live.ts', { timeout: 300_000 }, () => {
+describe('a stream of examples/live.ts', () => {
   it.each([
     // The one open stream is another tab's, or anybody's with another selection.
     { status: 429, reason: 'rate-limited', settings: { MAX_STREAMS: '1', ACCOUNT_LIMIT_FACTOR: '1' } },
@@ -23,7 +21,7 @@ describe('a stream of examples/live.ts', { timeout: 300_000 }, () => {
       const other = await subscribe(service, { key, query: 'subscription { postCreated { id } }' });
       const tabs = [await open(), await open()];
       for (const tab of tabs) {
-        await expect.poll(statesOf(tab, 'reconnecting'), WAIT).not.toEqual([]);
+        await expect.poll(statesOf(tab, 'reconnecting')).not.toEqual([]);
         const [state] = await statesOf(tab, 'reconnecting')();
         expect(state).toMatchObject({ reason, httpStatus: status });
         // The second tab may open when the first has tried again.
@@ -32,9 +30,9 @@ describe('a stream of examples/live.ts', { timeout: 300_000 }, () => {
         expect(state).toMatchObject({ waitMs: expect.toSatisfy((ms: number) => ms >= 5_000 && ms <= 6_000) });
       }
       await other.close();
-      for (const tab of tabs) await expect.poll(tab.statuses, WAIT).toContain('live');
+      for (const tab of tabs) await expect.poll(tab.statuses).toContain('live');
       await createPosts(server, key, ['one']);
-      for (const tab of tabs) await expect.poll(tab.titles, WAIT).toEqual(['one']);
+      for (const tab of tabs) await expect.poll(tab.titles).toEqual(['one']);
     },
   );
 
@@ -53,7 +51,7 @@ describe('a stream of examples/live.ts', { timeout: 300_000 }, () => {
         { url: api + path, body: JSON.stringify({ email: 'ada@example.com', password }) },
       );
     const signedOut = { reason: 'unauthenticated', httpStatus: 401 };
-    await expect.poll(async () => (await anonymous.list()).trouble, WAIT).toMatchObject(signedOut);
+    await expect.poll(async () => (await anonymous.list()).trouble).toMatchObject(signedOut);
     await anonymous.close();
 
     expect(await log('/login')).toBe(200);
@@ -61,50 +59,47 @@ describe('a stream of examples/live.ts', { timeout: 300_000 }, () => {
     const [first, second] = tabs;
     expect(await log('/logout')).toBe(204);
     for (const tab of tabs)
-      await expect
-        .poll(tab.states, WAIT)
-        .toContainEqual(expect.objectContaining({ reason: 'unauthenticated' }));
+      await expect.poll(tab.states).toContainEqual(expect.objectContaining({ reason: 'unauthenticated' }));
     await first?.retry();
-    for (const tab of tabs)
-      await expect.poll(tab.states, WAIT).toContainEqual(expect.objectContaining(signedOut));
+    for (const tab of tabs) await expect.poll(tab.states).toContainEqual(expect.objectContaining(signedOut));
     await createPosts(server, key, ['while signed out']);
     expect(await log('/login')).toBe(200);
     await second?.retry();
     for (const tab of tabs) {
-      await expect.poll(async () => (await tab.statuses()).slice(-2), WAIT).toEqual(['resumed', 'live']);
-      await expect.poll(tab.titles, WAIT).toEqual(['while signed out']);
+      await expect.poll(async () => (await tab.statuses()).slice(-2)).toEqual(['resumed', 'live']);
+      await expect.poll(tab.titles).toEqual(['while signed out']);
     }
-    expect(await openStreams(server)).toBe(1);
+    await expectOpenStreams(server, 1);
   });
 
   it('tells every tab of a gap when the history has ended, and goes on', async () => {
     const { server, dataDir, key, openLiveTabs } = await startLiveTabs();
     const tabs = await openLiveTabs(4);
     await createPosts(server, key, ['one']);
-    for (const tab of tabs) await expect.poll(tab.titles, WAIT).toEqual(['one']);
+    for (const tab of tabs) await expect.poll(tab.titles).toEqual(['one']);
     const away = tabs.pop();
     await away?.page.goto(`${new URL(away.page.url()).origin}/elsewhere`);
     await admin(['event-log', 'renew'], dataDir);
     for (const tab of tabs) {
       const isBack = async () => (await tab.statuses()).slice(-2);
-      await expect.poll(isBack, WAIT).toEqual(['gap', 'live']);
+      await expect.poll(isBack).toEqual(['gap', 'live']);
     }
     await createPosts(server, key, ['two']);
     // It was not there when the others were told.
     await away?.page.goBack({ waitUntil: 'commit' });
     for (const tab of tabs) {
-      await expect.poll(tab.titles, WAIT).toEqual(['one', 'two']);
+      await expect.poll(tab.titles).toEqual(['one', 'two']);
       expect((await tab.statuses()).filter((status) => status === 'gap')).toEqual(['gap']);
       expect(await tab.statuses()).not.toContain('closed');
     }
-    await expect.poll(async () => away?.titles(), WAIT).toEqual(['one', 'two']);
+    await expect.poll(async () => away?.titles()).toEqual(['one', 'two']);
   });
 
   it('that the service will never accept is closed, with the errors', async () => {
     const { open, askedForStream, key } = await startLiveTabs();
     const headers = { authorization: `Bearer ${key}` };
     const tab = await open({ headers, query: 'subscription { changes { dream } }' });
-    await expect.poll(tab.statuses, WAIT).toEqual(['closed']);
+    await expect.poll(tab.statuses).toEqual(['closed']);
     const [state] = await statesOf(tab, 'closed')();
     expect(state).toMatchObject({
       httpStatus: 400,

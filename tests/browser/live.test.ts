@@ -1,32 +1,40 @@
 import { describe, expect, it } from 'vitest';
-import { createPosts, openStreams, startLiveTabs, type Tab } from '../support/processes/live-tabs.ts';
+import { createPosts, expectOpenStreams, startLiveTabs, type Tab } from '../support/processes/live-tabs.ts';
 import { until } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
-
-const WAIT = { timeout: 60_000 };
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `post ${index}`);
 
 async function expectTitles(tabs: readonly Tab[], titles: readonly string[]): Promise<void> {
-  for (const tab of tabs) await expect.poll(tab.titles, WAIT).toEqual(titles);
+  for (const tab of tabs) await expect.poll(tab.titles).toEqual(titles);
 }
 
-describe('tabs with examples/live.ts', { timeout: 300_000 }, () => {
+/** A busy machine may interrupt a stream: it is resumed, and nothing is lost. */
+async function expectWhole(tabs: readonly Tab[]): Promise<void> {
+  for (const tab of tabs) {
+    await expect.poll(async () => (await tab.statuses()).at(-1)).toBe('live');
+    const statuses = await tab.statuses();
+    expect(statuses[0]).toBe('live');
+    for (const status of ['gap', 'closed']) expect(statuses).not.toContain(status);
+  }
+}
+
+describe('tabs with examples/live.ts', () => {
   it('share one stream, and each shows every post once, in order', async () => {
     const { server, key, open, openLiveTabs } = await startLiveTabs();
     const tabs = await openLiveTabs(8);
     const titles = numbered(20);
     await createPosts(server, key, titles);
     await expectTitles(tabs, titles);
-    expect(await openStreams(server)).toBe(1);
-    for (const tab of tabs) expect(await tab.statuses()).toEqual(['live']);
+    await expectOpenStreams(server, 1);
+    await expectWhole(tabs);
 
     const late = await open();
-    await expect.poll(late.statuses, WAIT).toEqual(['live']);
+    await expectWhole([late]);
     await createPosts(server, key, ['later']);
     await expectTitles([late, ...tabs], [...titles, 'later']);
     for (const tab of [late, ...tabs]) await tab.close();
-    await expect.poll(() => openStreams(server), WAIT).toBe(0);
+    await expectOpenStreams(server, 0);
   });
 
   it.each(['closed', 'crashed'])('lose nothing when the one that reads the stream is %s', async (how) => {
@@ -62,10 +70,11 @@ describe('tabs with examples/live.ts', { timeout: 300_000 }, () => {
     expect(others.length).toBeGreaterThan(1);
     await expectTitles(others, titles);
     for (const tab of others) {
-      await expect.poll(tab.statuses, WAIT).toEqual(['live', 'reconnecting', 'resumed', 'live']);
+      await expect.poll(tab.statuses).toContain('resumed');
       expect(await tab.states()).toContainEqual(expect.objectContaining({ reason: 'takeover' }));
     }
-    await expect.poll(() => openStreams(server), WAIT).toBe(1);
+    await expectWhole(others);
+    await expectOpenStreams(server, 1);
   });
 
   it('say that they reconnect and then resume, over a server that is killed', async () => {
@@ -75,19 +84,19 @@ describe('tabs with examples/live.ts', { timeout: 300_000 }, () => {
     await expectTitles(tabs, ['one', 'two']);
     server.kill('SIGKILL');
     await server.exited;
-    for (const tab of tabs) await expect.poll(tab.statuses, WAIT).toContain('reconnecting');
+    for (const tab of tabs) await expect.poll(tab.statuses).toContain('reconnecting');
     const again = await restart();
     // Any tab can end the pause, which grows to half a minute.
     await tabs.at(-1)?.retry();
     await createPosts(again, key, ['three', 'four']);
     await expectTitles(tabs, ['one', 'two', 'three', 'four']);
     for (const tab of tabs) {
-      await expect.poll(async () => (await tab.statuses()).slice(-2), WAIT).toEqual(['resumed', 'live']);
+      await expect.poll(async () => (await tab.statuses()).slice(-2)).toEqual(['resumed', 'live']);
       expect(await tab.statuses()).not.toContain('gap');
       const broken = expect.objectContaining({ status: 'reconnecting', reason: 'network' });
       expect(await tab.states()).toContainEqual(broken);
     }
-    expect(await openStreams(again)).toBe(1);
+    await expectOpenStreams(again, 1);
   });
 
   it('go on without the one that its user has left, and it shows what it has missed when the user goes back', async () => {
@@ -99,7 +108,7 @@ describe('tabs with examples/live.ts', { timeout: 300_000 }, () => {
     if (left === undefined) throw new Error('no tab has asked for a stream');
     await left.goto(`${new URL(left.url()).origin}/elsewhere`);
     const others = tabs.filter(({ page }) => page !== left);
-    for (const tab of others) await expect.poll(tab.statuses, WAIT).toContain('resumed');
+    for (const tab of others) await expect.poll(tab.statuses).toContain('resumed');
     await createPosts(server, key, ['two', 'three']);
     await expectTitles(others, ['one', 'two', 'three']);
     await left.goBack({ waitUntil: 'commit' });
@@ -107,7 +116,7 @@ describe('tabs with examples/live.ts', { timeout: 300_000 }, () => {
     await createPosts(server, key, ['four']);
     await expectTitles(tabs, ['one', 'two', 'three', 'four']);
     for (const tab of tabs) expect(await tab.statuses()).not.toContain('gap');
-    expect(await openStreams(server)).toBe(1);
+    await expectOpenStreams(server, 1);
   });
 
   it('follow edits and deletions, in the pages that they have read', async () => {
@@ -134,7 +143,7 @@ describe('tabs with examples/live.ts', { timeout: 300_000 }, () => {
     await admin(['event-log', 'renew'], dataDir);
     await change(`deletePost(id: "${idOf('post 9')}")`);
     await createPosts(server, key, ['new']);
-    for (const tab of tabs) await expect.poll(tab.statuses, WAIT).toContain('gap');
+    for (const tab of tabs) await expect.poll(tab.statuses).toContain('gap');
     const now = left.filter((title) => title !== 'post 9');
     await expectTitles(tabs.slice(0, 1), ['post 1', ...early, ...now, 'new']);
     await first?.more();
@@ -150,11 +159,11 @@ describe('tabs with examples/live.ts', { timeout: 300_000 }, () => {
         await page.evaluate((type) => document.dispatchEvent(new Event(type)), name);
     };
     await send('freeze');
-    await expect.poll(() => openStreams(server), WAIT).toBe(0);
+    await expectOpenStreams(server, 0);
     await createPosts(server, key, ['one', 'two']);
     await send('resume');
     await expectTitles(tabs, ['one', 'two']);
-    expect(await openStreams(server)).toBe(1);
+    await expectOpenStreams(server, 1);
   });
 
   it('of different identities share nothing', async () => {
@@ -162,7 +171,7 @@ describe('tabs with examples/live.ts', { timeout: 300_000 }, () => {
     const headers = { authorization: `Bearer ${key}` };
     const ada = await openLiveTabs(2, { headers, identity: 'ada' });
     const grace = await openLiveTabs(2, { headers, identity: 'grace' });
-    expect(await openStreams(server)).toBe(2);
+    await expectOpenStreams(server, 2);
     await createPosts(server, key, ['one']);
     await expectTitles([...ada, ...grace], ['one']);
   });
@@ -171,7 +180,7 @@ describe('tabs with examples/live.ts', { timeout: 300_000 }, () => {
     const { server, key, context, openLiveTabs } = await startLiveTabs();
     await context.addInitScript('delete Navigator.prototype.locks');
     const tabs = await openLiveTabs(2);
-    expect(await openStreams(server)).toBe(2);
+    await expectOpenStreams(server, 2);
     await createPosts(server, key, ['one', 'two']);
     await expectTitles(tabs, ['one', 'two']);
   });

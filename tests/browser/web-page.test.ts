@@ -12,7 +12,6 @@ import { picture } from '../support/processes/picture.ts';
 import { runScript } from '../support/processes/process.ts';
 import { admin, demoKey, productionSettings, startServer } from '../support/processes/server.ts';
 
-const WAIT = { timeout: 120_000 };
 const PASSWORD = 'a long password of the test';
 const ENDED = 'Your session has ended. Sign in to go on.';
 
@@ -39,7 +38,7 @@ const publish = (page: Page) =>
     .evaluate((button: HTMLButtonElement) => button.form?.requestSubmit());
 const signOut = (page: Page) => page.getByRole('button', { name: 'Sign out' }).click();
 
-describe('docs/web-page.md', { timeout: 300_000 }, () => {
+describe('docs/web-page.md', () => {
   let web: WebPage;
   beforeAll(() => {
     web = createWebPage();
@@ -72,29 +71,29 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
     const first = await open();
     await logIn(first, await demoPassword(dataDir));
     // A tab asks who is logged in when it is opened, and not again.
-    await expect.poll(() => state(first), WAIT).toBe('Ada: live');
+    await expect.poll(() => state(first)).toBe('Ada: live');
     const second = await open();
     for (const page of [first, second]) {
-      await expect.poll(() => state(page), WAIT).toBe('Ada: live');
-      await expect.poll(() => posts(page), WAIT).toContain(shown('On loops'));
+      await expect.poll(() => state(page)).toBe('Ada: live');
+      await expect.poll(() => posts(page)).toContain(shown('On loops'));
     }
     await second.getByLabel('Title').fill('Written once');
     await second.getByLabel('Text').fill('Clicked twice.');
     await second.getByRole('button', { name: 'Publish' }).dblclick();
     for (const page of [first, second])
-      await expect.poll(async () => (await posts(page))[0], WAIT).toBe(shown('Written once'));
-    await expect.poll(() => second.getByLabel('Title').inputValue(), WAIT).toBe('');
+      await expect.poll(async () => (await posts(page))[0]).toBe(shown('Written once'));
+    await expect.poll(() => second.getByLabel('Title').inputValue()).toBe('');
 
     server.kill('SIGKILL');
     await server.exited;
-    for (const page of [first, second]) await expect.poll(() => state(page), WAIT).toBe('Ada: reconnecting');
+    for (const page of [first, second]) await expect.poll(() => state(page)).toBe('Ada: reconnecting');
     const again = await startServer(dataDir, settings);
     await createPosts(again, await demoKey(dataDir), ['Missed', 'Missed too']);
     // Ends the pause before the next attempt, which grows to half a minute.
     for (const page of [first, second]) await page.evaluate(() => dispatchEvent(new Event('online')));
     for (const page of [first, second]) {
       await expect
-        .poll(async () => (await posts(page)).slice(0, 3), WAIT)
+        .poll(async () => (await posts(page)).slice(0, 3))
         .toEqual([shown('Missed too'), shown('Missed'), shown('Written once')]);
       expect(await problem(page)).toBe('');
     }
@@ -110,10 +109,10 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
     const open = await browse(`http://localhost:${port}`, api);
     const page = await open();
     await logIn(page, 'a wrong password');
-    await expect.poll(() => problem(page), WAIT).toBe('The e-mail or the password is wrong.');
+    await expect.poll(() => problem(page)).toBe('The e-mail or the password is wrong.');
     await picture(page, 'web-page-sign-in');
     await logIn(page, password);
-    await expect.poll(() => state(page), WAIT).toBe('Ada: live');
+    await expect.poll(() => state(page)).toBe('Ada: live');
     expect(await problem(page)).toBe('');
 
     const gql = async (query: string, id: string) => {
@@ -122,20 +121,20 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
       return data;
     };
     const { createPost } = await gql('mutation { createPost(title: "Draft", body: "b") { id } }', '');
-    await expect.poll(async () => (await posts(page))[0], WAIT).toBe(shown('Draft'));
+    await expect.poll(async () => (await posts(page))[0]).toBe(shown('Draft'));
     await gql('mutation ($id: ID!) { updatePost(id: $id, title: "Edited") { id } }', createPost.id);
     await gql('mutation ($id: ID!) { createComment(postId: $id, body: "b") { id } }', createPost.id);
-    await expect.poll(async () => (await posts(page))[0], WAIT).toBe(shown('Edited', 1));
+    await expect.poll(async () => (await posts(page))[0]).toBe(shown('Edited', 1));
     await gql('mutation ($id: ID!) { deletePost(id: $id) }', createPost.id);
-    await expect.poll(async () => (await posts(page)).join(), WAIT).not.toContain('Edited');
+    await expect.poll(async () => (await posts(page)).join()).not.toContain('Edited');
 
     /** Is at the form, which says why, and goes on with the text that was typed. */
     const comesBack = async () => {
       await page.getByRole('button', { name: 'Sign in' }).waitFor();
-      await expect.poll(() => problem(page), WAIT).toBe(ENDED);
+      await expect.poll(() => problem(page)).toBe(ENDED);
       expect(await page.getByRole('button', { name: 'Publish' }).isVisible()).toBe(false);
       await logIn(page, password);
-      await expect.poll(() => state(page), WAIT).toBe('Ada: live');
+      await expect.poll(() => state(page)).toBe('Ada: live');
       expect(await problem(page)).toBe('');
       expect(await page.getByLabel('Title').inputValue()).toBe('Half a title');
     };
@@ -143,12 +142,12 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
     await picture(page, 'web-page');
     // Logged out in another tab.
     const other = await open();
-    await expect.poll(() => state(other), WAIT).toBe('Ada: live');
+    await expect.poll(() => state(other)).toBe('Ada: live');
     await signOut(other);
     await other.getByRole('button', { name: 'Sign in' }).waitFor();
     expect(await problem(other)).toBe('');
     await other.close();
-    await expect.poll(() => problem(page), WAIT).toBe(ENDED);
+    await expect.poll(() => problem(page)).toBe(ENDED);
     await picture(page, 'web-page-ended');
     await comesBack();
     // Revoked.
@@ -165,16 +164,16 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     expect(await problem(page)).toBe('');
     await logIn(page, password, 'grace');
-    await expect.poll(() => state(page), WAIT).toBe('Grace: live');
+    await expect.poll(() => state(page)).toBe('Grace: live');
     expect(await page.getByLabel('Title').inputValue()).toBe('');
     // What she leaves behind is not for whoever comes next.
     await page.getByLabel('Title').fill('For Grace only');
     await page.context().clearCookies();
     await page.getByLabel('Text').fill('Text');
     await publish(page);
-    await expect.poll(() => problem(page), WAIT).toBe(ENDED);
+    await expect.poll(() => problem(page)).toBe(ENDED);
     await logIn(page, password);
-    await expect.poll(() => state(page), WAIT).toBe('Ada: live');
+    await expect.poll(() => state(page)).toBe('Ada: live');
     expect(await page.getByLabel('Title').inputValue()).toBe('');
   });
 
@@ -199,9 +198,9 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
 
     const refused = await web.startVite(port, { VITE_API_URL: `http://localhost:${api}` });
     const page = await (await browse(`http://localhost:${port}`, `http://localhost:${api}`))();
-    await expect.poll(() => problem(page), WAIT).toContain('Failed to fetch');
+    await expect.poll(() => problem(page)).toContain('Failed to fetch');
     const logged = withPorts(blockOf('If it does not work', '', /another origin/), api, port).trim();
-    await expect.poll(() => server.stdout, WAIT).toContain(logged);
+    await expect.poll(() => server.stdout).toContain(logged);
     refused.kill('SIGTERM');
     await refused.exited;
 
@@ -210,7 +209,7 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
     await lost.getByLabel('E-mail').waitFor();
     await logIn(lost, await demoPassword(dataDir));
     const warning = withPorts(blockOf('If it does not work', '', /drops/), api, other).trim();
-    await expect.poll(() => problem(lost), WAIT).toContain(warning);
+    await expect.poll(() => problem(lost)).toContain(warning);
   });
 
   it('needs no CORS_ORIGINS through the proxy of the dev server', async () => {
@@ -227,13 +226,13 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
     const open = await browse(`http://localhost:${port}`);
     const page = await open();
     await logIn(page, await demoPassword(dataDir));
-    await expect.poll(() => state(page), WAIT).toBe('Ada: live');
+    await expect.poll(() => state(page)).toBe('Ada: live');
     await createPosts(server, await demoKey(dataDir), ['Through the proxy']);
-    await expect.poll(async () => (await posts(page))[0], WAIT).toBe(shown('Through the proxy'));
+    await expect.poll(async () => (await posts(page))[0]).toBe(shown('Through the proxy'));
     await signOut(page);
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     await logIn(page, await demoPassword(dataDir));
-    await expect.poll(() => state(page), WAIT).toBe('Ada: live');
+    await expect.poll(() => state(page)).toBe('Ada: live');
     vite.kill('SIGTERM');
     await vite.exited;
 
@@ -244,7 +243,7 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
     await foreign.getByLabel('Title').fill('Refused');
     await foreign.getByLabel('Text').fill('Refused.');
     await foreign.getByRole('button', { name: 'Publish' }).click();
-    await expect.poll(() => problem(foreign), WAIT).toContain('CORS_ORIGINS');
+    await expect.poll(() => problem(foreign)).toContain('CORS_ORIGINS');
   });
 
   it('is served over HTTP/2 beside the API, where tabs have streams of their own', async () => {
@@ -272,11 +271,11 @@ describe('docs/web-page.md', { timeout: 300_000 }, () => {
     const page = await browser.context.newPage();
     await page.goto(origin);
     await logIn(page, PASSWORD);
-    await expect.poll(() => state(page), WAIT).toBe('Ada: live');
+    await expect.poll(() => state(page)).toBe('Ada: live');
     await page.getByLabel('Title').fill('In production');
     await page.getByLabel('Text').fill('Over TLS.');
     await page.getByRole('button', { name: 'Publish' }).click();
-    await expect.poll(() => posts(page), WAIT).toEqual([shown('In production')]);
+    await expect.poll(() => posts(page)).toEqual([shown('In production')]);
     const opened = await page.evaluate(async () => {
       const [navigation] = performance.getEntriesByType('navigation');
       // More than the six connections of HTTP/1.1.

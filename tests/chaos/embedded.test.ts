@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Settings } from '../support/processes/process.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
@@ -48,7 +47,7 @@ async function runEmbedded(
   const report = await runChaos({
     instances: [{ ...instance, start: async () => undefined }],
     key,
-    seed: randomInt(2 ** 31),
+    label: `embedded database, ${JSON.stringify(fault)}`,
     writers: 6,
     ...size,
     readStored: () => readTitles(instance.origin, key),

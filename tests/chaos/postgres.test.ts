@@ -1,6 +1,6 @@
-import { randomInt } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Settings } from '../support/processes/process.ts';
+import { seededRandom } from '../support/random.ts';
 import { createOwnDatabase, readRows } from './support/database.ts';
 import { ALLOCATION_ORDER, createInstance } from './support/instance.ts';
 import { type ChaosReport, FAULTY_CATCH_UP_LIMIT_MS, runChaos } from './support/run.ts';
@@ -17,19 +17,23 @@ async function runOnPostgres(
   const instances = await Promise.all(
     Array.from({ length: INSTANCES }, () => createInstance({ ...settings, ...fault })),
   );
+  const label = `PostgreSQL, ${JSON.stringify(fault)}`;
+  const cuts = seededRandom(`${label}: cuts`);
   const report = await runChaos({
     instances,
     key,
-    seed: randomInt(2 ** 31),
+    label,
     writers: 12,
     ...size,
     async cutConnections() {
-      const { rowCount } = await server.query(
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-         WHERE datname = $1 AND application_name = 'content-graph-api' AND random() < 0.4`,
+      const { rows } = await server.query<{ pid: number }>(
+        `SELECT pid FROM pg_stat_activity WHERE datname = $1 AND application_name = 'content-graph-api'
+         ORDER BY backend_start`,
         [name],
       );
-      return rowCount ?? 0;
+      const chosen = rows.filter(() => cuts.below(10) < 4).map(({ pid }) => pid);
+      await server.query('SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) pid', [chosen]);
+      return chosen.length;
     },
     async readStored() {
       const rows = await readRows<{ title: string }>(database, 'SELECT title FROM posts');

@@ -12,7 +12,7 @@ import {
 import { stallingProxy } from '../support/database/stalling-proxy.ts';
 import { until } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
-import { timersOf } from '../support/time/timers-of.ts';
+import { holdTimersInTest } from '../support/time/timers.ts';
 import { countAnswers } from './answers.ts';
 import { type LiveService, startService } from './live-service.ts';
 import { startLossyProxy } from './lossy-proxy.ts';
@@ -86,7 +86,7 @@ describe('Apollo Client', () => {
       const list = client.cache.readQuery({ query: POSTS });
       return list?.postsConnection.edges.map(({ node }) => node.title);
     };
-    await until('the stream', () => answers.opened === 1);
+    await until('the stream', () => answers.opened >= 1);
     const own = await createPost(client, 'own', 'b');
     insert(client, await createPost(client, 'new', 'b'));
     insert(client, own);
@@ -110,7 +110,7 @@ describe('Apollo Client', () => {
     const answers = countAnswers(service.origin);
     const received = subscribed(service);
     const told = (title: string) => until(title, () => received.some((result) => titleOf(result) === title));
-    await until('the stream', () => answers.opened === 1);
+    await until('the stream', () => answers.opened >= 1);
     // It has the position from the header of its response: no event has come yet.
     await service.restart('SIGKILL', 'one', 'two');
     await told('two');
@@ -136,16 +136,16 @@ describe('Apollo Client', () => {
     const service = await startService();
     const proxy = await stallingProxy(service.origin);
     const answers = countAnswers(new URL(proxy.url).origin);
-    const watchdogs = timersOf(MAX_SILENCE_MS);
+    const timers = holdTimersInTest(MAX_SILENCE_MS);
     const received = subscribed({ key: service.key, url: new URL('/graphql', proxy.url).href });
-    await until('the stream', () => answers.opened === 1 && watchdogs.length > 0);
+    await until('the stream', () => answers.opened >= 1 && timers.count(MAX_SILENCE_MS) > 0);
     proxy.silence();
     await service.create('unheard');
     expect(received).toEqual([]);
-    watchdogs.at(-1)?.();
+    timers.fire(MAX_SILENCE_MS);
     await until('the event', () => received.length > 0);
     expect(received.map(titleOf)).toEqual(['unheard']);
-    expect(answers.opened).toBe(2);
+    expect(answers.opened).toBeGreaterThan(1);
   });
 
   it('waits while a stream is refused', async () => {
@@ -153,12 +153,12 @@ describe('Apollo Client', () => {
     const answers = countAnswers(service.origin);
     const first = postChanges(createClient(service.url, service.key)).subscribe();
     onTestFinished(() => first.unsubscribe());
-    await until('the first stream', () => answers.opened === 1);
+    await until('the first stream', () => answers.opened >= 1);
     // By a client of its own: equal subscriptions of one client share a stream.
     const received = subscribed(service);
     await until('a refusal', () => answers.refused > 0);
     first.unsubscribe();
-    await until('the second stream', () => answers.opened === 2);
+    await until('the second stream', () => answers.opened >= 2);
     await service.create('heard');
     await until('a result', () => received.length > 0);
     expect(received.map(titleOf)).toEqual(['heard']);
@@ -180,13 +180,13 @@ describe('Apollo Client', () => {
     const service = await startService();
     const answers = countAnswers(service.origin);
     const received = subscribed(service);
-    await until('the stream', () => answers.opened === 1);
+    await until('the stream', () => answers.opened >= 1);
     await service.end('SIGKILL');
     expect(await admin(['event-log', 'renew'], service.dataDir)).toMatchObject({ code: 0 });
     await service.start();
     await until('the gap', () => received.length === 1);
     expect(received[0]?.error).toMatchObject({ errors: [{ extensions: { code: 'EVENT_HISTORY_EXPIRED' } }] });
-    await until('the stream behind the gap', () => answers.opened === 3);
+    await until('the stream behind the gap', () => answers.opened >= 3);
     await service.create('after');
     await until('a post after the gap', () => received.length === 2);
     expect(received.slice(1).map(titleOf)).toEqual(['after']);

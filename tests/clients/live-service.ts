@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { freePort } from '../../scripts/cluster/processes.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import type { Settings } from '../support/processes/process.ts';
 import { type ServerProcess, startServer } from '../support/processes/server.ts';
@@ -44,12 +45,13 @@ async function end(server: ServerProcess, signal: NodeJS.Signals): Promise<void>
 
 export async function startService(settings: Settings = {}): Promise<LiveService> {
   const dataDir = await migratedFolder();
-  let server = await startServer(dataDir, { ...SETTINGS, ...settings });
+  const given = { ...SETTINGS, PORT: String(await freePort()), ...settings };
+  let server = await startServer(dataDir, given);
   const { origin } = server;
   const demo = await readFile(join(dataDir, 'demo.json'), 'utf8');
   const { apiKey: key, password } = JSON.parse(demo) as { apiKey: string; password: string };
   const start = async () => {
-    server = await startServer(dataDir, { ...SETTINGS, ...settings, PORT: new URL(origin).port });
+    server = await startServer(dataDir, given);
   };
   return {
     origin,

@@ -4,8 +4,6 @@ import { openBrowser } from '../support/processes/browser.ts';
 import { type LiveService, startService } from './live-service.ts';
 import { COMMENT, createReactProject, type ReactProject, signIn } from './react-page.ts';
 
-const WAIT = { timeout: 120_000 };
-
 async function openSignedIn({ password }: LiveService, origin: string): Promise<Page> {
   const browser = await openBrowser(origin);
   onTestFinished(() => browser.close());
@@ -16,11 +14,11 @@ async function openSignedIn({ password }: LiveService, origin: string): Promise<
   return page;
 }
 
-describe('the React hooks', { timeout: 300_000 }, () => {
+describe('the React hooks', () => {
   let project: ReactProject;
   beforeAll(async () => {
     project = await createReactProject();
-  }, 300_000);
+  });
   afterAll(() => project.remove());
 
   it('need no library: one shows counts and deletions and resumes, under StrictMode', async () => {
@@ -32,22 +30,22 @@ describe('the React hooks', { timeout: 300_000 }, () => {
     const page = await openSignedIn(service, origin);
     const items = () => page.getByRole('listitem').allInnerTexts();
     const status = () => page.getByRole('status').innerText();
-    await expect.poll(status, WAIT).toBe('live');
-    await expect.poll(items, WAIT).toEqual(titles.map((title) => `${title} (0)`).reverse());
+    await expect.poll(status).toBe('live');
+    await expect.poll(items).toEqual(titles.map((title) => `${title} (0)`).reverse());
     await page.getByRole('button', { name: 'More' }).click();
-    await expect.poll(items, WAIT).toContain('On loops (0)');
+    await expect.poll(items).toContain('On loops (0)');
 
     const { data } = await service.query('{ posts(limit: 2) { id } }');
     const [newest, second] = data.posts;
     await service.query(COMMENT, { ...newest, body: 'b' });
     await service.query('mutation ($id: ID!) { deletePost(id: $id) }', second);
-    await expect.poll(async () => (await items()).slice(0, 2), WAIT).toEqual(['post 20 (1)', 'post 18 (0)']);
+    await expect.poll(async () => (await items()).slice(0, 2)).toEqual(['post 20 (1)', 'post 18 (0)']);
     await service.end('SIGKILL');
-    await expect.poll(status, WAIT).toBe('reconnecting');
+    await expect.poll(status).toBe('reconnecting');
     await service.start();
     await service.create('Missed');
     await page.evaluate(() => dispatchEvent(new Event('online')));
-    await expect.poll(async () => (await items())[0], WAIT).toBe('Missed (0)');
+    await expect.poll(async () => (await items())[0]).toBe('Missed (0)');
   });
 
   it('miss nothing with urql and Apollo Client, under StrictMode', async () => {
@@ -70,13 +68,11 @@ describe('the React hooks', { timeout: 300_000 }, () => {
       return items.slice(0, count).map((text) => text.replace(/ \(\d+\)$/, ''));
     };
     const show = (...expected: string[]) =>
-      Promise.all(
-        pages.map((page) => expect.poll(() => shown(page, expected.length), WAIT).toEqual(expected)),
-      );
+      Promise.all(pages.map((page) => expect.poll(() => shown(page, expected.length)).toEqual(expected)));
     await show(...titles.toReversed());
     for (const page of pages) {
       await page.getByRole('button', { name: 'More' }).click();
-      await expect.poll(() => shown(page, 100), WAIT).toContain('On loops');
+      await expect.poll(() => shown(page, 100)).toContain('On loops');
     }
 
     const { data } = await service.query('{ posts(limit: 3) { id } }');

@@ -4,18 +4,16 @@ import { admin } from '../support/processes/server.ts';
 import { startService } from './live-service.ts';
 import { COMMENT, createReactProject, openTabs, type ReactProject, signIn, type Tab } from './react-page.ts';
 
-const WAIT = { timeout: 120_000 };
-
-const live = (tab: Tab) => expect.poll(tab.status, WAIT).toMatch(/: live$/);
+const live = (tab: Tab) => expect.poll(tab.status).toMatch(/: live$/);
 const button = (tab: Tab, title: string, name: string | RegExp) =>
   tab.post(title).getByRole('button', { name });
 
-describe('the page of docs/react.md', { timeout: 300_000 }, () => {
+describe('the page of docs/react.md', () => {
   let project: ReactProject;
   beforeAll(async () => {
     project = await createReactProject();
     project.run('vite build --logLevel error');
-  }, 300_000);
+  });
   afterAll(() => project.remove());
 
   it('compiles against the schema', () => {
@@ -31,7 +29,7 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     await live(writer);
     const reader = await open();
     await live(reader);
-    await expect.poll(reader.titles, WAIT).toContain('post 25');
+    await expect.poll(reader.titles).toContain('post 25');
     await picture(reader.page, 'react-posts');
 
     // The end of the list brings the next page.
@@ -40,18 +38,18 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
         .poll(async () => {
           await tab.page.mouse.wheel(0, 20_000);
           return tab.titles();
-        }, WAIT)
+        })
         .toEqual(expect.arrayContaining([...titles, 'On loops']));
     expect(await reader.titles()).toEqual([...new Set(await reader.titles())]);
 
     await button(reader, 'post 25', '0 comments').click();
-    await expect.poll(() => reader.asked, WAIT).toContain('PageComments');
+    await expect.poll(() => reader.asked).toContain('PageComments');
     reader.asked.length = 0;
     const form = writer.page.getByRole('form', { name: 'New post' });
     await form.getByLabel('Title').fill('Written');
     await form.getByLabel('Text').fill('And published.');
     await form.getByRole('button', { name: 'Publish' }).dblclick();
-    await expect.poll(async () => (await reader.titles())[0], WAIT).toBe('Written');
+    await expect.poll(async () => (await reader.titles())[0]).toBe('Written');
 
     await button(writer, 'post 25', '0 comments').click();
     await writer.post('post 25').getByLabel('Comment', { exact: true }).fill('Seen at once');
@@ -59,7 +57,7 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     for (const tab of [reader, writer]) {
       await button(tab, 'post 25', '1 comment').waitFor();
       await expect
-        .poll(() => tab.post('post 25').getByRole('listitem').allInnerTexts(), WAIT)
+        .poll(() => tab.post('post 25').getByRole('listitem').allInnerTexts())
         .toEqual([expect.stringContaining('Seen at once')]);
     }
     await picture(writer.page, 'react-comments');
@@ -70,9 +68,9 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     const editor = writer.page.getByRole('form', { name: 'Edit Written' });
     await editor.getByLabel('Title').fill('Rewritten');
     await editor.getByRole('button', { name: 'Save' }).click();
-    await expect.poll(async () => (await reader.titles())[0], WAIT).toBe('Rewritten');
+    await expect.poll(async () => (await reader.titles())[0]).toBe('Rewritten');
     await button(writer, 'Rewritten', 'Delete').click();
-    await expect.poll(async () => (await reader.titles())[0], WAIT).toBe('post 25');
+    await expect.poll(async () => (await reader.titles())[0]).toBe('post 25');
     expect(reader.asked).toEqual([]);
   });
 
@@ -92,7 +90,7 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     // Folded and opened again, it still has it.
     for (const _ of ['folded', 'opened']) await button(first, 'Discussed', '0 comments').click();
     await first.post('Discussed').getByText('Into the dark').waitFor();
-    for (const tab of tabs) await expect.poll(tab.status, WAIT).toMatch(/: reconnecting$/);
+    for (const tab of tabs) await expect.poll(tab.status).toMatch(/: reconnecting$/);
     const late = await open();
     await late.page.getByRole('alert').getByText('The service does not answer.').waitFor();
     await service.start();
@@ -102,7 +100,7 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     // Ends the pause before the next attempt, which grows to half a minute.
     for (const { page } of tabs) await page.evaluate(() => dispatchEvent(new Event('online')));
     for (const tab of tabs) {
-      await expect.poll(async () => (await tab.titles()).slice(0, 2), WAIT).toEqual(['Missed', 'Discussed']);
+      await expect.poll(async () => (await tab.titles()).slice(0, 2)).toEqual(['Missed', 'Discussed']);
     }
     // After eight attempts, the page leaves it to the person. The key is the same.
     const again = button(first, 'Discussed', 'Try again');
@@ -111,7 +109,7 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     if (await again.isVisible()) await again.click();
     for (const tab of tabs) await button(tab, 'Discussed', '1 comment').waitFor();
     await expect
-      .poll(() => first.post('Discussed').getByRole('listitem').allInnerTexts(), WAIT)
+      .poll(() => first.post('Discussed').getByRole('listitem').allInnerTexts())
       .toEqual([expect.stringContaining('Into the dark')]);
   });
 
@@ -134,7 +132,7 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     await here.getByLabel('Title').fill('Loops of mine');
     await there.getByLabel('Text').fill('Their text.');
     await there.getByRole('button', { name: 'Save' }).click();
-    await expect.poll(() => here.getByLabel('Text').inputValue(), WAIT).toBe('Their text.');
+    await expect.poll(() => here.getByLabel('Text').inputValue()).toBe('Their text.');
     const again = await edit(theirs, 'On loops');
     await again.getByLabel('Title').fill('Loops of theirs');
     await again.getByRole('button', { name: 'Save' }).click();
@@ -144,9 +142,9 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     await picture(mine.page, 'react-conflict');
     await here.getByRole('button', { name: 'Keep mine' }).click();
     await here.getByRole('button', { name: 'Save' }).click();
-    await expect.poll(theirs.titles, WAIT).toContain('Loops of mine');
+    await expect.poll(theirs.titles).toContain('Loops of mine');
     const focused = () => mine.page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
-    await expect.poll(focused, WAIT).toBe('Loops of mine');
+    await expect.poll(focused).toBe('Loops of mine');
     const { data } = await service.query('{ posts(limit: 100) { title body } }');
     expect(data.posts).toContainEqual({ title: 'Loops of mine', body: 'Their text.' });
     expect(await draft.inputValue()).toBe('A draft');
@@ -177,7 +175,7 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     await tab.page.evaluate(() => fetch('/logout', { method: 'POST' }));
     await tab.page.getByText('Your session has ended.').waitFor();
     await signIn(tab.page, service.password, 'linus@example.com');
-    await expect.poll(tab.status, WAIT).toBe('Linus: live');
+    await expect.poll(tab.status).toBe('Linus: live');
     expect(await tab.page.getByRole('alert').count()).toBe(0);
   });
 
@@ -204,7 +202,7 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     await tab.post('Discussed').getByLabel('Comment', { exact: true }).fill('Mine');
     await button(tab, 'Discussed', 'Send').click();
     await isReplayed;
-    await expect.poll(() => button(tab, 'Discussed', 'Send').isEnabled(), WAIT).toBe(true);
+    await expect.poll(() => button(tab, 'Discussed', 'Send').isEnabled()).toBe(true);
     expect(await button(tab, 'Discussed', '2 comments').count()).toBe(1);
     const comments = await tab.post('Discussed').getByRole('listitem').allInnerTexts();
     expect(comments).toEqual([expect.stringContaining('Of another'), expect.stringContaining('Mine')]);
@@ -221,10 +219,10 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     const comments = () => tab.post('Discussed').getByRole('listitem').allInnerTexts();
     await comment('one');
     await button(tab, 'Discussed', '1 comment').click();
-    await expect.poll(comments, WAIT).toEqual([expect.stringContaining('one')]);
+    await expect.poll(comments).toEqual([expect.stringContaining('one')]);
     await button(tab, 'Discussed', '1 comment').click();
     await service.end('SIGKILL');
-    await expect.poll(tab.status, WAIT).toMatch(/: reconnecting$/);
+    await expect.poll(tab.status).toMatch(/: reconnecting$/);
     await tab.page.context().setOffline(true);
     await admin(['event-log', 'renew'], service.dataDir);
     await service.start();
@@ -234,8 +232,6 @@ describe('the page of docs/react.md', { timeout: 300_000 }, () => {
     await live(tab);
     await comment('three');
     await button(tab, 'Discussed', '3 comments').click();
-    await expect
-      .poll(comments, WAIT)
-      .toEqual(['three', 'two', 'one'].map((body) => expect.stringContaining(body)));
+    await expect.poll(comments).toEqual(['three', 'two', 'one'].map((body) => expect.stringContaining(body)));
   });
 });

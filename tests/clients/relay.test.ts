@@ -114,7 +114,7 @@ describe('Relay', () => {
     const author = shown((container) => showAuthor(container, environment, data.viewer.id));
     await author.readToTheEnd();
     const thread = shown((container) => showThread(container, environment, postId));
-    await until('the streams', () => answers.opened === 2);
+    await until('the streams', () => answers.opened >= 2);
     expect(thread.items()).toEqual(['stays', 'goes']);
 
     await service.query('mutation ($id: ID!) { deleteComment(id: $id) }', { id: commentId });
@@ -146,7 +146,7 @@ describe('Relay', () => {
     const before = await feed.readToTheEnd();
     await service.create('between');
     gate.resolve();
-    await until('the stream', () => answers.opened === 1);
+    await until('the stream', () => answers.opened >= 1);
     await service.create('after');
     await until('the last', () => feed.items().includes('after'));
     expect(feed.items()).toEqual(['after', 'between', ...before]);
@@ -195,7 +195,7 @@ describe('Relay', () => {
     const feed = shown((container) => showFeed(container, environment));
     const before = await feed.readToTheEnd();
     const told = (title: string) => until(title, () => feed.items().includes(title));
-    await until('the stream', () => answers.opened === 1);
+    await until('the stream', () => answers.opened >= 1);
     await service.create('one');
     await told('one');
     await service.restart('SIGKILL', 'two', 'three');

@@ -1,8 +1,9 @@
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { temporaryFolder, until } from '../support/processes/process.ts';
+import { endOfTest, temporaryFolder, until } from '../support/processes/process.ts';
 import { admin as runAdmin } from '../support/processes/server.ts';
+import { seededRandom } from '../support/random.ts';
 import { makeKey, ownDatabase, UNLIMITED } from './own-database.ts';
 import { restartedServer } from './restarted-server.ts';
 
@@ -11,9 +12,10 @@ const EDITS = Number(process.env.CRASH_EDITS ?? 300);
 const POSTS = 20;
 const CLIENTS = 8;
 /** A crash comes so many edits after the one before. */
-const EDITS_BETWEEN = [20, 60] as const;
+const EDITS_BETWEEN = { least: 20, range: 40 };
 const RETRY_MS = 10;
-const PATIENCE_MS = 15_000;
+/** Only ends a request that hangs: a connection breaks as soon as the process at its other end is killed. */
+const PATIENCE_MS = 120_000;
 
 const CREATE = 'mutation { createPost(title: "edited", body: "b") { id } }';
 const READ = 'query ($id: ID!) { post(id: $id) { version title } }';
@@ -33,7 +35,10 @@ it('each edit that was acknowledged is one version and, as an admin’s, one aud
     await restartedServer(folders[1], { ...UNLIMITED, ...database }),
   ] as const;
   const [author, admin] = [await makeKey(folders[0], database), await makeKey(folders[0], database, 'admin')];
-  const anyServer = () => servers[randomInt(2)] ?? servers[0];
+  const crashing = seededRandom('concurrent edits: crashes');
+  const asking = seededRandom('concurrent edits: requests');
+  const choosing = seededRandom('concurrent edits: posts');
+  const ended = endOfTest();
 
   /** Undefined where nobody knows whether it was done. */
   async function ask(
@@ -43,7 +48,7 @@ it('each edit that was acknowledged is one version and, as an admin’s, one aud
     key?: string,
   ): Promise<Answer | undefined> {
     try {
-      const response = await fetch(`${await anyServer().origin()}/graphql`, {
+      const response = await fetch(`${await asking.pick(servers).origin()}/graphql`, {
         method: 'POST',
         headers: {
           'content-type': 'application/json',
@@ -62,6 +67,7 @@ it('each edit that was acknowledged is one version and, as an admin’s, one aud
   /** The same request until it is answered. */
   async function answered(apiKey: string, query: string, variables: object, key?: string): Promise<Answer> {
     for (;;) {
+      ended.throwIfAborted();
       const answer = await ask(apiKey, query, variables, key);
       const busy = answer?.errors?.some(({ extensions }) => extensions.code === 'IDEMPOTENCY_IN_PROGRESS');
       if (answer !== undefined && !busy) return answer;
@@ -81,7 +87,7 @@ it('each edit that was acknowledged is one version and, as an admin’s, one aud
 
   /** As somebody who reads, writes, and reads again if others were faster. */
   async function edit(number: number): Promise<void> {
-    const id = ids[randomInt(POSTS)] ?? '';
+    const id = choosing.pick(ids);
     for (let version = await versionOf(id); ; ) {
       const { data, errors } = await answered(
         admin,
@@ -110,11 +116,12 @@ it('each edit that was acknowledged is one version and, as an admin’s, one aud
   }
 
   async function crashes(): Promise<number> {
+    let next = 0;
     for (let count = 0; ; count += 1) {
-      const next = done + randomInt(...EDITS_BETWEEN);
+      next += EDITS_BETWEEN.least + crashing.below(EDITS_BETWEEN.range);
       if (next >= EDITS) return count;
       await until('more edits', () => done >= next);
-      await anyServer().crash();
+      await crashing.pick(servers).crash();
     }
   }
 

@@ -3,6 +3,7 @@ import { openDatabase } from '../../src/platform/db/database.ts';
 import { statement } from '../../src/platform/db/statement.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import type { Settings } from '../support/processes/process.ts';
+import { AMPLE_TIMEOUTS } from '../support/settings.ts';
 
 const COUNT = statement<{ posts: number; events: number; stored: number }>(
   'crash_count',
@@ -14,7 +15,7 @@ const COUNT = statement<{ posts: number; events: number; stored: number }>(
 /** What the crashes have left in the database. An embedded one must not be in use. */
 export async function countRows(settings: Settings) {
   const log = createLogger({ level: 'error', pretty: false });
-  const database = await openDatabase({ config: loadConfig({ ...settings }), log });
+  const database = await openDatabase({ config: loadConfig({ ...AMPLE_TIMEOUTS, ...settings }), log });
   try {
     const [row] = await database.query(COUNT, []);
     if (row === undefined) throw new Error('nothing was counted');

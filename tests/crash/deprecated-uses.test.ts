@@ -67,9 +67,7 @@ async function makeClients(url: string): Promise<Client[]> {
   }
 }
 
-it('uses of what is deprecated are counted at most once, and a killed instance loses what it had not yet stored', {
-  timeout: 600_000,
-}, async () => {
+it('uses of what is deprecated are counted at most once, and a killed instance loses what it had not yet stored', async () => {
   const database = { DATABASE_URL: await ownDatabase() };
   const folders = [await temporaryFolder(), await temporaryFolder()] as const;
   expect((await admin(['migrate'], folders[0], database)).code).toBe(0);

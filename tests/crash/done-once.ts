@@ -8,6 +8,9 @@ const KEYS = Math.ceil(Number(process.env.CRASH_KEYS ?? 500) / 2);
 /** Enough for a build that gets it wrong to be caught at it. */
 const BROKEN_KEYS = 150;
 
+/** Only ends a run that hangs. On a busy machine each of the twenty crashes takes a while: a server starts after it. */
+const LIMIT = { timeout: 1_800_000 };
+
 /** Loads the replaced store into the child: nothing in the service itself knows of it. */
 const BROKEN = { NODE_OPTIONS: `--import=${new URL('./broken/hook.ts', import.meta.url).href}` };
 
@@ -25,6 +28,7 @@ function report(what: string, { crashes, posts, events, stored, statuses, differ
 export function areDoneOnce(cases: readonly (readonly [what: string, ways: Ways, kill: Kill])[]): void {
   it.each(cases)(
     'are done exactly once though %s is killed again and again, by %j',
+    LIMIT,
     async (what, ways, kill) => {
       const outcome = await kill(KEYS, ways);
       report(`${what}, by ${ways.join(' and ')}`, outcome);
@@ -43,7 +47,7 @@ export function areDoneOnce(cases: readonly (readonly [what: string, ways: Ways,
 
 /** A test that the others would notice. */
 export function wouldBeDoneTwice(what: string, kill: Kill): void {
-  it(`would be done twice if the response were stored apart from the writes, on ${what}`, async () => {
+  it(`would be done twice if the response were stored apart from the writes, on ${what}`, LIMIT, async () => {
     const outcome = await kill(BROKEN_KEYS, ['transaction'], BROKEN);
     report(`broken, on ${what}`, outcome);
     expect(outcome.posts).toBeGreaterThan(BROKEN_KEYS);

@@ -2,12 +2,11 @@ import { expect, onTestFinished } from 'vitest';
 import { createEmptyDatabase } from '../support/database/empty-database.ts';
 import type { Settings } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
+import { UNTHROTTLED } from '../support/settings.ts';
 
 /** The tests are not about limits. */
 export const UNLIMITED = {
-  RATE_LIMIT_BURST: '1000000',
-  RATE_LIMIT_PER_SECOND: '1000000',
-  FAILURE_BURST: '1000000',
+  ...UNTHROTTLED,
   LOG_LEVEL: 'error',
 };
 

@@ -1,6 +1,7 @@
-import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'vitest';
 import { until } from '../support/processes/process.ts';
+import { seededRandom } from '../support/random.ts';
 import { type Clients, createClients, createPost, type Target, type Ways } from './keyed-posts.ts';
 
 export interface Rounds {
@@ -29,17 +30,21 @@ export interface Outcome {
 
 const CLIENTS = 8;
 /** A crash comes so many answers after the one before, and a little later: in the middle of something. */
-const ANSWERS_BETWEEN = [5, 20] as const;
+const ANSWERS_BETWEEN = { least: 5, range: 15 };
 const LATER_MS = 12;
-const EXPECTED = new Set(['200', '409', '503', '504', 'lost']);
+/** After these, a client asks once more. */
+const RETRIED = new Set(['409', '503', '504', 'lost']);
+const EXPECTED = new Set(['200', ...RETRIED]);
 
 async function crashMeanwhile(clients: Clients, { keys, crash }: Rounds): Promise<number> {
+  const random = seededRandom(`crashes: ${expect.getState().currentTestName}`);
   let crashes = 0;
+  let next = 0;
   for (;;) {
-    const next = clients.told.size + randomInt(...ANSWERS_BETWEEN);
+    next += ANSWERS_BETWEEN.least + random.below(ANSWERS_BETWEEN.range);
     if (next >= keys) return crashes;
     await until('more answers', () => clients.told.size >= next);
-    await delay(randomInt(LATER_MS));
+    await delay(random.below(LATER_MS));
     await crash();
     crashes += 1;
   }
@@ -54,8 +59,11 @@ export async function runRounds(rounds: Rounds): Promise<Outcome> {
 
   const different: string[] = [];
   for (const title of titles) {
-    const again = await createPost(await target.origin(), apiKey, title);
-    const same = again?.replayed && again.status === 200 && again.text === clients.told.get(title)?.text;
+    const again = await until(`the answer to ${title}`, async () => {
+      const answer = await createPost(await target.origin(), apiKey, title);
+      return !RETRIED.has(String(answer?.status ?? 'lost')) && answer;
+    });
+    const same = again.replayed && again.status === 200 && again.text === clients.told.get(title)?.text;
     if (!same) different.push(title);
   }
   // Whoever asks once more must not have made anything new.

@@ -40,7 +40,7 @@ beforeAll(async () => {
   image = await buildImage(join(ROOT, 'deploy/Dockerfile'), context, (folder) => folders.push(folder), {
     COMMIT: COMMITTED,
   });
-}, 300_000);
+});
 
 afterAll(async () => {
   await root('rm', '--recursive', '--force', ...folders);

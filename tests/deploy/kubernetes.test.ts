@@ -87,9 +87,7 @@ describe('deploy/kubernetes', () => {
     expect(monitor).toContain('"jobLabel":"app.kubernetes.io/name"');
   });
 
-  it('has a proxy through which METRICS_TOKEN, and nothing else, gets metrics', {
-    timeout: 60_000,
-  }, async () => {
+  it('has a proxy through which METRICS_TOKEN, and nothing else, gets metrics', async () => {
     const { data = {} } = manifest('ConfigMap');
     const token = 'a-token-of-32-letters-or-a-bit-more';
     const folder = await temporaryFolder();

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../scripts/cluster/processes.ts';
-import { randomFrom } from '../chaos/support/random.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { visitor } from '../support/credentials/session.ts';
 import { createTestDatabase } from '../support/database/database.ts';
@@ -8,6 +7,7 @@ import { readEncoded } from '../support/encoded.ts';
 import { graphqlPost } from '../support/graphql.ts';
 import { startNginx } from '../support/nginx.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
+import { seededRandom } from '../support/random.ts';
 import { useSocket } from '../support/socket.ts';
 import { issueToken } from '../support/streams/stream-token.ts';
 import { published } from '../support/trusted-documents.ts';
@@ -155,12 +155,12 @@ describe.each([
     (configuration: string) => configuration.replace('default off;', 'default public_answers;'),
     true,
   ],
-])('the cache of deploy/nginx before two instances, %s', { timeout: 300_000 }, (_what, change, all) => {
-  it('gives everybody what the service gives them', async () => {
+])('the cache of deploy/nginx before two instances, %s', (what, change, all) => {
+  it('gives everybody what the service gives them', { timeout: 1_800_000 }, async () => {
     const choices = await everybody();
     const { nginx, ask } = await cached(change);
     const whole = directly();
-    const random = randomFrom(Number(process.env.PROPERTY_SEED ?? Math.random() * 2 ** 32));
+    const random = seededRandom(`the cache of nginx, ${what}`);
     const found: string[] = [];
     let sent = 0;
     const one = async (at: number) => {

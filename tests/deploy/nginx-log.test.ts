@@ -16,7 +16,6 @@ import { type Nginx, startNginx } from '../support/nginx.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 import { shippedConfiguration } from './support/shipped-nginx.ts';
 
-const WAIT = { timeout: 60_000 };
 const SECRETS = ['cga_aKeyOfSomebody', 'cgt_aTokenOfSomebody', 'aSignInOfSomebody'];
 const [KEY, TOKEN, SIGN_IN] = SECRETS;
 /** A request of each kind that has a secret in its address, and in what came before it. */
@@ -85,7 +84,7 @@ async function shipped(instances: readonly string[], change = (configuration: st
 
 /** Waits until the log tells of it, and looks for the secrets in all that nginx has written. */
 async function expectLogged(nginx: Nginx, line: RegExp): Promise<void> {
-  await expect.poll(() => nginx.logs(), WAIT).toMatch(line);
+  await expect.poll(() => nginx.logs()).toMatch(line);
   const logs = await nginx.logs();
   for (const secret of SECRETS) expect(logs).not.toContain(secret);
   expect(logs).not.toContain('query=');
@@ -131,7 +130,7 @@ describe('the logs of deploy/nginx have no query and no id of a sign-in', () => 
       text.replace('limit_conn addresses 2000', 'limit_conn addresses 1'),
     );
     void ask(ADDRESSES[1] ?? '').catch(() => undefined);
-    await expect.poll(instance.asked, WAIT).toBe(1);
+    await expect.poll(instance.asked).toBe(1);
     expect(await ask(ADDRESSES[0] ?? '')).toBe(503);
     await expectLogged(nginx, /"GET \/graphql" 503 .* connections REJECTED/);
   });
@@ -152,7 +151,7 @@ describe('the logs of deploy/nginx have no query and no id of a sign-in', () => 
         (found) => statuses.push(found),
         () => undefined,
       );
-      await expect.poll(() => statuses.length > 0 || instance.asked() > before, WAIT).toBe(true);
+      await expect.poll(() => statuses.length > 0 || instance.asked() > before).toBe(true);
     }
     expect(statuses).toEqual([status]);
     await expectLogged(nginx, /"GET \/graphql" 500 /);
@@ -206,7 +205,7 @@ describe('a request has one id in the log of deploy/nginx and at the instance', 
     expect(await ask('/graphql', sent === undefined ? {} : { 'x-request-id': sent })).toBe(200);
     const passed = fields.map((one) => one['x-request-id']);
     expect(passed).toEqual([expect.toSatisfy(isRight)]);
-    await expect.poll(() => nginx.logs(), WAIT).toContain(` request ${passed[0]}\n`);
+    await expect.poll(() => nginx.logs()).toContain(` request ${passed[0]}\n`);
   });
 });
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { commitOf } from '../../src/platform/build.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
-import { ROOT, runProgram, runShell } from '../support/processes/process.ts';
+import { ROOT, runScript, runShell } from '../support/processes/process.ts';
 import { admin, demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
 import { readEventStream } from '../support/streams/event-stream.ts';
 
@@ -117,6 +117,14 @@ describe('beside a server on the embedded database', () => {
   });
 });
 
+/** Loaded into a deletion, it makes the pause for late requests endless: the deletion is still there to be killed. */
+const ENDLESS_PAUSE = `data:text/javascript,${encodeURIComponent(`
+  import { syncBuiltinESMExports } from 'node:module';
+  import timers from 'node:timers/promises';
+  const { setTimeout } = timers;
+  timers.setTimeout = (ms, ...rest) => setTimeout(ms === 1_000 ? 2 ** 31 - 1 : ms, ...rest);
+  syncBuiltinESMExports();`)}`;
+
 describe('user delete --posts delete', () => {
   it('that was killed is finished by running it again', async () => {
     const dataDir = await migratedFolder();
@@ -128,11 +136,9 @@ describe('user delete --posts delete', () => {
     const before = await server.gql('{ posts { author { name } } }', { key: await demoKey(dataDir) });
     expect(before.data.posts[0]).toEqual({ author: { name: 'Eve' } });
     const remove = ['user', 'delete', EMAIL, '--posts', 'delete'];
-    const settings = { DATA_DIR: dataDir };
-    const killed = runProgram([NODE, `${ROOT}/src/admin/main.ts`, ...remove], settings);
-    await expect
-      .poll(async () => (await server.gql('{ __typename }', { key })).status, { timeout: 60_000 })
-      .toBe(401);
+    const settings = { DATA_DIR: dataDir, NODE_OPTIONS: `--import=${ENDLESS_PAUSE}` };
+    const killed = runScript('src/admin/main.ts', remove, settings);
+    await expect.poll(async () => (await server.gql('{ __typename }', { key })).status).toBe(401);
     // It now waits for late requests, before it deletes anything.
     killed.kill('SIGKILL');
     await killed.exited;

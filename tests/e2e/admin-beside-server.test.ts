@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
-import { until } from '../support/processes/process.ts';
+import { startLoop, temporaryFolder, until } from '../support/processes/process.ts';
 import { admin, demoKey, launchServer, startServer } from '../support/processes/server.ts';
 
 const user = (email: string) =>
@@ -42,26 +42,22 @@ describe('the admin command beside a server on the embedded database', () => {
     const dataDir = await migratedFolder();
     const server = await startServer(dataDir, { RATE_LIMIT_BURST: '1000000' });
     const key = await demoKey(dataDir);
-    let done = false;
     let requests = 0;
     const call = async (index: number) => {
-      while (!done) {
-        const title = `${index}-${requests}`;
-        const answer = await server.gql(
-          'mutation ($title: String!) { createPost(title: $title, body: "b") { title author { name } } }',
-          { key, variables: { title } },
-        );
-        expect(answer.data?.createPost, JSON.stringify(answer.errors)).toEqual({
-          title,
-          author: { name: 'Ada' },
-        });
-        requests += 1;
-      }
+      const title = `${index}-${requests}`;
+      const answer = await server.gql(
+        'mutation ($title: String!) { createPost(title: $title, body: "b") { title author { name } } }',
+        { key, variables: { title } },
+      );
+      expect(answer.data?.createPost, JSON.stringify(answer.errors)).toEqual({
+        title,
+        author: { name: 'Ada' },
+      });
+      requests += 1;
     };
-    const calls = Promise.all([call(1), call(2), call(3)]);
+    const calls = [1, 2, 3].map((index) => startLoop(() => call(index)));
     const results = await Promise.all([1, 2, 3].map((n) => admin(user(`eve${n}@example.org`), dataDir)));
-    done = true;
-    await calls;
+    await Promise.all(calls.map(({ stop }) => stop()));
     expect(results.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
       results.map(() => ({ code: 0, stderr: '' })),
     );
@@ -69,9 +65,9 @@ describe('the admin command beside a server on the embedded database', () => {
   });
 
   it('waits for a server that is just starting', async () => {
-    const dataDir = await migratedFolder();
+    const dataDir = await temporaryFolder();
     const server = launchServer(dataDir);
-    await until('the server to take the folder', () => existsSync(join(dataDir, 'postgres')));
+    await until('the server to make the database', () => existsSync(join(dataDir, 'postgres')));
     const made = await admin(user('eve@example.org'), dataDir);
     expect(made.code, made.stderr).toBe(0);
     await server.printed(/listening/);

@@ -22,12 +22,15 @@ describe('npm run -s admin', () => {
 });
 
 describe('admin migrate', () => {
-  it('applies what is pending and names it', async () => {
+  it('applies what is pending, names it, and leaves an entry in the audit log of the database', async () => {
     const dataDir = await temporaryFolder();
     const { code, json } = await admin(['migrate'], dataDir);
     expect(code).toBe(0);
     expect(json.applied[0]).toMatch(/^\d{14}_/);
     expect((await admin(['migrate'], dataDir)).json).toEqual({ applied: [] });
+    expect((await admin(['audit'], dataDir)).json).toMatchObject([
+      { actor: null, via: 'command', action: 'migrate', subject: null, detail: { applied: json.applied } },
+    ]);
   });
 });
 

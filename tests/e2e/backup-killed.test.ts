@@ -5,7 +5,7 @@ import { readArchive } from '../../src/admin/backup/archive-reader.ts';
 import { asApp, keyedLoad, launchAdmin, partsIn, quickFolders } from '../support/processes/backups.ts';
 import { killAt, Moments, workOf } from '../support/processes/kills.ts';
 import { admin, demoKey, startServer } from '../support/processes/server.ts';
-import { UNTHROTTLED } from '../support/unthrottled.ts';
+import { UNTHROTTLED } from '../support/settings.ts';
 
 /** All of it is read and compared with its list. */
 const verify = (file: string) =>

@@ -23,9 +23,9 @@ import {
   productionSettings,
   startServer,
 } from '../support/processes/server.ts';
+import { UNTHROTTLED } from '../support/settings.ts';
 import { issueToken, requestByToken } from '../support/streams/stream-token.ts';
 import { subscribe, titlesOf } from '../support/streams/subscriber.ts';
-import { UNTHROTTLED } from '../support/unthrottled.ts';
 
 const MIB = 1_048_576;
 const ADA = 'ada@example.com';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { otherUser } from '../support/processes/other-user.ts';
-import { until } from '../support/processes/process.ts';
+import { endOfTest, until } from '../support/processes/process.ts';
 import { admin, demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
 
 const LONG = 'd'.repeat(100);
@@ -30,11 +30,12 @@ async function socketOf(dataDir: string): Promise<string> {
 
 /** Keyed mutations one after the other until it is stopped. */
 function stream(server: ServerProcess, key: string) {
+  const test = endOfTest();
   let done = false;
   let count = 0;
   let failure: unknown;
   const ended = (async () => {
-    for (; !done; count += 1) {
+    for (; !done && !test.aborted; count += 1) {
       const answer = await server.gql('mutation { createPost(title: "t", body: "b") { id } }', {
         key,
         headers: { 'idempotency-key': `copied-folder-${count}` },

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
-import { type Process, runScript, temporaryFolder, until } from '../support/processes/process.ts';
+import { type Process, runScript, startLoop, temporaryFolder, until } from '../support/processes/process.ts';
 import { admin, demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
 
 const POSTS = 130;
@@ -57,9 +57,8 @@ async function stored(server: ServerProcess, key: string): Promise<Map<string, I
   }
 }
 
-/** Writes, changes and deletes, for as long as it is wanted. */
+/** Writes, changes and deletes until it is stopped. */
 function startWriting(server: ServerProcess, key: string) {
-  let isWanted = true;
   const run = async (text: string, variables = {}) => {
     const { data, errors } = await server.gql(text, { key, variables });
     expect(errors).toBeUndefined();
@@ -68,26 +67,20 @@ function startWriting(server: ServerProcess, key: string) {
   const create = async (title: string) =>
     (await run('mutation ($title: String!) { createPost(title: $title, body: "ä") { id } }', { title }))
       .createPost?.id ?? '';
-  const ended = (async () => {
-    for (let index = 0; isWanted; index += 1) {
-      const id = await create(`written ${index}`);
-      const comment = 'mutation ($id: ID!) { createComment(postId: $id, body: "c") { id } }';
-      const commentId = (await run(comment, { id })).createComment?.id;
-      await run('mutation ($id: ID!) { updatePost(id: $id, tags: ["t"]) { id } }', { id });
-      if (index % 3 === 0) await run('mutation ($id: ID!) { deletePost(id: $id) }', { id });
-      if (index % 3 === 1) await run('mutation ($id: ID!) { deleteComment(id: $id) }', { id: commentId });
-    }
-  })();
-  return {
-    create,
-    async end(): Promise<void> {
-      isWanted = false;
-      await ended;
-    },
-  };
+  let index = 0;
+  const { stop } = startLoop(async () => {
+    const id = await create(`written ${index}`);
+    const comment = 'mutation ($id: ID!) { createComment(postId: $id, body: "c") { id } }';
+    const commentId = (await run(comment, { id })).createComment?.id;
+    await run('mutation ($id: ID!) { updatePost(id: $id, tags: ["t"]) { id } }', { id });
+    if (index % 3 === 0) await run('mutation ($id: ID!) { deletePost(id: $id) }', { id });
+    if (index % 3 === 1) await run('mutation ($id: ID!) { deleteComment(id: $id) }', { id: commentId });
+    index += 1;
+  });
+  return { create, stop };
 }
 
-describe('examples/export.ts', { timeout: 300_000 }, () => {
+describe('examples/export.ts', () => {
   it('has every line, and none of them half, however often it is killed', async () => {
     const dataDir = await migratedFolder();
     const server = await startServer(dataDir, { RATE_LIMIT_BURST: '100000', LOG_LEVEL: 'warn' });
@@ -112,7 +105,7 @@ describe('examples/export.ts', { timeout: 300_000 }, () => {
       await until('more lines', async () => (await text()).length > length + grownBy);
       await kill(exporting);
     }
-    await writing.end();
+    await writing.stop();
 
     const last = start();
     await writing.create('the end');

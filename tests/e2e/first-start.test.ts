@@ -1,6 +1,7 @@
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { runShell, temporaryFolder } from '../support/processes/process.ts';
 import { demoKey, startServer } from '../support/processes/server.ts';
 
@@ -77,6 +78,22 @@ describe('first start in development', () => {
     const tokenOf = ({ stdout }: { readonly stdout: string }) => /\?token=([\w-]+)/.exec(stdout)?.[1];
     expect(tokenOf(second)).toBe(tokenOf(first));
     expect((await second.gql('{ posts(limit: 100) { id } }', { key })).data.posts).toHaveLength(6);
+  });
+
+  it('prints no token and shows no key on its pages where HOST is no loopback address', async () => {
+    const dataDir = await migratedFolder();
+    const server = await startServer(dataDir, { HOST: '0.0.0.0' });
+    const { apiKey, pageToken } = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'));
+    const { port } = new URL(server.origin);
+    expect(server.stdout).toMatch(new RegExp(`GraphiQL\\s+http://localhost:${port}/graphql$`, 'm'));
+    expect(server.stdout).not.toContain('token=');
+    expect(server.stdout).not.toContain(pageToken);
+    for (const host of ['localhost', '127.0.0.1'])
+      for (const path of ['/', '/graphql']) {
+        const page = await pageAt(`http://${host}:${port}${path}?token=${pageToken}`);
+        expect(page).toMatch(/^<!doctype html>/i);
+        expect(page).not.toContain(apiKey);
+      }
   });
 
   it('answers introspection without credentials, and serves GraphiQL', async () => {

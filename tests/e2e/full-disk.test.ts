@@ -7,14 +7,13 @@ import { fillDisk, freeDisk } from '../support/processes/filled-disk.ts';
 import { mountedDisk } from '../support/processes/mounted.ts';
 import { until } from '../support/processes/process.ts';
 import { demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
+import { incompressible, seededRandom } from '../support/random.ts';
 
-const WAIT = { timeout: 300_000 };
 /** A new database takes 40 MiB, and asks for 64. */
 const DISK_MIB = 100;
 const CREATE = 'mutation ($body: String!) { createPost(title: "t", body: $body) { id } }';
 
-/** A body that cannot be compressed. */
-const body = () => Array.from({ length: 9_000 }, () => String.fromCharCode(33 + Math.random() * 90)).join('');
+const random = seededRandom('full disk');
 
 /** A service on a small disk, what it has acknowledged, and what it says of itself. */
 async function onSmallDisk() {
@@ -27,7 +26,7 @@ async function onSmallDisk() {
   });
   const key = await demoKey(dataDir);
   const acknowledged: string[] = [];
-  async function post(text = body()): Promise<boolean> {
+  async function post(text = incompressible(random, 9_000)): Promise<boolean> {
     const { status, data } = await server.gql(CREATE, { key, variables: { body: text } });
     if (status === 200) acknowledged.push(data.createPost.id);
     return status === 200;
@@ -70,68 +69,58 @@ async function gauges({ origin }: ServerProcess): Promise<string> {
 const times = ({ stdout }: ServerProcess, text: string) => stdout.split(text).length - 1;
 
 describe('A disk that is full under the embedded database', () => {
-  it(
-    'is told before a write fails of it and when one does; reads go on; room ends it, and nothing is lost',
-    WAIT,
-    async () => {
-      const { folder, dataDir, server, post, read, lost, acknowledged } = await onSmallDisk();
-      expect(await post()).toBe(true);
-      await fillDisk(folder, 1_000_000);
-      await server.printed(
-        new RegExp(`the folder of the embedded database needs attention .*${dataDir}.* has 0 MiB left`),
-      );
-      expect(await readiness(server)).toBe('200 ready');
-      await until('a refused write', async () => !(await post()));
-      await server.printed(/the database cannot write .*"its disk is full"/);
-      for (let count = 0; count < 20; count += 1) {
-        expect(await post()).toBe(false);
-        expect(await read()).toBe(true);
-      }
-      expect(await readiness(server)).toBe('503 the database cannot write: its disk is full');
-      expect(await gauges(server)).toBe('0,0');
-      expect(server.stdout).not.toContain('database error');
-      await freeDisk(folder);
-      await server.printed(/the database writes again/);
-      expect(await post()).toBe(true);
-      await until('readiness', async () => (await readiness(server)) === '200 ready');
-      expect(await gauges(server)).toBe('1,1');
-      await server.printed(/the folder of the embedded database is in order again/);
-      expect(acknowledged.length).toBeGreaterThan(2);
-      expect(await lost()).toEqual([]);
-      expect(times(server, 'the database writes again')).toBe(1);
-    },
-  );
+  it('is told before a write fails of it and when one does; reads go on; room ends it, and nothing is lost', async () => {
+    const { folder, dataDir, server, post, read, lost, acknowledged } = await onSmallDisk();
+    expect(await post()).toBe(true);
+    await fillDisk(folder, 1_000_000);
+    await server.printed(
+      new RegExp(`the folder of the embedded database needs attention .*${dataDir}.* has 0 MiB left`),
+    );
+    expect(await readiness(server)).toBe('200 ready');
+    await until('a refused write', async () => !(await post()));
+    await server.printed(/the database cannot write .*"its disk is full"/);
+    for (let count = 0; count < 20; count += 1) {
+      expect(await post()).toBe(false);
+      expect(await read()).toBe(true);
+    }
+    expect(await readiness(server)).toBe('503 the database cannot write: its disk is full');
+    expect(await gauges(server)).toBe('0,0');
+    expect(server.stdout).not.toContain('database error');
+    await freeDisk(folder);
+    await server.printed(/the database writes again/);
+    expect(await post()).toBe(true);
+    await until('readiness', async () => (await readiness(server)) === '200 ready');
+    expect(await gauges(server)).toBe('1,1');
+    await server.printed(/the folder of the embedded database is in order again/);
+    expect(acknowledged.length).toBeGreaterThan(2);
+    expect(await lost()).toEqual([]);
+    expect(times(server, 'the database writes again')).toBe(1);
+  });
 
-  it(
-    'ends it where its log has no room, says what to do, and it starts again once there is',
-    WAIT,
-    async () => {
-      const { folder, dataDir, server, post, lost, acknowledged } = await onSmallDisk();
-      for (let count = 0; count < 5; count += 1) await post('b');
-      await fillDisk(folder);
-      const address = publishedAddress(dataDir);
-      if (address === undefined) throw new Error('the service has published no address');
-      const other = new pg.Client(embeddedServer(address, { application_name: 'psql' }).connection);
-      other.on('error', () => undefined);
-      onTestFinished(() => other.end());
-      await other.connect();
-      await other.query('SELECT pg_switch_wal()');
-      // So little that the tables have room for it.
-      expect(await post('b')).toBe(false);
-      await server.printed(/the embedded database ended; starting it again/);
-      await server.printed(
-        new RegExp(
-          `the embedded database did not start again .*${dataDir}.* has 0 MiB left; free some space`,
-        ),
-      );
-      await until('readiness to end', async () => (await readiness(server)).startsWith('503'));
-      expect(await gauges(server)).toMatch(/^0/);
-      await freeDisk(folder);
-      await server.printed(/the embedded database runs again/);
-      expect(await post()).toBe(true);
-      await until('readiness', async () => (await readiness(server)) === '200 ready');
-      expect(acknowledged).toHaveLength(6);
-      expect(await lost()).toEqual([]);
-    },
-  );
+  it('ends it where its log has no room, says what to do, and it starts again once there is', async () => {
+    const { folder, dataDir, server, post, lost, acknowledged } = await onSmallDisk();
+    for (let count = 0; count < 5; count += 1) await post('b');
+    await fillDisk(folder);
+    const address = publishedAddress(dataDir);
+    if (address === undefined) throw new Error('the service has published no address');
+    const other = new pg.Client(embeddedServer(address, { application_name: 'psql' }).connection);
+    other.on('error', () => undefined);
+    onTestFinished(() => other.end());
+    await other.connect();
+    await other.query('SELECT pg_switch_wal()');
+    // So little that the tables have room for it.
+    expect(await post('b')).toBe(false);
+    await server.printed(/the embedded database ended; starting it again/);
+    await server.printed(
+      new RegExp(`the embedded database did not start again .*${dataDir}.* has 0 MiB left; free some space`),
+    );
+    await until('readiness to end', async () => (await readiness(server)).startsWith('503'));
+    expect(await gauges(server)).toMatch(/^0/);
+    await freeDisk(folder);
+    await server.printed(/the embedded database runs again/);
+    expect(await post()).toBe(true);
+    await until('readiness', async () => (await readiness(server)) === '200 ready');
+    expect(acknowledged).toHaveLength(6);
+    expect(await lost()).toEqual([]);
+  });
 });

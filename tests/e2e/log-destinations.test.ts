@@ -7,6 +7,7 @@ import { freePort } from '../../scripts/cluster/processes.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { environment, ROOT, type Settings, until } from '../support/processes/process.ts';
 import { productionSettings } from '../support/processes/server.ts';
+import { AMPLE_TIMEOUTS } from '../support/settings.ts';
 
 const TOKEN = 'a token that only the operator of this service knows';
 /** More than a pipe holds. What happens beyond 8 MiB is in tests/unit/platform/log-output.test.ts. */
@@ -17,6 +18,7 @@ async function launch(stdout: 'pipe' | number, settings: Settings = {}) {
   const port = await freePort();
   const child: ChildProcess = spawn(join(ROOT, 'node_modules/.bin/node'), [join(ROOT, 'src/main.ts')], {
     env: environment({
+      ...AMPLE_TIMEOUTS,
       ...productionSettings(),
       DATA_DIR: await migratedFolder(),
       METRICS_TOKEN: TOKEN,

@@ -9,6 +9,7 @@ import { fillFolder } from '../support/processes/migrated-folder.ts';
 import { type OtherUser, otherUser } from '../support/processes/other-user.ts';
 import { ROOT, runProgram, type Settings, temporaryFolder, until } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
+import { AMPLE_TIMEOUTS } from '../support/settings.ts';
 
 const NOTHING = { seen: [], read: [], written: [], moved: [], connected: [], listening: [] };
 const EVE = [
@@ -99,7 +100,7 @@ describe('another user of the machine reads nothing, changes nothing and listens
   it('where the umask is 0', async () => {
     const { home, tmp } = await sharedMachine();
     const dataDir = join(home, 'data');
-    const settings: Settings = { DATA_DIR: dataDir, TMPDIR: tmp, PORT: '0' };
+    const settings: Settings = { ...AMPLE_TIMEOUTS, DATA_DIR: dataDir, TMPDIR: tmp, PORT: '0' };
     const start = `umask 0; exec "${join(ROOT, 'node_modules/.bin/node')}" "${join(ROOT, 'src/main.ts')}"`;
     const server = runProgram(['/bin/sh', '-c', start], settings);
     await server.printed(/listening/);

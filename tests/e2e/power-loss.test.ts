@@ -29,7 +29,7 @@ describe('the embedded database', () => {
     const write = async () => {
       for (;;) {
         const created = await server.gql('mutation { createPost(title: "kept", body: "b") { id } }', { key });
-        answered.push(created.data.createPost.id);
+        if (created.status === 200) answered.push(created.data.createPost.id);
       }
     };
     // Each writer ends with the connection.
@@ -45,11 +45,18 @@ describe('the embedded database', () => {
   });
 
   it('is made whole or not at all where the first start dies on the way', async () => {
-    const [dataDir, left] = [await temporaryFolder(), await temporaryFolder()];
-    const dying = launchServer(dataDir, losingPower(dataDir, left));
-    await until('a draft of the folder', () => existsSync(join(dataDir, 'postgres.new/base')));
-    dying.kill('SIGKILL');
-    await dying.exited;
+    let dataDir = '';
+    for (let wasDraft = false; !wasDraft; ) {
+      const left = await temporaryFolder();
+      dataDir = await temporaryFolder();
+      const dying = launchServer(dataDir, losingPower(dataDir, left));
+      const isDraft = () => existsSync(join(dataDir, 'postgres.new/base'));
+      // The database may be whole before this process looks at it again.
+      await until('a draft of the database', () => isDraft() || existsSync(join(dataDir, 'postgres')));
+      dying.kill('SIGKILL');
+      await dying.exited;
+      wasDraft = isDraft();
+    }
     await startServer(dataDir);
     expect(existsSync(join(dataDir, 'postgres.new'))).toBe(false);
   });

@@ -1,12 +1,22 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { ROOT, temporaryFolder } from '../support/processes/process.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { ROOT, runScript, temporaryFolder } from '../support/processes/process.ts';
+import { admin } from '../support/processes/server.ts';
 
 const run = promisify(execFile);
-const PARTS = ['scripts', 'src', 'docs/metrics.md', 'deploy/kubernetes', 'package.json', 'package-lock.json'];
+const PARTS = [
+  'scripts',
+  'src',
+  'docs/metrics.md',
+  'deploy/kubernetes',
+  'prisma',
+  'package.json',
+  'package-lock.json',
+];
 const SCHEMAS = ['schema.graphql', 'schema.released.graphql', 'CHANGELOG.md'];
 
 /** A copy of the project, as far as a release is made of it. */
@@ -15,9 +25,9 @@ async function copied() {
   for (const part of [...PARTS, ...SCHEMAS])
     cpSync(join(ROOT, part), join(folder, part), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  mkdirSync(join(folder, 'prisma'));
   const read = (path: string) => readFileSync(join(folder, path), 'utf8');
   return {
+    folder,
     read,
     edit: (path: string, change: (text: string) => string) =>
       writeFileSync(join(folder, path), change(read(path))),
@@ -113,4 +123,34 @@ it('without a base or a report that can be read, nothing is taken for compatible
   });
   project.edit('schema.released.graphql', () => '');
   expect(await project.script('check-schema.ts')).toMatchObject({ ok: false });
+});
+
+it('the check names each published document that no longer fits the schema, with client, release, operation and reason', async () => {
+  const project = await copied();
+  const dataDir = await migratedFolder();
+  const publish = async (id: string, text: string, ...options: readonly string[]) => {
+    const file = join(project.folder, `${id}.json`);
+    writeFileSync(file, JSON.stringify({ [id]: text }));
+    const { json } = await admin(['documents', 'publish', file, ...options], dataDir);
+    expect(json).toMatchObject({ published: 1, refused: [] });
+  };
+  const check = () =>
+    runScript('scripts/check-schema.ts', ['--documents'], { DATA_DIR: dataDir }, project.folder).exited;
+  await publish('kept', 'query Kept { users { name } }', '--client', 'web', '--release', '1.4.0');
+  await publish('home', 'query Home { users { createdAt } }', '--client', 'web', '--release', '1.4.0');
+  await publish('feed', 'query Feed { users { createdAt } }', '--client', 'app');
+  expect(await check()).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('All published documents fit the schema.'),
+  });
+  project.edit('src/modules/user/type.ts', (text) =>
+    text.replace("createdAt: t.expose('createdAt'", "madeAt: t.expose('createdAt'"),
+  );
+  const { code, stderr } = await check();
+  expect(code).toBe(1);
+  const reason = 'Cannot query field "createdAt" on type "User". (line 1, column 22)';
+  expect(stderr.trim().split('\n').sort()).toEqual([
+    `app, document feed: Feed: ${reason}`,
+    `web 1.4.0, document home: Home: ${reason}`,
+  ]);
 });

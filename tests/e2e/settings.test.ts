@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
-
+import { ROOT, runProgram, temporaryFolder } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
 
 describe('settings', () => {
@@ -27,6 +28,16 @@ describe('settings', () => {
     for (const name of Object.keys(mistakes)) expect(stderr).toMatch(new RegExp(`^ *- ${name} must be`, 'm'));
     expect(stderr).not.toMatch(/^ {4}at /m);
     expect(existsSync(dataDir)).toBe(false);
+  });
+
+  it('come from .env in the working folder, and the environment wins', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, '.env'), 'PORT=from-file\nLOG_LEVEL=from-file\n');
+    const program = [join(ROOT, 'node_modules/.bin/node'), join(ROOT, 'src/main.ts')];
+    const { code, stderr } = await runProgram(program, { LOG_LEVEL: 'info' }, folder).exited;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/PORT must be/);
+    expect(stderr).not.toMatch(/LOG_LEVEL must be/);
   });
 
   it('are refused in the same way by the admin command', async () => {

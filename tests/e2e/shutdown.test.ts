@@ -48,7 +48,8 @@ describe('SIGTERM', () => {
 
   it('turns readiness off, serves on for SHUTDOWN_DELAY, ends streams without complete, and exits 0', async () => {
     const dataDir = await migratedFolder();
-    const server = await startServer(dataDir, { SHUTDOWN_DELAY: '20' });
+    // More than everything before the end of the streams takes.
+    const server = await startServer(dataDir, { SHUTDOWN_DELAY: '40' });
     const key = await demoKey(dataDir);
     const stream = await subscribe(server, key);
     const multipart = await subscribe(server, key, 'multipart/mixed;subscriptionSpec=1.0');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
-import { productionSettings, startServer } from '../support/processes/server.ts';
-import { lines, said } from '../support/processes/started.ts';
+import { productionSettings, type ServerProcess, startServer } from '../support/processes/server.ts';
+import { lines } from '../support/processes/started.ts';
 
 const STRAY = [
   'SIGUSR1',
@@ -14,19 +14,27 @@ const STRAY = [
   'SIGWINCH',
 ] as const;
 
+async function stopInOrder(server: ServerProcess, signal: NodeJS.Signals): Promise<void> {
+  server.kill(signal);
+  expect(await server.exited).toMatchObject({ code: 0, signal: null });
+  expect(lines(server)).toContainEqual(expect.objectContaining({ msg: 'stopping', signal }));
+  expect(lines(server).at(-1)).toMatchObject({ msg: 'stopped' });
+}
+
 it('No stray signal ends an instance or opens a debugger; SIGHUP stops it in order', async () => {
   const server = await startServer(await migratedFolder(), productionSettings());
   for (const signal of STRAY) {
     server.kill(signal);
     if (signal !== 'SIGPIPE' && signal !== 'SIGWINCH')
       await expect
-        .poll(() => lines(server).filter(({ msg }) => msg === 'ignored a signal'), { timeout: 60_000 })
+        .poll(() => lines(server).filter(({ msg }) => msg === 'ignored a signal'))
         .toContainEqual(expect.objectContaining({ signal }));
     expect((await fetch(`${server.origin}/health/ready`)).status, signal).toBe(200);
   }
   expect(server.stderr).toBe('');
-  server.kill('SIGHUP');
-  await said(server, 'stopping');
-  expect(await server.exited).toMatchObject({ code: 0, signal: null });
-  expect(lines(server).at(-1)).toMatchObject({ msg: 'stopped' });
+  await stopInOrder(server, 'SIGHUP');
+});
+
+it('SIGINT stops an instance in order', async () => {
+  await stopInOrder(await startServer(await migratedFolder(), productionSettings()), 'SIGINT');
 });

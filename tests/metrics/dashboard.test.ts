@@ -26,7 +26,7 @@ const queries = panels
   .flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })))
   .map(({ title, expr }) => ({
     title,
-    expr: expr.replaceAll('$instance', '.*').replaceAll('$__rate_interval', '15s'),
+    expr: expr.replaceAll('$instance', '.*').replaceAll('$__rate_interval', '60s'),
   }));
 
 let own: TestDatabase;
@@ -102,11 +102,10 @@ it('every query of the dashboard has data while two instances work, and every ru
     });
     table.push(`${title} | ${expr} | ${values.join('; ')}`);
   }
-  expect(await prometheus.query('count(content_graph_build_info)')).toMatchObject([
-    { value: [expect.anything(), '2'] },
-  ]);
+  // The series of an instance are missing after a scrape that came too late.
   const feeds = 'graphql_operation_duration_seconds_count{operation="Feed",kind="query"}';
-  expect(await prometheus.query(feeds)).toHaveLength(2);
+  for (const expr of ['content_graph_build_info', feeds])
+    await until(`${expr} of both instances`, async () => (await prometheus.query(expr)).length === 2);
   const rules = await until('an evaluation of every rule', async () => {
     const all = await prometheus.rules();
     return all.every(({ health }) => health !== 'unknown') && all;

@@ -10,13 +10,12 @@ import {
 } from '../support/credentials/holdings.ts';
 import { cookieOf, login, PASSWORD } from '../support/credentials/session.ts';
 import { JWT_SECRET, signToken } from '../support/credentials/tokens.ts';
-import { postgresOf } from '../support/database/postgres.ts';
+import { NEVER_MS, postgresOf } from '../support/database/postgres.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
-import { instanceOnOwnPool } from '../support/second-instance.ts';
+import { instanceOnOwnPool, secondInstance } from '../support/second-instance.ts';
 
-// Nothing but a notification can end a stream in time.
-const app = useApp({ settings: { JWT_SECRET, CREDENTIAL_RECHECK_MS: '30000' } });
+const app = useApp({ settings: { JWT_SECRET } });
 const NEW_PASSWORD = 'a quite different passphrase';
 const OF_PASSWORD: Credential[] = [
   'session',
@@ -33,7 +32,9 @@ async function command(...args: string[]) {
 }
 
 async function setUp(role?: 'admin') {
-  const instances = [app, await instanceOnOwnPool(app)];
+  // Only a notification ends a stream.
+  const config = { ...app.config, credentialRecheckMs: NEVER_MS };
+  const instances = [secondInstance(app, { config }), await instanceOnOwnPool(app, config)];
   return { instances, who: await holder(app, instances, role), writer: await app.account() };
 }
 

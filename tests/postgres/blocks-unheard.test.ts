@@ -1,15 +1,13 @@
 import { expect, it } from 'vitest';
 import { adminCommand } from '../support/admin-command.ts';
 import { type TestApp, useApp } from '../support/app.ts';
-import { instanceThrough, postgresOf } from '../support/database/postgres.ts';
+import { instanceThrough, NEVER_MS, postgresOf } from '../support/database/postgres.ts';
 import { switchedProxy } from '../support/database/switched-proxy.ts';
 import { graphqlPost } from '../support/graphql.ts';
 import { readMetric } from '../support/metrics.ts';
 import { readEventStream } from '../support/streams/event-stream.ts';
 
 const app = useApp({ settings: { TRUST_PROXY: '127.0.0.1', ANONYMOUS_READ: 'true' } });
-/** No periodic look finds what the instance has not heard of. */
-const NEVER_MS = 3_600_000;
 const ADDRESS = '203.0.113.7';
 const from = (query: string, accept = 'application/json') =>
   graphqlPost(query, { headers: { accept, 'x-forwarded-for': ADDRESS } });

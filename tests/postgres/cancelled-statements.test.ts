@@ -3,8 +3,10 @@ import { type Account, type TestApp, useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
 import { holdTable, makeCommentsSlow, SLOW_BODY } from '../support/database/blocked.ts';
 import { connect, postgresOf } from '../support/database/postgres.ts';
+import { answerOf, type GraphqlOptions, graphqlPost } from '../support/graphql.ts';
 import { readMetric } from '../support/metrics.ts';
 import { dataOf, expectRefused } from '../support/refusal.ts';
+import { instanceOnOwnPool, secondInstance } from '../support/second-instance.ts';
 import { clockOf } from '../support/time/stepped-clock.ts';
 
 const QUERY = '{ posts { id } }';
@@ -38,17 +40,21 @@ async function hold(app: TestApp) {
   return held;
 }
 
+const askAt = async ({ fetch }: Pick<TestApp, 'fetch'>, query: string, options: GraphqlOptions) =>
+  answerOf(await fetch('/graphql', graphqlPost(query, options)));
+
 describe('a statement past its time', () => {
-  const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '1000' } });
+  const app = useApp();
 
   it('is gone from the server by the time it is answered, though the table is still held', async () => {
     const { key } = await app.account();
+    const hasty = await instanceOnOwnPool(app, { ...app.config, statementTimeoutMs: 1_000 });
     await app.gql(QUERY, { key });
     const { busy, waiting } = await observe(app);
     await hold(app);
     // Its own connection holds the table, in a transaction; that the key was used is written by and by.
     await expect.poll(busy).toBe(1);
-    const answers = await Promise.all([1, 2, 3].map(() => app.gql(QUERY, { key })));
+    const answers = await Promise.all([1, 2, 3].map(() => askAt(hasty, QUERY, { key })));
     for (const answer of answers) expectRefused(answer, { code: 'TIMEOUT', status: 504 });
     expect(await waiting()).toBe(0);
     await expect.poll(busy).toBe(1);
@@ -56,10 +62,11 @@ describe('a statement past its time', () => {
 });
 
 describe('a statement of an operation past its time', () => {
-  const app = useApp({
-    settings: { OPERATION_TIMEOUT_MS: '2000', STATEMENT_TIMEOUT_MS: '60000', DATABASE_POOL_SIZE: '2' },
-    clock: clockOf(() => 1_800_000_000_000),
-  });
+  const clock = clockOf(() => 1_800_000_000_000);
+  const app = useApp({ settings: { DATABASE_POOL_SIZE: '2' }, clock });
+  /** An instance on the same connections whose operations have little time. */
+  const hastyInstance = () =>
+    secondInstance(app, { config: { ...app.config, operationTimeoutMs: 2_000 }, clock });
   let account: Account;
   beforeAll(async () => {
     account = await app.account();
@@ -69,11 +76,12 @@ describe('a statement of an operation past its time', () => {
 
   it('is cancelled while the table is still held', async () => {
     const { busy } = await observe(app);
+    const hasty = hastyInstance();
     await hold(app);
-    const answers = await Promise.all([1, 2, 3, 4].map(() => app.gql(QUERY, { key: account.key })));
+    const answers = await Promise.all([1, 2, 3, 4].map(() => askAt(hasty, QUERY, { key: account.key })));
     for (const answer of answers) expectRefused(answer, { code: 'TIMEOUT', status: 504 });
     await expect.poll(busy).toBe(1);
-    await expect.poll(() => readMetric(app, 'graphql_operations_running')).toBe(0);
+    await expect.poll(() => readMetric(hasty, 'graphql_operations_running')).toBe(0);
   });
 
   it('is cancelled in a mutation, which is rolled back', async () => {
@@ -85,7 +93,7 @@ describe('a statement of an operation past its time', () => {
       createPost(title: $title, body: "b") { id }
       createComment(postId: $postId, body: "${SLOW_BODY}") { id }
     }`;
-    const answer = await app.gql(query, { key, variables: { postId, title } });
+    const answer = await askAt(hastyInstance(), query, { key, variables: { postId, title } });
     expectRefused(answer, { code: 'TIMEOUT', status: 504 });
     await expect.poll(busy).toBe(0);
     const { posts } = dataOf(await app.gql('{ posts(limit: 100) { title } }', { key }));
@@ -98,7 +106,8 @@ describe('a statement of an operation past its time', () => {
     const id = await createPost(app, key, { title: 'kept' });
     const held = await holdTable(app, 'comments');
     onTestFinished(held.release);
-    const answer = await app.gql('mutation ($id: ID!) { deletePost(id: $id) }', { key, variables: { id } });
+    const deletion = 'mutation ($id: ID!) { deletePost(id: $id) }';
+    const answer = await askAt(hastyInstance(), deletion, { key, variables: { id } });
     expectRefused(answer, { code: 'TIMEOUT', status: 504 });
     await expect.poll(busy).toBe(1);
     await held.release();
@@ -111,9 +120,10 @@ describe('a statement of an operation past its time', () => {
 
   it('takes no other with it that comes after it on the same connection', async () => {
     const { key } = account;
+    const hasty = hastyInstance();
     for (let round = 0; round < 4; round += 1) {
       const held = await holdTable(app, 'posts');
-      const cancelled = await Promise.all([1, 2].map(() => app.gql(QUERY, { key })));
+      const cancelled = await Promise.all([1, 2].map(() => askAt(hasty, QUERY, { key })));
       // A few at a time, so that none waits long for a connection.
       for (let wave = 0; wave < 10; wave += 1) {
         const after = Array.from({ length: 4 }, () => app.gql('{ users(limit: 1) { id } }', { key }));

@@ -6,6 +6,7 @@ import { visitor } from '../support/credentials/session.ts';
 import { makeCommentsSlow, SLOW_BODY } from '../support/database/blocked.ts';
 import { besidePool } from '../support/database/postgres.ts';
 import { readMetric } from '../support/metrics.ts';
+import { startLoop } from '../support/processes/process.ts';
 import { dataOf } from '../support/refusal.ts';
 import { clockOf } from '../support/time/stepped-clock.ts';
 
@@ -54,14 +55,11 @@ describe('A client whose requests hold all connections', () => {
   it('does not keep them from what is not in the same line, such as the end of a session', async () => {
     const { key } = await app.account();
     const { cookie } = await visitor(app);
-    let ended = false;
-    const ask = async (): Promise<void> => {
-      while (!ended) dataOf(await app.gql(QUERY, { key }));
-    };
-    const asking = Array.from({ length: MANY }, ask);
+    const asking = Array.from({ length: MANY }, () =>
+      startLoop(async () => void dataOf(await app.gql(QUERY, { key }))),
+    );
     const { status } = await app.fetch('/logout', { method: 'POST', headers: { cookie } });
-    ended = true;
-    await Promise.all(asking);
+    await Promise.all(asking.map(({ stop }) => stop()));
     expect(status).toBe(204);
   });
 });

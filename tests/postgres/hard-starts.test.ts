@@ -7,12 +7,11 @@ import { until } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings } from '../support/processes/server.ts';
 import { database, lines, messages, run, said } from '../support/processes/started.ts';
 
-const WAIT = { timeout: 120_000 };
 /** In the first statement about the migrations, and in none of the probes. */
 const LOOK = 'to_regclass';
 
 describe('A start', () => {
-  it('that loses its connection while it looks at the migrations waits, ever longer', WAIT, async () => {
+  it('that loses its connection while it looks at the migrations waits, ever longer', async () => {
     const proxy = await cuttingProxy(await database());
     proxy.cut('before', 4, LOOK);
     const server = launchServer('', { ...productionSettings(), DATABASE_URL: proxy.url });
@@ -24,7 +23,7 @@ describe('A start', () => {
     expect(await server.exited).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('is stopped while it looks at the migrations of a database that it has waited for', WAIT, async () => {
+  it('is stopped while it looks at the migrations of a database that it has waited for', async () => {
     const url = await database();
     const [holder, watcher, proxy] = [await connect(url), await connect(url), await switchedProxy(url)];
     await holder.query('BEGIN; LOCK TABLE _prisma_migrations IN ACCESS EXCLUSIVE MODE');
@@ -42,7 +41,7 @@ describe('A start', () => {
     expect(messages(server)).toContain('stopped');
   });
 
-  it('on a database that cannot be written to is refused in one line', WAIT, async () => {
+  it('on a database that cannot be written to is refused in one line', async () => {
     const url = await database();
     const name = new URL(url).pathname.slice(1);
     await run(url, `DROP SCHEMA public CASCADE; CREATE SCHEMA public`);
@@ -55,7 +54,7 @@ describe('A start', () => {
 });
 
 describe('A DIRECT_DATABASE_URL at which nobody answers', () => {
-  it('neither ends serving nor administration, and has its own line until somebody does', WAIT, async () => {
+  it('neither ends serving nor administration, and has its own line until somebody does', async () => {
     const url = await database();
     const proxy = await switchedProxy(url);
     const PORT = String(await freePort());

@@ -26,8 +26,6 @@ describe('Identical keyed mutations at two instances', () => {
     settings: {
       // Half of them are for transactions: one is held up, and one is for all the others.
       DATABASE_POOL_SIZE: '4',
-      STATEMENT_TIMEOUT_MS: '30000',
-      OPERATION_TIMEOUT_MS: '30000',
     },
   });
 
@@ -40,15 +38,12 @@ describe('Identical keyed mutations at two instances', () => {
       /** Resolves once a mutation waits for it. */
       met: () =>
         expect
-          .poll(
-            async () => {
-              const { rows } = await client.query(
-                "SELECT FROM pg_locks WHERE NOT granted AND relation = 'api_keys'::regclass",
-              );
-              return rows.length;
-            },
-            { timeout: 10_000 },
-          )
+          .poll(async () => {
+            const { rows } = await client.query(
+              "SELECT FROM pg_locks WHERE NOT granted AND relation = 'api_keys'::regclass",
+            );
+            return rows.length;
+          })
           // The note of a key's last use may wait as well.
           .toBeGreaterThan(0),
       letGo: () => client.query('COMMIT'),

@@ -3,6 +3,7 @@ import { useApp } from '../support/app.ts';
 import { type Cut, cuttingProxy } from '../support/database/cutting-proxy.ts';
 import { instanceThrough, postgresOf } from '../support/database/postgres.ts';
 import { CREATE_ALONE, CREATE_POST, postsNamed, send, storedFor } from '../support/keyed.ts';
+import { instanceOnOwnPool } from '../support/second-instance.ts';
 
 describe('A keyed mutation whose connection is lost at COMMIT', () => {
   const app = useApp();
@@ -64,9 +65,10 @@ describe('A keyed mutation whose connection is lost at COMMIT', () => {
 });
 
 describe('A keyed mutation that has been done', () => {
-  const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '2500' } });
+  const app = useApp();
 
   it('is replayed although its statement would have to wait for a table', async () => {
+    const hasty = await instanceOnOwnPool(app, { ...app.config, statementTimeoutMs: 2_500 });
     const { key, id } = await app.account();
     const title = `waiting ${id}`;
     const request = { query: CREATE_ALONE, variables: { title }, key, idempotencyKey: 'k' };
@@ -76,8 +78,8 @@ describe('A keyed mutation that has been done', () => {
     // As CREATE INDEX holds it.
     await holder.query('BEGIN; LOCK TABLE posts IN SHARE MODE');
     try {
-      expect(await send(app, request)).toMatchObject({ status: 200, text: first.text, replayed: 'true' });
-      expect(await send(app, { ...request, idempotencyKey: 'other' })).toMatchObject({ status: 504 });
+      expect(await send(hasty, request)).toMatchObject({ status: 200, text: first.text, replayed: 'true' });
+      expect(await send(hasty, { ...request, idempotencyKey: 'other' })).toMatchObject({ status: 504 });
     } finally {
       await holder.query('ROLLBACK');
       await holder.end();

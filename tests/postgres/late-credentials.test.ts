@@ -7,7 +7,7 @@ import { besidePool, postgresOf } from '../support/database/postgres.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
 
-const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '30000', OPERATION_TIMEOUT_MS: '60000' } });
+const app = useApp();
 
 async function command(...args: string[]) {
   const done = await admin(args, await temporaryFolder(), { DATABASE_URL: postgresOf(app).url });
@@ -26,7 +26,7 @@ async function waits(client: pg.Client, pattern: string, event = 'Lock', forMs =
         );
         return rows.length;
       },
-      { timeout: 30_000, message: pattern },
+      { message: pattern },
     )
     .toBe(1);
 }

@@ -4,7 +4,7 @@ import { useApp } from '../support/app.ts';
 import { gqlAs, PASSWORD, person, visitor } from '../support/credentials/session.ts';
 import { besidePool } from '../support/database/postgres.ts';
 
-const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '30000', OPERATION_TIMEOUT_MS: '60000' } });
+const app = useApp();
 const RESET = `mutation ($email: String!) {
   createResetLink(email: $email, currentPassword: "${PASSWORD}") { url }
 }`;
@@ -26,7 +26,7 @@ it.each([
     await holder.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [id]);
     const answer = gqlAs(app, cookie, mutation, { variables: { email } });
     const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query ~ 'role = ''admin'''`;
-    await expect.poll(async () => (await watcher.query(waiting)).rows.length, { timeout: 30_000 }).toBe(1);
+    await expect.poll(async () => (await watcher.query(waiting)).rows.length).toBe(1);
     await holder.query(change, [id]);
     await holder.query('COMMIT');
     const { errors = [] } = await answer;

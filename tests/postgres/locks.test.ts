@@ -63,7 +63,7 @@ const OPERATIONS: readonly [string, (named: Named) => string][] = [
 ];
 
 describe('Mutations that lock several posts', () => {
-  const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '30000', OPERATION_TIMEOUT_MS: '60000' } });
+  const app = useApp();
 
   async function makeNamed({ key }: Account): Promise<Named> {
     const [low = '', high = ''] = [await createPost(app, key), await createPost(app, key)].sort();

@@ -34,7 +34,7 @@ const expectDone = (instance: Pick<TestApp, 'fetch'>, request: KeyedRequest) =>
 
 describe('Through a connection pooler in transaction mode', () => {
   describe('a statement past its time', () => {
-    const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '1000', OPERATION_TIMEOUT_MS: '20000' } });
+    const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '1000' } });
     let account = { id: '', key: '' };
     beforeAll(async () => {
       account = await app.account();
@@ -90,7 +90,7 @@ describe('Through a connection pooler in transaction mode', () => {
   });
 
   describe('an operation past its time', () => {
-    const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '60000', OPERATION_TIMEOUT_MS: '1000' } });
+    const app = useApp({ settings: { OPERATION_TIMEOUT_MS: '1000' } });
     let account = { id: '', key: '' };
     beforeAll(async () => {
       account = await app.account();

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type TestApp, useApp } from '../support/app.ts';
-import { instanceThrough, postgresOf } from '../support/database/postgres.ts';
+import { instanceThrough, NEVER_MS, postgresOf } from '../support/database/postgres.ts';
 import { switchedProxy } from '../support/database/switched-proxy.ts';
 import { readMetric } from '../support/metrics.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
@@ -10,8 +10,6 @@ import { admin } from '../support/processes/server.ts';
 import { readEventStream } from '../support/streams/event-stream.ts';
 
 const app = useApp();
-/** No periodic look finds what the instance has not heard of. */
-const NEVER_MS = 3_600_000;
 
 const TEXTS = {
   query: '{ answered: posts { id } }',

@@ -60,17 +60,17 @@ describe('A mutation whose connection is lost while the database commits (contra
 });
 
 describe.each([
-  ['a statement', { STATEMENT_TIMEOUT_MS: '3000' }],
-  ['an operation', { OPERATION_TIMEOUT_MS: '3000' }],
-])('A mutation past the time of %s, on a connection that stays silent', (_, settings) => {
-  const app = useApp({ settings });
+  ['a statement', { statementTimeoutMs: 3_000 }],
+  ['an operation', { operationTimeoutMs: 3_000, statementTimeoutMs: 5_000 }],
+])('A mutation past the time of %s, on a connection that stays silent', (_, limits) => {
+  const app = useApp();
 
   it.each([
     ['is 503 that says it may have been done, where it is one statement', CREATE_ALONE, undefined],
     ['is 504 or 503, and nothing was done, where it had not come to COMMIT', CREATE_POST, 'k'],
   ])('%s', async (_title, query, idempotencyKey) => {
     const proxy = await stallingProxy(postgresOf(app).url);
-    const instance = await instanceThrough(app, { url: proxy.url });
+    const instance = await instanceThrough(app, { url: proxy.url }, limits);
     const { key, id } = await app.account();
     const title = `silent ${id}`;
     await send(instance, { query: '{ viewer { id } }', key });

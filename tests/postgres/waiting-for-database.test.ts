@@ -5,8 +5,6 @@ import { until } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings } from '../support/processes/server.ts';
 import { database, messages, run, said } from '../support/processes/started.ts';
 
-const WAIT = { timeout: 120_000 };
-
 /** Of the gauges that say whether the instance works. */
 async function gauges(port: string): Promise<string> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
@@ -23,7 +21,7 @@ const GOOD = 'content_graph_ready 1, database_up 1';
 const status = async (port: string, path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
 
 describe('A service whose PostgreSQL comes, goes and comes back', () => {
-  it('waits for it, serves, and says each change once, without a stack', WAIT, async () => {
+  it('waits for it, serves, and says each change once, without a stack', async () => {
     const proxy = await switchedProxy(await database());
     const PORT = String(await freePort());
     const server = launchServer('', { ...productionSettings(), PORT, DATABASE_URL: proxy.url });
@@ -63,7 +61,7 @@ describe('A service whose PostgreSQL comes, goes and comes back', () => {
     expect(await server.exited).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('migrates it in development before it says that it listens', WAIT, async () => {
+  it('migrates it in development before it says that it listens', async () => {
     const url = await database();
     await run(url, 'DROP SCHEMA public CASCADE; CREATE SCHEMA public');
     const proxy = await switchedProxy(url);
@@ -75,7 +73,7 @@ describe('A service whose PostgreSQL comes, goes and comes back', () => {
 });
 
 describe('Migrations', () => {
-  it('that are pending in production are named with the command, and so is their end', WAIT, async () => {
+  it('that are pending in production are named with the command, and so is their end', async () => {
     const url = await database();
     await run(url, 'DROP SCHEMA public CASCADE; CREATE SCHEMA public');
     const settings = { ...productionSettings(), DATABASE_URL: url };
@@ -90,7 +88,7 @@ describe('Migrations', () => {
     await said(server, 'the pending migrations have been applied');
   });
 
-  it('of a newer version are named, and the service runs on them', WAIT, async () => {
+  it('of a newer version are named, and the service runs on them', async () => {
     const url = await database();
     await run(
       url,
@@ -103,7 +101,7 @@ describe('Migrations', () => {
     expect(line.migrations).toEqual(['20991231000000_new']);
   });
 
-  it('by a user who may not create tables are refused in one line', WAIT, async () => {
+  it('by a user who may not create tables are refused in one line', async () => {
     const url = await database();
     const name = new URL(url).pathname.slice(1);
     const role = `${name}_reader`;

@@ -9,6 +9,7 @@ import { migrate } from '../../src/platform/db/migrate.ts';
 import { tryToWrite } from '../../src/platform/db/write-probe.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { startApp, type TestApp } from '../support/app.ts';
+import { createPost } from '../support/content.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { pgbouncer } from '../support/database/pgbouncer.ts';
 import { connect, instanceThrough, postgresOf } from '../support/database/postgres.ts';
@@ -19,20 +20,19 @@ import { fillDisk, freeDisk } from '../support/processes/filled-disk.ts';
 import { mountedDisk } from '../support/processes/mounted.ts';
 import { startOwnPostgres } from '../support/processes/own-postgres.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
+import { incompressible, seededRandom } from '../support/random.ts';
+import { subscribe, titlesOf } from '../support/streams/subscriber.ts';
 
-const WAIT = 120_000;
-const POLL = { timeout: 60_000 };
 const BEGIN = 'the database cannot write';
 const END = 'the database writes again';
 const CREATE = 'mutation ($body: String!) { createPost(title: "t", body: $body) { id author { id } } }';
 
 type Instance = Pick<TestApp, 'fetch'>;
 
-/** A body that cannot be compressed. */
-const body = () => Array.from({ length: 9_000 }, () => String.fromCharCode(33 + Math.random() * 90)).join('');
+const random = seededRandom('write outage');
 
 const write = async (instance: Instance, key: string) =>
-  (await send(instance, { query: CREATE, variables: { body: body() }, key })).status;
+  (await send(instance, { query: CREATE, variables: { body: incompressible(random, 9_000) }, key })).status;
 const read = async (instance: Instance, key: string) =>
   (await send(instance, { query: '{ posts(limit: 1) { id } }', key })).status;
 
@@ -72,15 +72,13 @@ const cutOff = (control: pg.Client) =>
   );
 
 describe('A database that becomes read-only', () => {
-  it('is told without a write, reads go on, and the first write after its end is done', {
-    timeout: WAIT,
-  }, async () => {
+  it('is told without a write, reads go on, and the first write after its end is done', async () => {
     const own = await createTestDatabase();
     const { app, key } = await start(own.settings, own.drop);
     const control = await connect(postgresOf(app).url);
     await setReadOnly(control, true);
     await cutOff(control);
-    await expect.poll(() => readiness(app), POLL).toBe('503 the database cannot write: it is read-only');
+    await expect.poll(() => readiness(app)).toBe('503 the database cannot write: it is read-only');
     expect(await read(app, key)).toBe(200);
     expect(await write(app, key)).toBe(503);
     expect(await gauges(app)).toEqual([0, 0, 0]);
@@ -92,25 +90,42 @@ describe('A database that becomes read-only', () => {
     });
     // Its connections stay read-only.
     await setReadOnly(control, false);
-    await expect.poll(() => told(app), POLL).toEqual([BEGIN, END]);
+    await expect.poll(() => told(app)).toEqual([BEGIN, END]);
     expect(await write(app, key)).toBe(200);
-    await expect.poll(() => readiness(app), POLL).toBe('200 ready');
-    await expect.poll(() => gauges(app), POLL).toEqual([1, 1, 1]);
+    await expect.poll(() => readiness(app)).toBe('200 ready');
+    await expect.poll(() => gauges(app)).toEqual([1, 1, 1]);
     expect(told(app)).toEqual([BEGIN, END]);
     expect(linesOf(app.logged, 'database error').map(({ level }) => level)).toEqual([20]);
   });
 
-  it('for connections of before alone has them replaced, and says nothing', { timeout: WAIT }, async () => {
+  it('leaves event streams open, and each of them gets the first post after the outage', async () => {
+    const own = await createTestDatabase();
+    const { app, key } = await start(own.settings, own.drop);
+    const before = await subscribe(app, { key });
+    const control = await connect(postgresOf(app).url);
+    await setReadOnly(control, true);
+    await cutOff(control);
+    await expect.poll(() => told(app)).toEqual([BEGIN]);
+    expect(await write(app, key)).toBe(503);
+    const during = await subscribe(app, { key });
+    await setReadOnly(control, false);
+    await expect.poll(() => write(app, key)).toBe(200);
+    await createPost(app, key, { title: 'second' });
+    for (const stream of [before, during])
+      expect(titlesOf(await stream.until('second'))).toEqual(['t', 'second']);
+  });
+
+  it('for connections of before alone has them replaced, and says nothing', async () => {
     const own = await createTestDatabase();
     const { app, key } = await start(own.settings, own.drop);
     const control = await connect(postgresOf(app).url);
     await setReadOnly(control, true);
     await cutOff(control);
-    await expect.poll(() => read(app, key), POLL).toBe(200);
+    await expect.poll(() => read(app, key)).toBe(200);
     await setReadOnly(control, false);
     // Whoever gets one of them is refused.
-    await expect.poll(() => write(app, key), POLL).toBe(200);
-    await expect.poll(() => readiness(app), POLL).toBe('200 ready');
+    await expect.poll(() => write(app, key)).toBe(200);
+    await expect.poll(() => readiness(app)).toBe('200 ready');
     expect(linesOf(app.logged, 'the database refused a write')).toEqual([]);
   });
 });
@@ -132,19 +147,17 @@ async function smallDisk() {
 }
 
 describe('A disk of PostgreSQL that is full', () => {
-  it('is told once, also where a little is left, reads go on, and it ends by itself', {
-    timeout: WAIT,
-  }, async () => {
+  it('is told once, also where a little is left, reads go on, and it ends by itself', async () => {
     const { folder, DATABASE_URL } = await smallDisk();
     const settings = { DATABASE_URL, DATA_DIR: await temporaryFolder() };
     const { app, key } = await start(settings, async () => undefined);
     const pooled = await instanceThrough(app, { url: await pgbouncer(DATABASE_URL) });
     expect([await write(app, key), await write(pooled, key)]).toEqual([200, 200]);
     await fillDisk(folder, 100_000);
-    await expect.poll(() => write(app, key), POLL).toBe(503);
-    await expect.poll(() => write(pooled, key), POLL).toBe(503);
+    await expect.poll(() => write(app, key)).toBe(503);
+    await expect.poll(() => write(pooled, key)).toBe(503);
     // One of each instance.
-    await expect.poll(() => told(app), POLL).toEqual([BEGIN, BEGIN]);
+    await expect.poll(() => told(app)).toEqual([BEGIN, BEGIN]);
     for (let times = 0; times < 20; times += 1) {
       await write(app, key);
       expect([await read(app, key), await read(pooled, key)]).toEqual([200, 200]);
@@ -159,11 +172,11 @@ describe('A disk of PostgreSQL that is full', () => {
       error: expect.stringMatching(/No space left on device/),
     });
     await freeDisk(folder);
-    await expect.poll(() => told(app), POLL).toEqual([BEGIN, BEGIN, END, END]);
+    await expect.poll(() => told(app)).toEqual([BEGIN, BEGIN, END, END]);
     for (const instance of [app, pooled]) {
       expect(await write(instance, key)).toBe(200);
-      await expect.poll(() => readiness(instance), POLL).toBe('200 ready');
-      await expect.poll(() => gauges(instance), POLL).toEqual([1, 1, 1]);
+      await expect.poll(() => readiness(instance)).toBe('200 ready');
+      await expect.poll(() => gauges(instance)).toEqual([1, 1, 1]);
     }
     expect(told(app)).toEqual([BEGIN, BEGIN, END, END]);
     expect(new Set(linesOf(app.logged, 'database error').map(({ level }) => level))).toEqual(new Set([20]));
@@ -171,9 +184,7 @@ describe('A disk of PostgreSQL that is full', () => {
 });
 
 describe('A try to write', () => {
-  it('needs no rights, leaves nothing, and is refused by files without rights and by a standby', {
-    timeout: WAIT,
-  }, async () => {
+  it('needs no rights, leaves nothing, and is refused by files without rights and by a standby', async () => {
     const server = await startOwnPostgres({ settings: { temp_buffers: '1MB' } });
     const owner = await connect(server.url);
     await owner.query(

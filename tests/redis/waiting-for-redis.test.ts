@@ -3,9 +3,7 @@ import { switchedProxy } from '../support/database/switched-proxy.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 import { launchServer, productionSettings } from '../support/processes/server.ts';
 
-it('A Redis that is missing at start costs one line without a stack, and its return another', {
-  timeout: 120_000,
-}, async () => {
+it('A Redis that is missing at start costs one line without a stack, and its return another', async () => {
   const proxy = await switchedProxy(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379');
   const settings = { ...productionSettings(), REDIS_URL: proxy.url };
   const server = launchServer(await temporaryFolder(), settings);

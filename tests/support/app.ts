@@ -1,6 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { afterAll, beforeAll } from 'vitest';
-import { type App, createApp } from '../../src/app.ts';
+import { type App, type AppOptions, createApp } from '../../src/app.ts';
 import { createAccount } from '../../src/auth/account/store.ts';
 import { createApiKey } from '../../src/auth/api-key/store.ts';
 import { type Role, type Scope, scopesOfRole } from '../../src/auth/scopes.ts';
@@ -16,6 +16,8 @@ import { createTestDatabase, type TestDatabase } from './database/database.ts';
 import type { WorldSettings } from './database/drawn-world.ts';
 import { openPrisma } from './database/prisma.ts';
 import { type Answer, answerOf, type GraphqlOptions, graphqlPost } from './graphql.ts';
+import { AMPLE_TIMEOUTS, UNTHROTTLED } from './settings.ts';
+import { holdTimers } from './time/timers.ts';
 
 export const ORIGIN = 'http://127.0.0.1:4000';
 
@@ -58,10 +60,22 @@ export interface UseAppOptions extends TestAppOptions {
   readonly world?: WorldSettings;
 }
 
-/** Tests other than those of the limits must not run into them. */
-const UNLIMITED = { RATE_LIMIT_BURST: '1000000', RATE_LIMIT_PER_SECOND: '1000000', FAILURE_BURST: '1000000' };
+const MINUTE_MS = 60_000;
 
 let accounts = 0;
+
+/**
+ * Creates an app whose clean-up and check of the clock, which run once a minute, do not run by themselves. A test that
+ * needs them runs them itself.
+ */
+export function createTestApp(options: AppOptions): App {
+  const timers = holdTimers(MINUTE_MS / 2);
+  try {
+    return createApp(options);
+  } finally {
+    timers.release();
+  }
+}
 
 /** Starts the service on a database, which goes with it. */
 export async function startApp(
@@ -74,11 +88,17 @@ export async function startApp(
     pretty: false,
     destination: { write: (line) => void logged.push(line) },
   });
-  const config = loadConfig({ NODE_ENV: 'test', ...UNLIMITED, ...testDatabase.settings, ...settings });
+  const config = loadConfig({
+    NODE_ENV: 'test',
+    ...UNTHROTTLED,
+    ...AMPLE_TIMEOUTS,
+    ...testDatabase.settings,
+    ...settings,
+  });
   const database = await openDatabase({ config, log });
   const own = openPrisma(config);
   const tracing = openTracing(config.tracing, 'test', log);
-  const app = createApp({
+  const app = createTestApp({
     config,
     database,
     log,

@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { cleanUpJobs } from '../../src/clean-up-jobs.ts';
 import { startCleanUp } from '../../src/jobs/clean-up.ts';
 import type { Job } from '../../src/jobs/job.ts';
@@ -6,6 +6,7 @@ import type { Database } from '../../src/platform/db/database.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { createMetrics, type Metrics } from '../../src/platform/metrics.ts';
 import type { TestApp } from './app.ts';
+import { holdTimers } from './time/timers.ts';
 
 /** The clean-up of an instance, for as long as a test runs. It is done when the test says so. */
 export interface TestCleanUp extends ReturnType<typeof startCleanUp> {
@@ -24,7 +25,10 @@ export function cleanUp(
     destination: { write: (line) => void logged.push(line) },
   });
   const metrics = createMetrics();
+  // A test with fake timers has the clean-up run by itself.
+  const timers = vi.isFakeTimers() ? undefined : holdTimers(30_000);
   const started = startCleanUp({ jobs, database, metrics, log });
+  timers?.release();
   onTestFinished(() => started.stop());
   return { ...started, metrics, logged };
 }

@@ -1,7 +1,7 @@
 import type { GraphQLSchema } from 'graphql';
-import { createApp } from '../../src/app.ts';
+import { expect } from 'vitest';
 import { createLogger } from '../../src/platform/log.ts';
-import { ORIGIN, type TestApp } from './app.ts';
+import { createTestApp, ORIGIN, type TestApp } from './app.ts';
 import { askMembers, type Members } from './trusted-documents.ts';
 
 /** Sends a GraphQL request, with a key or other headers. Resolves to its status. */
@@ -14,7 +14,7 @@ export async function withInstance(
   work: (ask: Ask) => Promise<unknown>,
 ): Promise<void> {
   const log = createLogger({ level: 'error', pretty: false });
-  const instance = createApp({ config, database, log, schema });
+  const instance = createTestApp({ config, database, log, schema });
   const fetch = (path: string, init?: RequestInit) =>
     instance.fetch(new Request(new URL(path, ORIGIN), init));
   try {
@@ -24,5 +24,7 @@ export async function withInstance(
     });
   } finally {
     await instance.close();
+    // Closing waits for 5 seconds only.
+    await expect.poll(() => database.line.inside + database.line.waiting).toBe(0);
   }
 }

@@ -11,11 +11,6 @@ export default async function setup({ vitest }: TestProject): Promise<(() => Pro
   const root = vitest.getRootProject();
   // The suites of a run share it.
   if ('template' in root.getProvidedContext()) return undefined;
-  if (process.env.PROPERTY_SEED === undefined) {
-    // The workers inherit it.
-    process.env.PROPERTY_SEED = String(Math.floor(Math.random() * 2 ** 31));
-    process.stdout.write(`PROPERTY_SEED=${process.env.PROPERTY_SEED} repeats what is drawn in this run.\n`);
-  }
   const { template, drop } = await createTemplate();
   root.provide('template', template);
   return drop;

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { TestApp } from './app.ts';
 import { graphqlPost } from './graphql.ts';
 
@@ -51,6 +52,21 @@ export async function send(
     replayed: response.headers.get('idempotency-replayed'),
     codes: [...text.matchAll(/"code":"([A-Z_]+)"/g)].map(([, code = '']) => code),
   };
+}
+
+/**
+ * Sends a keyed request again while another one with its key runs, as the contract tells clients to do. The service lets
+ * a duplicate wait for 5 seconds, and a busy machine can take longer.
+ */
+export async function sendUntilAnswered(
+  app: Pick<TestApp, 'fetch'>,
+  request: KeyedRequest,
+): Promise<RawAnswer> {
+  for (;;) {
+    const answer = await send(app, request);
+    if (!answer.codes.includes('IDEMPOTENCY_IN_PROGRESS')) return answer;
+    await delay(1_000 * Number(answer.headers.get('retry-after')));
+  }
 }
 
 export const CREATE_POST =

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
-import { type AppOptions, createApp } from '../../src/app.ts';
+import type { AppOptions } from '../../src/app.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { createLogger } from '../../src/platform/log.ts';
-import { ORIGIN, type TestApp } from './app.ts';
+import { createTestApp, ORIGIN, type TestApp } from './app.ts';
 
 /** Another instance of the service on the same database, for as long as the test runs. */
 export function secondInstance(
@@ -14,7 +14,7 @@ export function secondInstance(
     pretty: false,
     destination: { write: (line) => void logged.push(line) },
   });
-  const app = createApp({ config, database, log, ...options });
+  const app = createTestApp({ config, database, log, ...options });
   onTestFinished(() => app.close());
   return { fetch: (path, init) => app.fetch(new Request(new URL(path, ORIGIN), init)) };
 }

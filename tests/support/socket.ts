@@ -21,6 +21,9 @@ export interface Socket {
   connections(): Promise<number>;
 }
 
+/** Cuts off no reader for being slow. A test about slow readers sets its own limit. */
+const AMPLE_DRAIN_MS = 600_000;
+
 /** Has all requests go through Yoga. */
 export const NO_FAST_PATH: FastPath = {
   takes: () => false,
@@ -47,7 +50,7 @@ export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}
         return app.app.fastPath.answer(...request);
       },
     };
-    server = createNodeServer({ ...serving, fastPath, ...options });
+    server = createNodeServer({ ...serving, fastPath, drainLimitMs: AMPLE_DRAIN_MS, ...options });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     bound.port = (server.address() as AddressInfo).port;

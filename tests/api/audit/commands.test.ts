@@ -154,6 +154,17 @@ it('Each command that changes something leaves its entry, and no e-mail, name or
   );
 });
 
+it('revoke-all leaves an entry for each account', async () => {
+  const accounts = [await app.account(), await app.account()];
+  const { json, left } = await run('revoke-all', '--keys');
+  expect(json).toMatchObject({ accounts: 2 });
+  const common = { action: 'revoke-all', via: 'command', actor: null };
+  const kinds = ['apiKeys', 'streamTokens'];
+  const entriesOf = accounts.map(({ id }) => ({ ...common, subject: id, detail: { account: id, kinds } }));
+  expect(left).toHaveLength(2);
+  expect(left).toEqual(expect.arrayContaining(entriesOf.map((entry) => expect.objectContaining(entry))));
+});
+
 it('A command that fails leaves no entry', async () => {
   const before = await entries(app);
   const nobody = 'nobody@example.com';

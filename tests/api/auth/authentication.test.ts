@@ -4,11 +4,9 @@ import { useApp } from '../../support/app.ts';
 import { age } from '../../support/database/aged.ts';
 import { graphqlPost } from '../../support/graphql.ts';
 import { clockOf } from '../../support/time/stepped-clock.ts';
-import { UNTHROTTLED } from '../../support/unthrottled.ts';
 
 const MINUTE_MS = 60_000;
 const QUERY = '{ viewer { id } }';
-const LIMITS = { ...UNTHROTTLED, FAILURE_BURST: '10000' };
 
 /** The answer of contract section 3 to no or bad credentials. */
 async function expectUnauthenticated(response: Response) {
@@ -27,7 +25,7 @@ async function expectUnauthenticated(response: Response) {
 
 describe('API keys', () => {
   const time = { now: Date.now() };
-  const app = useApp({ settings: LIMITS, clock: clockOf(() => time.now) });
+  const app = useApp({ clock: clockOf(() => time.now) });
   let account = { id: '', key: '' };
   beforeAll(async () => {
     account = await app.account();
@@ -152,7 +150,7 @@ describe('API keys', () => {
 });
 
 describe('a request without good credentials', () => {
-  const app = useApp({ settings: LIMITS });
+  const app = useApp();
   const json = { 'content-type': 'application/json' };
 
   it.each([

@@ -2,10 +2,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { ORIGIN, useApp } from '../../support/app.ts';
 import { gqlAs, type Visitor, visitor } from '../../support/credentials/session.ts';
 import { useCountedDatabase } from '../../support/database/statement-count.ts';
-import { UNTHROTTLED } from '../../support/unthrottled.ts';
 
 const PAGE = 'https://app.example.com';
-const counted = useCountedDatabase({ ...UNTHROTTLED, CORS_ORIGINS: PAGE });
+const counted = useCountedDatabase({ CORS_ORIGINS: PAGE });
 const app = useApp({ settings: counted.settings });
 
 let victim: Visitor;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AppOptions } from '../../../src/app.ts';
 import { disableAccount } from '../../../src/auth/account/endings.ts';
 import type { Database } from '../../../src/platform/db/database.ts';
@@ -169,17 +169,18 @@ describe('a session that was used here before', () => {
       const whole = ['/graphql', graphqlPost(WHOLE)] as const;
       expect((await ask(app, cookie, whole)).status).toBe(200);
       const client = await app.database.dedicatedClient();
-      try {
-        await client.query('ALTER TABLE sessions RENAME TO sessions_elsewhere');
-        const postsBefore = await app.prisma.post.count();
-        const response = await ask(app, cookie, asked);
-        expect(response.status).toBe(500);
-        expect(await response.text()).not.toContain('"data"');
-        expect(await app.prisma.post.count()).toBe(postsBefore);
-      } finally {
-        await client.query('ALTER TABLE sessions_elsewhere RENAME TO sessions');
+      const restore = () => client.query('ALTER TABLE IF EXISTS sessions_elsewhere RENAME TO sessions');
+      onTestFinished(async () => {
+        await restore();
         await client.end();
-      }
+      });
+      await client.query('ALTER TABLE sessions RENAME TO sessions_elsewhere');
+      const postsBefore = await app.prisma.post.count();
+      const response = await ask(app, cookie, asked);
+      expect(response.status).toBe(500);
+      expect(await response.text()).not.toContain('"data"');
+      expect(await app.prisma.post.count()).toBe(postsBefore);
+      await restore();
       expect((await ask(app, cookie, whole)).status).toBe(200);
     },
   );

@@ -4,10 +4,9 @@ import { statement } from '../../../src/platform/db/statement.ts';
 import { useApp } from '../../support/app.ts';
 import { useSocket } from '../../support/socket.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
-import { UNTHROTTLED } from '../../support/unthrottled.ts';
 
 describe('secrets', () => {
-  const app = useApp({ settings: { ...UNTHROTTLED, FAILURE_BURST: '10000' } });
+  const app = useApp();
   const socket = useSocket(app);
   const unknown = API_KEY.generate();
   let key = '';

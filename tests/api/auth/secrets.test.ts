@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { listSigningKeys, sealerOf } from '../../../src/oauth/tokens/signing-keys.ts';
 import { statement } from '../../../src/platform/db/statement.ts';
+import { adminCommand } from '../../support/admin-command.ts';
 import { useApp } from '../../support/app.ts';
 import {
   askToken,
@@ -28,6 +29,9 @@ const NEW_PASSWORD = 'a new and telling password';
 const CREATE_KEY = 'mutation { createApiKey(name: "n", scopes: ["posts:read"]) { key } }';
 const CHANGE = `mutation ($current: String!, $next: String!) {
   changePassword(currentPassword: $current, newPassword: $next) }`;
+
+const RESET_LINK = `mutation ($email: String!, $password: String!) {
+  createResetLink(email: $email, currentPassword: $password) { url } }`;
 
 /** Every flow that a secret takes part in, the failing ones too. All secrets that were in it, by what they are. */
 async function runAllFlows(): Promise<Record<string, string>> {
@@ -135,6 +139,39 @@ async function runOAuthFlows(): Promise<Record<string, string>> {
   };
 }
 
+/** The links by which accounts set a password: some of them are used, and others wait. All tokens, by their links. */
+async function runLinkFlows(): Promise<Record<string, string>> {
+  const tokens: Record<string, string> = {};
+  /** Opens a link, and sends a password that the page refuses and, where the link is to be used, a good one. */
+  const follow = async (what: string, link: string, passwords: readonly string[]) => {
+    const { pathname, search, searchParams } = new URL(link);
+    tokens[what] = searchParams.get('token') ?? '';
+    expect((await app.fetch(`${pathname}${search}`)).status).toBe(200);
+    const statuses: number[] = [];
+    for (const password of passwords) {
+      const body = new URLSearchParams({ password, again: password });
+      statuses.push((await app.fetch(`${pathname}${search}`, { method: 'POST', body })).status);
+    }
+    expect(statuses).toEqual([400, 200].slice(0, passwords.length));
+  };
+  const print = async (...args: readonly string[]): Promise<string> =>
+    (await adminCommand(app, ['user', ...args])).json.link;
+  await follow('the token of an invite', await print('invite', 'i@example.com', '--name', 'I'), ['short']);
+  const used = await print('invite', 'u@example.com', '--name', 'U');
+  await follow('the token of an invite that is used', used, ['short', NEW_PASSWORD]);
+  const reset = await print('reset-link', (await person(app)).email);
+  await follow('the token of a reset link', reset, ['short']);
+  const usedReset = await print('reset-link', (await person(app)).email);
+  await follow('the token of a reset link that is used', usedReset, ['short', NEW_PASSWORD]);
+  const { cookie } = await visitor(app, { role: 'admin' });
+  const { email } = await person(app);
+  const variables = { email, password: PASSWORD };
+  const headers = { 'idempotency-key': 'telling-link-key' };
+  const { createResetLink } = dataOf(await gqlAs(app, cookie, RESET_LINK, { variables, headers }));
+  await follow('the token of a link from an admin', createResetLink.url, []);
+  return tokens;
+}
+
 /** Every row of every table as PostgreSQL writes it. */
 async function everyRow(): Promise<string[]> {
   const tables = await app.database.query(
@@ -163,7 +200,7 @@ function formsOf(secret: string): string[] {
 
 describe('secrets', () => {
   it('are in no log line and in no column of the database', async () => {
-    const secrets = { ...(await runOAuthFlows()), ...(await runAllFlows()) };
+    const secrets = { ...(await runOAuthFlows()), ...(await runAllFlows()), ...(await runLinkFlows()) };
     const log = app.logged.join('');
     const rows = await everyRow();
     expect(app.logged.length).toBeGreaterThan(20);

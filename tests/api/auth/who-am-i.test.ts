@@ -3,7 +3,6 @@ import { disableAccount } from '../../../src/auth/account/endings.ts';
 import { sessionsEnd } from '../../../src/auth/session/store.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { cookieOf, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
-import { UNTHROTTLED } from '../../support/unthrottled.ts';
 
 const get = (app: Pick<TestApp, 'fetch'>, headers: Record<string, string> = {}) =>
   app.fetch('/login', { headers });
@@ -81,7 +80,7 @@ describe('GET /login', () => {
 
 describe('GET /login counts', () => {
   const app = useApp({
-    settings: { ...UNTHROTTLED, RATE_LIMIT_BURST: '4', RATE_LIMIT_PER_SECOND: '0.001' },
+    settings: { RATE_LIMIT_BURST: '4', RATE_LIMIT_PER_SECOND: '0.001' },
   });
 
   it('as a request of the address, or of whoever is logged in', async () => {
@@ -92,7 +91,7 @@ describe('GET /login counts', () => {
 });
 
 describe('GET /login does not count', () => {
-  const app = useApp({ settings: { ...UNTHROTTLED, FAILURE_BURST: '2' } });
+  const app = useApp({ settings: { FAILURE_BURST: '2' } });
 
   it('a cookie that is good for nothing as a failed credential: visitors who come back have one', async () => {
     const { key } = await app.account();

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
+import { eventsReadable } from '../../support/database/events.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
 import { received, requestStream } from '../../support/streams/subscriber.ts';
 
@@ -57,6 +58,7 @@ describe('an event id that somebody made up', () => {
   beforeAll(async () => {
     ({ key } = await app.account());
     await createPost(app, key);
+    await eventsReadable(app);
     first = await present();
     await createPost(app, key);
     second = await present();
@@ -118,7 +120,7 @@ describe('an event id that somebody made up', () => {
       },
     );
     expect([...seen.keys()]).toHaveLength(3);
-  }, 120_000);
+  });
 
   it.each(EDGES.slice(4))('is BAD_USER_INPUT with a number that no event has: %s', async (number) => {
     expect(await outcomeOf(forge({ version: 1, event: [number, first[1]], before: undefined }))).toBe(

@@ -162,5 +162,5 @@ describe.each(METHODS)('Subscription.postCreated resumed over %s', (method) => {
       }),
       { numRuns: 25 },
     );
-  }, 120_000);
+  });
 });

@@ -1,15 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type TestApp, useApp } from '../../support/app.ts';
+import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
+import { readMetric } from '../../support/metrics.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { requestStream, subscribe, titlesOf } from '../../support/streams/subscriber.ts';
-
-async function metric({ fetch }: Pick<TestApp, 'fetch'>, name: string): Promise<number> {
-  const text = await (await fetch('/metrics')).text();
-  const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1];
-  if (value === undefined) throw new Error(`there is no metric ${name}`);
-  return Number(value);
-}
 
 describe('event streams', () => {
   const app = useApp({ settings: { MAX_STREAMS: '1000' } });
@@ -51,7 +45,7 @@ describe('event streams', () => {
       'event_lag_seconds_count',
       'event_streams_cut_off_total',
     ];
-    const read = async () => Promise.all(names.map((name) => metric(app, name)));
+    const read = async () => Promise.all(names.map((name) => readMetric(app, name)));
     const stream = await subscribe(app, { key });
     const before = await read();
     await createPost(app, key, { title: 'counted' });
@@ -63,7 +57,7 @@ describe('event streams', () => {
   });
 
   it('are not left open by clients that go away while theirs is being opened', async () => {
-    const before = await metric(app, 'event_streams_open');
+    const before = await readMetric(app, 'event_streams_open');
     const attempts = Array.from({ length: 30 }, async (_, turns) => {
       const gone = new AbortController();
       const response = requestStream(app, { key, signal: gone.signal });
@@ -72,7 +66,7 @@ describe('event streams', () => {
       await response.then(({ body }) => body?.cancel()).catch(() => undefined);
     });
     await Promise.all(attempts);
-    await expect.poll(() => metric(app, 'event_streams_open')).toBe(before);
+    await expect.poll(() => readMetric(app, 'event_streams_open')).toBe(before);
   });
 });
 

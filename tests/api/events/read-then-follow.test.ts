@@ -219,7 +219,8 @@ describe('What an answer does not show', () => {
     const created: string[] = [];
     const names: string[] = [];
     const database = watchedDatabase(app.database, async (statement) => {
-      if (!isOfRequest(statement)) return;
+      // The time at which an instance notes a use is its own.
+      if (!isOfRequest(statement) || statement.name.includes('_touch_')) return;
       names.push(statement.name);
       created.push(await createPost(app, ada.key, { title: `before ${statement.name}` }));
     });

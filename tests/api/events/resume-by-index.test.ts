@@ -8,6 +8,15 @@ import { subscribeToChanges, told, toldIn, Writer } from '../../support/streams/
 
 const OTHERS = 20_000;
 
+/** The rows that each scan of the events has read. Other tables of the statement, such as pg_database, do not count. */
+function countRowsOfEvents(plan: unknown): number[] {
+  if (typeof plan !== 'object' || plan === null) return [];
+  const below = Object.values(plan).flatMap(countRowsOfEvents);
+  if (!('Relation Name' in plan) || plan['Relation Name'] !== 'events') return below;
+  const read = Object.entries(plan).filter(([name]) => /^(?:Actual Rows|Rows Removed by )/.test(name));
+  return [...below, ...read.map(([, rows]) => Number(rows))];
+}
+
 const app = useApp();
 
 it('A filtered stream that comes back reads only the events of its post or author, however many others there are', async () => {
@@ -34,10 +43,7 @@ it('A filtered stream that comes back reads only the events of its post or autho
     expect(toldIn(await stream.count(2))).toEqual(told(writer.changes));
     const [first] = asked;
     if (first === undefined) return expect.fail(`the log was not read by ${label}`);
-    const plan = await planOf(app, first, 'ANALYZE');
-    const seen = [...plan.matchAll(/"(?:Actual Rows|Rows Removed by [\w ]+)":(\d+)/g)].map(([, n]) =>
-      Number(n),
-    );
+    const seen = countRowsOfEvents(JSON.parse(await planOf(app, first, 'ANALYZE')));
     expect(seen.length).toBeGreaterThan(0);
     expect(Math.max(...seen)).toBeLessThanOrEqual(10);
   }

@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { resumingFetch } from '../../../examples/resuming-fetch.ts';
 import { useApp } from '../../support/app.ts';
 import { openEventStream } from '../../support/streams/event-stream.ts';
-import { timersOf } from '../../support/time/timers-of.ts';
+import { holdTimersInTest } from '../../support/time/timers.ts';
 
 /** What becomes of one connection: after so many bytes it is broken, ended or silent, or there is only a status. */
 type Mishap =
@@ -109,13 +109,13 @@ describe('examples/resuming-fetch.ts', () => {
 
   it('takes a silent connection for a dead one', async () => {
     const { key } = await app.account();
-    const watchdogs = timersOf(MAX_SILENCE_MS);
+    const timers = holdTimersInTest(MAX_SILENCE_MS);
     const { stream, seen, close } = await follow([{ kind: 'silent', afterBytes: OPENED_BYTES }], key);
     onTestFinished(close);
     await app.gql('mutation { createPost(title: "unheard", body: "b") { id } }', { key });
     const event = stream.event();
     expect(seen.connections).toBe(1);
-    watchdogs[0]?.();
+    timers.fire(MAX_SILENCE_MS);
     expect((await event)?.data).toContain('unheard');
     expect(seen.connections).toBe(2);
     await stream.close();
@@ -163,7 +163,7 @@ describe('examples/resuming-fetch.ts', () => {
     onTestFinished(close);
     const event = stream.event();
     await app.gql('mutation { createPost(title: "cut off in this event", body: "b") { id } }', { key });
-    await vi.waitUntil(() => seen.connections >= 2, { timeout: 60_000 });
+    await expect.poll(() => seen.connections).toBeGreaterThanOrEqual(2);
     leaving.abort();
     await expect(event).rejects.toThrow('abort');
   });

@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { graphqlPost } from '../../support/graphql.ts';
+import { readMetric } from '../../support/metrics.ts';
 import { useSocket } from '../../support/socket.ts';
 import { type EventStream, readEventStream } from '../../support/streams/event-stream.ts';
-import { UNTHROTTLED } from '../../support/unthrottled.ts';
 
 const TITLES = 'subscription { postCreated { title } }';
 
 describe('Subscription.postCreated over Server-Sent Events', () => {
-  const app = useApp({ settings: UNTHROTTLED });
+  const app = useApp();
   const socket = useSocket(app);
   let key = '';
   beforeAll(async () => {
@@ -37,10 +37,7 @@ describe('Subscription.postCreated over Server-Sent Events', () => {
     );
     return data.createPost.id;
   }
-  async function openStreams(): Promise<number> {
-    const text = await (await app.fetch('/metrics')).text();
-    return Number(/^event_streams_open (\d+)$/m.exec(text)?.[1]);
-  }
+  const openStreams = () => readMetric(app, 'event_streams_open');
 
   it('answers as an event stream that nobody keeps or holds back', async () => {
     const { headers, status, body } = await overPost(TITLES);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
-import { type RawAnswer, send, storedFor } from '../../support/keyed.ts';
+import { type RawAnswer, sendUntilAnswered, storedFor } from '../../support/keyed.ts';
 
 interface Attempt {
   readonly account: 0 | 1;
@@ -51,7 +51,11 @@ describe('Keyed mutations in any order and at once', () => {
               const request = payloads(title)[payload];
               if (request === undefined) throw new Error('no such payload');
               const idempotencyKey = `${title} ${name}`;
-              const answer = await send(app, { ...request, key: accounts[account].key, idempotencyKey });
+              const answer = await sendUntilAnswered(app, {
+                ...request,
+                key: accounts[account].key,
+                idempotencyKey,
+              });
               const slot = `${account} ${name}`;
               answered.set(slot, [...(answered.get(slot) ?? []), { round, payload, answer }]);
             }),

@@ -4,7 +4,14 @@ import type { Scope } from '../../../src/auth/scopes.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { freshCookie, visitor } from '../../support/credentials/session.ts';
-import { type KeyedRequest, postsNamed, type RawAnswer, send, storedFor } from '../../support/keyed.ts';
+import {
+  type KeyedRequest,
+  postsNamed,
+  type RawAnswer,
+  send,
+  sendUntilAnswered,
+  storedFor,
+} from '../../support/keyed.ts';
 
 const NEW_KEY = 'createApiKey(name: "n", scopes: ["posts:read"])';
 const SECRET = /cga_\w+/;
@@ -239,8 +246,8 @@ describe('A stored response', () => {
     const person = await visitor(app);
     const request = { query: `mutation { ${NEW_KEY} { key } }`, idempotencyKey: 'k' };
     const [first, ...others] = await Promise.all([
-      send(app, { ...request, cookie: person.cookie }),
-      ...Array.from({ length: 5 }, () => send(app, { ...request, key: person.key })),
+      sendUntilAnswered(app, { ...request, cookie: person.cookie }),
+      ...Array.from({ length: 5 }, () => sendUntilAnswered(app, { ...request, key: person.key })),
     ]);
     // Whoever is first: the key may be, and is refused as well.
     expect([200, 403]).toContain(first.status);

@@ -3,7 +3,15 @@ import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import { OPEN_INSTANT } from '../../../src/graphql/insert-statement.ts';
 import { hashKey, unseal } from '../../../src/operation/idempotency/seal.ts';
 import { useApp } from '../../support/app.ts';
-import { CREATE_ALONE, CREATE_POST, postsNamed, send, storedFor, WAYS } from '../../support/keyed.ts';
+import {
+  CREATE_ALONE,
+  CREATE_POST,
+  postsNamed,
+  send,
+  sendUntilAnswered,
+  storedFor,
+  WAYS,
+} from '../../support/keyed.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 
 const AT_ONCE = 16;
@@ -76,7 +84,7 @@ describe('Two instances on one database, by one statement and in transactions', 
       const answers = await Promise.all(
         Array.from({ length: AT_ONCE }, (_, index) => {
           const place = (index + turn) % 2;
-          return send(instances[place] ?? app, { ...request, headers: WAYS[place]?.[1] ?? {} });
+          return sendUntilAnswered(instances[place] ?? app, { ...request, headers: WAYS[place]?.[1] ?? {} });
         }),
       );
       expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);

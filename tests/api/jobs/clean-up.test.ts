@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { expiredSessions } from '../../../src/auth/expired.ts';
+import { cleanUpJobs } from '../../../src/clean-up-jobs.ts';
 import type { Job } from '../../../src/jobs/job.ts';
 import { useApp } from '../../support/app.ts';
 import { cleanUp } from '../../support/clean-up.ts';
@@ -73,9 +74,47 @@ describe('clean-up', () => {
     await key({ revokedAt: inDays(-29), expiresAt: inDays(-29) });
   }
 
+  /** Rows of the kinds that only an operator sees, and links: old ones, and ones that stay. */
+  async function rowsForOperators(userId: string) {
+    const { prisma } = app;
+    const block = (endsAt: Date | null, network: string) =>
+      prisma.addressBlock.create({ data: { network, endsAt } });
+    const clientUses = (at: Date) =>
+      prisma.clientUse.create({ data: { instance: randomUUID(), slot: 0, at, uses: [] } });
+    const link = async (expiresAt: Date, ownerId: string) => {
+      const times = { createdAt: inDays(-3), expiresAt };
+      const data = { userId: ownerId, id: randomUUID(), kind: 'reset', hash: hash(), emailKey: '', ...times };
+      await prisma.accountLink.create({ data });
+    };
+    const signingKey = (signsFrom: Date) => {
+      const key = { id: randomUUID(), publicJwk: {}, privateKey: hash(), sealedBy: 'nothing' };
+      return prisma.oAuthSigningKey.create({ data: { ...key, signsFrom } });
+    };
+    const text = (lastUsedAt: Date) =>
+      prisma.textUse.create({ data: { client: 'c', digest: hash(), kind: 'jwt', count: 5, lastUsedAt } });
+    const entry = (at: Date) =>
+      prisma.auditEntry.create({ data: { via: 'command', action: 'a', detail: {}, at } });
+    const deprecatedUse = (day: Date) => {
+      const use = { element: 'Post.body', client: 'c', release: '', kind: 'jwt', count: 1 };
+      return prisma.deprecatedUse.create({ data: { ...use, day } });
+    };
+    await block(inDays(-2), '203.0.113.1');
+    await block(inDays(1), '203.0.113.2');
+    await block(null, '203.0.113.3');
+    await clientUses(inDays(-1));
+    await clientUses(inDays(0));
+    await link(inDays(-2), userId);
+    await link(inDays(1), (await app.account()).id);
+    for (const days of [-60, -40, 0]) await signingKey(inDays(days));
+    for (const days of [-31, -29]) await text(inDays(days));
+    for (const days of [-366, -364]) await entry(inDays(days));
+    for (const days of [-402, -398]) await deprecatedUse(inDays(days));
+  }
+
   it('removes what nobody needs any more, of every kind, and nothing else', async () => {
     const { id } = await app.account();
     await rowsOfEveryKind(id);
+    await rowsForOperators(id);
     await eventsReadable(app);
     const { runAll, metrics } = cleanUp(app);
     await runAll();
@@ -89,7 +128,19 @@ describe('clean-up', () => {
       events: await prisma.event.count(),
       // With the one that the account was made with.
       api_keys: await prisma.apiKey.count({ where: { userId: id } }),
+      address_blocks: await prisma.addressBlock.count(),
+      client_uses: await prisma.clientUse.count(),
+      account_links: await prisma.accountLink.count(),
+      signing_keys: await prisma.oAuthSigningKey.count({ where: { sealedBy: 'nothing' } }),
+      text_uses: await prisma.textUse.count(),
+      audit_log: await prisma.auditEntry.count(),
+      deprecated_uses: await prisma.deprecatedUse.count(),
     };
+    expect(Object.keys(left).sort()).toEqual(
+      cleanUpJobs(app.config)
+        .map(({ name }) => name)
+        .sort(),
+    );
     expect(left).toEqual({
       sessions: 1,
       stream_tokens: 1,
@@ -98,12 +149,39 @@ describe('clean-up', () => {
       idempotency_keys: 1,
       events: 1,
       api_keys: 3,
+      // The block that ends later, and the block without an end.
+      address_blocks: 2,
+      client_uses: 1,
+      account_links: 1,
+      signing_keys: 2,
+      text_uses: 1,
+      audit_log: 1,
+      deprecated_uses: 1,
     });
     const text = await metrics.registry.metrics();
     for (const job of Object.keys(left)) {
       expect(text).toContain(`job_rows_removed_total{task="${job}"} ${job === 'api_keys' ? 2 : 1}\n`);
       expect(text).toMatch(new RegExp(`job_last_success_timestamp_seconds{task="${job}"} \\d{10}`));
       expect(text).toContain(`job_duration_seconds_count{task="${job}"} 1\n`);
+    }
+  });
+
+  it('runs once a minute, give or take a tenth of a minute, and not at the start', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    let runs = 0;
+    const counting = async () => {
+      runs += 1;
+      return 0;
+    };
+    cleanUp(app, [{ name: 'counting', run: counting }]);
+    for (let round = 1; round <= 5; round += 1) {
+      await expect.poll(() => vi.getTimerCount()).toBe(1);
+      vi.advanceTimersByTime(53_999);
+      expect(vi.getTimerCount(), 'it is too early for a round').toBe(1);
+      vi.advanceTimersByTime(12_001);
+      expect(vi.getTimerCount(), 'a round is due').toBe(0);
+      await expect.poll(() => runs).toBe(round);
     }
   });
 

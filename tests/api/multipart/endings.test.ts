@@ -59,6 +59,7 @@ describe('a stream on which nothing happens', () => {
       expect((await next)?.json).toBe('{}');
     }
     await stream.close();
+    vi.useRealTimers();
     await expect.poll(() => readMetric(app, 'event_streams_open')).toBe(0);
   });
 });

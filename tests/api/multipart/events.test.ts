@@ -6,12 +6,11 @@ import { secondInstance } from '../../support/second-instance.ts';
 import { useSocket } from '../../support/socket.ts';
 import { ACCEPT_MULTIPART, subscribeMultipart } from '../../support/streams/multipart-stream.ts';
 import { type Method, requestStream, subscribe, titlesOf } from '../../support/streams/subscriber.ts';
-import { UNTHROTTLED } from '../../support/unthrottled.ts';
 
 const METHODS: readonly Method[] = ['GET', 'POST'];
 
 describe('a stream in the multipart protocol', () => {
-  const app = useApp({ settings: { ...UNTHROTTLED, MAX_STREAMS: '20' } });
+  const app = useApp({ settings: { MAX_STREAMS: '20' } });
   const socket = useSocket(app);
   let key = '';
   beforeAll(async () => {

@@ -146,7 +146,6 @@ describe('whatever is posted to', () => {
         { numRuns: RUNS },
       );
     },
-    60_000,
   );
 
   it('a page of a sign-in, neither', async () => {
@@ -170,7 +169,7 @@ describe('whatever is posted to', () => {
       ),
       { numRuns: 40 },
     );
-  }, 60_000);
+  });
 });
 
 describe('whatever /oauth/authorize is asked', () => {
@@ -192,7 +191,7 @@ describe('whatever /oauth/authorize is asked', () => {
       }),
       { numRuns: RUNS },
     );
-  }, 60_000);
+  });
 });
 
 describe('whatever the Authorization header of a client is', () => {
@@ -221,5 +220,5 @@ describe('whatever the Authorization header of a client is', () => {
       ),
       { numRuns: RUNS },
     );
-  }, 60_000);
+  });
 });

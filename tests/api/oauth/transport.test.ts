@@ -204,7 +204,6 @@ describe('an access token', () => {
 
 /** RFC 6749 section 5.2: without authentication, or with another scheme's, the client is invalid and told how to be valid. */
 describe('a client that does not authenticate', () => {
-  const lenient = useApp({ settings: { FAILURE_BURST: '1000' } });
   const PATHS = ['/oauth/token', '/oauth/revoke', '/oauth/introspect'];
   const ways: [string, Record<string, string>][] = [
     ['nothing', {}],
@@ -218,7 +217,7 @@ describe('a client that does not authenticate', () => {
   it.each(ways)('is told so: %s', async (_name, headers) => {
     const form = { ...GRANT, token: 'x' };
     for (const path of PATHS) {
-      const { status, body, headers: answered } = await postForm(lenient, path, form, headers);
+      const { status, body, headers: answered } = await postForm(app, path, form, headers);
       expect([path, status, body.error]).toEqual([path, 401, 'invalid_client']);
       expect(answered.get('www-authenticate')).toMatch(/^Basic realm="http/);
     }

@@ -1,10 +1,19 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { createApp } from '../../../src/app.ts';
+import { createClientUses } from '../../../src/client-use/client-uses.ts';
+import type { ClientUse } from '../../../src/client-use/client-uses-store.ts';
+import { createLogger } from '../../../src/platform/log.ts';
 import { adminCommand } from '../../support/admin-command.ts';
-import { useApp } from '../../support/app.ts';
+import { ORIGIN, type TestApp, useApp } from '../../support/app.ts';
+import { visitor } from '../../support/credentials/session.ts';
+import { JWT_SECRET, signToken } from '../../support/credentials/tokens.ts';
 import { graphqlPost } from '../../support/graphql.ts';
+import { stateOf } from '../../support/request-state.ts';
 import { secondInstance } from '../../support/second-instance.ts';
+import { subscribe } from '../../support/streams/subscriber.ts';
 
-const app = useApp({ settings: { TRUST_PROXY: '127.0.0.1', ANONYMOUS_READ: 'true' } });
+const app = useApp({ settings: { TRUST_PROXY: '127.0.0.1', ANONYMOUS_READ: 'true', JWT_SECRET } });
+const log = createLogger({ level: 'error', pretty: false });
 const QUERY = '{ posts { id author { name } } }';
 
 interface Use {
@@ -19,6 +28,16 @@ async function top(...options: readonly string[]): Promise<Use[]> {
   const { json, failure } = await adminCommand(app, ['top', ...options]);
   expect(failure).toBeUndefined();
   return json;
+}
+
+/** The rows of an account. */
+const topOf = async (account: string): Promise<Use[]> =>
+  (await top('--seconds', '600')).filter((use) => use.account === account);
+
+/** An instance that has stored what it counted once it is closed. */
+function ownInstance(): Pick<TestApp, 'fetch'> & { close(): Promise<void> } {
+  const { fetch, close } = createApp({ config: app.config, database: app.database, log });
+  return { fetch: (path, init) => fetch(new Request(new URL(path, ORIGIN), init)), close };
 }
 
 it('What each client uses is told for all instances, by each measure; addresses stand for those without credentials', async () => {
@@ -42,9 +61,7 @@ it('What each client uses is told for all instances, by each measure; addresses 
   for (let count = 0; count < 50; count += 1) await app.fetch('/health/live');
 
   // Stored every few seconds, by each instance at its own time.
-  await expect
-    .poll(async () => (await top()).map(({ requests }) => requests), { timeout: 20_000 })
-    .toEqual([20, 11, 2]);
+  await expect.poll(async () => (await top()).map(({ requests }) => requests)).toEqual([20, 11, 2]);
   expect(await top()).toEqual([
     { client: '203.0.113.60', account: null, requests: 20, cost: expect.any(Number), databaseMs: 0 },
     { client, account, requests: 11, cost: 11 * complexity, databaseMs: expect.any(Number) },
@@ -56,6 +73,68 @@ it('What each client uses is told for all instances, by each measure; addresses 
   expect(most?.databaseMs).toBeGreaterThan(0);
   // It can be blocked as it is told.
   expect((await adminCommand(app, ['block', '2001:db8:1:2::/64'])).failure).toBeUndefined();
+});
+
+it('Use with a session or a JWT is listed as session or jwt, with the account', async () => {
+  const { id, cookie } = await visitor(app);
+  const token = await signToken(id);
+  const { fetch, close } = ownInstance();
+  const ask = async (options: Parameters<typeof graphqlPost>[1], times: number) => {
+    for (let count = 0; count < times; count += 1)
+      expect((await fetch('/graphql', graphqlPost(QUERY, options))).status).toBe(200);
+  };
+  await ask({ headers: { cookie, origin: ORIGIN } }, 3);
+  await ask({ key: token }, 2);
+  await close();
+  expect(await topOf(id)).toMatchObject([
+    { client: 'session', account: id, requests: 3 },
+    { client: 'jwt', account: id, requests: 2 },
+  ]);
+});
+
+it('A subscription counts once, when it opens', async () => {
+  const { key, id } = await app.account();
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const instance = ownInstance();
+  const requests = async () => (await topOf(id)).map((use) => use.requests);
+  const stream = await subscribe(instance, { key });
+  vi.advanceTimersByTime(5_000);
+  await expect.poll(requests).toEqual([1]);
+  await stream.close();
+  await instance.close();
+  expect(await requests()).toEqual([1]);
+});
+
+it('Of 150 clients, the 100 largest by each measure are stored, and the sums of the rest as "other"', async () => {
+  const clients = Array.from({ length: 150 }, (_, index) => ({
+    client: `198.51.100.${index}`,
+    account: null,
+    requests: 1 + index,
+    cost: 1 + ((index + 20) % 150),
+    databaseMs: 1 + ((index + 40) % 150),
+  }));
+  const uses = createClientUses({ database: app.database, log });
+  for (const { client, requests, cost, databaseMs } of clients) {
+    uses.note(Object.assign(stateOf(client), { complexity: cost, databaseMs }));
+    for (let count = 1; count < requests; count += 1) uses.note(stateOf(client));
+  }
+  await uses.close();
+  const rows = (await app.prisma.clientUse.findMany()).map((row) => row.uses as unknown as ClientUse[]);
+  const stored = rows.find((row) => row.some(({ client }) => client.startsWith('198.51.100.'))) ?? [];
+  const total = (rest: readonly ClientUse[], measure: 'requests' | 'cost' | 'databaseMs') =>
+    rest.reduce((sum, use) => sum + use[measure], 0);
+  // By no measure do these belong to the largest.
+  const rest = clients.slice(0, 10);
+  const other = {
+    client: 'other',
+    account: null,
+    requests: total(rest, 'requests'),
+    cost: total(rest, 'cost'),
+    databaseMs: total(rest, 'databaseMs'),
+  };
+  expect(stored).toHaveLength(141);
+  expect(stored).toEqual(expect.arrayContaining([...clients.slice(10), other]));
 });
 
 it.each([

@@ -134,6 +134,19 @@ describe('a stream token', () => {
     expect((await kept.stream.next()).data.postCreated.id).toBe(post);
   });
 
+  it.each([
+    ['is removed from', undefined],
+    ['is replaced in', JWT_SECRET.toUpperCase()],
+  ])('ends with the key of its JWT, once that %s the settings', async (_how, secret) => {
+    const { id } = await app.account();
+    const token = await issueToken(app, bearer(await signToken(id)));
+    const config = { ...app.config, jwt: { ...app.config.jwt, secret } };
+    const restarted = secondInstance(app, { clock, config });
+    expect((await requestByToken(restarted, token)).status).toBe(401);
+    const { stream } = await openByToken(app, token);
+    await stream.close();
+  });
+
   it('has the present scopes of its credential: what they lose, an open stream loses too', async () => {
     const { id, key } = await app.account();
     const token = await issueToken(app, bearer(key));

@@ -38,12 +38,12 @@ describe('An exporter', () => {
     it('holds up nothing, is counted and told of, and goes on when the collector does', async () => {
       collector.answer = answer;
       await asks(5);
-      await expect.poll(outcomes, { timeout: 20_000 }).toMatchObject({ failed: expect.any(Number) });
-      await expect.poll(async () => (await outcomes()).failed, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(outcomes).toMatchObject({ failed: expect.any(Number) });
+      await expect.poll(async () => (await outcomes()).failed).toBeGreaterThan(0);
       expect(linesOf(app.logged, LOST)[0]).toMatchObject({ level: WARN });
       collector.answer = (response) => void response.writeHead(200).end();
       await asks(1);
-      await expect.poll(async () => (await outcomes()).exported, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(async () => (await outcomes()).exported).toBeGreaterThan(0);
       // Once for each time that it went wrong: a refusal under way may come after the first success.
       await expect.poll(() => linesOf(app.logged, 'traces are exported again')).not.toEqual([]);
     });
@@ -69,7 +69,7 @@ describe('An exporter', () => {
 
     it('holds up nothing', async () => {
       await asks(5);
-      await expect.poll(async () => (await outcomes()).failed, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(async () => (await outcomes()).failed).toBeGreaterThan(0);
       expect(linesOf(app.logged, LOST)).not.toEqual([]);
     });
   });

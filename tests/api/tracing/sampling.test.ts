@@ -34,7 +34,7 @@ async function exported(
 ): Promise<(string | undefined)[]> {
   const last = await asked(app, { sampled: true });
   const all = () => collector.spans.map(({ traceId }) => traceId);
-  await expect.poll(all, { timeout: 20_000 }).toContain(last.traceId);
+  await expect.poll(all).toContain(last.traceId);
   return traceIds.filter((traceId) => traceId !== undefined && all().includes(traceId));
 }
 

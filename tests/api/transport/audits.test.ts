@@ -5,7 +5,6 @@ import { serverAudits } from 'graphql-http';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { NO_FAST_PATH, useSocket } from '../../support/socket.ts';
-import { UNTHROTTLED } from '../../support/unthrottled.ts';
 
 describe.each([
   { way: 'the fast path', headers: {}, fast: 61, options: {} },
@@ -26,7 +25,7 @@ describe.each([
 ])(
   'GraphQL over HTTP: the audits of graphql-http through $way',
   ({ headers, fast, options, yogaPlugins = [] }) => {
-    const app = useApp({ settings: { NODE_ENV: 'development', ...UNTHROTTLED }, yogaPlugins });
+    const app = useApp({ settings: { NODE_ENV: 'development' }, yogaPlugins });
     const socket = useSocket(app, options);
     let key = '';
     beforeAll(async () => {

@@ -41,11 +41,12 @@ describe('CORS_ORIGINS', () => {
     expect(headers.get('access-control-allow-credentials')).toBe('true');
   });
 
-  it('exposes the headers for rate limits, request ids, event ids and idempotency', async () => {
+  it('exposes ETag and the headers for rate limits, request ids, event ids, idempotency, session warnings and deprecation', async () => {
     const { headers } = await call({ origin: NAMED });
     const exposed = (headers.get('access-control-expose-headers') ?? '').toLowerCase().split(/,\s*/);
     expect(exposed).toEqual(
       expect.arrayContaining([
+        'etag',
         'x-request-id',
         'x-event-id',
         'x-ratelimit-limit',
@@ -55,6 +56,9 @@ describe('CORS_ORIGINS', () => {
         'ratelimit-policy',
         'retry-after',
         'idempotency-replayed',
+        'x-session-warning',
+        'deprecation',
+        'sunset',
       ]),
     );
   });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { drain } from '../../../src/http/server/drain.ts';
 import { createNodeServer } from '../../../src/http/server/node-server.ts';
 import { createLogger } from '../../../src/platform/log.ts';
@@ -64,7 +64,7 @@ class Client {
   async ask(): Promise<string> {
     this.text = '';
     this.socket.write('GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await vi.waitUntil(() => this.text.endsWith('}'), { timeout: 20_000 });
+    await expect.poll(() => this.text).toMatch(/\}$/);
     return this.text.split('\r\n\r\n')[0] ?? '';
   }
 }

@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { API_KEY } from '../../../src/auth/api-key/store.ts';
 import { statement } from '../../../src/platform/db/statement.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
-import { UNTHROTTLED } from '../../support/unthrottled.ts';
 
 /** What a client must never read: SQL, names of tables and libraries, stacks, files. */
 const INTERNAL =
@@ -20,7 +19,7 @@ function linesWith(app: TestApp, requestId: string) {
 }
 
 describe('an internal error', () => {
-  const app = useApp({ settings: UNTHROTTLED });
+  const app = useApp();
   let key = '';
   let postId = '';
   beforeAll(async () => {
@@ -89,7 +88,7 @@ describe('an internal error', () => {
 });
 
 describe('a database without the table of API keys', () => {
-  const app = useApp({ settings: UNTHROTTLED });
+  const app = useApp();
   const ask = (key: string) => app.gql('{ viewer { id } }', { key });
   beforeAll(() => breakDatabase(app, 'DROP TABLE api_keys CASCADE'));
 

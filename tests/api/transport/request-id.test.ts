@@ -2,12 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { useSocket } from '../../support/socket.ts';
-import { UNTHROTTLED } from '../../support/unthrottled.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 describe('X-Request-Id', () => {
-  const app = useApp({ settings: { ...UNTHROTTLED, CORS_ORIGINS: 'https://app.example.com' } });
+  const app = useApp({ settings: { CORS_ORIGINS: 'https://app.example.com' } });
   const socket = useSocket(app);
   const idOf = async (path: string, init: RequestInit = {}) =>
     (await app.fetch(path, init)).headers.get('x-request-id');

@@ -1,13 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
-import { UNTHROTTLED } from '../../support/unthrottled.ts';
 
 const QUERY = '{ viewer { name } }';
 const MUTATION = 'mutation M { createPost(title: "t", body: "b") { id } }';
 const SUBSCRIPTION = 'subscription { postCreated { id } }';
 
 describe('/graphql', () => {
-  const app = useApp({ settings: UNTHROTTLED });
+  const app = useApp();
   let authorization = '';
   beforeAll(async () => {
     authorization = `Bearer ${(await app.account({ name: 'Ada' })).key}`;

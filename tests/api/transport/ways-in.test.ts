@@ -147,7 +147,7 @@ describe.each([
       expect(Buffer.from(first?.value ?? []).toString()).toMatch(/^retry: /);
       expect(await readMetric(app, 'event_streams_open')).toBe(1);
       gone.abort();
-      await expect.poll(() => readMetric(app, 'event_streams_open'), { timeout: 30_000 }).toBe(0);
+      await expect.poll(() => readMetric(app, 'event_streams_open')).toBe(0);
     }
   });
 

@@ -3,6 +3,7 @@ import { adminCommand } from '../../support/admin-command.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { answerOf } from '../../support/graphql.ts';
+import { readMetric } from '../../support/metrics.ts';
 import { expectRefused } from '../../support/refusal.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { openNamed, requestNamed, STREAM_WAYS } from '../../support/streams/named-stream.ts';
@@ -30,6 +31,14 @@ describe.each(NAMINGS)('a subscription that is named by %s', (naming, members) =
     const stream = await openNamed(app, named, way, key);
     const post = await createPost(app, key, { title: way.name });
     expect(await stream.payload()).toMatchObject({ data: { postCreated: { id: post, title: way.name } } });
+  });
+
+  it('is in one group of streams with the same document as a text', async () => {
+    const id = await published(app, TITLES);
+    const instance = secondInstance(app);
+    for (const document of [members(id), { query: TITLES }])
+      await openNamed(instance, { ...document, operationName: 'Titles' }, STREAM_WAYS[0], key);
+    expect(await readMetric(instance, 'event_groups')).toBe(1);
   });
 
   it.each(STREAM_WAYS)('is 404 over $name where nobody has published it', async (way) => {

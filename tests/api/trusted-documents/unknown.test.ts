@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../../src/app.ts';
 import { createLogger } from '../../../src/platform/log.ts';
-import { oldTextUses } from '../../../src/trusted-documents/text-uses-store.ts';
+import { oldTextUses, storeTextUses } from '../../../src/trusted-documents/text-uses-store.ts';
 import { adminCommand } from '../../support/admin-command.ts';
-import { type Account, ORIGIN, useApp } from '../../support/app.ts';
+import { type Account, ORIGIN, type TestApp, useApp } from '../../support/app.ts';
 import { cleanUp } from '../../support/clean-up.ts';
 import { visitor } from '../../support/credentials/session.ts';
 import { readMetricBy } from '../../support/metrics.ts';
@@ -36,6 +36,9 @@ async function counted(
     });
   } finally {
     await instance.close();
+    // Closing waits for 5 seconds only.
+    const { line } = app.database;
+    await expect.poll(() => line.inside + line.waiting).toBe(0);
   }
   return readMetricBy(instance, 'graphql_unpublished_texts_total', 'client');
 }
@@ -244,5 +247,68 @@ describe('the texts that clients send', () => {
     );
     await cleanUp(app, [oldTextUses]).runAll();
     expect(await unknown('allowed', id)).toMatchObject([{ operationName: 'Recent' }]);
+  });
+});
+
+/** A text of a client, by its number. */
+interface StoredText {
+  readonly client: string;
+  readonly text: number;
+  readonly count: number;
+}
+
+/** Stores uses of texts as an instance does. The name of the operation is the number of the text. */
+const store = ({ database }: Pick<TestApp, 'database'>, texts: readonly StoredText[]) =>
+  storeTextUses(
+    database,
+    {
+      client: texts.map(({ client }) => client),
+      kind: texts.map(() => 'api-key'),
+      digest: texts.map(({ text }) => `\\x${text.toString(16).padStart(64, '0')}`),
+      names: texts.map(({ text }) => String(text)),
+      count: texts.map(({ count }) => count),
+    },
+    false,
+  );
+
+it('A rare text is dropped after a day where its client has more than 50 texts', async () => {
+  const aged = (client: string, counts: readonly number[]) =>
+    counts.map((count, text) => ({ client, text, count }));
+  await store(app, aged('busy', [1, 2, 3, 1, ...Array.from({ length: 47 }, () => 3)]));
+  await store(app, aged('calm', [1, 2, ...Array.from({ length: 48 }, () => 3)]));
+  await app.prisma.$executeRaw`UPDATE text_uses SET last_used_at = now() - CASE WHEN client = 'busy'
+    AND operation_name = '3' THEN interval '23 hours' ELSE interval '25 hours' END WHERE client IN ('busy', 'calm')`;
+  await cleanUp(app, [oldTextUses]).runAll();
+  const left = (await unknown('allowed', 'busy')).map(({ operationName }) => Number(operationName));
+  expect(left.sort((a, b) => a - b)).toEqual(Array.from({ length: 49 }, (_, index) => index + 2));
+  expect(await unknown('allowed', 'calm')).toHaveLength(50);
+});
+
+describe('The texts of all clients', () => {
+  const own = useApp({ settings: { TRUSTED_DOCUMENTS: 'allowed' } });
+
+  it('take at most 10,000 rows, and the texts beyond are one row for each client, without a digest', async () => {
+    const known = Array.from({ length: 10_000 }, (_, index) => ({
+      client: `client ${index % 100}`,
+      text: Math.floor(index / 100),
+      count: 2,
+    }));
+    await store(own, known);
+    await store(own, [
+      { client: 'client 0', text: 0, count: 5 },
+      { client: 'late', text: 1, count: 3 },
+      { client: 'late', text: 2, count: 4 },
+      { client: 'later', text: 1, count: 6 },
+    ]);
+    const rows: Listed[] = (await adminCommand(own, ['documents', 'unknown'])).json;
+    const [rest, apart] = [true, false].map((without) =>
+      rows.filter(({ digest }) => (digest === null) === without),
+    );
+    expect(apart).toHaveLength(10_000);
+    expect(apart?.filter(({ count }) => count !== 2)).toMatchObject([{ client: 'client 0', count: 7 }]);
+    expect(rest?.map(({ client, count }) => [client, count]).sort()).toEqual([
+      ['late', 7],
+      ['later', 6],
+    ]);
   });
 });

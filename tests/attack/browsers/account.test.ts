@@ -7,7 +7,7 @@ import { signInAt, textOf } from '../support/authorization.ts';
 import { BROWSERS } from '../support/browsers.ts';
 import { PASSWORD } from '../support/deployment.ts';
 import { NAMES } from '../support/front.ts';
-import { answered, POLL, useBrowser, useSites, type Visitor } from '../support/visitor.ts';
+import { answered, useBrowser, useSites, type Visitor } from '../support/visitor.ts';
 
 const { admin, origin } = deployment;
 const sites = useSites();
@@ -73,7 +73,7 @@ describe.each(BROWSERS)('the account page, in %s', (name) => {
     await Promise.all([page.waitForNavigation(), page.click('a.button')]);
     expect(page.url()).toBe(`${origin}/account`);
     await signInAt(page, email, FIRST);
-    await expect.poll(() => textOf(page), POLL).toContain('this one');
+    await expect.poll(() => textOf(page)).toContain('this one');
     return { visitor, page, email };
   }
 
@@ -97,16 +97,16 @@ describe.each(BROWSERS)('the account page, in %s', (name) => {
     expect(await visitor.sessions()).toEqual([]);
     expect(await statusOf({ authorization: `Bearer ${key}` })).toBe(200);
     await signInAt(page, email, SECOND);
-    await expect.poll(() => textOf(page), POLL).toContain('Script');
+    await expect.poll(() => textOf(page)).toContain('Script');
 
     await unfold(page, 'Revoke everything');
     await page.type('#everything-password', SECOND);
     await submit(page, 'Revoke everything');
     expect(await textOf(page)).toContain('Everything is revoked');
     expect(await visitor.sessions()).toEqual([]);
-    await expect.poll(() => statusOf({ authorization: `Bearer ${key}` }), POLL).toBe(401);
+    await expect.poll(() => statusOf({ authorization: `Bearer ${key}` })).toBe(401);
     await signInAt(page, email, SECOND);
-    await expect.poll(() => textOf(page), POLL).toContain('You have none.');
+    await expect.poll(() => textOf(page)).toContain('You have none.');
   });
 
   it('does nothing for a form of another site, whether it sends it to a frame, a window or in place of its page', async () => {
@@ -139,6 +139,6 @@ describe.each(BROWSERS)('the account page, in %s', (name) => {
     const page = await visitor.page(sites().show(NAMES.evil, `/${mark}`, kittens));
     expect((await answered(mark))[0]?.status).toBe(400);
     await page.click('a');
-    await expect.poll(() => textOf(page), POLL).toContain(email);
+    await expect.poll(() => textOf(page)).toContain(email);
   });
 });

@@ -6,7 +6,7 @@ import { authorization, signInAt, textOf } from '../support/authorization.ts';
 import { BROWSERS } from '../support/browsers.ts';
 import { PASSWORD } from '../support/deployment.ts';
 import { NAMES } from '../support/front.ts';
-import { answered, POLL, useBrowser, useSites } from '../support/visitor.ts';
+import { answered, useBrowser, useSites } from '../support/visitor.ts';
 
 const { crowdedOrigin, grace } = deployment;
 const sites = useSites();
@@ -50,7 +50,7 @@ describe.each(BROWSERS)('a page of another site with many images in %s', (name) 
     await answered(mark, 4 * MANY);
 
     await signInAt(signingIn, grace.email, PASSWORD);
-    await expect.poll(() => textOf(signingIn), POLL).toContain('Signed in as Grace');
+    await expect.poll(() => textOf(signingIn)).toContain('Signed in as Grace');
     const program = { fetch: (path: string, init?: RequestInit) => fetchFrom(crowdedOrigin, path, init) };
     expect((await login(program, { email: grace.email, password: PASSWORD })).status).toBe(200);
   });

@@ -5,7 +5,7 @@ import { deployment, graphql, service } from '../support/attacker.ts';
 import { BROWSERS } from '../support/browsers.ts';
 import { PASSWORD } from '../support/deployment.ts';
 import { NAMES } from '../support/front.ts';
-import { POLL, seen, useBrowser, useSites, type Visitor } from '../support/visitor.ts';
+import { seen, useBrowser, useSites, type Visitor } from '../support/visitor.ts';
 
 const { admin, origin } = deployment;
 const sites = useSites();
@@ -62,7 +62,7 @@ describe.each(BROWSERS)('a link to set a password, in %s', (name) => {
       '<script>document.title = "[" + document.referrer + "]"</script>',
     );
     await Promise.all([page.waitForNavigation(), page.evaluate((to) => location.assign(to), asked)]);
-    await expect.poll(() => page.title(), POLL).toBe('[]');
+    await expect.poll(() => page.title()).toBe('[]');
   });
 
   it.each(['frame', '_blank', '_self'])(
@@ -75,7 +75,7 @@ describe.each(BROWSERS)('a link to set a password, in %s', (name) => {
       const token = new URL(link).search;
       const sent = async () => (await seen(token)).filter(({ method }) => method === 'POST');
       await expect
-        .poll(async () => (await sent()).map(({ status }) => status), POLL)
+        .poll(async () => (await sent()).map(({ status }) => status))
         .toEqual([target === 'frame' ? 400 : 403]);
       // The link is still good for its owner, who comes later.
       await choose(await browser.visit(), link);

@@ -5,7 +5,7 @@ import { deployment } from '../support/attacker.ts';
 import { authorization, click, textOf } from '../support/authorization.ts';
 import { BROWSERS } from '../support/browsers.ts';
 import { NAMES } from '../support/front.ts';
-import { answered, held, POLL, useBrowser, useSites, type Visitor } from '../support/visitor.ts';
+import { answered, held, useBrowser, useSites, type Visitor } from '../support/visitor.ts';
 
 const { grace, origin } = deployment;
 const sites = useSites();
@@ -55,9 +55,9 @@ describe.each(BROWSERS)('the pages of an authorization in %s', (name) => {
     const visitor = await victim();
     const opener = await visitor.page(sites().show(host, '/', '<h1>Kittens</h1>'));
     const opened = await popUp(visitor, opener, authorization());
-    await expect.poll(() => textOf(opened), POLL).toContain(grace.email);
+    await expect.poll(() => textOf(opened)).toContain(grace.email);
     // As good as closed for who has opened it: it can neither lead it elsewhere nor see where it goes.
-    await expect.poll(() => opener.evaluate(() => Reflect.get(window, 'opened').closed), POLL).toBe(true);
+    await expect.poll(() => opener.evaluate(() => Reflect.get(window, 'opened').closed)).toBe(true);
     expect(await opened.evaluate(() => window.opener === null)).toBe(true);
   });
 
@@ -66,10 +66,10 @@ describe.each(BROWSERS)('the pages of an authorization in %s', (name) => {
     const application = await visitor.page(sites().show(NAMES.application, '/', '<h1>Reading list</h1>'));
     const state = randomUUID();
     const opened = await popUp(visitor, application, authorization({ state }));
-    await expect.poll(() => textOf(opened), POLL).toContain(grace.email);
+    await expect.poll(() => textOf(opened)).toContain(grace.email);
     await click(opened, 'Allow');
     const back = () => sites().returns.find(({ searchParams }) => searchParams.get('state') === state);
-    await expect.poll(() => back()?.searchParams.has('code'), POLL).toBe(true);
+    await expect.poll(() => back()?.searchParams.has('code')).toBe(true);
   });
 
   it('show nothing of who has logged out to who goes back', async () => {
@@ -101,7 +101,7 @@ async function popUp(visitor: Visitor, opener: Page, url: string): Promise<Page>
     Reflect.set(window, 'opened', window.open(to, 'opened', 'popup'));
   }, url);
   const opened = async () => (await visitor.context.pages()).find((page) => !before.has(page));
-  await expect.poll(opened, POLL).toBeDefined();
+  await expect.poll(opened).toBeDefined();
   const page = await opened();
   if (page === undefined) throw new Error('no window was opened');
   onTestFinished(() => page.close());

@@ -99,11 +99,12 @@ export function statusOfStream(token: string): Promise<number> {
 
 /** Sends bytes as they are; all that comes back until the other end closes, which it does when no request is left. */
 export function send(to: 'nginx' | 'service', bytes: string): Promise<string> {
-  const { port, hostname } = new URL(deployment.origin);
+  const { hostname } = new URL(deployment.origin);
+  const { port, tlsPort } = deployment.hasty;
   const socket =
     to === 'nginx'
-      ? tlsConnect({ host: '127.0.0.1', servername: hostname, port: Number(port), ca: certificate })
-      : connect(deployment.port, '127.0.0.1');
+      ? tlsConnect({ host: '127.0.0.1', servername: hostname, port: tlsPort, ca: certificate })
+      : connect(port, '127.0.0.1');
   let answer = '';
   socket.setEncoding('utf8').on('data', (text: string) => {
     answer += text;

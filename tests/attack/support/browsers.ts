@@ -7,8 +7,8 @@ import { NAMES } from './front.ts';
 export const BROWSERS = ['Chromium', 'Firefox'] as const;
 export type BrowserName = (typeof BROWSERS)[number];
 
-/** A busy machine is slow, not wrong. */
-export const PATIENCE_MS = 60_000;
+/** Only ends a wait that is in vain. */
+export const PATIENCE_MS = 120_000;
 
 const PROGRAMS: Readonly<Record<BrowserName, readonly (string | undefined)[]>> = {
   Chromium: [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser'],

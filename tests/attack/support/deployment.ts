@@ -16,10 +16,12 @@ import { REDIRECT_URI, type TestClient } from '../../support/credentials/oauth.t
 import { AUDIENCE, ISSUER, JWT_SECRET } from '../../support/credentials/tokens.ts';
 import { createEmptyDatabase } from '../../support/database/empty-database.ts';
 import { pgbouncer } from '../../support/database/pgbouncer.ts';
+import { AMPLE_TIMEOUTS, UNTHROTTLED } from '../../support/settings.ts';
 import { makeCertificate, NAMES, startNginx } from './front.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const LIMIT_MS = 120_000;
+/** Only ends a start that hangs. */
+const LIMIT_MS = 300_000;
 export const METRICS_TOKEN = 'a-token-of-24-characters';
 export const PASSWORD = 'a password of the attack run';
 
@@ -53,6 +55,8 @@ export interface Deployment {
   readonly databaseUrl: string;
   /** The instance itself. */
   readonly port: number;
+  /** An instance that soon gives up a request that never ends, and nginx with TLS before it that does, too. */
+  readonly hasty: { readonly port: number; readonly tlsPort: number };
   /** What JWT_PUBLIC_KEY has, and what signs for it. */
   readonly rsa: { readonly publicKey: string; readonly privateKey: string };
   readonly ada: Person;
@@ -127,8 +131,10 @@ async function deploy(folder: string, keep: (end: () => Promise<unknown>) => voi
     plain = 0,
     forgetfulTls = 0,
     crowdedTls = 0,
+    hasty = 0,
+    hastyTls = 0,
     sitesPort = 0,
-  ] = await freePorts(8);
+  ] = await freePorts(10);
   const origin = `https://${NAMES.service}:${tls}`;
   const crowdedOrigin = `https://${NAMES.crowded}:${crowdedTls}`;
   const applicationOrigin = `https://${NAMES.application}:${sitesPort}`;
@@ -150,11 +156,9 @@ async function deploy(folder: string, keep: (end: () => Promise<unknown>) => voi
     JWT_PUBLIC_KEY: rsa.publicKey,
     JWT_ISSUER: ISSUER,
     JWT_AUDIENCE: AUDIENCE,
-    // What is counted is tried elsewhere.
-    RATE_LIMIT_BURST: '1000000',
-    RATE_LIMIT_PER_SECOND: '1000000',
-    FAILURE_BURST: '1000000',
-    REQUEST_TIMEOUT_MS: '1500',
+    // Other tests are about limits and timeouts.
+    ...UNTHROTTLED,
+    ...AMPLE_TIMEOUTS,
     SHUTDOWN_DELAY: '0',
     LOG_LEVEL: 'warn',
   };
@@ -177,11 +181,12 @@ async function deploy(folder: string, keep: (end: () => Promise<unknown>) => voi
   await Promise.all([
     serve(app, { TRUST_PROXY: '127.0.0.1' }),
     serve(forgetful, {}),
+    serve(hasty, { TRUST_PROXY: '127.0.0.1', REQUEST_TIMEOUT_MS: '3000' }),
     serve(crowded, { TRUST_PROXY: '127.0.0.1', PUBLIC_URL: crowdedOrigin, ...DEFAULT_LIMITS }),
   ]);
 
   const { certificate, key } = await makeCertificate(folder);
-  const ports = { app, forgetful, crowded, tls, plain, forgetfulTls, crowdedTls };
+  const ports = { app, forgetful, crowded, tls, plain, forgetfulTls, crowdedTls, hasty, hastyTls };
   const nginx = await startNginx(folder, ports);
   keep(() => nginx.stop());
   const plainOrigin = `http://127.0.0.1:${plain}`;
@@ -200,6 +205,7 @@ async function deploy(folder: string, keep: (end: () => Promise<unknown>) => voi
     accessLog: join(folder, 'access.log'),
     databaseUrl: database.url,
     port: app,
+    hasty: { port: hasty, tlsPort: hastyTls },
     rsa,
     ...people,
   };

@@ -52,6 +52,8 @@ export interface Ports {
   readonly plain: number;
   readonly forgetfulTls: number;
   readonly crowdedTls: number;
+  readonly hasty: number;
+  readonly hastyTls: number;
 }
 
 /** A line for each request that has been answered. */
@@ -73,15 +75,17 @@ events {}
 http {
   log_format answered escape=json '{${LOG_FORMAT}}';
   access_log ${home}/access.log answered;
-  # A request that never ends is given up while a test can wait for it.
-  client_header_timeout 1s;
-  client_body_timeout 1s;
-  keepalive_timeout 1s;
   ${temporary.map((name) => `${name}_temp_path ${home}/${name};`).join('\n  ')}
   server { listen 127.0.0.1:${ports.tls} ssl; ${certificate} ${proxied(ports.app)} }
   server { listen 127.0.0.1:${ports.plain}; ${proxied(ports.app)} }
   server { listen 127.0.0.1:${ports.forgetfulTls} ssl; ${certificate} ${proxied(ports.forgetful)} }
   server { listen 127.0.0.1:${ports.crowdedTls} ssl; ${certificate} ${proxied(ports.crowded)} }
+  # A request that never ends is given up while a test can wait for it.
+  server {
+    listen 127.0.0.1:${ports.hastyTls} ssl; ${certificate}
+    client_header_timeout 3s; client_body_timeout 3s; keepalive_timeout 3s;
+    ${proxied(ports.hasty)}
+  }
 }
 `;
 }

@@ -1,6 +1,6 @@
+import { seededRandom } from '../../support/random.ts';
 import type { KnownPost, Ledger, Told } from './ledger.ts';
 import { comment, liveOn, noteCreated, type WritingAccount } from './lives.ts';
-import { type Random, randomFrom } from './random.ts';
 import { contentOf } from './selections.ts';
 import { inTime } from './waiting.ts';
 import { fieldOf, type NewPost, Sender, titleOf, type WriteOptions, writePosts } from './writers.ts';
@@ -10,14 +10,12 @@ const WRITERS_AN_ACCOUNT = 2;
 export interface AuthorsOptions {
   readonly accounts: readonly Omit<WritingAccount, 'pinned'>[];
   readonly origins: readonly string[];
-  readonly seed: number;
   readonly ledger: Ledger;
 }
 
 /** Accounts that write posts, each with its own key, through keyed mutations, and change what they have written. */
 export class Authors {
   readonly #options: AuthorsOptions;
-  readonly #random: Random;
   readonly accounts: WritingAccount[] = [];
   /** How many posts have been given to somebody to write. */
   #given = 0;
@@ -30,7 +28,6 @@ export class Authors {
 
   constructor(options: AuthorsOptions) {
     this.#options = options;
-    this.#random = randomFrom(options.seed);
   }
 
   /** Has each of them create its pinned post. */
@@ -92,6 +89,7 @@ export class Authors {
     this.#given += posts;
     const { retries } = await writePosts({
       ...this.#senderOptions(account),
+      sizes: seededRandom(`crowd: sizes from post ${firstNumber}`),
       posts,
       firstNumber,
       writers: WRITERS_AN_ACCOUNT,
@@ -102,7 +100,8 @@ export class Authors {
     this.retries += retries;
   }
 
-  #senderOptions({ key }: Pick<WritingAccount, 'key'>) {
-    return { origins: this.#options.origins, key, random: this.#random };
+  #senderOptions({ key, name }: Pick<WritingAccount, 'key' | 'name'>) {
+    const random = seededRandom(`crowd: attempts of ${name} before post ${this.#given}`);
+    return { origins: this.#options.origins, key, random };
   }
 }

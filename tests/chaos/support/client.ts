@@ -1,10 +1,11 @@
 import { type ClientRequest, get } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Random } from './random.ts';
+import { onTestFinished } from 'vitest';
+import type { Random } from '../../support/random.ts';
 import type { Data } from './selections.ts';
 import type { Arrival, Transport } from './transport.ts';
 
-/** A subscriber that comes back with its last id, to any instance, until it is stopped. */
+/** A subscriber that comes back with its last id, to any instance, until it is stopped or the test ends. */
 export interface ResumingClient {
   /** The titles that it has got, in order. */
   readonly titles: readonly string[];
@@ -102,6 +103,12 @@ export function startClient({
   }
 
   const running = run();
+  async function stop(): Promise<void> {
+    stopped = true;
+    request?.destroy();
+    await running;
+  }
+  onTestFinished(stop);
   return {
     titles,
     complaints,
@@ -110,10 +117,6 @@ export function startClient({
     },
     opened: opened.promise,
     disconnect: () => void request?.destroy(),
-    async stop() {
-      stopped = true;
-      request?.destroy();
-      await running;
-    },
+    stop,
   };
 }

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import { type Random, randomFrom } from '../../support/random.ts';
 import type { Selections } from './change-selections.ts';
 import type { Ledger, Told } from './ledger.ts';
 import { Listener } from './listener.ts';
-import { type Random, randomFrom } from './random.ts';
 import { type Data, type Due, pathOf, type Selection } from './selections.ts';
 import type { Target } from './target.ts';
 import { transportOf } from './transport.ts';

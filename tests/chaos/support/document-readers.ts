@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { seededRandom } from '../../support/random.ts';
 import { openEventStream } from '../../support/streams/event-stream.ts';
-import type { Random } from './random.ts';
 import { idOf, owed, type Release } from './releases.ts';
 import type { Target } from './target.ts';
 
@@ -8,7 +8,6 @@ export interface DocumentReadersOptions {
   readonly targets: readonly Target[];
   readonly releases: readonly Release[];
   readonly key: string;
-  readonly random: Random;
 }
 
 /** At each instance. */
@@ -37,6 +36,8 @@ export class DocumentReaders {
   readonly seen = new Map<number, string>();
   readonly #options: DocumentReadersOptions;
   readonly #lately = new Map<Target, number[]>();
+  readonly #random = seededRandom('documents: readers');
+  readonly #stopping = Promise.withResolvers<void>();
   #stopped = false;
   readonly #running: Promise<unknown>;
 
@@ -49,12 +50,13 @@ export class DocumentReaders {
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#stopping.resolve();
     await this.#running;
   }
 
-  /** Asks each instance for many documents of a release, a second after it was published or retired. */
+  /** Asks each instance for many documents of a release, when all of them must know that it was published or retired. */
   async sweep(release: Release): Promise<void> {
-    const { targets, random } = this.#options;
+    const random = this.#random;
     const sweepOf = async (target: Target) => {
       const lately = (this.#lately.get(target) ?? []).filter((number) => release.has(number)).toReversed();
       const others = Array.from({ length: SWEEP.others }, () => random.pick(release.numbers));
@@ -65,7 +67,7 @@ export class DocumentReaders {
       };
       await Promise.all(Array.from({ length: READERS }, next));
     };
-    await Promise.all(targets.map(sweepOf));
+    await Promise.all(this.#options.targets.map(sweepOf));
   }
 
   /** Opens a subscription by its id. Undefined where the instance was killed meanwhile. */
@@ -99,12 +101,13 @@ export class DocumentReaders {
     }
   }
 
-  /** Which of its processes serves, once one does. */
-  async #there(target: Target): Promise<number> {
-    for (; ; await delay(PAUSE_MS)) {
-      await target.up;
+  /** Which of its processes serves, once one does. Undefined where the readers are stopped first. */
+  async #there(target: Target): Promise<number | undefined> {
+    for (; !this.#stopped; await delay(PAUSE_MS)) {
+      await Promise.race([target.up, this.#stopping.promise]);
       if (target.serving !== undefined) return target.serving;
     }
+    return undefined;
   }
 
   #post({ origin }: Target, documentId: string, accept: string): Promise<Response> {
@@ -123,15 +126,17 @@ export class DocumentReaders {
   }
 
   #any(): number {
-    const { releases, random } = this.#options;
+    const { releases } = this.#options;
+    const random = this.#random;
     const changing = releases.filter(({ changes }) => changes);
     const elsewhere = changing.length === 0 || random.below(ELSEWHERE_EVERY) === 0;
     return random.pick(random.pick(elsewhere ? releases : changing).numbers);
   }
 
-  /** Whether there was an answer: there is none where the instance is killed. */
+  /** Whether there was an answer, or none is wanted any more: there is none where the instance is killed. */
   async #ask(target: Target, number: number): Promise<boolean> {
     const serving = await this.#there(target);
+    if (serving === undefined) return true;
     const sentMs = performance.now();
     try {
       const response = await this.#post(target, idOf(number), 'application/json');

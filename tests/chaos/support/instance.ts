@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../../scripts/cluster/processes.ts';
 import { type Exit, type Process, runScript, type Settings } from '../../support/processes/process.ts';
+import { UNTHROTTLED } from '../../support/settings.ts';
 
 /** One instance of the service, on the same address however often it is killed and started again. */
 export interface Instance {
@@ -22,8 +23,7 @@ export async function createInstance(settings: Settings): Promise<Instance> {
   let process: Process;
   async function start(): Promise<void> {
     process = runScript('src/main.ts', [], {
-      RATE_LIMIT_BURST: '1000000',
-      RATE_LIMIT_PER_SECOND: '1000000',
+      ...UNTHROTTLED,
       MAX_STREAMS: '1000',
       LOG_LEVEL: 'info',
       ...settings,

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Random } from '../../support/random.ts';
 import { EventResponse } from './event-response.ts';
-import type { Random } from './random.ts';
 import type { Target } from './target.ts';
 import type { Arrival, Transport } from './transport.ts';
 import type { Account } from './verify.ts';

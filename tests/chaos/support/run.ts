@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { seededRandom } from '../../support/random.ts';
 import { type ResumingClient, startClient } from './client.ts';
 import type { Instance } from './instance.ts';
-import { randomFrom } from './random.ts';
 import { NEW_TITLES, pathOf } from './selections.ts';
 import { issuePath } from './stream-tokens.ts';
 import { transportOf } from './transport.ts';
@@ -11,7 +11,8 @@ import { tick, writePosts } from './writers.ts';
 export interface ChaosOptions {
   readonly instances: readonly Instance[];
   readonly key: string;
-  readonly seed: number;
+  /** Together with PROPERTY_SEED, it determines what the run draws. */
+  readonly label: string;
   readonly clients: number;
   readonly posts: number;
   readonly writers: number;
@@ -34,7 +35,7 @@ const EARLY_SHARE = 0.8;
 const POSTS_A_DISCONNECT = 10;
 const POSTS_A_CUT = 60;
 /** How long clients may take for what is left. With a fault they wait in vain. */
-const CATCH_UP_LIMIT_MS = 120_000;
+const CATCH_UP_LIMIT_MS = 300_000;
 export const FAULTY_CATCH_UP_LIMIT_MS = 20_000;
 const POLL_MS = 50;
 
@@ -48,9 +49,12 @@ interface Subscription extends Pick<Account, 'connecting'> {
  * clients disconnected, paced by the posts that are acknowledged. Finds out whether each client got what it had to.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
-  const { instances, key, seed, clients, posts, writers, postsAKill } = options;
+  const { instances, key, label, clients, posts, writers, postsAKill } = options;
   const { catchUpLimitMs = CATCH_UP_LIMIT_MS } = options;
-  const random = randomFrom(seed);
+  const randomFor = (what: string) => seededRandom(`${label}: ${what}`);
+  const kills = randomFor('kills');
+  const disconnects = randomFor('disconnects');
+  const choices = randomFor('choices');
   const origins = instances.map(({ origin }) => origin);
   const subscriptions: Subscription[] = [];
   const counts = { kills: 0, cuts: 0, disconnects: 0 };
@@ -62,7 +66,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   function subscribe(): Subscription {
     const connecting = tick();
     const transport = transportOf(subscriptions.length);
-    const { query, itemIn, tokenPath } = random.pick(selections);
+    const { query, itemIn, tokenPath } = choices.pick(selections);
     const access = transport.byToken
       ? { path: tokenPath, headers: {} }
       : { path: pathOf({ query }), headers: { authorization: `Bearer ${key}` } };
@@ -71,7 +75,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       origins,
       transport,
       titleIn: itemIn,
-      random: randomFrom(random.below(2 ** 31)),
+      random: randomFor(`client ${subscriptions.length}`),
     });
     const subscription = { client, connecting, connected: Number.POSITIVE_INFINITY };
     subscriptions.push(subscription);
@@ -100,14 +104,14 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       process.stdout.write(`${acknowledged} of ${posts} posts after ${seconds} s, ${counts.kills} kills\n`);
     }
     for (; acknowledged >= due.disconnect; due.disconnect += POSTS_A_DISCONNECT) {
-      random.pick(subscriptions).client.disconnect();
+      disconnects.pick(subscriptions).client.disconnect();
       counts.disconnects += 1;
     }
     for (; acknowledged >= due.client && subscriptions.length < clients; due.client += postsAClient)
       subscribe();
     for (; acknowledged >= due.kill && acknowledged < posts; due.kill += postsAKill) {
       counts.kills += 1;
-      const victim = random.pick(instances);
+      const victim = kills.pick(instances);
       restarting = restarting.then(() => victim.restart());
       underway.push(restarting);
     }
@@ -128,7 +132,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   );
   for (let early = clients - lateClients; early > 0; early -= 1) subscribe();
   await Promise.all(underway);
-  const writer = { origins, key, random, writers };
+  const writer = { origins, key, writers, random: randomFor('attempts'), sizes: randomFor('sizes') };
   const writing = await writePosts({ ...writer, posts, firstNumber: 0, onProgress });
   await Promise.all(underway);
   // The last post comes after all others at every client: once it is there, nothing more is to come.
@@ -151,7 +155,6 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       stored: await options.readStored(),
     }),
     figures: {
-      seed,
       posts: writing.posts.size,
       clients: subscriptions.length,
       events: accounts.reduce((sum, { titles }) => sum + titles.length, 0),

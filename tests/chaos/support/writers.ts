@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Random } from './random.ts';
+import { endOfTest } from '../../support/processes/process.ts';
+import type { Random } from '../../support/random.ts';
 
 /** What a post says beside its title. */
 export interface Content {
@@ -22,6 +23,7 @@ export interface Acknowledged extends Written {
 export interface SenderOptions {
   readonly origins: readonly string[];
   readonly key: string;
+  /** Draws the instances and the pauses between attempts. */
   readonly random: Random;
 }
 
@@ -44,9 +46,10 @@ interface Answer {
 /** What trying again does not change. */
 const REFUSALS = ['BAD_REQUEST', 'BAD_USER_INPUT', 'COMPLEXITY_LIMIT', 'FORBIDDEN', 'NOT_FOUND'];
 
-/** Sends mutations, each with a key under which it tries again until it is told. */
+/** Sends mutations, each with a key under which it tries again until it is told or the test ends. */
 export class Sender {
   readonly #options: SenderOptions;
+  readonly #ended = endOfTest();
   retries = 0;
 
   constructor(options: SenderOptions) {
@@ -59,6 +62,7 @@ export class Sender {
     const idempotencyKey = randomUUID();
     const asked = tick();
     for (;;) {
+      this.#ended.throwIfAborted();
       const { data, errors } = (await this.#attempt(body, idempotencyKey)) ?? {};
       const refusal = errors?.find(({ extensions }) => REFUSALS.includes(extensions.code));
       if (refusal !== undefined) throw new Error(`${refusal.message}: ${body}`);
@@ -85,7 +89,7 @@ export class Sender {
           'idempotency-key': idempotencyKey,
         },
         body,
-        signal: AbortSignal.timeout(ATTEMPT_LIMIT_MS),
+        signal: AbortSignal.any([this.#ended, AbortSignal.timeout(ATTEMPT_LIMIT_MS)]),
       });
       return (await response.json()) as Answer;
     } catch {
@@ -105,6 +109,8 @@ export interface WriteOptions extends SenderOptions {
   readonly posts: number;
   readonly firstNumber: number;
   readonly writers: number;
+  /** Draws how many posts each mutation creates. */
+  readonly sizes: Random;
   /** What the post of a number says; left out where that is all the same. */
   readonly contentOf?: (number: number) => Content;
   /** Called when the posts of a mutation are acknowledged, with how many there are in all. */
@@ -133,19 +139,19 @@ export async function writePosts({
   posts,
   firstNumber,
   writers,
+  sizes,
   contentOf = () => SHORT,
   onProgress,
   goOn,
   ...options
 }: WriteOptions): Promise<Writing> {
-  const { random } = options;
   const sender = new Sender(options);
   const written = new Map<string, Written>();
   let given = 0;
 
   async function write(): Promise<void> {
     while (given < posts) {
-      const count = Math.min(1 + random.below(MAX_POSTS_A_MUTATION), posts - given);
+      const count = Math.min(1 + sizes.below(MAX_POSTS_A_MUTATION), posts - given);
       const first = firstNumber + given;
       const numbers = Array.from({ length: count }, (_, index) => first + index);
       given += count;

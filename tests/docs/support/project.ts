@@ -1,9 +1,11 @@
 import { cp, rm, symlink } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { freePort } from '../../../scripts/cluster/processes.ts';
 import { makeTestFolder } from '../../support/database/test-folder.ts';
 import { fillFolder } from '../../support/processes/migrated-folder.ts';
 import { type Process, ROOT, runProgram } from '../../support/processes/process.ts';
+import { AMPLE_TIMEOUTS } from '../../support/settings.ts';
 
 /** What somebody has who has just cloned the project and run `npm ci`. */
 const LEFT_OUT =
@@ -34,18 +36,20 @@ export async function startProject(isFirst: boolean): Promise<Project> {
   const folder = await copyProject();
   if (!isFirst) await fillFolder(join(folder, '.data'));
   let server: Process;
-  const launch = async (port: string) => {
-    server = runProgram([join(ROOT, 'node_modules/.bin/node'), 'src/main.ts'], { PORT: port }, folder);
-    const [, listening = ''] = await server.printed(/Content Graph API\s+http:\/\/[^:]+:(\d+)\/[\s\S]*\n\n/);
-    return listening;
+  const port = String(await freePort());
+  const start = async () => {
+    server = runProgram(
+      [join(ROOT, 'node_modules/.bin/node'), 'src/main.ts'],
+      { ...AMPLE_TIMEOUTS, PORT: port },
+      folder,
+    );
+    await server.printed(/Content Graph API\s+http:[\s\S]*\n\n/);
   };
-  const port = await launch('0');
+  await start();
   return {
     folder,
     port,
-    async start() {
-      await launch(port);
-    },
+    start,
     async stop() {
       server.kill('SIGTERM');
       await server.exited;

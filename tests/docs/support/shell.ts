@@ -23,9 +23,9 @@ export interface Shell {
 }
 
 /** Ends a process group, if it has not ended by itself. */
-function endGroup(id: number): void {
+function endGroup(id: number, signal: NodeJS.Signals = 'SIGTERM'): void {
   try {
-    process.kill(-id, 'SIGTERM');
+    process.kill(-id, signal);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
@@ -37,16 +37,24 @@ export async function openShell(cwd: string, settings: Settings): Promise<Shell>
   const child = spawn('bash', ['--noprofile', '--norc'], {
     cwd,
     env: environment(settings),
+    // In a process group of its own, so that a block that hangs can be ended with it.
+    detached: true,
     stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
   });
-  const { stdin, stdio } = child;
+  const { stdin, stdio, pid } = child;
   const reports = stdio[3];
-  if (stdin === null || reports === null || reports === undefined || !('read' in reports))
-    throw new Error('bash has no pipes');
+  if (
+    pid === undefined ||
+    stdin === null ||
+    reports === null ||
+    reports === undefined ||
+    !('read' in reports)
+  )
+    throw new Error('bash did not start');
   const lines = createInterface({ input: reports })[Symbol.asyncIterator]();
   const closed = once(child, 'close');
   onTestFinished(async () => {
-    stdin.end();
+    endGroup(pid, 'SIGKILL');
     await closed;
   });
   // A command that fails ends the shell.

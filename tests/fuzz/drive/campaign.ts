@@ -1,5 +1,5 @@
 import type { GraphQLSchema } from 'graphql';
-import { type Random, randomFrom } from '../../chaos/support/random.ts';
+import { type Random, randomFrom } from '../../support/random.ts';
 import { CALLERS, type Case } from '../case.ts';
 import { mixSeeds, oneIn, weighted } from '../generate/draw.ts';
 import { absentAndNull, otherVariables } from '../generate/other-variables.ts';

@@ -22,8 +22,8 @@ export interface Client {
   close(): void;
 }
 
-/** An operation has ten seconds, and a busy machine some patience. */
-const PATIENCE_MS = 30_000;
+/** Only ends a request that hangs. */
+const PATIENCE_MS = 120_000;
 
 /** How many blocks of a stream are there as a whole; a block of comments is none. */
 const blocksOf = (text: string) =>

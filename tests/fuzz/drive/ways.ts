@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import type { Random } from '../../chaos/support/random.ts';
+import type { Random } from '../../support/random.ts';
 import type { Case, Verdict } from '../case.ts';
 import { anyOf, oneIn } from '../generate/draw.ts';
 import type { Sent } from './client.ts';

@@ -1,4 +1,4 @@
-import type { Random } from '../../chaos/support/random.ts';
+import type { Random } from '../../support/random.ts';
 
 const CHARACTERS = [
   ...'{}()[]:$@!"\\#.,&|=-+0e_a \n\t\r\ufeff\0\u00a0é🐧',

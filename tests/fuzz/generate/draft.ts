@@ -1,5 +1,5 @@
 import type { GraphQLSchema } from 'graphql';
-import type { Random } from '../../chaos/support/random.ts';
+import type { Random } from '../../support/random.ts';
 import { oneIn, weighted } from './draw.ts';
 import type { Known } from './known.ts';
 import { Names, randomStyles } from './names.ts';

@@ -1,4 +1,4 @@
-import type { Random } from '../../chaos/support/random.ts';
+import type { Random } from '../../support/random.ts';
 
 /** True once in so many times. */
 export const oneIn = (random: Random, times: number): boolean => random.below(times) === 0;

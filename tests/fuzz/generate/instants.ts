@@ -1,4 +1,4 @@
-import type { Random } from '../../chaos/support/random.ts';
+import type { Random } from '../../support/random.ts';
 import { oneIn } from './draw.ts';
 import type { Known } from './known.ts';
 

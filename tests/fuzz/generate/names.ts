@@ -1,4 +1,4 @@
-import type { Random } from '../../chaos/support/random.ts';
+import type { Random } from '../../support/random.ts';
 import { oneIn, weighted } from './draw.ts';
 import { SQL_WORDS } from './sql-words.ts';
 

@@ -10,7 +10,7 @@ import {
   typeFromAST,
   visit,
 } from 'graphql';
-import type { Random } from '../../chaos/support/random.ts';
+import type { Random } from '../../support/random.ts';
 import type { Case } from '../case.ts';
 import { oneIn, weighted } from './draw.ts';
 import type { Known } from './known.ts';

@@ -1,5 +1,5 @@
 import type { GraphQLSchema } from 'graphql';
-import { randomFrom } from '../../chaos/support/random.ts';
+import { randomFrom } from '../../support/random.ts';
 import { CALLERS, type CallerName, type Case } from '../case.ts';
 import { damaged } from './damage.ts';
 import { Draft } from './draft.ts';

@@ -1,4 +1,4 @@
-import type { Random } from '../../chaos/support/random.ts';
+import type { Random } from '../../support/random.ts';
 import type { Known } from './known.ts';
 import type { Written } from './operations.ts';
 

@@ -1,5 +1,5 @@
 import { type GraphQLInputType, isEnumType, isInputObjectType, isListType, isNonNullType } from 'graphql';
-import type { Random } from '../../chaos/support/random.ts';
+import type { Random } from '../../support/random.ts';
 import { oneIn, weighted } from './draw.ts';
 import { randomInstant } from './instants.ts';
 import type { Known } from './known.ts';

@@ -16,11 +16,14 @@ interface Options {
   readonly seed: number;
 }
 
+const { PROPERTY_SEED } = process.env;
+const defaultSeed = PROPERTY_SEED === undefined ? randomInt(2 ** 30) : Number(PROPERTY_SEED);
+
 const { seconds, count, seed } = new Command('npm run test:fuzz:sequences --')
   .description('Compares two instances with a model of the contract; on PostgreSQL if DATABASE_URL is set.')
   .option('--seconds <n>', `run for this long; ${DEFAULT_SECONDS} without --count`, wholeNumber)
   .option('--count <n>', 'the number of sequences', wholeNumber)
-  .option('--seed <n>', 'the seed of the run', wholeNumber, randomInt(2 ** 30))
+  .option('--seed <n>', 'the seed of the run', wholeNumber, defaultSeed)
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   .parse()
   .opts<Options>();

@@ -50,7 +50,7 @@ export async function runSequences({
   longest = LONGEST,
   storms = true,
 }: SequencesOptions): Promise<SequencesReport> {
-  const world = await openWorld(database);
+  const world = await openWorld(database, storms);
   const moves: Record<string, number> = {};
   const answers: Record<string, number> = {};
   const countIn = (counts: Record<string, number>) => (what: string) => {

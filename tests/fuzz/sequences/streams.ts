@@ -9,7 +9,8 @@ import type { Credential, State } from './state.ts';
 import { Violation } from './violation.ts';
 import { MAX_STREAMS, type World } from './world.ts';
 
-const CATCH_UP_MS = 10_000;
+/** Only ends a wait that is in vain. */
+const CATCH_UP_MS = 120_000;
 const REVOKED_WITHIN_MS = 1_000;
 
 type Follow = Extract<Move, { readonly move: 'follow' }>;

@@ -5,6 +5,7 @@ import { type Database, openDatabase } from '../../../src/platform/db/database.t
 import { createLogger } from '../../../src/platform/log.ts';
 import { openCuttingProxy } from '../../support/database/cutting-proxy.ts';
 import { openStallingProxy } from '../../support/database/stalling-proxy.ts';
+import { AMPLE_TIMEOUTS } from '../../support/settings.ts';
 import type { Limits } from './limits.ts';
 
 export const ORIGIN = 'http://127.0.0.1:4000';
@@ -39,7 +40,10 @@ export interface World {
   close(): Promise<void>;
 }
 
-export async function openWorld(place: Place): Promise<World> {
+/** Timeouts that a connection reaches when a storm stalls it. */
+const STORM_TIMEOUTS = { STATEMENT_TIMEOUT_MS: '5000', OPERATION_TIMEOUT_MS: '10000' };
+
+export async function openWorld(place: Place, storms: boolean): Promise<World> {
   const { REDIS_URL: redisUrl, ...database } = place;
   const closing: (() => unknown)[] = [];
   const shared = redisUrl !== undefined;
@@ -47,6 +51,7 @@ export async function openWorld(place: Place): Promise<World> {
   const perSecond = shared ? 1 : 5;
   const settings = {
     NODE_ENV: 'test',
+    ...AMPLE_TIMEOUTS,
     RATE_LIMIT_BURST: String(BURST),
     RATE_LIMIT_PER_SECOND: String(perSecond),
     ACCOUNT_LIMIT_FACTOR: String(ACCOUNT_FACTOR),
@@ -70,8 +75,12 @@ export async function openWorld(place: Place): Promise<World> {
   });
   const redisWire = redisUrl === undefined ? undefined : await openStallingProxy(redisUrl);
   if (redisWire !== undefined) closing.push(redisWire.close);
-  const configs: Config[] = [redisUrl, redisWire?.url].map((url) =>
-    loadConfig({ ...settings, ...(url === undefined ? {} : { REDIS_URL: url }) }),
+  const configs: Config[] = [redisUrl, redisWire?.url].map((url, index) =>
+    loadConfig({
+      ...settings,
+      ...(storms && index === 1 ? STORM_TIMEOUTS : {}),
+      ...(url === undefined ? {} : { REDIS_URL: url }),
+    }),
   );
   const [first, second] = configs;
   const [log, secondLog] = logs;

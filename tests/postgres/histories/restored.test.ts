@@ -2,12 +2,10 @@ import { expect, it } from 'vitest';
 import { INFO, linesOf } from '../../support/log-lines.ts';
 import { run } from '../../support/processes/started.ts';
 import { Listeners } from '../../support/streams/listeners.ts';
-import { contentOf, goOn, listen, openServer, openStage, type Stage, titles, WAIT } from './stage.ts';
+import { contentOf, goOn, listen, openServer, openStage, type Stage, titles } from './stage.ts';
 
 const ADOPTED =
   'the event log comes from another server or database: its events come before those of this one';
-
-const PATIENCE = { timeout: 30_000 };
 
 /** Five who are at events that a dump does not have any more. */
 async function listenAfterDump(stage: Stage): Promise<Listeners> {
@@ -34,11 +32,11 @@ it.each([
     const stage = await openStage(`dump ${options.join()}`);
     const listeners = await listen(stage);
     const file = stage.server.path('dump.sql');
-    stage.server.run('pg_dump', ['-d', contentOf(stage.server.url), '-f', file, ...options]);
+    await stage.server.run('pg_dump', ['-d', contentOf(stage.server.url), '-f', file, ...options]);
     const late = await listenAfterDump(stage);
     // Its transaction ids are about the same: they mean something else.
     const other = await openServer(`restored ${options.join()}`);
-    other.run('psql', ['-q', '-v', 'ON_ERROR_STOP=1', '-d', contentOf(other.url), '-f', file]);
+    await other.run('psql', ['-q', '-v', 'ON_ERROR_STOP=1', '-d', contentOf(other.url), '-f', file]);
     stage.moveTo(other);
     await stage.postOnceUp();
     await goOn(stage);
@@ -46,71 +44,73 @@ it.each([
     expect(await late.judge()).toBe(LATE);
     expect(linesOf(stage.app.logged, ADOPTED)).toMatchObject([{ level: INFO, events: 19 }]);
   },
-  WAIT,
 );
 
-it(
-  'who has an event that a dump lacks is told, and nobody else: restored beside the original',
-  async () => {
-    const stage = await openStage('dump beside');
-    const listeners = await listen(stage);
-    const { server } = stage;
-    const file = server.path('dump.sql');
-    server.run('pg_dump', ['-d', contentOf(server.url), '-f', file]);
-    const late = await listenAfterDump(stage);
-    await stage.restartApp(async () => {
-      await run(server.url, 'CREATE DATABASE beside');
-      server.run('psql', ['-q', '-v', 'ON_ERROR_STOP=1', '-d', contentOf(server.url, 'beside'), '-f', file]);
-    }, 'beside');
-    await goOn(stage);
-    expect(await listeners.judge()).toBe(CONNECTED);
-    expect(await late.judge()).toBe(LATE);
-  },
-  WAIT,
-);
+it('who has an event that a dump lacks is told, and nobody else: restored beside the original', async () => {
+  const stage = await openStage('dump beside');
+  const listeners = await listen(stage);
+  const { server } = stage;
+  const file = server.path('dump.sql');
+  await server.run('pg_dump', ['-d', contentOf(server.url), '-f', file]);
+  const late = await listenAfterDump(stage);
+  await stage.restartApp(async () => {
+    await run(server.url, 'CREATE DATABASE beside');
+    await server.run('psql', [
+      '-q',
+      '-v',
+      'ON_ERROR_STOP=1',
+      '-d',
+      contentOf(server.url, 'beside'),
+      '-f',
+      file,
+    ]);
+  }, 'beside');
+  await goOn(stage);
+  expect(await listeners.judge()).toBe(CONNECTED);
+  expect(await late.judge()).toBe(LATE);
+});
 
-it(
-  'a dump of a restored dump is one, too: who had its events goes on, though nobody listened meanwhile',
-  async () => {
-    const stage = await openStage('dump of a dump');
-    const listeners = await listen(stage);
-    for (const round of [1, 2]) {
-      const file = stage.server.path('dump.sql');
-      await stage.restartApp(async () => {
-        stage.server.run('pg_dump', ['-d', contentOf(stage.server.url), '-f', file]);
-        const other = await openServer(`restored ${round}`);
-        other.run('psql', ['-q', '-v', 'ON_ERROR_STOP=1', '-d', contentOf(other.url), '-f', file]);
-        stage.moveTo(other);
-      });
-      await stage.post(titles(`round ${round}`, 3));
-      await expect.poll(() => linesOf(stage.app.logged, ADOPTED), PATIENCE).toHaveLength(1);
-    }
-    await goOn(stage);
-    expect(await listeners.judge()).toBe(0);
-  },
-  WAIT,
-);
-
-it(
-  'a dump of the server from which this one was copied goes on, though its transactions are still to come here',
-  async () => {
-    const stage = await openStage('sibling');
-    const copy = await stage.server.copy();
-    await run(
-      contentOf(stage.server.url),
-      'DO $$ BEGIN FOR n IN 1..3000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$',
-    );
-    const listeners = await listen(stage);
+it('a dump of a restored dump is one, too: who had its events goes on, though nobody listened meanwhile', async () => {
+  const stage = await openStage('dump of a dump');
+  const listeners = await listen(stage);
+  for (const round of [1, 2]) {
     const file = stage.server.path('dump.sql');
-    stage.server.run('pg_dump', ['-d', contentOf(stage.server.url), '-f', file, '--clean', '--if-exists']);
     await stage.restartApp(async () => {
-      const sibling = await copy.alone();
-      sibling.run('psql', ['-q', '-v', 'ON_ERROR_STOP=1', '-d', contentOf(sibling.url), '-f', file]);
-      stage.moveTo(sibling);
+      await stage.server.run('pg_dump', ['-d', contentOf(stage.server.url), '-f', file]);
+      const other = await openServer(`restored ${round}`);
+      await other.run('psql', ['-q', '-v', 'ON_ERROR_STOP=1', '-d', contentOf(other.url), '-f', file]);
+      stage.moveTo(other);
     });
-    await expect.poll(() => linesOf(stage.app.logged, ADOPTED), PATIENCE).toHaveLength(1);
-    await goOn(stage);
-    expect(await listeners.judge()).toBe(0);
-  },
-  WAIT,
-);
+    await stage.post(titles(`round ${round}`, 3));
+    await expect.poll(() => linesOf(stage.app.logged, ADOPTED)).toHaveLength(1);
+  }
+  await goOn(stage);
+  expect(await listeners.judge()).toBe(0);
+});
+
+it('a dump of the server from which this one was copied goes on, though its transactions are still to come here', async () => {
+  const stage = await openStage('sibling');
+  const copy = await stage.server.copy();
+  await run(
+    contentOf(stage.server.url),
+    'DO $$ BEGIN FOR n IN 1..3000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$',
+  );
+  const listeners = await listen(stage);
+  const file = stage.server.path('dump.sql');
+  await stage.server.run('pg_dump', [
+    '-d',
+    contentOf(stage.server.url),
+    '-f',
+    file,
+    '--clean',
+    '--if-exists',
+  ]);
+  await stage.restartApp(async () => {
+    const sibling = await copy.alone();
+    await sibling.run('psql', ['-q', '-v', 'ON_ERROR_STOP=1', '-d', contentOf(sibling.url), '-f', file]);
+    stage.moveTo(sibling);
+  });
+  await expect.poll(() => linesOf(stage.app.logged, ADOPTED)).toHaveLength(1);
+  await goOn(stage);
+  expect(await listeners.judge()).toBe(0);
+});

@@ -14,7 +14,6 @@ import { temporaryFolder } from '../../support/processes/process.ts';
 import { LAST, Listeners, type Scene } from '../../support/streams/listeners.ts';
 
 /** How long a test of this folder may take. */
-export const WAIT = 300_000;
 
 const NAME = 'content';
 
@@ -116,7 +115,7 @@ export async function openStage(
           () => false,
         );
       };
-      await expect.poll(posted, { timeout: 60_000 }).toBe(true);
+      await expect.poll(posted).toBe(true);
     },
     async openTransaction(title) {
       const client = await connect(contentOf(stage.server.url));

@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { startApp } from '../../support/app.ts';
 import { visitor } from '../../support/credentials/session.ts';
@@ -8,14 +9,14 @@ import { temporaryFolder } from '../../support/processes/process.ts';
 import { admin } from '../../support/processes/server.ts';
 import { expectRefused } from '../../support/refusal.ts';
 
-const WAIT = { timeout: 120_000 };
 const WAITING =
   "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
 
-it('a server that speaks German says the same: who is deleted under way gets 401', WAIT, async () => {
+it('a server that speaks German says the same: who is deleted under way gets 401', async () => {
   const LOCPATH = await temporaryFolder();
-  execFileSync('chmod', ['755', LOCPATH]);
-  execFileSync('localedef', ['-i', 'de_DE', '-f', 'UTF-8', `${LOCPATH}/de_DE.UTF-8`]);
+  const run = promisify(execFile);
+  await run('chmod', ['755', LOCPATH]);
+  await run('localedef', ['-i', 'de_DE', '-f', 'UTF-8', `${LOCPATH}/de_DE.UTF-8`]);
   const server = await startOwnPostgres({
     env: { LOCPATH },
     initdb: ['--locale=de_DE.UTF-8'],

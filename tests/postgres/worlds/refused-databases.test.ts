@@ -4,8 +4,6 @@ import { expect, it, onTestFinished } from 'vitest';
 import { admin, launchServer, productionSettings } from '../../support/processes/server.ts';
 import { database, run } from '../../support/processes/started.ts';
 
-const WAIT = { timeout: 120_000 };
-
 /** A database of another encoding. */
 async function encoded(encoding: string): Promise<string> {
   const client = new pg.Client({ connectionString: process.env.DATABASE_URL });
@@ -30,7 +28,7 @@ it.each([
   ['another encoding than UTF8', () => encoded('LATIN1'), /has the encoding LATIN1/],
   ['no encoding', () => encoded('SQL_ASCII'), /has the encoding SQL_ASCII/],
   ['triggers that are turned off', replica, /has session_replication_role = replica/],
-])('a database with %s is refused in one line', WAIT, async (_what, make, reason) => {
+])('a database with %s is refused in one line', async (_what, make, reason) => {
   const url = await make();
   const refusal = expect.stringMatching(
     new RegExp(`^DATABASE_URL \\([^\\n]*\\) ${reason.source}[^\\n]*\\n$`),

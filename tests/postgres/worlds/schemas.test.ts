@@ -7,7 +7,6 @@ import { admin, launchServer, productionSettings, startServer } from '../../supp
 import { database, run } from '../../support/processes/started.ts';
 import { tour } from '../../support/tour.ts';
 
-const WAIT = { timeout: 120_000 };
 /** What a user has to know to be one. */
 const USER = ['user', 'create', '--name', 'Ada', '--email', 'ada@example.com', '--password-stdin'];
 const PASSWORD = 'correct horse battery staple';
@@ -72,7 +71,7 @@ describe('An installation in a schema of its own', () => {
         DIRECT_DATABASE_URL: url,
       }),
     ],
-  ])('is as good as one in public, and touches nothing in it: %s', WAIT, async (_how, settingsOf) => {
+  ])('is as good as one in public, and touches nothing in it: %s', async (_how, settingsOf) => {
     const { url, inApp } = await twoInstallations();
     const expected = await tour(await started(await settingsOf(url)));
     const inPublic = await counts(url, 'public');
@@ -83,7 +82,7 @@ describe('An installation in a schema of its own', () => {
     expect(await counts(url, 'app')).toEqual(inPublic);
   });
 
-  it('is administered there, whatever the search path', WAIT, async () => {
+  it('is administered there, whatever the search path', async () => {
     const { url, inApp, name } = await twoInstallations();
     for (const path of ['public', 'app', 'app, public', 'nowhere']) {
       await run(url, `ALTER DATABASE ${name} SET search_path = ${path}; DELETE FROM app.users`);
@@ -93,27 +92,23 @@ describe('An installation in a schema of its own', () => {
     }
   });
 
-  it(
-    'is not guessed at: a search path that leads to it without ?schema is refused in one line',
-    WAIT,
-    async () => {
-      const { url, name } = await twoInstallations();
-      await run(url, `ALTER DATABASE ${name} SET search_path = app, public`);
-      const server = launchServer('', { ...productionSettings(), DATABASE_URL: url });
-      const refusal =
-        /^DATABASE_URL \([^\n]*\) has a search path that leads to the schema "app"[^\n]*\?schema=app[^\n]*\n$/;
-      expect(await server.exited).toMatchObject({ code: 1, stderr: expect.stringMatching(refusal) });
-      expect(await admin(USER, '', { DATABASE_URL: url }, PASSWORD)).toMatchObject({
-        code: 1,
-        stderr: expect.stringMatching(refusal),
-      });
-      const settings = { DATABASE_URL: `${url}?schema=public` };
-      expect(await admin(USER, '', settings, PASSWORD)).toMatchObject({ code: 0, stderr: '' });
-      expect(await counts(url, 'public')).toMatchObject({ users: 1 });
-    },
-  );
+  it('is not guessed at: a search path that leads to it without ?schema is refused in one line', async () => {
+    const { url, name } = await twoInstallations();
+    await run(url, `ALTER DATABASE ${name} SET search_path = app, public`);
+    const server = launchServer('', { ...productionSettings(), DATABASE_URL: url });
+    const refusal =
+      /^DATABASE_URL \([^\n]*\) has a search path that leads to the schema "app"[^\n]*\?schema=app[^\n]*\n$/;
+    expect(await server.exited).toMatchObject({ code: 1, stderr: expect.stringMatching(refusal) });
+    expect(await admin(USER, '', { DATABASE_URL: url }, PASSWORD)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(refusal),
+    });
+    const settings = { DATABASE_URL: `${url}?schema=public` };
+    expect(await admin(USER, '', settings, PASSWORD)).toMatchObject({ code: 0, stderr: '' });
+    expect(await counts(url, 'public')).toMatchObject({ users: 1 });
+  });
 
-  it('is named the same by both addresses', WAIT, async () => {
+  it('is named the same by both addresses', async () => {
     const { url, inApp } = await twoInstallations();
     const server = launchServer('', {
       ...productionSettings(),
@@ -127,7 +122,7 @@ describe('An installation in a schema of its own', () => {
     );
   });
 
-  it('may have a name that has to be quoted, and is made by the migration', WAIT, async () => {
+  it('may have a name that has to be quoted, and is made by the migration', async () => {
     const url = await database();
     const named = `${url}?schema=${encodeURIComponent('Our "own", schema')}`;
     const server = await startServer('', { DATABASE_URL: named, SECRET_KEY: 'x'.repeat(40) });

@@ -8,6 +8,7 @@ import { loadConfig } from '../../../src/platform/config.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { ORIGIN, type TestApp } from '../app.ts';
 import { type SteppedClock, steppedClock } from '../time/stepped-clock.ts';
+import { holdTimers } from '../time/timers.ts';
 import { type KeyPair, signToken } from './tokens.ts';
 
 /** A key as its issuer publishes it. */
@@ -68,10 +69,15 @@ export function useIssuer(): Issuer {
 /** An instance that has fetched nothing yet, and on which time passes when a test says so. */
 export interface Relying extends Pick<TestApp, 'fetch' | 'logged'> {
   readonly clock: SteppedClock;
+  /** Lets the time pass in which the keys have to arrive, for the newest fetch. */
+  readonly endFetch: () => void;
   readonly app: App;
   /** The status of a query with a token. */
   status(token: string): Promise<number>;
 }
+
+/** How long a fetch of keys may take. */
+const FETCH_LIMIT_MS = 2_000;
 
 /** Runs a test on such an instance. The issuer publishes these keys, and answers as it should. */
 export async function relyingOn(
@@ -84,6 +90,7 @@ export async function relyingOn(
   const clock = steppedClock(Date.now());
   // Whoever reads the time of day past the clock is led astray as well.
   const timeOfDay = vi.spyOn(Date, 'now').mockImplementation(clock.now);
+  const timers = holdTimers(FETCH_LIMIT_MS);
   const logged: string[] = [];
   const log = createLogger({
     level: 'debug',
@@ -101,10 +108,11 @@ export async function relyingOn(
       })
     ).status;
   try {
-    await work({ clock, logged, app, fetch, status });
+    await work({ clock, endFetch: () => timers.fire(FETCH_LIMIT_MS), logged, app, fetch, status });
   } finally {
     timeOfDay.mockRestore();
     await app.close();
+    timers.release();
   }
 }
 

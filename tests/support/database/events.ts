@@ -3,6 +3,7 @@ import { HELD } from '../../../src/events/log.ts';
 import { pruneEvents } from '../../../src/events/old-events.ts';
 import { statement } from '../../../src/platform/db/statement.ts';
 import type { TestApp } from '../app.ts';
+import { until } from '../processes/process.ts';
 
 type Tested = Pick<TestApp, 'database' | 'prisma'>;
 
@@ -18,7 +19,7 @@ const FORGET_HELD = statement<never>('test_forget_held', 'UPDATE event_log SET h
 
 /** Waits until all events can be read: a transaction in any database of the server may keep them from it. */
 export async function eventsReadable({ database }: Tested): Promise<void> {
-  await expect.poll(async () => (await database.query(HELD_EVENTS, []))[0]?.held).toBe(false);
+  await until('all events to be readable', async () => !(await database.query(HELD_EVENTS, []))[0]?.held);
 }
 
 /** Has retention drop every event there is, as soon as it may. */

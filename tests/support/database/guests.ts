@@ -9,23 +9,13 @@ import { startApp, type TestApp } from '../app.ts';
 import { until } from '../processes/process.ts';
 import { createTestDatabase } from './database.ts';
 
-/** No clock of the service decides: it waits for guests as long as it takes. */
-const AMPLE_MS = '600000';
-const AMPLE = {
-  STATEMENT_TIMEOUT_MS: AMPLE_MS,
-  OPERATION_TIMEOUT_MS: AMPLE_MS,
-  REQUEST_TIMEOUT_MS: AMPLE_MS,
-};
-
 /** The service on the embedded database, with ample time unless it is set otherwise, during a `describe`. Read it inside tests only. */
 export function useEmbeddedApp(settings: Readonly<Record<string, string>> = {}): TestApp {
   const holder = {} as TestApp;
   const opened: (() => Promise<unknown>)[] = [];
   beforeAll(async () => {
     const template = { kind: 'embedded', folder: inject('migratedFolder') } as const;
-    const app = await startApp(await createTestDatabase({ template }), {
-      settings: { ...AMPLE, ...settings },
-    });
+    const app = await startApp(await createTestDatabase({ template }), { settings });
     opened.push(() => app.stop());
     Object.assign(holder, app);
   });

@@ -3,6 +3,9 @@ import { onTestFinished } from 'vitest';
 import type { TestApp } from '../app.ts';
 import { instanceOnOwnPool } from '../second-instance.ts';
 
+/** A period that no test reaches: an instance notices only what a notification tells it. */
+export const NEVER_MS = 3_600_000;
+
 /** Where the database of an app is. Throws on the embedded database. */
 export function postgresOf({ config: { database } }: TestApp) {
   if (database.kind !== 'postgres') throw new Error('this needs PostgreSQL');

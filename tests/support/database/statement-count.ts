@@ -7,6 +7,7 @@ import { openDatabase } from '../../../src/platform/db/database.ts';
 import { socketPath } from '../../../src/platform/db/embedded/address.ts';
 import { startEmbeddedServer } from '../../../src/platform/db/embedded/server.ts';
 import { createLogger } from '../../../src/platform/log.ts';
+import { holdTimers } from '../time/timers.ts';
 import { createTestDatabase } from './database.ts';
 import { isOfRequest } from './watched.ts';
 
@@ -26,6 +27,7 @@ const BIND = 'B'.charCodeAt(0);
 const QUERY = 'Q'.charCodeAt(0);
 const SYNC = 'S'.charCodeAt(0);
 const HEADER_BYTES = 5;
+const SECOND_MS = 1_000;
 
 /** Begins the event log: a service does so once it first looks at it, in the middle of what is counted. */
 async function beginLog(settings: Readonly<Record<string, string>>): Promise<void> {
@@ -186,8 +188,13 @@ export function useCountedDatabase(given: Readonly<Record<string, string>> = {})
   const holder = { settings, completed: [] as string[], roundTrips: () => 0 };
   let close = async () => {};
   beforeAll(async () => {
+    // The periodic work of an instance sends statements too, at any time.
+    const timers = holdTimers(SECOND_MS);
     const opened = await open();
-    close = opened.close;
+    close = async () => {
+      await opened.close();
+      timers.release();
+    };
     holder.completed = opened.completed;
     holder.roundTrips = opened.roundTrips;
     Object.assign(settings, opened.settings);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { freePort } from '../../../scripts/cluster/processes.ts';
 
 /** A way to a PostgreSQL that is switched on and off. While it is off, its port refuses connections. */
 export interface SwitchedProxy {
@@ -16,10 +17,11 @@ export async function switchedProxy(url: string): Promise<SwitchedProxy> {
   const target = new URL(url);
   const placeOf = ({ hostname, port }: URL) => ({ host: hostname, port: Number(port || 5432) });
   let place = placeOf(target);
+  const port = await freePort();
   const sockets = new Set<Socket>();
   let server: Server | undefined;
 
-  async function listen(port: number): Promise<number> {
+  async function on(): Promise<void> {
     const opened = createServer((client) => {
       const database = connect(place);
       for (const socket of [client, database]) {
@@ -35,7 +37,6 @@ export async function switchedProxy(url: string): Promise<SwitchedProxy> {
     }).listen(port, '127.0.0.1');
     await once(opened, 'listening');
     server = opened;
-    return (opened.address() as AddressInfo).port;
   }
 
   async function off(): Promise<void> {
@@ -48,14 +49,12 @@ export async function switchedProxy(url: string): Promise<SwitchedProxy> {
     await closed;
   }
 
-  const port = await listen(0);
-  await off();
   onTestFinished(off);
   target.hostname = '127.0.0.1';
   target.port = String(port);
   return {
     url: target.href,
-    on: async () => void (await listen(port)),
+    on,
     off,
     aim(other) {
       place = placeOf(new URL(other));

@@ -6,7 +6,7 @@ import type { TestApp } from '../app.ts';
 import { type RawAnswer, send } from '../keyed.ts';
 import { fillFolder } from './migrated-folder.ts';
 import { mountedDisk } from './mounted.ts';
-import { type Process, runScript, type Settings } from './process.ts';
+import { type Process, runScript, type Settings, startLoop } from './process.ts';
 import type { ServerProcess } from './server.ts';
 
 /** A server as the helpers of the tests in process know it. */
@@ -60,43 +60,24 @@ const COMMENT = 'mutation ($postId: ID!) { createComment(postId: $postId, body: 
 export function keyedLoad(app: Pick<TestApp, 'fetch'>, key: string, name: string) {
   const written: Written[] = [];
   const statuses: number[] = [];
-  let done = false;
-  const ended = (async () => {
-    while (!done) {
-      const title = `${name} ${written.length}`;
-      const idempotencyKey = `${name}-${written.length}-of-the-load`;
-      const answer = await send(app, { query: CREATE, variables: { title }, idempotencyKey, key });
-      const postId: unknown = JSON.parse(answer.text).data?.createPost.id;
-      written.push({ title, idempotencyKey, answer });
-      const comment = await send(app, { query: COMMENT, variables: { postId }, key });
-      statuses.push(answer.status, comment.status);
-    }
-  })();
-  return {
-    written,
-    statuses,
-    async stop() {
-      done = true;
-      await ended;
-    },
-  };
+  const { stop } = startLoop(async () => {
+    const title = `${name} ${written.length}`;
+    const idempotencyKey = `${name}-${written.length}-of-the-load`;
+    const answer = await send(app, { query: CREATE, variables: { title }, idempotencyKey, key });
+    const postId: unknown = JSON.parse(answer.text).data?.createPost.id;
+    written.push({ title, idempotencyKey, answer });
+    const comment = await send(app, { query: COMMENT, variables: { postId }, key });
+    statuses.push(answer.status, comment.status);
+  });
+  return { written, statuses, stop };
 }
 
 /** Runs statements one after the other, again and again, until it is stopped; `done` counts the rounds. */
 export function guestLoad(guest: pg.Client, statements: (round: number) => readonly string[]) {
-  const load = {
-    rounds: 0,
-    async stop() {
-      stopped = true;
-      await ended;
-    },
-  };
-  let stopped = false;
-  const ended = (async () => {
-    while (!stopped) {
-      for (const sql of statements(load.rounds)) await guest.query(sql);
-      load.rounds += 1;
-    }
-  })();
-  return load;
+  const load = { rounds: 0 };
+  const loop = startLoop(async () => {
+    for (const sql of statements(load.rounds)) await guest.query(sql);
+    load.rounds += 1;
+  });
+  return Object.assign(load, loop);
 }

@@ -45,7 +45,7 @@ const ARGUMENTS = [
 ];
 
 /** Twice Playwright's own: a busy machine is slow, not wrong. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 
 /** Refuses, and lists, what is asked of other origins. `data:` and `blob:` never leave the browser and pass. */
 async function confine(
@@ -76,6 +76,7 @@ export async function openBrowser(
   const profile = await mkdtemp(join(tmpdir(), 'content-graph-browser-'));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: executablePath(),
+    timeout: PATIENCE_MS,
     viewport: { width: 1400, height: 900 },
     javaScriptEnabled,
     ignoreHTTPSErrors,
@@ -104,7 +105,11 @@ export interface Profiles {
 }
 
 export async function openProfiles(origin: string): Promise<Profiles> {
-  const browser = await chromium.launch({ executablePath: executablePath(), args: ARGUMENTS });
+  const browser = await chromium.launch({
+    executablePath: executablePath(),
+    args: ARGUMENTS,
+    timeout: PATIENCE_MS,
+  });
   const strayRequests: string[] = [];
   return {
     strayRequests,

@@ -5,6 +5,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { loadConfig } from '../../../src/platform/config.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { type Service, startService } from '../../../src/serve.ts';
+import { AMPLE_TIMEOUTS } from '../settings.ts';
 import { openProfiles, type Profiles } from './browser.ts';
 import { fillFolder } from './migrated-folder.ts';
 
@@ -21,7 +22,7 @@ export function useDevelopmentService(): DevelopmentService {
     const folder = await mkdtemp(join(tmpdir(), 'content-graph-development-'));
     opened.push(() => rm(folder, { recursive: true, force: true }));
     await fillFolder(folder);
-    const config = loadConfig({ NODE_ENV: 'development', PORT: '0', DATA_DIR: folder });
+    const config = loadConfig({ ...AMPLE_TIMEOUTS, NODE_ENV: 'development', PORT: '0', DATA_DIR: folder });
     const service = await startService(config, createLogger({ level: 'error', pretty: false }));
     opened.push(() => service.stop());
     const profiles = await openProfiles(service.origin);

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
+import { freePort } from '../../../scripts/cluster/processes.ts';
 import { EXAMPLE } from '../../../scripts/example-package.ts';
 import { type Browser, openBrowser } from './browser.ts';
 import { migratedFolder } from './migrated-folder.ts';
@@ -79,11 +80,11 @@ export async function startExample(from: PageOrigin = 'own', settings: Settings 
   const dataDir = await migratedFolder();
   const application = from === 'other' ? await startApplication() : undefined;
   const cors = application === undefined ? {} : { CORS_ORIGINS: application.origin };
-  const given: Settings = { RATE_LIMIT_BURST: '10000', LOG_LEVEL: 'warn', ...cors, ...settings };
+  const PORT = String(await freePort());
+  const given: Settings = { RATE_LIMIT_BURST: '10000', LOG_LEVEL: 'warn', PORT, ...cors, ...settings };
   const server = await startServer(dataDir, given);
-  const { port } = new URL(server.origin);
   // Browsers keep Secure cookies of this name without TLS.
-  const api = `http://localhost:${port}`;
+  const api = `http://localhost:${PORT}`;
   application?.serve(await buildFor(api));
   const url = application === undefined ? `${api}/example/` : `${application.origin}/`;
   const browser = await openBrowser(new URL(url).origin, { others: [api] });
@@ -113,7 +114,7 @@ export async function startExample(from: PageOrigin = 'own', settings: Settings 
       await signIn(page, name, password);
       return page;
     },
-    restart: () => startServer(dataDir, { ...given, PORT: port }),
+    restart: () => startServer(dataDir, given),
   };
 }
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import type { ChangesOptions, LiveList, LiveState, liveQuery, openChanges } from '../../../examples/live.ts';
+import { freePort } from '../../../scripts/cluster/processes.ts';
 import { openBrowser } from './browser.ts';
 import { migratedFolder } from './migrated-folder.ts';
 import { ROOT, type Settings } from './process.ts';
@@ -145,12 +146,12 @@ async function openTab(
 export async function startLiveTabs(settings: Settings = {}) {
   const dataDir = await migratedFolder();
   const application = await startApplication();
-  const given = { RATE_LIMIT_BURST: '10000', CORS_ORIGINS: application, ...settings };
+  const PORT = String(await freePort());
+  const given = { RATE_LIMIT_BURST: '10000', CORS_ORIGINS: application, PORT, ...settings };
   const server = await startServer(dataDir, given);
   const key = await demoKey(dataDir);
-  const { port } = new URL(server.origin);
   // Browsers keep Secure cookies of this name without TLS.
-  const api = `http://localhost:${port}`;
+  const api = `http://localhost:${PORT}`;
   const { context, close } = await openBrowser(application, { others: [api], backForwardCache: true });
   onTestFinished(close);
   const askedForStream: Page[] = [];
@@ -171,12 +172,12 @@ export async function startLiveTabs(settings: Settings = {}) {
     async openLiveTabs(count: number, options: TabOptions = withKey): Promise<Tab[]> {
       const tabs: Tab[] = [];
       for (let index = 0; index < count; index += 1) tabs.push(await open(options));
-      for (const { statuses } of tabs) await expect.poll(statuses, { timeout: 120_000 }).toContain('live');
+      for (const { statuses } of tabs) await expect.poll(statuses).toContain('live');
       return tabs;
     },
     /** The pages that have asked for a stream, one for each request. */
     askedForStream,
-    restart: () => startServer(dataDir, { ...given, PORT: port }),
+    restart: () => startServer(dataDir, given),
   };
 }
 
@@ -194,7 +195,11 @@ export async function createPosts(
   }
 }
 
-export async function openStreams({ origin }: ServerProcess): Promise<number> {
-  const text = await (await fetch(`${origin}/metrics`)).text();
-  return Number(/^event_streams_open (\d+)$/m.exec(text)?.[1]);
+/** Waits until so many streams are open: the server notices the end of a stream only when it writes to it again. */
+export async function expectOpenStreams({ origin }: ServerProcess, count: number): Promise<void> {
+  const open = async () => {
+    const text = await (await fetch(`${origin}/metrics`)).text();
+    return Number(/^event_streams_open (\d+)$/m.exec(text)?.[1]);
+  };
+  await expect.poll(open).toBe(count);
 }

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmod, copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { AMPLE_TIMEOUTS } from '../settings.ts';
 import { ROOT, runProgram, type Settings, temporaryFolder } from './process.ts';
 
 /** Somebody else on the machine. */
@@ -57,7 +58,11 @@ export async function otherUser(): Promise<OtherUser> {
     },
     serve(dataDir) {
       const service = [node, join(ROOT, 'src/main.ts')];
-      return runProgram([...prefix, ...READING_ALL, ...service], { DATA_DIR: dataDir, PORT: '0' });
+      return runProgram([...prefix, ...READING_ALL, ...service], {
+        ...AMPLE_TIMEOUTS,
+        DATA_DIR: dataDir,
+        PORT: '0',
+      });
     },
     async attack(command, ...paths) {
       const { code, stdout, stderr } = await start(command, ...paths).exited;

@@ -1,8 +1,9 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import { freePort } from '../../../scripts/cluster/processes.ts';
@@ -21,8 +22,8 @@ export interface OwnPostgres {
   restart(): Promise<void>;
   /** Copies its data while it runs. */
   copy(): Promise<Copy>;
-  /** Runs one of PostgreSQL's programs to its end, in the folder of `path`. Throws if it fails. */
-  run(program: string, args: readonly string[]): void;
+  /** Runs one of PostgreSQL's programs to its end, in the folder of `path`. Rejects if it fails. */
+  run(program: string, args: readonly string[]): Promise<void>;
   /** A path in the folder that goes with the server. */
   path(name: string): string;
 }
@@ -125,14 +126,10 @@ class Workshop {
     return join(this.#folder, name);
   }
 
-  /** Runs one of PostgreSQL's programs to its end. Throws if it fails. */
-  run(program: string, args: readonly string[]): void {
-    execFileSync(join(this.#bin, program), args, {
-      ...this.#identity,
-      cwd: this.#folder,
-      env: this.#env,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
+  /** Runs one of PostgreSQL's programs to its end, while a service in this process works. Rejects if it fails. */
+  async run(program: string, args: readonly string[]): Promise<void> {
+    const options = { ...this.#identity, cwd: this.#folder, env: this.#env };
+    await promisify(execFile)(join(this.#bin, program), args, options);
   }
 
   launch(data: string, port: number, settings: Readonly<Record<string, string>>): number {
@@ -204,7 +201,7 @@ async function serve(
       copies += 1;
       const folder = `${data}-copy${copies}`;
       const { hostname, port: of } = new URL(url);
-      workshop.run('pg_basebackup', [
+      await workshop.run('pg_basebackup', [
         ...['-h', hostname, '-p', of, '-U', 'postgres', '-D', folder],
         ...['--write-recovery-conf', '--wal-method=stream', '--checkpoint=fast'],
       ]);
@@ -233,16 +230,7 @@ export async function startOwnPostgres(
     for (const end of ends) await end();
     await workshop.remove();
   });
-  workshop.run('initdb', [
-    '-D',
-    data,
-    '-U',
-    'postgres',
-    '--auth=trust',
-    '-E',
-    'UTF8',
-    '--locale=C',
-    ...initdb,
-  ]);
+  const encoding = ['-E', 'UTF8', '--locale=C', ...initdb];
+  await workshop.run('initdb', ['-D', data, '-U', 'postgres', '--auth=trust', ...encoding]);
   return serve(workshop, data, settings, (end) => void ends.push(end));
 }

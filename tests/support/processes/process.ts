@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
+import { AMPLE_TIMEOUTS } from '../settings.ts';
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const NODE = join(ROOT, 'node_modules/.bin/node');
-/** Enough for a first start on a machine that is busy with much else. */
-const WAIT_MS = 120_000;
+/** Only ends a wait that is in vain. It is below the limit of a test, which would show no reason. */
+const WAIT_MS = 300_000;
 const RETRY_MS = 20;
 
 export interface Exit {
@@ -31,18 +32,55 @@ export interface Process {
   printed(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
-/** Asks until the answer is neither undefined nor false. Throws after two minutes, naming what was waited for. */
+/**
+ * Asks until the result is neither undefined nor false.
+ * @throws {Error} that names `what` after five minutes, or as soon as the test that waits has ended
+ */
 export async function until<T>(
   what: string,
   ask: () => Promise<T | undefined | false> | T | undefined | false,
 ): Promise<T> {
   const deadlineMs = performance.now() + WAIT_MS;
+  const test = expect.getState().currentTestName;
   for (;;) {
-    const answer = await ask();
-    if (answer !== undefined && answer !== false) return answer;
+    const result = await ask();
+    if (result !== undefined && result !== false) return result;
     if (performance.now() > deadlineMs) throw new Error(`waited in vain for ${what}`);
+    // A test that has timed out must not act on what the next test does.
+    if (expect.getState().currentTestName !== test)
+      throw new Error(`the test ended while it waited for ${what}`);
     await delay(RETRY_MS);
   }
+}
+
+/** Aborts when the test has ended, so that the loops that it has started end with it. */
+export function endOfTest(): AbortSignal {
+  const controller = new AbortController();
+  onTestFinished(() => controller.abort());
+  return controller.signal;
+}
+
+/** Work that repeats until it is stopped. */
+export interface Loop {
+  /** Resolves after the last round. Rejects if a round has failed. */
+  stop(): Promise<void>;
+}
+
+/** Repeats work until it is stopped, and no longer than the test. */
+export function startLoop(round: () => Promise<void>): Loop {
+  const ended = endOfTest();
+  let wanted = true;
+  const running = (async () => {
+    while (wanted && !ended.aborted) await round();
+  })();
+  // A test that has failed does not stop its loops, whose requests fail when the server ends.
+  running.catch(() => undefined);
+  return {
+    async stop() {
+      wanted = false;
+      await running;
+    },
+  };
 }
 
 /** A folder that goes with the test. */
@@ -87,7 +125,8 @@ function follow(child: ChildProcess, command: string): Process {
     exited,
     kill(signal) {
       if (ended !== undefined) throw complaint(ended);
-      process.kill(pid, signal);
+      // Does nothing to a process that has exited and whose output is still being read.
+      child.kill(signal);
     },
     printed: (pattern) =>
       until(`${pattern} from ${command}`, () => {
@@ -109,7 +148,7 @@ export function environment(settings: Settings): NodeJS.ProcessEnv {
   return { PATH, HOME, NODE_COMPILE_CACHE, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...settings };
 }
 
-/** Runs a script of the project, or of a copy at `root`, under the pinned Node, in a folder without a `.env`. */
+/** Runs a script of the project, or of a copy at `root`, under the pinned Node, with ample timeouts, in a folder without a `.env`. */
 export function runScript(
   script: string,
   args: readonly string[],
@@ -117,7 +156,12 @@ export function runScript(
   root: string = ROOT,
   input?: string,
 ): Process {
-  return runProgram([NODE, join(root, script), ...args], settings, undefined, input);
+  return runProgram(
+    [NODE, join(root, script), ...args],
+    { ...AMPLE_TIMEOUTS, ...settings },
+    undefined,
+    input,
+  );
 }
 
 /** Runs a program, by default in a folder without a `.env`. */

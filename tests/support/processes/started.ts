@@ -25,6 +25,7 @@ export interface Line {
   readonly origin: string;
   readonly setting?: string;
   readonly reason?: string;
+  readonly check?: string;
 }
 
 /** What it has logged so far of itself, and not of its clients. */

@@ -28,7 +28,6 @@ interface Listener {
 
 /** The title of the post after which nothing is expected. */
 export const LAST = 'the last';
-const PATIENCE = { timeout: 30_000 };
 
 const LOG = statement<{ number: number; title: string }>(
   'test_log',
@@ -79,7 +78,7 @@ export class Listeners {
   async have(title: string): Promise<void> {
     for (const { received, known } of this.#all)
       if (!known.has(title))
-        await expect.poll(() => received.some((event) => event.title === title), PATIENCE).toBe(true);
+        await expect.poll(() => received.some((event) => event.title === title)).toBe(true);
   }
 
   /** All that are to resume leave now. The others stay connected, or are cut off by what happens. */
@@ -117,13 +116,13 @@ export class Listeners {
   async judge(pruned: readonly string[] = []): Promise<number> {
     const logged = async () => (await logOf(this.#scene)).map(({ title }) => title);
     // Events from another server come first once somebody reads, or the watch has looked.
-    await expect.poll(async () => (await logged()).at(-1), PATIENCE).toBe(LAST);
+    await expect.poll(async () => (await logged()).at(-1)).toBe(LAST);
     const log = await logged();
     let told = 0;
     for (const listener of this.#all) {
       const { stream, known, received, handled, listening } = listener;
       if (handled === undefined)
-        await Promise.race([listening, expect.poll(() => received.at(-1)?.title, PATIENCE).toBe(LAST)]);
+        await Promise.race([listening, expect.poll(() => received.at(-1)?.title).toBe(LAST)]);
       const mine = received.slice(0, handled ?? received.length);
       const titles = mine.map(({ title = '' }) => title);
       expect(titles.filter((title, n) => known.has(title) || titles.indexOf(title) < n)).toEqual([]);

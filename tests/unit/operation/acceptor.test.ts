@@ -72,7 +72,7 @@ describe('Accepting a document without the full validation', () => {
       { numRuns: RUNS },
     );
     if (process.env.ACCEPTOR_RUNS !== undefined) process.stdout.write(`${JSON.stringify(counts)}\n`);
-  }, 600_000);
+  });
 
   it('is what becomes of most valid documents', () => {
     // Always the same ones: a share of others would depend on chance.

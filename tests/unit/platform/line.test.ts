@@ -1,10 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../../src/platform/config.ts';
 import { Cancellation } from '../../../src/platform/db/cancellation.ts';
+import { halfLine } from '../../../src/platform/db/half-line.ts';
 import { Line, TurnRefusedError } from '../../../src/platform/line.ts';
 import { RecentUse } from '../../../src/platform/recent-use.ts';
+import { stopTimeInTest } from '../../support/time/timers.ts';
 
 const HEAVY_MS = 60_000;
+const TWENTY_CONNECTIONS = loadConfig({
+  DATABASE_URL: 'postgres://127.0.0.1/database',
+  DATABASE_POOL_SIZE: '20',
+});
 
 /** A line of one place, which is taken, and the order in which others get it. */
 function takenLine(maxWaiting = Number.POSITIVE_INFINITY) {
@@ -96,6 +103,30 @@ describe('The line for something that is shared', () => {
     expect(line.inside).toBe(20);
   });
 
+  it.each([
+    ['all but a tenth of its places', 'all of them', () => new Line({ places: 20 }), [18, 20]],
+    ['half of the connections', 'one more', () => halfLine(TWENTY_CONNECTIONS), [10, 11]],
+  ] as const)(
+    'gives one owner %s until no other owner has come for ten seconds, then %s',
+    (_early, _late, create, [early, late]) => {
+      const passTime = stopTimeInTest();
+      const line = create();
+      const enter = (owner: string) =>
+        Array.from({ length: 20 }, () => line.enter(owner)).filter(Boolean).length;
+      expect(line.enter('another')).toBe(true);
+      line.leave('another');
+      expect(enter('one')).toBe(early);
+      passTime(9_999);
+      expect(enter('one')).toBe(0);
+      passTime(1);
+      expect(enter('one')).toBe(late - early);
+      // Another owner who comes begins the ten seconds again, also where no place is free.
+      expect(line.enter('another')).toBe(false);
+      line.leave('one');
+      expect(enter('one')).toBe(0);
+    },
+  );
+
   it('hands on what its places hold', async () => {
     const { line, order, wait } = takenLine();
     const waiting = [wait('one'), wait('two')];
@@ -183,6 +214,8 @@ describe('The line for something that is shared', () => {
   });
 
   it('gives equal shares to two whose demands differ ten times, and all to one alone', async () => {
+    // What was used a while ago counts less.
+    stopTimeInTest();
     const line = new Line({ places: 2 });
     const used = new Map<string, number>();
     let left = 2_000;

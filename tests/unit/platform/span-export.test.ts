@@ -49,7 +49,7 @@ describe('The thread that exports spans', () => {
     const started = once(process, 'worker');
     collector.answer = () => undefined;
     spans.add(span('lost'));
-    await expect.poll(() => collector.spans.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => collector.spans.length).toBe(1);
     const [thread] = (await started) as [Worker];
     await thread.terminate();
     await expect.poll(() => counted(outcomes)).toEqual({ failed: 1 });
@@ -59,7 +59,7 @@ describe('The thread that exports spans', () => {
       spans.add(span('sent'));
       return counted(outcomes).exported ?? 0;
     };
-    await expect.poll(sent, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(sent).toBeGreaterThan(0);
     expect(new Set(collector.spans.map(({ name }) => name))).toEqual(new Set(['lost', 'sent']));
   });
 

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { cursorJson, withCursors } from '../../../../src/graphql/look-ahead/cursor-json.ts';
 import { concatenation, objectPieces } from '../../../../src/graphql/look-ahead/json-text.ts';
@@ -7,7 +7,6 @@ import { statement } from '../../../../src/platform/db/statement.ts';
 import { type Account, useApp } from '../../../support/app.ts';
 import { past, seedComments, seedPosts } from '../../../support/content.ts';
 import { readMetricBy } from '../../../support/metrics.ts';
-import { clockOf } from '../../../support/time/stepped-clock.ts';
 
 /** How many random cursors are compared; `npm run test:look-ahead` asks for more. */
 const CURSORS = Number(process.env.CURSORS ?? 10_000);
@@ -35,10 +34,7 @@ const page =
   '{ edges { cursor node { id } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }';
 
 describe('A connection', () => {
-  // `/metrics` is written anew ten times a second at most: a second passes whenever anybody looks.
-  let seconds = 0;
-  const clock = clockOf(() => Date.now() + 1_000 * seconds);
-  const app = useApp({ clock });
+  const app = useApp();
   let reader: Account;
   let cursors: readonly string[];
 
@@ -68,10 +64,8 @@ describe('A connection', () => {
     cursors = ids.map((id, index) => encodeCursor({ id, createdAt: past(index) }));
   });
 
-  const wholeAnswers = async () => {
-    seconds += 1;
-    return (await readMetricBy(app.app, 'graphql_paths_total', 'path')).get('whole_answer') ?? 0;
-  };
+  const wholeAnswers = async () =>
+    (await readMetricBy(app.app, 'graphql_paths_total', 'path')).get('whole_answer') ?? 0;
 
   it('has the cursors that the service makes, byte for byte, of any instant and id', async () => {
     const json = statement<{ data: string }>(
@@ -80,11 +74,19 @@ describe('A connection', () => {
        FROM (SELECT (timestamptz 'epoch' + k.ms * interval '1 millisecond')::timestamptz(3) AS "createdAt", k.id, k.n
          FROM unnest($1::bigint[], $2::uuid[]) WITH ORDINALITY AS k(ms, id, n)) AS r`,
     );
+    const random = fc.sample(
+      fc.record({
+        createdAt: fc.date({ min: new Date(FIRST), max: new Date(LAST), noInvalidDate: true }),
+        id: fc.uuid(),
+      }),
+      CURSORS,
+    );
+    const all = random.map(({ createdAt, id }, index) => ({
+      createdAt: new Date(EDGES[index] ?? createdAt),
+      id: IDS[index] ?? id,
+    }));
     for (let done = 0; done < CURSORS; done += BATCH) {
-      const positions = Array.from({ length: BATCH }, (_, index) => ({
-        createdAt: new Date(EDGES[done + index] ?? FIRST + Math.floor(Math.random() * (LAST - FIRST))),
-        id: IDS[done + index] ?? randomUUID(),
-      }));
+      const positions = all.slice(done, done + BATCH);
       const [row] = await app.database.query(json, [
         positions.map(({ createdAt }) => createdAt.getTime()),
         positions.map(({ id }) => id),

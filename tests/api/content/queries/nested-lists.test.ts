@@ -62,6 +62,26 @@ describe('Nested lists', () => {
     expect(post.commentCount).toBe(25);
   });
 
+  it('User.comments and User.commentsConnection: newest first, and by descending id within a millisecond', async () => {
+    const author = await app.account();
+    const [postId = ''] = await seedPosts(app, [{ authorId: author.id, createdAt: past(-1_000) }]);
+    const oldestFirst = await seedComments(
+      app,
+      Array.from({ length: 25 }, (_, index) => ({
+        postId,
+        authorId: author.id,
+        createdAt: past(Math.floor(index / 2)),
+      })),
+    );
+    const query = `{ user(id: "${author.id}") {
+      comments { id } all: comments(limit: 100) { id } page: commentsConnection(first: 100) { nodes { id } } } }`;
+    const { user } = dataOf(await app.gql(query, { key: ada.key }));
+    const newestFirst = oldestFirst.toReversed();
+    expect(idsOf(user.comments)).toEqual(newestFirst.slice(0, 20));
+    expect(idsOf(user.all)).toEqual(newestFirst);
+    expect(idsOf(user.page.nodes)).toEqual(newestFirst);
+  });
+
   it('keep different arguments under different aliases apart, for many parents at once', async () => {
     const query = `{ posts(limit: 3) { id
       one: comments(limit: 1) { id } two: comments(limit: 2) { id } skipped: comments(limit: 2, offset: 1) { id }

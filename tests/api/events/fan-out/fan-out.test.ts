@@ -8,7 +8,8 @@ import { type Disturbance, disturbed } from './reading-database.ts';
 import { type Stage, World } from './world.ts';
 
 const RUNS = Number(process.env.FAN_OUT_RUNS ?? 15);
-const PATIENCE_MS = 60_000;
+/** Only ends a wait that is in vain, below the limit of the test. */
+const PATIENCE_MS = 300_000;
 
 const app = useApp({ settings: { MAX_STREAMS: '10000', CREDENTIAL_RECHECK_MS: '50' } });
 
@@ -69,4 +70,4 @@ it('each subscriber gets exactly what it would get alone, whoever else listens a
     }),
     { numRuns: RUNS, endOnFailure: true },
   );
-}, 600_000);
+});

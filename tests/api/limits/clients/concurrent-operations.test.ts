@@ -12,8 +12,6 @@ describe('operations at a time', () => {
     settings: {
       MAX_CONCURRENT_OPERATIONS: '1',
       MAX_QUEUED_OPERATIONS: '1',
-      STATEMENT_TIMEOUT_MS: '30000',
-      OPERATION_TIMEOUT_MS: '30000',
     },
     // The look-up of the key is done once: a held table then holds up operations alone.
     clock: clockOf(() => 1_800_000_000_000),

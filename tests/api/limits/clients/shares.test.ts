@@ -1,8 +1,10 @@
+import { createHook } from 'node:async_hooks';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Database } from '../../../../src/platform/db/database.ts';
 import { type Account, useApp } from '../../../support/app.ts';
-import { login, PASSWORD, visitor } from '../../../support/credentials/session.ts';
+import { login, PASSWORD, person, visitor } from '../../../support/credentials/session.ts';
 import { holdTable } from '../../../support/database/blocked.ts';
+import type { Answer } from '../../../support/graphql.ts';
 import { send } from '../../../support/keyed.ts';
 import { readMetric } from '../../../support/metrics.ts';
 import { liveBytes } from '../../../support/processes/live-bytes.ts';
@@ -20,12 +22,25 @@ describe('A full line', () => {
     settings: {
       MAX_CONCURRENT_OPERATIONS: '1',
       MAX_QUEUED_OPERATIONS: '4',
-      STATEMENT_TIMEOUT_MS: '30000',
-      OPERATION_TIMEOUT_MS: '30000',
     },
     // The look-up of a key is done once: a held table then holds up operations alone.
     clock: clockOf(() => 1_800_000_000_000),
   });
+
+  const waiting = () => readMetric(app, 'graphql_operations_waiting');
+
+  /** Sends requests until one runs and four wait, while a table is held. */
+  async function fillLine(ask: () => Promise<Answer>) {
+    const held = await holdTable(app, 'posts');
+    onTestFinished(held.release);
+    const crowd = [ask()];
+    await expect.poll(() => readMetric(app, 'graphql_operations_running')).toBe(1);
+    for (let length = 1; length <= 4; length += 1) {
+      crowd.push(ask());
+      await expect.poll(waiting).toBe(length);
+    }
+    return { held, crowd };
+  }
 
   it('lets in others at the cost of who has most of it, who is told when to come back', async () => {
     const accounts: Account[] = [];
@@ -35,15 +50,7 @@ describe('A full line', () => {
       accounts.push(account);
     }
     const ask = (index: number) => app.gql(QUERY, { key: accounts[index]?.key });
-    const waiting = () => readMetric(app, 'graphql_operations_waiting');
-    const held = await holdTable(app, 'posts');
-    onTestFinished(held.release);
-    const crowd = [ask(0)];
-    await expect.poll(() => readMetric(app, 'graphql_operations_running')).toBe(1);
-    for (let length = 1; length <= 4; length += 1) {
-      crowd.push(ask(0));
-      await expect.poll(waiting).toBe(length);
-    }
+    const { held, crowd } = await fillLine(() => ask(0));
     const others = [ask(1), ask(2), ask(3)];
     const displaced = await Promise.all(crowd.slice(2));
     for (const refused of displaced) {
@@ -53,6 +60,43 @@ describe('A full line', () => {
     expect(await waiting()).toBe(4);
     await held.release();
     for (const answer of await Promise.all([...crowd.slice(0, 2), ...others])) dataOf(answer);
+  });
+
+  it('takes no token when it refuses a request: X-RateLimit-Remaining counts the request itself alone', async () => {
+    const { key } = await app.account();
+    const ask = () => app.gql(QUERY, { key });
+    const readRemaining = ({ headers }: Answer) => Number(headers.get('x-ratelimit-remaining'));
+    const remaining = readRemaining(await ask());
+    const { held, crowd } = await fillLine(ask);
+    const refused = await ask();
+    expectRefused(refused, { code: 'RATE_LIMITED', status: 429 });
+    expect(readRemaining(refused)).toBe(remaining - crowd.length - 1);
+    await held.release();
+    for (const answer of await Promise.all(crowd)) dataOf(answer);
+    expect(readRemaining(await ask())).toBe(remaining - crowd.length - 2);
+  });
+});
+
+describe('Password hashes', () => {
+  const app = useApp();
+
+  it('are made two at a time, however many log-ins arrive together', async () => {
+    const people = await Promise.all(Array.from({ length: 10 }, () => person(app)));
+    const running = new Set<number>();
+    const counts: number[] = [];
+    const hook = createHook({
+      init(id, type) {
+        if (type !== 'ARGON2REQUEST') return;
+        running.add(id);
+        counts.push(running.size);
+      },
+      before: (id) => void running.delete(id),
+    }).enable();
+    onTestFinished(() => void hook.disable());
+    const answers = await Promise.all(people.map(({ email }) => login(app, { email, password: PASSWORD })));
+    expect(answers.map(({ status }) => status)).toEqual(people.map(() => 200));
+    expect(counts).toHaveLength(people.length);
+    expect(Math.max(...counts)).toBe(2);
   });
 });
 
@@ -143,8 +187,7 @@ describe('The log-out', () => {
 });
 
 describe('The groups of subscribers', () => {
-  // Without lines about slow operations: what is logged stays in memory too.
-  const app = useApp({ settings: { MAX_STREAMS: '1000', SLOW_OPERATION_MS: '0' } });
+  const app = useApp({ settings: { MAX_STREAMS: '1000' } });
 
   /** A subscription that nobody else has, of about 3,000 characters. */
   const query = (number: number) =>

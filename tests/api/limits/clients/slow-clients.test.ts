@@ -8,6 +8,7 @@ import { dataOf } from '../../../support/refusal.ts';
 import { type Socket, useSocket } from '../../../support/socket.ts';
 
 const TIMEOUT_MS = 3_000;
+const REQUEST_ID = 'the-request-of-a-client-that-does-not-read';
 
 /** A connection that sends what it is told to, also when the other end has closed its half, and what came back on it. */
 async function dial(socket: Socket) {
@@ -64,10 +65,13 @@ describe('a client that takes its time', () => {
   ])('%s gets 408 and is closed, however it goes on, while others are served', async (_how, start, byte) => {
     const slow = trickle(start, byte);
     const { key } = await app.account();
-    const others = await Promise.all(
-      Array.from({ length: 20 }, () => socket.fetch('/graphql', graphqlPost('{ viewer { id } }', { key }))),
-    );
-    for (const { status } of others) expect(status).toBe(200);
+    /** A machine that itself takes longer than the limit gets 408 as well, and asks again. */
+    const ask = async (): Promise<number> => {
+      const beganMs = performance.now();
+      const { status } = await socket.fetch('/graphql', graphqlPost('{ viewer { id } }', { key }));
+      return status === 408 && performance.now() - beganMs > TIMEOUT_MS ? ask() : status;
+    };
+    for (const status of await Promise.all(Array.from({ length: 20 }, ask))) expect(status).toBe(200);
     const { statusLine, head, body } = await slow;
     expect(statusLine).toBe('HTTP/1.1 408 Request Timeout');
     expect(head).toMatch(/^connection: close$/m);
@@ -81,7 +85,7 @@ describe('a client that takes its time', () => {
     const { connection, received, closed } = await dial(socket);
     const head = [...REQUEST, `authorization: Bearer ${key}`, `content-length: ${body.length}`, '', ''];
     connection.write(head.join('\r\n') + body.slice(0, -1));
-    await expect.poll(() => received.text, { timeout: 10_000 }).toContain(' 408 ');
+    await expect.poll(() => received.text).toContain(' 408 ');
     const logged = app.logged.length;
     connection.write(body.slice(-1));
     const timer = setInterval(() => connection.write(' '), 50);
@@ -122,7 +126,7 @@ describe('a request that cannot be read', () => {
 });
 
 describe('a thousand idle connections', () => {
-  const patient = useSocket(app, { timeoutMs: 60_000 });
+  const patient = useSocket(app);
 
   it('do not stop others', async () => {
     const idle = await Promise.all(Array.from({ length: 1_000 }, () => dial(patient)));
@@ -135,13 +139,8 @@ describe('a thousand idle connections', () => {
 });
 
 describe('a client that does not read its answer', () => {
-  const app = useApp({
-    settings: {
-      STATEMENT_TIMEOUT_MS: '60000',
-      OPERATION_TIMEOUT_MS: '60000',
-      MAX_RESPONSE_BYTES: '33554432',
-    },
-  });
+  const app = useApp({ settings: { MAX_RESPONSE_BYTES: '33554432' } });
+  const patient = useSocket(app);
   const impatient = useSocket(app, { drainLimitMs: 300 });
   /** Past what the buffers of the kernel take at both ends of a connection. */
   const POSTS = 100;
@@ -149,38 +148,42 @@ describe('a client that does not read its answer', () => {
   it('is cut off, and so holds no memory; one that reads on gets it whole', async () => {
     const { id, key } = await app.account();
     const body = '𝔹'.repeat(50_000);
-    // Ten at a time: twenty megabytes in one statement can take a slow machine past a statement's time.
-    for (let written = 0; written < POSTS; written += 10)
-      await seedPosts(
-        app,
-        Array.from({ length: 10 }, () => ({ authorId: id, body })),
-      );
+    await seedPosts(
+      app,
+      Array.from({ length: POSTS }, () => ({ authorId: id, body })),
+    );
     const query = JSON.stringify({ query: `{ viewer { posts(limit: ${POSTS}) { body } } }` });
-    const head = [...REQUEST, `authorization: Bearer ${key}`, `content-length: ${query.length}`, '', ''];
+    const head = [
+      ...REQUEST,
+      `authorization: Bearer ${key}`,
+      `content-length: ${query.length}`,
+      `x-request-id: ${REQUEST_ID}`,
+      '',
+      '',
+    ];
     const { connection, received } = await dial(impatient);
     connection.pause();
-    const logged = app.logged.length;
     connection.write(head.join('\r\n') + query);
-    await expect.poll(() => app.logged.length).toBeGreaterThan(logged);
-    await expect.poll(() => impatient.connections(), { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => app.logged.join()).toContain(REQUEST_ID);
+    await expect.poll(() => impatient.connections()).toBe(0);
     const ended = once(connection, 'end');
     connection.resume();
     await ended;
     const length = Number(/content-length: (\d+)/i.exec(received.text)?.[1]);
     expect(length).toBeGreaterThan(POSTS * 4 * 50_000);
     expect(Buffer.byteLength(received.text)).toBeLessThan(length);
-    const whole = await impatient.fetch('/graphql', {
+    const whole = await patient.fetch('/graphql', {
       method: 'POST',
       body: query,
       headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
     });
     const { data } = (await whole.json()) as { data: { viewer: { posts: unknown[] } } };
     expect(data.viewer.posts).toHaveLength(POSTS);
-  }, 120_000);
+  });
 });
 
 describe('bodies that arrive at the same time', () => {
-  const crowded = useSocket(app, { maxBufferedBodyBytes: 400_000, timeoutMs: 60_000 });
+  const crowded = useSocket(app, { maxBufferedBodyBytes: 400_000 });
   const query = '{"query":"{ __typename }"}';
   /** Sends a head and so much of a body, and ends its half once the other end has. */
   async function begin(head: readonly string[], body: string | Uint8Array) {

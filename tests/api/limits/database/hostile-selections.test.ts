@@ -2,20 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { useApp } from '../../../support/app.ts';
 import { readMetricBy } from '../../../support/metrics.ts';
 import { repeated } from '../../../support/schema/repeated.ts';
-import { clockOf } from '../../../support/time/stepped-clock.ts';
 
 describe('A selection that costs few points', () => {
-  // `/metrics` is written anew ten times a second at most: a second passes whenever anybody looks.
-  let seconds = 0;
-  const app = useApp({
-    settings: { MAX_ALIASES: '1000' },
-    clock: clockOf(() => Date.now() + 1_000 * seconds),
-  });
+  const app = useApp({ settings: { MAX_ALIASES: '1000' } });
 
-  const wholeAnswers = async () => {
-    seconds += 1;
-    return (await readMetricBy(app.app, 'graphql_paths_total', 'path')).get('whole_answer') ?? 0;
-  };
+  const wholeAnswers = async () =>
+    (await readMetricBy(app.app, 'graphql_paths_total', 'path')).get('whole_answer') ?? 0;
 
   it('is left to look-ahead if the facts about its pages are more subqueries than a statement may have', async () => {
     const { key } = await app.account();

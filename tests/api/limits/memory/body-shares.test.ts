@@ -11,7 +11,6 @@ const BODY_BYTES = 20_000;
 const MANY = 30;
 
 const app = useApp({
-  settings: { STATEMENT_TIMEOUT_MS: '30000', OPERATION_TIMEOUT_MS: '30000' },
   // The look-up of a key is done once: a held table then holds up mutations alone.
   clock: clockOf(() => 1_800_000_000_000),
 });

@@ -27,7 +27,7 @@ function expectTooLarge({ status, data, errors = [] }: Answer, maximum = MAXIMUM
 }
 
 describe('an answer of more than 8 MiB is refused with COMPLEXITY_LIMIT', () => {
-  const app = useApp({ settings: { STATEMENT_TIMEOUT_MS: '60000', OPERATION_TIMEOUT_MS: '60000' } });
+  const app = useApp();
   let reader: Account;
   let postId: string;
 

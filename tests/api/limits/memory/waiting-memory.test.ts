@@ -13,8 +13,6 @@ const MANY = 30;
 const app = useApp({
   settings: {
     MAX_CONCURRENT_OPERATIONS: '1',
-    STATEMENT_TIMEOUT_MS: '60000',
-    OPERATION_TIMEOUT_MS: '60000',
   },
   // The look-up of the key is done once: a held table then holds up operations alone.
   clock: clockOf(() => 1_800_000_000_000),

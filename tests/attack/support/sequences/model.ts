@@ -1,7 +1,7 @@
 import type { Page } from 'puppeteer-core';
 import { expect } from 'vitest';
 import { deployment, statusOfStream } from '../attacker.ts';
-import { grantsOf, POLL, type Visitor } from '../visitor.ts';
+import { grantsOf, type Visitor } from '../visitor.ts';
 import { isActive, whoIsAt } from './asks.ts';
 
 const { players } = deployment;
@@ -81,17 +81,15 @@ export class Model {
   async judge(): Promise<void> {
     for (const [at, { home, session }] of this.seats.entries())
       await expect
-        .poll(() => whoIsAt(home), { ...POLL, message: `who is signed in in browser ${at}` })
+        .poll(() => whoIsAt(home), { message: `who is signed in in browser ${at}` })
         .toBe(session?.alive ? session.user : undefined);
     for (const { email } of players)
       expect(await grantsOf(email), `grants of ${email}`).toBe(this.granted.has(email) ? 1 : 0);
     for (const { user, secret, alive } of this.#tokens.slice(-ASKED))
-      await expect
-        .poll(() => isActive(secret), { ...POLL, message: `an access token of ${user}` })
-        .toBe(alive);
+      await expect.poll(() => isActive(secret), { message: `an access token of ${user}` }).toBe(alive);
     for (const { user, secret, alive } of this.#streams.slice(-ASKED))
       await expect
-        .poll(() => statusOfStream(secret), { ...POLL, message: `a stream token of ${user}` })
+        .poll(() => statusOfStream(secret), { message: `a stream token of ${user}` })
         .toBe(alive ? 200 : 401);
   }
 }

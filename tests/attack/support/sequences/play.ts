@@ -6,7 +6,7 @@ import { click, ownAuthorization, type Shown, shownAt, signInAt } from '../autho
 import { PASSWORD } from '../deployment.ts';
 import { NAMES } from '../front.ts';
 import type { Sites } from '../sites.ts';
-import { answered, POLL, type Visitor } from '../visitor.ts';
+import { answered, type Visitor } from '../visitor.ts';
 import { changePassword, passwordOf, post, whoIsAt } from './asks.ts';
 import { Model, type Seat, type Tab } from './model.ts';
 
@@ -112,7 +112,7 @@ export class Play {
       if (tab === undefined) return;
       await click(tab.page, 'Cancel');
       await expect
-        .poll(() => shownAt(tab.page), POLL)
+        .poll(() => shownAt(tab.page))
         .toEqual({ at: 'application', code: null, error: 'access_denied' });
       await this.#close(seat, tab);
     },
@@ -176,16 +176,16 @@ export class Play {
     const user = this.#model.userOf(seat);
     tab.asks = undefined;
     if (user === undefined) {
-      await expect.poll(() => shownAt(tab.page), POLL).toEqual({ at: 'sign-in' });
+      await expect.poll(() => shownAt(tab.page)).toEqual({ at: 'sign-in' });
       return { at: 'sign-in' };
     }
     if (!this.#model.granted.has(user)) {
-      await expect.poll(() => shownAt(tab.page), POLL).toEqual({ at: 'consent', of: user });
+      await expect.poll(() => shownAt(tab.page)).toEqual({ at: 'consent', of: user });
       tab.asks = user;
       return { at: 'consent', of: user };
     }
     await expect
-      .poll(() => shownAt(tab.page), POLL)
+      .poll(() => shownAt(tab.page))
       .toEqual({ at: 'application', code: expect.any(String), error: null });
     const shown = await shownAt(tab.page);
     if (shown.at === 'application') this.#model.token(user, await tab.tokenFor(shown.code ?? ''));

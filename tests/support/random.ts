@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** Random numbers that can be had again from their seed (mulberry32). */
 export interface Random {
   /** A whole number from 0 to `below` - 1. */
@@ -23,3 +25,16 @@ export function randomFrom(seed: number): Random {
     },
   };
 }
+
+/**
+ * Random numbers that PROPERTY_SEED and the label determine. Tasks that run at the same time need different labels:
+ * otherwise their timing decides what each of them draws.
+ */
+export function seededRandom(label: string): Random {
+  const text = `${process.env.PROPERTY_SEED ?? ''}\n${label}`;
+  return randomFrom(createHash('sha256').update(text).digest().readUInt32BE());
+}
+
+/** A text that cannot be compressed. */
+export const incompressible = (random: Random, length: number): string =>
+  Array.from({ length }, () => String.fromCharCode(33 + random.below(90))).join('');
