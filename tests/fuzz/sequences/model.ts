@@ -75,11 +75,13 @@ function after(state: State, sent: Sent, move: number): { readonly state: State;
   const { credential, operation, asked } = sent;
   if (operation.kind === 'query') throw new Error('a query changes nothing');
   const { state: content, data, errors, shown } = execute(state, sent);
+  // A response without data contains nothing of what the fields before the failed one returned.
+  const revealed = data === null ? [] : [...shown];
   const stored: Stored = {
     fingerprint: fingerprintOf(operation),
     result: { data, errors },
-    needs: [...neededFor(asked), ...[...shown].filter((need) => need !== 'secret')],
-    onlySession: shown.has('secret') ? credential.id : undefined,
+    needs: [...neededFor(asked), ...revealed.filter((need) => need !== 'secret')],
+    onlySession: revealed.includes('secret') ? credential.id : undefined,
   };
   const left = withContent(state, content, move);
   const slot = slotOf(sent);
