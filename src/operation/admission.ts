@@ -8,6 +8,7 @@ import { asksForVisibleHeartbeats } from '../request/heartbeat.ts';
 import type { HttpRequest } from '../request/http-message.ts';
 import { MULTIPART } from '../request/media-type.ts';
 import type { OriginCheck } from '../request/origin-check.ts';
+import { readField } from '../request/request-fields.ts';
 import type { RequestState } from '../request/request-state.ts';
 import type { SchemaField } from './document/cost-walk.ts';
 import type { DocumentCache } from './document-cache.ts';
@@ -88,13 +89,13 @@ export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOp
       const variables = params.variables ?? {};
       const cost = limiter.costOf(operation, variables);
       state.complexity = cost.complexity;
-      if (request.headers.get('x-query-cost') === '1') state.cost = cost;
+      if (readField(request.headers, 'x-query-cost') !== undefined) state.cost = cost;
       limiter.check(operation, cost);
       // Without credentials, some fields may be read (contract section 3). Whoever asks for others gets none.
       const { caller } = state;
       if (isAnonymous(caller) && cost.fields.some((field) => needsMoreThan(caller.scopes, field)))
         throw credentialsMissing();
-      state.showsEventId = kind === 'query' && request.headers.get('x-show-event-id') === '1';
+      state.showsEventId = kind === 'query' && readField(request.headers, 'x-show-event-id') !== undefined;
       if (kind === 'subscription') {
         refuseOfCaller(cost.fields);
         const { extensions } = params;
@@ -113,7 +114,7 @@ export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOp
       if (errors.length > 0) return errors;
       checkStream(operation.kind, state);
       state.deprecated = documents.deprecatedIn(operation, variables);
-      state.showsDeprecations = request.headers.get('x-show-deprecations') === '1';
+      state.showsDeprecations = readField(request.headers, 'x-show-deprecations') !== undefined;
       // With an Idempotency-Key, a reused key is reported before variables that do not fit.
       const keyed = operation.kind === 'mutation' && request.headers.has('idempotency-key');
       return keyed ? errors : documents.checkVariables(operation, variables);

@@ -1,17 +1,11 @@
 import type { EventStream } from './event-stream.ts';
+import type { RequestFields } from './request-fields.ts';
 import { bodyOf } from './web-stream.ts';
 
 /**
  * The part of requests and responses that plugins use. Most requests need no more of the Fetch API, whose
  * real classes cost as much as the rest of a short query.
  */
-
-/** The header fields of a request. */
-export interface RequestFields {
-  get(name: string): string | null;
-  has(name: string): boolean;
-  keys(): Iterable<string>;
-}
 
 /** A request as plugins and routes see it, however it arrived. */
 export interface HttpRequest {

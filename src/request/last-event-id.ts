@@ -1,3 +1,5 @@
+import type { RequestFields } from './request-fields.ts';
+
 /**
  * The id of the last event that the client has seen. The header wins: EventSource keeps a stale id in its
  * URL.
@@ -7,7 +9,7 @@ export function lastEventId({
   headers,
 }: {
   readonly url: string;
-  readonly headers: { get(name: string): string | null };
+  readonly headers: Pick<RequestFields, 'get'>;
 }): string | undefined {
   return headers.get('last-event-id') || new URL(url).searchParams.get('lastEventId') || undefined;
 }

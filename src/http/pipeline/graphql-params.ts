@@ -48,7 +48,8 @@ function checkMembers(sent: Unchecked): OperationParams {
   if (extensions != null && !isObject(extensions)) throw badRequest('"extensions" must be an object.');
   return {
     ...document,
-    ...(typeof operationName === 'string' ? { operationName } : {}),
+    // An empty name selects no operation, over POST as over GET.
+    ...(typeof operationName === 'string' && operationName !== '' ? { operationName } : {}),
     ...(variables == null ? {} : { variables }),
     ...(extensions == null ? {} : { extensions }),
   };

@@ -1,7 +1,7 @@
 import type { RequestTrace } from '../../platform/tracing/span.ts';
 import { rememberTrace } from '../../platform/tracing/trace-ids.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
-import type { RequestFields } from '../../request/http-message.ts';
+import type { RequestFields } from '../../request/request-fields.ts';
 import type { Route } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
 

@@ -2,6 +2,7 @@ import { Buffer, isAscii } from 'node:buffer';
 import { ApiError } from '../../graphql/errors.ts';
 import { remember } from '../../platform/remember.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
+import { readField } from '../../request/request-fields.ts';
 import { excessOf } from './json-bounds.ts';
 
 /** The refusal of a request that the route does not accept (contract section 4). */
@@ -35,7 +36,7 @@ const isJsonType = remember((header) => {
 });
 
 /** Requires JSON in UTF-8. Another site could post form or multipart bodies without a preflight. */
-function checkContentType(header: string | null): void {
+function checkContentType(header: string | undefined): void {
   if (!isJsonType(header ?? '')) {
     throw badRequest('The body must be "application/json" in UTF-8.', 415, {
       'accept-post': 'application/json',
@@ -66,8 +67,7 @@ function decode(bytes: ArrayBuffer | Uint8Array): string {
 /** Reads a JSON body of at most `maxBodyBytes`. Throws BAD_REQUEST. */
 export async function readJsonBody(request: HttpRequest, maxBodyBytes: number): Promise<unknown> {
   checkContentEncoding(request.headers);
-  checkContentType(request.headers.get('content-type'));
-  if (Number(request.headers.get('content-length') ?? 0) > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);
+  checkContentType(readField(request.headers, 'content-type'));
   const bytes = await request.arrayBuffer();
   if (bytes.byteLength > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);
   return parseJson(decode(bytes), 'The body');

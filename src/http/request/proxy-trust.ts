@@ -3,7 +3,8 @@ import type { Logger } from '../../platform/log.ts';
 import { isLoopbackHost } from '../../platform/loopback.ts';
 import { remember } from '../../platform/remember.ts';
 import { clientAddress, normaliseAddress, trustedProxies } from '../../request/client-address.ts';
-import type { HttpRequest, RequestFields } from '../../request/http-message.ts';
+import type { HttpRequest } from '../../request/http-message.ts';
+import type { RequestFields } from '../../request/request-fields.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
 

@@ -14,7 +14,7 @@ import { type ReceivedBody, receiveBody } from './node-body.ts';
 import { sendResponse } from './node-response.ts';
 import { DRAIN_LIMIT_MS } from './node-stream.ts';
 import { onePerConnection } from './pipelining.ts';
-import { addressOf, badAddress, fieldsOf, namesHost } from './request-head.ts';
+import { addressOf, badAddress, namesHost } from './request-head.ts';
 
 export interface NodeServerOptions {
   readonly handle: (request: globalThis.Request, arrival: Arrival) => Promise<Response>;
@@ -78,8 +78,7 @@ export function createNodeServer({
     outgoing: ServerResponse,
     reservation: Reservation,
   ): Promise<void> {
-    const { method = 'GET', url } = incoming;
-    const headers = fieldsOf(incoming);
+    const { method = 'GET', url, headers } = incoming;
     const named = namesHost(incoming);
     const fast = named && headers.host !== undefined && fastPath.takes(method, url);
     const address = named && !fast ? addressOf(incoming) : undefined;
@@ -151,6 +150,8 @@ export function createNodeServer({
       requestTimeout: timeoutMs,
       headersTimeout: timeoutMs,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      // Node would keep the first line of some fields, such as Authorization, where a proxy may have kept the last.
+      joinDuplicateHeaders: true,
       // Our own code refuses these, with an error and a request id.
       requireHostHeader: false,
     },

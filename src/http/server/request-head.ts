@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../../graphql/errors.ts';
 import { remember } from '../../platform/remember.ts';
 
@@ -11,32 +11,9 @@ const HOST = /^(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i;
 
 const isHost = remember((host) => HOST.test(host) && URL.canParse(`http://${host}/`));
 
-/** Counts a header field. Of several, Node keeps the first, but a proxy in front may keep the last. */
-function occurrences(rawHeaders: readonly string[], lowerCaseName: string): number {
-  let found = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? '';
-    if (name.length === lowerCaseName.length && name.toLowerCase() === lowerCaseName) found += 1;
-  }
-  return found;
-}
-
-/** Whether the request names its host as required (RFC 9112 section 3.2). HTTP/1.0 does not require one. */
-export function namesHost({ httpVersion, headers: { host }, rawHeaders }: IncomingMessage): boolean {
-  if (occurrences(rawHeaders, 'host') > 1) return false;
+/** True if the request names one host, as RFC 9112 section 3.2 requires. HTTP/1.0 does not require a host. */
+export function namesHost({ httpVersion, headers: { host } }: IncomingMessage): boolean {
   return host === undefined ? httpVersion === '1.0' : isHost(host);
-}
-
-/**
- * The header fields as Node parses them, except that several Authorization fields are joined. Any recipient
- * may join fields into a list (RFC 9110 section 5.3), and then none of them counts (contract section 3).
- */
-export function fieldsOf({ headers, rawHeaders }: IncomingMessage): IncomingHttpHeaders {
-  if (headers.authorization === undefined || occurrences(rawHeaders, 'authorization') === 1) return headers;
-  const values = rawHeaders.filter(
-    (_, index) => rawHeaders[index - 1]?.toLowerCase() === 'authorization' && index % 2 === 1,
-  );
-  return { ...headers, authorization: values.join(', ') };
 }
 
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(\/.*)$/i;

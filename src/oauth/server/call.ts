@@ -39,7 +39,7 @@ interface Seen {
 }
 
 /** The client's headers that are passed to the library. We set the others ourselves, including Host. */
-const PASSED_ON = ['authorization', 'user-agent'];
+const PASSED_ON = ['authorization', 'user-agent'] as const;
 
 /** Calls the library, and collects what its responses do not say. */
 export interface LibraryCalls {

@@ -11,7 +11,7 @@ import { type Rendered, refused, type Single } from '../outcome.ts';
 import { checkedLength } from '../response-bounds.ts';
 import { type Attempt, type AttemptOptions, createAttempts, type KeyedMutation } from './attempts.ts';
 import { fingerprint } from './fingerprint.ts';
-import { parseIdempotencyKey } from './key.ts';
+import { readIdempotencyKey } from './key.ts';
 import { keyOutcomes } from './key-outcomes.ts';
 import type { KeyOwner } from './seal.ts';
 import { findResponse, lockName, type StoredResponse } from './store.ts';
@@ -42,7 +42,6 @@ export function createIdempotentExecutor(
 ): (args: OperationArgs) => Promise<Single> {
   const { executor, database, log, retentionMs, maxBytes, maxResponseBytes, replayCheck, metrics } = options;
   const outcomes = keyOutcomes(metrics);
-  const kept = { retentionMs, maxResponseBytes };
   const storedBytes = createStoredBytes({ retentionMs, maxBytes });
   const { attempt, attemptAlone } = createAttempts({ ...options, storedBytes });
   /** The mutations running in this process, by key. Each resolves to what it stored. */
@@ -70,7 +69,7 @@ export function createIdempotentExecutor(
    */
   function find(args: OperationArgs, owner: KeyOwner): Promise<StoredResponse | undefined> {
     const { state } = args.contextValue;
-    return findResponse(readsOf(database, holderOf(state)), owner, kept, (bytes) => {
+    return findResponse(readsOf(database, holderOf(state)), owner, options, (bytes) => {
       state.reservation.begin(holderOf(state));
       state.reservation.reserve(bytes);
     });
@@ -148,12 +147,12 @@ export function createIdempotentExecutor(
     }
   }
 
-  async function runOnce(args: OperationArgs, givenKey: string): Promise<Single> {
-    const { caller, requestId, operation } = args.contextValue;
+  async function runOnce(args: OperationArgs): Promise<Single> {
+    const { caller, request, requestId, operation } = args.contextValue;
     try {
-      const key = parseIdempotencyKey(givenKey);
+      const key = readIdempotencyKey(request.headers);
       // Keys belong to accounts, and without an account a mutation can do nothing.
-      if (!isAuthenticated(caller)) return await executor.run(args);
+      if (key === undefined || !isAuthenticated(caller)) return await executor.run(args);
       const asked = { operation, variables: args.variableValues ?? {} };
       const owner = { userId: caller.userId, key };
       const found = fingerprint(args.schema, key, asked);
@@ -174,9 +173,5 @@ export function createIdempotentExecutor(
     }
   }
 
-  return (args) => {
-    const { operation, request } = args.contextValue;
-    const givenKey = operation.kind === 'mutation' ? request.headers.get('idempotency-key') : null;
-    return givenKey === null ? executor.run(args) : runOnce(args, givenKey);
-  };
+  return (args) => (args.contextValue.operation.kind === 'mutation' ? runOnce(args) : executor.run(args));
 }

@@ -1,26 +1,20 @@
 import { ApiError } from '../../graphql/errors.ts';
+import { type RequestFields, readField } from '../../request/request-fields.ts';
 
 const MAX_LENGTH = 255;
-const PRINTABLE = /^[\x20-\x7e]+$/;
-/** RFC 8941 section 3.3.3: in a quoted string only quotes and backslashes are escaped. */
-const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
-
-function malformed(): ApiError {
-  return new ApiError(
-    'BAD_REQUEST',
-    `"Idempotency-Key" must be 1 to ${MAX_LENGTH} printable characters, bare or as a quoted string.`,
-  );
-}
 
 /**
- * The key in the header; bare and quoted forms are equal. Throws BAD_REQUEST if it is neither (contract
- * section 6).
+ * Reads the key of a mutation. Bare and quoted forms are equal (contract section 6).
+ * @returns undefined if the request has no key
+ * @throws {ApiError} BAD_REQUEST for a malformed key or several keys
  */
-export function parseIdempotencyKey(header: string): string {
-  const text = header.trim();
-  const quoted = text.startsWith('"') ? QUOTED.exec(text)?.[1] : text;
-  const key = text.startsWith('"') ? quoted?.replace(/\\(["\\])/g, '$1') : quoted;
-  if (key === undefined || key.length === 0 || key.length > MAX_LENGTH || !PRINTABLE.test(key))
-    throw malformed();
-  return key;
+export function readIdempotencyKey(headers: Pick<RequestFields, 'get' | 'has'>): string | undefined {
+  if (!headers.has('idempotency-key')) return undefined;
+  const value = readField(headers, 'idempotency-key') ?? '';
+  const key = value.startsWith('"') ? value.slice(1, -1).replace(/\\(["\\])/g, '$1') : value;
+  if (key.length > 0 && key.length <= MAX_LENGTH) return key;
+  throw new ApiError(
+    'BAD_REQUEST',
+    `The request must have one "Idempotency-Key" of 1 to ${MAX_LENGTH} printable ASCII characters. Quote a key that contains a comma.`,
+  );
 }

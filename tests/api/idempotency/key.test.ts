@@ -13,6 +13,9 @@ const MALFORMED = [
   ['an escape of nothing', '"a\\b"'],
   ['a tab', 'a\tb'],
   ['a character past ASCII', 'schl\u00fcssel'],
+  ['a bare comma', 'a,b'],
+  ['two lines that were joined', 'a, a'],
+  ['two quoted lines that were joined', '"a", "a"'],
 ] as const;
 
 describe('Idempotency-Key', () => {

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { REQUEST_FIELDS } from '../../src/request/request-fields.ts';
+
+const SECURITY = readFileSync(join(import.meta.dirname, '../../docs/security.md'), 'utf8');
+
+it('docs/security.md lists each request field that the service reads, and its meaning', () => {
+  const [, section = ''] = SECURITY.split('### Request fields');
+  const listed = [
+    ...(section.split('###')[0] ?? '').matchAll(/^\| `([\w-]+)` \| (\w+) \| ([^|]+) \|$/gm),
+  ].map(([, name = '', ...meaning]) => [name.toLowerCase(), ...meaning]);
+  const defined = Object.entries(REQUEST_FIELDS).map(([name, { values, malformed }]) => [
+    name,
+    values,
+    malformed,
+  ]);
+  expect(listed).toEqual(defined);
+});
