@@ -4,6 +4,7 @@ import { createComment, createPost } from '../support/content.ts';
 import { postgresOf } from '../support/database/postgres.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
+import { run } from '../support/processes/started.ts';
 import { subscribe } from '../support/streams/subscriber.ts';
 
 const CHANGES = 'subscription { changes { kind postId commentId post { id } comment { id } } }';
@@ -70,6 +71,36 @@ describe('an account that is deleted by an operator', () => {
         .sort(byPost),
     );
     expect(told).toHaveLength(own.length + others.length);
+  });
+
+  it('with a post under which there are too many comments for one transaction, tells of each deleted before the post', async () => {
+    const account = await app.account();
+    const post = await createPost(app, account.key);
+    const { url } = postgresOf(app);
+    await run(
+      url,
+      `INSERT INTO comments (id, body, post_id, author_id)
+       SELECT gen_random_uuid(), 'b', '${post}', '${reader.id}' FROM generate_series(1, 250)`,
+    );
+    // Where the deletion is interrupted, the post still exists: what it lacks by then must have been told.
+    await run(
+      url,
+      `CREATE FUNCTION refuse_deletion() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN IF OLD.id = '${post}' THEN RAISE EXCEPTION 'interrupted'; END IF; RETURN OLD; END $$;
+       CREATE TRIGGER refuse_deletion BEFORE DELETE ON posts FOR EACH ROW EXECUTE FUNCTION refuse_deletion()`,
+    );
+    const told = await toldDuring(async () => {
+      const args = ['user', 'delete', account.email, '--posts', 'delete'];
+      expect((await admin(args, await temporaryFolder(), { DATABASE_URL: url })).code).toBe(1);
+    });
+    const left = await app.prisma.comment.count({ where: { postId: post } });
+    expect(left).toBeLessThan(250);
+    expect(told.map(({ kind, postId }) => [kind, postId])).toEqual(
+      Array.from({ length: 250 - left }, () => ['COMMENT_DELETED', post]),
+    );
+    await run(url, 'DROP TRIGGER refuse_deletion ON posts');
+    const rest = await toldDuring(() => deleteAccount(account, 'delete'));
+    expect(rest.map(({ kind, postId }) => [kind, postId])).toEqual([['POST_DELETED', post]]);
   });
 
   it('without its posts, changes nothing that is told', async () => {

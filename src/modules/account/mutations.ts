@@ -62,7 +62,8 @@ export function defineAccountMutations(
       session: true,
       locks: ownAccount,
       type: CreatedApiKey,
-      description: `Creates an API key for the viewer’s account. An account can have at most ${MAX_LIVE_KEYS} keys that are neither revoked nor expired; another one is BAD_USER_INPUT. Needs a session; otherwise FORBIDDEN.`,
+      prepare: ({ currentPassword }, context) => confirmPassword(context, currentPassword),
+      description: `Creates an API key for the viewer’s account. An account can have at most ${MAX_LIVE_KEYS} keys that are neither revoked nor expired; another one is BAD_USER_INPUT. A wrong current password is BAD_USER_INPUT, and too many are RATE_LIMITED. An operation can select it only once. Needs a session; otherwise FORBIDDEN.`,
       args: {
         name: t.arg.string({
           required: true,
@@ -76,8 +77,13 @@ export function defineAccountMutations(
           type: 'DateTime',
           description: 'When the key expires. If absent, it is valid until revoked.',
         }),
+        currentPassword: t.arg.string({
+          description:
+            'The current password. BAD_USER_INPUT if absent: a key outlives the session and a change of the password.',
+        }),
       },
       resolve: (_root, args, context) => {
+        preparedOf(context, 'createApiKey');
         const principal = principalOf(context);
         return makeApiKey(unitOfWorkOf(context), principal, args, rules);
       },
@@ -110,7 +116,7 @@ export function defineAccountMutations(
       prepare: ({ currentPassword, newPassword }, context) =>
         preparePassword(context, String(currentPassword), String(newPassword)),
       description:
-        'Changes the password of the viewer’s account and ends all that was signed in to with the old one: its sessions, stream tokens and OAuth grants, but no API keys. The session of this request goes on under a new id, in the cookie of the response; the old one is no longer accepted. Always true: a wrong current password is BAD_USER_INPUT and counts as a failed login. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
+        'Changes the password of the viewer’s account and ends all that was signed in to with the old one: its sessions, stream tokens and OAuth grants, but no API keys. The session of this request goes on under a new id, in the cookie of the response; the old one is no longer accepted. Always true: a wrong current password is BAD_USER_INPUT, and too many are RATE_LIMITED. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
       args: {
         currentPassword: t.arg.string({ required: true, description: 'The current password.' }),
         newPassword: t.arg.string({ required: true, description: `${lengthOf(PASSWORD)}.` }),
@@ -131,11 +137,11 @@ export function defineAccountMutations(
       prepare: async ({ currentPassword }, context) => {
         const { caller, db } = context;
         if (!isSession(caller)) return;
-        await confirmPassword(context, String(currentPassword));
+        await confirmPassword(context, currentPassword);
         await endMost(db, [caller.userId], endings.all);
       },
       description:
-        'Ends, at once, all that was issued to the viewer’s account: its sessions, the one of this request too, stream tokens, API keys, OAuth grants with their tokens, a link to set the password, the OAuth clients that it owns, and JWTs of other issuers that were issued until now. The password stays. Always true: a wrong current password is BAD_USER_INPUT and counts as a failed login. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
+        'Ends, at once, all that was issued to the viewer’s account: its sessions, the one of this request too, stream tokens, API keys, OAuth grants with their tokens, a link to set the password, the OAuth clients that it owns, and JWTs of other issuers that were issued until now. The password stays. Always true: a wrong current password is BAD_USER_INPUT, and too many are RATE_LIMITED. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
       args: { currentPassword: t.arg.string({ required: true, description: 'The current password.' }) },
       resolve: async (_root, _args, context) => {
         preparedOf(context, 'revokeEverything');

@@ -2,7 +2,7 @@ import { audit } from '../../audit/audit.ts';
 import { isCommon } from '../../auth/account/common-passwords.ts';
 import { type Endings, end } from '../../auth/account/endings.ts';
 import { COMMON_PASSWORD, PASSWORD } from '../../auth/account/store.ts';
-import { accountFailures } from '../../auth/password-check.ts';
+import { confirmationFailures } from '../../auth/password-check.ts';
 import { isSession, type Principal } from '../../auth/principal.ts';
 import { type OpenedSession, openSession } from '../../auth/session/store.ts';
 import { badInput, unauthenticated } from '../../graphql/errors.ts';
@@ -12,9 +12,9 @@ import { statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { checkSession } from './service.ts';
 
-const FIND_HASH = statement<{ email: string; hash: string | null }>(
+const FIND_HASH = statement<{ hash: string | null }>(
   'account_password_hash',
-  'SELECT email, password_hash AS "hash" FROM users WHERE id = $1',
+  'SELECT password_hash AS "hash" FROM users WHERE id = $1',
 );
 /** Of two concurrent changes, the later one finds that its current password is no longer current. */
 const CHANGE_HASH = statement<{ id: string }>(
@@ -33,8 +33,8 @@ const wrong = () => badInput('currentPassword', 'is not the current password.');
 /**
  * Checks the password of a caller with a session, in tens of milliseconds in which nothing may be locked, and goes on with
  * its hash. Undefined without a session, which the field refuses. A wrong one is BAD_USER_INPUT, because the caller has the
- * permission but the argument is wrong. It counts as a failed login of the account; too many failed logins are
- * RATE_LIMITED.
+ * permission but the argument is wrong. It counts in a bucket of its own, so that failed logins of others do not block
+ * the owner; too many are RATE_LIMITED.
  */
 async function checked<T>(
   { caller, db, passwords, onWrongPassword }: PreparationContext,
@@ -45,8 +45,8 @@ async function checked<T>(
   const { userId } = caller;
   const [account] = await db.query(FIND_HASH, [userId]);
   if (account === undefined) throw unauthenticated('The account has been deleted.');
-  const { email, hash } = account;
-  const result = await passwords.attempt([accountFailures(email)], async () =>
+  const { hash } = account;
+  const result = await passwords.attempt([confirmationFailures(userId)], async () =>
     (await passwords.matches(userId, currentPassword, hash)) && hash !== null
       ? then(userId, hash)
       : undefined,
@@ -56,9 +56,15 @@ async function checked<T>(
   throw wrong();
 }
 
-/** For what only the owner of a session may do who knows the password. Throws as `checked` does. */
-export const confirmPassword = (context: PreparationContext, currentPassword: string) =>
-  checked(context, currentPassword, async () => true);
+/**
+ * Confirms that the caller, who has a session, knows the password. Throws as `checked` does, and BAD_USER_INPUT without a
+ * password: the argument is nullable where it was added to a published field.
+ */
+export async function confirmPassword(context: PreparationContext, currentPassword: unknown): Promise<void> {
+  if (!isSession(context.caller)) return;
+  if (typeof currentPassword !== 'string') throw badInput('currentPassword', 'must be given.');
+  await checked(context, currentPassword, async () => true);
+}
 
 /** Checks the current password and hashes the new one. Throws as `checked` does. */
 export async function preparePassword(

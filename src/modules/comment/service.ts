@@ -6,6 +6,7 @@ import { statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
 import { auditModeration } from '../moderation.ts';
+import { postQueue, postQueueOfComment } from '../post/queue.ts';
 import type { Rules } from '../rules.ts';
 import { type Changed, checkVersion, NEW_VERSION } from '../version.ts';
 import { COMMENT_CREATED, COMMENT_DELETED, COMMENT_UPDATED } from './events.ts';
@@ -39,6 +40,17 @@ const LOCK_COMMENT = statement<CommentRow & { readonly postAuthorId: string }>(
   `SELECT ${selectList(commentEntity)}, p.author_id AS "postAuthorId"
    FROM posts p JOIN comments t ON t.post_id = p.id WHERE t.id = $1 FOR NO KEY UPDATE OF p, t`,
 );
+
+async function lockPost(work: UnitOfWork, id: string) {
+  const [, [post]] = await work.queryInOrder(postQueue(id), { statement: HOLD_POST, values: [id] });
+  return post;
+}
+
+async function lockComment(work: UnitOfWork, id: string) {
+  const lock = { statement: LOCK_COMMENT, values: [id] };
+  const [, [comment]] = await work.queryInOrder(postQueueOfComment(id), lock);
+  return comment;
+}
 
 const CHANGE_COMMENT = statement<Changed>(
   'comment_change',
@@ -74,7 +86,7 @@ export async function createComment(
   rules: Rules['comment'],
 ): Promise<CommentRow> {
   checkText('body', body, rules.body);
-  const post = postId === undefined ? undefined : (await work.query(HOLD_POST, [postId]))[0];
+  const post = postId === undefined ? undefined : await lockPost(work, postId);
   if (post === undefined) throw notFound('post');
   const comment = { id: newId(), body, postId: post.id, authorId: principal.userId, version: 1 };
   const [made] = await work.query(INSERT_COMMENT, [
@@ -103,7 +115,7 @@ export async function updateComment(
   rules: Rules['comment'],
 ): Promise<CommentRow> {
   checkText('body', body, rules.body);
-  const comment = id === undefined ? undefined : (await work.query(LOCK_COMMENT, [id]))[0];
+  const comment = id === undefined ? undefined : await lockComment(work, id);
   if (comment === undefined) throw notFound('comment');
   if (!mayChangeComment(principal, comment))
     throw forbidden('Only the author and admins may change a comment.');
@@ -121,7 +133,7 @@ export async function deleteComment(
   id: string | undefined,
   ifVersion: number | undefined,
 ): Promise<boolean> {
-  const comment = id === undefined ? undefined : (await work.query(LOCK_COMMENT, [id]))[0];
+  const comment = id === undefined ? undefined : await lockComment(work, id);
   if (comment === undefined) return false;
   if (!mayDeleteComment(principal, comment))
     throw forbidden('Only the comment’s author, the post’s author and admins may delete a comment.');

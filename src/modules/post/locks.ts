@@ -1,5 +1,6 @@
 import type { LockKind, NamedRow } from '../../graphql/row-locks.ts';
 import { type Statement, statement } from '../../platform/db/statement.ts';
+import { postQueues } from './queue.ts';
 
 const COMMENT = 'comment';
 
@@ -23,8 +24,9 @@ const POSTS: LockKind = {
   async take(work, rows) {
     const idsOf = (kind: string | undefined) =>
       rows.flatMap(({ id, below }) => (id === undefined || below !== kind ? [] : [id]));
+    const values = [idsOf(undefined), idsOf(COMMENT)] as const;
     const lock = rows.some(({ deleted }) => deleted) ? TO_DELETE : TO_CHANGE;
-    await work.query(lock, [idsOf(undefined), idsOf(COMMENT)]);
+    await work.queryInOrder(postQueues(...values), { statement: lock, values });
   },
 };
 

@@ -25,7 +25,7 @@ export function definePostMutations({ builder }: Kernel, { Post }: PostTypes, ru
       args: {
         title: t.arg.string({
           required: true,
-          description: `${lengthOf(rules.title)}, not all of them white space.`,
+          description: `${lengthOf(rules.title)}, with a visible character.`,
         }),
         body: t.arg.string({ required: true, description: `${lengthOf(rules.body)}.` }),
         tags: t.arg.stringList({ description: `${ofTags} None where absent.` }),
@@ -41,7 +41,7 @@ export function definePostMutations({ builder }: Kernel, { Post }: PostTypes, ru
         'Changes the given fields of a post; absent and null fields keep their value. Where nothing becomes different, nothing is changed. Only its author and admins may. NOT_FOUND if the post does not exist.',
       args: {
         id: t.arg.id({ required: true, description: 'The post’s id.' }),
-        title: t.arg.string({ description: `${lengthOf(rules.title)}, not all of them white space.` }),
+        title: t.arg.string({ description: `${lengthOf(rules.title)}, with a visible character.` }),
         body: t.arg.string({ description: `${lengthOf(rules.body)}.` }),
         tags: t.arg.stringList({ description: `${ofTags} They replace the present ones.` }),
         ifVersion: versionArgument(t.arg, 'post'),

@@ -11,6 +11,7 @@ import { auditModeration } from '../moderation.ts';
 import type { Rules } from '../rules.ts';
 import { type Changed, checkVersion, NEW_VERSION } from '../version.ts';
 import { POST_CREATED, POST_DELETED, POST_UPDATED } from './events.ts';
+import { postQueue } from './queue.ts';
 import { type PostRow, postEntity } from './type.ts';
 
 const INSERT = 'INSERT INTO posts (id, title, body, author_id) SELECT $1::uuid, $2, $3, $4::uuid';
@@ -64,6 +65,11 @@ const LOCK_TO_CHANGE = statement<PostRow>(
   'post_lock',
   `SELECT ${selectList(postEntity)} FROM posts t WHERE t.id = $1 FOR NO KEY UPDATE`,
 );
+
+async function lockPost(work: UnitOfWork, id: string): Promise<PostRow | undefined> {
+  const [, [post]] = await work.queryInOrder(postQueue(id), { statement: LOCK_TO_CHANGE, values: [id] });
+  return post;
+}
 
 interface Deleted {
   /** Whether the caller may delete it. */
@@ -152,7 +158,7 @@ export async function updatePost(
   if (title !== undefined) checkText('title', title, rules.title);
   if (body !== undefined) checkText('body', body, rules.body);
   const tags = changes.tags === undefined ? undefined : checkTags(changes.tags, rules);
-  const post = id === undefined ? undefined : (await work.query(LOCK_TO_CHANGE, [id]))[0];
+  const post = id === undefined ? undefined : await lockPost(work, id);
   if (post === undefined) throw notFound('post');
   if (!mayChangePost(principal, post)) throw forbidden('Only the author and admins may change a post.');
   checkVersion('post', post.version, changes.ifVersion);
@@ -175,7 +181,8 @@ export async function deletePost(
 ): Promise<boolean> {
   if (id === undefined) return false;
   const author = principal.role === 'admin' ? null : principal.userId;
-  const [found] = await work.query(DELETE_POST, [id, author, ifVersion ?? null]);
+  const values = [id, author, ifVersion ?? null];
+  const [, [found]] = await work.queryInOrder(postQueue(id), { statement: DELETE_POST, values });
   if (found === undefined) return false;
   if (!found.allowed) throw forbidden('Only the author and admins may delete a post.');
   checkVersion('post', found.version, ifVersion);

@@ -78,7 +78,7 @@ export function definePost(
       id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
       title: t.exposeString('title', {
         maxCharacters: title.max,
-        description: `${lengthOf(title)}, not all of them white space.`,
+        description: `${lengthOf(title)}, with a visible character.`,
       }),
       body: t.exposeString('body', {
         maxCharacters: body.max,

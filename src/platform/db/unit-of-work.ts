@@ -15,6 +15,8 @@ export interface Connection extends Queryable {
    * rows of each.
    */
   beginWith(queries: readonly Query<unknown>[]): Promise<unknown[][]>;
+  /** Runs queries in one round trip. Resolves to the rows of each. */
+  queryTogether(queries: readonly Query<unknown>[]): Promise<unknown[][]>;
   /** Runs a statement outside a transaction, so that it commits by itself. */
   queryAlone<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]>;
   /** `committed`: all that was done with it is. */
@@ -82,15 +84,25 @@ export class UnitOfWork implements Queryable {
   }
 
   /**
-   * Begins the transaction with two queries in one round trip. The second sees what was committed before the
-   * first had ended. Only before any other statement.
+   * Runs two statements in one round trip, and begins the transaction if none has begun. The second statement sees
+   * everything that was committed before the first statement ended.
+   * @throws {DatabaseError} after which the unit of work must be rolled back
    */
-  beginWith<A, B>(first: Query<A>, second: Query<B>): Promise<[A[], B[]]> {
-    if (this.#connection !== undefined || this.#ended || this.#oneStatement)
-      throw new Error('this unit of work cannot begin so');
+  queryInOrder<A, B>(first: Query<A>, second: Query<B>): Promise<[A[], B[]]> {
+    if (this.#ended || this.#oneStatement) throw new Error('this unit of work has no transaction');
+    const queries = [first, second];
+    const result =
+      this.#connection === undefined
+        ? this.#beginWith(queries)
+        : this.#turn.then(async () => (await this.#begun()).queryTogether(queries));
+    this.#turn = result.catch(() => undefined);
+    return result as Promise<[A[], B[]]>;
+  }
+
+  #beginWith(queries: readonly Query<unknown>[]): Promise<unknown[][]> {
     const begun = this.#connect().then(async (connection) => {
       try {
-        return { connection, results: (await connection.beginWith([first, second])) as [A[], B[]] };
+        return { connection, results: await connection.beginWith(queries) };
       } catch (error) {
         // Drop the connection: cheaper than asking whether BEGIN was reached.
         const reason = toDatabaseError(error);
@@ -99,7 +111,6 @@ export class UnitOfWork implements Queryable {
       }
     });
     this.#connection = begun.then(({ connection }) => connection);
-    this.#turn = this.#connection.catch(() => undefined);
     return begun.then(({ results }) => results);
   }
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { insertPost } from '../../../src/modules/post/service.ts';
 import { RULES } from '../../../src/modules/rules.ts';
+import { createResponseSeal } from '../../../src/operation/idempotency/seal.ts';
 import { keyLock } from '../../../src/operation/idempotency/store.ts';
 
 const SOURCE = new URL('../../../src/graphql/insert-statement.ts', import.meta.url);
@@ -16,13 +17,11 @@ it('is shown whole where it is composed, for a keyed createPost', () => {
     { title: 'title', body: 'body', tags: [] },
     RULES.post,
   );
-  const { sql } = keyLock({ userId: 'u', key: 'k' }, (body) => ({
-    body,
-    fingerprint: Buffer.alloc(0),
-    status: 200,
-    sessionId: null,
-    scopes: [],
-  }));
+  const { sql } = keyLock(
+    { userId: 'u', key: 'k' },
+    (body) => ({ body, fingerprint: Buffer.alloc(0), status: 200, sessionId: null, scopes: [] }),
+    { responseSeal: createResponseSeal('a secret of the service with 32 bytes', undefined) },
+  );
   const { text } = statement.keyed(sql, values.length + 1);
   expect(oneLine(text)).toBe(oneLine(shown.replaceAll(/^ \* ?/gm, '')));
 });

@@ -15,6 +15,7 @@ function make() {
   const writes: { problem?: string } = {};
   const readiness = createReadiness({
     pendingMigrations,
+    load: () => ({ loading: undefined, loaded: true }),
     writeProblem: () => writes.problem,
     clock,
     onFailure: (error) => void failures.push(error),

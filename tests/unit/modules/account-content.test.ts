@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { ACCOUNT_CONTENT } from '../../../src/modules/account-content.ts';
 import type { Database } from '../../../src/platform/db/database.ts';
-import type { Parameter, Statement } from '../../../src/platform/db/statement.ts';
+import type { Parameter, Query, Statement } from '../../../src/platform/db/statement.ts';
 
 const ROWS = 5_000;
 const KINDS = ['comments', 'posts'] as const;
@@ -18,9 +18,13 @@ function databaseOf(kind: (typeof KINDS)[number]) {
     if (!name.startsWith(`account_drop_${kind}`)) return [];
     const gone = (first as readonly string[]).filter((id) => left.delete(id));
     deletedAtMs.push(...gone.map(() => performance.now()));
-    return gone;
+    return gone.map(() => ({ comments: 0 }));
   };
-  const unitOfWork = () => ({ run: (write: (work: object) => Promise<unknown>) => write({ query }) });
+  const queryInOrder = (...queries: readonly Query<unknown>[]) =>
+    Promise.all(queries.map(({ statement, values }) => query(statement, values)));
+  const unitOfWork = () => ({
+    run: (write: (work: object) => Promise<unknown>) => write({ query, queryInOrder }),
+  });
   return { database: { unitOfWork } as unknown as Database, deletedAtMs };
 }
 

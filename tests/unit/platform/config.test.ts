@@ -26,6 +26,9 @@ describe('loadConfig', () => {
       publicUrl: undefined,
       trustProxy: [],
       corsOrigins: [],
+      corsTokenOrigins: [],
+      secretKeyPrevious: undefined,
+      jwt: { defaultScopes: undefined },
       anonymousRead: false,
       introspection: true,
       graphiql: true,
@@ -84,10 +87,14 @@ describe('loadConfig', () => {
     expect(
       loadConfig({
         CORS_ORIGINS: 'https://a.example/, HTTP://B.example:81 ,',
+        CORS_TOKEN_ORIGINS: ' HTTPS://C.example/,https://d.example',
+        JWT_DEFAULT_SCOPES: 'posts:read, users:read',
         TRUST_PROXY: '10.0.0.0/8,::1',
       }),
     ).toMatchObject({
       corsOrigins: ['https://a.example', 'http://b.example:81'],
+      corsTokenOrigins: ['https://c.example', 'https://d.example'],
+      jwt: { defaultScopes: ['posts:read', 'users:read'] },
       trustProxy: ['10.0.0.0/8', '::1'],
     });
   });
@@ -167,7 +174,9 @@ describe('loadConfig', () => {
       'CORS_ORIGINS',
       ['*', 'a.example', 'https://a.example/x', 'https://a.example//', 'https://a.example,*', 'null'],
     ],
+    ['CORS_TOKEN_ORIGINS', ['*', 'a.example', 'https://a.example/x', 'null']],
     ['SECRET_KEY', ['short', 'x'.repeat(31)]],
+    ['SECRET_KEY_PREVIOUS', ['short', 'x'.repeat(31)]],
     ['ANONYMOUS_READ', ['yes', '1', 'TRUE']],
     ['METRICS_TOKEN', ['short']],
     [

@@ -45,6 +45,7 @@ it('A database that cannot be reached is tried again at least every 2 s, however
     direct: undefined,
     log: createLogger({ level: 'silent', pretty: false }),
     onLook: () => void waitsMs.push(pauses.take()),
+    isConnected: () => false,
   });
   onTestFinished(() => watch.close());
   expect(await watch.check(new Error('lost'))).toBe(false);
