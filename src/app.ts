@@ -154,7 +154,7 @@ export function createApp({
     },
     metrics,
   );
-  const readiness = databaseReadiness(database, clock);
+  const readiness = databaseReadiness(database, clock, () => restrictions);
   const streamMetrics = createStreamMetrics(metrics);
   const fanOut = createFanOut({
     feed,
@@ -176,13 +176,13 @@ export function createApp({
     config,
     schema,
     metrics,
-    hears: () => listener.connected,
+    hears: () => listener.hears,
   });
   const restrictions = createRestrictions({
     ...services,
     trustProxy: config.trustProxy,
     recheckMs: config.credentialRecheckMs,
-    hears: () => listener.connected,
+    hears: () => listener.hears,
   });
   const clientUses = createClientUses(services);
   const deprecatedUses = createDeprecatedUses(services);

@@ -9,6 +9,7 @@ import { createAdmission } from './operation/admission.ts';
 import { createExecutor } from './operation/executor.ts';
 import { createIdempotentExecutor } from './operation/idempotency/idempotent-executor.ts';
 import { createReplayCheck } from './operation/idempotency/replay-check.ts';
+import { createResponseSeal } from './operation/idempotency/seal.ts';
 import { contextOf } from './operation/operation-context.ts';
 import { createOperationLimiter } from './operation/operation-cost.ts';
 import { registerOperationMetrics } from './operation/operation-metrics.ts';
@@ -22,12 +23,14 @@ import { keepArgs } from './operation/subscription/kept-args.ts';
 import { createStreamLimit } from './operation/subscription/stream-limit.ts';
 import type { StreamMetrics } from './operation/subscription/stream-metrics.ts';
 import { createSubscriber, openEvents, type SubscriberOptions } from './operation/subscription/subscriber.ts';
+import { limitTime } from './operation/time-limit.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
 import { halfLine } from './platform/db/half-line.ts';
 import { Line } from './platform/line.ts';
 import type { Logger } from './platform/log.ts';
 import type { Metrics } from './platform/metrics.ts';
+import { secretKeyOf } from './platform/secret-key.ts';
 import type { OriginCheck } from './request/origin-check.ts';
 import type { PendingResponses } from './request/pending-responses.ts';
 import type { TrustedDocuments } from './trusted-documents/trusted-documents.ts';
@@ -103,6 +106,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     database,
     log,
     retentionMs: config.idempotency.retentionMs,
+    responseSeal: createResponseSeal(secretKeyOf(config), config.secretKeyPrevious),
     maxBytes: config.idempotency.maxBytes,
     limits,
     maxResponseBytes,
@@ -110,6 +114,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     metrics,
   });
   const eventsAfter = openEvents(feed);
+  const inTime = limitTime(config.operationTimeoutMs);
   return createPipeline({
     schema,
     requested,
@@ -140,8 +145,10 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
       metrics: streamMetrics,
       formats: STREAM_FORMATS,
       limits,
+      inTime,
       log,
     }),
+    inTime,
     respond: createResponder(limits),
     maxBodyBytes: config.maxBodyBytes,
     log,

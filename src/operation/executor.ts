@@ -16,6 +16,7 @@ import { createMutationExecutor, type MutationOptions, type MutationSteps } from
 import { createOneStatementExecutor, type KeyLock } from './one-statement-executor.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
 import { executed, located, refused, rendered, type Single } from './outcome.ts';
+import { tooSlow } from './time-limit.ts';
 
 /** Whom the memory of event texts counts for if accounts share them. */
 const SHARED = 'events';
@@ -148,8 +149,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       const done = deadline.set(() => {
         if (!cancellation.cancel() || cancellation.undecided) return;
         reservation.abandon();
-        const message = `The operation took longer than ${timeoutMs} ms and was cancelled.`;
-        fail(new ApiError('TIMEOUT', message));
+        fail(tooSlow(timeoutMs));
       });
       run(cancellation).then(
         (result) => {

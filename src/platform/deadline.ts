@@ -67,3 +67,11 @@ export function createDeadline(timeMs: number): Deadline {
     },
   };
 }
+
+/** Settles like `work`, or rejects with `late()` if the timeout elapses first. The work itself continues. */
+export function within<T>(deadline: Deadline, work: Promise<T>, late: () => Error): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = deadline.set(() => reject(late()));
+    work.finally(cancel).then(resolve, reject);
+  });
+}

@@ -3,6 +3,8 @@ import type { Logger } from './log.ts';
 const FIRST_REMINDER_MS = 5_000;
 const LONGEST_REMINDER_MS = 60_000;
 
+export type OutageLog = ReturnType<typeof createOutageLog>;
+
 /**
  * Logs a lasting failure: at once, then at growing intervals, and once when it is over. `lost` and `back` are the
  * messages of the lines; without `back`, the end is not logged.

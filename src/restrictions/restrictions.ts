@@ -25,8 +25,10 @@ export interface Restrictions {
   watch(origin: Origin, onBlocked: () => void): () => void;
   /** The limits of an account; undefined if it has those of the settings. */
   limitsOf(account: string): AccountLimits | undefined;
-  /** Until all of it has been read, or could not be, for the first time. Never rejects. */
+  /** The first attempt to read the restrictions; undefined once the attempt has ended. Never rejects. */
   readonly loading: Promise<void> | undefined;
+  /** False until the restrictions have been read once. */
+  readonly loaded: boolean;
   /** Something may have changed. */
   recheck(): void;
   close(): void;
@@ -43,8 +45,8 @@ export interface RestrictionsOptions {
   readonly recheckMs: number;
 }
 
-/** How often to look without notifications, or after a failure: changes apply within a second. */
-const UNHEARD_MS = 500;
+/** How often to look without notifications, or after a failure, so that changes apply within a second. */
+const UNHEARD_MS = 300;
 const MAX_REMEMBERED = 10_000;
 const UNREAD =
   'could not read which addresses are blocked and which accounts have limits; those known stay in force';
@@ -93,6 +95,9 @@ export function createRestrictions(options: RestrictionsOptions): Restrictions {
   let reading: Promise<void> | undefined;
   let again = false;
   let failed = false;
+  let loaded = false;
+  const firstAttempt = Promise.withResolvers<void>();
+  let loading: Promise<void> | undefined = firstAttempt.promise;
   let closed = false;
   let nextMs = 0;
 
@@ -114,6 +119,7 @@ export function createRestrictions(options: RestrictionsOptions): Restrictions {
       isBlocked = lookUpIn(current, clock);
       limits = accounts;
       failed = false;
+      loaded = true;
       outage.over();
       if (current.length > 0) for (const check of [...watched]) check();
     } catch (error) {
@@ -121,6 +127,10 @@ export function createRestrictions(options: RestrictionsOptions): Restrictions {
       // The watch of the database logs an outage.
       if (isOutage(error)) log.debug({ err: error }, UNREAD);
       else if (!closed) outage.failed({ err: error });
+    } finally {
+      // Requests do not wait for a repeated attempt: the timer may ask for one again and again.
+      loading = undefined;
+      firstAttempt.resolve();
     }
   }
 
@@ -142,10 +152,6 @@ export function createRestrictions(options: RestrictionsOptions): Restrictions {
     if (failed || !hears() || performance.now() >= nextMs) recheck();
   }, UNHEARD_MS).unref();
   recheck();
-  let loading = reading;
-  void reading?.then(() => {
-    loading = undefined;
-  });
 
   return {
     blocks,
@@ -162,6 +168,9 @@ export function createRestrictions(options: RestrictionsOptions): Restrictions {
     limitsOf: (account) => limits.get(account),
     get loading() {
       return loading;
+    },
+    get loaded() {
+      return loaded;
     },
     recheck,
     close() {

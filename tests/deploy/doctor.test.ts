@@ -58,6 +58,7 @@ describe('admin doctor, of a service in production behind nginx', () => {
       'database',
       'clock',
       'migrations',
+      'sequences',
       'redis',
       'proxy',
       'client-address',

@@ -92,7 +92,9 @@ it('ends with revokeEverything, which ends what is too much for one transaction 
   const revoke = (field = '') =>
     gqlAs(app, cookie, `mutation { revokeEverything(currentPassword: "${PASSWORD}") ${field} }`);
   // The second field needs the session that the first one ends, so the transaction is rolled back.
-  const { errors } = await revoke('createApiKey(name: "k", scopes: ["posts:read"]) { key }');
+  const { errors } = await revoke(
+    `createApiKey(name: "k", scopes: ["posts:read"], currentPassword: "${PASSWORD}") { key }`,
+  );
   expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['UNAUTHENTICATED']);
   expect((await who.left())[0]).toBeLessThanOrEqual(MOST);
   expect(dataOf(await revoke())).toEqual({ revokeEverything: true });

@@ -18,6 +18,7 @@ it('connections that break again and again fill no log, and each line has a reas
     direct: undefined,
     log,
     onLook,
+    isConnected: () => false,
   });
   onTestFinished(() => watch.close());
   for (const error of [

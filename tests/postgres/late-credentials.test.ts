@@ -54,7 +54,7 @@ async function overtaken(
 
 it('creates no API key for a session that is ended meanwhile', async () => {
   const { who, answer } = await overtaken(
-    'mutation { createApiKey(name: "late", scopes: ["posts:read"]) { key } }',
+    `mutation { createApiKey(name: "late", scopes: ["posts:read"], currentPassword: "${PASSWORD}") { key } }`,
     'FROM users WHERE id = \\$1 FOR NO KEY UPDATE',
   );
   expect(answer.errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');

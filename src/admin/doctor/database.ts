@@ -5,6 +5,7 @@ import { messageOf } from '../../platform/db/contact.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { pendingMigrations, unknownMigrations } from '../../platform/db/migrate.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { NUMBERED_TABLES } from '../../platform/db/write-refusals.ts';
 import { type Check, failed, ok, warning } from './check.ts';
 
 interface Seen {
@@ -65,6 +66,23 @@ async function migrations(db: Queryable): Promise<Check> {
   return ok('migrations', 'all are applied');
 }
 
+/** Throws DatabaseError. */
+async function sequences(db: Queryable): Promise<Check> {
+  const looks = NUMBERED_TABLES.map(
+    (
+      name,
+    ) => `SELECT '${name}' AS name, coalesce(pg_sequence_last_value(pg_get_serial_sequence('${name}', 'id')), 0)
+      < coalesce((SELECT max(id) FROM ${name}), 0) AS behind`,
+  );
+  const look = statement<{ name: string; behind: boolean }>('doctor_sequences', looks.join(' UNION ALL '));
+  const behind = (await db.query(look, [])).filter((row) => row.behind).map(({ name }) => name);
+  if (behind.length === 0) return ok('sequences', 'none is behind its table');
+  const repair = behind.map(
+    (name) => `SELECT setval(pg_get_serial_sequence('${name}', 'id'), (SELECT max(id) FROM ${name}))`,
+  );
+  return failed('sequences', `behind: ${behind.join(', ')}`, `run in the database: ${repair.join('; ')}`);
+}
+
 function pool({ database }: Config, { most, reserved, used }: Seen): Check {
   if (database.kind === 'embedded') return ok('pool', 'the embedded database has connections enough');
   const free = most - reserved;
@@ -89,6 +107,7 @@ export async function databaseChecks(config: Config, database: Database): Promis
       : ok('database', what),
     await clock(database),
     await migrations(database),
+    await sequences(database),
     pool(config, seen),
   ];
 }

@@ -3,6 +3,7 @@ import { isAnonymous } from '../../auth/principal.ts';
 import type { Provisional } from '../../auth/provisional.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { createDeadline, within } from '../../platform/deadline.ts';
 import type { Logger } from '../../platform/log.ts';
 import { credentialsMissing } from '../../request/caller.ts';
 import { departureOf } from '../../request/departure.ts';
@@ -15,12 +16,12 @@ import {
   type HttpResponse,
   PlainRequest,
   PlainResponse,
-  type RequestFields,
   type RequestUrl,
 } from '../../request/http-message.ts';
 import { negotiate } from '../../request/media-type.ts';
 import type { OriginCheck } from '../../request/origin-check.ts';
 import type { PendingResponses } from '../../request/pending-responses.ts';
+import { readField } from '../../request/request-fields.ts';
 import { type Arrival, type Head, RequestState, type Route } from '../../request/request-state.ts';
 import type { AskedRequest, HttpPlugin } from '../plugin.ts';
 import { badRequest } from '../request/json-body.ts';
@@ -45,6 +46,8 @@ export interface EntranceOptions {
   readonly yogaPlugins: readonly YogaPlugin[];
   readonly traces: RequestTraces | undefined;
   readonly pending: PendingResponses;
+  /** How long a request may wait before its route handles the request. */
+  readonly timeoutMs: number;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -77,14 +80,6 @@ export interface Entrance {
 }
 
 const LIST = new Intl.ListFormat('en');
-/** The client ids that are accepted (contract section 2). */
-const ACCEPTABLE_ID = /^[\x20-\x7e]{1,128}$/;
-
-/** The id of a request: the client's own if it is acceptable. */
-function requestIdOf(headers: RequestFields): string {
-  const sent = headers.get('x-request-id');
-  return sent !== null && ACCEPTABLE_ID.test(sent) ? sent : randomUUID();
-}
 
 /**
  * A response of the Fetch API with its body read, if it can be compressed or kept. One that sets cookies is for one client
@@ -124,7 +119,12 @@ function checkRoute(request: HttpRequest, state: RequestState, checkOrigin: Orig
  */
 export function createEntrance(options: EntranceOptions): Entrance {
   const { plugins, routes, checkOrigin, compression, caching, pipeline, yogaPlugins } = options;
-  const { traces, pending, clock, log } = options;
+  const { traces, pending, timeoutMs, clock, log } = options;
+  const deadline = createDeadline(timeoutMs);
+  const tooLate = () =>
+    new ApiError('SERVICE_UNAVAILABLE', `The request could not be admitted within ${timeoutMs} ms.`, {
+      headers: { 'retry-after': '1' },
+    });
   const routeOf = createTable(routes, nothingRoute(routes));
   const onRequest = plugins.flatMap((plugin) => plugin.onRequest ?? []);
   const onResponse = plugins.flatMap((plugin) => plugin.onResponse ?? []);
@@ -132,7 +132,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
   function headOf({ method, headers }: AskedRequest, url: RequestUrl, arrival: Arrival, fast: boolean): Head {
     const accepts = arrival.accepts ?? negotiate(headers.get('accept'));
     const route = routeOf(method, url, accepts);
-    const requestId = requestIdOf(headers);
+    const requestId = readField(headers, 'x-request-id') ?? randomUUID();
     return {
       startedAtMs: clock.elapsedMs(),
       requestId,
@@ -158,12 +158,16 @@ export function createEntrance(options: EntranceOptions): Entrance {
   ): Promise<HttpResponse | undefined> {
     if (request.method === 'OPTIONS') return new PlainResponse('', { status: 204 });
     if (state.malformed !== undefined) throw state.malformed;
+    await within(deadline, runHooks(request, state, url), tooLate);
+    checkRoute(request, state, checkOrigin);
+    return undefined;
+  }
+
+  async function runHooks(request: HttpRequest, state: RequestState, url: RequestUrl): Promise<void> {
     for (const hook of onRequest) {
       const waiting = hook(request, state, url);
       if (waiting !== undefined) await waiting;
     }
-    checkRoute(request, state, checkOrigin);
-    return undefined;
   }
 
   /** Rejects with a refusal. */

@@ -31,6 +31,8 @@ export interface PipelineOptions {
   /** Executes queries and mutations. Those with an Idempotency-Key run only once. */
   readonly execute: (args: OperationArgs) => Promise<Single>;
   readonly subscribe: Subscriber;
+  /** Rejects with TIMEOUT if work before an operation takes longer than the operation may take. */
+  readonly inTime: <T>(work: Promise<T>) => Promise<T>;
   readonly respond: Responder;
   readonly maxBodyBytes: number;
   readonly log: Logger;
@@ -73,7 +75,8 @@ const operationAttributes = ({ kind, name }: PreparedOperation): Attributes => (
 });
 
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { schema, requested, check, contextOf, execute, subscribe, respond, maxBodyBytes, log } = options;
+  const { schema, requested, check, contextOf, execute, subscribe, inTime, respond, maxBodyBytes, log } =
+    options;
   const refuse = (error: unknown, { requestId }: RequestState) => refused(error, { requestId, log });
 
   /** Logs how an operation was answered, once it is. */
@@ -116,7 +119,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   async function perform(args: OperationArgs, state: RequestState): Promise<Outcome> {
     const { operation, trace } = args.contextValue;
     // A query has the caller confirmed as it reads.
-    if (operation.kind !== 'query') await confirmCaller(state);
+    if (operation.kind !== 'query' && state.provisional !== undefined) await inTime(confirmCaller(state));
     const outcome = operation.kind === 'subscription' ? subscribe(args) : execute(args);
     return trace === undefined ? outcome : logged(outcome, trace, state);
   }
@@ -148,7 +151,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     let args: OperationArgs | Refused | undefined;
     try {
       const found = requested.find(params, state);
-      const document = found instanceof Promise ? await found : found;
+      const document = found instanceof Promise ? await inTime(found) : found;
       args = prepare(document, params, request, state);
     } finally {
       admission?.end({}, args === undefined || 'kind' in args ? 'refused' : undefined);

@@ -78,6 +78,8 @@ export function metricsAnswer({
     if (refusal !== undefined) throw refusal;
     const isOpen = OPEN_METRICS.test(request.headers.get('accept') ?? '');
     const type = isOpen ? OPEN_METRICS_TYPE : registry.contentType;
-    return new PlainResponse(await (isOpen ? open() : plain()), { headers: { 'content-type': type } });
+    return new PlainResponse(await (isOpen ? open() : plain()), {
+      headers: { 'content-type': type },
+    });
   };
 }

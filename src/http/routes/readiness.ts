@@ -1,3 +1,4 @@
+import { atMost } from '../../platform/at-most.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { readOnlyError } from '../../platform/db/errors.ts';
@@ -17,6 +18,8 @@ export interface Readiness {
 export interface ReadinessOptions {
   /** Queries the database. Rejects if it is unreachable. */
   readonly pendingMigrations: () => Promise<readonly string[]>;
+  /** What must have been read once before requests can be handled, and the first attempt to read it. */
+  readonly load: () => { readonly loading: Promise<void> | undefined; readonly loaded: boolean };
   /** Why the database cannot write, if it cannot. */
   readonly writeProblem: () => string | undefined;
   readonly clock: Clock;
@@ -28,10 +31,17 @@ export interface ReadinessOptions {
  * Anyone may ask, as often as they like: the database is queried at most once a second (contract section 2).
  */
 const MAX_AGE_MS = 1_000;
+/** Probes of orchestrators give up after a second or a few, and a database that is slower than this serves nobody. */
+const PROBE_LIMIT_MS = 2_000;
 
 /** Whether a database has all migrations, and writes. */
-export const databaseReadiness = (database: Database, clock: Clock): Readiness =>
+export const databaseReadiness = (
+  database: Database,
+  clock: Clock,
+  load: ReadinessOptions['load'],
+): Readiness =>
   createReadiness({
+    load,
     pendingMigrations: () => pendingMigrations(database, () => database.writes.check(readOnlyError())),
     writeProblem: () => database.writes.problem,
     clock,
@@ -41,6 +51,7 @@ export const databaseReadiness = (database: Database, clock: Clock): Readiness =
 /** Applied migrations stay applied. The database is queried all the same, since it may be unreachable. */
 export function createReadiness({
   pendingMigrations,
+  load,
   writeProblem,
   clock,
   onFailure,
@@ -49,13 +60,24 @@ export function createReadiness({
   let migrated = false;
   let answer: { readonly problem: string | undefined; readonly untilMs: number } | undefined;
   let probe: Promise<string | undefined> | undefined;
+  let looking: Promise<string | undefined> | undefined;
 
+  /** The reason, at the latest after PROBE_LIMIT_MS. The next call waits for the same look if it still lasts. */
   async function look(): Promise<string | undefined> {
+    looking ??= lookAtDatabase().finally(() => {
+      looking = undefined;
+    });
+    const reason = looking;
+    return (await atMost(PROBE_LIMIT_MS, reason)) ? reason : 'the database does not respond';
+  }
+
+  async function lookAtDatabase(): Promise<string | undefined> {
     try {
       const pending = await pendingMigrations();
       if (!migrated && pending.length > 0) return `migrations are pending: ${pending.join(', ')}`;
       migrated = true;
-      return undefined;
+      await load().loading;
+      return load().loaded ? undefined : 'blocked addresses and account limits have not been read yet';
     } catch (error) {
       if (error instanceof MigrationError) return 'the migrations of the database do not fit this version';
       onFailure(error);

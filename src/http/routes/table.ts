@@ -39,8 +39,8 @@ export const OPEN: RouteProperties = {
   page: undefined,
 };
 
-/** For what tells how the service is. */
-const WATCH: RouteProperties = { ...OPEN, answersBlocked: true };
+/** For what tells how the service is. A cache would report the state of an instance that has stopped since. */
+const WATCH: RouteProperties = { ...OPEN, answersBlocked: true, storable: false };
 
 /** For what is between a caller and the service. */
 export const PRIVATE: RouteProperties = {

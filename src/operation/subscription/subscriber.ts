@@ -35,6 +35,8 @@ export interface SubscriberOptions {
   readonly watchBlocked: (state: OperationContext['state'], onBlocked: () => void) => () => void;
   readonly metrics: StreamMetrics;
   readonly formats: Readonly<Record<StreamType, StreamFormat>>;
+  /** Rejects with TIMEOUT if opening takes longer than an operation may take. */
+  readonly inTime: <T>(work: Promise<T>) => Promise<T>;
   readonly limits: CostCeilings;
   readonly log: Logger;
 }
@@ -69,6 +71,7 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
     watchBlocked,
     metrics,
     formats,
+    inTime,
     log,
   } = options;
 
@@ -128,7 +131,7 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
       connection: state.connection,
     });
     try {
-      const reader = await eventReaderOf(args);
+      const reader = await inTime(eventReaderOf(args));
       if (reader instanceof EventReader) return begin(args, reader, leave);
       leave();
       return executed(reader, { requestId, log });

@@ -54,7 +54,10 @@ const CHECKS: readonly [RegExp, string][] = [
   ],
   [/^ENOENT$/, 'check that PostgreSQL is running and has its socket there'],
   [/^(EMFILE|ENFILE)$/, 'no file descriptor is left: raise the limit of open files (ulimit -n, LimitNOFILE)'],
-  [/^53300$/, 'raise max_connections of PostgreSQL or lower DATABASE_POOL_SIZE'],
+  [
+    /^53300$|no more connections allowed/,
+    'raise max_connections of PostgreSQL or the limit of the role or the pooler, or lower DATABASE_POOL_SIZE',
+  ],
   [/^57P0/, 'PostgreSQL is starting or stopping'],
   [
     /SSL|TLS|CERT|certificate|SELF_SIGNED/i,

@@ -100,9 +100,12 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
   const onLook = (reachable: boolean) => {
     statistics.up = reachable;
   };
-  const watch = server.watched === undefined ? UNWATCHED : watchServer({ ...server.watched, log, onLook });
+  const watch =
+    server.watched === undefined
+      ? UNWATCHED
+      : watchServer({ ...server.watched, log, onLook, isConnected: () => pool.totalCount > 0 });
   pool.on('error', watch.broke);
-  const connections = new Connections(pool, server, kind === 'embedded' ? undefined : watch.broke);
+  const connections = new Connections({ pool, server, watch: kind === 'embedded' ? undefined : watch, log });
   const line = new Line<pg.PoolClient>({ places: server.poolSize });
   const statistics = new DatabaseStatistics(() => ({
     most: server.poolSize,
@@ -159,11 +162,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
       const bytes = cancellation.received - receivedBefore;
       line.use.add(cancellation.owner, performance.now() - sinceMs - waitedMs + bytes * MS_A_BYTE);
     }
-    const isGood = error === undefined && connections.isGood(client);
-    const owner = cancellation?.owner;
-    if (isGood && line.leave(owner, client)) return;
-    client.release(error ?? !isGood);
-    if (!isGood) line.leave(owner);
+    connections.giveBack(client, error, (passedOn) => line.leave(cancellation?.owner, passedOn));
   }
 
   /** Runs queries in one flight. Resolves to what `answer` makes of the rows of each. */
@@ -250,6 +249,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
         return fly(loan, queries, before, (results) => results);
       },
       query: (statement, values) => run(loan, { statement, values }),
+      queryTogether: (queries) => fly(loan, queries, undefined, (results) => results),
       queryAlone: (statement, values) => run(loan, { statement, values }, trace?.alone(alone) ?? alone),
       release(error, committed = false) {
         trace?.end(error, committed);

@@ -19,7 +19,8 @@ export class DatabaseError extends Error {
 
 /** SQLSTATE codes and classes (PostgreSQL appendix A) and Node's socket errors. */
 const KINDS: readonly [RegExp, DatabaseErrorKind][] = [
-  [/^57014$/, 'timeout'],
+  // The transaction_timeout of PostgreSQL 17 ends the session.
+  [/^57014$|^25P04$/, 'timeout'],
   [/^55P03$/, 'locked'],
   [/^40001$|^40P01$/, 'conflict'],
   [/^08|^57P0|^53|^25006$|^58030$|^28|^3D000$/, 'unavailable'],
@@ -66,15 +67,16 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-/** The source file of PostgreSQL that an error comes from. */
-function fileOf(error: unknown): string | undefined {
-  if (error instanceof pg.DatabaseError) return error.file;
-  return error instanceof DatabaseError ? fileOf(error.cause) : undefined;
+/** The error of PostgreSQL in an error. */
+function reportedBy(error: unknown): pg.DatabaseError | undefined {
+  if (error instanceof pg.DatabaseError) return error;
+  return error instanceof DatabaseError ? reportedBy(error.cause) : undefined;
 }
 
 /** Why the database refuses to write, if an error says so. */
 export function refusedWrite(error: unknown): WriteRefusal | undefined {
-  return writeRefusal(codeOf(error), fileOf(error));
+  const { file, constraint } = reportedBy(error) ?? {};
+  return writeRefusal({ code: codeOf(error), file, constraint });
 }
 
 /** PostgreSQL's own error for a write in a read-only transaction. */
@@ -89,6 +91,9 @@ export function toDatabaseError(error: unknown): DatabaseError {
   const match = KINDS.find(([pattern]) => pattern.test(code));
   if (match !== undefined) return new DatabaseError(match[1], error);
   if (refusedWrite(error) !== undefined) return new DatabaseError('unavailable', error);
+  // The server has ended the session, such as by its idle_in_transaction_session_timeout.
+  if (error instanceof pg.DatabaseError && (error.severity === 'FATAL' || code === '25P03'))
+    return new DatabaseError('unavailable', error);
   const lost = error instanceof Error && (LOST_CONNECTION.test(error.message) || NO_TLS.test(error.message));
   return new DatabaseError(lost ? 'unavailable' : 'other', error);
 }
@@ -111,17 +116,36 @@ export function isConnectionLost(error: unknown): boolean {
   return lost || CONNECTION_LOST.test(codeOf(error)) || codeOf(error) === 'ECONNRESET';
 }
 
+const TOO_MANY_CONNECTIONS = '53300';
+/** PgBouncer before 1.23 reports its limits with the code of a protocol violation. */
+const POOLER_LIMIT = /no more connections allowed|max_client_conn/;
+
+/** True if the server, or a pooler in front of the server, has reached a limit for connections. */
+export function isConnectionLimit(error: unknown): boolean {
+  const { cause } = toDatabaseError(error);
+  return (
+    codeOf(error) === TOO_MANY_CONNECTIONS || (cause instanceof Error && POOLER_LIMIT.test(cause.message))
+  );
+}
+
 const FOREIGN_KEY_VIOLATION = '23503';
+const UNIQUE_VIOLATION = '23505';
+
+/** The constraint that a statement violated. Messages say the same in the language of the server. */
+function violated({ cause }: DatabaseError, code: string): string | undefined {
+  return cause instanceof pg.DatabaseError && cause.code === code ? (cause.constraint ?? '') : undefined;
+}
 
 /**
  * The name of the foreign key that a statement violated: a row refers to one that does not exist, or is referred to by
- * one that does. Undefined for any other error. Messages say the same in the language of the server.
+ * one that does. Undefined for any other error.
  */
-export function violatedForeignKey({ cause }: DatabaseError): string | undefined {
-  return cause instanceof pg.DatabaseError && cause.code === FOREIGN_KEY_VIOLATION
-    ? (cause.constraint ?? '')
-    : undefined;
-}
+export const violatedForeignKey = (error: DatabaseError): string | undefined =>
+  violated(error, FOREIGN_KEY_VIOLATION);
+
+/** The name of the unique index that a statement violated: another row has the value. Undefined for any other error. */
+export const violatedUniqueIndex = (error: DatabaseError): string | undefined =>
+  violated(error, UNIQUE_VIOLATION);
 
 /** Whether the connection was lost while a statement was being cancelled, so that its outcome is unknown. */
 export function isAbandoned(error: unknown): boolean {

@@ -19,8 +19,10 @@ export interface Listener {
   notify(channel: string): Promise<unknown> | undefined;
   /** The rows of a short query on its connection. Undefined while there is none. Rejects if it fails. */
   ask<Row extends QueryResultRow>(sql: string): Promise<Row[]> | undefined;
-  /** Whether notifications arrive. */
+  /** True while there is a connection. */
   readonly connected: boolean;
+  /** True if the connection responded a moment ago: notifications arrive. A stalled connection stays open for long. */
+  readonly hears: boolean;
   close(): Promise<void>;
 }
 
@@ -37,6 +39,9 @@ const FIRST_PAUSE_MS = 100;
 /** After an outage, what is listened for waits at most this long. */
 const LONGEST_PAUSE_MS = 2_000;
 const END_LIMIT_MS = 1_000;
+/** How often the connection is probed, and for how long a response counts: what is missed applies within a second. */
+const PROBE_INTERVAL_MS = 200;
+const RECENT_MS = 450;
 
 /** The embedded database: its worker hears what all connections send. */
 function embedded(
@@ -51,6 +56,7 @@ function embedded(
     notify: () => undefined,
     ask: () => undefined,
     connected: true,
+    hears: true,
     async close() {
       stop();
     },
@@ -66,6 +72,8 @@ export function createListener(options: ListenerOptions): Listener {
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
   let pauseMs = FIRST_PAUSE_MS;
+  let probing = false;
+  let respondedMs = Number.NEGATIVE_INFINITY;
   const outage = createOutageLog(
     log,
     'events of other instances come later: the connection for their wake-ups fails',
@@ -95,6 +103,7 @@ export function createListener(options: ListenerOptions): Listener {
       for (const channel of channels) await mine.query(`LISTEN ${channel}`);
       if (closed) return await end(mine);
       client = mine;
+      respondedMs = performance.now();
       pauseMs = FIRST_PAUSE_MS;
       outage.over();
       onConnect();
@@ -132,6 +141,23 @@ export function createListener(options: ListenerOptions): Listener {
     connecting = connect();
   }
 
+  /** Sends nothing while a response is missing: the time limit of statements ends a connection that stays silent. */
+  async function probe(): Promise<void> {
+    const probed = client;
+    if (probed === undefined || probing) return;
+    probing = true;
+    const sentMs = performance.now();
+    try {
+      await probed.query('SELECT');
+      if (probed === client) respondedMs = sentMs;
+    } catch (error) {
+      log.debug({ err: error }, 'the connection for notifications did not respond');
+    } finally {
+      probing = false;
+    }
+  }
+
+  const probes = setInterval(probe, PROBE_INTERVAL_MS).unref();
   start();
   return {
     notify: (channel) => client?.query(`NOTIFY ${channel}`),
@@ -139,8 +165,12 @@ export function createListener(options: ListenerOptions): Listener {
     get connected() {
       return client !== undefined;
     },
+    get hears() {
+      return client !== undefined && performance.now() - respondedMs < RECENT_MS;
+    },
     async close() {
       closed = true;
+      clearInterval(probes);
       clearTimeout(timer);
       await connecting;
       if (client !== undefined) await end(client);

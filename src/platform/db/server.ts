@@ -91,11 +91,13 @@ export function embeddedServer(
 function postgresServer(
   database: Config['database'] & { kind: 'postgres' },
   statementLimitMs: number,
-  { namedStatements = true, waitsForLocks = false }: ServerOptions,
+  { config, namedStatements = true, waitsForLocks = false }: ServerOptions,
 ): DatabaseServer {
   const { url, directUrl, poolSize, schema = DEFAULT_SCHEMA } = database;
   const pooled = url !== directUrl;
   const limits = { statement_timeout: statementLimitMs, lock_timeout: waitsForLocks ? 0 : LOCK_LIMIT_MS };
+  // A command that waits for locks may wait in a transaction.
+  const transactionLimitMs = waitsForLocks ? undefined : config.operationTimeoutMs + IDLE_IN_TRANSACTION_MS;
   const base = { application_name: APPLICATION_NAME };
   // A pooler refuses settings in the start-up message and shares sessions between clients: prepared
   // statements may be missing, and session settings would leak. So each transaction sets its own limits.
@@ -116,7 +118,7 @@ function postgresServer(
     poolSize,
     named: namedStatements && !pooled,
     schema,
-    greeting: pooled ? undefined : settingsSql({ schema, limits }),
+    greeting: pooled ? undefined : settingsSql({ schema, limits, transactionLimitMs }),
     directGreeting: settingsSql({ schema, limits: { statement_timeout: 0, ...GONE } }),
     alone: pooled ? settingsSql({ schema, local: true, limits }) : undefined,
     // The isolation level of a transaction is fixed before its first statement.

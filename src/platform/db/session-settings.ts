@@ -48,15 +48,27 @@ export interface SettingsScope {
   readonly shared?: boolean;
   /** Further settings, in the units of PostgreSQL. */
   readonly limits?: Readonly<Record<string, number>>;
+  /** The longest time of a transaction, where the server knows `transaction_timeout` (PostgreSQL 17). */
+  readonly transactionLimitMs?: number | undefined;
 }
 
 /** SQL that sets what every statement of the service expects. One statement: it may be part of a flight. */
-export function settingsSql({ schema, local = false, shared = false, limits = {} }: SettingsScope): string {
+export function settingsSql({
+  schema,
+  local = false,
+  shared = false,
+  limits = {},
+  transactionLimitMs,
+}: SettingsScope): string {
   const further = Object.entries(limits).map(([name, value]): Setting => [name, String(value)]);
   const path: Setting = ['search_path', `${escapeIdentifier(schema)}${shared ? ', pg_temp' : ''}`];
   const calls = [...MEANING, ...PLANNING, path, ...further].map(
     ([name, value]) => `set_config('${name}', ${escapeLiteral(value)}, ${local})`,
   );
+  if (transactionLimitMs !== undefined)
+    calls.push(
+      `(SELECT set_config('transaction_timeout', '${transactionLimitMs}', ${local}) WHERE current_setting('server_version_num')::int >= 170000)`,
+    );
   return `SELECT ${calls.join(', ')}`;
 }
 

@@ -4,7 +4,7 @@ import type { Logger } from '../log.ts';
 import { OperatorError } from '../operator-error.ts';
 import { createOutageLog } from '../outage-log.ts';
 import { contact, DatabaseUnreachableError, messageOf, type ServerAddress } from './contact.ts';
-import { isOutage, toDatabaseError } from './errors.ts';
+import { isConnectionLimit, isOutage, toDatabaseError } from './errors.ts';
 
 /** Whether the database server can be reached. Logs an outage at once, then at growing intervals, and its end. */
 export interface DatabaseWatch {
@@ -79,12 +79,19 @@ export interface WatchOptions {
   readonly log: Logger;
   /** Called with what each look at the server finds. */
   readonly onLook: (reachable: boolean) => void;
+  /** True while requests have a connection. A server that only accepts no further connection is available then. */
+  readonly isConnected: () => boolean;
 }
 
-export function watchServer({ server, direct, log, onLook }: WatchOptions): DatabaseWatch {
+export function watchServer({ server, direct, log, onLook, isConnected }: WatchOptions): DatabaseWatch {
   const closing = new AbortController();
   const { signal } = closing;
   const outage = createOutageLog(log, 'the database cannot be reached', 'the database is back');
+  const full = createOutageLog(
+    log,
+    'the database accepts no connection',
+    'the database accepts connections again',
+  );
   const waiting = createOutageLog(log, 'waiting for the database');
   const lines = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: 'broken database connection' });
   let down = false;
@@ -97,8 +104,9 @@ export function watchServer({ server, direct, log, onLook }: WatchOptions): Data
       await contact(server);
       onLook(true);
     } catch (error) {
-      onLook(false);
-      throw error;
+      const isUsable = isConnectionLimit(error) && isConnected();
+      onLook(isUsable);
+      if (!isUsable) throw error;
     }
   }
 
@@ -119,12 +127,13 @@ export function watchServer({ server, direct, log, onLook }: WatchOptions): Data
   }
 
   /** During operation a refused password is an outage too: ending the process would not help. */
-  const tell = (error: unknown) => outage.failed(fieldsOf(error));
+  const tell = (error: unknown) => (isConnectionLimit(error) ? full : outage).failed(fieldsOf(error));
 
   async function recover(): Promise<void> {
     if (!(await untilDone(probe, tell))) return;
     down = false;
     outage.over();
+    full.over();
   }
 
   async function look(): Promise<boolean> {

@@ -30,8 +30,27 @@ const REFUSED_FILE: WriteRefusal = {
   check: 'its disk may have become read-only: look at that disk, and at the rights of the files',
 };
 
-/** What an error says about writing, by SQLSTATE and source file of PostgreSQL. Undefined if it says nothing. */
-export function writeRefusal(code: string, file: string | undefined): WriteRefusal | undefined {
+/** Tables whose ids come from a sequence. Logical replication copies their rows and not the state of the sequences. */
+export const NUMBERED_TABLES = ['events', 'audit_log'] as const;
+const UNIQUE_VIOLATION = '23505';
+const BEHIND: WriteRefusal = {
+  reason: 'a sequence is behind its table',
+  check: 'run "npm run -s admin -- doctor", which names the sequence and the statement that advances it',
+};
+
+/** The parts of an error of PostgreSQL that say something about writing. */
+export interface WriteErrorParts {
+  /** SQLSTATE. */
+  readonly code: string;
+  /** Source file of PostgreSQL. */
+  readonly file: string | undefined;
+  readonly constraint: string | undefined;
+}
+
+/** What an error says about writing. Undefined if it says nothing. */
+export function writeRefusal({ code, file, constraint }: WriteErrorParts): WriteRefusal | undefined {
+  if (code === UNIQUE_VIOLATION && NUMBERED_TABLES.some((table) => constraint === `${table}_pkey`))
+    return BEHIND;
   const refused = REFUSED_FILES.some(([of, files]) => of === code && files.test(file ?? ''));
   return refused ? REFUSED_FILE : REFUSALS[code];
 }

@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { useApp } from '../support/app.ts';
+import { connect, instanceThrough, postgresOf } from '../support/database/postgres.ts';
+
+const app = useApp();
+const REQUESTS = 90;
+
+/** The URL of a new role that may do everything, with so many connections. */
+async function urlOfRole(connectionLimit: number): Promise<string> {
+  const { url } = postgresOf(app);
+  const admin = await connect(url);
+  const role = `content_graph_limited_${randomBytes(6).toString('hex')}`;
+  const owner = (await admin.query<{ user: string }>('SELECT current_user AS user')).rows[0]?.user ?? '';
+  await admin.query(
+    `CREATE ROLE ${role} LOGIN PASSWORD 'p' CONNECTION LIMIT ${connectionLimit} IN ROLE ${owner}`,
+  );
+  onTestFinished(async () => void (await admin.query(`DROP ROLE ${role}`)));
+  return Object.assign(new URL(url), { username: role, password: 'p' }).href;
+}
+
+/** An instance with a pool of ten connections that the role does not get. */
+async function instanceWithRoomFor(connectionLimit: number) {
+  const url = await urlOfRole(connectionLimit);
+  return instanceThrough(app, { url, directUrl: postgresOf(app).url });
+}
+
+async function statusesOf(instance: Awaited<ReturnType<typeof instanceWithRoomFor>>): Promise<number[]> {
+  const { key } = await app.account();
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
+  const body = JSON.stringify({ query: 'mutation { createPost(title: "t", body: "b") { author { id } } }' });
+  const responses = Array.from({ length: REQUESTS }, async () => {
+    const response = await instance.fetch('/graphql', { method: 'POST', headers, body });
+    await response.text();
+    return response.status;
+  });
+  return [...new Set(await Promise.all(responses))];
+}
+
+const linesWith = (message: string) =>
+  app.logged.map((line) => JSON.parse(line)).filter(({ msg }) => msg === message);
+
+describe('An instance whose database accepts fewer connections than the pool may have', () => {
+  it.each([3, 1])('fails no request with room for %i', async (room) => {
+    const instance = await instanceWithRoomFor(room);
+    expect(await statusesOf(instance)).toEqual([200]);
+  });
+
+  it('says that no further connection is accepted', () => {
+    expect(linesWith('the database cannot be reached')).toEqual([]);
+    const [line] = linesWith('the database accepts no further connection: requests wait for the open ones');
+    expect(line).toMatchObject({ reason: expect.stringContaining('too many connections') });
+  });
+
+  it('responds with 503 and gives the reason in the log with room for none', async () => {
+    const instance = await instanceWithRoomFor(0);
+    expect(await statusesOf(instance)).toEqual([503]);
+    await expect.poll(() => linesWith('the database accepts no connection')).toHaveLength(1);
+    expect(linesWith('the database accepts no connection')[0]).toMatchObject({
+      reason: expect.stringContaining('too many connections'),
+    });
+    expect(linesWith('the database cannot be reached')).toEqual([]);
+  });
+});
