@@ -83,17 +83,18 @@ export interface HttpOptions {
 /** The plugins, in the order in which a request passes them. */
 function pluginsOf(options: HttpOptions, trust: ProxyTrust, traces: RequestTraces | undefined): HttpPlugin[] {
   const { config, log, clock, metrics, slowOperations, origins, securityLog } = options;
+  const cors = { corsOrigins: config.corsOrigins, corsTokenOrigins: config.corsTokenOrigins };
   return [
     trust.useProxyTrust(),
-    useCors(config.corsOrigins),
-    useVary(config.corsOrigins),
+    useCors(cors),
+    useVary(cors),
     useResponseHeaders(),
     useAccessLog({ clock, log, metrics, slowOperations, refusals: options.refusals }),
     useClientUse(options.clientUses),
     ...(config.environment === 'development' ? [useOriginReport(origins, log)] : []),
     useDeprecations(options.deprecatedUses, metrics),
     useBlocks(options.restrictions, metrics),
-    useSites(origins.check),
+    useSites(origins),
     useAuthentication({
       resolvers: options.credentials.resolvers,
       anonymous: options.anonymous,
@@ -104,7 +105,7 @@ function pluginsOf(options: HttpOptions, trust: ProxyTrust, traces: RequestTrace
       policy: config.rateLimit,
       accountFactor: config.accountLimitFactor,
       limitsOf: options.restrictions.limitsOf,
-      checkOrigin: origins.check,
+      isFromKnown: origins.isFromKnown,
       securityLog,
     }),
     useTurns(),
@@ -165,6 +166,7 @@ export function createHttp(options: HttpOptions): Entrance {
     yogaPlugins: options.yogaPlugins,
     traces,
     pending,
+    timeoutMs: config.operationTimeoutMs,
     clock,
     log,
   });

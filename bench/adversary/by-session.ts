@@ -9,7 +9,6 @@ import {
   type Move,
   ORIGIN,
   pageFields,
-  repeat,
   sessionOf,
   steadily,
   type Target,
@@ -18,8 +17,6 @@ import {
 import { type Answer, ask, cookieOf, fieldOf, formOf, getOf } from './wire.ts';
 
 const LOGGING_IN = 12;
-const KEYS_AT_ONCE = 15;
-/** With the account's four keys there are fewer than the hundred that it may have. */
 const KEY_LOOPS = 5;
 const SIGNING_IN = 4;
 
@@ -34,24 +31,22 @@ const logInAndOut: Move = async (target) => {
   await Promise.all(Array.from({ length: LOGGING_IN }, one));
 };
 
-/** Revokes the keys of the round before, and makes as many. */
+/** Revokes the key of the round before, and creates another key. An operation can create only one. */
 const keys: Move = async (target) => {
   const fields = pageFields(await sessionOf(target));
+  const password = JSON.stringify(target.attacker.password);
+  const created = `createApiKey(name: "made", scopes: ["posts:read"], currentPassword: ${password}) { apiKey { id } }`;
   const loop = async () => {
-    let made: string[] = [];
-    const turn = (count: number) => {
-      const revoked = made.map((id, index) => `r${index}: revokeApiKey(id: "${id}")`).join(' ');
-      const created = repeat(
-        count,
-        (index) => `c${index}: createApiKey(name: "made", scopes: ["posts:read"]) { apiKey { id } }`,
-      );
-      return postRequest('/graphql', { query: `mutation { ${revoked} ${created} }` }, fields);
+    let made: string | undefined;
+    const turn = (then: string) => {
+      const revoked = made === undefined ? '' : `revokeApiKey(id: "${made}")`;
+      return postRequest('/graphql', { query: `mutation { ${revoked} ${then} }` }, fields);
     };
     await whileWanted(target, CLIENT / KEY_LOOPS, async () => {
-      const { status, body } = await asked(target, turn(KEYS_AT_ONCE));
-      if (status === 200) made = [...body.matchAll(/"id":"([^"]+)"/g)].map(([, id = '']) => id);
+      const { status, body } = await asked(target, turn(created));
+      if (status === 200) made = /"id":"([^"]+)"/.exec(body)?.[1];
     });
-    if (made.length > 0) await ask(target, turn(0)).catch(() => undefined);
+    if (made !== undefined) await ask(target, turn('')).catch(() => undefined);
   };
   await Promise.all(Array.from({ length: KEY_LOOPS }, loop));
 };

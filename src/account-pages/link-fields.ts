@@ -96,7 +96,7 @@ export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
       session: true,
       locks: ownAccount,
       type: AccountLinkType,
-      prepare: ({ currentPassword }, context) => confirmPassword(context, String(currentPassword)),
+      prepare: ({ currentPassword }, context) => confirmPassword(context, currentPassword),
       description:
         'Creates an account without a password, and a link by which its owner sets one. Only for admins, in a session; otherwise FORBIDDEN. An operation can select it only once.',
       args: {
@@ -126,7 +126,7 @@ export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
       session: true,
       locks: ownAccount,
       type: AccountLinkType,
-      prepare: ({ currentPassword }, context) => confirmPassword(context, String(currentPassword)),
+      prepare: ({ currentPassword }, context) => confirmPassword(context, currentPassword),
       description:
         'Creates a link by which the owner of an account sets a new password, and ends earlier links. Only for admins, in a session, and never for another admin; otherwise FORBIDDEN. NOT_FOUND if there is no such account. An operation can select it only once.',
       args: {

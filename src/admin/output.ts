@@ -68,8 +68,16 @@ function write(text: string): Promise<boolean> {
  * failure: the command has done its work. Throws AdminError, and what the pieces of a JsonText throw.
  */
 export async function printResult(result: unknown): Promise<void> {
-  if (!(result instanceof JsonText)) await write(`${JSON.stringify(result, null, 2)}\n`);
-  else for await (const piece of result.pieces) if (!(await write(piece))) return;
+  if (!(result instanceof JsonText)) await write(`${escapeControls(JSON.stringify(result, null, 2))}\n`);
+  else for await (const piece of result.pieces) if (!(await write(escapeControls(piece)))) return;
+}
+
+/** C1 controls, which JSON leaves as they are, and characters that reorder text on a terminal (Unicode UAX #9). */
+const CONTROLS = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Escapes characters that change what a terminal shows. The result is the same JSON. */
+function escapeControls(json: string): string {
+  return json.replaceAll(CONTROLS, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** Says something to whoever runs the command. */

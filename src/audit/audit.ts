@@ -1,3 +1,4 @@
+import { DailyLimitError } from '../platform/daily-limit.ts';
 import { type Parameter, type Queryable, statement } from '../platform/db/statement.ts';
 import type { Author, UnitOfWork } from '../platform/db/unit-of-work.ts';
 
@@ -14,10 +15,10 @@ export interface AuditDetail {
   readonly [name: string]: unknown;
 }
 
-/** Further changes by an actor to what is their own are only counted for the day, so that nobody can fill the disk. */
-export const MAX_OWN_A_DAY = 10_000;
-/** The action of the entry that counts the others. */
-export const MORE_OF_ONES_OWN = 'own.more';
+/** An account that changes its own credentials more often must wait until the next day, so that nobody can fill the disk. */
+export const MAX_OWN_PER_DAY = 10_000;
+/** The owner of an account can always react to others who use the account, whatever the others have done that day. */
+const ALWAYS_ALLOWED: ReadonlySet<string> = new Set(['changePassword', 'revokeEverything']);
 
 const INSERT = statement<never>(
   'audit_insert',
@@ -26,18 +27,17 @@ const INSERT = statement<never>(
    FROM unnest($5::text[], $6::uuid[]) AS s (subject, account_id)`,
 );
 
-/** Two transactions of an actor at once may take the same number: the bound is not meant to be exact. */
-const INSERT_OWN = statement<never>(
+/** No row if the actor has made too many changes that day. Concurrent transactions can take one number, so the bound is not exact. */
+const INSERT_OWN = statement<{ number: number }>(
   'audit_insert_own',
-  `WITH last AS (SELECT id, number, at FROM audit_log WHERE actor_id = $1::uuid AND number IS NOT NULL ORDER BY id DESC LIMIT 1),
-     of_day AS (SELECT id, number FROM last WHERE at >= date_trunc('day', now(), 'UTC')),
-     counted AS (UPDATE audit_log SET number = audit_log.number + 1, at = clock_timestamp() FROM of_day
-       WHERE audit_log.id = of_day.id AND of_day.number > ${MAX_OWN_A_DAY} RETURNING 1),
-     next AS (SELECT coalesce((SELECT number FROM of_day), 0) + 1 AS number WHERE NOT EXISTS (SELECT FROM counted))
-   INSERT INTO audit_log (actor_id, via, request_id, action, subject, account_id, detail, number)
-   SELECT $1::uuid, $2, $3, $4, $5, $6::uuid, $7::jsonb, number FROM next WHERE number <= ${MAX_OWN_A_DAY}
-   UNION ALL SELECT $1::uuid, $2, $3, '${MORE_OF_ONES_OWN}', NULL, $6::uuid, '{}', number FROM next WHERE number > ${MAX_OWN_A_DAY}`,
+  `INSERT INTO audit_log (actor_id, via, request_id, action, subject, account_id, detail, number)
+   SELECT $1::uuid, $2, $3, $4, $5, $6::uuid, $7::jsonb, next.number
+   FROM (SELECT coalesce(max(number), 0) + 1 AS number FROM (
+     SELECT number, at FROM audit_log WHERE actor_id = $1::uuid AND number IS NOT NULL ORDER BY id DESC LIMIT 1) AS last
+     WHERE at >= date_trunc('day', now(), 'UTC')) AS next
+   WHERE next.number <= $8::int RETURNING number`,
 );
+const UNBOUNDED = 2 ** 31 - 1;
 
 function authorOf({ author }: AuthoredWork): readonly Parameter[] {
   if (author === undefined) throw new Error('what this unit of work changes has no author');
@@ -46,7 +46,7 @@ function authorOf({ author }: AuthoredWork): readonly Parameter[] {
 
 /**
  * Records a change in the transaction that makes it: both are there, or neither is. `action` is the words of a command, or
- * the field of a mutation; `subject` is the id of what was changed. Throws DatabaseError.
+ * the field of a mutation; `subject` is the id of what was changed. Throws DailyLimitError, DatabaseError.
  */
 export async function audit(
   work: AuthoredWork,
@@ -59,8 +59,14 @@ export async function audit(
   const isOwn = account !== undefined && account === actorId && via?.startsWith('link:') !== true;
   const values = [subject, account ?? null];
   const about = JSON.stringify(detail);
-  if (isOwn) await work.query(INSERT_OWN, [...authorOf(work), action, ...values, about]);
-  else await work.query(INSERT, [...authorOf(work), action, ...values.map((value) => [value]), about]);
+  if (!isOwn) {
+    await work.query(INSERT, [...authorOf(work), action, ...values.map((value) => [value]), about]);
+    return;
+  }
+  const most = ALWAYS_ALLOWED.has(action) ? UNBOUNDED : MAX_OWN_PER_DAY;
+  const [recorded] = await work.query(INSERT_OWN, [...authorOf(work), action, ...values, about, most]);
+  if (recorded === undefined)
+    throw new DailyLimitError('This account has changed its credentials', MAX_OWN_PER_DAY);
 }
 
 /** The same of several accounts, each with an entry. Throws DatabaseError. */

@@ -1,7 +1,7 @@
 import { deletion, type Job } from '../jobs/job.ts';
 import { type Parameter, type Queryable, statement } from '../platform/db/statement.ts';
 import { isUuid } from '../platform/uuid.ts';
-import { MAX_OWN_A_DAY } from './audit.ts';
+import { MAX_OWN_PER_DAY } from './audit.ts';
 
 /** An entry of the audit log, as the command line shows it. */
 export interface AuditEntry {
@@ -29,6 +29,9 @@ export interface AuditFilter {
 const CREDENTIAL_IDS = "string_to_array(substr(via, strpos(via, ':') + 1), ' ')";
 const MANY = 1_000;
 
+/** An entry by which version 1.0.0 counted further changes of a day. */
+const COUNTED = 'own.more';
+
 /** Only what is asked for is a condition, so that the index for it is used. */
 function pageOf({ since, actor, subject, action }: AuditFilter) {
   const values: Parameter[] = [];
@@ -48,7 +51,7 @@ function pageOf({ since, actor, subject, action }: AuditFilter) {
     'audit_page',
     `SELECT id::text, at, actor_id AS actor, via, action, subject, request_id AS "requestId",
      CASE WHEN account_id IS NULL THEN detail ELSE jsonb_build_object('account', account_id) || detail END
-       || CASE WHEN number > ${MAX_OWN_A_DAY} THEN jsonb_build_object('count', number - ${MAX_OWN_A_DAY}) ELSE '{}' END AS detail
+       || CASE WHEN action = '${COUNTED}' THEN jsonb_build_object('count', number - ${MAX_OWN_PER_DAY}) ELSE '{}' END AS detail
    FROM audit_log WHERE ${['audit_log.id > $1::bigint', ...conditions].join(' AND ')}
    ORDER BY audit_log.id LIMIT ${MANY}`,
   );

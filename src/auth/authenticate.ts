@@ -71,6 +71,11 @@ export type Resolver = Pick<Recognizer, 'resolve'>;
 
 export type Authentication = { readonly outcome: 'none' } | Recognized | Invalid;
 
+/** The header fields that can have credentials. */
+interface CredentialFields {
+  get(name: 'authorization' | 'cookie'): string | null;
+}
+
 /** The credentials among the query parameters of a request. */
 export interface PresentedParameters {
   readonly apiKeys: readonly string[];
@@ -95,7 +100,7 @@ const SEVERAL_COOKIES: Malformed = {
  * cookie, which browsers add by themselves.
  */
 export function presentedCredential(
-  headers: Pick<Headers, 'get'>,
+  headers: CredentialFields,
   { apiKeys, streamTokens }: PresentedParameters,
 ): Presented | Malformed | undefined {
   const authorization = headers.get('authorization');
@@ -114,7 +119,7 @@ export function presentedCredential(
 }
 
 /** The session cookie. */
-export function presentedCookie(headers: Pick<Headers, 'get'>): Presented | Malformed | undefined {
+export function presentedCookie(headers: CredentialFields): Presented | Malformed | undefined {
   const [cookie, ...otherCookies] = cookiesNamed(headers.get('cookie'), SESSION_COOKIE);
   if (cookie === undefined) return undefined;
   return otherCookies.length > 0 ? SEVERAL_COOKIES : { place: 'cookie', value: cookie };

@@ -29,6 +29,9 @@ export interface Passwords {
   attempt<T>(names: FailureNames, check: () => Promise<T | undefined>): Promise<T | undefined>;
 }
 
+/** The name for wrong passwords inside the sessions of an account, which nobody without a session can cause. */
+export const confirmationFailures = (accountId: string): string => `confirmation:${accountId}`;
+
 /** The name for failed sign-ins to an account, known or not. It does not reveal the e-mail. */
 export function accountFailures(email: string): string {
   return `account:${hash('sha256', emailKey(email), 'base64url')}`;

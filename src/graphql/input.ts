@@ -11,13 +11,16 @@ function codePoints(text: string): number {
 export interface TextRule {
   readonly min: number;
   readonly max: number;
-  /** Whether a text of only white space is refused. */
+  /** True if the string must contain a visible character. */
   readonly visible?: boolean;
 }
 
 /** The length limits of a rule in words, such as "1 to 5,000 characters". */
 export const lengthOf = ({ min, max }: TextRule): string =>
   `${min} to ${max.toLocaleString('en')} characters`;
+
+/** White space, control characters and characters that no font shows: a string of these looks empty. */
+const INVISIBLE = /^[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
 /**
  * Returns the text unchanged if it satisfies the rule. PostgreSQL cannot store NUL, and UTF-8 cannot encode
@@ -32,7 +35,7 @@ export function checkText(argument: string, text: string, { min, max, visible = 
     if (length < min || length > max)
       throw badInput(argument, `must be ${min} to ${max} characters long; it has ${length}.`);
   }
-  if (visible && text.trim() === '') throw badInput(argument, 'must not be only white space.');
+  if (visible && INVISIBLE.test(text)) throw badInput(argument, 'must contain a visible character.');
   return text;
 }
 

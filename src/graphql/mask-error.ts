@@ -1,5 +1,6 @@
 import { GraphQLError } from 'graphql';
 import { isAccountGone } from '../auth/account/store.ts';
+import { DailyLimitError } from '../platform/daily-limit.ts';
 import { DatabaseError, isOutage } from '../platform/db/errors.ts';
 import { TurnRefusedError } from '../platform/line.ts';
 import type { Logger } from '../platform/log.ts';
@@ -26,8 +27,9 @@ const masked = new WeakMap<GraphQLError, PublicError>();
 /** graphql-js quotes invalid values in full. A quarter of a megabyte need not be sent back. */
 const MAX_MESSAGE_LENGTH = 1_000;
 
-/** The start of graphql-js's message for an invalid variable. */
+/** The start of graphql-js's message for an invalid variable or an argument with an invalid variable. */
 const VARIABLE = /^Variable "\$(\w+)"/;
+const ARGUMENT = /^Argument "\w+\.\w+\((\w+):\)"/;
 
 function originOf(error: unknown): unknown {
   let origin = error;
@@ -53,6 +55,8 @@ function noTurn({ reason }: TurnRefusedError): ApiError {
 function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
   if (origin instanceof ApiError) return origin;
   if (origin instanceof TurnRefusedError) return noTurn(origin);
+  if (origin instanceof DailyLimitError)
+    return new ApiError('RATE_LIMITED', origin.message, { headers: { 'retry-after': '3600' } });
   if (origin instanceof DatabaseError && origin.kind !== 'other') {
     log[isOutage(origin) ? 'debug' : 'warn']({ requestId, err: origin }, 'database error');
     if (origin.kind === 'timeout' || origin.kind === 'locked')
@@ -94,10 +98,10 @@ export function maskError(error: unknown, options: MaskOptions): GraphQLError {
     const known = isPublicCode(code) ? code : 'BAD_USER_INPUT';
     // A scalar's error is wrapped in one that names the variable.
     const { message } = error instanceof GraphQLError ? error : origin;
-    const variable = VARIABLE.exec(message)?.[1];
+    const argument = (VARIABLE.exec(message) ?? ARGUMENT.exec(message))?.[1];
     const extensions = {
       code: known,
-      ...(known === 'BAD_USER_INPUT' && variable !== undefined ? { argument: variable } : {}),
+      ...(known === 'BAD_USER_INPUT' && argument !== undefined ? { argument } : {}),
     };
     const shown = message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH)}…` : message;
     return publish(error, shown, extensions, {

@@ -26,8 +26,14 @@ export interface Insert<Row = object> {
   readonly row: Row;
 }
 
-/** How a mutation inserts its row. Throws BAD_USER_INPUT. */
-export type OneStatement = (args: Record<string, unknown>, context: Pick<Context, 'caller'>) => Insert;
+/**
+ * How a mutation inserts its row. Undefined for arguments that need more than one statement: the resolver runs then.
+ * Throws BAD_USER_INPUT.
+ */
+export type OneStatement = (
+  args: Record<string, unknown>,
+  context: Pick<Context, 'caller'>,
+) => Insert | undefined;
 
 /** A member of the payload: its JSON, or the column of the row that it shows. */
 interface PayloadMember {
@@ -150,5 +156,6 @@ export function readyInsert(
   const given = getArgumentValues(plan.field, plan.node, variables);
   requirePermissions(caller, permissionsOf(plan.field));
   const ready = plan.insert(given, context);
+  if (ready === undefined) return undefined;
   return { ...ready, field: plan.field.name, data: dataOf(plan, ready.row) };
 }

@@ -96,8 +96,13 @@ function toConfig(v: Variables) {
     /** The service's own origin. Undefined means http://HOST:PORT, which is known once the service listens. */
     publicUrl: v.PUBLIC_URL,
     trustProxy: v.TRUST_PROXY,
+    /** Origins whose pages may use the sessions of their visitors. */
     corsOrigins: v.CORS_ORIGINS,
+    /** Origins whose pages may read responses, with bearer tokens only. */
+    corsTokenOrigins: v.CORS_TOKEN_ORIGINS,
     secretKey: v.SECRET_KEY,
+    /** The secret before a rotation, which only decrypts what was encrypted under it. */
+    secretKeyPrevious: v.SECRET_KEY_PREVIOUS,
     /** How third-party JWTs are verified. Without any key, none is accepted. */
     jwt: {
       secret: v.JWT_SECRET,
@@ -105,6 +110,8 @@ function toConfig(v: Variables) {
       jwksUrl: v.JWT_JWKS_URL,
       issuer: v.JWT_ISSUER,
       audience: v.JWT_AUDIENCE,
+      /** The scopes of tokens without a claim with scopes. Undefined: it depends on the kind of the key. */
+      defaultScopes: v.JWT_DEFAULT_SCOPES,
     },
     /** How often the credentials behind an open event stream are rechecked. */
     credentialRecheckMs: v.CREDENTIAL_RECHECK_MS,

@@ -4,7 +4,7 @@ import { decrypt, encrypt } from './aes-gcm.ts';
 const KEY_BYTES = 32;
 
 /** Derives a separate key for each purpose from the secret (HKDF, RFC 5869). */
-function deriveKey(secret: string, purpose: string): Buffer {
+export function deriveKey(secret: string, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', purpose, KEY_BYTES));
 }
 

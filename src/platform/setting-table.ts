@@ -7,6 +7,7 @@ import {
   httpUrl,
   integer,
   isNetwork,
+  isTooWide,
   list,
   origins,
   pairs,
@@ -37,14 +38,21 @@ export const variables = z.object({
     .refine((items) => items.every(isNetwork), {
       error: 'must be a comma-separated list of addresses or networks such as 10.0.0.0/8',
     })
+    .refine((items) => !items.some(isTooWide), {
+      error:
+        'must list proxies only: a network this wide contains clients, who could then claim any IP address',
+    })
     .default([]),
   CORS_ORIGINS: origins.default([]),
+  CORS_TOKEN_ORIGINS: origins.default([]),
   SECRET_KEY: secret.optional(),
+  SECRET_KEY_PREVIOUS: secret.optional(),
   JWT_SECRET: secret.optional(),
   JWT_PUBLIC_KEY: publicKey.optional(),
   JWT_JWKS_URL: httpUrl.optional(),
   JWT_ISSUER: z.string().optional(),
   JWT_AUDIENCE: z.string().optional(),
+  JWT_DEFAULT_SCOPES: list.optional(),
   CREDENTIAL_RECHECK_MS: integer(10, 30_000).default(15_000),
   ANONYMOUS_READ: flag.default(false),
   INTROSPECTION: flag.optional(),
@@ -116,6 +124,7 @@ export const FILE_SETTINGS = [
   'DATABASE_URL',
   'DIRECT_DATABASE_URL',
   'SECRET_KEY',
+  'SECRET_KEY_PREVIOUS',
   'JWT_SECRET',
   'JWT_PUBLIC_KEY',
   'METRICS_TOKEN',

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
 import { parsePublicKeys } from './public-keys.ts';
 
@@ -92,6 +92,34 @@ export const databaseUrl = z
   })
   // Otherwise it would belong to the name of the database.
   .transform((value) => value.replace(/^([^?]*[^/?])\/(?=\?|$)/, '$1'));
+
+const subnet = (network: string, bits: number) => {
+  const list = new BlockList();
+  list.addSubnet(network, bits, isIP(network) === 6 ? 'ipv6' : 'ipv4');
+  return { list, bits };
+};
+/** Networks without public addresses (RFC 6890). */
+const PRIVATE_NETWORKS = [
+  subnet('10.0.0.0', 8),
+  subnet('100.64.0.0', 10),
+  subnet('127.0.0.0', 8),
+  subnet('169.254.0.0', 16),
+  subnet('172.16.0.0', 12),
+  subnet('192.168.0.0', 16),
+  subnet('fc00::', 7),
+  subnet('fe80::', 10),
+];
+/** The widest networks that content delivery networks publish for their proxies. */
+const WIDEST_PUBLIC_BITS = { ipv4: 12, ipv6: 29 } as const;
+
+/** True if the network has so many public addresses that it contains addresses of clients. */
+export function isTooWide(network: string): boolean {
+  const [address = '', length = '128'] = network.split('/');
+  const bits = Number(length);
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+  const isPrivate = PRIVATE_NETWORKS.some((known) => bits >= known.bits && known.list.check(address, family));
+  return !isPrivate && bits < WIDEST_PUBLIC_BITS[family];
+}
 
 export function isNetwork(value: string): boolean {
   const [address = '', bits, ...rest] = value.split('/');

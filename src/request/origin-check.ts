@@ -3,12 +3,18 @@ import { type ApiError, forbidden } from '../graphql/errors.ts';
 import type { HttpRequest } from './http-message.ts';
 
 /** Refuses a request that another site made a browser send; undefined if it is allowed. */
-export type OriginCheck = (request: Pick<HttpRequest, 'headers' | 'url'>) => ApiError | undefined;
+export type OriginCheck = (request: BrowserRequest) => ApiError | undefined;
+/** What a browser says of the page that sends a request. */
+type BrowserRequest = Pick<HttpRequest, 'headers' | 'url'>;
 
 /** The origins whose pages may use the service. */
 export interface Origins {
   /** Whether pages of an origin may use the service at `url`, the absolute URL of a request. */
   isKnown(origin: string, url: string): boolean;
+  /** True for requests of pages that may read the responses, and for requests that no page sends. */
+  isFromKnown(request: BrowserRequest): boolean;
+  /** Accepts only pages of the service itself. */
+  readonly checkOwn: OriginCheck;
   /**
    * For requests that are authenticated by cookie and do more than read (contract section 3). Browsers add the
    * cookie by themselves, so the site that initiated the request is checked. A request with neither header does
@@ -25,6 +31,7 @@ export interface OriginsOptions {
   /** The host name that the service listens on. */
   readonly host: string;
   readonly corsOrigins: readonly string[];
+  readonly corsTokenOrigins: readonly string[];
 }
 
 /** Requests from the pages of the service, and those a user made directly (Fetch Metadata, section 2.3). */
@@ -45,26 +52,37 @@ export function howToAllow(origin: string): string {
     : 'CORS_ORIGINS can list origins with http or https only: serve the page from one, not from a file or a sandboxed frame';
 }
 
-export function createOrigins({ publicUrl, host, corsOrigins }: OriginsOptions): Origins {
-  const allowed = new Set(corsOrigins);
+const UNKNOWN_SITE =
+  'Pages of other sites must not use sessions, and the browser does not name the site. (Operator: CORS_ORIGINS lists the origins that may.)';
+const NO_ORIGINS: ReadonlySet<string> = new Set();
+const OTHER_PAGE = 'This form must be sent from its own page.';
+
+export function createOrigins({ publicUrl, host, corsOrigins, corsTokenOrigins }: OriginsOptions): Origins {
+  const trusted = new Set(corsOrigins);
+  const readers = new Set([...corsOrigins, ...corsTokenOrigins]);
   const ownOrigin = (url: string): string | undefined => {
     if (publicUrl !== undefined) return publicUrl;
     const { hostname, origin } = new URL(url);
     return isOwnName(hostname, host) ? origin : undefined;
   };
-  const isKnown = (origin: string, url: string) => allowed.has(origin) || origin === ownOrigin(url);
+  /** Browsers that send no Origin describe the site of the page (Fetch Metadata, section 2.3). */
+  const isOwnSite = (site: string | null) => site === null || OWN_SITES.has(site);
+  const isFrom = (listed: ReadonlySet<string>, { headers, url }: BrowserRequest) => {
+    const origin = headers.get('origin');
+    if (origin === null) return isOwnSite(headers.get('sec-fetch-site'));
+    return listed.has(origin) || origin === ownOrigin(url);
+  };
   return {
-    isKnown,
-    check({ headers, url }) {
-      const origin = headers.get('origin');
-      if (origin !== null)
-        return isKnown(origin, url)
-          ? undefined
-          : forbidden(`Pages of other origins must not use sessions. ${howToAllow(origin)}.`);
-      const site = headers.get('sec-fetch-site');
-      if (site === null || OWN_SITES.has(site)) return undefined;
+    isKnown: (origin, url) => readers.has(origin) || origin === ownOrigin(url),
+    isFromKnown: (request) => isFrom(readers, request),
+    checkOwn: (request) => (isFrom(NO_ORIGINS, request) ? undefined : forbidden(OTHER_PAGE)),
+    check(request) {
+      if (isFrom(trusted, request)) return undefined;
+      const origin = request.headers.get('origin');
       return forbidden(
-        'Pages of other sites must not use sessions, and the browser does not say which one this is. CORS_ORIGINS lists those that may.',
+        origin === null
+          ? UNKNOWN_SITE
+          : `Pages of other origins must not use sessions. ${howToAllow(origin)}.`,
       );
     },
   };

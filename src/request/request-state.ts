@@ -203,8 +203,11 @@ export interface Route {
   readonly compressible: boolean;
   /** Whether pages of `CORS_ORIGINS` may read its answers. */
   readonly cors: boolean;
-  /** Which requests that do more than read must come from a page of a known origin, or from no page. */
-  readonly originCheck: 'none' | 'with-cookie' | 'always';
+  /**
+   * Which requests that do more than read must come from a page of a trusted origin, or from no page. `own`: from a page of
+   * the service itself.
+   */
+  readonly originCheck: 'none' | 'with-cookie' | 'always' | 'own';
   /** Whether it is a page that browsers open from any site, and never as a part of another page. */
   readonly documentOnly: boolean;
   /** The form of its refusals. */

@@ -42,7 +42,7 @@ async function start() {
   let filled: readonly [string, string] = ['', ''];
   const origin = await servePage(() => filled);
   const dataDir = await migratedFolder();
-  const server = await startServer(dataDir, { CORS_ORIGINS: origin, RATE_LIMIT_BURST: '10000' });
+  const server = await startServer(dataDir, { CORS_TOKEN_ORIGINS: origin, RATE_LIMIT_BURST: '10000' });
   await admin(['user', 'create', ...USER, '--password', PASSWORD], dataDir);
   const client = await admin(
     [

@@ -126,7 +126,7 @@ it('a start in production loads nothing of development: that is imported by a ca
 });
 
 /** What programs load of the modules that are not the schema. */
-const PARTS_OF_MODULES = /^modules\/(?:scopes|account-content|\w+\/events)\.ts$/;
+const PARTS_OF_MODULES = /^modules\/(?:scopes|account-content|\w+\/(?:events|queue))\.ts$/;
 
 it('a program loads its part of a feature only, by a call: a command no server and no schema, a server no command', () => {
   expect([...loadedBy('features.ts')]).toContain('oauth/oauth.ts');

@@ -47,7 +47,18 @@ function statementsOf(sql: string): string[] {
 function breaking(sql: string): string[] {
   const statements = statementsOf(sql);
   const made = new Set(statements.flatMap((it) => /^CREATE TABLE "?(\w+)/.exec(it)?.[1] ?? []));
+  /** Columns that the version before leaves null, and unique indexes accept any number of nulls. */
+  const added = new Set(
+    statements.flatMap((it) => {
+      const [, table = '', actions = ''] = /^ALTER TABLE "?(\w+)"? (.*)$/.exec(it) ?? [];
+      return [...actions.matchAll(/\bADD COLUMN +"(\w+)"(?![^,]*\bDEFAULT\b)/g)].map(
+        ([, column]) => `${table}.${column}`,
+      );
+    }),
+  );
   return statements.filter((statement) => {
+    const [, on, column] = /^CREATE UNIQUE INDEX .*? ON "?(\w+)"? ?\("(\w+)"/.exec(statement) ?? [];
+    if (added.has(`${on}.${column}`)) return false;
     const table = /^(?:ALTER TABLE|CREATE UNIQUE INDEX .*? ON|CREATE TRIGGER .*? ON) "?(\w+)/.exec(
       statement,
     )?.[1];
@@ -82,6 +93,8 @@ describe('prisma/migrations', () => {
     'ALTER TABLE "users" ADD COLUMN "nick" TEXT UNIQUE;',
     'ALTER TABLE "posts" ADD COLUMN "editor" UUID REFERENCES "users"("id");',
     'CREATE TRIGGER "t" BEFORE INSERT ON "posts" FOR EACH ROW EXECUTE FUNCTION f();',
+    // All rows of the version before have one value.
+    `ALTER TABLE "users" ADD COLUMN "nick" TEXT DEFAULT 'x'; CREATE UNIQUE INDEX "k" ON "users"("nick");`,
   ])('would be stopped with %s', (sql) => {
     expect(breaking(sql)).toHaveLength(1);
   });
@@ -91,6 +104,7 @@ describe('prisma/migrations', () => {
     'ALTER TABLE "users" ADD COLUMN "age" INTEGER NOT NULL DEFAULT 0;',
     'CREATE TABLE "a" ("id" UUID); CREATE UNIQUE INDEX "a_key" ON "a"("id"); ALTER TABLE "a" ADD CONSTRAINT "x" CHECK (true);',
     'CREATE INDEX "users_name_idx" ON "users"("name");',
+    'ALTER TABLE "users" ADD COLUMN "nick" TEXT; CREATE UNIQUE INDEX "users_nick_key" ON "users"("nick");',
   ])('may have %s', (sql) => {
     expect(breaking(sql)).toEqual([]);
   });

@@ -113,14 +113,11 @@ describe('api-key create', () => {
     const create = ['api-key', 'create', '--user', EMAIL, '--name', 'k', '--scopes', 'posts:read'];
     const first = await admin(create, dataDir);
     expect(first.code).toBe(0);
-    for (const count of [30, 30, 30, 9]) {
-      const fields = Array.from(
-        { length: count },
-        (_, i) => `k${i}: createApiKey(name: "k", scopes: ["posts:read"]) { key }`,
-      );
+    const mutation = `mutation { createApiKey(name: "k", scopes: ["posts:read"], currentPassword: "${PASSWORD}") { key } }`;
+    for (let made = 1; made < 100; made += 1) {
       const response = await fetch(
         `${server.origin}/graphql`,
-        graphqlPost(`mutation { ${fields.join(' ')} }`, { headers: { cookie } }),
+        graphqlPost(mutation, { headers: { cookie } }),
       );
       expect(await response.json()).not.toHaveProperty('errors');
     }

@@ -19,6 +19,8 @@ export interface Known {
   readonly cursors: readonly string[];
   readonly tags: readonly string[];
   readonly instants: readonly string[];
+  /** The password of each caller that has a session. */
+  readonly password: string;
 }
 
 /** The data that cases are asked about, and who asks. */
@@ -123,6 +125,7 @@ export async function createWorld(app: TestApp): Promise<World> {
       cursors: [...cursors.values()],
       tags: [...HOSTILE_TAGS, 'none'],
       instants: content.instants,
+      password: PASSWORD,
     },
     callers: {
       reader: callerOf(reader, 'member', readerScopes),

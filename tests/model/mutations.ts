@@ -39,6 +39,7 @@ export type Field =
   | {
       readonly kind: 'createApiKey';
       readonly scopes: readonly string[];
+      readonly password: keyof typeof PASSWORDS;
       readonly show: 'secret' | 'plain';
     }
   | { readonly kind: 'revokeApiKey'; readonly key: Reference }
@@ -53,6 +54,8 @@ export interface Known {
   readonly comments: readonly string[];
   readonly keys: readonly string[];
   readonly sessions: readonly string[];
+  /** The password of each account. */
+  readonly password: string;
 }
 
 /** The one of the ids that is meant. */
@@ -81,6 +84,13 @@ const SHOWN = {
   createApiKey: { secret: '{ key apiKey { id name } }', plain: '{ apiKey { id } }' },
 } as const;
 
+/** The argument with the current password, after other arguments. */
+const PASSWORDS = {
+  right: ({ password }: Known) => `, currentPassword: ${JSON.stringify(password)}`,
+  wrong: () => ', currentPassword: "not the password"',
+  absent: () => '',
+} as const;
+
 /** A root field as it stands in a document, with the ids that its references name. */
 export function textOf(field: Field, known: Known): string {
   const json = JSON.stringify;
@@ -102,7 +112,7 @@ export function textOf(field: Field, known: Known): string {
     case 'updateViewer':
       return `updateViewer(name: ${json(field.name)}) { id name role }`;
     case 'createApiKey':
-      return `createApiKey(name: "made", scopes: ${json(field.scopes)}) ${SHOWN.createApiKey[field.show]}`;
+      return `createApiKey(name: "made", scopes: ${json(field.scopes)}${PASSWORDS[field.password](known)}) ${SHOWN.createApiKey[field.show]}`;
     case 'revokeApiKey':
       return `revokeApiKey(id: ${json(named(known.keys, field.key))})`;
     case 'revokeSession':
@@ -188,6 +198,7 @@ export const field: fc.Arbitrary<Field> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('createApiKey' as const),
       scopes,
+      password: mostly<'right' | 'wrong' | 'absent'>('right', 'wrong', 'absent'),
       show: fc.constantFrom('secret', 'plain'),
     }),
   },

@@ -138,9 +138,11 @@ interface KeyArguments {
   readonly name: string;
   readonly scopes: readonly string[];
   readonly expiresAt?: number | null;
+  readonly currentPassword?: string | null;
 }
 
-function createApiKey(_: never, { name, scopes, expiresAt = null }: KeyArguments, context: Context) {
+function createApiKey(_: never, args: KeyArguments, context: Context) {
+  const { name, scopes, expiresAt = null, currentPassword } = args;
   const { state, caller } = context;
   const userId = idOf(context);
   const strange = scopes.some((scope) => !SCOPES.some((one) => one === scope));
@@ -155,6 +157,7 @@ function createApiKey(_: never, { name, scopes, expiresAt = null }: KeyArguments
     ...(scopes.length === 0 || strange || repeated ? [badInput('scopes')] : []),
     ...(expiresAt !== null && expiresAt <= Date.now() ? [badInput('expiresAt')] : []),
     ...(beyond ? [FORBIDDEN] : []),
+    ...(currentPassword === context.password ? [] : [badInput('currentPassword')]),
     // The contract names no argument for one key too many.
     ...(live.length >= MAX_KEYS ? [{ code: 'BAD_USER_INPUT' }] : []),
   ]);

@@ -32,6 +32,9 @@ export function refuse(faults: readonly Fault[]): void {
   if (faults.length > 0) throw new Wrong(faults);
 }
 
+/** Characters that show nothing (contract section 1): a string of these looks empty. */
+const INVISIBLE = /^[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
+
 /** Contract section 1, the table of texts: `min` to `max` code points, no NUL and no lone surrogate. */
 export function textFaults(
   argument: string,
@@ -45,6 +48,6 @@ export function textFaults(
     length <= max &&
     !text.includes('\0') &&
     !/\p{Surrogate}/u.test(text) &&
-    (!visible || /\S/.test(text));
+    (!visible || !INVISIBLE.test(text));
   return good ? [] : [badInput(argument)];
 }

@@ -1,6 +1,6 @@
 import { encodeCursor } from '../../src/graphql/pagination/cursor.ts';
 import { ORIGIN, type TestApp } from './app.ts';
-import { freshCookie, visitor } from './credentials/session.ts';
+import { freshCookie, PASSWORD, visitor } from './credentials/session.ts';
 import { graphqlPost } from './graphql.ts';
 import { subscribe } from './streams/subscriber.ts';
 
@@ -110,8 +110,9 @@ export async function tour(app: TestApp): Promise<readonly string[]> {
   await ask('bad input', 'mutation { createPost(title: " ", body: "b") { id } }');
 
   const cookie = { cookie: person.cookie, origin: ORIGIN };
-  const createKey =
-    'mutation ($at: DateTime) { createApiKey(name: "k", scopes: ["posts:read"], expiresAt: $at) { key apiKey { id scopes expiresAt } } }';
+  const createKey = `mutation ($at: DateTime) {
+    createApiKey(name: "k", scopes: ["posts:read"], expiresAt: $at, currentPassword: "${PASSWORD}") {
+      key apiKey { id scopes expiresAt } } }`;
   const made = await ask('create a key', createKey, { at: '2999-01-31T12:34:56.789+05:45' }, cookie);
   await ask('a key of the past', createKey, { at: '2001-01-31T00:00:00Z' }, cookie);
   await ask(

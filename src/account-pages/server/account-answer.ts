@@ -138,14 +138,14 @@ export function accountAnswer(options: AccountOptions): Answer {
     await confirmPassword(context, form.get('currentPassword') ?? '');
   }
 
-  async function makeKey(asked: Asked): Promise<HttpResponse> {
-    const { form, state } = asked;
-    await confirm(asked);
+  async function makeKey({ form, state }: Asked): Promise<HttpResponse> {
     const days = KEY_DAYS.find((choice) => String(choice) === form.get('days'));
     if (days === undefined) throw badRequest('Say how long the key is good for.');
     const name = form.get('name') ?? '';
     const expiresAt = days === 0 ? null : new Date(clock.now() + days * DAY_MS).toISOString();
-    const key = await createKey(operations, { name, scopes: form.getAll('scope'), expiresAt }, state);
+    const currentPassword = form.get('currentPassword') ?? '';
+    const wishes = { name, scopes: form.getAll('scope'), expiresAt, currentPassword };
+    const key = await createKey(operations, wishes, state);
     return pageResponse(newKeyPage(name, key));
   }
 

@@ -41,25 +41,28 @@ export const CHANGES: Partial<Record<Action, Change>> = {
   },
 };
 
-const CREATE_KEY = `mutation AccountPageCreateKey($name: String!, $scopes: [String!]!, $expiresAt: DateTime) {
-  createApiKey(name: $name, scopes: $scopes, expiresAt: $expiresAt) { key }
+const CREATE_KEY = `mutation AccountPageCreateKey(
+  $name: String!, $scopes: [String!]!, $expiresAt: DateTime, $currentPassword: String!
+) {
+  createApiKey(name: $name, scopes: $scopes, expiresAt: $expiresAt, currentPassword: $currentPassword) { key }
 }`;
 
 export interface KeyWishes {
   readonly name: string;
   readonly scopes: readonly string[];
   readonly expiresAt: string | null;
+  readonly currentPassword: string;
 }
 
 /** Creates an API key for the account of a request's session, and returns it. Throws what the API answers with. */
 export async function createKey(
   operations: OwnOperations,
-  { name, scopes, expiresAt }: KeyWishes,
+  wishes: KeyWishes,
   state: RequestState,
 ): Promise<string> {
   const { createApiKey } = await operations.run<{ readonly createApiKey: { readonly key: string } }>(
     CREATE_KEY,
-    { name, scopes, expiresAt },
+    { ...wishes },
     state,
   );
   return createApiKey.key;

@@ -30,7 +30,7 @@ export function accountRoutes({ account, link }: AccountAnswers): Route[] {
       methods: ['GET', 'POST'],
       readsBody: true,
       credentials: 'session',
-      originCheck: 'always',
+      originCheck: 'own',
       errors: pageErrorsTo(html`<a href="${ACCOUNT}">Your account</a>`),
       answer: account,
     },

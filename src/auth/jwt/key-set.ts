@@ -31,7 +31,7 @@ const verifyingKey = z.object({
     .refine((operations) => operations.includes('verify'))
     .exactOptional(),
   alg: text,
-  kid: z.unknown(),
+  kid: z.unknown().optional(),
 });
 const keySet = z.object({ keys: z.array(z.unknown()).max(MAX_KEYS) });
 

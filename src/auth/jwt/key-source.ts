@@ -32,6 +32,8 @@ export interface KeySource {
 export interface StandingKeys extends KeySource {
   /** Whether a key still counts. Throws KeysUnavailableError. */
   knows(id: string): Promise<boolean>;
+  /** The scopes of a token that has no claim with scopes; undefined for all scopes of the role. */
+  readonly defaultScopes: readonly string[] | undefined;
 }
 
 /** RFC 7638 section 3: a hash of the required members, in the order of their names. */

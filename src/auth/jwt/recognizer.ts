@@ -2,11 +2,12 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Config } from '../../platform/config.ts';
 import { gathered } from '../../platform/db/gathered.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { OperatorError } from '../../platform/operator-error.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import type { Invalid, Recognizer } from '../authenticate.ts';
 import { createCredentialCache } from '../credential-cache.ts';
 import { hasExpired, userClientId } from '../principal.ts';
-import { effectiveScopes, type Role, type Scope, scopesOfRole } from '../scopes.ts';
+import { effectiveScopes, isScope, type Role, SCOPES, type Scope, scopesOfRole } from '../scopes.ts';
 import type { SecretServices } from '../stored-secret.ts';
 import { isRevocable } from './blocklist.ts';
 import type { StandingKeys } from './key-source.ts';
@@ -46,11 +47,36 @@ function effectiveRole(claimed: unknown, held: Role): Role {
   return claimed === 'admin' && held === 'admin' ? 'admin' : 'member';
 }
 
+/** Claims with scopes: of RFC 8693 section 4.2, of Entra ID and Okta, and of Auth0. */
+const SCOPE_CLAIMS = ['scope', 'scp', 'permissions'] as const;
+
+/** The scopes in a claim, as a string with spaces or as a list; undefined if the claim has neither form. */
+function scopesIn(claim: unknown): readonly string[] | undefined {
+  if (typeof claim === 'string') return claim.split(' ');
+  return Array.isArray(claim) && claim.every((scope) => typeof scope === 'string') ? claim : undefined;
+}
+
 /**
- * The scopes that the `scope` claim (RFC 8693 section 4.2) grants; without it, all that the role can hold.
+ * The scopes that a token grants. Of several claims, each restricts the token. Undefined if a claim is malformed, because
+ * ignoring a restriction would grant more than the issuer has granted.
  */
-function grantedScopes(scope: string | undefined, role: Role): ReadonlySet<Scope> {
-  return scope === undefined ? new Set(scopesOfRole(role)) : effectiveScopes(scope.split(' '), role);
+function grantedScopes(
+  payload: Readonly<Record<string, unknown>>,
+  role: Role,
+  defaultScopes: readonly string[] = scopesOfRole(role),
+): ReadonlySet<Scope> | undefined {
+  const claims = SCOPE_CLAIMS.filter((name) => payload[name] !== undefined).map((name) =>
+    scopesIn(payload[name]),
+  );
+  let granted = effectiveScopes(claims[0] ?? defaultScopes, role);
+  for (const claim of claims) {
+    if (claim === undefined) return undefined;
+    granted = effectiveScopes(
+      [...granted].filter((scope) => claim.includes(scope)),
+      role,
+    );
+  }
+  return granted;
 }
 
 /** Whether the account accepts a token issued then. `iat` has whole seconds: tokens of the first second are refused. */
@@ -62,10 +88,9 @@ function isAccepted({ ended, validFromMs }: SubjectRow, issuedAtMs: number | und
 const isOptionalText = (claim: unknown): claim is string | undefined =>
   claim === undefined || typeof claim === 'string';
 
-export interface JwtRecognizerOptions extends VerifyOptions {
+export interface JwtRecognizerOptions extends VerifyOptions<StandingKeys> {
   readonly database: Queryable;
   readonly clock: Clock;
-  readonly keys: readonly StandingKeys[];
 }
 
 /** Resolves JWTs that others issue for this service's accounts. The signature is checked before any query. */
@@ -95,9 +120,8 @@ export function jwtRecognizer({ database, clock, ...verification }: JwtRecognize
       if (place !== 'authorization' || !looksLikeJwt(value)) return { outcome: 'not-mine' };
       const verified = await verifyJwt(value, verification, clock.now());
       if (!verified.valid) return invalid(verified.reason);
-      const { sub, exp, iat, jti, role, scope } = verified.payload;
+      const { sub, exp, iat, jti, role } = verified.payload;
       const issuedAtMs = iat === undefined ? undefined : iat * 1000;
-      if (!isOptionalText(scope)) return invalid('The token has no valid scope claim.');
       if (!isOptionalText(jti) || (jti !== undefined && !isRevocable(jti)))
         return invalid('The token has no valid jti claim.');
       const userId = sub.toLowerCase();
@@ -110,13 +134,15 @@ export function jwtRecognizer({ database, clock, ...verification }: JwtRecognize
           subject && userId,
         );
       const effective = effectiveRole(role, subject.role);
+      const scopes = grantedScopes(verified.payload, effective, verified.source.defaultScopes);
+      if (scopes === undefined) return invalid('The token has no valid scope claim.', userId);
       return {
         outcome: 'valid',
         principal: {
           kind: KIND,
           userId,
           role: effective,
-          scopes: grantedScopes(scope, effective),
+          scopes,
           clientId: userClientId(userId),
           credentialId: jti,
           keyId: verified.keyId,
@@ -142,7 +168,12 @@ export function jwtRecognizers(
   { database, clock, log }: SecretServices,
   settings: Config['jwt'],
 ): Recognizer[] {
-  const { issuer, audience } = settings;
+  const { issuer, audience, defaultScopes = [] } = settings;
+  const unknown = defaultScopes.find((scope) => !isScope(scope));
+  if (unknown !== undefined)
+    throw new OperatorError(
+      `JWT_DEFAULT_SCOPES must list scopes of ${SCOPES.join(', ')}, but has "${unknown}".`,
+    );
   const keys = keySources(settings, { clock, log });
   return keys.length === 0 ? [] : [jwtRecognizer({ database, clock, keys, issuer, audience })];
 }

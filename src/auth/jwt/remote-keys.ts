@@ -20,6 +20,7 @@ const MAX_CANDIDATES = 20;
 
 export interface RemoteKeysOptions {
   readonly url: string;
+  readonly defaultScopes: readonly string[];
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -29,7 +30,7 @@ export interface RemoteKeysOptions {
  * that unless there is no set that may be used. While the issuer does not answer, what is known of it goes on for a
  * while. Its age is of elapsed time: nobody can change that by setting a clock.
  */
-export function remoteKeys({ url, clock, log }: RemoteKeysOptions): StandingKeys {
+export function remoteKeys({ url, defaultScopes, clock, log }: RemoteKeysOptions): StandingKeys {
   let set: { readonly keys: readonly PublishedKey[]; readonly askedMs: number } | undefined;
   let failure: { readonly error: unknown; readonly atMs: number } | undefined;
   let fetching: Promise<void> | undefined;
@@ -85,6 +86,7 @@ export function remoteKeys({ url, clock, log }: RemoteKeysOptions): StandingKeys
       if (found.length === 0 && age() >= COOL_DOWN_MS) found = fitting(await fetched());
       yield* found.slice(0, MAX_CANDIDATES);
     },
+    defaultScopes,
     knows: async (id) => (await present()).some((key) => key.id === id),
   };
 }

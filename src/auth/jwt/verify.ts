@@ -16,22 +16,24 @@ export function looksLikeJwt(text: string): boolean {
   }
 }
 
-export interface VerifyOptions {
-  readonly keys: readonly KeySource[];
+export interface VerifyOptions<Source extends KeySource = KeySource> {
+  readonly keys: readonly Source[];
   readonly issuer: string | undefined;
   readonly audience: string | undefined;
 }
 
-export type Verification =
+export type Verification<Source extends KeySource = KeySource> =
   | {
       readonly valid: true;
       readonly payload: JWTPayload & { readonly exp: number; readonly sub: string };
       /** The key that it is signed with. */
       readonly keyId: string;
+      /** Where the key is from. */
+      readonly source: Source;
     }
   | { readonly valid: false; readonly reason: string };
 
-const refused = (reason: string): Verification => ({ valid: false, reason });
+const refused = (reason: string) => ({ valid: false, reason }) as const;
 
 /** jose's reason for refusing a token, in words that fit into a header (RFC 6750 section 3). */
 function reasonOf(error: InstanceType<typeof errors.JOSEError>): string {
@@ -47,11 +49,11 @@ function reasonOf(error: InstanceType<typeof errors.JOSEError>): string {
 }
 
 /** Checks signature and claims (RFC 7519 section 7.2, RFC 8725). Throws KeysUnavailableError. */
-export async function verifyJwt(
+export async function verifyJwt<Source extends KeySource>(
   token: string,
-  { keys, issuer, audience }: VerifyOptions,
+  { keys, issuer, audience }: VerifyOptions<Source>,
   nowMs: number,
-): Promise<Verification> {
+): Promise<Verification<Source>> {
   const header = decodeProtectedHeader(token) as JWTHeaderParameters;
   const algorithm = ALGORITHMS.find((known) => known === header.alg);
   if (algorithm === undefined) return refused('The signing algorithm of the token is not accepted.');
@@ -67,7 +69,7 @@ export async function verifyJwt(
         });
         const { exp, sub } = verified.payload;
         if (typeof sub !== 'string' || exp === undefined) return refused('The token has no valid sub claim.');
-        return { valid: true, payload: { ...verified.payload, exp, sub }, keyId };
+        return { valid: true, payload: { ...verified.payload, exp, sub }, keyId, source };
       } catch (error) {
         if (error instanceof errors.JWSSignatureVerificationFailed) continue;
         if (error instanceof errors.JOSEError) return refused(reasonOf(error));

@@ -3,7 +3,7 @@ import type { SecurityLog } from '../../auth/security-log.ts';
 import { credentialsFailed } from '../../request/caller.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
-import type { OriginCheck } from '../../request/origin-check.ts';
+import type { Origins } from '../../request/origin-check.ts';
 import { type AddressBucket, isSessionAlone, type RequestState } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
 import type { RateLimiter } from './limiter.ts';
@@ -17,7 +17,7 @@ export interface RateLimitOptions {
   readonly accountFactor: number;
   /** The limits that an operator has set for an account; undefined if there are none. */
   readonly limitsOf: (account: string) => Partial<BucketPolicy> | undefined;
-  readonly checkOrigin: OriginCheck;
+  readonly isFromKnown: Origins['isFromKnown'];
   readonly securityLog: SecurityLog;
 }
 
@@ -37,7 +37,7 @@ export function useRateLimit({
   policy,
   accountFactor,
   limitsOf,
-  checkOrigin,
+  isFromKnown,
   securityLog,
 }: RateLimitOptions): HttpPlugin {
   /** The limits of an account for a request whose credentials have the limits `own` (contract section 5). */
@@ -58,7 +58,7 @@ export function useRateLimit({
     const isPageVisit =
       state.route.documentOnly &&
       (request.method === 'GET' || request.headers.get('sec-fetch-site') === 'same-origin');
-    return isPageVisit || checkOrigin(request) === undefined ? kind : 'cross-site';
+    return isPageVisit || isFromKnown(request) ? kind : 'cross-site';
   }
 
   /** The bucket of the caller, and that of its account. */

@@ -1,4 +1,4 @@
-import type { OriginCheck } from '../../request/origin-check.ts';
+import type { Origins } from '../../request/origin-check.ts';
 import type { HttpPlugin } from '../plugin.ts';
 import { badRequest } from './json-body.ts';
 
@@ -6,7 +6,7 @@ import { badRequest } from './json-body.ts';
  * Judges what browsers say of a request (the `Origin` header; Fetch Metadata, section 2), before its credentials are
  * looked up: a refused one changes no cookie and costs no look-up.
  */
-export function useSites(checkOrigin: OriginCheck): HttpPlugin {
+export function useSites({ check, checkOwn }: Pick<Origins, 'check' | 'checkOwn'>): HttpPlugin {
   return {
     onRequest(request, state) {
       const { headers, method } = request;
@@ -16,8 +16,9 @@ export function useSites(checkOrigin: OriginCheck): HttpPlugin {
         throw badRequest(
           'This page opens in a window or a tab of its own, not in a frame or as a part of another page.',
         );
-      const checked = originCheck === 'always' && method !== 'GET' && method !== 'HEAD';
-      if (checked && methods.includes(method)) state.authenticationError = checkOrigin(request);
+      if (method === 'GET' || method === 'HEAD' || !methods.includes(method)) return;
+      if (originCheck === 'always') state.authenticationError = check(request);
+      else if (originCheck === 'own') state.authenticationError = checkOwn(request);
     },
   };
 }

@@ -40,16 +40,24 @@ const allowedFields = remember((asked): string => {
   return [...new Set([...ALLOWED, ...others.filter((name) => name !== '')])].join(', ');
 });
 
+export interface CorsOptions {
+  /** Origins whose pages may send cookies. */
+  readonly corsOrigins: readonly string[];
+  /** Origins whose pages may read responses to requests without cookies. */
+  readonly corsTokenOrigins: readonly string[];
+}
+
 /** CORS for the configured origins only. Any other origin gets no CORS headers at all. */
-export function useCors(origins: readonly string[]): HttpPlugin {
-  const allowed = new Set(origins);
+export function useCors({ corsOrigins, corsTokenOrigins }: CorsOptions): HttpPlugin {
+  const withCookies = new Set(corsOrigins);
+  const allowed = new Set([...corsOrigins, ...corsTokenOrigins]);
   return {
     onResponse({ method, headers: asked }, { headers }, { route }) {
       if (allowed.size === 0) return;
       const origin = asked.get('origin');
       if (origin === null || !allowed.has(origin) || !route.cors) return;
       headers.set('access-control-allow-origin', origin);
-      headers.set('access-control-allow-credentials', 'true');
+      if (withCookies.has(origin)) headers.set('access-control-allow-credentials', 'true');
       headers.set('access-control-expose-headers', EXPOSED);
       if (method !== 'OPTIONS') return;
       headers.set('access-control-allow-methods', route.methods.join(', '));

@@ -1,5 +1,6 @@
 import { isSessionAlone, type Route } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
+import type { CorsOptions } from './use-cors.ts';
 
 /** The list, with what a plugin or a library has named. */
 function withGiven(given: string | null | undefined, list: string): string {
@@ -20,9 +21,9 @@ function credentialFields({ credentials }: Route): readonly string[] {
  * on: a cache then finds the same list with each of them. Caches store no answers to other methods, which name what this
  * one depended on. nginx keeps no answer with a list of over 128 characters.
  */
-export function useVary(corsOrigins: readonly string[]): HttpPlugin {
+export function useVary({ corsOrigins, corsTokenOrigins }: CorsOptions): HttpPlugin {
   // Caches must keep responses apart by origin (Fetch, "CORS protocol and HTTP caches").
-  const origin = corsOrigins.length > 0 ? ['Origin'] : [];
+  const origin = corsOrigins.length + corsTokenOrigins.length > 0 ? ['Origin'] : [];
   const lists = new Map<Route, string>();
 
   function ofRoute(route: Route): string {

@@ -43,7 +43,7 @@ const PAGE: RouteProperties = {
   documentOnly: true,
   errors: pageErrors,
 };
-const FORM: RouteProperties = { ...PAGE, methods: ['POST'], originCheck: 'always' };
+const FORM: RouteProperties = { ...PAGE, methods: ['POST'], originCheck: 'own' };
 
 /** The library's metadata for OpenID Connect, which is not offered here. */
 const OPENID = new Set([

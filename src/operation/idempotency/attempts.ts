@@ -15,6 +15,7 @@ import {
   keyLock,
   lockKey,
   type StoredResponse,
+  type StoreOptions,
   storeResponse,
   storeResponseAlone,
 } from './store.ts';
@@ -38,23 +39,18 @@ export interface Attempt {
   readonly stored: StoredResponse | undefined;
 }
 
-export interface AttemptOptions {
+export interface AttemptOptions extends StoreOptions {
   readonly executor: Executor;
   readonly database: Database;
   readonly log: Logger;
-  /** How long a response is kept. */
-  readonly retentionMs: number;
   readonly limits: CostCeilings;
-  readonly maxResponseBytes: number;
   readonly replayCheck: ReplayCheck;
   readonly storedBytes: ReturnType<typeof createStoredBytes>;
 }
 
 /** The two ways in which a mutation commits with its key: as a transaction, or as one statement. */
 export function createAttempts(options: AttemptOptions) {
-  const { executor, database, log, retentionMs, limits, maxResponseBytes, replayCheck, storedBytes } =
-    options;
-  const kept = { retentionMs, maxResponseBytes };
+  const { executor, database, log, limits, replayCheck, storedBytes } = options;
   const holdOf = createKeyHolds(database, log);
 
   /**
@@ -76,7 +72,7 @@ export function createAttempts(options: AttemptOptions) {
       { ...args, contextValue: { ...context, notedScopes } },
       {
         async before(work) {
-          const key = await lockKey(work, owner, kept, hold.held);
+          const key = await lockKey(work, owner, options, hold.held);
           found = key.found;
           if (!key.locked || found !== undefined) return false;
           hold.arm();
@@ -85,7 +81,7 @@ export function createAttempts(options: AttemptOptions) {
         async after(work, executed) {
           made = make(executed, replayCheck.disclosureOf(asked, context.caller, notedScopes));
           storedBytes.take(owner.userId, made.response.body);
-          await storeResponse(work, owner, made.response, retentionMs);
+          await storeResponse(work, owner, made.response, options);
           return made.outcome;
         },
         async undone(executed) {
@@ -95,7 +91,7 @@ export function createAttempts(options: AttemptOptions) {
           storedBytes.take(owner.userId, made.response.body);
           // The lock ended with the transaction. Another request may have taken the key since.
           const db = database.owned(holderOf(context.state));
-          return (await storeResponseAlone(db, owner, made.response, retentionMs, hold.held))
+          return (await storeResponseAlone(db, owner, made.response, options, hold.held))
             ? made.outcome
             : undefined;
         },
@@ -114,7 +110,7 @@ export function createAttempts(options: AttemptOptions) {
   async function attemptAlone({ args, owner, print, asked }: KeyedMutation): Promise<Attempt> {
     const disclosure = replayCheck.disclosureOf(asked, args.contextValue.caller, NOTHING_NOTED);
     const response = (body: string) => ({ ...disclosure, fingerprint: print, status: 200, body });
-    const outcome = await executor.runOneStatement(args, keyLock(owner, response));
+    const outcome = await executor.runOneStatement(args, keyLock(owner, response, options));
     return { outcome, stored: outcome?.kind === 'rendered' ? response(outcome.body) : undefined };
   }
 

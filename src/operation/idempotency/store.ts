@@ -7,7 +7,7 @@ import { type Query, type Queryable, statement } from '../../platform/db/stateme
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
 import type { KeyLock } from '../one-statement-executor.ts';
-import { hashKey, type KeyOwner, seal, unseal } from './seal.ts';
+import { hashKey, type KeyOwner, type ResponseSeal } from './seal.ts';
 
 /** Decides who may receive a stored response, besides what its mutation selects. */
 export interface Disclosure {
@@ -24,10 +24,11 @@ export interface StoredResponse extends Disclosure {
   readonly body: string;
 }
 
-export interface StoreLimits {
+export interface StoreOptions {
   /** How long a response is kept. */
   readonly retentionMs: number;
   readonly maxResponseBytes: number;
+  readonly responseSeal: ResponseSeal;
 }
 
 interface Row extends Disclosure {
@@ -110,14 +111,18 @@ const KEY_LOCK: KeyLockSql = {
 };
 
 /** Throws COMPLEXITY_LIMIT if the response is larger than `maxBytes`, which was higher when it was stored. */
-function responseOf(owner: KeyOwner, row: Row | undefined, maxBytes: number): StoredResponse | undefined {
+function responseOf(
+  owner: KeyOwner,
+  row: Row | undefined,
+  { maxResponseBytes: maxBytes, responseSeal }: StoreOptions,
+): StoredResponse | undefined {
   if (row === undefined) return undefined;
   const { body, size, createdAt, ...rest } = row;
   if (body === null) throw answerTooLarge(size - OVERHEAD_BYTES, maxBytes);
-  return { ...rest, body: withInstant(unseal(owner, body), createdAt) };
+  return { ...rest, body: withInstant(responseSeal.unseal(owner, body), createdAt) };
 }
 
-const findQuery = (owner: KeyOwner, { retentionMs }: StoreLimits, mostBytes: number): Query<Row> => ({
+const findQuery = (owner: KeyOwner, { retentionMs }: StoreOptions, mostBytes: number): Query<Row> => ({
   statement: FIND,
   values: [owner.userId, hashKey(owner), retentionMs, mostBytes + OVERHEAD_BYTES],
 });
@@ -129,7 +134,7 @@ const findQuery = (owner: KeyOwner, { retentionMs }: StoreLimits, mostBytes: num
 export async function findResponse(
   db: Queryable,
   owner: KeyOwner,
-  limits: StoreLimits,
+  limits: StoreOptions,
   reserve: (bytes: number) => void,
 ): Promise<StoredResponse | undefined> {
   const { maxResponseBytes } = limits;
@@ -144,25 +149,25 @@ export async function findResponse(
     reserve(bytes);
     row = await find(maxResponseBytes);
   }
-  return responseOf(owner, row, maxResponseBytes);
+  return responseOf(owner, row, limits);
 }
 
-const valuesOf = (owner: KeyOwner, { fingerprint, status, body, sessionId, scopes }: StoredResponse) => [
-  owner.userId,
-  hashKey(owner),
-  fingerprint,
-  status,
-  seal(owner, body),
-  sessionId,
-  scopes,
-];
+const valuesOf = (
+  owner: KeyOwner,
+  { fingerprint, status, body, sessionId, scopes }: StoredResponse,
+  { responseSeal }: Pick<StoreOptions, 'responseSeal'>,
+) => [owner.userId, hashKey(owner), fingerprint, status, responseSeal.seal(owner, body), sessionId, scopes];
 
 export const lockName = ({ userId, key }: KeyOwner) => `${userId}/${key}`;
 
 /** Locks a key and stores its response in the statement of the mutation. */
-export const keyLock = (owner: KeyOwner, responseOf: (body: string) => StoredResponse): KeyLock => ({
+export const keyLock = (
+  owner: KeyOwner,
+  responseOf: (body: string) => StoredResponse,
+  options: Pick<StoreOptions, 'responseSeal'>,
+): KeyLock => ({
   sql: KEY_LOCK,
-  valuesFor: (body) => [lockName(owner), ...valuesOf(owner, responseOf(body))],
+  valuesFor: (body) => [lockName(owner), ...valuesOf(owner, responseOf(body), options)],
 });
 
 /**
@@ -173,9 +178,9 @@ export async function storeResponse(
   db: Queryable,
   owner: KeyOwner,
   response: StoredResponse,
-  retentionMs: number,
+  options: StoreOptions,
 ): Promise<void> {
-  const stored = await db.query(STORE, [...valuesOf(owner, response), retentionMs]);
+  const stored = await db.query(STORE, [...valuesOf(owner, response, options), options.retentionMs]);
   if (stored.length === 0) throw new DatabaseError('conflict', new Error('the key already has a response'));
 }
 
@@ -187,10 +192,10 @@ export async function storeResponseAlone(
   db: Queryable,
   owner: KeyOwner,
   response: StoredResponse,
-  retentionMs: number,
+  options: StoreOptions,
   held: boolean,
 ): Promise<boolean> {
-  const values = [...valuesOf(owner, response), retentionMs, lockName(owner), held];
+  const values = [...valuesOf(owner, response, options), options.retentionMs, lockName(owner), held];
   const stored = await db.query(STORE_ALONE, values);
   return stored.length > 0;
 }
@@ -209,13 +214,13 @@ interface LockedKey {
 export async function lockKey(
   work: UnitOfWork,
   owner: KeyOwner,
-  limits: StoreLimits,
+  limits: StoreOptions,
   held: boolean,
 ): Promise<LockedKey> {
   const lock: Query<{ locked: boolean }> = { statement: TRY_LOCK, values: [lockName(owner), held] };
-  const [[taken], [row]] = await work.beginWith(lock, findQuery(owner, limits, limits.maxResponseBytes));
+  const [[taken], [row]] = await work.queryInOrder(lock, findQuery(owner, limits, limits.maxResponseBytes));
   if (taken?.locked !== true) return { locked: false, found: undefined };
-  return { locked: true, found: responseOf(owner, row, limits.maxResponseBytes) };
+  return { locked: true, found: responseOf(owner, row, limits) };
 }
 
 /** Deletes the stored responses past the retention. One that a new one has replaced is not old. */

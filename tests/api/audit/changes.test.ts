@@ -6,8 +6,9 @@ import { actions, entries } from '../../support/audit.ts';
 import { cleanUp } from '../../support/clean-up.ts';
 import { createPost } from '../../support/content.ts';
 import { authorizeClient, oauthClient } from '../../support/credentials/oauth.ts';
-import { gqlAs, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
+import { cookieOf, gqlAs, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
 import { linesOf } from '../../support/log-lines.ts';
+import { dataOf, expectRefused } from '../../support/refusal.ts';
 
 const app = useApp();
 const COMMENT = 'mutation ($id: ID!) { createComment(postId: $id, body: "b") { id } }';
@@ -15,6 +16,10 @@ const UPDATE = 'mutation ($id: ID!, $title: String!) { updatePost(id: $id, title
 const DELETE = 'mutation ($id: ID!) { deletePost(id: $id) }';
 const UPDATE_COMMENT = 'mutation ($id: ID!, $body: String!) { updateComment(id: $id, body: $body) { id } }';
 const DELETE_COMMENT = 'mutation ($id: ID!) { deleteComment(id: $id) }';
+const CREATE_KEY = `mutation {
+  createApiKey(name: "k", scopes: ["posts:read"], currentPassword: "${PASSWORD}") { apiKey { id } } }`;
+const NEW_PASSWORD = 'another long password';
+const CHANGE_PASSWORD = `mutation { changePassword(currentPassword: "${PASSWORD}", newPassword: "${NEW_PASSWORD}") }`;
 
 const postWithComment = async (key: string) => {
   const id = await createPost(app, key);
@@ -78,8 +83,7 @@ describe('What an admin does to content of others', () => {
 describe('What people change of their accounts', () => {
   it('keys, sessions, passwords and grants, by session', async () => {
     const { id: account, cookie, email, password } = await visitor(app, {});
-    const create = 'mutation { createApiKey(name: "k", scopes: ["posts:read"]) { apiKey { id } } }';
-    const { data } = await gqlAs(app, cookie, create);
+    const { data } = await gqlAs(app, cookie, CREATE_KEY);
     const { id } = data.createApiKey.apiKey;
     await gqlAs(app, cookie, `mutation { revokeApiKey(id: "${id}") }`);
     // Not another time, and not of others.
@@ -91,8 +95,7 @@ describe('What people change of their accounts', () => {
     await gqlAs(app, cookie, `mutation { revokeGrant(id: "${viewer.oauthGrants[0].id}") }`);
     const other = viewer.sessions.find(({ current }: { current: boolean }) => !current);
     await gqlAs(app, cookie, `mutation { revokeSession(id: "${other.id}") }`);
-    const change = `mutation { changePassword(currentPassword: "${PASSWORD}", newPassword: "another long password") }`;
-    expect((await gqlAs(app, cookie, change)).data).toEqual({ changePassword: true });
+    expect((await gqlAs(app, cookie, CHANGE_PASSWORD)).data).toEqual({ changePassword: true });
     const left = await entries(app, '--subject', account);
     expect(left.map(({ action, subject }) => [action, subject])).toEqual([
       ['createApiKey', id],
@@ -114,32 +117,45 @@ describe('What people change of their accounts', () => {
     );
   });
 
-  it('are counted beyond 10,000 a day, while what an admin does to others always has its entry', async () => {
+  it('are RATE_LIMITED beyond 10,000 a day, except changePassword, revokeEverything and what an admin does to others', async () => {
     const admin = await visitor(app, { role: 'admin' });
-    const [author, key] = [
-      await app.account(),
-      'mutation { createApiKey(name: "k", scopes: ["posts:read"]) { key } }',
-    ];
-    const create = async () => expect((await gqlAs(app, admin.cookie, key)).errors).toBeUndefined();
-    await create();
-    await app.prisma.auditEntry.updateMany({ where: { actorId: admin.id }, data: { number: 9_999 } });
-    for (let n = 0; n < 5; n += 1) await create();
+    const author = await app.account();
+    const create = () => gqlAs(app, admin.cookie, CREATE_KEY);
+    const change = (set: object) =>
+      app.prisma.auditEntry.updateMany({ where: { actorId: admin.id }, data: set });
+    dataOf(await create());
+    await change({ number: 9_999 });
+    dataOf(await create());
+    for (let time = 0; time < 2; time += 1) {
+      const rejected = await create();
+      expectRefused(rejected, { code: 'RATE_LIMITED', status: 200, message: /10000 times today/ });
+      expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    expect(await app.prisma.apiKey.count({ where: { userId: admin.id } })).toBe(3);
     const id = await createPost(app, author.key);
-    await app.gql(DELETE, { key: admin.key, variables: { id } });
-    const left = await entries(app, '--actor', admin.id);
-    expect(left.map(({ action, detail }) => [action, detail.count])).toEqual([
-      ['createApiKey', undefined],
-      ['createApiKey', undefined],
-      ['own.more', 4],
-      ['deletePost', undefined],
-    ]);
+    dataOf(await app.gql(DELETE, { key: admin.key, variables: { id } }));
+    const changed = await gqlAs(app, admin.cookie, CHANGE_PASSWORD);
+    dataOf(changed);
+    const cookie = cookieOf(changed);
+    const newKey = CREATE_KEY.replace(PASSWORD, NEW_PASSWORD);
+    expectRefused(await gqlAs(app, cookie, newKey), { code: 'RATE_LIMITED' });
+    dataOf(await gqlAs(app, cookie, `mutation { revokeEverything(currentPassword: "${NEW_PASSWORD}") }`));
+    const did = ['createApiKey', 'createApiKey', 'deletePost', 'changePassword', 'revokeEverything'];
+    expect(await actions(app, '--actor', admin.id)).toEqual(did);
     // Another day.
-    await app.prisma.auditEntry.updateMany({
-      where: { actorId: admin.id },
-      data: { at: new Date(Date.now() - 86_400_000) },
-    });
-    await create();
-    expect(await actions(app, '--actor', admin.id)).toHaveLength(5);
+    await change({ at: new Date(Date.now() - 86_400_000) });
+    const again = cookieOf(await login(app, { email: admin.email, password: NEW_PASSWORD }));
+    dataOf(await gqlAs(app, again, newKey));
+    expect(await actions(app, '--actor', admin.id)).toEqual([...did, 'createApiKey']);
+  });
+
+  it('have a count in the entries own.more of version 1.0.0, which count for the day', async () => {
+    const { id, cookie } = await visitor(app);
+    const data = { actorId: id, accountId: id, via: 'session:x', action: 'own.more', detail: {} };
+    await app.prisma.auditEntry.create({ data: { ...data, number: 10_004 } });
+    expect(await entries(app, '--actor', id)).toMatchObject([{ detail: { account: id, count: 4 } }]);
+    expectRefused(await gqlAs(app, cookie, CREATE_KEY), { code: 'RATE_LIMITED' });
+    expect(await actions(app, '--actor', id)).toEqual(['own.more']);
   });
 });
 

@@ -11,7 +11,7 @@ const VIEWER = '{ viewer { id } }';
 const NEW_PASSWORD = 'another long password';
 
 const CREATE_KEY = `mutation ($name: String!, $scopes: [String!]!, $expiresAt: DateTime) {
-  createApiKey(name: $name, scopes: $scopes, expiresAt: $expiresAt) {
+  createApiKey(name: $name, scopes: $scopes, expiresAt: $expiresAt, currentPassword: "${PASSWORD}") {
     key apiKey { id name prefix scopes createdAt lastUsedAt expiresAt } } }`;
 const CHANGE = `mutation ($current: String!, $next: String!) {
   changePassword(currentPassword: $current, newPassword: $next) }`;

@@ -56,7 +56,7 @@ async function withFreshInstance(work: (call: (token: string) => Promise<Respons
         new Request(`${ORIGIN}/graphql`, {
           method: 'POST',
           headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-          body: '{"query":"{ viewer { id } }"}',
+          body: '{"query":"{ posts(limit: 1) { id } }"}',
         }),
       ),
     );

@@ -100,7 +100,8 @@ describe('the attacks on a JWT', () => {
     ['no sub', (sub) => signToken(sub, { claims: { sub: undefined } })],
     ['an unknown sub', () => signToken(newId())],
     ['a sub that is no id', () => signToken("x' OR '1'='1")],
-    ['a scope that is no text', (sub) => signToken(sub, { claims: { scope: ['posts:read'] } })],
+    ['a scope that is no text', (sub) => signToken(sub, { claims: { scope: 7 } })],
+    ['a list of scopes that are no texts', (sub) => signToken(sub, { claims: { scope: [7] } })],
     ['a jti that is no text', (sub) => signToken(sub, { claims: { jti: 7 } })],
     ['a jti with a NUL', (sub) => signToken(sub, { claims: { jti: 'a\0b' } })],
     [

@@ -67,7 +67,7 @@ it('lets the rest of its operation go on in the new session', async () => {
     app,
     cookie,
     `mutation ($current: String!, $next: String!) { ${FIELD}
-      createApiKey(name: "after", scopes: ["posts:read"]) { apiKey { name } }
+      createApiKey(name: "after", scopes: ["posts:read"], currentPassword: $current) { apiKey { name } }
       createPost(title: "after", body: "b") { author { sessions { current } } } }`,
     { variables: CHANGED },
   );

@@ -26,7 +26,8 @@ const app = useApp({
 
 const WRONG_PASSWORD = 'a wrong and telling password';
 const NEW_PASSWORD = 'a new and telling password';
-const CREATE_KEY = 'mutation { createApiKey(name: "n", scopes: ["posts:read"]) { key } }';
+const CREATE_KEY = `mutation ($password: String!) {
+  createApiKey(name: "n", scopes: ["posts:read"], currentPassword: $password) { key } }`;
 const CHANGE = `mutation ($current: String!, $next: String!) {
   changePassword(currentPassword: $current, newPassword: $next) }`;
 
@@ -48,9 +49,13 @@ async function runAllFlows(): Promise<Record<string, string>> {
   await gqlAs(app, `session_id=${unknownSession}`, viewer);
   await login(app, { email, password: WRONG_PASSWORD });
   await login(app, `{"email": "${email}", "password": "${WRONG_PASSWORD}`);
-  const created = dataOf(
-    await gqlAs(app, cookie, CREATE_KEY, { headers: { 'idempotency-key': 'telling-idempotency-key' } }),
-  );
+  const createKey = (password: string, idempotencyKey: string) =>
+    gqlAs(app, cookie, CREATE_KEY, {
+      variables: { password },
+      headers: { 'idempotency-key': idempotencyKey },
+    });
+  await createKey(WRONG_PASSWORD, 'another-idempotency-key');
+  const created = dataOf(await createKey(PASSWORD, 'telling-idempotency-key'));
   await app.gql(viewer, { key: created.createApiKey.key });
   const change = (current: string, next: string) =>
     gqlAs(app, cookie, CHANGE, {

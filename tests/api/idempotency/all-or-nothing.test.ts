@@ -108,7 +108,8 @@ describe('A mutation', () => {
         runs += 1;
         const before = await reset();
         const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
-        const known = { posts: ids(before.posts), comments: ids(before.comments), keys: [], sessions: [] };
+        const named = { posts: ids(before.posts), comments: ids(before.comments) };
+        const known = { ...named, keys: [], sessions: [], password: '' };
         const asked = operationIn(documentOf(all, known), {});
         const scopes = new Set(KEYS[which]);
         const caller: Caller = { userId: me.id, role: 'member', scopes, sessionId: undefined };

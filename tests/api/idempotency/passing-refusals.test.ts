@@ -13,7 +13,7 @@ describe('A failure that says nothing of the mutation', () => {
     const sessions = JSON.parse(
       (await send(app, { query: '{ viewer { sessions { id } } }', cookie: person.cookie })).text,
     ).data.viewer.sessions;
-    const query = `mutation { revokeSession(id: "${sessions[0].id}") createApiKey(name: "k", scopes: ["posts:read"]) { key } }`;
+    const query = `mutation { revokeSession(id: "${sessions[0].id}") createApiKey(name: "k", scopes: ["posts:read"], currentPassword: "${PASSWORD}") { key } }`;
     const request = { query, idempotencyKey: 'k' };
     const refused = await send(app, { ...request, cookie: person.cookie });
     expect(refused).toMatchObject({ status: 401, codes: ['UNAUTHENTICATED'], replayed: null });

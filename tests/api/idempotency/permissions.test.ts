@@ -3,7 +3,7 @@ import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import type { Scope } from '../../../src/auth/scopes.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
-import { freshCookie, visitor } from '../../support/credentials/session.ts';
+import { freshCookie, PASSWORD, visitor } from '../../support/credentials/session.ts';
 import {
   type KeyedRequest,
   postsNamed,
@@ -13,7 +13,7 @@ import {
   storedFor,
 } from '../../support/keyed.ts';
 
-const NEW_KEY = 'createApiKey(name: "n", scopes: ["posts:read"])';
+const NEW_KEY = `createApiKey(name: "n", scopes: ["posts:read"], currentPassword: "${PASSWORD}")`;
 const SECRET = /cga_\w+/;
 
 /** Ways to ask for a secret, and the variables that go with them. */
@@ -41,7 +41,7 @@ const SECRETS: readonly [string, string, Record<string, unknown>?][] = [
     'in one of two operations',
     `mutation Other { revokeApiKey(id: "x") } mutation Wanted { ${NEW_KEY} { key } }`,
   ],
-  ['twice', `mutation { a: ${NEW_KEY} { key } b: ${NEW_KEY} { key } }`],
+  ['twice', `mutation { ${NEW_KEY} { a: key b: key } }`],
 ];
 
 describe('A stored response', () => {
@@ -84,7 +84,8 @@ describe('A stored response', () => {
   it.each([
     ['the secret is not asked for', `mutation { ${NEW_KEY} { apiKey { name } } }`],
     ['the secret is left out', `mutation { ${NEW_KEY} { apiKey { name } key @skip(if: true) } }`],
-    ['nothing was made', 'mutation { createApiKey(name: "", scopes: ["posts:read"]) { key } }'],
+    ['nothing was made', `mutation { ${NEW_KEY.replace('"n"', '""')} { key } }`],
+    ['the password was wrong', `mutation { ${NEW_KEY.replace(PASSWORD, 'wrong')} { key } }`],
     ['it says what has ended', 'mutation { revokeSession(id: "x") }'],
   ])('of an operation for sessions is given to any session where %s, and to no key', async (_when, query) => {
     const person = await visitor(app);

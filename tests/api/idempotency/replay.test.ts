@@ -42,7 +42,8 @@ describe('The response to a mutation with an Idempotency-Key', () => {
     ['with escapes', 'a"b\\c', '"a\\"b\\\\c"'],
     ['with spaces around', 'spaced', '   spaced  '],
     ['as long as may be', 'x'.repeat(255), `"${'x'.repeat(255)}"`],
-    ['with every printable character', ' !#$%&()*+,-./09:;<=>?@AZ[]^_`az{|}~'.trim(), undefined],
+    ['with every printable character but a comma', '!#$%&()*+-./09:;<=>?@AZ[]^_`az{|}~ !', undefined],
+    ['with commas, if it is quoted', '", a, b,"', '  ", a, b,"  '],
   ])('is found under the same key %s', async (_name, one, other = `"${one}"`) => {
     const { key, id } = await app.account();
     const request = { query: CREATE_POST, variables: { title: `spelled ${id}` }, key };
@@ -101,7 +102,7 @@ describe('The response to a mutation with an Idempotency-Key', () => {
       [`mutation { updatePost(id: "${unknown}", title: "t") { id } }`, 'NOT_FOUND'],
       [`mutation { createComment(postId: "${unknown}", body: "b") { id } }`, 'NOT_FOUND'],
     ] as const) {
-      const first = await twice(app, { query, key, idempotencyKey: query.slice(0, 255) });
+      const first = await twice(app, { query, key, idempotencyKey: query.replaceAll(',', ';') });
       expect(first).toMatchObject({ status: 200, codes: [code] });
     }
   });

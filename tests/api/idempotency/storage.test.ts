@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { oldResponses } from '../../../src/operation/idempotency/store.ts';
 import { statement } from '../../../src/platform/db/statement.ts';
 import { useApp } from '../../support/app.ts';
-import { visitor } from '../../support/credentials/session.ts';
+import { PASSWORD, visitor } from '../../support/credentials/session.ts';
 import { age } from '../../support/database/aged.ts';
 import { CREATE_POST, postsNamed, send, storedFor } from '../../support/keyed.ts';
 
@@ -72,7 +72,8 @@ describe('A stored response', () => {
   it('that holds a secret is not in the table in clear, nor is the key or what was asked', async () => {
     const { id, cookie } = await visitor(app);
     const idempotencyKey = `a key that is nobody’s`.replace('’', "'");
-    const query = 'mutation ($name: String!) { createApiKey(name: $name, scopes: ["posts:read"]) { key } }';
+    const query = `mutation ($name: String!) {
+      createApiKey(name: $name, scopes: ["posts:read"], currentPassword: "${PASSWORD}") { key } }`;
     const request = { query, variables: { name: 'a recognisable name' }, cookie, idempotencyKey };
     const first = await send(app, request);
     const { key: secret } = JSON.parse(first.text).data.createApiKey;

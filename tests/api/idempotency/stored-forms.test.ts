@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/auth/api-key/store.ts';
 import { OPEN_INSTANT } from '../../../src/graphql/insert-statement.ts';
-import { hashKey, unseal } from '../../../src/operation/idempotency/seal.ts';
+import { createResponseSeal, hashKey } from '../../../src/operation/idempotency/seal.ts';
+import { secretKeyOf } from '../../../src/platform/secret-key.ts';
 import { useApp } from '../../support/app.ts';
 import {
   CREATE_ALONE,
@@ -62,6 +63,7 @@ describe('A stored response', () => {
       expect(await send(instance, request)).toMatchObject({ text: answer.text, replayed: 'true' });
     expect(await postsNamed(app, title)).toBe(1);
     const [row] = await app.prisma.idempotencyKey.findMany({ where: { userId: id } });
+    const { unseal } = createResponseSeal(secretKeyOf(app.config), undefined);
     const body = unseal({ userId: id, key: 'k' }, Buffer.from(row?.body ?? []));
     expect(body.includes(OPEN_INSTANT)).toBe(open);
     if (!open) expect(body).toBe(answer.text);

@@ -178,6 +178,17 @@ describe('Query.node and Query.nodes', () => {
       expect(refused.data ?? null).toBeNull();
     });
 
+    it.each([
+      ['query ($i: ID = "x") { nodes(ids: [$i]) { id } }', 'ids'],
+      ['query ($i: ID = "x") { viewer { id } nodes(ids: ["y", $i]) { id } }', 'ids'],
+      ['query ($i: [ID!] = ["x"]) { nodes(ids: $i) { id } }', 'ids'],
+      ['query ($i: ID = "x") { viewer { id } node(id: $i) { id } }', 'id'],
+    ])('names the argument that a null variable makes invalid: %s', async (query, argument) => {
+      const rejected = await ask(query, { i: null });
+      expectBadInput(rejected, argument);
+      expect(JSON.stringify(rejected.errors)).not.toContain('"argument":"i"');
+    });
+
     it('leaves out what is skipped', async () => {
       const query = `query ($ids: [ID!]!, $no: Boolean!) { nodes(ids: $ids) {
         ... on User @include(if: $no) { name } ... on Post { title @skip(if: $no) id } __typename @include(if: $no) } }`;

@@ -96,7 +96,7 @@ describe('The response is JSON as JSON.stringify writes it, on one line', () => 
   it.each(WRITING_WAYS)('of a mutation too, keyed or not, by $name', async (way) => {
     for (const [index, body] of TEXTS.entries())
       for (const payload of ['id body', 'body tags author { name posts(limit: 2) { body } }'])
-        for (const key of [undefined, `${way.name}, ${index}, ${payload.length}`]) {
+        for (const key of [undefined, `${way.name} ${index} ${payload.length}`]) {
           const query = `mutation ($body: String!) { createPost(title: "t", body: $body, tags: [$body]) { ${payload} } }`;
           const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key };
           const asked = { key: account.key, query, variables: { body }, headers };

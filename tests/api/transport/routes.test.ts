@@ -158,14 +158,19 @@ describe('every route of the table', () => {
       const headers = { origin: 'https://elsewhere.example.com', ...credentials };
       return (await app.fetch(pathOf(route), { method: 'POST', headers })).status === 403;
     };
-    const always = wanted(routes, ({ originCheck }) => originCheck === 'always');
+    const isAlways = ({ originCheck }: Route) => originCheck === 'always' || originCheck === 'own';
+    const always = wanted(routes, isAlways);
     expect(await each(routes, refusesWith({}))).toEqual(always);
     expect(await each(routes, refusesWith({ authorization: `Bearer ${key}` }))).toEqual(always);
     // What reads its own credentials takes no cookie.
-    const ofCookie = wanted(routes, ({ originCheck, credentials }) =>
-      credentials === 'own' ? originCheck === 'always' : originCheck !== 'none',
+    const ofCookie = wanted(routes, (route) =>
+      route.credentials === 'own' ? isAlways(route) : route.originCheck !== 'none',
     );
     expect(await each(routes, refusesWith({ cookie }))).toEqual(ofCookie);
+    // The forms of the service's own pages.
+    const ofOwn = wanted(routes, ({ originCheck }) => originCheck === 'own');
+    for (const credentials of [{}, { cookie }])
+      expect(await each(routes, refusesWith({ ...credentials, origin: OWN }))).toEqual(ofOwn);
   });
 
   it('opens as a document only, if it is a page for users', async () => {

@@ -48,6 +48,27 @@ describe('/graphql', () => {
     expect(await overGet.json()).toEqual(expected);
   });
 
+  it.each(['', null])(
+    'ignores the operation name %j over POST, and an empty one over GET',
+    async (operationName) => {
+      const named = 'query A { viewer { name } }';
+      const expected = { data: { viewer: { name: 'Ada' } } };
+      for (const query of [QUERY, named]) {
+        expect(await (await post({ query, operationName })).json()).toEqual(expected);
+        expect(await (await get({ query, operationName: '' })).json()).toEqual(expected);
+      }
+      // It selects neither of two operations.
+      const two = `${named} query B { viewer { id } }`;
+      for (const response of [
+        await post({ query: two, operationName }),
+        await get({ query: two, operationName: '' }),
+      ])
+        expect(await response.json()).toEqual({
+          errors: [expect.objectContaining({ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } })],
+        });
+    },
+  );
+
   it('leaves members of the body unread that it does not know', async () => {
     const response = await post({ query: QUERY, extensions: { trace: true }, id: 7, clientVersion: '1' });
     expect(await response.json()).toEqual({ data: { viewer: { name: 'Ada' } } });

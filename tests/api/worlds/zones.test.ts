@@ -4,7 +4,7 @@ import { statement } from '../../../src/platform/db/statement.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { askToken, basic, oauthClient, postForm, statusWith } from '../../support/credentials/oauth.ts';
-import { visitor } from '../../support/credentials/session.ts';
+import { PASSWORD, visitor } from '../../support/credentials/session.ts';
 import { send } from '../../support/keyed.ts';
 import { dataOf } from '../../support/refusal.ts';
 
@@ -77,7 +77,7 @@ describe.each(['Europe/Berlin', 'America/New_York', 'Asia/Kathmandu'])('On a ser
   it('an API key lasts as long as was asked, and shows when it ends', async () => {
     const person = await visitor(app);
     const expiresAt = new Date(Date.now() + 30 * MINUTE_MS).toISOString();
-    const create = `mutation { createApiKey(name: "k", scopes: ["posts:read"], expiresAt: "${expiresAt}") { apiKey { id expiresAt } } }`;
+    const create = `mutation { createApiKey(name: "k", scopes: ["posts:read"], expiresAt: "${expiresAt}", currentPassword: "${PASSWORD}") { apiKey { id expiresAt } } }`;
     const { text } = await send(app, { query: create, cookie: person.cookie });
     const { apiKey } = JSON.parse(text).data.createApiKey;
     expect(apiKey.expiresAt).toBe(expiresAt);

@@ -7,7 +7,7 @@ import type { KeyOwner } from '../../../src/operation/idempotency/seal.ts';
 import {
   findResponse as find,
   type StoredResponse,
-  type StoreLimits,
+  type StoreOptions,
   storeResponse as store,
 } from '../../../src/operation/idempotency/store.ts';
 import type { Queryable } from '../../../src/platform/db/statement.ts';
@@ -31,7 +31,7 @@ let pool: Queryable | undefined;
 export function findResponse(
   db: Queryable,
   owner: KeyOwner,
-  limits: StoreLimits,
+  limits: StoreOptions,
   reserve: (bytes: number) => void,
 ): Promise<StoredResponse | undefined> {
   if (!(db instanceof UnitOfWork)) pool = db;
@@ -42,7 +42,7 @@ export async function storeResponse(
   db: Queryable,
   owner: KeyOwner,
   stored: StoredResponse,
-  retentionMs: number,
+  options: StoreOptions,
 ): Promise<void> {
   if (!(db instanceof UnitOfWork)) throw new Error('a response is stored with its mutation');
   const commit = db.commit.bind(db);
@@ -50,7 +50,7 @@ export async function storeResponse(
     await commit();
     // Whether it gets there is nobody's concern: that is what is wrong with it.
     void delay(LATER_MS)
-      .then(() => pool && store(pool, owner, stored, retentionMs))
+      .then(() => pool && store(pool, owner, stored, options))
       .catch(() => undefined);
   };
 }

@@ -87,15 +87,28 @@ function input(draft: Draft, type: GraphQLInputType, hint: string): string {
 /** Whether an argument that may be left out is given. Lists without a size are twenty long: most get one. */
 function isGiven(draft: Draft, argument: GraphQLArgument): boolean {
   if (isRequiredArgument(argument)) return !draft.fault(20);
+  if (argument.name === 'currentPassword') return !oneIn(draft.random, 8);
   if (argument.name === 'limit') return !oneIn(draft.random, 4);
   return oneIn(draft.random, ['first', 'last', 'before'].includes(argument.name) ? 12 : 4);
+}
+
+/**
+ * Writes the right password, as a literal: `changePassword` could use a variable, and would then revoke the session of
+ * its caller.
+ * @returns undefined for another argument, and sometimes for this argument
+ */
+function writeRightPassword({ random, known }: Draft, field: GraphQLField<unknown, unknown>, name: string) {
+  if (field.name !== 'createApiKey' || name !== 'currentPassword' || oneIn(random, 8)) return undefined;
+  return valueLiteral(random, known.password);
 }
 
 /** The arguments of a field, with their parentheses. */
 export function fieldArguments(draft: Draft, field: GraphQLField<unknown, unknown>): string {
   const { random, names } = draft;
   const given = field.args.filter((argument) => isGiven(draft, argument));
-  const texts = given.map(({ name, type }) => `${name}: ${input(draft, type, name)}`);
+  const texts = given.map(
+    ({ name, type }) => `${name}: ${writeRightPassword(draft, field, name) ?? input(draft, type, name)}`,
+  );
   if (draft.fault(40)) texts.push(`${names.any()}: ${valueLiteral(random, strangeValue(random))}`);
   const [first] = texts;
   if (first !== undefined && draft.fault(40)) texts.push(first);

@@ -7,4 +7,6 @@ export interface Known {
   readonly cursors: readonly string[];
   readonly tags: readonly string[];
   readonly instants: readonly string[];
+  /** The password of each caller that has a session. */
+  readonly password: string;
 }

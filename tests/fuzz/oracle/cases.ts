@@ -154,6 +154,8 @@ const CONDITIONS: Written[] = [
   { document: 'query A { viewer { id } } query B { posts(limit: 1) { id } }', operationName: 'B' },
   { document: 'query A { viewer { id } } query B { posts(limit: 1) { id } }' },
   { document: 'query A { viewer { id } }', operationName: 'constructor' },
+  { document: 'query A { viewer { id } }', operationName: '' },
+  { document: 'query A { viewer { id } } query B { posts(limit: 1) { id } }', operationName: '' },
 ];
 
 const SUBSCRIBING: Written[] = [
@@ -198,6 +200,8 @@ const WRITING: Written[] = [
       'mutation { a: createPost(title: "t", body: "b") { id author { posts(limit: 2) { id title } } } }',
   },
   { document: 'mutation { createPost(title: " ", body: "", tags: ["a", "a"]) { id } }' },
+  { document: 'mutation { createPost(title: "\\u0085\\u200b", body: "\\u200b") { id } }' },
+  { document: 'mutation { createPost(title: "\\u200bx", body: "\\u200b") { title body } }' },
   { document: 'mutation { createPost(title: "t", body: "b") { id } }', caller: 'read-only-key' },
   {
     document: 'mutation { createPost(title: "t", body: "b") { id author { email posts { id } } } }',
@@ -219,14 +223,40 @@ const WRITING: Written[] = [
   { document: 'mutation { updatePost(id: "$post", title: "an admin’s") { id title } }', caller: 'admin' },
   {
     document:
-      'mutation { deleteComment(id: "nothing") createApiKey(name: "k", scopes: ["posts:read"]) { key } }',
+      'mutation { deleteComment(id: "nothing") createApiKey(name: "k", scopes: ["posts:read"], currentPassword: "$password") { key } }',
   },
   {
     document:
-      'mutation { createApiKey(name: "k", scopes: ["posts:read"]) { key apiKey { id name prefix scopes expiresAt lastUsedAt } } revokeApiKey(id: "x") revokeSession(id: "x") revokeGrant(id: "x") }',
+      'mutation { createApiKey(name: "k", scopes: ["posts:read"], currentPassword: "$password") { key apiKey { id name prefix scopes expiresAt lastUsedAt } } revokeApiKey(id: "x") revokeSession(id: "x") revokeGrant(id: "x") }',
     caller: 'session',
   },
   { document: 'mutation { createApiKey(name: " ", scopes: ["users:email"]) { key } }', caller: 'session' },
+  {
+    document:
+      'mutation { createApiKey(name: " ", scopes: ["users:email"], currentPassword: "$password") { key } }',
+    caller: 'session',
+  },
+  { document: 'mutation { createApiKey(name: "k", scopes: ["posts:read"]) { key } }', caller: 'session' },
+  {
+    document:
+      'mutation { createApiKey(name: "k", scopes: ["posts:read"], currentPassword: "wrong") { key } }',
+    caller: 'session',
+  },
+  {
+    document:
+      'mutation { a: createApiKey(name: "a", scopes: ["posts:read"], currentPassword: "$password") { key } b: createApiKey(name: "b", scopes: ["posts:read"], currentPassword: "$password") { key } }',
+    caller: 'session',
+  },
+  {
+    document:
+      'mutation { a: createApiKey(name: "a", scopes: ["posts:read"]) { key } b: createApiKey(name: "b", scopes: ["posts:read"]) { key } }',
+    caller: 'member',
+  },
+  {
+    document:
+      'mutation { a: changePassword(currentPassword: "wrong", newPassword: "short") b: changePassword(currentPassword: "wrong", newPassword: "short") }',
+    caller: 'session',
+  },
   {
     document: 'mutation { changePassword(currentPassword: "wrong", newPassword: "short") }',
     caller: 'session',
@@ -247,12 +277,13 @@ export const WRITTEN: readonly Written[] = [
 
 /** The case with what it names put in. */
 export function caseOf(
-  { known }: World,
+  { known, password }: World,
   { document, caller = 'member', variables, operationName }: Written,
 ): Case {
   const postId = known.postIds[5] ?? '';
   const filled = document
     .replaceAll('$post', postId)
+    .replaceAll('$password', password)
     .replaceAll('$comment', known.commentIds[0] ?? '')
     .replaceAll('$user', known.userIds[0] ?? '')
     .replaceAll('$cursor', known.cursors[10] ?? '')

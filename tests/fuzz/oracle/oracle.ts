@@ -10,6 +10,7 @@ import {
   valueFromASTUntyped,
 } from 'graphql';
 import { type Executed, executed, SCHEMA, type ToExecute } from '../../model/execution.ts';
+import { hasRepeatedField } from '../../model/once.ts';
 import { lacksAccess } from '../../model/permissions.ts';
 import { isMade, stateOf } from '../../model/state.ts';
 import { atRoot, rootFields, Walk } from '../../model/walk.ts';
@@ -223,10 +224,14 @@ export function judge(world: World, test: Case): Verdict {
     return { ...findings.verdict(kind, cost), hears: hears(world, asked) };
   }
   if (findings.refused) return findings.verdict(kind, cost);
+  const lacks = kind === 'mutation' && lacksAccess(asked, asked);
+  if (hasRepeatedField(asked)) {
+    findings.must(WRONG_VARIABLES);
+    return { ...findings.verdict(kind, cost), lacks };
+  }
   const done = executed(asked);
   const answer = answerOf(done);
   if (bytesOf(answer) > MAX_ANSWER_BYTES) findings.must(limit('COMPLEXITY_LIMIT'));
-  const lacks = kind === 'mutation' && lacksAccess(asked, asked);
   return {
     ...withoutCredentials(findings, anonymous).verdict(kind, cost, answer),
     lacks,

@@ -81,6 +81,7 @@ export function operationOf(
   name: string | undefined,
 ): OperationDefinitionNode | undefined {
   const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
-  if (name === undefined) return operations.length === 1 ? operations[0] : undefined;
+  // An empty name is no name.
+  if (name === undefined || name === '') return operations.length === 1 ? operations[0] : undefined;
   return operations.find((node) => node.name?.value === name);
 }

@@ -7,10 +7,10 @@ import { statement } from '../../../src/platform/db/statement.ts';
 import { scopesOf } from '../../model/permissions.ts';
 import { isMade } from '../../model/state.ts';
 import type { KeyRow, SessionRow } from '../../model/tables.ts';
+import { PASSWORD } from '../../support/credentials/session.ts';
 import type { Credential, Person, State } from './state.ts';
 import type { World } from './world.ts';
 
-export const PASSWORD = 'correct horse battery staple';
 const hashed = hashPassword(PASSWORD);
 let made = 0;
 

@@ -1,6 +1,6 @@
 import { scopesOf } from '../../model/permissions.ts';
-import { cookieOf, login } from '../../support/credentials/session.ts';
-import { PASSWORD, SESSIONS_OF, sessionRow, usable } from './cast.ts';
+import { cookieOf, login, PASSWORD } from '../../support/credentials/session.ts';
+import { SESSIONS_OF, sessionRow, usable } from './cast.ts';
 import { bucketsOf, takes } from './limits.ts';
 import { type Credential, type State, withContent } from './state.ts';
 import { Violation } from './violation.ts';

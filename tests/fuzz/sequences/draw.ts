@@ -35,7 +35,7 @@ const minted: fc.Arbitrary<Sending[]> = fc
     others: fc.array(fc.record({ instance, by: fc.constantFrom(0, 1, 10) }), { maxLength: 2 }),
   })
   .map(({ scopes: granted, slot, others, ...first }) => {
-    const made: Field = { kind: 'createApiKey', scopes: granted, show: 'secret' };
+    const made: Field = { kind: 'createApiKey', scopes: granted, password: 'right', show: 'secret' };
     return [first, ...others].map(({ instance: at, by: who }) => ({
       instance: at,
       by: who,
@@ -54,7 +54,7 @@ const parting: fc.Arbitrary<Sending[]> = fc
   .map(({ instance: at, scopes: granted, session: { by: who, session }, show }) => {
     const fields: Field[] = [
       { kind: 'revokeSession', session },
-      { kind: 'createApiKey', scopes: granted, show },
+      { kind: 'createApiKey', scopes: granted, password: 'right', show },
     ];
     return [{ instance: at, by: who, asked: { fields, slot: undefined, plain: true } }];
   });

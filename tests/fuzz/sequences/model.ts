@@ -1,8 +1,10 @@
 import { withKnown } from '../../model/agree.ts';
 import { isRefusal, matchesExecuted } from '../../model/answers.ts';
 import { type Executed, executed, mayBeStored } from '../../model/execution.ts';
+import { hasRepeatedField } from '../../model/once.ts';
 import { holds, lacksAccess, neededFor } from '../../model/permissions.ts';
 import type { Asked } from '../../model/walk.ts';
+import { PASSWORD } from '../../support/credentials/session.ts';
 import type { RawAnswer } from '../../support/keyed.ts';
 import { isOutage, isUnknown } from './answers.ts';
 import { bucketsOf, type Limits, mayHaveTaken, takes } from './limits.ts';
@@ -68,7 +70,7 @@ function mayHave(state: State, { needs, onlySession }: Stored, caller: Credentia
 }
 
 const execute = (state: State, { credential, asked }: Sent): Executed =>
-  executed({ ...asked, caller: callerOf(state, credential), state });
+  executed({ ...asked, caller: callerOf(state, credential), state, password: PASSWORD });
 
 /** The state after a mutation with its answer, before anybody knows that, and what it stores under a key. */
 function after(state: State, sent: Sent, move: number): { readonly state: State; readonly stored: Stored } {
@@ -129,6 +131,10 @@ function* answered(state: State, sent: Sent, answer: RawAnswer, move: number): G
   const stored = storedFor(state, sent);
   if (stored === undefined) {
     if (answer.replayed !== null) return;
+    if (hasRepeatedField(asked)) {
+      if (isRefusal(answer, 200, 'BAD_USER_INPUT')) yield state;
+      return;
+    }
     const done = after(state, sent, move);
     const known = matchesExecuted(done.stored.result, answer);
     if (known !== undefined) yield withKnown(withText(done.state, slot, answer.text), known);
@@ -168,6 +174,7 @@ export function* explain(
     // A stored answer is given out, not committed again.
     if (standing !== 'valid' || sent.operation.kind === 'query' || storedFor(state, sent) !== undefined)
       continue;
+    if (hasRepeatedField(sent.asked)) continue;
     const done = after(nothing, sent, move);
     // The answer of a mutation that failed is stored by itself: 503 does not say whether that was done.
     if (isUnknown(answer) || done.stored.result.errors.length > 0) yield done.state;

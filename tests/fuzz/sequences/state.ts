@@ -4,6 +4,7 @@ import type { Known } from '../../model/mutations.ts';
 import type { Caller } from '../../model/permissions.ts';
 import type { State as Content } from '../../model/state.ts';
 import type { UserRow } from '../../model/tables.ts';
+import { PASSWORD } from '../../support/credentials/session.ts';
 
 export interface Person extends UserRow {
   readonly role: Role;
@@ -55,11 +56,12 @@ export interface State extends Content {
   readonly elapsedMs: number;
 }
 
-/** The ids that a mutation can name. */
+/** What a mutation can name. */
 export function knownIn({ announced, commentIds, credentials }: State): Known {
   const ids = (kind: Credential['kind']) =>
     credentials.filter((one) => one.kind === kind).map(({ id }) => id);
-  return { posts: announced, comments: commentIds, keys: ids('key'), sessions: ids('session') };
+  const credentialIds = { keys: ids('key'), sessions: ids('session') };
+  return { posts: announced, comments: commentIds, ...credentialIds, password: PASSWORD };
 }
 
 export function callerOf({ users }: State, { kind, id, account, scopes }: Credential): Caller {

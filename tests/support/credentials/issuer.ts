@@ -85,6 +85,7 @@ export async function relyingOn(
   issuer: Issuer,
   keys: readonly object[],
   work: (on: Relying) => Promise<void>,
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   Object.assign(issuer, { published: keys, answer: asKeySet, asked: 0 });
   const clock = steppedClock(Date.now());
@@ -97,13 +98,13 @@ export async function relyingOn(
     pretty: false,
     destination: { write: (line) => void logged.push(line) },
   });
-  const { jwt } = loadConfig({ JWT_JWKS_URL: issuer.url });
-  const settings = { ...config, jwt, credentialRecheckMs: 50 };
-  const app = createApp({ config: settings, database, log, clock });
+  const { jwt } = loadConfig({ JWT_JWKS_URL: issuer.url, ...settings });
+  const relying = { ...config, jwt, credentialRecheckMs: 50 };
+  const app = createApp({ config: relying, database, log, clock });
   const fetch = (path: string, init?: RequestInit) => app.fetch(new Request(new URL(path, ORIGIN), init));
   const status = async (token: string) =>
     (
-      await fetch(`/graphql?query=${encodeURIComponent('{ viewer { id } }')}`, {
+      await fetch(`/graphql?query=${encodeURIComponent('{ posts(limit: 1) { id } }')}`, {
         headers: { authorization: `Bearer ${token}` },
       })
     ).status;

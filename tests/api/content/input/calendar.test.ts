@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../../support/app.ts';
 import { createPost } from '../../../support/content.ts';
-import { visitor } from '../../../support/credentials/session.ts';
+import { PASSWORD, visitor } from '../../../support/credentials/session.ts';
 import { send } from '../../../support/keyed.ts';
 import { dataOf } from '../../../support/refusal.ts';
 
@@ -21,7 +21,7 @@ describe('An instant at the edge of the calendar', () => {
   it.each(OUTSIDE)('is refused outside of it, as what is no instant: %s', async (outside) => {
     const { key, cookie } = await visitor(app);
     const told = async (at: string) => {
-      const create = `mutation { createApiKey(name: "k", scopes: ["posts:read"], expiresAt: "${at}") { apiKey { expiresAt } } }`;
+      const create = `mutation { createApiKey(name: "k", scopes: ["posts:read"], expiresAt: "${at}", currentPassword: "${PASSWORD}") { apiKey { expiresAt } } }`;
       const answers = [
         await send(app, { query: since, key, variables: { at } }),
         await send(app, { query: `{ posts(createdAfter: "${at}") { id } }`, key }),
@@ -44,7 +44,7 @@ describe('An instant at the edge of the calendar', () => {
   it('is shown as it was given', async () => {
     const { cookie } = await visitor(app);
     const at = '9999-12-31T23:59:59.999Z';
-    const create = `mutation { createApiKey(name: "k", scopes: ["posts:read"], expiresAt: "${at}") { apiKey { expiresAt } } }`;
+    const create = `mutation { createApiKey(name: "k", scopes: ["posts:read"], expiresAt: "${at}", currentPassword: "${PASSWORD}") { apiKey { expiresAt } } }`;
     const { text } = await send(app, { query: create, cookie });
     expect(JSON.parse(text).data).toEqual({ createApiKey: { apiKey: { expiresAt: at } } });
   });

@@ -6,7 +6,7 @@ import { RULES, type Rules } from '../../../../src/modules/rules.ts';
 import { buildSchema } from '../../../../src/schema.ts';
 import { useApp } from '../../../support/app.ts';
 import { createPost } from '../../../support/content.ts';
-import { freshCookie, gqlAs, type Visitor, visitor } from '../../../support/credentials/session.ts';
+import { freshCookie, gqlAs, PASSWORD, type Visitor, visitor } from '../../../support/credentials/session.ts';
 import { dataOf, expectBadInput } from '../../../support/refusal.ts';
 
 const longer = (rule: TextRule): TextRule => ({ ...rule, max: rule.max + 1 });
@@ -57,7 +57,7 @@ const LIMITS: Readonly<Record<string, Limit>> = {
     argument: 'name',
     ofLength: text,
     operations: [
-      'mutation ($value: String!) { createApiKey(name: $value, scopes: ["posts:read"]) { apiKey { id } } }',
+      `mutation ($value: String!) { createApiKey(name: $value, scopes: ["posts:read"], currentPassword: "${PASSWORD}") { apiKey { id } } }`,
     ],
   },
   'post.title': {

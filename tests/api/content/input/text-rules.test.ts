@@ -8,11 +8,27 @@ interface TextArgument {
   readonly coordinate: string;
   readonly argument: string;
   readonly max: number;
-  /** Whether white space alone is refused. */
+  /** True if the string must contain a visible character. */
   readonly visible: boolean;
   /** The operation with the text as `$text` and an id as `$id`, giving the stored text under `stored.text`. */
   readonly query: string;
 }
+
+/** White space, control characters and characters that no font shows. */
+const INVISIBLE = [
+  ' ',
+  '\t',
+  '\n',
+  '\u0001',
+  '\u0085',
+  '\u00a0',
+  '\u00ad',
+  '\u200b',
+  '\u2800',
+  '\u3000',
+  '\ufeff',
+];
+const VISIBLE = /[^\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 const ARGUMENTS: readonly TextArgument[] = [
   {
@@ -66,7 +82,7 @@ const anyText = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\u00a0', '\u3000'), maxLength: 5 }),
+    arbitrary: fc.string({ unit: fc.constantFrom(...INVISIBLE), maxLength: 5 }),
   },
 );
 
@@ -75,7 +91,7 @@ describe.each(ARGUMENTS)('$coordinate', ({ argument, max, visible, query }) => {
 
   it('takes a text exactly when the rules allow it, and gives it back unchanged', async () => {
     const allowed = (text: string) =>
-      text !== '' && !text.includes('\0') && text.isWellFormed() && (!visible || /\S/.test(text));
+      text !== '' && !text.includes('\0') && text.isWellFormed() && (!visible || VISIBLE.test(text));
     await fc.assert(
       fc.asyncProperty(anyText, async (text) => {
         const answer = await send(text);
@@ -85,6 +101,18 @@ describe.each(ARGUMENTS)('$coordinate', ({ argument, max, visible, query }) => {
       { numRuns: 60 },
     );
   });
+
+  it.each(INVISIBLE)(
+    visible ? 'rejects a string of only %j' : 'accepts a string of only %j',
+    async (character) => {
+      for (const text of [character, character.repeat(3)]) {
+        const answer = await send(text);
+        if (visible) expectBadInput(answer, argument, /must contain a visible character\.$/);
+        else expect(dataOf(answer).stored.text).toBe(text);
+      }
+      expect(dataOf(await send(`${character}x`)).stored.text).toBe(`${character}x`);
+    },
+  );
 
   it.each([
     ['letters', 'x'],

@@ -65,7 +65,11 @@ describe('Mutation.updatePost', () => {
     const author = await app.account();
     const id = await createPost(app, author.key, { title: 'Old', tags: ['a'] });
     const before = await read(author, id);
-    expectBadInput(await update(author, id, { title: ' \n\t', body: 'New' }), 'title', /white space/);
+    expectBadInput(
+      await update(author, id, { title: ' \n\t', body: 'New' }),
+      'title',
+      /must contain a visible character/,
+    );
     expectBadInput(await update(author, id, { title: 'x'.repeat(201) }), 'title', /1 to 200/);
     expectBadInput(await update(author, id, { title: 'New', body: '' }), 'body');
     expectBadInput(await update(author, id, { title: 'New', tags: ['a', 'a'] }), 'tags');

@@ -6,10 +6,12 @@ import { steppedClock } from '../../../support/time/stepped-clock.ts';
 
 const BURST = 100;
 const PAGE = 'https://app.example';
+const READER = 'https://reader.example';
 const app = useApp({
   settings: {
     TRUST_PROXY: '127.0.0.1',
     CORS_ORIGINS: PAGE,
+    CORS_TOKEN_ORIGINS: READER,
     RATE_LIMIT_BURST: String(BURST),
     RATE_LIMIT_PER_SECOND: '20',
   },
@@ -145,6 +147,7 @@ describe('a page that may use the service', () => {
   it.each([
     ['of CORS_ORIGINS, on another site', { origin: PAGE, 'sec-fetch-site': 'cross-site' }],
     ['of CORS_ORIGINS, on a neighbouring host', { origin: PAGE, 'sec-fetch-site': 'same-site' }],
+    ['of CORS_TOKEN_ORIGINS', { origin: READER, 'sec-fetch-site': 'cross-site' }],
     ['of the service', { origin: ORIGIN, 'sec-fetch-site': 'same-origin' }],
     ['of the service, that only reads', { 'sec-fetch-site': 'same-origin' }],
   ])('counts as its address does: %s', async (_whose, said) => {

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { accountPage, alertIn } from '../../support/account-page.ts';
+import { useApp } from '../../support/app.ts';
+import { cookieOf, gqlAs, login, PASSWORD, type Person, visitor } from '../../support/credentials/session.ts';
+import { dataOf, expectBadInput, expectForbidden, expectRefused } from '../../support/refusal.ts';
+
+const FAILURES = 10;
+const app = useApp({
+  settings: {
+    FAILURE_BURST: String(FAILURES),
+    FAILURE_REFILL_SECONDS: '3600',
+    TRUST_PROXY: '127.0.0.1',
+    PUBLIC_URL: 'https://api.example.com',
+  },
+});
+const page = accountPage(app);
+const OWN_PAGE = { origin: 'https://api.example.com' };
+const NEW_PASSWORD = 'another long password';
+
+const CREATE_KEY = `mutation ($password: String) {
+  createApiKey(name: "k", scopes: ["users:read"], currentPassword: $password) { key } }`;
+const createKey = (cookie: string, password?: string | null) =>
+  gqlAs(app, cookie, CREATE_KEY, { variables: password === undefined ? {} : { password } });
+const countKeys = ({ id }: Pick<Person, 'id'>) => app.prisma.apiKey.count({ where: { userId: id } });
+const findViewer = async (key: string) => dataOf(await app.gql('{ viewer { id } }', { key })).viewer;
+
+describe('createApiKey', () => {
+  it.each([
+    ['without a password', undefined, /must be given\.$/],
+    ['with null', null, /must be given\.$/],
+    ['with an empty password', '', /is not the current password\.$/],
+    ['with a wrong password', 'not the password', /is not the current password\.$/],
+  ])('%s is BAD_USER_INPUT and creates no key', async (_how, password, message) => {
+    const owner = await visitor(app);
+    const rejected = await createKey(owner.cookie, password);
+    expectBadInput(rejected, 'currentPassword', message);
+    expect(rejected.data).toBeNull();
+    expect(await countKeys(owner)).toBe(1);
+  });
+
+  it('with the right password creates a key', async () => {
+    const { id, cookie } = await visitor(app);
+    const { key } = dataOf(await createKey(cookie, PASSWORD)).createApiKey;
+    expect(await findViewer(key)).toEqual({ id });
+  });
+
+  it('can be selected only once in an operation', async () => {
+    const owner = await visitor(app);
+    const field = `createApiKey(name: "k", scopes: ["users:read"], currentPassword: "${PASSWORD}") { key }`;
+    const rejected = await gqlAs(app, owner.cookie, `mutation { a: ${field} b: ${field} }`);
+    expectRefused(rejected, { code: 'BAD_USER_INPUT', message: /createApiKey only once/ });
+    expect(await countKeys(owner)).toBe(1);
+  });
+
+  it('stays forbidden to a key, whatever password it sends', async () => {
+    const { key } = await visitor(app);
+    for (const password of [undefined, 'not the password', PASSWORD])
+      expectForbidden(await app.gql(CREATE_KEY, { key, variables: { password } }));
+  });
+
+  it('is RATE_LIMITED after too many wrong passwords, but a login is still possible', async () => {
+    const owner = await visitor(app);
+    for (let time = 0; time < FAILURES; time += 1) await createKey(owner.cookie, 'not the password');
+    for (const password of ['not the password', PASSWORD])
+      expectRefused(await createKey(owner.cookie, password), { code: 'RATE_LIMITED' });
+    const response = await login(app, { email: owner.email, password: PASSWORD });
+    expect(response.status).toBe(200);
+    expectRefused(await createKey(cookieOf(response), PASSWORD), { code: 'RATE_LIMITED' });
+    expect(await countKeys(owner)).toBe(1);
+  });
+});
+
+describe('the form of the account page', () => {
+  const send = (cookie: string, fields: Record<string, string>) =>
+    page.send(cookie, { do: 'create-key', name: 'k', scope: 'users:read', days: '30', ...fields }, OWN_PAGE);
+
+  it.each([
+    ['without a password', {}],
+    ['with a wrong password', { currentPassword: 'not the password' }],
+  ])('creates no key %s', async (_how, fields) => {
+    const owner = await visitor(app);
+    const rejected = await send(owner.cookie, fields);
+    expect([rejected.status, alertIn(await rejected.text())]).toEqual([400, 'The password is wrong.']);
+    expect(await countKeys(owner)).toBe(1);
+  });
+
+  it('creates a key with the right password', async () => {
+    const { id, cookie } = await visitor(app);
+    const made = await send(cookie, { currentPassword: PASSWORD });
+    expect(made.status).toBe(200);
+    const key = /value="(cga_[0-9A-Za-z]+)"/.exec(await made.text())?.[1] ?? '';
+    expect(await findViewer(key)).toEqual({ id });
+  });
+});
+
+/** Strangers at many IP addresses send wrong passwords until even the right password is rejected. */
+async function attackLogins({ email }: Person): Promise<void> {
+  const statuses: number[] = [];
+  for (let stranger = 1; stranger <= FAILURES + 1; stranger += 1) {
+    const from = { 'x-forwarded-for': `203.0.113.${stranger}` };
+    statuses.push((await login(app, { email, password: 'a guess' }, from)).status);
+  }
+  expect(statuses.filter((status) => status === 401)).toHaveLength(FAILURES);
+  const own = await login(app, { email, password: PASSWORD }, { 'x-forwarded-for': '198.51.100.1' });
+  expect(own.status).toBe(429);
+}
+
+describe('an owner whose login strangers have blocked with wrong passwords', () => {
+  it('can still use createApiKey, changePassword and revokeEverything in a session', async () => {
+    const owner = await visitor(app);
+    await attackLogins(owner);
+    dataOf(await createKey(owner.cookie, PASSWORD));
+    const change = `mutation { changePassword(currentPassword: "${PASSWORD}", newPassword: "${NEW_PASSWORD}") }`;
+    const changed = await gqlAs(app, owner.cookie, change);
+    expect(dataOf(changed)).toEqual({ changePassword: true });
+    const revoke = `mutation { revokeEverything(currentPassword: "${NEW_PASSWORD}") }`;
+    expect(dataOf(await gqlAs(app, cookieOf(changed), revoke))).toEqual({ revokeEverything: true });
+  });
+
+  it('can still use inviteUser and createResetLink as an admin', async () => {
+    const admin = await visitor(app, { role: 'admin' });
+    const member = await app.account();
+    await attackLogins(admin);
+    const ask = (field: string) => gqlAs(app, admin.cookie, `mutation { ${field} { url } }`);
+    const password = `currentPassword: "${PASSWORD}"`;
+    dataOf(await ask(`inviteUser(email: "invited@example.com", name: "Invited", ${password})`));
+    dataOf(await ask(`createResetLink(email: "${member.email}", ${password})`));
+  });
+});
