@@ -35,7 +35,7 @@ function describe(error: unknown): string {
 export function report(error: unknown): number {
   // The parser has already printed its message.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-  process.stderr.write(`${withoutUserInformation(describe(error))}\n`);
+  process.stderr.write(`${escapeTerminal(withoutUserInformation(describe(error)))}\n`);
   return error instanceof KeyExpiredError ? EXIT.usage : EXIT.failed;
 }
 
@@ -75,12 +75,16 @@ export async function printResult(result: unknown): Promise<void> {
 /** C1 controls, which JSON leaves as they are, and characters that reorder text on a terminal (Unicode UAX #9). */
 const CONTROLS = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
+const escapeOf = (control: string) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** Escapes characters of a message that change what a terminal shows, except line breaks and tabs. */
+const escapeTerminal = (message: string): string =>
+  message.replaceAll(CONTROLS, escapeOf).replaceAll(/[^\P{Cc}\n\t]/gu, escapeOf);
+
 /** Escapes characters that change what a terminal shows. The result is the same JSON. */
-function escapeControls(json: string): string {
-  return json.replaceAll(CONTROLS, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
+const escapeControls = (json: string): string => json.replaceAll(CONTROLS, escapeOf);
 
 /** Says something to whoever runs the command. */
 export function tell(message: string): void {
-  process.stderr.write(`${message}\n`);
+  process.stderr.write(`${escapeTerminal(message)}\n`);
 }

@@ -108,15 +108,16 @@ async function drop(database: Database, account: string): Promise<Deleted> {
     await inBatches(1, async () => {
       await delay(Math.max(0, dueMs - performance.now()));
       dueMs = performance.now() + (BATCH / EVENTS_PER_SECOND) * 1_000;
-      const dropped = await database.unitOfWork().run(async (work) => {
+      // Another process may delete some of the rows at the same time, so the loop ends when no row is left.
+      const { found, dropped } = await database.unitOfWork().run(async (work) => {
         const rows = await work.query(targets, [account, BATCH]);
         const posts = [...new Set(rows.map(({ postId }) => postId))];
         await work.queryInOrder(postQueues(posts), { statement: lock, values: [posts] });
-        return work.query(remove, [rows.map(({ id }) => id)]);
+        return { found: rows.length, dropped: await work.query(remove, [rows.map(({ id }) => id)]) };
       });
       deleted[counts] += dropped.length;
       for (const { comments } of dropped) deleted.deletedComments += comments;
-      return dropped.length;
+      return found;
     });
   return deleted;
 }

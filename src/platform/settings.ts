@@ -114,8 +114,11 @@ const WIDEST_PUBLIC_BITS = { ipv4: 12, ipv6: 29 } as const;
 
 /** True if the network has so many public addresses that it contains addresses of clients. */
 export function isTooWide(network: string): boolean {
-  const [address = '', length = '128'] = network.split('/');
-  const bits = Number(length);
+  const [written = '', length = '128'] = network.split('/');
+  // IPv4 addresses as IPv6 (RFC 4291 section 2.5.5.2).
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(written)?.[1];
+  const address = mapped ?? written;
+  const bits = Number(length) - (mapped === undefined ? 0 : 96);
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
   const isPrivate = PRIVATE_NETWORKS.some((known) => bits >= known.bits && known.list.check(address, family));
   return !isPrivate && bits < WIDEST_PUBLIC_BITS[family];

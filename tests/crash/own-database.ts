@@ -6,6 +6,8 @@ import { UNTHROTTLED } from '../support/settings.ts';
 
 /** The tests are not about limits. */
 export const UNLIMITED = {
+  // All instances decrypt the responses that one of them has stored.
+  SECRET_KEY: 'one secret for all instances of a crash test',
   ...UNTHROTTLED,
   LOG_LEVEL: 'error',
 };

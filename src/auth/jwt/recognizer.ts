@@ -57,7 +57,8 @@ function scopesIn(claim: unknown): readonly string[] | undefined {
 }
 
 /**
- * The scopes that a token grants. Of several claims, each restricts the token. Undefined if a claim is malformed, because
+ * The scopes that a token grants. Of several claims, each restricts the token, except a `scope` or `scp` beside `permissions`
+ * that names no scope of this service: Auth0 has scopes of OpenID Connect there. Undefined if a claim is malformed, because
  * ignoring a restriction would grant more than the issuer has granted.
  */
 function grantedScopes(
@@ -65,18 +66,15 @@ function grantedScopes(
   role: Role,
   defaultScopes: readonly string[] = scopesOfRole(role),
 ): ReadonlySet<Scope> | undefined {
-  const claims = SCOPE_CLAIMS.filter((name) => payload[name] !== undefined).map((name) =>
-    scopesIn(payload[name]),
-  );
-  let granted = effectiveScopes(claims[0] ?? defaultScopes, role);
-  for (const claim of claims) {
+  const names = SCOPE_CLAIMS.filter((name) => payload[name] !== undefined);
+  let granted: readonly string[] | undefined;
+  for (const name of names) {
+    const claim = scopesIn(payload[name]);
     if (claim === undefined) return undefined;
-    granted = effectiveScopes(
-      [...granted].filter((scope) => claim.includes(scope)),
-      role,
-    );
+    const restricts = name === 'permissions' || payload.permissions === undefined || claim.some(isScope);
+    if (restricts) granted = granted?.filter((scope) => claim.includes(scope)) ?? claim;
   }
-  return granted;
+  return effectiveScopes(granted ?? defaultScopes, role);
 }
 
 /** Whether the account accepts a token issued then. `iat` has whole seconds: tokens of the first second are refused. */

@@ -3,7 +3,6 @@ import { isAnonymous } from '../../auth/principal.ts';
 import type { Provisional } from '../../auth/provisional.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { createDeadline, within } from '../../platform/deadline.ts';
 import type { Logger } from '../../platform/log.ts';
 import { credentialsMissing } from '../../request/caller.ts';
 import { departureOf } from '../../request/departure.ts';
@@ -30,6 +29,7 @@ import { type Compression, isCompressible } from '../response/compression.ts';
 import { nothingRoute } from '../routes/not-found.ts';
 import { createTable, NOTHING } from '../routes/table.ts';
 import type { Pipeline } from './pipeline.ts';
+import { createRequestHooks } from './request-hooks.ts';
 import type { RequestTraces } from './request-traces.ts';
 import { takes, targetOf, urlOf } from './target.ts';
 import { createYogaServer } from './yoga.ts';
@@ -120,13 +120,11 @@ function checkRoute(request: HttpRequest, state: RequestState, checkOrigin: Orig
 export function createEntrance(options: EntranceOptions): Entrance {
   const { plugins, routes, checkOrigin, compression, caching, pipeline, yogaPlugins } = options;
   const { traces, pending, timeoutMs, clock, log } = options;
-  const deadline = createDeadline(timeoutMs);
-  const tooLate = () =>
-    new ApiError('SERVICE_UNAVAILABLE', `The request could not be admitted within ${timeoutMs} ms.`, {
-      headers: { 'retry-after': '1' },
-    });
+  const hooks = createRequestHooks(
+    plugins.flatMap((plugin) => plugin.onRequest ?? []),
+    timeoutMs,
+  );
   const routeOf = createTable(routes, nothingRoute(routes));
-  const onRequest = plugins.flatMap((plugin) => plugin.onRequest ?? []);
   const onResponse = plugins.flatMap((plugin) => plugin.onResponse ?? []);
 
   function headOf({ method, headers }: AskedRequest, url: RequestUrl, arrival: Arrival, fast: boolean): Head {
@@ -158,16 +156,10 @@ export function createEntrance(options: EntranceOptions): Entrance {
   ): Promise<HttpResponse | undefined> {
     if (request.method === 'OPTIONS') return new PlainResponse('', { status: 204 });
     if (state.malformed !== undefined) throw state.malformed;
-    await within(deadline, runHooks(request, state, url), tooLate);
+    const waiting = hooks.run(request, state, url);
+    if (waiting !== undefined) await waiting;
     checkRoute(request, state, checkOrigin);
     return undefined;
-  }
-
-  async function runHooks(request: HttpRequest, state: RequestState, url: RequestUrl): Promise<void> {
-    for (const hook of onRequest) {
-      const waiting = hook(request, state, url);
-      if (waiting !== undefined) await waiting;
-    }
   }
 
   /** Rejects with a refusal. */
@@ -219,11 +211,30 @@ export function createEntrance(options: EntranceOptions): Entrance {
   /** False as well if it cannot be found out: the request that begins anew asks again, and is refused with the reason. */
   async function isConfirmed(provisional: Provisional, { requestId }: RequestState): Promise<boolean> {
     try {
-      return await provisional.confirm();
+      return await hooks.inTime(provisional.confirm());
     } catch (error) {
+      if (error instanceof ApiError) throw error;
       log.debug({ requestId, err: error }, 'the caller could not be confirmed');
       return false;
     }
+  }
+
+  /** The response for a remembered caller once the caller is confirmed; the response to a new attempt otherwise. */
+  async function confirmed(
+    response: HttpResponse,
+    state: RequestState,
+    again: () => Promise<HttpResponse>,
+  ): Promise<HttpResponse> {
+    // Whatever the answer is: nothing may have been confirmed for a request that was refused.
+    if (state.provisional === undefined) return response;
+    try {
+      if (await isConfirmed(state.provisional, state)) return response;
+    } catch (error) {
+      return refuse(error, state);
+    }
+    // It begins anew, as if nothing were remembered. So far it has changed nothing but this.
+    await state.giveTokenBack?.();
+    return again();
   }
 
   const fastPath: FastPath = {
@@ -234,14 +245,11 @@ export function createEntrance(options: EntranceOptions): Entrance {
       const request = new PlainRequest(method, url.href, fields, body);
       const head = headOf(request, url, arrival, true);
       let state = new RequestState(arrival, head);
-      let response = await attempt(request, state, url);
-      // Whatever the answer is: nothing may have been confirmed for a request that was refused.
-      if (state.provisional !== undefined && !(await isConfirmed(state.provisional, state))) {
-        // It begins anew, as if nothing were remembered. So far it has changed nothing but this.
-        await state.giveTokenBack?.();
+      const first = await attempt(request, state, url);
+      const response = await confirmed(first, state, () => {
         state = new RequestState(arrival, { ...head, mayBeProvisional: false });
-        response = await attempt(request, state, url);
-      }
+        return attempt(request, state, url);
+      });
       return depart(response, request, state, url);
     },
   };

@@ -32,7 +32,7 @@ function isForwarded(headers: RequestFields): boolean {
 }
 
 /** Whether the nearest proxy received the request over TLS. It writes the last entry of the list. */
-function saysTls(headers: RequestFields): boolean {
+export function saysTls(headers: Pick<RequestFields, 'get'>): boolean {
   return headers.get('x-forwarded-proto')?.split(',').at(-1)?.trim().toLowerCase() === 'https';
 }
 

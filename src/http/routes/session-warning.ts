@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { isLoopbackHost } from '../../platform/loopback.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
+import { saysTls } from '../request/proxy-trust.ts';
 
 /** The header that tells a page why its login will not last. */
 export const SESSION_WARNING = 'x-session-warning';
@@ -22,7 +23,7 @@ function isCrossSite({ headers }: HttpRequest, hostname: string): boolean {
 
 /** Whether the browser reached the service, or the proxy in front of it, over TLS. */
 function isOverTls({ headers }: HttpRequest, protocol: string): boolean {
-  return protocol === 'https:' || headers.get('x-forwarded-proto') === 'https';
+  return protocol === 'https:' || saysTls(headers);
 }
 
 /**

@@ -86,18 +86,22 @@ export class HeldBody implements BodyCharge {
   readonly #budget: BodyBudget;
   readonly #bytes: number;
   #giveBack: (() => void) | undefined;
+  #isReleased = false;
 
   constructor(budget: BodyBudget, bytes: number) {
     this.#budget = budget;
     this.#bytes = bytes;
   }
 
+  /** False for a released body, too: a request whose admission was late owns nothing. */
   own(owner: string): boolean {
+    if (this.#isReleased) return false;
     this.#giveBack ??= this.#budget.own(owner, this.#bytes);
     return this.#giveBack !== undefined;
   }
 
   release(): void {
+    this.#isReleased = true;
     this.#budget.release(this.#bytes);
     this.#giveBack?.();
   }

@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
+import type { Cancellable } from '../line.ts';
 import type { Logger } from '../log.ts';
 import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import { messageOf } from './contact.ts';
@@ -71,7 +72,8 @@ const FULL_MS = 1_000;
 
 /**
  * The usable connections of a pool. Connections from before an event that only holds for new connections are replaced.
- * While the server accepts no further connection, the pool stays smaller: requests wait for an open connection.
+ * While no further connection can be opened, the pool stays smaller: requests wait for a connection of another request.
+ * A request only waits while another request has a connection or tries to open one, so it is always woken.
  */
 export class Connections {
   readonly #pool: pg.Pool;
@@ -79,10 +81,11 @@ export class Connections {
   readonly #watch: ConnectionsOptions['watch'];
   readonly #full: OutageLog;
   #current = new WeakSet<pg.PoolClient>();
-  #waiting: Waiter[] = [];
+  readonly #waiting = new Set<Waiter>();
   #fullUntilMs = Number.NEGATIVE_INFINITY;
-  /** Connections that are open, without attempts to connect, which the pool counts too. */
-  #openCount = 0;
+  /** Connections that requests have, and attempts to open one. */
+  #lentCount = 0;
+  #attemptCount = 0;
 
   constructor({ pool, server, watch, log }: ConnectionsOptions) {
     this.#pool = pool;
@@ -96,18 +99,13 @@ export class Connections {
     pool.on('connect', (client) => {
       // The pool replaces a broken connection; without an error listener, it would end the process.
       this.#current.add(client.on('error', () => undefined));
-      this.#openCount += 1;
-      this.#full.over();
-    });
-    pool.on('remove', () => {
-      this.#openCount -= 1;
+      if (performance.now() >= this.#fullUntilMs) this.#full.over();
     });
   }
 
-  /** True if a connection can be reused. The pool replaces a connection that is closing or broken. */
-  #isGood(client: pg.PoolClient): boolean {
-    const { stream } = client.connection;
-    return this.#current.has(client) && stream instanceof Socket && stream.readyState === 'open';
+  /** True while a connection is open, or seems to be. */
+  get isConnected(): boolean {
+    return this.#lentCount > 0 || this.#pool.idleCount > 0;
   }
 
   /** Has every connection replaced before it is used again. */
@@ -116,30 +114,9 @@ export class Connections {
   }
 
   /** @throws {DatabaseError} */
-  async connect(): Promise<pg.PoolClient> {
-    const isBusy = this.#openCount > 0 && this.#pool.idleCount === 0;
-    if (isBusy && performance.now() < this.#fullUntilMs) return this.#wait();
-    try {
-      return await this.#next();
-    } catch (error) {
-      if (this.#watch === undefined) {
-        // A restarting server refuses connections for a moment.
-        await serverReady(this.#server);
-        return this.#next().catch((again: unknown) => Promise.reject(toDatabaseError(again)));
-      }
-      if (this.#pool.idleCount > 0) return this.connect();
-      // Of several attempts at once, the server may accept some.
-      const mayOpen = isConnectionLimit(error) && this.#pool.totalCount > 0;
-      if (this.#openCount > 0 || mayOpen) {
-        this.#fullUntilMs = performance.now() + FULL_MS;
-        this.#full.failed({ reason: messageOf(error), openCount: this.#openCount });
-        return this.#wait();
-      }
-      this.#watch.broke(error);
-      const reason = toDatabaseError(error);
-      for (const { reject } of this.#waiting.splice(0)) reject(reason);
-      throw reason;
-    }
+  connect(cancellation?: Cancellable): Promise<pg.PoolClient> {
+    const isFull = this.#lentCount > 0 && this.#pool.idleCount === 0 && performance.now() < this.#fullUntilMs;
+    return isFull ? this.#wait(cancellation) : this.#open(cancellation);
   }
 
   /**
@@ -152,21 +129,84 @@ export class Connections {
     leave: (passedOn?: pg.PoolClient) => boolean,
   ): void {
     const isGood = error === undefined && this.#isGood(client);
-    const waiter = this.#waiting.shift();
+    const waiter = this.#takeWaiter();
     if (isGood && waiter !== undefined) {
       waiter.resolve(client);
       leave();
       return;
     }
     if (isGood && leave(client)) return;
+    this.#lentCount -= 1;
     client.release(error ?? !isGood);
-    // Otherwise no other request may be left to pass a connection on.
-    if (waiter !== undefined) this.connect().then(waiter.resolve, waiter.reject);
+    if (waiter !== undefined) this.#open().then(waiter.resolve, waiter.reject);
     if (!isGood) leave();
   }
 
-  #wait(): Promise<pg.PoolClient> {
-    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  /** True if a connection can be reused. The pool replaces a connection that is closing or broken. */
+  #isGood(client: pg.PoolClient): boolean {
+    const { stream } = client.connection;
+    return this.#current.has(client) && stream instanceof Socket && stream.readyState === 'open';
+  }
+
+  async #open(cancellation?: Cancellable): Promise<pg.PoolClient> {
+    this.#attemptCount += 1;
+    let failure: unknown;
+    try {
+      const client = await this.#next();
+      this.#lentCount += 1;
+      return client;
+    } catch (error) {
+      failure = error;
+    } finally {
+      this.#attemptCount -= 1;
+    }
+    if (this.#watch === undefined) {
+      // A restarting server refuses connections for a moment.
+      await serverReady(this.#server);
+      const client = await this.#next().catch((again: unknown) => Promise.reject(toDatabaseError(again)));
+      this.#lentCount += 1;
+      return client;
+    }
+    if (this.#pool.idleCount > 0) return this.#open(cancellation);
+    const isLimit = isConnectionLimit(failure);
+    if (!isLimit) this.#watch.broke(failure);
+    // Of several attempts at once, a server at its limit may accept some.
+    if (this.#lentCount > 0 || (isLimit && this.#attemptCount > 0)) {
+      this.#fullUntilMs = performance.now() + FULL_MS;
+      if (isLimit) this.#full.failed({ reason: messageOf(failure), openCount: this.#lentCount });
+      return this.#wait(cancellation);
+    }
+    if (isLimit) this.#watch.broke(failure);
+    const reason = toDatabaseError(failure);
+    if (this.#attemptCount === 0) for (const { reject } of this.#waiting) reject(reason);
+    if (this.#attemptCount === 0) this.#waiting.clear();
+    throw reason;
+  }
+
+  #takeWaiter(): Waiter | undefined {
+    const [waiter] = this.#waiting;
+    if (waiter !== undefined) this.#waiting.delete(waiter);
+    return waiter;
+  }
+
+  #wait(cancellation: Cancellable | undefined): Promise<pg.PoolClient> {
+    return new Promise((resolve, reject) => {
+      const stay = cancellation?.onCancel(() => {
+        if (this.#waiting.delete(waiter))
+          reject(new DatabaseError('timeout', new Error('cancelled while waiting')));
+      });
+      const waiter: Waiter = {
+        resolve(client) {
+          stay?.();
+          resolve(client);
+        },
+        reject(error) {
+          stay?.();
+          reject(error);
+        },
+      };
+      this.#waiting.add(waiter);
+    });
   }
 
   async #next(): Promise<pg.PoolClient> {

@@ -103,7 +103,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
   const watch =
     server.watched === undefined
       ? UNWATCHED
-      : watchServer({ ...server.watched, log, onLook, isConnected: () => pool.totalCount > 0 });
+      : watchServer({ ...server.watched, log, onLook, isConnected: () => connections.isConnected });
   pool.on('error', watch.broke);
   const connections = new Connections({ pool, server, watch: kind === 'embedded' ? undefined : watch, log });
   const line = new Line<pg.PoolClient>({ places: server.poolSize });
@@ -137,7 +137,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     const connection = line.enter(cancellation?.owner) ? undefined : await turn(cancellation);
     const sinceMs = performance.now();
     try {
-      const client = connection ?? (await connections.connect());
+      const client = connection ?? (await connections.connect(cancellation));
       lendFor(client, cancellation);
       statistics.waits.observe((sinceMs - askedMs) / 1000);
       const receivedBefore = cancellation?.received ?? 0;

@@ -19,8 +19,7 @@ export class DatabaseError extends Error {
 
 /** SQLSTATE codes and classes (PostgreSQL appendix A) and Node's socket errors. */
 const KINDS: readonly [RegExp, DatabaseErrorKind][] = [
-  // The transaction_timeout of PostgreSQL 17 ends the session.
-  [/^57014$|^25P04$/, 'timeout'],
+  [/^57014$/, 'timeout'],
   [/^55P03$/, 'locked'],
   [/^40001$|^40P01$/, 'conflict'],
   [/^08|^57P0|^53|^25006$|^58030$|^28|^3D000$/, 'unavailable'],
@@ -91,8 +90,8 @@ export function toDatabaseError(error: unknown): DatabaseError {
   const match = KINDS.find(([pattern]) => pattern.test(code));
   if (match !== undefined) return new DatabaseError(match[1], error);
   if (refusedWrite(error) !== undefined) return new DatabaseError('unavailable', error);
-  // The server has ended the session, such as by its idle_in_transaction_session_timeout.
-  if (error instanceof pg.DatabaseError && (error.severity === 'FATAL' || code === '25P03'))
+  // The server has ended the session, by its idle_in_transaction_session_timeout or transaction_timeout.
+  if (error instanceof pg.DatabaseError && (error.severity === 'FATAL' || /^25P0[34]$/.test(code)))
     return new DatabaseError('unavailable', error);
   const lost = error instanceof Error && (LOST_CONNECTION.test(error.message) || NO_TLS.test(error.message));
   return new DatabaseError(lost ? 'unavailable' : 'other', error);

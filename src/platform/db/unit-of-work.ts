@@ -99,19 +99,10 @@ export class UnitOfWork implements Queryable {
     return result as Promise<[A[], B[]]>;
   }
 
+  /** A statement that fails leaves the connection to `rollback`: most failures are waits for locks that were too long. */
   #beginWith(queries: readonly Query<unknown>[]): Promise<unknown[][]> {
-    const begun = this.#connect().then(async (connection) => {
-      try {
-        return { connection, results: await connection.beginWith(queries) };
-      } catch (error) {
-        // Drop the connection: cheaper than asking whether BEGIN was reached.
-        const reason = toDatabaseError(error);
-        connection.release(reason);
-        throw reason;
-      }
-    });
-    this.#connection = begun.then(({ connection }) => connection);
-    return begun.then(({ results }) => results);
+    this.#connection = this.#connect();
+    return this.#connection.then((connection) => connection.beginWith(queries));
   }
 
   /** Runs one statement at a time: loaders of the same tick would otherwise collide on the connection. */

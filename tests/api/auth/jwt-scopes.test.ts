@@ -50,6 +50,11 @@ describe('the scopes of a JWT', () => {
     ['permissions as a list', { permissions: ['comments:write'] }, ['comments:write']],
     ['an empty scope', { scope: '' }, []],
     ['an empty list of permissions', { permissions: [] }, []],
+    [
+      'permissions beside scopes of OpenID Connect',
+      { scope: 'openid profile', permissions: ['posts:read'] },
+      ['posts:read'],
+    ],
     ['scopes of other services', { scope: 'openid email posts:read', scp: undefined }, ['posts:read']],
     ['a scope that only admins can have', { scp: ['users:email', 'users:read'] }, ['users:read']],
   ])('are the scopes in %s', async (_claim, claims, scopes) => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ACTIONS as ACTION_NAMES } from '../../../src/account-pages/actions.ts';
 import { newId } from '../../../src/platform/uuid.ts';
 import { accountPage } from '../../support/account-page.ts';
 import { useApp } from '../../support/app.ts';
@@ -8,7 +9,9 @@ import { askToken, oauthClient } from '../../support/credentials/oauth.ts';
 import { gqlAs, PASSWORD, visitor } from '../../support/credentials/session.ts';
 import { JWT_SECRET, signToken } from '../../support/credentials/tokens.ts';
 
-const SECURITY = readFileSync(join(import.meta.dirname, '../../../docs/security.md'), 'utf8');
+const ROOT = join(import.meta.dirname, '../../..');
+const SECURITY = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
+const SCHEMA = readFileSync(join(ROOT, 'schema.graphql'), 'utf8');
 const NEW_PASSWORD = 'another long enough password';
 
 interface SensitiveAction {
@@ -75,8 +78,18 @@ async function otherCredentials(role: 'member' | 'admin') {
   return { 'API key': key, JWT: await signToken(id, {}), 'OAuth token': body.access_token };
 }
 
-it('The table of sensitive actions has each mutation and each form that changes credentials', () => {
-  expect(ACTIONS.flatMap(({ field }) => field ?? []).sort()).toEqual(Object.keys(FIELDS).sort());
+/** Fields of the API that need a session, as the schema says. */
+const SESSION_FIELDS = [...SCHEMA.matchAll(/"""([^"]*)"""\s+(\w+)\(/g)].flatMap(
+  ([, description = '', name = '']) => (/in a session|needs a session/i.test(description) ? name : []),
+);
+const SIGNS_IN_OR_OUT: readonly string[] = ['sign-in', 'sign-out'];
+
+it('The table of sensitive actions has each mutation that needs a session, and each form of the account page', () => {
+  const fields = ACTIONS.flatMap(({ field }) => field ?? []).sort();
+  expect(fields).toEqual(Object.keys(FIELDS).sort());
+  expect(fields).toEqual([...new Set(SESSION_FIELDS)].sort());
+  const forms = ACTION_NAMES.filter((name) => !SIGNS_IN_OR_OUT.includes(name));
+  expect(ACTIONS.flatMap(({ form }) => form ?? []).sort()).toEqual([...forms].sort());
 });
 
 describe.each(ACTIONS.filter(({ field }) => field !== undefined))('$name by the API', (action) => {
