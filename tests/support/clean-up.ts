@@ -17,6 +17,8 @@ export interface TestCleanUp extends ReturnType<typeof startCleanUp> {
 export function cleanUp(
   { config, database }: Pick<TestApp, 'config'> & { readonly database: Database },
   jobs: readonly Job[] = cleanUpJobs(config),
+  /** False for a test that holds the timers itself. */
+  holdsTimers = !vi.isFakeTimers(),
 ): TestCleanUp {
   const logged: string[] = [];
   const log = createLogger({
@@ -25,8 +27,7 @@ export function cleanUp(
     destination: { write: (line) => void logged.push(line) },
   });
   const metrics = createMetrics();
-  // A test with fake timers has the clean-up run by itself.
-  const timers = vi.isFakeTimers() ? undefined : holdTimers(30_000);
+  const timers = holdsTimers ? holdTimers(30_000) : undefined;
   const started = startCleanUp({ jobs, database, metrics, log });
   timers?.release();
   onTestFinished(() => started.stop());

@@ -173,7 +173,8 @@ export class Connections {
     // Of several attempts at once, a server at its limit may accept some.
     if (this.#lentCount > 0 || (isLimit && this.#attemptCount > 0)) {
       this.#fullUntilMs = performance.now() + FULL_MS;
-      if (isLimit) this.#full.failed({ reason: messageOf(failure), openCount: this.#lentCount });
+      if (isLimit && this.#lentCount > 0)
+        this.#full.failed({ reason: messageOf(failure), openCount: this.#lentCount });
       return this.#wait(cancellation);
     }
     if (isLimit) this.#watch.broke(failure);

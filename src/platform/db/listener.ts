@@ -39,9 +39,12 @@ const FIRST_PAUSE_MS = 100;
 /** After an outage, what is listened for waits at most this long. */
 const LONGEST_PAUSE_MS = 2_000;
 const END_LIMIT_MS = 1_000;
-/** How often the connection is probed, and for how long a response counts: what is missed applies within a second. */
-const PROBE_INTERVAL_MS = 200;
-const RECENT_MS = 450;
+/**
+ * How often the connection is probed, and for how many times a response may be missing, so that a change that is missed
+ * applies within a second. Times are not compared: a busy event loop delays probes and responses alike.
+ */
+const PROBE_INTERVAL_MS = 150;
+const MAX_MISSED = 3;
 
 /** The embedded database: its worker hears what all connections send. */
 function embedded(
@@ -73,7 +76,7 @@ export function createListener(options: ListenerOptions): Listener {
   let closed = false;
   let pauseMs = FIRST_PAUSE_MS;
   let probing = false;
-  let respondedMs = Number.NEGATIVE_INFINITY;
+  let missed = 0;
   const outage = createOutageLog(
     log,
     'events of other instances come later: the connection for their wake-ups fails',
@@ -103,7 +106,7 @@ export function createListener(options: ListenerOptions): Listener {
       for (const channel of channels) await mine.query(`LISTEN ${channel}`);
       if (closed) return await end(mine);
       client = mine;
-      respondedMs = performance.now();
+      missed = 0;
       pauseMs = FIRST_PAUSE_MS;
       outage.over();
       onConnect();
@@ -143,13 +146,13 @@ export function createListener(options: ListenerOptions): Listener {
 
   /** Sends nothing while a response is missing: the time limit of statements ends a connection that stays silent. */
   async function probe(): Promise<void> {
+    if (probing) missed += 1;
     const probed = client;
     if (probed === undefined || probing) return;
     probing = true;
-    const sentMs = performance.now();
     try {
       await probed.query('SELECT');
-      if (probed === client) respondedMs = sentMs;
+      if (probed === client) missed = 0;
     } catch (error) {
       log.debug({ err: error }, 'the connection for notifications did not respond');
     } finally {
@@ -166,7 +169,7 @@ export function createListener(options: ListenerOptions): Listener {
       return client !== undefined;
     },
     get hears() {
-      return client !== undefined && performance.now() - respondedMs < RECENT_MS;
+      return client !== undefined && missed < MAX_MISSED;
     },
     async close() {
       closed = true;

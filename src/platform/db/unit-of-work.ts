@@ -102,7 +102,9 @@ export class UnitOfWork implements Queryable {
   /** A statement that fails leaves the connection to `rollback`: most failures are waits for locks that were too long. */
   #beginWith(queries: readonly Query<unknown>[]): Promise<unknown[][]> {
     this.#connection = this.#connect();
-    return this.#connection.then((connection) => connection.beginWith(queries));
+    return this.#connection.then((connection) =>
+      connection.beginWith(queries).catch((error: unknown) => Promise.reject(toDatabaseError(error))),
+    );
   }
 
   /** Runs one statement at a time: loaders of the same tick would otherwise collide on the connection. */

@@ -5,6 +5,8 @@ const NEVER_MS = 2 ** 31 - 1;
 
 /** Timers that do not fire by themselves. */
 export interface HeldTimers {
+  /** The lengths of the pending timeouts. */
+  delays(): number[];
   /** The number of pending timeouts of this length. */
   count(milliseconds: number): number;
   /** Runs the newest pending timeout of this length now. */
@@ -37,6 +39,7 @@ export function holdTimers(fromMs: number): HeldTimers {
   const pending = (milliseconds: number) =>
     [...held].filter(([, timer]) => timer.milliseconds === milliseconds);
   return {
+    delays: () => [...held.values()].map(({ milliseconds }) => milliseconds),
     count: (milliseconds) => pending(milliseconds).length,
     fire(milliseconds) {
       const newest = pending(milliseconds).at(-1);
