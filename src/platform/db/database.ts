@@ -146,7 +146,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     } catch (error) {
       const reason = toDatabaseError(error);
       statistics.failed(reason.kind);
-      line.refuseAll(reason);
+      if (reason.kind !== 'timeout') line.refuseAll(reason);
       line.leave(cancellation?.owner);
       throw reason;
     }
