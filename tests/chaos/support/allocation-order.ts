@@ -26,11 +26,11 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
        await connection.client.query("SELECT set_config('chaos.number', '" + this.#number + "', true)");`,
     ],
     [
-      'this.#connection = begun.then(({ connection }) => connection);',
-      `this.#connection = begun.then(async ({ connection }) => {
+      'connection.beginWith(queries).catch(',
+      `connection.beginWith(queries).then(async (results) => {
          await connection.client.query("SELECT set_config('chaos.number', '" + this.#number + "', true)");
-         return connection;
-       });`,
+         return results;
+       }).catch(`,
     ],
   ],
   '/src/events/kind.ts': [
