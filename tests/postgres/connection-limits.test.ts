@@ -72,7 +72,7 @@ describe('An instance whose database accepts fewer connections than the pool may
     const id = await createPost(app, key);
     const holder = await connect(postgresOf(app).url);
     await holder.query('BEGIN');
-    await holder.query('SELECT FROM posts WHERE id = $1 FOR UPDATE', [id]);
+    await holder.query('SELECT FROM public.posts WHERE id = $1 FOR UPDATE', [id]);
     const edit = instance.fetch(
       '/graphql',
       graphqlPost(`mutation { updatePost(id: "${id}", title: "new") { title } }`, { key }),

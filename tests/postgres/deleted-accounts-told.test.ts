@@ -79,15 +79,15 @@ describe('an account that is deleted by an operator', () => {
     const { url } = postgresOf(app);
     await run(
       url,
-      `INSERT INTO comments (id, body, post_id, author_id)
+      `INSERT INTO public.comments (id, body, post_id, author_id)
        SELECT gen_random_uuid(), 'b', '${post}', '${reader.id}' FROM generate_series(1, 250)`,
     );
     // Where the deletion is interrupted, the post still exists: what it lacks by then must have been told.
     await run(
       url,
-      `CREATE FUNCTION refuse_deletion() RETURNS trigger LANGUAGE plpgsql AS $$
+      `CREATE FUNCTION public.refuse_deletion() RETURNS trigger LANGUAGE plpgsql AS $$
          BEGIN IF OLD.id = '${post}' THEN RAISE EXCEPTION 'interrupted'; END IF; RETURN OLD; END $$;
-       CREATE TRIGGER refuse_deletion BEFORE DELETE ON posts FOR EACH ROW EXECUTE FUNCTION refuse_deletion()`,
+       CREATE TRIGGER refuse_deletion BEFORE DELETE ON public.posts FOR EACH ROW EXECUTE FUNCTION public.refuse_deletion()`,
     );
     const told = await toldDuring(async () => {
       const args = ['user', 'delete', account.email, '--posts', 'delete'];
@@ -98,7 +98,7 @@ describe('an account that is deleted by an operator', () => {
     expect(told.map(({ kind, postId }) => [kind, postId])).toEqual(
       Array.from({ length: 250 - left }, () => ['COMMENT_DELETED', post]),
     );
-    await run(url, 'DROP TRIGGER refuse_deletion ON posts');
+    await run(url, 'DROP TRIGGER refuse_deletion ON public.posts');
     const rest = await toldDuring(() => deleteAccount(account, 'delete'));
     expect(rest.map(({ kind, postId }) => [kind, postId])).toEqual([['POST_DELETED', post]]);
   });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
-import { connect, postgresOf } from '../support/database/postgres.ts';
+import { besidePool, postgresOf } from '../support/database/postgres.ts';
 import { seededRandom } from '../support/random.ts';
 import { instanceOnOwnPool } from '../support/second-instance.ts';
 
@@ -26,8 +26,7 @@ const DISORDERED = `
 const app = useApp();
 
 it('Events of a post are in the order of its changes, however many clients change one post at once', async () => {
-  const { url } = postgresOf(app);
-  const database = await connect(url);
+  const database = await besidePool(app);
   await database.query(NUMBER_EVENTS);
   const small = { ...app.config, database: { ...postgresOf(app), poolSize: 3 } };
   const instances = [app, await instanceOnOwnPool(app), await instanceOnOwnPool(app, small)];

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
-import { connect, postgresOf } from '../support/database/postgres.ts';
+import { besidePool, postgresOf } from '../support/database/postgres.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
@@ -11,7 +11,7 @@ const CREATE = 'mutation { createPost(title: "t", body: "b") { id } }';
 it('A sequence behind its table, as after logical replication, is 503, and the log and doctor say what to do', async () => {
   const { key } = await app.account();
   expect((await app.gql(CREATE, { key })).status).toBe(200);
-  const database = await connect(postgresOf(app).url);
+  const database = await besidePool(app);
   await database.query(`INSERT INTO events (id, kind, root_id)
     SELECT nextval(pg_get_serial_sequence('events', 'id')), 'POST_CREATED', gen_random_uuid() FROM generate_series(1, 20)`);
   await database.query(`SELECT setval(pg_get_serial_sequence('events', 'id'), 1)`);
