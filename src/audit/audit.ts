@@ -15,7 +15,7 @@ export interface AuditDetail {
   readonly [name: string]: unknown;
 }
 
-/** An account that changes its own credentials more often must wait until the next day, so that nobody can fill the disk. */
+/** How often an account can change its own credentials on one day. The limit bounds the size of the audit log. */
 export const MAX_OWN_PER_DAY = 10_000;
 /** The owner of an account can always react to others who use the account, whatever the others have done that day. */
 const ALWAYS_ALLOWED: ReadonlySet<string> = new Set(['changePassword', 'revokeEverything']);

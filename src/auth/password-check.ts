@@ -29,7 +29,7 @@ export interface Passwords {
   attempt<T>(names: FailureNames, check: () => Promise<T | undefined>): Promise<T | undefined>;
 }
 
-/** The name for wrong passwords inside the sessions of an account, which nobody without a session can cause. */
+/** The name for wrong passwords inside the sessions of an account. Only clients with such a session can cause them. */
 export const confirmationFailures = (accountId: string): string => `confirmation:${accountId}`;
 
 /** The name for failed sign-ins to an account, known or not. It does not reveal the e-mail. */

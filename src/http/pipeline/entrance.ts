@@ -232,7 +232,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
     } catch (error) {
       return refuse(error, state);
     }
-    // It begins anew, as if nothing were remembered. So far it has changed nothing but this.
+    // The request starts again without the cached caller. Until here, it has only taken a token.
     await state.giveTokenBack?.();
     return again();
   }
