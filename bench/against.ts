@@ -1,7 +1,8 @@
 /**
- * The service of this checkout against that of another one (`against FOLDER [--quick] [W0 … W9]`), such as the
- * version before a change: two processes, each on a database of its own schema with the same rows, interleaved in
- * rounds. Prints the ratios and writes no file.
+ * Compares the service of this checkout with the service of another checkout (`against FOLDER [--quick] [W0 … W9]`),
+ * such as the version before a change. Three processes, each on its own database with the same rows, run in
+ * interleaved rounds. The third process runs the other checkout again: its ratio shows the noise of the machine.
+ * Prints the ratios and writes no file.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -13,7 +14,7 @@ import { type Figures, ratios } from './harness/measure.ts';
 import { checkAnswers, measureAll, settingOf } from './harness/side-by-side.ts';
 import { spread, table } from './report/markdown.ts';
 import { progress } from './report/results.ts';
-import { chosenWorkloads } from './workloads.ts';
+import { chosenWorkloads, type Workload } from './workloads.ts';
 
 const quick = process.argv.includes('--quick');
 const folder = process.argv.slice(2).find((argument) => !argument.startsWith('--'));
@@ -38,6 +39,7 @@ const OTHER: Contestant = {
   file: inOther('servers/product.ts'),
   note: '',
 };
+const OTHER_AGAIN: Contestant = { ...OTHER, name: 'other checkout, again' };
 const COLUMNS = ['nodeCpuMs', 'databaseCpuMs', 'perSecond'] as const;
 const TITLES = { nodeCpuMs: 'Node CPU', databaseCpuMs: 'database CPU', perSecond: 'requests a second' };
 
@@ -48,16 +50,25 @@ await withCleanup(async (cleanup) => {
   const running: Running[] = [
     await startContestant(cleanup, await openWorkspace(cleanup, options), PRODUCT),
     await startContestant(cleanup, await other.openWorkspace(cleanup, options), OTHER),
+    await startContestant(cleanup, await other.openWorkspace(cleanup, options), OTHER_AGAIN),
   ];
   await checkAnswers(running, WORKLOADS);
   const measured = await measureAll(running, ROUNDS);
-  const rows = WORKLOADS.map((workload) => {
+  const divide = (contestant: Contestant, workload: Workload) => {
     const others = measured.get(OTHER)?.get(workload) ?? [];
-    const divided = (measured.get(PRODUCT)?.get(workload) ?? []).map((own, round) =>
+    return (measured.get(contestant)?.get(workload) ?? []).map((own, round) =>
       ratios(own, others[round] as Figures),
     );
-    return [workload, ...COLUMNS.map((name) => spread(divided.map((round) => round[name])))];
-  });
-  process.stdout.write(`${settingOf(SIZE, ROUNDS)}; this checkout ÷ the other one: median (quartiles).\n\n`);
+  };
+  const rows = WORKLOADS.flatMap((workload) =>
+    [PRODUCT, OTHER_AGAIN].map((contestant) => {
+      const divided = divide(contestant, workload);
+      const label = contestant === PRODUCT ? workload : 'A/A';
+      return [label, ...COLUMNS.map((name) => spread(divided.map((round) => round[name])))];
+    }),
+  );
+  process.stdout.write(
+    `${settingOf(SIZE, ROUNDS)}; this checkout ÷ the other checkout: median (quartiles). A/A is the other checkout ÷ itself.\n\n`,
+  );
   process.stdout.write(`${table(['', ...COLUMNS.map((name) => TITLES[name])], rows)}\n`);
 });
