@@ -26,7 +26,7 @@ import { createSubscriber, openEvents, type SubscriberOptions } from './operatio
 import { limitTime } from './operation/time-limit.ts';
 import type { Config } from './platform/config.ts';
 import type { Database } from './platform/db/database.ts';
-import { halfLine } from './platform/db/half-line.ts';
+import { transactionLine } from './platform/db/half-line.ts';
 import { Line } from './platform/line.ts';
 import type { Logger } from './platform/log.ts';
 import type { Metrics } from './platform/metrics.ts';
@@ -73,7 +73,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
   // Whoever has used the database least goes first.
   const waiting = { maxWaiting: config.maxQueuedOperations, use: database.line.use };
   const line = new Line({ places: config.maxConcurrentOperations, ...waiting });
-  const writeLine = halfLine(config, waiting);
+  const writeLine = transactionLine(config, waiting);
   const halfOpen = createHalfOpenWatch({ log, onEnd: streamMetrics.cutOff });
   const streams = createStreamLimit({
     maximum: config.maxStreams,

@@ -32,6 +32,8 @@ export interface LineOptions {
   readonly places: number;
   /** How many of them one owner may have while there are others; by default all but a tenth. */
   readonly most?: number;
+  /** How many of them an owner may have after ten seconds without others; by default all. */
+  readonly mostAlone?: number;
   /** How many may wait. */
   readonly maxWaiting?: number;
   /** How much waiting time counts in favour of owners who use little. */
@@ -42,7 +44,7 @@ export interface LineOptions {
 
 /** With ten places or more, the most that one owner may have: others find a free place, however long its work takes. */
 const MOST_OF_PLACES = 0.9;
-/** After this long without other owners, one owner may have all places. */
+/** After this long without other owners, one owner may have `mostAlone` places. */
 const ALONE_MS = 10_000;
 /**
  * An owner with less recent use than this for each place, a twentieth of what a place offers, is not overtaken by every
@@ -63,6 +65,7 @@ export class Line<T = undefined> {
   readonly #places: number;
   /** How many an owner may have, and how many each has: only known where that is fewer than all. */
   readonly #most: number;
+  readonly #mostAlone: number;
   readonly #taken = new Map<string, number>();
   readonly #maxWaiting: number;
   readonly #patienceMs: number;
@@ -77,12 +80,14 @@ export class Line<T = undefined> {
   constructor({
     places,
     most = Math.ceil(places * MOST_OF_PLACES),
+    mostAlone = places,
     maxWaiting = Number.POSITIVE_INFINITY,
     patienceMs = PATIENCE_MS,
     use = new RecentUse(),
   }: LineOptions) {
     this.#places = places;
     this.#most = most;
+    this.#mostAlone = mostAlone;
     this.#maxWaiting = maxWaiting;
     this.#patienceMs = patienceMs;
     this.use = use;
@@ -190,8 +195,10 @@ export class Line<T = undefined> {
   }
 
   #hasMost(owner: string | undefined): boolean {
-    if (owner === undefined || (this.#taken.get(owner) ?? 0) < this.#most) return false;
-    return performance.now() - this.#othersMs < ALONE_MS;
+    if (owner === undefined) return false;
+    const taken = this.#taken.get(owner) ?? 0;
+    if (taken < this.#most) return false;
+    return taken >= this.#mostAlone || performance.now() - this.#othersMs < ALONE_MS;
   }
 
   #count(owner: string | undefined, places: 1 | -1): void {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/platform/config.ts';
 import { Cancellation } from '../../../src/platform/db/cancellation.ts';
-import { halfLine } from '../../../src/platform/db/half-line.ts';
+import { halfLine, transactionLine } from '../../../src/platform/db/half-line.ts';
 import { Line, TurnRefusedError } from '../../../src/platform/line.ts';
 import { RecentUse } from '../../../src/platform/recent-use.ts';
 import { stopTimeInTest } from '../../support/time/timers.ts';
@@ -126,6 +126,17 @@ describe('The line for something that is shared', () => {
       expect(enter('one')).toBe(0);
     },
   );
+
+  it('gives one owner three mutation transactions, however long it has been alone', () => {
+    const passTime = stopTimeInTest();
+    const line = transactionLine(TWENTY_CONNECTIONS);
+    const enter = (owner: string) =>
+      Array.from({ length: 5 }, () => line.enter(owner)).filter(Boolean).length;
+    expect(enter('one')).toBe(3);
+    passTime(10_000);
+    expect(enter('one')).toBe(0);
+    expect(enter('another')).toBe(3);
+  });
 
   it('hands on what its places hold', async () => {
     const { line, order, wait } = takenLine();
