@@ -1,13 +1,11 @@
 /**
- * What it costs to send new posts to thousands of subscribers: the service held against servers that do nothing but
- * write, and what many accounts, selections, reconnects and bad readers do to it. The subscribers are in a process of
- * their own. `--only NAME` runs one part and writes nothing down; `--subscribers N` is for a look at other numbers of
+ * Measures the cost of sending new posts to thousands of subscribers: the service compared with servers that only
+ * write, and the cost of different selections. The subscribers run in a separate process. `--only NAME` runs one part and writes nothing down; `--subscribers N` is for a look at other numbers of
  * them than those of the report.
  */
 import { writeFileSync } from 'node:fs';
 import { PRODUCT } from './contestants.ts';
 import { openWorkspace } from './data/workspace.ts';
-import { accounts } from './fanout/accounts.ts';
 import { bursts } from './fanout/bursts.ts';
 import { filters } from './fanout/filters.ts';
 import { memory } from './fanout/memory.ts';
@@ -16,9 +14,7 @@ import { query } from './fanout/query.ts';
 import { returns } from './fanout/returns.ts';
 import { ALONE, BARE, FEW, mostSubscribers, openScene, PRE_FRAMED } from './fanout/scene.ts';
 import { selections } from './fanout/selections.ts';
-import { silent } from './fanout/silent.ts';
 import { steady } from './fanout/steady.ts';
-import { storm } from './fanout/storm.ts';
 import { withCleanup } from './harness/cleanup.ts';
 import { progress, publish } from './report/results.ts';
 import { barChart } from './report/svg.ts';
@@ -30,10 +26,7 @@ const PARTS: Readonly<Record<string, RunPart>> = {
   memory,
   selections,
   filters,
-  accounts,
-  storm,
   query,
-  silent,
   returns,
 };
 

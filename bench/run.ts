@@ -22,41 +22,18 @@ const COMMANDS: Readonly<Record<string, Benchmark>> = {
     about: 'this checkout against another one, before and after a change',
     options: 'FOLDER [W0 … W9] [--quick]',
   },
-  documents: { about: 'published documents by id beside texts, and 100,000 of them' },
-  growth: { about: 'lists of 1, 10, 100; nesting 1 to 4; 10,000 to 1,000,000 posts' },
   latency: { about: 'p99 against p50 at half the saturation rate, a minute each' },
-  abuse: { about: '100 clients with the most expensive query, slow clients, idle connections' },
   adversary: {
     about: 'a search for what one account can do to another',
     options: '[--minutes N] [--trial MS] [--mix "A + B"] [--embedded] [--kept] [--quick]',
   },
   probes: { about: 'what hostile requests cost before they are refused' },
   compression: { about: 'bytes and CPU of answers as they are, with gzip, br and zstd' },
-  caching: {
-    about: 'answers asked for again: 304 against 200, what an ETag costs, a public page through nginx',
-  },
-  prices: { about: 'database time a point of complexity, over 200 random queries' },
-  dearest: {
-    about: 'a search for the dearest operations that the limits accept',
-    options: '[--seed N] [--seconds N] [--out FILE] [--quick]',
-  },
-  anonymous: { about: 'what floods of requests without credentials do to a client with a key' },
-  addresses: { about: 'what floods of twenty addresses do to the log-ins and tokens of others' },
   fanout: {
     about: 'new posts to thousands of subscribers, beside servers that only write',
     options: '[--only PART] [--subscribers N] [--quick]',
   },
   groups: { about: '10,000 different subscriptions of 250 accounts, in the memory of a container of 1 GiB' },
-  soak: { about: 'memory over ten minutes of load with streams that open and close' },
-  locks: { about: 'mutations that lock posts in opposite orders, beside the query of another account' },
-  'login-timing': {
-    about: 'whether the time of a refused login tells if there is an account',
-    options: '[TRIES]',
-  },
-  'event-log': {
-    about: 'the event log with 50,000,000 events, in one table and in a partition a day',
-    options: '[--events N] [--quick]',
-  },
   scaling: {
     about: 'one instance, and two with Redis: requests a second, latencies, buckets',
     options: '[W0 … W9] [--quick]',

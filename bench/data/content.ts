@@ -68,12 +68,6 @@ export async function load(client: Client, { users, posts }: Size): Promise<void
   await tidy(client);
 }
 
-/** Older posts on top of what `load` has left, up to a number in all. */
-export async function growPosts(client: Client, from: number, to: number): Promise<void> {
-  await loadPosts(client, from + 1, to);
-  await tidy(client);
-}
-
 /** Takes away what measurements have written, so that the next ones read the same posts as the first. */
 export async function removeWritten(client: Client): Promise<void> {
   await client.query(`DELETE FROM posts WHERE created_at > ${NEWEST}`);

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type pg from 'pg';
 
 /** CPU time of a thread on this machine, in milliseconds, a process' first one by default; undefined where it has ended. */
@@ -35,36 +35,12 @@ export function spentMs(before: BackendTimes, after: BackendTimes): number {
   return [...after].reduce((sum, [pid, time]) => sum + time - (before.get(pid) ?? 0), 0);
 }
 
-/** All threads of a process. */
-export function threadTimes(pid: number): BackendTimes {
-  const threads = readdirSync(`/proc/${pid}/task`).map(Number);
-  return new Map(
-    threads.flatMap((thread) => {
-      const time = cpuMs(pid, thread);
-      return time === undefined ? [] : [[thread, time]];
-    }),
-  );
-}
-
-/** The threads of a process but the first: where the database is embedded, the busiest of them is the database. */
-export function workerTimes(pid: number): BackendTimes {
-  return new Map([...threadTimes(pid)].filter(([thread]) => thread !== pid));
-}
-
-/** The CPU time between two looks of the one that was the busiest. */
-export function busiestMs(before: BackendTimes, after: BackendTimes): number {
-  return Math.max(0, ...[...after].map(([thread, time]) => time - (before.get(thread) ?? 0)));
-}
-
 function statusBytes(pid: number, name: string): number {
   const kilobytes = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(
     readFileSync(`/proc/${pid}/status`, 'utf8'),
   )?.[1];
   return Number(kilobytes) * 1024;
 }
-
-/** Resident memory of a process, in bytes. */
-export const residentBytes = (pid: number) => statusBytes(pid, 'VmRSS');
 
 /** The most that the memory has been since `resetPeak`, in bytes. */
 export const peakBytes = (pid: number) => statusBytes(pid, 'VmHWM');

@@ -6,23 +6,13 @@ const TITLE = '# Results';
 const SECTIONS = [
   'As browsers ask',
   'Side by side',
-  'Published documents',
-  'Growth',
   'Latency at half the saturation rate',
   'Compression',
-  'Answers asked for again',
-  'Abuse',
   'Adversary',
   'Adversary, embedded database',
   'Probes',
-  'Prices',
-  'Dearest operations',
-  'Anonymous floods',
-  'Floods of twenty addresses',
-  'Opposite orders',
   'Fan-out',
   'Groups of subscribers',
-  'Soak',
 ] as const;
 
 export type Section = (typeof SECTIONS)[number];
