@@ -4,6 +4,7 @@ import type { Recognizer } from '../../auth/authenticate.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { readsOf } from '../../auth/reads-of.ts';
 import { ApiError } from '../../graphql/errors.ts';
+import { STREAM_HEADERS } from '../../http/response/stream-headers.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import { OperatorError } from '../../platform/operator-error.ts';
@@ -58,6 +59,7 @@ export function createOwnData({ database, stored, sessions, log }: OwnDataOption
   return (principal: Principal, requestId: string): DownloadResponse => {
     if (running.has(principal.userId)) throw tooMany();
     return new DownloadResponse(piecesFor(principal, requestId), {
+      ...STREAM_HEADERS,
       'content-type': 'application/json; charset=utf-8',
       'content-disposition': 'attachment; filename="account.json"',
     });

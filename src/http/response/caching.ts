@@ -31,8 +31,8 @@ function canBeAskedAgain({ status, headers }: PlainResponse, { method }: AskedRe
   if ((method !== 'GET' && method !== 'HEAD') || status !== 200) return false;
   if (state.operationKind === undefined) return headers.get('cache-control') === ASKED_AGAIN;
   if (state.operationKind !== 'query' || state.errorCodes !== undefined) return false;
-  // As an event stream it says so itself.
-  return headers.get('cache-control') !== 'no-store';
+  // An event stream has its own.
+  return !headers.has('cache-control');
 }
 
 /** 304, with what describes the response to caches, and nothing that describes its body (RFC 9110 section 15.4.5). */

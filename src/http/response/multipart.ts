@@ -1,14 +1,13 @@
 import { textWith } from '../../operation/outcome.ts';
 import type { StreamFormat } from '../../request/event-stream.ts';
 import { frame } from './frame.ts';
+import { STREAM_HEADERS } from './stream-headers.ts';
 
 const BOUNDARY = '--graphql';
 
 const HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'multipart/mixed;boundary=graphql;subscriptionSpec=1.0',
-  'cache-control': 'no-store',
-  // nginx buffers responses by default, which would delay events.
-  'x-accel-buffering': 'no',
+  ...STREAM_HEADERS,
 };
 
 /**

@@ -1,13 +1,12 @@
 import type { StreamFormat } from '../../request/event-stream.ts';
 import { frame } from './frame.ts';
+import { STREAM_HEADERS } from './stream-headers.ts';
 
 const RETRY_MS = 1_000;
 
 const HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-store',
-  // nginx buffers responses by default, which would delay events.
-  'x-accel-buffering': 'no',
+  ...STREAM_HEADERS,
 };
 
 const COMPLETE = 'event: complete\ndata:\n\n';

@@ -124,7 +124,8 @@ describe('On the account page', () => {
     const file = await send(cookie, { do: 'download', currentPassword: PASSWORD });
     expect(file.status).toBe(200);
     expect(file.headers.get('content-disposition')).toBe('attachment; filename="account.json"');
-    expect(file.headers.get('cache-control')).toBe('no-store');
+    expect(file.headers.get('cache-control')).toBe('no-store, no-transform');
+    expect(file.headers.get('x-accel-buffering')).toBe('no');
     const text = await file.text();
     const data = JSON.parse(text);
     expect(data.account).toMatchObject({ name: 'Ada', email });

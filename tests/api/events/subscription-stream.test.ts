@@ -43,7 +43,7 @@ describe('Subscription.postCreated over Server-Sent Events', () => {
     const { headers, status, body } = await overPost(TITLES);
     expect(status).toBe(200);
     expect(headers.get('content-type')).toMatch(/^text\/event-stream/);
-    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('cache-control')).toBe('no-store, no-transform');
     expect(headers.get('x-request-id')).toBeTruthy();
     await body?.cancel();
   });

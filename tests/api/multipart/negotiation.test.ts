@@ -53,7 +53,7 @@ describe('Accept with the multipart protocol', () => {
     for (const method of ['GET', 'POST']) {
       const { response, status, type } = await ask({ query: SUBSCRIPTION, accept, method });
       expect([status, type]).toEqual([200, expected]);
-      expect(response.headers.get('cache-control')).toBe('no-store');
+      expect(response.headers.get('cache-control')).toBe('no-store, no-transform');
       expect(response.headers.has('x-event-id')).toBe(expected === ANSWERED);
       await response.body?.cancel();
     }
