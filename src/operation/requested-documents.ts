@@ -5,6 +5,8 @@ import type { PreparedDocument, PreparedOperation } from './prepared-operation.t
 export interface OperationParams {
   readonly query?: string;
   readonly documentId?: string;
+  /** True where `extensions.persistedQuery` alone names the id. */
+  readonly persistedQuery?: boolean;
   readonly operationName?: string;
   readonly variables?: Record<string, unknown>;
   readonly extensions?: Record<string, unknown>;
@@ -14,7 +16,7 @@ export interface OperationParams {
 export interface RequestedDocuments {
   /**
    * The document of a request, at once if this process knows it. Throws and rejects with the refusal: DOCUMENT_NOT_FOUND,
-   * DOCUMENT_REQUIRED, those of a text that cannot be parsed, and DatabaseError.
+   * DOCUMENT_REQUIRED, those of Apollo's `persistedQuery` and of a text that cannot be parsed, and DatabaseError.
    */
   find(params: OperationParams, state: RequestState): PreparedDocument | Promise<PreparedDocument>;
   /** Takes note that a valid operation was asked for, once its request is admitted. */

@@ -1,6 +1,13 @@
+import type { ErrorCode } from '../graphql/errors.ts';
 import { publicError } from '../graphql/mask-error.ts';
 import type { MediaType } from '../request/media-type.ts';
 import { errorsOf, hasNoData, type Single } from './outcome.ts';
+
+/** Apollo Server has status 200 for these, and Apollo's client for iOS reads the errors of no other status. */
+const OF_PERSISTED_QUERY: ReadonlySet<ErrorCode> = new Set([
+  'PERSISTED_QUERY_NOT_FOUND',
+  'PERSISTED_QUERY_NOT_SUPPORTED',
+]);
 
 /** The HTTP status of an outcome (contract sections 3 and 4, GraphQL over HTTP section 6.4). */
 export function statusOf(outcome: Single, mediaType: MediaType): number {
@@ -16,6 +23,7 @@ export function statusOf(outcome: Single, mediaType: MediaType): number {
   }
   // A `data` entry, even null, means that execution began.
   if (outcome.kind === 'executed') return 200;
+  if (OF_PERSISTED_QUERY.has(first.code)) return 200;
   if (first.negotiable || first.status === 200) return mediaType === 'application/json' ? 200 : 400;
   return first.status;
 }

@@ -6,7 +6,7 @@ import type { Logger } from '../platform/log.ts';
 import { createOutageLog } from '../platform/outage-log.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { createKnownPublished, type KnownPublished } from './known-published.ts';
-import { CHECK_DIGESTS, CHECK_DOCUMENTS, FIND_DOCUMENTS } from './store.ts';
+import { CHECK_DIGESTS, CHECK_DOCUMENTS, FIND_DOCUMENTS, HAS_DOCUMENTS } from './store.ts';
 
 export interface CatalogOptions {
   readonly database: Queryable;
@@ -21,6 +21,8 @@ export interface CatalogOptions {
 /** The published documents, as far as this process has asked for them. */
 export interface Catalog {
   readonly byId: Pick<KnownPublished<KnownDocument>, 'get'>;
+  /** Resolves to true once a document was published. Rejects with DatabaseError. */
+  hasDocuments(): Promise<boolean>;
   /** By the digest of their texts. */
   readonly byDigest: Pick<KnownPublished<true>, 'get'>;
   /** Calls `onRetired` once what a stream runs is published no more. Returns what ends that. */
@@ -133,6 +135,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   return {
     byId,
     byDigest,
+    hasDocuments: async () => (await database.query(HAS_DOCUMENTS, []))[0]?.found === true,
     watch({ by, key }, onRetired) {
       const published = by === 'id' ? byId : byDigest;
       const stop = published.watch(key, onRetired);

@@ -13,12 +13,16 @@ export function policyFor(service: DocumentPolicy, caller: Caller | undefined): 
   return own === undefined || STEPS.indexOf(own) < STEPS.indexOf(service) ? service : own;
 }
 
-/** For an id that nobody has published. Clients of `persistedQuery` know it by its message. */
-export const unknownDocument = (persistedQuery: boolean): ApiError =>
-  new ApiError(
-    'DOCUMENT_NOT_FOUND',
-    persistedQuery ? 'PersistedQueryNotFound' : 'There is no published document with this id.',
-  );
+export const documentNotFound = (): ApiError =>
+  new ApiError('DOCUMENT_NOT_FOUND', 'There is no published document with this id.');
+
+/** Clients of Apollo's protocol send the document then, and the id again the next time. They compare the messages. */
+export const persistedQueryNotFound = (): ApiError =>
+  new ApiError('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
+
+/** These clients send no ids any more. */
+export const persistedQueryNotSupported = (): ApiError =>
+  new ApiError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
 
 /** For a text that may not run. */
 export const documentRequired = (policy: DocumentPolicy): ApiError =>

@@ -7,7 +7,14 @@ import type { OperationParams, RequestedDocuments } from '../operation/requested
 import { canExecute, credentialsMissing } from '../request/caller.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { type Catalog, isPublishableId, type KnownDocument } from './catalog.ts';
-import { type DocumentPolicy, documentRequired, policyFor, unknownDocument } from './policy.ts';
+import {
+  type DocumentPolicy,
+  documentNotFound,
+  documentRequired,
+  persistedQueryNotFound,
+  persistedQueryNotSupported,
+  policyFor,
+} from './policy.ts';
 import type { TextUses } from './text-uses.ts';
 
 export interface RequestsOptions {
@@ -20,17 +27,37 @@ export interface RequestsOptions {
   readonly noteUse: (id: string) => void;
 }
 
+/** A request for a published document. */
+interface NamedDocument {
+  readonly id: string;
+  /** True where `extensions.persistedQuery` names the id. */
+  readonly persistedQuery: boolean;
+  readonly policy: DocumentPolicy;
+}
+
 /** The documents of requests, as far as the policy lets them run (contract section 3). */
 export function createRequestedDocuments(options: RequestsOptions): RequestedDocuments {
   const { policy: service, documents, catalog, uses, noteUse } = options;
 
-  function byId(id: string, persistedQuery: boolean, state: RequestState) {
-    const accept = (known: KnownDocument | undefined): PreparedDocument => {
-      if (known === undefined) throw unknownDocument(persistedQuery);
+  /**
+   * Rejects with the refusal of an id that is not published. Where any document may run and none was ever published, clients
+   * of Apollo's protocol would send each document twice for ever.
+   */
+  async function refuse({ id, persistedQuery, policy }: NamedDocument): Promise<never> {
+    if (!persistedQuery) throw documentNotFound();
+    const canBeKnown =
+      policy !== 'off' && isPublishableId(id) && (policy !== 'allowed' || (await catalog.hasDocuments()));
+    throw canBeKnown ? persistedQueryNotFound() : persistedQueryNotSupported();
+  }
+
+  function byId(named: NamedDocument, state: RequestState) {
+    const { id, policy } = named;
+    const accept = (known: KnownDocument | undefined): PreparedDocument | Promise<never> => {
+      if (known === undefined) return refuse(named);
       state.published = { by: 'id', key: id };
       return known.prepared();
     };
-    if (!isPublishableId(id)) throw unknownDocument(persistedQuery);
+    if (policy === 'off' || !isPublishableId(id)) return refuse(named);
     const found = catalog.byId.get(id);
     return found instanceof Promise ? found.then(accept) : accept(found);
   }
@@ -84,14 +111,12 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
   }
 
   function choose(params: OperationParams, state: RequestState) {
-    const { documentId, query = '', extensions } = params;
+    const { documentId: id, persistedQuery = false, query = '' } = params;
     const policy = policyFor(service, state.caller);
-    if (documentId !== undefined) {
-      const persistedQuery = extensions?.persistedQuery !== undefined;
+    if (id !== undefined) {
       // Only introspection is open to callers who may run nothing: others cost no statement.
       if (!documents.introspection && !canExecute(state.caller)) throw credentialsMissing();
-      if (policy === 'off') throw unknownDocument(persistedQuery);
-      return byId(documentId, persistedQuery, state);
+      return byId({ id, persistedQuery, policy }, state);
     }
     const open = policy === 'off' || policy === 'allowed';
     return open ? documents.parse(query) : strict(policy, query, params, state);

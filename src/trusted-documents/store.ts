@@ -146,6 +146,11 @@ export const CHECK_DOCUMENTS = statement<{ key: string }>(
   'documents_check',
   `SELECT DISTINCT p.document_id AS key FROM document_publications p WHERE p.document_id = ANY($1::text[])`,
 );
+/** True once a document was published, also after it was retired. */
+export const HAS_DOCUMENTS = statement<{ found: boolean }>(
+  'documents_exist',
+  'SELECT EXISTS (SELECT FROM trusted_documents) AS found',
+);
 /** Which digests are those of published documents. */
 export const CHECK_DIGESTS = statement<{ key: string }>(
   'documents_check_digests',

@@ -22,7 +22,7 @@ function documentOf({
   query,
   documentId,
   extensions,
-}: Unchecked): Pick<OperationParams, 'query' | 'documentId'> {
+}: Unchecked): Pick<OperationParams, 'query' | 'documentId' | 'persistedQuery'> {
   if (documentId != null && typeof documentId !== 'string')
     throw badRequest('"documentId" must be a string.');
   if (query != null && typeof query !== 'string') throw badRequest('"query" must be a string.');
@@ -33,9 +33,9 @@ function documentOf({
   const persisted = persistedId(extensions);
   if (documentId != null && persisted !== undefined && persisted !== documentId)
     throw badRequest('The request names two documents.');
-  const id = documentId ?? persisted;
-  if (id === undefined) throw badRequest('The request has no "query" and no "documentId".');
-  return { documentId: id };
+  if (documentId != null) return { documentId };
+  if (persisted !== undefined) return { documentId: persisted, persistedQuery: true };
+  throw badRequest('The request has no "query" and no "documentId".');
 }
 
 /** Checks the members that GraphQL over HTTP defines and those of documents, and ignores all others as it requires. */

@@ -63,7 +63,8 @@ export function streamTokenAnswer({ pipeline, issue, metrics }: StreamTokenRoute
   return async (request, state, url) => {
     const { caller } = state;
     if (!isAuthenticated(caller)) throw credentialsMissing();
-    const params = await pipeline.read(request, url, state);
+    // No client of Apollo's protocol asks for tokens: an unknown id is 404 here, however it is named.
+    const { persistedQuery: _, ...params } = await pipeline.read(request, url, state);
     const refusal = await pipeline.checkSubscription(params, request, state);
     if (refusal !== undefined) return refusalResponse(refusal, state);
     const operation = fixed(params);

@@ -14,7 +14,10 @@ beforeAll(async () => {
 const METHODS = ['POST', 'GET'] as const;
 const BOTH = NAMINGS.flatMap(([name, members]) => METHODS.map((method) => [name, method, members] as const));
 const UNKNOWN = 'There is no published document with this id.';
-const messageFor = (naming: string) => (naming === 'persistedQuery' ? 'PersistedQueryNotFound' : UNKNOWN);
+const refusalFor = (naming: string) =>
+  naming === 'persistedQuery'
+    ? { status: 200, message: 'PersistedQueryNotFound', code: 'PERSISTED_QUERY_NOT_FOUND' }
+    : { status: 404, message: UNKNOWN, code: 'DOCUMENT_NOT_FOUND' };
 
 describe.each(BOTH)('a document that is named by %s over %s', (naming, method, members) => {
   it('runs, with variables', async () => {
@@ -36,21 +39,22 @@ describe.each(BOTH)('a document that is named by %s over %s', (naming, method, m
   });
 
   it.each(['application/json', 'application/graphql-response+json', '*/*', 'text/event-stream'])(
-    'is 404 where nobody has published it, for %s',
+    'is refused where nobody has published it, for %s',
     async (accept) => {
+      await published(app, '{ viewer { id } }');
       const answer = await askMembers(app, members(freshId()), { key, method, headers: { accept } });
-      expect(answer.status).toBe(404);
+      const { status, message, code } = refusalFor(naming);
+      expect(answer.status).toBe(status);
+      expect(answer.headers.get('cache-control')).toMatch(/^no-store/);
       expect(answer.data).toBeUndefined();
-      expect(answer.errors).toEqual([
-        { message: messageFor(naming), extensions: { code: 'DOCUMENT_NOT_FOUND' } },
-      ]);
+      expect(answer.errors).toEqual([{ message, extensions: { code } }]);
     },
   );
 
   it('is found as soon as it is published, though it was asked for before', async () => {
     const id = freshId();
     for (let i = 0; i < 3; i += 1)
-      expect((await askMembers(app, members(id), { key, method })).status).toBe(404);
+      expect((await askMembers(app, members(id), { key, method })).errors).toHaveLength(1);
     await publish(app, { [id]: '{ viewer { id } }' });
     expect(dataOf(await askMembers(app, members(id), { key, method }))).toEqual({ viewer: { id: userId } });
   });
@@ -154,6 +158,6 @@ describe('a text with the hash of persistedQuery', () => {
     expect(dataOf(await ask(id))).toEqual({ viewer: { id: userId } });
     const fresh = freshId();
     expect(dataOf(await ask(fresh, '{ t: __typename }'))).toEqual({ t: 'Query' });
-    expectRefused(await ask(fresh), { code: 'DOCUMENT_NOT_FOUND', status: 404 });
+    expectRefused(await ask(fresh), { code: 'PERSISTED_QUERY_NOT_FOUND' });
   });
 });

@@ -41,13 +41,15 @@ describe.each(NAMINGS)('a subscription that is named by %s', (naming, members) =
     expect(await readMetric(instance, 'event_groups')).toBe(1);
   });
 
-  it.each(STREAM_WAYS)('is 404 over $name where nobody has published it', async (way) => {
-    const response = await requestNamed(app, members(freshId()), way, key);
-    expect(response.status).toBe(404);
-    expect(response.headers.get('content-type')).toMatch(/^application\//);
-    const [error] = (await answerOf(response)).errors ?? [];
-    expect(error?.extensions.code).toBe('DOCUMENT_NOT_FOUND');
-    expect(error?.message).toBe(naming === 'persistedQuery' ? 'PersistedQueryNotFound' : UNKNOWN[0]?.message);
+  it.each(STREAM_WAYS)('is refused over $name where nobody has published it', async (way) => {
+    await published(app, TITLES);
+    const answer = await answerOf(await requestNamed(app, members(freshId()), way, key));
+    expectRefused(
+      answer,
+      naming === 'persistedQuery'
+        ? { code: 'PERSISTED_QUERY_NOT_FOUND', message: /^PersistedQueryNotFound$/ }
+        : { code: 'DOCUMENT_NOT_FOUND', status: 404 },
+    );
   });
 
   it('has a stream token that opens it, on any instance, as often as the client comes back', async () => {

@@ -21,6 +21,7 @@ import {
   TEXT,
   text,
   UNKNOWN,
+  UNKNOWN_HASH,
 } from './way.ts';
 
 const ALIASES = [
@@ -45,7 +46,7 @@ const MEMBERS: readonly OtherWay[] = [
   ),
   ...ALIASES.map((alias) => post(`a text as ${alias}`, BAD, () => ({ [alias]: TEXT }))),
   post('a text as the id', UNKNOWN, () => ({ documentId: TEXT })),
-  post('a text as the hash', UNKNOWN, () => ({ extensions: persisted(TEXT) })),
+  post('a text as the hash', UNKNOWN_HASH, () => ({ extensions: persisted(TEXT) })),
   post('an id and a text', BAD, ({ id }) => ({ documentId: id, query: TEXT })),
   post('an id that is null and a text', REQUIRED, () => ({ documentId: null, query: TEXT })),
   post('an id that is a list', BAD, ({ id }) => ({ documentId: [id, TEXT] })),
@@ -64,7 +65,7 @@ const MEMBERS: readonly OtherWay[] = [
   post('an id, and another operationName', INVALID, ({ id }) => ({ documentId: id, operationName: 'Other' })),
   post('a published hash and a text', REQUIRED, ({ id }) => ({ query: TEXT, extensions: persisted(id) })),
   post('the hash of a text with it', REQUIRED, () => ({ query: TEXT, extensions: persisted('its-own') })),
-  post('that hash alone', UNKNOWN, () => ({ extensions: persisted('its-own') })),
+  post('that hash alone', UNKNOWN_HASH, () => ({ extensions: persisted('its-own') })),
   post('persistedQuery.query', RUNS, ({ id }) => ({ extensions: persisted(id, { query: TEXT }) })),
   post('persistedQuery.query alone', BAD, () => ({ extensions: { persistedQuery: { query: TEXT } } })),
   raw('twice "query", null last', RUNS, ({ id }) => `{"query":"${TEXT}","query":null,"documentId":"${id}"}`),

@@ -22,6 +22,7 @@ export const RUNS = 'the published document';
 export const REQUIRED = '400 DOCUMENT_REQUIRED';
 export const BAD = '400 BAD_REQUEST';
 export const UNKNOWN = '404 DOCUMENT_NOT_FOUND';
+export const UNKNOWN_HASH = '200 PERSISTED_QUERY_NOT_FOUND';
 export const INVALID = '200 GRAPHQL_VALIDATION_FAILED';
 /** Where it is read: without introspection, none is. */
 export const NOT_VALID = `${INVALID} or ${REQUIRED}`;
