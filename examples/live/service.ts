@@ -121,9 +121,11 @@ function verdictOf({ id, data = '' }: SseBlock): Ending | undefined {
   const { errors = [], ...payload }: Payload<unknown> = JSON.parse(data);
   const code = 'data' in payload ? undefined : errors[0]?.extensions?.code;
   if (code === 'UNAUTHENTICATED') return { status: 'reconnecting', reason: 'unauthenticated' };
-  if (code === 'FORBIDDEN') return { status: 'closed', errors };
+  if (code === undefined) return undefined;
+  // Without an id it is about the subscription, not about an event.
+  if (id === undefined) return { status: 'closed', errors };
   const isLost = code === 'EVENT_HISTORY_EXPIRED' || code === 'BAD_USER_INPUT';
-  return isLost && id !== undefined ? { status: 'gap', position: id } : undefined;
+  return isLost ? { status: 'gap', position: id } : undefined;
 }
 
 /** Reads a stream from its opening to its end, and says how it ended. Never throws. */

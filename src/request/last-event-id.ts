@@ -1,4 +1,9 @@
+import type { HttpRequest } from './http-message.ts';
 import type { RequestFields } from './request-fields.ts';
+import type { RequestState } from './request-state.ts';
+
+/** The id of the last block of a stream that has a single result. It names no event. */
+export const END_ID = 'end';
 
 /**
  * The id of the last event that the client has seen. The header wins: EventSource keeps a stale id in its
@@ -13,3 +18,7 @@ export function lastEventId({
 }): string | undefined {
   return headers.get('last-event-id') || new URL(url).searchParams.get('lastEventId') || undefined;
 }
+
+/** True where an EventSource reconnects after the end of such a stream. Only 204 stops it (HTML section 9.2.2). */
+export const reconnectsAfterEnd = ({ method, headers }: HttpRequest, { streamType }: RequestState): boolean =>
+  streamType === 'text/event-stream' && method === 'GET' && headers.get('last-event-id') === END_ID;

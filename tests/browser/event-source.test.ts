@@ -90,3 +90,38 @@ describe('EventSource in a browser', () => {
     expect(new Set(states)).toEqual(new Set([0]));
   });
 });
+
+describe('EventSource with an invalid document', () => {
+  it('gets the error and the end, reconnects once, and is then closed for good', async () => {
+    const dataDir = await migratedFolder();
+    const server = await startServer(dataDir, SETTINGS);
+    const key = await demoKey(dataDir);
+    const browser = await openBrowser(server.origin);
+    onTestFinished(() => browser.close());
+    const page = await browser.context.newPage();
+    await page.goto(`${server.origin}/health/live`);
+    const statuses: number[] = [];
+    page.on(
+      'response',
+      (response) => void (response.url().includes('/graphql?') && statuses.push(response.status())),
+    );
+    const told = await page.evaluate(async (apiKey) => {
+      const search = new URLSearchParams({ query: 'subscription { nothing }', api_key: apiKey });
+      const source = new EventSource(`/graphql?${search}`);
+      const events: string[] = [];
+      source.addEventListener('next', ({ data }) => {
+        events.push(JSON.parse(data).errors[0].extensions.code);
+      });
+      source.addEventListener('complete', () => events.push('complete'));
+      await new Promise<void>((resolve) => {
+        source.addEventListener('error', () => {
+          events.push(`state ${source.readyState}`);
+          if (source.readyState === EventSource.CLOSED) resolve();
+        });
+      });
+      return events;
+    }, key);
+    expect(told).toEqual(['GRAPHQL_VALIDATION_FAILED', 'complete', 'state 0', 'state 2']);
+    expect(statuses).toEqual([200, 204]);
+  });
+});

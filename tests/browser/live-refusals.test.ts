@@ -102,7 +102,6 @@ describe('a stream of examples/live.ts', () => {
     await expect.poll(tab.statuses).toEqual(['closed']);
     const [state] = await statesOf(tab, 'closed')();
     expect(state).toMatchObject({
-      httpStatus: 400,
       errors: [
         { message: expect.stringContaining('dream'), extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } },
       ],

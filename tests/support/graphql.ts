@@ -37,8 +37,15 @@ export const graphqlPost = (
   body: JSON.stringify({ query, variables, operationName }),
 });
 
+/** The JSON of a response, or of the first event of an event stream that has ended. */
+export async function jsonOf(response: Response): Promise<string> {
+  const text = await response.text();
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return text;
+  return /^event: next\ndata: (.*)$/m.exec(text)?.[1] ?? '';
+}
+
 /** Reads the answer to a GraphQL request. */
 export async function answerOf(response: Response): Promise<Answer> {
-  const { data, errors, extensions } = (await response.json()) as Answer;
+  const { data, errors, extensions } = JSON.parse(await jsonOf(response)) as Answer;
   return { status: response.status, headers: response.headers, data, errors, extensions };
 }

@@ -27,6 +27,8 @@ export interface Told {
 export interface Way {
   readonly name: string;
   readonly takesMutations: boolean;
+  /** The status with which limits reject a document. */
+  readonly limitStatus: 200 | 400;
   ask(app: Pick<TestApp, 'fetch'>, asked: Asked): Promise<Told>;
 }
 
@@ -67,6 +69,7 @@ export const WAYS: readonly Way[] = [
   {
     name: 'POST',
     takesMutations: true,
+    limitStatus: 400,
     async ask({ fetch }, asked) {
       const response = await fetch('/graphql', posted(asked));
       return told(response.status, await response.text());
@@ -75,6 +78,7 @@ export const WAYS: readonly Way[] = [
   {
     name: 'POST from a browser page',
     takesMutations: true,
+    limitStatus: 400,
     async ask({ fetch }, asked) {
       const response = await fetch('/graphql', posted(asked, { origin: ORIGIN }));
       return told(response.status, await response.text());
@@ -83,6 +87,7 @@ export const WAYS: readonly Way[] = [
   {
     name: 'GET',
     takesMutations: false,
+    limitStatus: 400,
     async ask({ fetch }, asked) {
       const headers = { accept: 'application/json', ...fields(asked) };
       const response = await fetch(address(asked), { headers });
@@ -92,6 +97,7 @@ export const WAYS: readonly Way[] = [
   {
     name: 'SSE over POST',
     takesMutations: true,
+    limitStatus: 200,
     async ask({ fetch }, asked) {
       return streamed(await fetch('/graphql', posted(asked, STREAM)));
     },
@@ -99,6 +105,7 @@ export const WAYS: readonly Way[] = [
   {
     name: 'SSE over GET',
     takesMutations: false,
+    limitStatus: 200,
     async ask({ fetch }, asked) {
       return streamed(await fetch(address(asked), { headers: { ...STREAM, ...fields(asked) } }));
     },

@@ -17,6 +17,7 @@ import {
   PlainResponse,
   type RequestUrl,
 } from '../../request/http-message.ts';
+import { reconnectsAfterEnd } from '../../request/last-event-id.ts';
 import { negotiate } from '../../request/media-type.ts';
 import type { OriginCheck } from '../../request/origin-check.ts';
 import type { PendingResponses } from '../../request/pending-responses.ts';
@@ -146,8 +147,9 @@ export function createEntrance(options: EntranceOptions): Entrance {
   }
 
   /**
-   * The steps before an answer. What they return is the answer already: a preflight is answered by its headers alone, and
-   * a refused origin gets none. Rejects with a refusal. Hooks that return nothing are not awaited.
+   * The steps before an answer. What they return is the answer already: a preflight is answered by its headers alone, a
+   * refused origin gets none, and a stream that is over is not opened again. Rejects with a refusal. Hooks that return
+   * nothing are not awaited.
    */
   async function admit(
     request: HttpRequest,
@@ -159,7 +161,8 @@ export function createEntrance(options: EntranceOptions): Entrance {
     const waiting = hooks.run(request, state, url);
     if (waiting !== undefined) await waiting;
     checkRoute(request, state, checkOrigin);
-    return undefined;
+    const isOver = state.route.answer === pipeline.answer && reconnectsAfterEnd(request, state);
+    return isOver ? new PlainResponse('', { status: 204 }) : undefined;
   }
 
   /** Rejects with a refusal. */

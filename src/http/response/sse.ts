@@ -1,4 +1,5 @@
 import type { StreamFormat } from '../../request/event-stream.ts';
+import { END_ID } from '../../request/last-event-id.ts';
 import { frame } from './frame.ts';
 import { STREAM_HEADERS } from './stream-headers.ts';
 
@@ -10,6 +11,8 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 const COMPLETE = 'event: complete\ndata:\n\n';
+/** EventSource reconnects after `complete`, too. With this id it is told to stop. */
+const END = `id: ${END_ID}\n${COMPLETE}`;
 
 /** A block without data: EventSource takes its id and retry time but fires no event (HTML section 9.2.6). */
 function opening(id: string | undefined): string {
@@ -40,5 +43,5 @@ export const SSE: StreamFormat = {
   last: (text) => frame(`${next(text, undefined)}${COMPLETE}`),
   // Without `complete`, and with the time to wait before reconnecting.
   interruption: frame(opening(undefined)),
-  whole: (text, id) => `${opening(id)}${next(text, id)}${COMPLETE}`,
+  whole: (text, id) => `${opening(id)}${next(text, id)}${id === undefined ? END : COMPLETE}`,
 };

@@ -39,11 +39,11 @@ function checkLength(operation: FixedOperation): void {
     );
 }
 
-/** A refusal with the status it would have before a stream opens: never 200. */
+/** A refusal with the status of its code: never 200. */
 function refusalResponse(refusal: Single, state: RequestState): HttpResponse {
   const errors = errorsOf(refusal);
   state.errorCodes = errors.map((error) => publicError(error).code);
-  return jsonResponse({ errors }, statusOf(refusal, 'text/event-stream'), headersOf(errors));
+  return jsonResponse({ errors }, statusOf(refusal, 'application/graphql-response+json'), headersOf(errors));
 }
 
 /** Tells clients what to do about too many tokens. */

@@ -5,8 +5,11 @@ import { caseOf, WRITTEN } from '../../fuzz/oracle/cases.ts';
 import { judge } from '../../fuzz/oracle/oracle.ts';
 import { createWorld, type World } from '../../fuzz/world.ts';
 import { useApp } from '../../support/app.ts';
+import { readEventStream } from '../../support/streams/event-stream.ts';
 
 const STREAM = 'text/event-stream';
+/** Of an invalid document. */
+const JSON_STATUS = 400;
 const ACCEPT = { response: 'application/graphql-response+json', json: 'application/json' } as const;
 
 describe('The service answers as the contract says, which an oracle reads by itself', () => {
@@ -28,14 +31,20 @@ describe('The service answers as the contract says, which an oracle reads by its
       headers: { ...headers, ...world.headersOf(caller) },
       body: JSON.stringify({ query: document, variables, operationName }),
     });
+    let { status } = response;
+    let text: string;
     if (response.headers.get('content-type')?.startsWith(STREAM)) {
-      await response.body?.cancel();
-      return undefined;
-    }
-    const { data, errors, extensions } = (await response.json()) as ToldAnswer & {
+      const stream = readEventStream(response);
+      // Only a stream that stays open begins with a position.
+      if ((await stream.block())?.id !== undefined) return undefined;
+      text = JSON.stringify(await stream.next());
+      // The oracle knows the statuses of JSON.
+      status = JSON_STATUS;
+    } else text = await response.text();
+    const { data, errors, extensions } = JSON.parse(text) as ToldAnswer & {
       extensions?: { cost?: ToldAnswer['cost'] };
     };
-    return { status: response.status, accepted, data, errors, cost: extensions?.cost };
+    return { status, accepted, data, errors, cost: extensions?.cost };
   }
 
   it.each(WRITTEN.map((written, index) => ({ ...written, index })))(

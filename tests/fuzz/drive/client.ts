@@ -52,7 +52,8 @@ export function createClient(origin: string): Client {
             const finish = () => resolve({ status, headers: response.headers, text });
             response.setEncoding('utf8').on('data', (part: string) => {
               text += part;
-              if (onOpen === undefined || !isStream) return;
+              // A stream without a position has a single result, and ends by itself.
+              if (onOpen === undefined || !isStream || !/^retry: \d+\nid: /.test(text)) return;
               const blocks = blocksOf(text);
               if (!opened && blocks > 0) {
                 opened = true;

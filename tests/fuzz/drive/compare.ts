@@ -27,16 +27,26 @@ interface Outcome {
 }
 
 const STREAM = 'text/event-stream';
+/** Contract section 2: in an event stream these are events. */
+const EVENTS = new Set([
+  'GRAPHQL_PARSE_FAILED',
+  'GRAPHQL_VALIDATION_FAILED',
+  'BAD_USER_INPUT',
+  'DEPTH_LIMIT',
+  'COMPLEXITY_LIMIT',
+]);
 
-const statusFor = (statuses: Statuses, { accept }: Way) =>
-  accept === undefined || accept === 'application/json' ? statuses.json : statuses.response;
+function statusFor(statuses: Statuses, code: string, { accept }: Way): number {
+  if (accept === STREAM && EVENTS.has(code)) return 200;
+  return accept === undefined || accept === 'application/json' ? statuses.json : statuses.response;
+}
 
 /** What the contract lets come back, this way. */
 function outcomesOf(verdict: Verdict, way: Way): readonly Outcome[] {
   const { answer, refusals, kind, opens = false, lacks = false } = verdict;
   const refused = refusals.map(({ code, status, oneOf }) => ({
     code,
-    status: statusFor(status, way),
+    status: statusFor(status, code, way),
     ...(oneOf === undefined ? {} : { oneOf }),
   }));
   if (kind === 'mutation' && way.method === 'GET')
@@ -107,8 +117,10 @@ function canBeAskedAgain({ kind }: Verdict, way: Way, status: number, reading: R
 }
 
 /** What a response says to caches. Answers by session are not stored. */
-const cacheControl = (again: boolean, { cost }: Way) =>
-  again && !cost ? /^(?:private, no-cache|no-store)$/ : /^no-store$/;
+function cacheControl(again: boolean, { accept, cost }: Way, status: number): RegExp {
+  if (accept === STREAM && status === 200) return /^no-store, no-transform$/;
+  return again && !cost ? /^(?:private, no-cache|no-store)$/ : /^no-store$/;
+}
 
 /** The headers that each response of `/graphql` has, whatever it says. */
 function headerDifferences(
@@ -119,7 +131,7 @@ function headerDifferences(
 ): Difference[] {
   const expected = new Map<string, RegExp>([
     ['content-type', contentType(way, status)],
-    ['cache-control', cacheControl(again, way)],
+    ['cache-control', cacheControl(again, way, status)],
     ['etag', again ? /^"[\w-]+"$/ : /^$/],
     ['x-request-id', new RegExp(`^${requestId}$`)],
     ['x-ratelimit-limit', /^\d+$/],
@@ -155,9 +167,12 @@ function costDifference(
   return same ? undefined : { kind: 'cost', expected: shown(expected), got: shown(reading.cost) };
 }
 
-/** Whether a stream was left open, as that of a subscription is. */
+/** Whether a stream was left open, as that of a subscription is. One that only rejects it begins with `next`. */
 export const isLeft = ({ kind }: Verdict, reply: Reply): boolean =>
-  kind === 'subscription' && isStream(reply) && reply.status === 200;
+  kind === 'subscription' &&
+  isStream(reply) &&
+  reply.status === 200 &&
+  !/^retry: \d+\n\nevent: next\n/.test(reply.text);
 
 /** What of the event that a stream was left after is not as the verdict on it says. */
 export function compareEvent(verdict: Verdict, way: Way, reply: Reply): readonly Difference[] {

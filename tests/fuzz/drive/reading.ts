@@ -34,7 +34,9 @@ export const isStream = ({ headers }: Reply) =>
 
 /** An event stream of one result: an opening block, the result, the end. Throws for any other. */
 function onlyResult(text: string): string {
-  const found = /^retry: \d+\n\nevent: next\ndata: ([^\r\n]*)\n\nevent: complete\ndata:\n\n$/.exec(text);
+  const found = /^retry: \d+\n\nevent: next\ndata: ([^\r\n]*)\n\nid: end\nevent: complete\ndata:\n\n$/.exec(
+    text,
+  );
   if (found === null) throw new Error('the event stream is not an opening, one result and an end');
   return found[1] ?? '';
 }

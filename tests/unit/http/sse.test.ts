@@ -62,7 +62,15 @@ describe('a stream with one event', () => {
     const stream = readEventStream(new Response(SSE.whole('{}', 'start')));
     expect(await stream.block()).toMatchObject({ id: 'start', retry: '1000', event: undefined });
     expect(await stream.block()).toMatchObject({ id: 'start', event: 'next', data: '{}' });
-    expect(await stream.block()).toMatchObject({ event: 'complete' });
+    expect(await stream.block()).toMatchObject({ event: 'complete', id: undefined });
+    expect(await stream.block()).toBeUndefined();
+  });
+
+  it('without a position has the id of the end with `complete`', async () => {
+    const stream = readEventStream(new Response(SSE.whole('{}', undefined)));
+    expect(await stream.block()).toMatchObject({ id: undefined, retry: '1000', event: undefined });
+    expect(await stream.block()).toMatchObject({ id: undefined, event: 'next', data: '{}' });
+    expect(await stream.block()).toMatchObject({ id: 'end', event: 'complete', data: '' });
     expect(await stream.block()).toBeUndefined();
   });
 });

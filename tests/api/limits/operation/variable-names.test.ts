@@ -42,7 +42,7 @@ describe('A variable is absent unless the client gives it, whatever its name', (
         expect(absent.extensions.cost.complexity).toBe(1);
         // Null is no limit: 20 in each list.
         const nothing = await ask(query, only(name, null));
-        expect(nothing.status).toBe(400);
+        expect(nothing.status).toBe(way.limitStatus);
         expect(nothing.codes).toEqual(['COMPLEXITY_LIMIT']);
         expect(nothing.extensions.cost.complexity).toBeGreaterThan(5_000);
         const one = await ask(query, only(name, 1));
@@ -61,7 +61,7 @@ describe('A variable is absent unless the client gives it, whatever its name', (
       expect(absent.extensions.cost.depth).toBe(2);
       for (const given of [null, false]) {
         const all = await ask(query, only(name, given));
-        expect(all.status).toBe(400);
+        expect(all.status).toBe(way.limitStatus);
         expect(all.codes).toEqual(['DEPTH_LIMIT']);
       }
       expect((await ask(query)).data.posts).toHaveLength(1);
