@@ -2,11 +2,14 @@ import { GraphQLFloat, GraphQLSchema } from 'graphql';
 import { ENDINGS, ENDINGS_OF_PASSWORD } from './endings.ts';
 import { FEATURES } from './features.ts';
 import type { Builder } from './graphql/builder.ts';
+import { removeIntrospectionExperiments } from './graphql/introspection-types.ts';
 import { createKernel } from './graphql/kernel.ts';
 import { checkFields } from './graphql/look-ahead/check-fields.ts';
 import { defineNodeQueries } from './graphql/node/queries.ts';
 import { defineModules } from './modules/define.ts';
 import { RULES, type Rules } from './modules/rules.ts';
+
+removeIntrospectionExperiments();
 
 const featureFields = await Promise.all(FEATURES.map(({ fields }) => fields()));
 

@@ -12,6 +12,39 @@ const LOOKS = [
 const MIXED = '{ __typename viewer { id } }';
 const HIDDEN = 'query { __typename ...F } fragment F on Query { ... on Query { posts { id } } }';
 
+/** GraphQL, September 2025, section 4.2.6. */
+const LOCATIONS = [
+  ...['QUERY', 'MUTATION', 'SUBSCRIPTION', 'FIELD', 'FRAGMENT_DEFINITION', 'FRAGMENT_SPREAD'],
+  ...['INLINE_FRAGMENT', 'VARIABLE_DEFINITION', 'SCHEMA', 'SCALAR', 'OBJECT', 'FIELD_DEFINITION'],
+  ...[
+    'ARGUMENT_DEFINITION',
+    'INTERFACE',
+    'UNION',
+    'ENUM',
+    'ENUM_VALUE',
+    'INPUT_OBJECT',
+    'INPUT_FIELD_DEFINITION',
+  ],
+];
+/** The fields of introspection with their arguments (GraphQL, September 2025, section 4.2). */
+const META_FIELDS = {
+  __Schema: ['description', 'types', 'queryType', 'mutationType', 'subscriptionType', 'directives'],
+  __Directive: ['name', 'description', 'isRepeatable', 'locations', 'args includeDeprecated'],
+  __Type: [
+    ...['kind', 'name', 'description', 'specifiedByURL', 'fields includeDeprecated', 'interfaces'],
+    ...[
+      'possibleTypes',
+      'enumValues includeDeprecated',
+      'inputFields includeDeprecated',
+      'ofType',
+      'isOneOf',
+    ],
+  ],
+  __Field: ['name', 'description', 'args includeDeprecated', 'type', 'isDeprecated', 'deprecationReason'],
+  __InputValue: ['name', 'description', 'type', 'defaultValue', 'isDeprecated', 'deprecationReason'],
+  __EnumValue: ['name', 'description', 'isDeprecated', 'deprecationReason'],
+};
+
 describe('introspection, switched on', () => {
   const app = useApp();
 
@@ -24,6 +57,42 @@ describe('introspection, switched on', () => {
     const names = __schema.types.map(({ name }: { name: string }) => name);
     expect(names).toEqual(expect.arrayContaining(['Boolean', 'ID', 'Int', 'String']));
     expect(names).not.toContain('Float');
+  });
+
+  it('has the locations of the current specification, and none that graphql-js tries out', async () => {
+    const { __schema, __type } = dataOf(
+      await app.gql(
+        '{ __schema { directives { name locations } } __type(name: "__DirectiveLocation") { enumValues { name } } }',
+      ),
+    );
+    const locations = Object.fromEntries(
+      __schema.directives.map(({ name, locations: places }: { name: string; locations: string[] }) => [
+        name,
+        places.sort(),
+      ]),
+    );
+    expect(locations).toEqual({
+      skip: ['FIELD', 'FRAGMENT_SPREAD', 'INLINE_FRAGMENT'],
+      include: ['FIELD', 'FRAGMENT_SPREAD', 'INLINE_FRAGMENT'],
+      deprecated: ['ARGUMENT_DEFINITION', 'ENUM_VALUE', 'FIELD_DEFINITION', 'INPUT_FIELD_DEFINITION'],
+      specifiedBy: ['SCALAR'],
+      oneOf: ['INPUT_OBJECT'],
+    });
+    expect(__type.enumValues.map(({ name }: { name: string }) => name)).toEqual(LOCATIONS);
+  });
+
+  it('describes itself as the current specification does', async () => {
+    const { __schema } = dataOf(
+      await app.gql('{ __schema { types { name fields { name args { name } } } } }'),
+    );
+    const named = __schema.types.filter(({ name }: { name: string }) => name in META_FIELDS);
+    const fields = named.map(
+      (type: { name: string; fields: { name: string; args: { name: string }[] }[] }) => [
+        type.name,
+        type.fields.map(({ name, args }) => [name, ...args.map((arg) => arg.name)].join(' ')),
+      ],
+    );
+    expect(Object.fromEntries(fields)).toEqual(META_FIELDS);
   });
 
   it('answers the whole query of GraphiQL and of code generators', async () => {
