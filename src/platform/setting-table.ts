@@ -84,7 +84,7 @@ export const variables = z.object({
   MAX_EVENT_GROUPS: integer(1, 1_000_000).default(10_000),
   IDEMPOTENCY_MAX_BYTES: integer(1_000, 1_000_000_000_000).default(67_108_864),
   MAX_EVENT_GROUP_BYTES: integer(10_000, 1_000_000_000_000).default(67_108_864),
-  MAX_BODY_BYTES: integer(1_000, 100_000_000).default(262_144),
+  MAX_BODY_BYTES: integer(1_000, 100_000_000).default(1_048_576),
   MAX_BUFFERED_BODY_BYTES: integer(1_000, 10_000_000_000).default(67_108_864),
   MAX_CONCURRENT_OPERATIONS: integer(1, 100_000).default(64),
   MAX_QUEUED_OPERATIONS: integer(0, 100_000).default(256),

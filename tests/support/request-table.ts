@@ -86,8 +86,8 @@ export const REQUESTS: readonly AskedOnWire[] = [
   raw('bad credentials', gql(POSTS), [JSON_TYPE, 'authorization: Bearer nonsense']),
   raw('another scheme', gql(POSTS), [JSON_TYPE, 'authorization: Basic eDp5']),
   raw('introspection without credentials', gql('{ __schema { queryType { name } } }'), [JSON_TYPE]),
-  raw('a large body', gql(`{ __typename } #${'x'.repeat(200_000)}`)),
-  raw('a body past its limit', gql(`{ __typename } #${'x'.repeat(300_000)}`)),
+  raw('a large body', gql(`{ __typename } #${'x'.repeat(1_000_000)}`)),
+  raw('a body past its limit', gql(`{ __typename } #${'x'.repeat(1_100_000)}`)),
   // Documents.
   post('a syntax error', '{ posts('),
   post('an unknown field', '{ nothing }'),

@@ -16,7 +16,7 @@ declare module 'fastify' {
 
 /** The service's own limits. */
 export const SERVER_LIMITS = {
-  bodyLimit: 262_144,
+  bodyLimit: 1_048_576,
   requestIdHeader: 'x-request-id',
   genReqId: () => randomUUID(),
 } as const;

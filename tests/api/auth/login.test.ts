@@ -94,7 +94,7 @@ describe('POST /login', () => {
     ['a JSON text that is no object', '[]', 400],
     ['a password that is no string', { email: 'a@example.com', password: 1 }, 400],
     ['no e-mail', { password: PASSWORD }, 400],
-    ['a body beyond 256 KiB', JSON.stringify({ email: 'a', password: 'x'.repeat(262_144) }), 413],
+    ['a body beyond 1 MiB', JSON.stringify({ email: 'a', password: 'x'.repeat(1_048_576) }), 413],
   ])('refuses %s', async (_what, body, status) => {
     expect(await errorOf(await login(app, body))).toMatchObject({ status, code: 'BAD_REQUEST' });
   });

@@ -53,7 +53,7 @@ describe('secrets', () => {
         socket.fetch(`/graphql?api_key=${secret}`, {
           method: 'POST',
           headers: json,
-          body: 'x'.repeat(300_000),
+          body: 'x'.repeat(1_100_000),
         }),
     ],
     ['another method', (secret) => socket.fetch(`/graphql?api_key=${secret}`, { method: 'PUT' })],

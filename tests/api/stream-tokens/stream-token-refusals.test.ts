@@ -93,7 +93,7 @@ describe('no stream token is issued', () => {
       ['text/plain', JSON.stringify({ query: TITLES }), 415],
       ['application/json', '{', 400],
       ['application/json', '[]', 400],
-      ['application/json', ' '.repeat(300_000), 413],
+      ['application/json', ' '.repeat(1_100_000), 413],
     ] as const) {
       const response = await app.fetch('/graphql/stream-token', {
         method: 'POST',

@@ -44,7 +44,7 @@ describe('loadConfig', () => {
       accountLimitFactor: 4,
       maxStreams: 10,
       maxEventGroups: 10_000,
-      maxBodyBytes: 256 * 1024,
+      maxBodyBytes: 1024 ** 2,
       maxBufferedBodyBytes: 64 * 1024 ** 2,
       maxResponseBytes: 8 * 1024 ** 2,
       maxPendingResponseBytes: 256 * 1024 ** 2,

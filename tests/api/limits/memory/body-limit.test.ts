@@ -1,14 +1,22 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { RULES } from '../../../../src/modules/rules.ts';
 import { useApp } from '../../../support/app.ts';
 import { useSocket } from '../../../support/socket.ts';
 
-const LIMIT = 256 * 1024;
+const LIMIT = 1024 ** 2;
 
 /** A request of exactly so many bytes, padded in a variable that it does not declare. */
 function bodyOf(bytes: number): string {
   const [head, tail] = ['{"query":"{ viewer { name } }","variables":{"pad":"', '"}}'];
   return head + 'x'.repeat(bytes - head.length - tail.length) + tail;
 }
+
+/** JSON with an escape for each UTF-16 unit of a value, as encoders write it that trust no character. */
+const escaped = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(
+    /[^\n -;=-~]|</g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 
 describe('the limit of a body', () => {
   const app = useApp();
@@ -32,9 +40,34 @@ describe('the limit of a body', () => {
     ].join('\r\n');
   const statusLine = (answer: string) => answer.split('\r\n', 1)[0];
 
-  it('takes 256 KiB', async () => {
+  it('takes 1 MiB', async () => {
     const response = await post(bodyOf(LIMIT));
     expect(await response.json()).toEqual({ data: { viewer: { name: 'Ada' } } });
+  });
+
+  it.each([
+    ['CJK characters', '\u5b57'],
+    ['emoji', '\u{1f600}'],
+    ['characters that some encoders escape', '<'],
+  ])('takes the longest post of %s in the longest encoding of JSON', async (_what, character) => {
+    const { body, title, tag, maxTags } = RULES.post;
+    const tags = Array.from({ length: maxTags }, (_, at) => `${at}${character.repeat(tag.max - 1)}`);
+    const variables = { title: character.repeat(title.max), body: character.repeat(body.max), tags };
+    const query = `mutation ($title: String!, $body: String!, $tags: [String!]) {
+      createPost(title: $title, body: $body, tags: $tags) { body }
+    }`;
+    const response = await post(escaped({ query, variables }));
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ data: { createPost: { body: variables.body } } });
+  });
+
+  it('takes the longest post as a literal, in the longest encoding of both languages', async () => {
+    const literal = '\\ud83d\\ude00'.repeat(RULES.post.body.max);
+    const query = `mutation { createPost(title: "t", body: "${literal}") { body } }`;
+    const response = await post(JSON.stringify({ query }));
+    expect(await response.json()).toEqual({
+      data: { createPost: { body: '\u{1f600}'.repeat(RULES.post.body.max) } },
+    });
   });
 
   it('refuses one byte more with 413', async () => {
@@ -54,7 +87,7 @@ describe('the limit of a body', () => {
 
   it('counts a body of chunks, and stops reading where it is too long', async () => {
     const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
-    const answer = await socket.send(head('transfer-encoding: chunked'), ...Array(5).fill(chunk));
+    const answer = await socket.send(head('transfer-encoding: chunked'), ...Array(17).fill(chunk));
     expect(statusLine(answer)).toBe('HTTP/1.1 413 Payload Too Large');
     expect(answer).toContain('"code":"BAD_REQUEST"');
   });
@@ -75,7 +108,7 @@ describe('the limit of a body', () => {
   });
 
   it('counts bytes, not characters, also where no socket is in between', async () => {
-    const body = JSON.stringify({ query: '{ viewer { name } }', variables: { pad: '€'.repeat(90_000) } });
+    const body = JSON.stringify({ query: '{ viewer { name } }', variables: { pad: '€'.repeat(360_000) } });
     expect(body.length).toBeLessThan(LIMIT);
     const response = await app.fetch('/graphql', { method: 'POST', headers: headers(), body });
     expect(response.status).toBe(413);

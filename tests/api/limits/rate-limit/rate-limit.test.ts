@@ -110,7 +110,7 @@ describe('the headers of the bucket', () => {
     ],
     ['of a body that is none', 400, () => post('{')],
     ['of a batch', 400, () => post('[]')],
-    ['of a body past its limit', 413, () => post(`"${'x'.repeat(300_000)}"`)],
+    ['of a body past its limit', 413, () => post(`"${'x'.repeat(1_100_000)}"`)],
     ['of another media type', 415, () => post('{}', { 'content-type': 'text/plain' })],
     [
       'of a media type that cannot be',
