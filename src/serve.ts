@@ -80,6 +80,7 @@ export function nodeServerOptions(app: App, config: Config, log: Logger): NodeSe
     maxBodyBytes: config.maxBodyBytes,
     maxBufferedBodyBytes: config.maxBufferedBodyBytes,
     timeoutMs: config.requestTimeoutMs,
+    keepAliveTimeoutMs: config.keepAliveTimeoutMs,
     onCutOff: app.onCutOff,
     log,
   };

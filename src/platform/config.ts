@@ -161,6 +161,7 @@ function toConfig(v: Variables) {
     maxConcurrentOperations: v.MAX_CONCURRENT_OPERATIONS,
     maxQueuedOperations: v.MAX_QUEUED_OPERATIONS,
     requestTimeoutMs: v.REQUEST_TIMEOUT_MS,
+    keepAliveTimeoutMs: v.KEEP_ALIVE_TIMEOUT_MS,
     operationTimeoutMs: v.OPERATION_TIMEOUT_MS,
     statementTimeoutMs: v.STATEMENT_TIMEOUT_MS,
     shutdownDelayMs: (v.SHUTDOWN_DELAY ?? (production ? 5 : 0)) * 1000,

@@ -89,6 +89,7 @@ export const variables = z.object({
   MAX_CONCURRENT_OPERATIONS: integer(1, 100_000).default(64),
   MAX_QUEUED_OPERATIONS: integer(0, 100_000).default(256),
   REQUEST_TIMEOUT_MS: integer(100, 600_000).default(10_000),
+  KEEP_ALIVE_TIMEOUT_MS: integer(1_000, 3_600_000).default(65_000),
   OPERATION_TIMEOUT_MS: integer(100, 600_000).default(10_000),
   STATEMENT_TIMEOUT_MS: integer(100, 600_000).default(5_000),
   SHUTDOWN_DELAY: integer(0, 600).optional(),

@@ -26,6 +26,8 @@ export interface NodeServerOptions {
   readonly maxBufferedBodyBytes: number;
   /** Time limit for receiving the headers and body of a request. */
   readonly timeoutMs: number;
+  /** How long a connection stays open between two requests. */
+  readonly keepAliveTimeoutMs: number;
   /**
    * A client that reads nothing of its response for this long is cut off, as is a lagging event stream
    * reader.
@@ -40,7 +42,6 @@ export interface NodeServerOptions {
 
 const TIMEOUT_CHECK_INTERVAL_MS = 500;
 const MAX_HEADER_BYTES = 16_384;
-const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** Created once: the default abort reason would be a new exception, with its stack, for each request. */
 const CLIENT_GONE = new DOMException('The client disconnected.', 'AbortError');
 const NO_BODY = new Uint8Array();
@@ -66,6 +67,7 @@ export function createNodeServer({
   maxBodyBytes,
   maxBufferedBodyBytes,
   timeoutMs,
+  keepAliveTimeoutMs,
   drainLimitMs = DRAIN_LIMIT_MS,
   closing = () => false,
   log,
@@ -149,7 +151,7 @@ export function createNodeServer({
       connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
       requestTimeout: timeoutMs,
       headersTimeout: timeoutMs,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      keepAliveTimeout: keepAliveTimeoutMs,
       // Node would keep the first line of some fields, such as Authorization, where a proxy may have kept the last.
       joinDuplicateHeaders: true,
       // Our own code refuses these, with an error and a request id.

@@ -51,6 +51,7 @@ describe('loadConfig', () => {
       maxConcurrentOperations: 64,
       maxQueuedOperations: 256,
       requestTimeoutMs: 10_000,
+      keepAliveTimeoutMs: 65_000,
       operationTimeoutMs: 10_000,
       statementTimeoutMs: 5_000,
       eventRetentionMs: 24 * 3_600_000,
