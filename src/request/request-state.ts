@@ -191,8 +191,11 @@ export interface Route {
     | 'session-of-get'
     | 'own'
     | 'ignored';
-  /** Whether blocked addresses are answered, too: by what watches over the service. */
-  readonly answersBlocked: boolean;
+  /**
+   * True for a path of monitoring. It serves blocked addresses, too, and counts as no use of the service. Its requests have no
+   * trace, and no log line at `info` if they succeed.
+   */
+  readonly probe: boolean;
   /** Whether it is refused over plain HTTP even if no credentials are to be seen: its body or its answer has some. */
   readonly needsTls: boolean;
   /** Whether caches may store its answers. If not, they are `no-store`, but for those that say more (caching.ts). */

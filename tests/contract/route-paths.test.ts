@@ -22,7 +22,7 @@ const READERS = new Map([
   ['http/server/request-head.ts', 'refuses paths that are not in normal form'],
   ['http/pipeline/target.ts', 'parses the URL, and tells the targets that every parser reads the same way'],
   ['http/routes/table.ts', 'finds the route'],
-  ['http/response/use-access-log.ts', 'logs the path'],
+  ['http/response/use-access-log.ts', 'gives the path to log and traces'],
   ['http/graphiql/routes.ts', 'finds a file below the path of its route'],
   ['development/example.ts', 'finds a file below the path of its route'],
   ['development/docs.ts', 'finds a file below the path of its route'],

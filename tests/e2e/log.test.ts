@@ -12,7 +12,7 @@ const REQUESTS = 200;
 async function answered() {
   const server = await startServer(await migratedFolder(), productionSettings());
   const ids = Array.from({ length: REQUESTS }, (_, index) => `request-${index}`);
-  for (const id of ids) await fetch(`${server.origin}/health/live`, { headers: { 'x-request-id': id } });
+  for (const id of ids) await fetch(`${server.origin}/nowhere`, { headers: { 'x-request-id': id } });
   return { server, ids };
 }
 

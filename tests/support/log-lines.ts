@@ -9,3 +9,4 @@ export function linesOf(logged: readonly string[], message: string): LogLine[] {
 /** pino's number of the level `warn`. */
 export const WARN = 40;
 export const INFO = 30;
+export const DEBUG = 20;

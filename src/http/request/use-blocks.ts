@@ -21,7 +21,7 @@ export function useBlocks(
   }
   return {
     onRequest(_request, state) {
-      if (state.route.answersBlocked) return undefined;
+      if (state.route.probe) return undefined;
       if (restrictions.loading === undefined) return check(state);
       return restrictions.loading.then(() => check(state));
     },

@@ -3,6 +3,8 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { clientIdOf } from '../../request/caller.ts';
+import type { RequestUrl } from '../../request/http-message.ts';
+import type { Route } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
 import { createOperationTimes } from './operation-times.ts';
 import type { Refusals } from './refusals.ts';
@@ -17,10 +19,15 @@ export interface AccessLogOptions {
 }
 
 const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const BAD_REQUEST = 400;
 /** Longer than any path of the service. */
 const MAX_PATH = 200;
 /** Operation names can be as long as the body. */
 const MAX_NAME = 100;
+
+/** The path of a request for log and traces. */
+export const shownPath = ({ logged, path }: Route, { pathname }: Pick<RequestUrl, 'pathname'>): string =>
+  logged === 'route' ? path : pathname.slice(0, MAX_PATH);
 
 /**
  * One observation per response, and one log line, except for further refusals of a client within a minute. The line
@@ -53,8 +60,8 @@ export function useAccessLog({
     'path',
   );
   return {
-    onResponse(request, response, state, { pathname }) {
-      const { path, logged } = state.route;
+    onResponse(request, response, state, url) {
+      const { path, probe } = state.route;
       const elapsedMs = clock.elapsedMs() - state.startedAtMs;
       const durationMs = Math.round(elapsedMs);
       requests.add(path, response.status);
@@ -66,28 +73,29 @@ export function useAccessLog({
       }
       const client = clientIdOf(state);
       const { deprecated = [] } = state;
-      if (refusals.hasLine(state, response.status))
-        log.info(
-          {
-            requestId: state.requestId,
-            traceId: state.trace?.traceId,
-            method: request.method,
-            path: logged === 'route' ? path : pathname.slice(0, MAX_PATH),
-            status: response.status,
-            durationMs,
-            client,
-            // Without credentials nothing else tells clients apart.
-            address: client === undefined ? state.clientAddress : undefined,
-            operation: state.operationKind,
-            operationName: state.operationName?.slice(0, MAX_NAME),
-            fields: state.changes?.fields,
-            changed: state.changes?.ids,
-            document: state.published?.by === 'id' ? state.published.key : undefined,
-            deprecated: deprecated.length === 0 ? undefined : deprecated.map(({ element }) => element),
-            codes: state.errorCodes,
-          },
-          'request',
-        );
+      if (refusals.hasLine(state, response.status)) {
+        const line = {
+          requestId: state.requestId,
+          traceId: state.trace?.traceId,
+          method: request.method,
+          path: shownPath(state.route, url),
+          status: response.status,
+          durationMs,
+          client,
+          // Without credentials nothing else tells clients apart.
+          address: client === undefined ? state.clientAddress : undefined,
+          operation: state.operationKind,
+          operationName: state.operationName?.slice(0, MAX_NAME),
+          fields: state.changes?.fields,
+          changed: state.changes?.ids,
+          document: state.published?.by === 'id' ? state.published.key : undefined,
+          deprecated: deprecated.length === 0 ? undefined : deprecated.map(({ element }) => element),
+          codes: state.errorCodes,
+        };
+        // Probes come every few seconds.
+        if (probe && response.status < BAD_REQUEST) log.debug(line, 'request');
+        else log.info(line, 'request');
+      }
       slowOperations.note(state, durationMs);
       // An open stream keeps its state.
       state.document = undefined;

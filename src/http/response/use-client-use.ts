@@ -4,6 +4,6 @@ import type { HttpPlugin } from '../plugin.ts';
 /** Counts each request as its client's, but for those by which the service is watched. */
 export const useClientUse = (uses: Pick<ClientUses, 'note'>): HttpPlugin => ({
   onResponse(_request, _response, state) {
-    if (!state.route.answersBlocked) uses.note(state);
+    if (!state.route.probe) uses.note(state);
   },
 });

@@ -26,7 +26,7 @@ export const OPEN: RouteProperties = {
   readsBody: false,
   bucket: undefined,
   credentials: 'ignored',
-  answersBlocked: false,
+  probe: false,
   needsTls: false,
   storable: true,
   varies: [],
@@ -40,7 +40,7 @@ export const OPEN: RouteProperties = {
 };
 
 /** For what tells how the service is. A cache would report the state of an instance that has stopped since. */
-const WATCH: RouteProperties = { ...OPEN, answersBlocked: true, storable: false };
+const WATCH: RouteProperties = { ...OPEN, probe: true, storable: false };
 
 /** For what is between a caller and the service. */
 export const PRIVATE: RouteProperties = {
