@@ -215,7 +215,7 @@ export interface Route {
   readonly documentOnly: boolean;
   /** The form of its refusals. */
   readonly errors: (error: unknown, state: RequestState, log: Logger) => HttpResponse;
-  /** Which path the access log shows: the one asked for, or that of the route if the one asked for is a secret. */
+  /** Which path log and traces show: the one asked for, or that of the route if the one asked for is a secret. */
   readonly logged: 'asked' | 'route';
   /** The route that answers a browser that opens the path, if that is another one. */
   readonly page: Route | undefined;
@@ -235,6 +235,8 @@ export interface Arrival {
   readonly refusal?: ApiError | undefined;
   readonly malformed?: ApiError | undefined;
   readonly connection?: Connection | undefined;
+  /** Undefined without a socket. */
+  readonly httpVersion?: string | undefined;
   readonly departure?: Departure | undefined;
   /** Undefined without a socket: nobody waits for the response to be read then. */
   readonly reservation?: Reservation | undefined;

@@ -142,7 +142,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
       // The pipeline has its callers confirmed before it acts, and `fastPath` all others before they are answered.
       mayBeProvisional: fast && route.answer === pipeline.answer,
       reservation: arrival.reservation ?? pending.reservation(),
-      trace: traces?.begin({ method, headers, route, requestId, peerAddress: arrival.peerAddress }),
+      trace: route.probe ? undefined : traces?.begin({ method, headers, route, requestId, arrival }),
     };
   }
 

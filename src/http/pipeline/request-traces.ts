@@ -1,17 +1,19 @@
-import type { RequestTrace } from '../../platform/tracing/span.ts';
+import type { Attributes, RequestTrace } from '../../platform/tracing/span.ts';
 import { rememberTrace } from '../../platform/tracing/trace-ids.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
+import type { RequestUrl } from '../../request/http-message.ts';
 import type { RequestFields } from '../../request/request-fields.ts';
-import type { Route } from '../../request/request-state.ts';
+import type { Arrival, Route } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
+import { saysTls } from '../request/proxy-trust.ts';
+import { shownPath } from '../response/use-access-log.ts';
 
 interface TracedHead {
   readonly method: string;
   readonly headers: RequestFields;
   readonly route: Route;
   readonly requestId: string;
-  /** Undefined for a call of `app.fetch`, which is from this machine. */
-  readonly peerAddress: string | undefined;
+  readonly arrival: Arrival;
 }
 
 /** The traces of requests. */
@@ -35,36 +37,58 @@ const METHODS = new Set([
   'QUERY',
 ]);
 const SERVER_ERROR = 500;
+/** A call of `app.fetch` is from this machine. */
 const LOCAL = '127.0.0.1';
+const PORTS = { http: 80, https: 443 } as const;
+/** The longest host name (RFC 1035 section 2.3.4). */
+const MAX_HOST = 253;
 
-/** By OpenTelemetry's conventions for HTTP servers, without what may tell a person: addresses, paths, user agents. */
+/** The server as the client has named it. */
+function serverAttributes({ href }: Pick<RequestUrl, 'href'>, scheme: keyof typeof PORTS): Attributes {
+  const { hostname, port } = new URL(href);
+  return {
+    'url.scheme': scheme,
+    'server.address': hostname.replace(/^\[(.*)\]$/, '$1').slice(0, MAX_HOST),
+    'server.port': port === '' ? PORTS[scheme] : Number(port),
+  };
+}
+
+/**
+ * By OpenTelemetry's conventions for HTTP servers, without what may tell a person (IP addresses, user agents) or be a secret
+ * (query strings).
+ */
 export function createRequestTraces(
   tracing: Tracing,
   isTrustedPeer: (address: string) => boolean,
 ): RequestTraces {
   return {
-    begin({ method, headers, route, requestId, peerAddress = LOCAL }) {
+    begin({ method, headers, route, requestId, arrival: { peerAddress = LOCAL, httpVersion } }) {
       const name = `${METHODS.has(method) ? method : 'HTTP'} ${route.path}`;
       const begun = tracing.begin(name, headers.get('traceparent'), isTrustedPeer(peerAddress));
       // An id of the service's own is that of no other request: nothing is to be told apart.
       const isAlone = begun.traceId === undefined && !headers.has('x-request-id');
-      return { ...begun, forget: isAlone ? () => undefined : rememberTrace(requestId, begun.traceId) };
+      const forget = isAlone ? () => undefined : rememberTrace(requestId, begun.traceId);
+      return { ...begun, httpVersion, forget };
     },
     useTraces: () => ({
-      onResponse({ method }, { status }, state) {
-        const { route, trace, errorCodes } = state;
+      onResponse({ method, headers }, { status }, state, url) {
+        const { route, trace, errorCodes, peerAddress } = state;
         trace?.forget();
         // An open stream keeps its state.
         state.trace = undefined;
         state.span = undefined;
-        trace?.span?.end(
+        if (trace?.span === undefined) return;
+        const isKnown = METHODS.has(method);
+        trace.span.end(
           {
-            'http.request.method': METHODS.has(method) ? method : '_OTHER',
+            ...serverAttributes(url, saysTls(headers) && isTrustedPeer(peerAddress) ? 'https' : 'http'),
+            'http.request.method': isKnown ? method : '_OTHER',
+            'http.request.method_original': isKnown ? undefined : method,
             'http.route': route.path,
             'http.response.status_code': status,
+            'network.protocol.version': trace.httpVersion,
+            'url.path': shownPath(route, url),
             'content_graph.error.code': errorCodes?.[0],
-            // That of its own socket: TLS ends at the proxy.
-            'url.scheme': 'http',
           },
           status >= SERVER_ERROR ? String(status) : undefined,
         );

@@ -91,7 +91,7 @@ export function createNodeServer({
       : NOTHING_RECEIVED;
     const body = heldBytes > SMALL_BODY ? new HeldBody(budget, heldBytes) : undefined;
     try {
-      const { socket } = incoming;
+      const { socket, httpVersion } = incoming;
       const peerAddress = socket.remoteAddress;
       // The request may have timed out: the client was told that it failed, so it must not run. Or the client
       // has disconnected, and its limits need an address.
@@ -106,7 +106,16 @@ export function createNodeServer({
         const accepts = negotiate(headers.accept ?? null);
         // A stream ends when its client disconnects.
         const departure = accepts.stream === undefined ? undefined : new SocketDeparture(outgoing);
-        const arrival = { peerAddress, refusal, connection: socket, departure, reservation, body, accepts };
+        const arrival = {
+          peerAddress,
+          httpVersion,
+          refusal,
+          connection: socket,
+          departure,
+          reservation,
+          body,
+          accepts,
+        };
         return sendResponse(await fastPath.answer(plain, arrival), outgoing, sending);
       }
       const request = new Request(address ?? 'http://localhost/', {
@@ -116,7 +125,7 @@ export function createNodeServer({
         signal: goneWith(outgoing),
         ...(bytes === undefined || bytes.length === 0 ? {} : { body: bytes }),
       });
-      const arrival = { peerAddress, refusal, malformed, connection: socket, reservation, body };
+      const arrival = { peerAddress, httpVersion, refusal, malformed, connection: socket, reservation, body };
       const response = await handle(request, arrival);
       return sendResponse(response, outgoing, sending);
     } finally {

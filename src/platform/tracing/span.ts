@@ -1,4 +1,4 @@
-/** The attributes of a span, named by OpenTelemetry's semantic conventions. They have no variable, credential or address. */
+/** The attributes of a span, named by OpenTelemetry's semantic conventions. They have no variable, no credential and no IP address of a client. */
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface SpanOptions {
@@ -25,6 +25,8 @@ export interface RequestTrace {
   readonly traceId: string | undefined;
   /** Undefined if the trace is not sampled. */
   readonly span: Span | undefined;
+  /** Undefined without a socket. */
+  readonly httpVersion: string | undefined;
   /** Call it when the request is answered: its id is then removed from the index of traces. */
   readonly forget: () => void;
 }

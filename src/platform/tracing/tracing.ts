@@ -8,7 +8,7 @@ export interface Tracing {
    * Begins the trace of a request, or goes on with that of its `traceparent`. Whether it is sampled is for a trusted
    * peer to say; for all others it is drawn, or anybody could have all of theirs exported.
    */
-  begin(name: string, traceparent: string | null, trusted: boolean): Omit<RequestTrace, 'forget'>;
+  begin(name: string, traceparent: string | null, trusted: boolean): Pick<RequestTrace, 'traceId' | 'span'>;
   /** A span of what another one led to, in its trace and linked to it. Undefined if that is not sampled. */
   follow(name: string, cause: string, options?: SpanOptions): Span | undefined;
   /** How many ended spans were exported, how many an exporter failed on, and how many found the queue full. */
