@@ -15,6 +15,19 @@ export const ADDRESS = 'address';
 const MAX_PARAMETER_CHARACTERS = 2_048;
 const MAX_PARAMETERS_BYTES = 5_000;
 
+/** Parameters of OpenID Connect that the library rejects where the scope `openid` is not requested. */
+const OPENID_PARAMETERS = ['acr_values', 'claims_locales', 'id_token_hint', 'max_age', 'nonce'];
+
+/**
+ * Removes the parameters of OpenID Connect, because unknown parameters are ignored (RFC 6749 section 3.1). A parameter
+ * that occurs twice stays: the library rejects the request for it.
+ */
+export function withoutOpenIdParameters(parameters: URLSearchParams): URLSearchParams {
+  const kept = new URLSearchParams(parameters);
+  for (const name of OPENID_PARAMETERS) if (kept.getAll(name).length === 1) kept.delete(name);
+  return kept;
+}
+
 /** Throws InvalidRequest, which is sent to the client, if an authorization would take too much space. */
 export function checkSizes({ oidc: { params = {} } }: KoaContextWithOIDC, { errors }: Library): void {
   for (const [name, value] of Object.entries(params))

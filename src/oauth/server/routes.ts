@@ -7,7 +7,7 @@ import { addressKey } from '../../request/client-address.ts';
 import { type HttpResponse, PlainRequest } from '../../request/http-message.ts';
 import type { Answer, Route, RouteProperties } from '../../request/request-state.ts';
 import type { KeyRing } from '../tokens/key-ring.ts';
-import { ADDRESS, BROWSER } from './authorization-parameters.ts';
+import { ADDRESS, BROWSER, withoutOpenIdParameters } from './authorization-parameters.ts';
 import { knownBrowser } from './browser-cookie.ts';
 import type { LibraryCalls } from './call.ts';
 import type { createEndpoints, EndpointRequest } from './endpoints.ts';
@@ -86,7 +86,7 @@ export function oauthRoutes(options: RoutesOptions): Route[] {
 
   async function authorize({ provider, request, state }: EndpointRequest): Promise<HttpResponse> {
     const { pathname, searchParams } = new URL(request.url);
-    const query = withoutOwnResource(searchParams, issuer());
+    const query = withoutOpenIdParameters(withoutOwnResource(searchParams, issuer()));
     const browser = knownBrowser(request);
     query.set(BROWSER, browser.hash);
     query.set(ADDRESS, options.addressHash(addressKey(state.clientAddress)));

@@ -3,9 +3,24 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import * as oauth from 'oauth4webapi';
 import { onTestFinished } from 'vitest';
+import type { Fetching } from './oauth.ts';
 
 /** Loopback has no TLS. */
 export const INSECURE = { [oauth.allowInsecureRequests]: true } as const;
+
+interface SentOptions extends Omit<RequestInit, 'body'> {
+  readonly body?: oauth.ProtectedResourceRequestBody;
+}
+
+/** Options of oauth4webapi with which the library calls an app, whatever the origin of the URL. */
+export const callingApp = (app: Fetching) => ({
+  ...INSECURE,
+  [oauth.customFetch](url: string, { body = null, ...init }: SentOptions = {}): Promise<Response> {
+    const { pathname, search } = new URL(url);
+    const sent = body instanceof Uint8Array ? new Uint8Array(body) : body;
+    return app.fetch(pathname + search, { ...init, body: sent });
+  },
+});
 
 /** A web application of somebody else's: a page that sends its users to sign in, and the address they come back to. */
 export interface OAuthApplication {
