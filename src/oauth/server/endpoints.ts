@@ -89,14 +89,15 @@ export function createEndpoints({ calls, issuer, ownTokens, revokeToken, failure
 
     async revoke(arrived: EndpointRequest): Promise<HttpResponse> {
       const { response, client, jwt } = await about(arrived);
-      if (response.status !== 200 || client === undefined || jwt === undefined) return response;
-      const checked = await ownTokens.check(jwt);
+      if (response.status !== 200) return response;
+      const checked = jwt === undefined ? undefined : await ownTokens.check(jwt);
       // RFC 7009 section 2.2: an invalid token is no error, and neither is another client's token.
-      if (checked.outcome === 'valid' && checked.token.clientId === client.id) {
+      if (checked?.outcome === 'valid' && checked.token.clientId === client?.id) {
         const { jti, expiresAt } = checked.token;
         await revokeToken({ jti, expiresAt: new Date(expiresAt * 1000) });
       }
-      return response;
+      // RFC 7009 gives the body no meaning. Clients that expect JSON from every endpoint reject the library's empty text.
+      return jsonResponse({});
     },
 
     async introspect(arrived: EndpointRequest): Promise<HttpResponse> {
