@@ -14,6 +14,7 @@ import {
   publicKey,
   publicUrl,
   redisUrl,
+  scopes,
   secret,
 } from './settings.ts';
 
@@ -52,7 +53,7 @@ export const variables = z.object({
   JWT_JWKS_URL: httpUrl.optional(),
   JWT_ISSUER: z.string().optional(),
   JWT_AUDIENCE: z.string().optional(),
-  JWT_DEFAULT_SCOPES: list.optional(),
+  JWT_DEFAULT_SCOPES: scopes.optional(),
   CREDENTIAL_RECHECK_MS: integer(10, 30_000).default(15_000),
   ANONYMOUS_READ: flag.default(false),
   INTROSPECTION: flag.optional(),

@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
+import { SCOPE_DEFINITIONS } from '../modules/scopes.ts';
 import { parsePublicKeys } from './public-keys.ts';
 
 /** Parsers for the types of settings. Each message continues a sentence after the setting's name. */
@@ -13,6 +14,10 @@ export const list = z.string().transform((value) =>
     .map((item) => item.trim())
     .filter((item) => item !== ''),
 );
+
+export const scopes = list.refine((items) => items.every((item) => Object.hasOwn(SCOPE_DEFINITIONS, item)), {
+  error: `must be a comma-separated list of scopes, which are ${Object.keys(SCOPE_DEFINITIONS).join(', ')}`,
+});
 
 /** `name=value` pairs with commas between them, values percent-encoded (W3C Baggage), as OpenTelemetry has them. */
 export const pairs = list.transform((items, context) => {

@@ -2,12 +2,11 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Config } from '../../platform/config.ts';
 import { gathered } from '../../platform/db/gathered.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
-import { OperatorError } from '../../platform/operator-error.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import type { Invalid, Recognizer } from '../authenticate.ts';
 import { createCredentialCache } from '../credential-cache.ts';
 import { hasExpired, userClientId } from '../principal.ts';
-import { effectiveScopes, isScope, type Role, SCOPES, type Scope, scopesOfRole } from '../scopes.ts';
+import { effectiveScopes, isScope, type Role, type Scope, scopesOfRole } from '../scopes.ts';
 import type { SecretServices } from '../stored-secret.ts';
 import { isRevocable } from './blocklist.ts';
 import type { StandingKeys } from './key-source.ts';
@@ -166,12 +165,7 @@ export function jwtRecognizers(
   { database, clock, log }: SecretServices,
   settings: Config['jwt'],
 ): Recognizer[] {
-  const { issuer, audience, defaultScopes = [] } = settings;
-  const unknown = defaultScopes.find((scope) => !isScope(scope));
-  if (unknown !== undefined)
-    throw new OperatorError(
-      `JWT_DEFAULT_SCOPES must list scopes of ${SCOPES.join(', ')}, but has "${unknown}".`,
-    );
+  const { issuer, audience } = settings;
   const keys = keySources(settings, { clock, log });
   return keys.length === 0 ? [] : [jwtRecognizer({ database, clock, keys, issuer, audience })];
 }

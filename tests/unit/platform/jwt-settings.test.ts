@@ -78,6 +78,17 @@ describe('JWT_JWKS_URL', () => {
   });
 });
 
+describe('JWT_DEFAULT_SCOPES', () => {
+  it('lists scopes of the service, and a mistake is reported with those of the other settings', () => {
+    expect(problemsOf({ JWT_DEFAULT_SCOPES: 'posts:read, comments:write' })).toEqual([]);
+    for (const value of ['posts:reed', 'posts:read openid', 'posts:read,toString'])
+      expect(problemsOf({ JWT_DEFAULT_SCOPES: value, PORT: 'x' })).toEqual([
+        'PORT must be a whole number from 0 to 65535.',
+        'JWT_DEFAULT_SCOPES must be a comma-separated list of scopes, which are posts:read, posts:write, comments:write, users:read, users:email.',
+      ]);
+  });
+});
+
 describe.each(['PUBLIC_URL', 'CORS_ORIGINS'])('%s', (name) => {
   it('names no user and no password', () => {
     expect(problemsOf({ [name]: 'https://ann:hunter2@api.example.com' })).toHaveLength(1);
