@@ -17,7 +17,7 @@ import type { Context } from './context.ts';
 import { type Dated, type InsertStatement, OPEN_INSTANT } from './insert-statement.ts';
 import { variablesOf } from './look-ahead/conditions.ts';
 import { maxJsonBytes } from './max-json-bytes.ts';
-import { permissionsOf, requirePermissions } from './scope-plugin.ts';
+import { fieldNamed, permissionsOf, requirePermissions } from './scope-plugin.ts';
 
 /** A statement that inserts a row, and the row, which is known beforehand except for what the database sets. */
 export interface Insert<Row = object> {
@@ -154,7 +154,7 @@ export function readyInsert(
   const variables = variablesOf(args, operation);
   if (variables === undefined) return undefined;
   const given = getArgumentValues(plan.field, plan.node, variables);
-  requirePermissions(caller, permissionsOf(plan.field));
+  requirePermissions(caller, permissionsOf(plan.field), fieldNamed(plan.field));
   const ready = plan.insert(given, context);
   if (ready === undefined) return undefined;
   return { ...ready, field: plan.field.name, data: dataOf(plan, ready.row) };

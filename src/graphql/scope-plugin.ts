@@ -65,32 +65,37 @@ export function needsMoreThan(scopes: ReadonlySet<Scope>, field: Field): boolean
   return permissionsOf(field).session === true || scopesOf(field).some((scope) => !scopes.has(scope));
 }
 
-/** Throws FORBIDDEN if the caller's credentials lack the scope, UNAUTHENTICATED if there are none. */
-export function requireScope(caller: Caller, scope: Scope): void {
-  if (caller.scopes.has(scope)) return;
+/** Throws UNAUTHENTICATED without credentials. The message begins with `subject`. */
+function requireCredentials(caller: Caller, subject: string): void {
   if (!isAuthenticated(caller))
-    throw unauthenticated('Credentials are required.', { 'www-authenticate': 'Bearer' });
+    throw unauthenticated(`${subject} requires credentials.`, { 'www-authenticate': 'Bearer' });
+}
+
+/**
+ * Throws FORBIDDEN if the caller's credentials lack the scope, UNAUTHENTICATED if there are none. The message begins with
+ * `subject`, which is what requires the scope.
+ */
+export function requireScope(caller: Caller, scope: Scope, subject: string): void {
+  if (caller.scopes.has(scope)) return;
+  requireCredentials(caller, subject);
   // RFC 6750 section 3.1: insufficient_scope, with the missing scope.
-  throw new ApiError('FORBIDDEN', `This requires the scope "${scope}".`, {
+  throw new ApiError('FORBIDDEN', scopeMissing(scope, subject), {
     headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
     retriable: true,
   });
 }
 
-/**
- * Throws FORBIDDEN unless the credentials are a session (contract section 3), UNAUTHENTICATED without any.
- */
-function requireSession(caller: Caller): void {
-  if (isSession(caller)) return;
-  if (!isAuthenticated(caller))
-    throw unauthenticated('Credentials are required.', { 'www-authenticate': 'Bearer' });
-  throw new ApiError('FORBIDDEN', 'This requires a session: log in at /login.', { retriable: true });
-}
+export const scopeMissing = (scope: Scope, subject: string) => `${subject} requires the scope "${scope}".`;
+
+/** A field as the subject of a message. A GraphQLField prints its schema coordinate. */
+export const fieldNamed = (field: GraphQLField<unknown, unknown> | string) => `Field "${field}"`;
 
 /** Throws FORBIDDEN or UNAUTHENTICATED if the credentials do not suffice for a field, whatever its row. */
-export function requirePermissions(caller: Caller, { scope, session }: Permissions): void {
-  if (scope !== undefined) requireScope(caller, scope);
-  if (session === true) requireSession(caller);
+export function requirePermissions(caller: Caller, { scope, session }: Permissions, subject: string): void {
+  if (scope !== undefined) requireScope(caller, scope, subject);
+  if (session !== true || isSession(caller)) return;
+  requireCredentials(caller, subject);
+  throw new ApiError('FORBIDDEN', `${subject} requires a session. Log in at /login.`, { retriable: true });
 }
 
 /** Whether `requirePermissions` lets a caller pass. */
@@ -113,26 +118,28 @@ class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 
   override wrapResolve(
     resolve: GraphQLFieldResolver<unknown, Types['Context'], object>,
-    { pothosOptions }: PothosOutputFieldConfig<Types>,
+    config: PothosOutputFieldConfig<Types>,
   ): GraphQLFieldResolver<unknown, Types['Context'], object> {
-    return permitted(resolve, pothosOptions as Permissions);
+    return permitted(resolve, config);
   }
 
   override wrapSubscribe(
     subscribe: GraphQLFieldResolver<unknown, Types['Context'], object> | undefined,
-    { pothosOptions }: PothosOutputFieldConfig<Types>,
+    config: PothosOutputFieldConfig<Types>,
   ): GraphQLFieldResolver<unknown, Types['Context'], object> | undefined {
-    return subscribe && permitted(subscribe, pothosOptions as Permissions);
+    return subscribe && permitted(subscribe, config);
   }
 }
 
-function permitted<C extends object>(
+function permitted<C extends object, Types extends SchemaTypes>(
   resolve: GraphQLFieldResolver<unknown, C, object>,
-  permissions: Permissions,
+  { pothosOptions, parentType, name }: PothosOutputFieldConfig<Types>,
 ): GraphQLFieldResolver<unknown, C, object> {
+  const permissions = pothosOptions as Permissions;
+  const subject = fieldNamed(`${parentType}.${name}`);
   if (permissions.scope === undefined && permissions.session !== true) return resolve;
   return (parent, args, context, info) => {
-    requirePermissions((context as { caller: Caller }).caller, permissions);
+    requirePermissions((context as { caller: Caller }).caller, permissions, subject);
     return resolve(parent, args, context, info);
   };
 }

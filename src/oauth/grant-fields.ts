@@ -50,7 +50,7 @@ export const defineGrantFields: DefineFields = ({ builder }, { User }, { account
       session: true,
       type: OAuthGrant,
       description: `The account’s grants to OAuth clients, newest first, at most ${maxListed}. Only for your own account, in a session; otherwise FORBIDDEN.`,
-      resolve: (user, _args, context) => own(user, context),
+      resolve: (user, _args, context, info) => own(user, context, info),
       load: (ids: string[], context: Context) => ofAccounts(GRANTS, ids, context, maxListed),
     }),
   }));

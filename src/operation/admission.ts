@@ -2,7 +2,7 @@ import type { GraphQLError } from 'graphql';
 import { isAnonymous, isSession } from '../auth/principal.ts';
 import { ApiError } from '../graphql/errors.ts';
 import { isOfCaller } from '../graphql/look-ahead/plan-edge.ts';
-import { needsMoreThan } from '../graphql/scope-plugin.ts';
+import { fieldNamed, needsMoreThan } from '../graphql/scope-plugin.ts';
 import { canExecute, credentialsMissing } from '../request/caller.ts';
 import { asksForVisibleHeartbeats } from '../request/heartbeat.ts';
 import type { HttpRequest } from '../request/http-message.ts';
@@ -93,8 +93,10 @@ export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOp
       limiter.check(operation, cost);
       // Without credentials, some fields may be read (contract section 3). Whoever asks for others gets none.
       const { caller } = state;
-      if (isAnonymous(caller) && cost.fields.some((field) => needsMoreThan(caller.scopes, field)))
-        throw credentialsMissing();
+      const closed = isAnonymous(caller)
+        ? cost.fields.find((field) => needsMoreThan(caller.scopes, field))
+        : undefined;
+      if (closed !== undefined) throw credentialsMissing(fieldNamed(closed));
       state.showsEventId = kind === 'query' && readField(request.headers, 'x-show-event-id') !== undefined;
       if (kind === 'subscription') {
         refuseOfCaller(cost.fields);

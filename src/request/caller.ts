@@ -52,12 +52,12 @@ export function credentialsFailed({ authenticationError }: RequestState): boolea
 }
 
 /**
- * The refusal of an operation that needs credentials and has none (RFC 6750 section 3: without an error
- * code).
+ * Rejects a request that has no credentials and needs them (RFC 6750 section 3: without an error code).
+ * @param subject what needs them, if not the whole request
  */
-export function credentialsMissing() {
-  return unauthenticated(
-    'Credentials are required, for example an API key as "Authorization: Bearer <key>".',
-    { 'www-authenticate': 'Bearer' },
-  );
+export function credentialsMissing(subject?: string) {
+  const message = subject === undefined ? 'Credentials are required' : `${subject} requires credentials`;
+  return unauthenticated(`${message}, for example an API key as "Authorization: Bearer <key>".`, {
+    'www-authenticate': 'Bearer',
+  });
 }

@@ -3,7 +3,7 @@ import { isAuthenticated } from '../../auth/principal.ts';
 import type { Builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { forbidden } from '../errors.ts';
-import { requireScope } from '../scope-plugin.ts';
+import { requireScope, scopeMissing } from '../scope-plugin.ts';
 import type { NodeRow } from './load-nodes.ts';
 import { NODE, nodeTypes } from './node-type.ts';
 
@@ -14,8 +14,9 @@ import { NODE, nodeTypes } from './node-type.ts';
 function requireNodeScope(typeName: string | undefined, { caller }: Context, schema: GraphQLSchema): void {
   const scope = nodeTypes(schema).find(({ type }) => type.name === typeName)?.scope;
   if (scope === undefined) throw new Error(`${typeName} is no type of a node`);
-  if (isAuthenticated(caller)) requireScope(caller, scope);
-  else if (!caller.scopes.has(scope)) throw forbidden(`This requires the scope "${scope}".`);
+  const subject = `Type "${typeName}"`;
+  if (isAuthenticated(caller)) requireScope(caller, scope, subject);
+  else if (!caller.scopes.has(scope)) throw forbidden(scopeMissing(scope, subject));
 }
 
 /** Which scope a node needs is known with its type: hence the check here, whichever way the row was read. */

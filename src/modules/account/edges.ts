@@ -1,3 +1,4 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import { API_KEY_COLUMNS, type StoredApiKey } from '../../auth/api-key/store.ts';
 import { type Context, principalOf } from '../../graphql/context.ts';
 import { forbidden } from '../../graphql/errors.ts';
@@ -20,9 +21,13 @@ const SESSIONS = statement<SessionRow>(
 );
 
 /** The user's id, if the user is the viewer. Throws FORBIDDEN otherwise. */
-export function own(user: { readonly id: string }, context: Context): string {
+export function own(
+  user: { readonly id: string },
+  context: Context,
+  { parentType, fieldName }: Pick<GraphQLResolveInfo, 'parentType' | 'fieldName'>,
+): string {
   if (principalOf(context).userId === user.id) return user.id;
-  throw forbidden('Only the owner may see this part of an account.');
+  throw forbidden(`Only the owner of an account may see "${parentType}.${fieldName}".`);
 }
 
 /** The viewer may occur many times in a result: its list is read once for all of them. */
@@ -48,14 +53,14 @@ export function defineAccountEdges(
       session: true,
       type: ApiKey,
       description: `The account’s API keys that are not revoked, newest first, at most ${maxListed}. Only for your own account, in a session; otherwise FORBIDDEN.`,
-      resolve: (user, _args, context) => own(user, context),
+      resolve: (user, _args, context, info) => own(user, context, info),
       load: (ids: string[], context: Context) => ofAccounts(KEYS, ids, context, maxListed),
     }),
     sessions: t.loadableList({
       session: true,
       type: Session,
       description: `The account’s active sessions, most recently used first, at most ${maxListed}. Only for your own account, in a session; otherwise FORBIDDEN.`,
-      resolve: (user, _args, context) => own(user, context),
+      resolve: (user, _args, context, info) => own(user, context, info),
       load: (ids: string[], context: Context) => ofAccounts(SESSIONS, ids, context, maxListed),
     }),
   }));

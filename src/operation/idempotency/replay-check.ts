@@ -1,6 +1,7 @@
 import { type Caller, isSession } from '../../auth/principal.ts';
 import { forbidden } from '../../graphql/errors.ts';
 import {
+  fieldNamed,
   hasPermissions,
   permissionsOf,
   requirePermissions,
@@ -32,15 +33,17 @@ export function createReplayCheck(requestedFields: RequestedFields) {
     },
     /** Throws FORBIDDEN if the caller lacks what any field of the operation needs, whatever the rows. */
     requireAccess(asked: RequestedOperation, caller: Caller): void {
-      for (const field of requestedFields(asked)) requirePermissions(caller, permissionsOf(field));
+      for (const field of requestedFields(asked))
+        requirePermissions(caller, permissionsOf(field), fieldNamed(field));
     },
     /** Whether `requireAccess` lets the caller pass. */
     hasAccess: (asked: RequestedOperation, caller: Caller): boolean =>
       requestedFields(asked).every((field) => hasPermissions(caller, permissionsOf(field))),
     /** Throws FORBIDDEN if a caller who has access may not receive the stored response. */
     require(asked: RequestedOperation, caller: Caller, { sessionId, scopes }: Disclosure): void {
-      for (const scope of requestedFields(asked).flatMap(scopesByRow))
-        if (scopes?.includes(scope) ?? true) requireScope(caller, scope);
+      for (const field of requestedFields(asked))
+        for (const scope of scopesByRow(field))
+          if (scopes?.includes(scope) ?? true) requireScope(caller, scope, fieldNamed(field));
       // A secret that was shown without a session is nobody's to see again.
       const isSomebodyElses =
         scopes === null

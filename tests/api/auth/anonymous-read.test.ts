@@ -39,17 +39,18 @@ describe('ANONYMOUS_READ', () => {
   });
 
   it.each([
-    '{ viewer { id } }',
-    '{ users { id } }',
-    '{ usersConnection { nodes { id } } }',
-    'mutation { createPost(title: "t", body: "b") { id } }',
-    'mutation { updatePost(id: "x", title: "t") { id } }',
-    'mutation { deletePost(id: "x") }',
-    'mutation { createComment(postId: "x", body: "b") { id } }',
-    'mutation { deleteComment(id: "x") }',
-  ])('opens nothing else: %s', async (query) => {
+    ['Query.viewer', '{ viewer { id } }'],
+    ['Query.users', '{ users { id } }'],
+    ['Query.usersConnection', '{ usersConnection { nodes { id } } }'],
+    ['Mutation.createPost', 'mutation { createPost(title: "t", body: "b") { id } }'],
+    ['Mutation.updatePost', 'mutation { updatePost(id: "x", title: "t") { id } }'],
+    ['Mutation.deletePost', 'mutation { deletePost(id: "x") }'],
+    ['Mutation.createComment', 'mutation { createComment(postId: "x", body: "b") { id } }'],
+    ['Mutation.deleteComment', 'mutation { deleteComment(id: "x") }'],
+  ])('opens nothing else, and the 401 names the field: %s', async (coordinate, query) => {
     const answer = await app.gql(query);
     expectRefused(answer, { code: 'UNAUTHENTICATED', status: 401 });
+    expect(answer.errors?.[0]?.message).toContain(`"${coordinate}" requires credentials`);
     expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer\b/);
     expect(answer.data ?? null).toBeNull();
   });
@@ -63,19 +64,22 @@ describe('ANONYMOUS_READ', () => {
   });
 
   it.each([
-    ['beside what is open', '{ posts { id } user(id: "x") { id } }'],
+    ['beside what is open', 'Query.user', '{ posts { id } user(id: "x") { id } }'],
     [
       'in a fragment',
+      'User.email',
       '{ posts { ...P } } fragment P on Post { author { ...U } } fragment U on User { email }',
     ],
-    ['of an account', '{ posts { author { apiKeys { id } } } }'],
+    ['of an account', 'User.apiKeys', '{ posts { author { apiKeys { id } } } }'],
     [
       'that is not skipped',
+      'User.email',
       'query ($skip: Boolean = false) { posts { author { name email @skip(if: $skip) } } }',
     ],
-  ])('executes nothing of an operation with something else in it, %s', async (_where, query) => {
+  ])('executes nothing of an operation with something else in it, %s', async (_where, coordinate, query) => {
     const answer = await app.gql(query);
     expectRefused(answer, { code: 'UNAUTHENTICATED', status: 401 });
+    expect(answer.errors?.[0]?.message).toContain(`"${coordinate}" requires credentials`);
     expect(answer.data).toBeUndefined();
   });
 

@@ -79,9 +79,13 @@ describe.each(TABLE)('%s', (_coordinate, scope, query) => {
     dataOf(await app.gql(query(ids), { key: await keyWith([scope]) }));
   });
 
-  it(`is FORBIDDEN to keys with every other scope, admins’ too`, async () => {
+  it(`is FORBIDDEN to keys with every other scope, admins’ too, and the message names the field and the scope`, async () => {
     const key = await keyWith(SCOPES.filter((other) => other !== scope));
-    expectRefusal(await app.gql(query(ids), { key }), query(ids));
+    const answer = await app.gql(query(ids), { key });
+    expectRefusal(answer, query(ids));
+    const [refused] = answer.errors ?? [];
+    const field = `\\w+\\.${refused?.path?.at(-1)}`;
+    expect(refused?.message).toMatch(new RegExp(`^Field "${field}" requires the scope "${scope}"\\.$`));
   });
 
   it('is FORBIDDEN to keys without scopes', async () => {
