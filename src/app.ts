@@ -129,11 +129,10 @@ export function createApp({
   const feed = createEventFeed({ database, log, line: eventLine });
   const buckets = createBuckets(config, { clock, log, metrics });
   const rateLimiter = createRateLimiter({ store: buckets, clock, failures: config.failureLimit, metrics });
-  let origin = config.publicUrl ?? ownOrigin(config);
+  let publicOrigin = config.publicUrl ?? ownOrigin(config);
+  const origin = () => publicOrigin;
   const services = { database, clock, log };
-  const features = createFeatures.map((create) =>
-    create({ ...services, config, metrics, origin: () => origin }),
-  );
+  const features = createFeatures.map((create) => create({ ...services, config, metrics, origin }));
   const credentials = createCredentials(
     services,
     config.jwt,
@@ -229,7 +228,7 @@ export function createApp({
     fanOut,
     shareEvents,
     onCommit: announcements.announce,
-    origin: () => origin,
+    origin,
   });
   const accounts = { turns, login, endSession, securityLog, passwords };
   const routeServices = {
@@ -252,6 +251,7 @@ export function createApp({
     ...accounts,
     slowOperations,
     refusals,
+    origin,
     origins,
     rateLimiter,
     restrictions,
@@ -269,7 +269,7 @@ export function createApp({
     ...http,
     pending,
     listensAt(listening) {
-      origin = config.publicUrl ?? listening;
+      publicOrigin = config.publicUrl ?? listening;
       // Known at the first scrape.
       readiness.lastKnown();
     },

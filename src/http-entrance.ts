@@ -29,6 +29,7 @@ import { useClientUse } from './http/response/use-client-use.ts';
 import { useCors } from './http/response/use-cors.ts';
 import { useDeprecations } from './http/response/use-deprecations.ts';
 import { useOriginReport } from './http/response/use-origin-report.ts';
+import { useResourceMetadata } from './http/response/use-resource-metadata.ts';
 import { useResponseHeaders } from './http/response/use-response-headers.ts';
 import { useVary } from './http/response/use-vary.ts';
 import { answerLive, readyAnswer } from './http/routes/health.ts';
@@ -36,8 +37,9 @@ import { loginAnswer } from './http/routes/login.ts';
 import { logoutAnswer } from './http/routes/logout.ts';
 import { metricsAnswer } from './http/routes/metrics.ts';
 import type { Readiness } from './http/routes/readiness.ts';
+import { securityTxtAnswer } from './http/routes/security-txt.ts';
 import { streamTokenAnswer } from './http/routes/stream-token.ts';
-import { coreRoutes, HOME } from './http/routes/table.ts';
+import { coreRoutes, HOME, RESOURCE_METADATA } from './http/routes/table.ts';
 import { EXAMPLES } from './modules/examples.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Config } from './platform/config.ts';
@@ -76,19 +78,23 @@ export interface HttpOptions {
   readonly pipeline: Pipeline;
   readonly yogaPlugins: readonly YogaPlugin[];
   readonly pending: PendingResponses;
+  /** The public origin of the service, which is known once it listens. */
+  readonly origin: () => string;
   /** The routes of features. */
   readonly featureRoutes: readonly Route[];
 }
 
 /** The plugins, in the order in which a request passes them. */
 function pluginsOf(options: HttpOptions, trust: ProxyTrust, traces: RequestTraces | undefined): HttpPlugin[] {
-  const { config, log, clock, metrics, slowOperations, origins, securityLog } = options;
+  const { config, log, clock, metrics, slowOperations, origins, securityLog, origin } = options;
+  const hasMetadata = options.featureRoutes.some(({ path }) => path === RESOURCE_METADATA);
   const cors = { corsOrigins: config.corsOrigins, corsTokenOrigins: config.corsTokenOrigins };
   return [
     trust.useProxyTrust(),
     useCors(cors),
     useVary(cors),
     useResponseHeaders(),
+    ...(hasMetadata ? [useResourceMetadata(() => `${origin()}${RESOURCE_METADATA}`)] : []),
     useAccessLog({ clock, log, metrics, slowOperations, refusals: options.refusals }),
     useClientUse(options.clientUses),
     ...(config.environment === 'development' ? [useOriginReport(origins, log)] : []),
@@ -116,7 +122,7 @@ function pluginsOf(options: HttpOptions, trust: ProxyTrust, traces: RequestTrace
 /** The routes of the service. */
 function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
   const { config, database, log, metrics, demoKey, credentials, login, securityLog } = options;
-  const { pipeline, rateLimiter, featureRoutes } = options;
+  const { pipeline, rateLimiter, featureRoutes, origin, clock } = options;
   const answers = {
     graphql: pipeline.answer,
     streamToken: streamTokenAnswer({
@@ -141,6 +147,7 @@ function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
       failure: rateLimiter.metricsTokens.failure,
       securityLog,
     }),
+    securityTxt: securityTxtAnswer({ contacts: config.securityContacts, origin, clock }),
   };
   const home = featureRoutes.find(({ path }) => path === HOME)?.path;
   const graphiql = config.graphiql ? graphiqlRoutes({ examples: EXAMPLES, home, demoKey }) : undefined;

@@ -130,6 +130,8 @@ function toConfig(v: Variables) {
     },
     auditRetentionMs: v.AUDIT_RETENTION_DAYS * 24 * HOUR_MS,
     metricsToken: v.METRICS_TOKEN,
+    /** Where people report vulnerabilities, as URIs. */
+    securityContacts: v.SECURITY_CONTACT,
     redisUrl: v.REDIS_URL,
     rateLimit: bucket(v.RATE_LIMIT_BURST, v.RATE_LIMIT_PER_SECOND),
     /** The combined limit of an account's credentials, as a multiple of one client's limit. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  contacts,
   databaseUrl,
   decimal,
   flag,
@@ -54,6 +55,7 @@ export const variables = z.object({
   JWT_ISSUER: z.string().optional(),
   JWT_AUDIENCE: z.string().optional(),
   JWT_DEFAULT_SCOPES: scopes.optional(),
+  SECURITY_CONTACT: contacts.default([]),
   CREDENTIAL_RECHECK_MS: integer(10, 30_000).default(15_000),
   ANONYMOUS_READ: flag.default(false),
   INTROSPECTION: flag.optional(),

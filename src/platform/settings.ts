@@ -90,6 +90,15 @@ export const origins = list.transform((items, context) => {
   return z.NEVER;
 });
 
+/** URIs of RFC 9116 section 2.5.3: a web page must be https. */
+export const contacts = list.refine(
+  (items) => items.every((item) => /^(?:https:\/\/|mailto:|tel:)\S+$/i.test(item) && URL.canParse(item)),
+  {
+    error:
+      'must be a comma-separated list of URIs such as mailto:security@example.com or https://example.com/security',
+  },
+);
+
 export const databaseUrl = z
   .string()
   .refine((value) => /^postgres(ql)?:\/\//i.test(value) && URL.canParse(value), {

@@ -142,6 +142,8 @@ export const REQUESTS: readonly AskedOnWire[] = [
   { name: 'nothing', target: '/nowhere' },
   { name: 'the keys of the issuer', target: '/oauth/jwks' },
   { name: 'the metadata of the issuer', target: '/.well-known/oauth-authorization-server' },
+  { name: 'the metadata of the API', target: '/.well-known/oauth-protected-resource/graphql' },
+  { name: 'the form to change a password', target: '/.well-known/change-password' },
   { name: 'an authorization of nobody', target: '/oauth/authorize?client_id=x' },
   {
     name: 'a token for nobody',

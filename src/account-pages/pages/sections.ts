@@ -1,6 +1,7 @@
 import { ACCOUNT_NAME } from '../../auth/account/store.ts';
 import { type Role, scopesOfRole } from '../../auth/scopes.ts';
 import { type Html, html, NOTHING } from '../../http/pages/html.ts';
+import { PASSWORD_FORM } from '../paths.ts';
 import type { Account, ApiKey, Grant, Session } from '../server/account.ts';
 import { folded, type Problem, passwordAgain, rowForm, type Shown } from './forms.ts';
 import { newPasswordFields } from './new-password.ts';
@@ -56,7 +57,7 @@ ${folded(
   'change-password',
   'Change the password',
   failed,
-  (shown) => html`${passwordAgain('old-password', email, shown, 'Current password')}
+  (shown) => html`${passwordAgain(PASSWORD_FORM, email, shown, 'Current password')}
 ${newPasswordFields('newPassword', shown.attributes('newPassword', { rule: 'rule' }))}
 <div class="actions"><button>Change the password</button></div>`,
 )}`,

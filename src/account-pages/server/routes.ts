@@ -1,8 +1,9 @@
 import { pageErrors, pageErrorsTo } from '../../http/pages/error-page.ts';
 import { html } from '../../http/pages/html.ts';
-import { ACCOUNT, SECRET } from '../../http/routes/table.ts';
+import { seeOther } from '../../http/pages/page-response.ts';
+import { ACCOUNT, OPEN, SECRET } from '../../http/routes/table.ts';
 import type { Answer, Route, RouteProperties } from '../../request/request-state.ts';
-import { ACCOUNT_PATHS } from '../paths.ts';
+import { ACCOUNT_PATHS, PASSWORD_FORM } from '../paths.ts';
 
 /** For pages of one person: no cache keeps them, no page of another site frames or reads them. */
 const PAGE: RouteProperties = {
@@ -48,6 +49,11 @@ export function accountRoutes({ account, link }: AccountAnswers): Route[] {
         return response;
       },
       answer: link,
+    },
+    {
+      ...OPEN,
+      path: ACCOUNT_PATHS.changePassword,
+      answer: async () => seeOther(`${ACCOUNT}#${PASSWORD_FORM}`),
     },
   ];
 }

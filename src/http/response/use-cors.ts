@@ -11,6 +11,7 @@ const EXPOSED = [
   'RateLimit',
   'RateLimit-Policy',
   'Retry-After',
+  'WWW-Authenticate',
   'Idempotency-Replayed',
   'X-Session-Warning',
   'Deprecation',

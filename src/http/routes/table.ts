@@ -13,12 +13,15 @@ export const PATHS = {
   live: '/health/live',
   ready: '/health/ready',
   metrics: '/metrics',
+  securityTxt: '/.well-known/security.txt',
 } as const;
 
 /** Where browsers start. Development has a page there. */
 export const HOME = '/';
 /** Where people keep their account. A feature has the page. */
 export const ACCOUNT = '/account';
+/** Where clients find who issues tokens for `/graphql` (RFC 9728 section 3.1). A feature has the document. */
+export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource/graphql';
 
 /** For what is the same for everybody. */
 export const OPEN: RouteProperties = {
@@ -122,6 +125,7 @@ export function coreRoutes(answers: CoreAnswers, page: Route | undefined): CoreR
     live: { ...WATCH, path: PATHS.live, answer: answers.live },
     ready: { ...WATCH, path: PATHS.ready, answer: answers.ready },
     metrics: { ...WATCH, path: PATHS.metrics, varies: ['Accept'], answer: answers.metrics },
+    securityTxt: { ...OPEN, path: PATHS.securityTxt, answer: answers.securityTxt },
   };
 }
 

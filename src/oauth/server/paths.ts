@@ -1,6 +1,11 @@
+import { RESOURCE_METADATA } from '../../http/routes/table.ts';
+
 /** The paths of OAuth. The pages of a sign-in in progress have its id in theirs. */
 export const OAUTH_PATHS = {
   discovery: '/.well-known/oauth-authorization-server',
+  /** Of the origin as a resource, which the document of `/graphql` is below (RFC 9728 section 3.1). */
+  originMetadata: '/.well-known/oauth-protected-resource',
+  resourceMetadata: RESOURCE_METADATA,
   jwks: '/oauth/jwks',
   authorize: '/oauth/authorize',
   resume: '/oauth/authorize/:uid',

@@ -1,4 +1,5 @@
 import type { default as Provider } from 'oidc-provider';
+import { SCOPES } from '../../auth/scopes.ts';
 import { pageErrors } from '../../http/pages/error-page.ts';
 import { jsonResponse } from '../../http/response/json-response.ts';
 import { NOTHING, SECRET } from '../../http/routes/table.ts';
@@ -6,6 +7,7 @@ import { holderOf } from '../../request/caller.ts';
 import { addressKey } from '../../request/client-address.ts';
 import { type HttpResponse, PlainRequest } from '../../request/http-message.ts';
 import type { Answer, Route, RouteProperties } from '../../request/request-state.ts';
+import { audienceOf } from '../tokens/access-token.ts';
 import type { KeyRing } from '../tokens/key-ring.ts';
 import { ADDRESS, BROWSER, withoutOpenIdParameters } from './authorization-parameters.ts';
 import { knownBrowser } from './browser-cookie.ts';
@@ -34,6 +36,7 @@ export interface RoutesOptions {
 const ENDPOINT: RouteProperties = { ...SECRET, bucket: 'tokens', credentials: 'own', errors: oauthErrors };
 /** For what clients learn about the service. */
 const FACTS: RouteProperties = { ...ENDPOINT, methods: ['GET', 'HEAD'], bucket: undefined, needsTls: false };
+const METADATA: RouteProperties = { ...FACTS, storable: true, compressible: true };
 /** For pages: scripts of other sites get no access. Anyone can begin a sign-in, and each adds a row to the database. */
 const PAGE: RouteProperties = {
   ...ENDPOINT,
@@ -114,19 +117,26 @@ export function oauthRoutes(options: RoutesOptions): Route[] {
     return jsonResponse(known);
   }
 
+  /** The metadata of a protected resource (RFC 9728 section 2). */
+  const describe =
+    (resource: () => string): Answer =>
+    async () =>
+      jsonResponse({
+        resource: resource(),
+        authorization_servers: [issuer()],
+        scopes_supported: SCOPES,
+        bearer_methods_supported: ['header'],
+      });
+
   async function publishKeys(): Promise<HttpResponse> {
     const headers = { 'content-type': 'application/jwk-set+json; charset=utf-8' };
     return jsonResponse({ keys: await keys.published() }, 200, headers);
   }
 
   return [
-    {
-      ...FACTS,
-      path: OAUTH_PATHS.discovery,
-      storable: true,
-      compressible: true,
-      answer: endpoint(discover),
-    },
+    { ...METADATA, path: OAUTH_PATHS.discovery, answer: endpoint(discover) },
+    { ...METADATA, path: OAUTH_PATHS.originMetadata, answer: describe(issuer) },
+    { ...METADATA, path: OAUTH_PATHS.resourceMetadata, answer: describe(() => audienceOf(issuer())) },
     { ...FACTS, path: OAUTH_PATHS.jwks, answer: publishKeys },
     { ...PAGE, path: OAUTH_PATHS.authorize, answer: page(authorize) },
     { ...PAGE, path: OAUTH_PATHS.resume, answer: page(interactions.resume) },

@@ -87,7 +87,7 @@ describe('API keys', () => {
   });
 
   it('say error="invalid_token" only where a token was sent (RFC 6750 section 3.1)', async () => {
-    expect((await ask({})).headers.get('www-authenticate')).toBe('Bearer');
+    expect((await ask({})).headers.get('www-authenticate')).not.toContain('error=');
     expect((await ask(bearer('nonsense'))).headers.get('www-authenticate')).toMatch(
       /^Bearer error="invalid_token"/,
     );

@@ -41,7 +41,7 @@ describe('CORS_ORIGINS', () => {
     expect(headers.get('access-control-allow-credentials')).toBe('true');
   });
 
-  it('exposes ETag and the headers for rate limits, request ids, event ids, idempotency, session warnings and deprecation', async () => {
+  it('exposes ETag, WWW-Authenticate and the headers for rate limits, request ids, event ids, idempotency, session warnings and deprecation', async () => {
     const { headers } = await call({ origin: NAMED });
     const exposed = (headers.get('access-control-expose-headers') ?? '').toLowerCase().split(/,\s*/);
     expect(exposed).toEqual(
@@ -55,6 +55,7 @@ describe('CORS_ORIGINS', () => {
         'ratelimit',
         'ratelimit-policy',
         'retry-after',
+        'www-authenticate',
         'idempotency-replayed',
         'x-session-warning',
         'deprecation',

@@ -12,13 +12,15 @@ import { stateOf } from '../../support/request-state.ts';
 
 const log = createLogger({ level: 'silent', pretty: false });
 const OWN = 'https://app.example.com';
-const app = useApp({ settings: { NODE_ENV: 'development', CORS_ORIGINS: OWN } });
+const SECURITY_CONTACT = 'mailto:security@example.com';
+const app = useApp({ settings: { NODE_ENV: 'development', CORS_ORIGINS: OWN, SECURITY_CONTACT } });
 const production = useApp({
   settings: {
     NODE_ENV: 'production',
     SECRET_KEY: 'bEyV0mZk3Q1n8rTqXw5LhD2uGs7PoCfA',
     PUBLIC_URL: 'https://api.example.com',
     METRICS_TOKEN: 'a-token-of-24-characters',
+    SECURITY_CONTACT,
   },
 });
 

@@ -27,6 +27,7 @@ describe('loadConfig', () => {
       trustProxy: [],
       corsOrigins: [],
       corsTokenOrigins: [],
+      securityContacts: [],
       secretKeyPrevious: undefined,
       jwt: { defaultScopes: undefined },
       anonymousRead: false,
@@ -90,12 +91,14 @@ describe('loadConfig', () => {
         CORS_ORIGINS: 'https://a.example/, HTTP://B.example:81 ,',
         CORS_TOKEN_ORIGINS: ' HTTPS://C.example/,https://d.example',
         JWT_DEFAULT_SCOPES: 'posts:read, users:read',
+        SECURITY_CONTACT: 'mailto:security@example.com, https://example.com/report',
         TRUST_PROXY: '10.0.0.0/8,::1',
       }),
     ).toMatchObject({
       corsOrigins: ['https://a.example', 'http://b.example:81'],
       corsTokenOrigins: ['https://c.example', 'https://d.example'],
       jwt: { defaultScopes: ['posts:read', 'users:read'] },
+      securityContacts: ['mailto:security@example.com', 'https://example.com/report'],
       trustProxy: ['10.0.0.0/8', '::1'],
     });
   });
@@ -176,6 +179,10 @@ describe('loadConfig', () => {
       ['*', 'a.example', 'https://a.example/x', 'https://a.example//', 'https://a.example,*', 'null'],
     ],
     ['CORS_TOKEN_ORIGINS', ['*', 'a.example', 'https://a.example/x', 'null']],
+    [
+      'SECURITY_CONTACT',
+      ['security@example.com', 'http://a.example/report', 'https://', 'mailto:a@b.example,somebody'],
+    ],
     ['SECRET_KEY', ['short', 'x'.repeat(31)]],
     ['SECRET_KEY_PREVIOUS', ['short', 'x'.repeat(31)]],
     ['ANONYMOUS_READ', ['yes', '1', 'TRUE']],

@@ -1,0 +1,32 @@
+import type { Clock } from '../../platform/clock.ts';
+import type { Config } from '../../platform/config.ts';
+import { PlainResponse } from '../../request/http-message.ts';
+import type { Answer } from '../../request/request-state.ts';
+import { PATHS } from './table.ts';
+
+const DAY_MS = 86_400_000;
+/** RFC 9116 section 2.5.5 recommends less than a year, so that nobody relies on a stale copy. */
+const VALID_DAYS = 180;
+
+export interface SecurityTxtOptions {
+  readonly contacts: Config['securityContacts'];
+  /** The public origin of the service. */
+  readonly origin: () => string;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** `/.well-known/security.txt` (RFC 9116): where people report vulnerabilities. 404 without a contact. */
+export function securityTxtAnswer({ contacts, origin, clock }: SecurityTxtOptions): Answer {
+  return async () => {
+    if (contacts.length === 0) return undefined;
+    const expires = new Date((Math.floor(clock.now() / DAY_MS) + VALID_DAYS) * DAY_MS);
+    const fields = [
+      ...contacts.map((contact) => `Contact: ${contact}`),
+      `Expires: ${expires.toISOString()}`,
+      `Canonical: ${origin()}${PATHS.securityTxt}`,
+    ];
+    return new PlainResponse(`${fields.join('\n')}\n`, {
+      headers: { 'content-type': 'text/plain; charset=utf-8' },
+    });
+  };
+}
