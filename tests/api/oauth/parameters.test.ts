@@ -52,7 +52,7 @@ async function discover(): Promise<oauth.AuthorizationServer> {
 
 describe('unknown parameters', () => {
   it.each([...Object.entries(UNKNOWN), ['max_age', '0'], ['max_age', 'soon'], ['nonce', 'n'.repeat(3_000)]])(
-    'are ignored at /oauth/authorize: %s=%s',
+    'are ignored at /oauth/authorize: %s',
     async (name, value) => {
       const { challenge } = PKCE();
       const { response, left } = await new Browser(app).open(
