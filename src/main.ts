@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { build } from './platform/build.ts';
 import { readArguments } from './platform/command-line.ts';
-import { loadProcessConfig } from './platform/config.ts';
+import { loadProcessConfig, misspelledInProcess } from './platform/config.ts';
 import { createLogger } from './platform/log.ts';
 import { logOutput } from './platform/log-output.ts';
 import { OperatorError } from './platform/operator-error.ts';
@@ -33,6 +33,12 @@ async function main(): Promise<void> {
   const config = loadProcessConfig();
   const development = config.environment === 'development';
   const log = createLogger({ level: config.logLevel, pretty: development, first: { ...build() } });
+  // By default, Node prints the warnings of libraries as text on standard error.
+  process
+    .removeAllListeners('warning')
+    .on('warning', (warning) => log.warn({ err: warning }, 'Node.js warned'));
+  for (const variable of misspelledInProcess())
+    log.warn(variable, 'an environment variable resembles a setting and has no effect');
   // What a signal does anyway, but not to the first process of a container, where it needs a handler.
   let stop = (signal: NodeJS.Signals): void => process.exit(128 + constants.signals[signal]);
   // For good: a second signal must not end what the first has begun.

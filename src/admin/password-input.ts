@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { type Command, Option } from 'commander';
 import { checkPassword } from '../auth/account/store.ts';
+import { decodeText, NotTextError } from '../platform/text-file.ts';
 import { AdminError } from './output.ts';
 
 /** The options of a command that takes a password. At most one is given; without any, a person is asked. */
@@ -42,6 +43,16 @@ async function ask(): Promise<string> {
   }
 }
 
+/** Bytes that are not UTF-8 would become characters that cannot be typed. */
+function lineOf(bytes: Buffer): string {
+  try {
+    return decodeText(bytes);
+  } catch (error) {
+    if (error instanceof NotTextError) throw new AdminError('Standard input is not UTF-8.');
+    throw error;
+  }
+}
+
 /** The one line of standard input. Throws AdminError. */
 async function readLine(): Promise<string> {
   const chunks: Buffer[] = [];
@@ -52,13 +63,9 @@ async function readLine(): Promise<string> {
     if (bytes > MAX_BYTES) throw new AdminError('Standard input is too long for a password.');
     chunks.push(part);
   }
-  // Bytes that are not UTF-8 become characters that nobody can type.
-  const text = Buffer.concat(chunks);
-  const line = text.toString('utf8').replace(/\r?\n$/, '');
+  const line = lineOf(Buffer.concat(chunks)).replace(/\r?\n$/, '');
   if (line === '') throw new AdminError('Standard input has no password.');
   if (/[\r\n]/.test(line)) throw new AdminError('Standard input has more than one line.');
-  if (!Buffer.from(line).equals(text.subarray(0, Buffer.byteLength(line))))
-    throw new AdminError('Standard input is not UTF-8.');
   return line;
 }
 

@@ -1,8 +1,11 @@
 import { existsSync } from 'node:fs';
+import { parseEnv } from 'node:util';
 import { isLoopbackHost } from './loopback.ts';
+import { misspelledSettings } from './misspelled-settings.ts';
 import { OperatorError } from './operator-error.ts';
 import { valuesFromFiles } from './setting-files.ts';
 import { SETTING_NAMES, type Variables, variables } from './setting-table.ts';
+import { NotTextError, readText } from './text-file.ts';
 import { tracingOf } from './tracing/settings.ts';
 
 const HOUR_MS = 3_600_000;
@@ -244,13 +247,30 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   return toConfig(v);
 }
 
+/**
+ * Adds the variables of a file to the environment of the process, which takes precedence.
+ * @throws {ConfigError}
+ */
+export function readEnvironmentFile(path: string): void {
+  try {
+    for (const [name, value] of Object.entries(parseEnv(readText(path)))) process.env[name] ??= value;
+  } catch (error) {
+    if (error instanceof NotTextError) throw new ConfigError([`The file ${path} ${error.message}.`]);
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ConfigError([
+      `The file ${path} cannot be read: ${why}. Correct its permissions, or remove it.`,
+    ]);
+  }
+}
+
 /** Reads the process's environment; a `.env` file fills in unset variables. Throws ConfigError. */
 export function loadProcessConfig(): Config {
-  try {
-    if (existsSync('.env')) process.loadEnvFile('.env');
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new ConfigError([`The file .env cannot be read: ${why}. Correct its permissions, or remove it.`]);
-  }
+  if (existsSync('.env')) readEnvironmentFile('.env');
   return loadConfig(process.env);
 }
+
+/** The user who called sudo for this process; undefined if it was not called. */
+export const sudoUser = (): string | undefined => process.env.SUDO_USER || undefined;
+
+/** The variables of the process that have no effect and resemble a setting. */
+export const misspelledInProcess = () => misspelledSettings(Object.keys(process.env));

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { FILE_SETTINGS } from './setting-table.ts';
+import { NotTextError, readText } from './text-file.ts';
 
 /** What the settings `NAME_FILE` give. */
 export interface FileValues {
@@ -14,9 +14,10 @@ export interface FileValues {
 /** The content of a file without its last line break, or what is wrong with it. */
 function contentOf(path: string): { readonly value: string } | { readonly problem: string } {
   try {
-    const value = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    const value = readText(path).replace(/\r?\n$/, '');
     return value === '' ? { problem: 'is empty' } : { value };
   } catch (error) {
+    if (error instanceof NotTextError) return { problem: error.message };
     const { code } = error as NodeJS.ErrnoException;
     return { problem: code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})` };
   }

@@ -21,7 +21,7 @@ async function installation(databaseUrl: string): Promise<string> {
   const [etc, settings] = [join(folder, 'etc'), join(folder, 'content-graph')];
   await root('cp', '--archive', '/etc', etc);
   await mkdir(settings);
-  await writeFile(join(settings, 'settings.env'), `PUBLIC_URL=${PUBLIC_URL}\nDATABASE_POOL_SIZE=3\n`);
+  await writeFile(join(settings, 'settings.env'), `\ufeffDATABASE_POOL_SIZE=3\nPUBLIC_URL=${PUBLIC_URL}\n`);
   for (const [name, value] of Object.entries({ 'secret-key': SECRET_KEY, 'database-url': databaseUrl }))
     await writeFile(join(settings, name), `${value}\n`, { mode: 0o600 });
   await root('cp', '--recursive', '--preserve=mode', settings, join(etc, 'content-graph'));

@@ -208,6 +208,7 @@ describe('a mistake', () => {
     ['two lines', STDIN, 1, 'Standard input has more than one line.', `${PASSWORD}\n${PASSWORD}\n`],
     ['a file', STDIN, 1, 'Standard input is too long for a password.', 'x'.repeat(10_000)],
     ['a short password', STDIN, 1, SHORT, 'short\n'],
+    ['a password of 11 characters after a byte order mark', STDIN, 1, SHORT, '\ufeffabc def ghi\n'],
     ['a short password as an option', [...EVE, '--password', 'short'], 1, SHORT],
     [
       'no password and no terminal',

@@ -38,6 +38,23 @@ describe('the log of a process', () => {
     expect(linesOf(stdout.trim().split('\n'), 'stopped')).toHaveLength(1);
   });
 
+  it('has the warnings of Node.js and of libraries, and standard error stays empty', async () => {
+    const script = encodeURIComponent("process.on('SIGUSR2', () => process.emitWarning('an odd call'))");
+    const server = await startServer(await migratedFolder(), {
+      ...{ ...productionSettings(), NODE_OPTIONS: `--import=data:text/javascript,${script}` },
+    });
+    server.kill('SIGUSR2');
+    await until(
+      'the warning',
+      () => linesOf(server.stdout.split('\n').slice(0, -1), 'Node.js warned').length > 0,
+    );
+    server.kill('SIGTERM');
+    expect(await server.exited).toMatchObject({
+      ...{ code: 0, stderr: '' },
+      stdout: expect.stringContaining('an odd call'),
+    });
+  });
+
   it('is written without a further request, so that SIGKILL costs the newest lines at most', async () => {
     const { server, ids } = await answered();
     await until('the last line', () => server.stdout.includes(`"${ids.at(-1)}"`));

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { ROOT, runProgram, temporaryFolder } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
+import { lines } from '../support/processes/started.ts';
 
 describe('settings', () => {
   it('names all mistakes at once in plain words, touches nothing and exits 1', async () => {
@@ -38,6 +39,59 @@ describe('settings', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/PORT must be/);
     expect(stderr).not.toMatch(/LOG_LEVEL must be/);
+  });
+
+  const MARK = '\ufeff';
+  it.each([
+    ['UTF-8 with a byte order mark', (text: string) => Buffer.from(MARK + text)],
+    ['UTF-16', (text: string) => Buffer.from(MARK + text, 'utf16le')],
+    ['UTF-16 with the high byte first', (text: string) => Buffer.from(MARK + text, 'utf16le').swap16()],
+  ])('come from files in %s', async (_name, encode) => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, '.env'), encode('PORT=from-file\nGRAPHIQL=from-file\n'));
+    await writeFile(join(folder, 'token'), encode('sixteen letters?\n'));
+    await writeFile(join(folder, 'url'), encode('mysql://127.0.0.1/content\n'));
+    const program = [join(ROOT, 'node_modules/.bin/node'), join(ROOT, 'src/main.ts')];
+    const files = { METRICS_TOKEN_FILE: join(folder, 'token'), DATABASE_URL_FILE: join(folder, 'url') };
+    const { code, stderr } = await runProgram(program, { LOG_LEVEL: 'loud', ...files }, folder).exited;
+    expect(code).toBe(1);
+    const named = [...stderr.matchAll(/^ *- (\w+) must/gm)].map(([, name]) => name);
+    expect(named.sort()).toEqual(['DATABASE_URL', 'GRAPHIQL', 'LOG_LEVEL', 'PORT']);
+  });
+
+  it.each([
+    ['another encoding', Buffer.from('PORT=4000\nJWT_ISSUER=b\u00fccher\n', 'latin1')],
+    ['UTF-16 without a byte order mark', Buffer.from('PORT=4000\n', 'utf16le')],
+  ])('in %s are refused', async (_name, bytes) => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, '.env'), bytes);
+    const program = [join(ROOT, 'node_modules/.bin/node'), join(ROOT, 'src/main.ts')];
+    const said = await runProgram(program, { LOG_LEVEL: 'loud' }, folder).exited;
+    expect(said).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/The file \.env is not text in UTF-8/),
+    });
+    const settings = { LOG_LEVEL: 'loud', SECRET_KEY_FILE: join(folder, '.env') };
+    expect((await launchServer('', settings).exited).stderr).toMatch(
+      /SECRET_KEY_FILE names the file ".*\.env", which is not text in UTF-8/,
+    );
+  });
+
+  it('that nobody knows are named in the log with the setting that is meant', async () => {
+    const misspelled = { LOG_LEVL: 'debug', DATABASE_URI: 'x', PUBLIC_URL_FILE: 'x', SECRETKEY: 'x' };
+    const server = await startServer(await migratedFolder(), {
+      ...{ ...productionSettings(), ...misspelled },
+      ...{ HOSTNAME: 'x', PORTAL: 'x', HOMES: 'x' },
+    });
+    const named = lines(server).flatMap(({ msg, ...line }) =>
+      msg === 'an environment variable resembles a setting and has no effect' ? [line] : [],
+    );
+    expect(named).toMatchObject([
+      { level: 40, name: 'LOG_LEVL', meant: 'LOG_LEVEL' },
+      { name: 'DATABASE_URI', meant: 'DATABASE_URL' },
+      { name: 'PUBLIC_URL_FILE', meant: 'PUBLIC_URL' },
+      { name: 'SECRETKEY', meant: 'SECRET_KEY' },
+    ]);
   });
 
   it('are refused in the same way by the admin command', async () => {

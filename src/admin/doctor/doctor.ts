@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { buildText } from '../../platform/build.ts';
-import { type Config, ConfigError } from '../../platform/config.ts';
+import { type Config, ConfigError, misspelledInProcess } from '../../platform/config.ts';
 import { DatabaseUnreachableError, messageOf } from '../../platform/db/contact.ts';
 import { freeBytes } from '../../platform/db/embedded/folder-watch.ts';
 import { refuseNoDatabase } from '../../platform/db/embedded/major-version.ts';
@@ -22,7 +22,14 @@ const LITTLE_MIB = 1_024;
 const TOO_LITTLE_MIB = 64;
 
 function settings({ environment, host, trustProxy, metricsToken }: Config): Check {
+  const misspelled = misspelledInProcess();
   const seen = `valid, for ${environment}`;
+  if (misspelled.length > 0)
+    return warning(
+      'settings',
+      `${seen}; without effect: ${misspelled.map(({ name, meant }) => `${name} (like ${meant})`).join(', ')}`,
+      'correct the names, or remove the variables',
+    );
   if (environment !== 'production') return ok('settings', seen);
   const missing = [
     ...(trustProxy.length === 0 && host !== '127.0.0.1' ? ['TRUST_PROXY (the address of the proxy)'] : []),

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { AdminError } from '../../admin/output.ts';
+import { NotTextError, readText } from '../../platform/text-file.ts';
 
 /** A document as a toolchain has written it. */
 export interface ManifestEntry {
@@ -31,8 +31,9 @@ const FORMS =
 
 function read(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readText(file);
   } catch (error) {
+    if (error instanceof NotTextError) throw new AdminError(`${file} ${error.message}.`);
     throw new AdminError(
       `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
     );

@@ -42,6 +42,11 @@ describe('a file of documents', () => {
     await expectPublished({ 'persisted-documents.json': { [one]: TEXT, [two]: TEXT } }, [one, two]);
   });
 
+  it('may begin with a byte order mark', async () => {
+    const id = freshId();
+    await expectPublished({ 'persisted-documents.json': `\ufeff${JSON.stringify({ [id]: TEXT })}` }, [id]);
+  });
+
   it('leads from any id, also one that objects have as a member', async () => {
     // As a literal it would be the prototype.
     const file = `{"__proto__":${JSON.stringify(TEXT)},"constructor":${JSON.stringify(TEXT)}}`;
