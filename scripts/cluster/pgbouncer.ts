@@ -12,6 +12,15 @@ const PATH = `${process.env.PATH ?? ''}:/usr/sbin`;
 const NOBODY = 65_534;
 const TRIES = 5;
 
+export type PgBouncerSettings = Readonly<Record<string, string>>;
+
+const SET_UP: PgBouncerSettings = {
+  auth_type: 'any',
+  pool_mode: 'transaction',
+  default_pool_size: '20',
+  max_client_conn: '200',
+};
+
 async function takesConnections(port: number, process: ChildProcess): Promise<boolean> {
   while (process.exitCode === null && process.signalCode === null) {
     const socket = connect(port, '127.0.0.1');
@@ -25,7 +34,7 @@ async function takesConnections(port: number, process: ChildProcess): Promise<bo
   return false;
 }
 
-function configuration(target: URL, port: number): string {
+function configuration(target: URL, port: number, settings: PgBouncerSettings): string {
   const secret = target.password === '' ? '' : ` password='${decodeURIComponent(target.password)}'`;
   return `[databases]
 * = host=${target.hostname} port=${target.port || '5432'} user=${decodeURIComponent(target.username)}${secret}
@@ -33,21 +42,23 @@ function configuration(target: URL, port: number): string {
 listen_addr = 127.0.0.1
 listen_port = ${port}
 unix_socket_dir =
-auth_type = any
-pool_mode = transaction
-default_pool_size = 20
-max_client_conn = 200
-`;
+${Object.entries({ ...SET_UP, ...settings })
+  .map(([name, value]) => `${name} = ${value}\n`)
+  .join('')}`;
 }
 
 /** Has something done when whoever asked is through. */
 export type Afterwards = (end: () => Promise<void>) => void;
 
 /**
- * PgBouncer in transaction mode, as it is set up by default, before the PostgreSQL at `url` until what `afterwards` was
- * given is called. Returns the address of the same database through it.
+ * PgBouncer in transaction mode, as it is set up by default but for `settings`, before the PostgreSQL at `url` until what
+ * `afterwards` was given is called. Returns the address of the same database through it.
  */
-export async function startPgBouncer(url: string, afterwards: Afterwards): Promise<string> {
+export async function startPgBouncer(
+  url: string,
+  afterwards: Afterwards,
+  settings: PgBouncerSettings = {},
+): Promise<string> {
   const target = new URL(url);
   const folder = await mkdtemp(join(tmpdir(), 'content-graph-pgbouncer-'));
   afterwards(() => rm(folder, { recursive: true, force: true }));
@@ -57,7 +68,7 @@ export async function startPgBouncer(url: string, afterwards: Afterwards): Promi
   let said = '';
   for (let tries = 0; tries < TRIES; tries += 1) {
     const port = await freePort();
-    await writeFile(file, configuration(target, port), { mode: 0o644 });
+    await writeFile(file, configuration(target, port, settings), { mode: 0o644 });
     const child = spawn('pgbouncer', [file], {
       ...identity,
       env: { PATH },

@@ -101,6 +101,8 @@ export const contacts = list.refine(
 
 export const databaseUrl = z
   .string()
+  // A URL with a user and without a host names a socket by the parameter "host". URL parsers reject an empty host.
+  .transform((value) => value.replace(/^(\w+:\/\/[^/?#]*@)(?=[/?:]|$)/, '$1localhost'))
   .refine((value) => /^postgres(ql)?:\/\//i.test(value) && URL.canParse(value), {
     error: 'must be a PostgreSQL address such as postgres://user:password@host:5432/database',
   })

@@ -75,6 +75,11 @@ describe('DATABASE_URL', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
+  it('is no address, and the example in the message is complete', async () => {
+    const { stderr } = await launchServer('', { DATABASE_URL: 'postgres:/x' }).exited;
+    expect(stderr).toContain('such as postgres://user:password@host:5432/database');
+  });
+
   it('leads to a PostgreSQL that is too old', async () => {
     const DATABASE_URL = await fakePostgres({ version: 140_012 });
     await expectBothSay(

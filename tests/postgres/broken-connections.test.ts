@@ -14,7 +14,7 @@ it('connections that break again and again fill no log, and each line has a reas
   const connection = { connectionString: await database() };
   const onLook = () => undefined;
   const watch = watchServer({
-    server: { setting: 'DATABASE_URL', connection, schema: undefined },
+    server: { setting: 'DATABASE_URL', connection, schema: undefined, hasSessions: true },
     direct: undefined,
     log,
     onLook,

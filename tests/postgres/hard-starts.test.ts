@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { freePort } from '../../scripts/cluster/processes.ts';
 import { cuttingProxy } from '../support/database/cutting-proxy.ts';
 import { connect } from '../support/database/postgres.ts';
+import { stallingProxy } from '../support/database/stalling-proxy.ts';
 import { switchedProxy } from '../support/database/switched-proxy.ts';
 import { until } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings } from '../support/processes/server.ts';
@@ -78,5 +79,20 @@ describe('A DIRECT_DATABASE_URL at which nobody answers', () => {
     await proxy.on();
     await said(server, 'the connection for wake-ups is back');
     expect(lines(server).filter(({ msg }) => /^(waiting|the database|a database)/.test(msg))).toEqual([]);
+  });
+});
+
+describe('A start in development with a DIRECT_DATABASE_URL that accepts connections and never responds', () => {
+  it('waits for it, names the setting and what to check, and goes on once it responds', async () => {
+    const url = await database();
+    const proxy = await stallingProxy(url);
+    proxy.stall();
+    const server = launchServer('', {
+      ...{ SECRET_KEY: 'x'.repeat(40), DATABASE_URL: url, DIRECT_DATABASE_URL: proxy.url },
+    });
+    await server.printed(/waiting for the database[\s\S]*DIRECT_DATABASE_URL[\s\S]*check the network/);
+    proxy.restore();
+    await server.printed(/listening/);
+    expect(`${server.stdout}${server.stderr}`).not.toMatch(/^ {4}at /m);
   });
 });

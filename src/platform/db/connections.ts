@@ -4,9 +4,10 @@ import type { Cancellable } from '../line.ts';
 import type { Logger } from '../log.ts';
 import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import { messageOf } from './contact.ts';
-import { DatabaseError, isConnectionLimit, toDatabaseError } from './errors.ts';
+import { DatabaseError, isConnectionLimit, toConnectError } from './errors.ts';
 import { limitStatements } from './limited-client.ts';
 import type { DatabaseServer } from './server.ts';
+import { ServerClient } from './server-client.ts';
 import type { DatabaseWatch } from './watch.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -18,6 +19,7 @@ const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 export function openPool(kind: 'embedded' | 'postgres', server: DatabaseServer): pg.Pool {
   return new pg.Pool({
     ...server.connection,
+    Client: ServerClient,
     max: server.poolSize,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: kind === 'embedded' ? 0 : IDLE_TIMEOUT_MS,
@@ -31,14 +33,14 @@ export function openPool(kind: 'embedded' | 'postgres', server: DatabaseServer):
 
 /** A connection to a server that is ready, past the pool and past a pooler. `limited`: its statements have the time limits of the pool's. */
 export async function openClient(server: DatabaseServer, limited: boolean): Promise<pg.Client> {
-  const client = new pg.Client({
+  const client = new ServerClient({
     ...server.direct,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     ...KEEP_ALIVE,
   });
   // It may break before the caller can listen. The first statement then reports the error.
   client.on('error', () => undefined);
-  await client.connect();
+  await client.connect().catch((error: unknown) => Promise.reject(toConnectError(error)));
   if (limited) limitStatements(client, server);
   await client.query(server.directGreeting);
   return client;
@@ -163,7 +165,7 @@ export class Connections {
     if (this.#watch === undefined) {
       // A restarting server refuses connections for a moment.
       await serverReady(this.#server);
-      const client = await this.#next().catch((again: unknown) => Promise.reject(toDatabaseError(again)));
+      const client = await this.#next().catch((again: unknown) => Promise.reject(toConnectError(again)));
       this.#lentCount += 1;
       return client;
     }
@@ -178,7 +180,7 @@ export class Connections {
       return this.#wait(cancellation);
     }
     if (isLimit) this.#watch.broke(failure);
-    const reason = toDatabaseError(failure);
+    const reason = toConnectError(failure);
     if (this.#attemptCount === 0) for (const { reject } of this.#waiting) reject(reason);
     if (this.#attemptCount === 0) this.#waiting.clear();
     throw reason;

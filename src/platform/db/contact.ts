@@ -1,14 +1,17 @@
-import pg, { type ClientConfig } from 'pg';
+import type { Client } from 'pg';
 import { OperatorError, onOneLine } from '../operator-error.ts';
-import { codeOf, refusedWrite, toDatabaseError } from './errors.ts';
+import { codeOf, DatabaseError, refusedWrite, toDatabaseError } from './errors.ts';
+import { ServerClient, type ServerConnection } from './server-client.ts';
 import { DEFAULT_SCHEMA, FIXED_SETTINGS } from './session-settings.ts';
 
 /** A setting with the address of a PostgreSQL server. */
 export interface ServerAddress {
   readonly setting: 'DATABASE_URL' | 'DIRECT_DATABASE_URL';
-  readonly connection: ClientConfig;
+  readonly connection: ServerConnection;
   /** The schema that the address names. */
   readonly schema: string | undefined;
+  /** True if each connection must have a session of its own: a pooler in transaction mode is a mistake there. */
+  readonly hasSessions: boolean;
 }
 
 /** The server cannot be used as it is set up: waiting does not help. */
@@ -32,6 +35,8 @@ const MIN_MAJOR = 15;
 
 /** What the server is, before a connection sets anything. */
 interface Found {
+  /** The process of the session. */
+  readonly pid: number;
   readonly version: number;
   /** The values of FIXED_SETTINGS, in order. */
   readonly fixed: readonly string[];
@@ -39,7 +44,8 @@ interface Found {
   readonly installedIn: string | null;
 }
 
-const LOOK = `SELECT current_setting('server_version_num')::int AS version,
+const PID = 'pg_backend_pid() AS pid';
+const LOOK = `SELECT ${PID}, current_setting('server_version_num')::int AS version,
   ARRAY[${FIXED_SETTINGS.map(({ setting }) => `current_setting('${setting}')`).join(', ')}] AS fixed,
   (SELECT n.nspname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
    WHERE c.relname = '_prisma_migrations' AND n.nspname = current_schema()) AS "installedIn"`;
@@ -49,7 +55,7 @@ const CHECKS: readonly [RegExp, string][] = [
   [/^ECONNREFUSED$/, 'check that PostgreSQL is running and listens there'],
   [/^(ENOTFOUND|EAI_AGAIN)$/, 'check the host name and the name server'],
   [
-    /^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$|timeout expired/,
+    /^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$|timeout expired|read timeout/,
     'check the network, the firewall and the address',
   ],
   [/^ENOENT$/, 'check that PostgreSQL is running and has its socket there'],
@@ -60,48 +66,56 @@ const CHECKS: readonly [RegExp, string][] = [
   ],
   [/^57P0/, 'PostgreSQL is starting or stopping'],
   [
-    /SSL|TLS|CERT|certificate|SELF_SIGNED/i,
-    'check sslmode in the address against the TLS set-up of the server',
+    /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/,
+    'name the certificate of its authority with sslrootcert=FILE in the address; sslmode=no-verify does not check it',
   ],
+  [/SSL|TLS|certificate/i, 'check sslmode in the address against the TLS set-up of the server'],
 ];
 const OTHERWISE = 'check that a PostgreSQL server answers there';
 
-/** What to correct, by SQLSTATE. */
+const USE_DIRECT = 'set DIRECT_DATABASE_URL to the address of PostgreSQL itself, past the pooler';
+
+/** What to correct, by SQLSTATE or by message. */
 const CORRECTIONS: readonly [RegExp, string][] = [
-  [/^28P01$/, 'correct the user or the password'],
+  [/^28P01$|^SASL: .*client password/, 'correct the user or the password'],
+  [/unsupported startup parameter/, `this is a connection pooler: ${USE_DIRECT}`],
+  [/statement pooling mode/, 'set pool_mode = transaction for this database in the pooler'],
   [/^28/, 'correct the user, or allow it in pg_hba.conf'],
   [/^3D000$/, 'create the database or correct its name'],
 ];
 
 /** Where an address leads, without its password. */
-function placeOf({ host, port, user, database }: pg.Client): string {
+function placeOf({ host, port, user, database }: Client): string {
   return `${host}:${port}, user "${user}", database "${database}"`;
 }
 
 /** What an error says, on one line. */
 export function messageOf(error: unknown): string {
+  if (error instanceof DatabaseError && error.cause != null) return messageOf(error.cause);
   if (error instanceof AggregateError && error.errors.length > 0) return messageOf(error.errors[0]);
   return onOneLine(error instanceof Error && error.message !== '' ? error.message : String(codeOf(error)));
 }
 
+const adviceFor = (error: unknown, advice: readonly [RegExp, string][]): string | undefined =>
+  advice.find(([pattern]) => pattern.test(codeOf(error)) || pattern.test(messageOf(error)))?.[1];
+
+/** The error for a server that cannot be reached. `where` is the setting of its address. */
+export const createUnreachable = (where: string, error: unknown): DatabaseUnreachableError =>
+  new DatabaseUnreachableError(`${where}: ${messageOf(error)}`, adviceFor(error, CHECKS) ?? OTHERWISE, error);
+
 function refusal(setting: string, place: string, error: unknown): OperatorError {
-  const code = codeOf(error);
   const message = messageOf(error);
-  const correction = CORRECTIONS.find(([pattern]) => pattern.test(code))?.[1];
-  if (correction !== undefined)
-    return new DatabaseSetupError(
-      `${setting} (${place}) is refused by PostgreSQL: ${message}; ${correction}.`,
-      {
+  const correction = adviceFor(error, CORRECTIONS);
+  return correction === undefined
+    ? createUnreachable(`${setting} (${place})`, error)
+    : new DatabaseSetupError(`${setting} (${place}) is rejected: ${message}; ${correction}.`, {
         cause: error,
-      },
-    );
-  const check = CHECKS.find(([pattern]) => pattern.test(code) || pattern.test(message))?.[1] ?? OTHERWISE;
-  return new DatabaseUnreachableError(`${setting} (${place}): ${message}`, check, error);
+      });
 }
 
-function clientOf({ setting, connection }: ServerAddress): pg.Client {
+function clientOf({ setting, connection }: ServerAddress): ServerClient {
   try {
-    return new pg.Client({
+    return new ServerClient({
       ...connection,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: CONNECT_TIMEOUT_MS,
@@ -129,26 +143,66 @@ function flawOf({ version, fixed, installedIn }: Found, schema: string | undefin
   return undefined;
 }
 
+/** The look at a server. In a transaction, because a pooler in statement mode rejects those. */
+async function lookInTransaction(client: ServerClient): Promise<Found | undefined> {
+  await client.query('BEGIN');
+  const { rows } = await client.query<Found>(LOOK);
+  await client.query('COMMIT');
+  return rows[0];
+}
+
+const pidOn = async (client: ServerClient): Promise<number | undefined> =>
+  (await client.query<Pick<Found, 'pid'>>(`SELECT ${PID}`)).rows[0]?.pid;
+
+/** Runs work on a connection of its own. Throws DatabaseSetupError, DatabaseUnreachableError. */
+async function onConnection<T>(
+  address: ServerAddress,
+  work: (client: ServerClient) => Promise<T>,
+): Promise<T> {
+  const client = clientOf(address);
+  // It may break at any time; the statement reports it.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return await work(client);
+  } catch (error) {
+    throw error instanceof OperatorError ? error : refusal(address.setting, placeOf(client), error);
+  } finally {
+    // After a failure there may be nothing left to close.
+    void client.end().catch(() => undefined);
+  }
+}
+
+/**
+ * True if two connections have the same session, or one connection has several, as behind a pooler in transaction mode. A
+ * proxy that makes up process ids, too, gives each connection its own session.
+ */
+async function sharesSessions(
+  address: ServerAddress,
+  client: ServerClient,
+  { pid }: Found,
+): Promise<boolean> {
+  if (client.processID === null || client.processID === pid) return false;
+  return (await pidOn(client)) !== pid || (await onConnection(address, pidOn)) === pid;
+}
+
 /**
  * Connects to a server for a moment, through to PostgreSQL itself where a pooler is between. Throws
  * DatabaseSetupError, DatabaseUnreachableError.
  */
 export async function contact(address: ServerAddress): Promise<void> {
-  const client = clientOf(address);
-  // It may break at any time; the statement reports it.
-  client.on('error', () => undefined);
-  let found: Found | undefined;
-  try {
-    await client.connect();
-    [found] = (await client.query<Found>(LOOK)).rows;
-  } catch (error) {
-    throw refusal(address.setting, placeOf(client), error);
-  } finally {
-    // After a failure there may be nothing left to close.
-    void client.end().catch(() => undefined);
-  }
-  const flaw = found === undefined ? undefined : flawOf(found, address.schema);
-  if (flaw !== undefined) throw new DatabaseSetupError(`${address.setting} (${placeOf(client)}) ${flaw}.`);
+  await onConnection(address, async (client) => {
+    const found = address.hasSessions
+      ? (await client.query<Found>(LOOK)).rows[0]
+      : await lookInTransaction(client);
+    if (found === undefined) return;
+    const flaw =
+      flawOf(found, address.schema) ??
+      (address.hasSessions && (await sharesSessions(address, client, found))
+        ? `leads to a connection pooler that shares sessions: ${USE_DIRECT}`
+        : undefined);
+    if (flaw !== undefined) throw new DatabaseSetupError(`${address.setting} (${placeOf(client)}) ${flaw}.`);
+  });
 }
 
 /** Insufficient privilege, and no schema in which the user may create tables. */

@@ -36,7 +36,7 @@ const KINDS: readonly [RegExp, DatabaseErrorKind][] = [
 ];
 
 const LOST_CONNECTION =
-  /Connection terminated|timeout exceeded when trying to connect|not queryable|Connection ended|closed the connection|Can't reach database/i;
+  /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable|Connection ended|closed the connection|Can't reach database/i;
 
 /** pg's messages for a connection that there never was: of another kind than the address asks for. */
 const NO_TLS = /does not support SSL|establishing an SSL connection/;
@@ -95,6 +95,15 @@ export function toDatabaseError(error: unknown): DatabaseError {
     return new DatabaseError('unavailable', error);
   const lost = error instanceof Error && (LOST_CONNECTION.test(error.message) || NO_TLS.test(error.message));
   return new DatabaseError(lost ? 'unavailable' : 'other', error);
+}
+
+/**
+ * The error of an attempt to open a connection. Whatever the driver says, such as "timeout expired": nothing was executed, and
+ * the server cannot be used.
+ */
+export function toConnectError(error: unknown): DatabaseError {
+  const known = toDatabaseError(error);
+  return known.kind === 'other' ? new DatabaseError('unavailable', known.cause) : known;
 }
 
 /** A server that answers, but cannot do what it is asked: it has no memory, a pooler forgot a statement. */

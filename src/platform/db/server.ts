@@ -8,14 +8,15 @@ import type { EmbeddedAddress } from './embedded/address.ts';
 import { type EmbeddedServer, startEmbeddedServer } from './embedded/server.ts';
 import { watchFolder } from './folder-lines.ts';
 import type { StatementControl } from './limited-client.ts';
+import { connectionTo, type ServerConnection } from './server-client.ts';
 import { DEFAULT_SCHEMA, settingsSql } from './session-settings.ts';
 
 /** The PostgreSQL server behind a Database: how to reach it, and how to make up for what it cannot do. */
 export interface DatabaseServer extends StatementControl {
   /** For the pool. */
-  readonly connection: ClientConfig;
+  readonly connection: ServerConnection;
   /** For migrations and LISTEN: bypasses a connection pooler. */
-  readonly direct: ClientConfig;
+  readonly direct: ServerConnection;
   readonly poolSize: number;
   /**
    * The addresses to watch, with the settings that name them: for requests, and past a pooler if there is one. None if
@@ -100,19 +101,26 @@ function postgresServer(
   const transactionLimitMs = waitsForLocks ? undefined : config.operationTimeoutMs + IDLE_IN_TRANSACTION_MS;
   const base = { application_name: APPLICATION_NAME };
   // A pooler refuses settings in the start-up message and shares sessions between clients: prepared
-  // statements may be missing, and session settings would leak. So each transaction sets its own limits.
+  // statements may be missing, and session settings would leak. So each transaction sets its own limits. PostgreSQL starts
+  // the timer of transaction_timeout when a running transaction sets it.
   const settings = pooled
     ? {}
     : { statement_timeout: statementLimitMs, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS };
-  const connection = { connectionString: url, ...base };
-  const direct = { connectionString: directUrl, ...base };
+  const connection = { ...connectionTo(url), ...base };
+  const direct = { ...connectionTo(directUrl), ...base };
   return {
     connection: { ...connection, ...settings },
     direct,
     watched: {
-      server: { setting: 'DATABASE_URL', connection, schema: database.schema },
+      server: {
+        ...{ setting: 'DATABASE_URL', connection: { ...connection, ...settings } },
+        ...{ schema: database.schema, hasSessions: !pooled },
+      },
       direct: pooled
-        ? { setting: 'DIRECT_DATABASE_URL', connection: direct, schema: database.schema }
+        ? {
+            ...{ setting: 'DIRECT_DATABASE_URL', connection: direct },
+            ...{ schema: database.schema, hasSessions: true },
+          }
         : undefined,
     },
     poolSize,
@@ -123,7 +131,7 @@ function postgresServer(
     alone: pooled ? settingsSql({ schema, local: true, limits }) : undefined,
     // The isolation level of a transaction is fixed before its first statement.
     begin: pooled
-      ? `BEGIN ISOLATION LEVEL READ COMMITTED; ${settingsSql({ schema, local: true, limits: { ...limits, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS } })}`
+      ? `BEGIN ISOLATION LEVEL READ COMMITTED; ${settingsSql({ schema, local: true, limits: { ...limits, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS }, transactionLimitMs })}`
       : undefined,
     // Covers what sets no limit of its own, such as a BEGIN.
     statementLimitMs: pooled ? statementLimitMs : undefined,

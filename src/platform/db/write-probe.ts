@@ -1,5 +1,6 @@
-import pg, { type ClientConfig } from 'pg';
+import type { QueryResult } from 'pg';
 import { readOnlyError, refusedWrite } from './errors.ts';
+import { ServerClient, type ServerConnection } from './server-client.ts';
 
 const TIMEOUT_MS = 5_000;
 
@@ -17,8 +18,8 @@ const WRITE = `SELECT set_config('work_mem', '64kB', true), set_config('temp_tab
  * Tries to write, on a connection of its own. Resolves to the error with which the server refuses that, to undefined if
  * it does not. Throws pg's errors if the server cannot be asked.
  */
-export async function tryToWrite(connection: ClientConfig): Promise<unknown> {
-  const client = new pg.Client({
+export async function tryToWrite(connection: ServerConnection): Promise<unknown> {
+  const client = new ServerClient({
     ...connection,
     connectionTimeoutMillis: TIMEOUT_MS,
     query_timeout: TIMEOUT_MS,
@@ -29,7 +30,7 @@ export async function tryToWrite(connection: ClientConfig): Promise<unknown> {
     await client.connect();
     // The types know no texts of several statements.
     const results: unknown = await client.query(WRITE);
-    const last = Array.isArray(results) ? (results.at(-1) as pg.QueryResult<{ written: string }>) : undefined;
+    const last = Array.isArray(results) ? (results.at(-1) as QueryResult<{ written: string }>) : undefined;
     return last?.rows[0]?.written === 'read-only' ? readOnlyError() : undefined;
   } catch (error) {
     if (refusedWrite(error) === undefined) throw error;

@@ -1,6 +1,13 @@
 import { onTestFinished } from 'vitest';
-import { type Afterwards, startPgBouncer } from '../../../scripts/cluster/pgbouncer.ts';
+import {
+  type Afterwards,
+  type PgBouncerSettings,
+  startPgBouncer,
+} from '../../../scripts/cluster/pgbouncer.ts';
 
 /** PgBouncer before the PostgreSQL at `url` for as long as the test runs, or as `afterwards` says. */
-export const pgbouncer = (url: string, afterwards: Afterwards = onTestFinished): Promise<string> =>
-  startPgBouncer(url, afterwards);
+export const pgbouncer = (
+  url: string,
+  afterwards: Afterwards = onTestFinished,
+  settings?: PgBouncerSettings,
+): Promise<string> => startPgBouncer(url, afterwards, settings);

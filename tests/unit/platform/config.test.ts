@@ -85,6 +85,14 @@ describe('loadConfig', () => {
     expect(namesOf({ DIRECT_DATABASE_URL: direct })).toEqual(['DIRECT_DATABASE_URL']);
   });
 
+  it.each([
+    ['postgres://ann@/content?host=/cloudsql/a:b:c', 'postgres://ann@localhost/content?host=/cloudsql/a:b:c'],
+    ['postgresql://ann:p@:5433/content', 'postgresql://ann:p@localhost:5433/content'],
+    ['postgres://ann@db/content', 'postgres://ann@db/content'],
+  ])('takes DATABASE_URL=%s, with or without a host', (DATABASE_URL, url) => {
+    expect(loadConfig({ DATABASE_URL }).database).toMatchObject({ url });
+  });
+
   it('reads lists with or without spaces', () => {
     expect(
       loadConfig({

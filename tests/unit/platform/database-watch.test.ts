@@ -41,7 +41,12 @@ it('A database that cannot be reached is tried again at least every 2 s, however
   const pauses = shortenPauses();
   const waitsMs: number[] = [];
   const watch = watchServer({
-    server: { setting: 'DATABASE_URL', connection: { host: '127.0.0.1', port }, schema: undefined },
+    server: {
+      setting: 'DATABASE_URL',
+      connection: { host: '127.0.0.1', port },
+      schema: undefined,
+      hasSessions: true,
+    },
     direct: undefined,
     log: createLogger({ level: 'silent', pretty: false }),
     onLook: () => void waitsMs.push(pauses.take()),
