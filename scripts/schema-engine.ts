@@ -17,6 +17,7 @@ import {
 import { type DiffTarget, SchemaEngine } from '@prisma/schema-engine-wasm';
 import pg, { type QueryResult } from 'pg';
 import { readArguments } from '../src/platform/command-line.ts';
+import { withoutConcurrently } from '../src/platform/db/concurrent-index.ts';
 import { startEmbeddedServer } from '../src/platform/db/embedded/server.ts';
 import { createLogger } from '../src/platform/log.ts';
 
@@ -135,7 +136,10 @@ async function diff(connection: Connection, direction: Direction): Promise<strin
           path: name,
           migrationFile: {
             path: 'migration.sql',
-            content: { tag: 'ok', value: readFileSync(join(MIGRATIONS_PATH, name, 'migration.sql'), 'utf8') },
+            content: {
+              tag: 'ok',
+              value: withoutConcurrently(readFileSync(join(MIGRATIONS_PATH, name, 'migration.sql'), 'utf8')),
+            },
           },
         })),
     };

@@ -5,9 +5,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Client, escapeIdentifier } from 'pg';
 import { OperatorError } from '../operator-error.ts';
-import { messageOf, setupError } from './contact.ts';
+import { buildConcurrently, concurrentIndexOf, withoutConcurrently } from './concurrent-index.ts';
+import { createUnreachable, messageOf, setupError } from './contact.ts';
 import type { Database } from './database.ts';
-import { isConnectionLost, toDatabaseError } from './errors.ts';
+import { isConnectionLost, isOutage, toDatabaseError } from './errors.ts';
+import { isAborted } from './retries.ts';
 import { type Queryable, statement } from './statement.ts';
 import { onClient, type Side } from './transfer/side.ts';
 
@@ -36,6 +38,8 @@ const LOCK_LIMIT_MS = 2_000;
 const MAX_TRIES = 10;
 const FIRST_LOCK_PAUSE_MS = 500;
 const LONGEST_LOCK_PAUSE_MS = 8_000;
+/** How often a process looks whether another process has finished its migrations. */
+const LOCK_RECHECK_MS = 100;
 
 /** As Prisma Migrate creates it. */
 const CREATE_TABLE = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
@@ -83,16 +87,25 @@ function pendingOf(applied: readonly Applied[]): Migration[] {
   });
 }
 
-async function apply(side: Side, { name, sql, checksum }: Migration): Promise<void> {
-  await side.rows(sql);
+async function record(side: Side, { name, checksum }: Migration): Promise<void> {
   await side.rows(
     'INSERT INTO "_prisma_migrations" ("id", "checksum", "migration_name", "started_at", "finished_at", "applied_steps_count") VALUES ($1, $2, $3, now(), clock_timestamp(), 1)',
     [randomUUID(), checksum, name],
   );
 }
 
-/** In one transaction, so that a crash leaves no migration half applied. */
-async function applyAlone(client: Client, migration: Migration): Promise<void> {
+async function apply(side: Side, migration: Migration): Promise<void> {
+  await side.rows(withoutConcurrently(migration.sql));
+  await record(side, migration);
+}
+
+/** In one transaction, so that a crash leaves no migration half applied; an index may be built without one. */
+async function applyAlone(client: Client, migration: Migration, mayBeConcurrent: boolean): Promise<void> {
+  const index = mayBeConcurrent ? concurrentIndexOf(migration.sql) : undefined;
+  if (index !== undefined) {
+    await buildConcurrently(client, index, migration.sql);
+    return record(onClient(client), migration);
+  }
   await client.query(`BEGIN; SET LOCAL lock_timeout = ${LOCK_LIMIT_MS}`);
   await apply(onClient(client), migration);
   await client.query('COMMIT');
@@ -109,12 +122,12 @@ function failureOf({ name }: Migration, error: unknown): unknown {
 }
 
 /** Gives way to the requests that wait behind a lock that the migration waits for, and tries again. */
-async function applyPatiently(client: Client, migration: Migration): Promise<void> {
+async function applyPatiently(client: Client, migration: Migration, mayBeConcurrent: boolean): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await applyAlone(client, migration);
+      return await applyAlone(client, migration, mayBeConcurrent);
     } catch (error) {
-      if (toDatabaseError(error).kind !== 'locked') throw failureOf(migration, error);
+      if (!isAborted(toDatabaseError(error).kind)) throw failureOf(migration, error);
       await client.query('ROLLBACK');
       if (tries === MAX_TRIES)
         throw new MigrationError(
@@ -138,23 +151,41 @@ async function prepare(side: Side, schema: string): Promise<Migration[]> {
   return pendingOf(await side.rows<Applied>(APPLIED));
 }
 
-async function applyAll(client: Client, schema: string): Promise<string[]> {
+async function applyAll(client: Client, { schema, kind }: Database): Promise<string[]> {
   const pending = await prepare(onClient(client), schema);
-  for (const migration of pending) await applyPatiently(client, migration);
+  for (const migration of pending) await applyPatiently(client, migration, kind === 'postgres');
   return pending.map(({ name }) => name);
+}
+
+/** A statement that waited for the lock would have a snapshot, and CREATE INDEX CONCURRENTLY waits for old snapshots. */
+async function waitForLock(client: Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ isFree: boolean }>('SELECT pg_try_advisory_lock($1) AS "isFree"', [
+      PRISMA_LOCK,
+    ]);
+    if (rows[0]?.isFree === true) return;
+    await delay(LOCK_RECHECK_MS);
+  }
 }
 
 async function migrateOnce(database: Database): Promise<string[]> {
   const client = await database.dedicatedClient();
   try {
-    await client.query('SELECT pg_advisory_lock($1)', [PRISMA_LOCK]);
-    const applied = await applyAll(client, database.schema);
+    await waitForLock(client);
+    const applied = await applyAll(client, database);
     await client.query('SELECT pg_advisory_unlock($1)', [PRISMA_LOCK]);
     return applied;
   } finally {
     // After a failure, this also ends the transaction and releases the lock.
     await client.end();
   }
+}
+
+/** Names the setting of the server: migrations go past a pooler, so it may be another one than that of requests. */
+function explain({ kind, directSetting }: Database, error: unknown): unknown {
+  const explained = setupError(directSetting, error);
+  const isUnreachable = explained === error && kind === 'postgres' && isOutage(error);
+  return isUnreachable ? createUnreachable(directSetting, error) : explained;
 }
 
 /**
@@ -172,7 +203,7 @@ export async function migrate(database: Database): Promise<string[]> {
       // A server that was never reachable is reported at once.
       lost ||= isConnectionLost(error);
       if (!lost || pauses === MAX_PAUSES || toDatabaseError(error).kind !== 'unavailable')
-        throw setupError(database.directSetting, error);
+        throw explain(database, error);
       await delay(FIRST_PAUSE_MS * 2 ** pauses);
     }
   }
