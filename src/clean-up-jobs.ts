@@ -1,4 +1,5 @@
 import { oldAuditEntries } from './audit/entries.ts';
+import { oldApiKeyUses } from './auth/api-key/uses.ts';
 import { expiredSessions, expiredStreamTokens, expiredTokens, oldApiKeys } from './auth/expired.ts';
 import { oldClientUses } from './client-use/client-uses-store.ts';
 import { oldDeprecatedUses } from './deprecation/deprecated-uses-store.ts';
@@ -17,6 +18,7 @@ export function cleanUpJobs(config: Config): Job[] {
     oldResponses(config.idempotency.retentionMs),
     expiredSessions,
     oldApiKeys,
+    oldApiKeyUses,
     expiredStreamTokens,
     expiredTokens,
     oldTextUses,

@@ -3,6 +3,7 @@ import { audit, OPERATOR } from '../audit/audit.ts';
 import { findAccount } from '../auth/account/store.ts';
 import { setApiKeyLimits, suspendApiKey } from '../auth/api-key/restraint.ts';
 import { createApiKeyWithinLimit, revokeApiKey } from '../auth/api-key/store.ts';
+import { apiKeyUses } from '../auth/api-key/uses.ts';
 import type { StricterDocuments } from '../auth/principal.ts';
 import { type Scope, scopesOfRole } from '../auth/scopes.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -54,13 +55,18 @@ async function create(database: Database, options: CreateOptions) {
   });
 }
 
-const LIST = statement<ListedOverrides>(
-  'admin_api_keys',
-  `SELECT k.id, k.name, k.prefix, k.scopes, k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt",
+const SELECT = `SELECT k.id, k.name, k.prefix, k.scopes, k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt",
      k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.suspended_at AS "suspendedAt", k.burst,
      k.per_second AS "perSecond", k.documents, u.email AS "user"
-   FROM api_keys k JOIN users u ON u.id = k.user_id ORDER BY k.created_at, k.id`,
-);
+   FROM api_keys k JOIN users u ON u.id = k.user_id`;
+const LIST = statement<ListedOverrides>('admin_api_keys', `${SELECT} ORDER BY k.created_at, k.id`);
+const SHOW = statement<ListedOverrides>('admin_api_key', `${SELECT} WHERE k.id = $1`);
+
+async function show(database: Database, id: string) {
+  const [key] = isUuid(id) ? await database.query(SHOW, [id]) : [];
+  if (key === undefined) throw new AdminError(`There is no API key with the id "${id}".`);
+  return { ...withoutUnset(key), uses: await apiKeyUses(database, id) };
+}
 
 /** Changes a key and records that. `change` returns what it was done to; undefined if there was nothing to do. */
 function changeKey<T extends { readonly account: string }>(
@@ -102,7 +108,7 @@ async function setLimits(database: Database, id: string, limits: ReturnType<type
   return { id, ...(await changeKey(database, 'api-key.set-limits', id, change, 'revoked')) };
 }
 
-/** `api-key create`, `list`, `revoke`, `suspend`, `resume`, `set-limits`. */
+/** `api-key create`, `list`, `show`, `revoke`, `suspend`, `resume`, `set-limits`. */
 export const apiKeyCommands: AdminCommand = {
   name: 'api-key',
   description: 'manages API keys',
@@ -123,6 +129,11 @@ export const apiKeyCommands: AdminCommand = {
       .command('list')
       .description('lists the keys without their secrets, oldest first')
       .action(() => run(async ({ database }) => (await database.query(LIST, [])).map(withoutUnset)));
+
+    apiKey
+      .command('show <id>')
+      .description('shows a key without its secret, and the addresses that used it, the last use first')
+      .action((id: string) => run(({ database }) => show(database, id)));
 
     apiKey
       .command('revoke <id>')

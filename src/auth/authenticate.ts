@@ -24,6 +24,13 @@ export interface FixedOperation {
   readonly operationName?: string;
 }
 
+/** Where a credential is used. */
+export interface CredentialUse {
+  /** The IP address, or the /64 of IPv6. */
+  readonly address: string;
+  readonly userAgent: string | null;
+}
+
 /** A valid credential. */
 export interface Recognized {
   readonly outcome: 'valid';
@@ -31,7 +38,7 @@ export interface Recognized {
   /** The only operation that the credential allows. */
   readonly operation?: FixedOperation;
   /** Records the use. Called once the request is admitted: one refused by the rate limit writes nothing. */
-  readonly used?: () => void;
+  readonly used?: (use?: CredentialUse) => void;
   /** Set if the principal is only remembered, and remains to be confirmed. */
   readonly provisional?: Provisional;
 }

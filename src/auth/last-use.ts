@@ -10,10 +10,7 @@ const INTERVAL_MS = 60_000;
 export const FRESH = "interval '60 seconds'";
 const MAX_ENTRIES = 10_000;
 
-export interface LastUseOptions {
-  readonly database: Queryable;
-  readonly clock: Clock;
-  readonly log: Logger;
+export interface LastUseOptions extends UseServices {
   /** What is used, for the log. */
   readonly what: string;
   readonly table: string;
@@ -50,25 +47,57 @@ function touch({
   );
 }
 
-/**
- * Last-used times inform people and keep sessions from going idle. Each is written at most once a minute, and
- * no request waits for it.
- */
-export function createLastUse({ database, clock, log, what, ...rows }: LastUseOptions): NoteUse {
+/** What the record of uses needs. */
+export interface UseServices {
+  readonly database: Queryable;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+interface UseStore<Use> extends Pick<UseServices, 'clock' | 'log'> {
+  /** What is stored, for the log. */
+  readonly what: string;
+  readonly identityOf: (use: Use) => string;
+  /** Stores uses, of which no two have the same identity. */
+  readonly store: (uses: readonly Use[]) => Promise<void>;
+}
+
+/** Uses inform people. Each identity is written at most once a minute, and no request waits for it. */
+export function storeOncePerMinute<Use>({
+  clock,
+  log,
+  what,
+  identityOf,
+  store,
+}: UseStore<Use>): (use: Use) => void {
   const noted = new LRUCache<string, number>({ max: MAX_ENTRIES });
+  const storeSoon = gathered(async (uses: readonly Use[]) => {
+    await store(uses);
+    return uses;
+  }, identityOf);
+  return (use) => {
+    const identity = identityOf(use);
+    // A row may have been read just before a use was stored.
+    const elapsedMs = clock.elapsedMs();
+    if (elapsedMs - (noted.get(identity) ?? Number.NEGATIVE_INFINITY) < INTERVAL_MS) return;
+    noted.set(identity, elapsedMs);
+    storeSoon(use).catch((error: unknown) =>
+      log[isOutage(error) ? 'debug' : 'warn']({ err: error }, `could not store ${what}`),
+    );
+  };
+}
+
+/** Last-used times also keep sessions from going idle. */
+export function createLastUse({ database, clock, log, what, ...rows }: LastUseOptions): NoteUse {
   const statement = touch(rows);
-  const store = gathered(async (ids: readonly string[]) => {
-    await database.query(statement, [ids]);
-    return ids;
+  const note = storeOncePerMinute<string>({
+    ...{ clock, log, what: `the last use of ${what}` },
+    identityOf: (id) => id,
+    async store(ids) {
+      await database.query(statement, [ids]);
+    },
   });
   return (id, fresh) => {
-    if (fresh) return;
-    // The row may have been read just before a use was stored.
-    const elapsedMs = clock.elapsedMs();
-    if (elapsedMs - (noted.get(id) ?? Number.NEGATIVE_INFINITY) < INTERVAL_MS) return;
-    noted.set(id, elapsedMs);
-    store(id).catch((error: unknown) =>
-      log[isOutage(error) ? 'debug' : 'warn']({ err: error }, `could not store the last use of ${what}`),
-    );
+    if (!fresh) note(id);
   };
 }

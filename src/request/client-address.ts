@@ -56,10 +56,10 @@ export const attemptOrigin = ({
 }) => ({ requestId, address });
 
 /** The address or network of an `addressKey`, in a form that can be blocked. */
-export function addressNetwork(address: string): string {
+export const addressNetwork = remember((address) => {
   const key = addressKey(address);
   return key === address ? address : `${key}::/64`;
-}
+});
 
 /** The part of an address that a client cannot change at will: all of IPv4, the /64 of IPv6. */
 export function addressKey(address: string): string {

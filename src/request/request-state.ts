@@ -1,5 +1,5 @@
 import type { DocumentNode } from 'graphql';
-import type { FixedOperation, Presented } from '../auth/authenticate.ts';
+import type { CredentialUse, FixedOperation, Presented } from '../auth/authenticate.ts';
 import type { Caller } from '../auth/principal.ts';
 import type { Provisional } from '../auth/provisional.ts';
 import type { FailedCredential } from '../auth/security-log.ts';
@@ -62,7 +62,7 @@ export class RequestState {
   /** The operation that a stream token opens, in place of one in the request. */
   fixedOperation: FixedOperation | undefined = undefined;
   /** Records that the caller's credentials were used. */
-  credentialUsed: (() => void) | undefined = undefined;
+  credentialUsed: ((use: CredentialUse) => void) | undefined = undefined;
   /**
    * Why authentication or its look-up failed, or was not even begun. The request is refused with this once it is
    * counted.

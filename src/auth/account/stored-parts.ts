@@ -4,10 +4,12 @@ import { type StoredPart, storedPart } from './stored-part.ts';
 export const PARTS: readonly StoredPart[] = [
   storedPart({
     name: 'apiKeys',
-    tables: ['api_keys'],
+    tables: ['api_keys', 'api_key_uses'],
     alias: 'k',
     columns: `k.id, k.name, k.prefix, k.scopes, k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt",
-       k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.suspended_at AS "suspendedAt", k.burst, k.per_second AS "perSecond", k.documents`,
+       k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.suspended_at AS "suspendedAt", k.burst, k.per_second AS "perSecond", k.documents,
+       (SELECT coalesce(json_agg(json_build_object('address', u.address, 'userAgent', u.user_agent, 'firstAt', u.first_at,
+          'lastAt', u.last_at) ORDER BY u.last_at DESC, u.address), '[]') FROM api_key_uses u WHERE u.key_id = k.id) AS "uses"`,
   }),
   storedPart({
     name: 'sessions',
@@ -37,7 +39,7 @@ export const PARTS: readonly StoredPart[] = [
     alias: 'a',
     owner: 'account_id',
     key: [['id', 'bigint', 0]],
-    columns: `a.at, split_part(a.via, ':', 1) AS via, a.action, a.subject, a.detail, a.request_id AS "requestId"`,
+    columns: `a.at, split_part(a.via, ':', 1) AS via, a.action, a.subject, a.detail - 'operator' AS detail, a.request_id AS "requestId"`,
   }),
   // Their bodies are sealed: only the client has the key.
   storedPart({

@@ -4,6 +4,7 @@ import { overridesOf, type Principal, type StoredOverrides } from '../principal.
 import { effectiveScopes, type Role } from '../scopes.ts';
 import { type SecretRow, type SecretServices, storedSecrets } from '../stored-secret.ts';
 import { API_KEY, API_KEY_KIND } from './store.ts';
+import { createApiKeyUses } from './uses.ts';
 
 interface KeyRow extends SecretRow, StoredOverrides {
   readonly role: Role;
@@ -29,6 +30,7 @@ const PLACES = new Set<Presented['place']>(['authorization', 'query']);
 export function apiKeyRecognizer(services: SecretServices): Recognizer {
   const { clock } = services;
   const known = createCredentialCache<KnownKey | undefined>(clock);
+  const noteAddress = createApiKeyUses(services);
   const keys = storedSecrets<KeyRow>(services, {
     kind: API_KEY_KIND,
     what: 'an API key',
@@ -60,7 +62,13 @@ export function apiKeyRecognizer(services: SecretServices): Recognizer {
       if (found === undefined || found.row.ended || found.endsMs <= clock.elapsedMs())
         return keys.refused(found?.row);
       const { row, principal } = found;
-      return { outcome: 'valid', principal, used: () => keys.noteUse(row) };
+      return {
+        ...{ outcome: 'valid', principal },
+        used(use) {
+          keys.noteUse(row);
+          if (use !== undefined) noteAddress({ keyId: row.id, ...use });
+        },
+      };
     },
     endedBehind: `NOT EXISTS (SELECT FROM api_keys k WHERE k.id = t.credential_id::uuid AND k.revoked_at IS NULL
       AND coalesce(k.expires_at > now(), true))`,

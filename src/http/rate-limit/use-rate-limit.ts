@@ -1,7 +1,7 @@
 import { isAuthenticated } from '../../auth/principal.ts';
 import type { SecurityLog } from '../../auth/security-log.ts';
 import { credentialsFailed } from '../../request/caller.ts';
-import { addressKey, attemptOrigin } from '../../request/client-address.ts';
+import { addressKey, addressNetwork, attemptOrigin } from '../../request/client-address.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
 import type { Origins } from '../../request/origin-check.ts';
 import { type AddressBucket, isSessionAlone, type RequestState } from '../../request/request-state.ts';
@@ -120,7 +120,11 @@ export function useRateLimit({
       if (state.authenticationError !== undefined && !asksOnly) {
         await countFailure(state);
         if (credentials !== 'optional') throw state.authenticationError;
-      } else if (bucket !== undefined) state.credentialUsed?.();
+      } else if (bucket !== undefined)
+        state.credentialUsed?.({
+          address: addressNetwork(state.clientAddress),
+          userAgent: request.headers.get('user-agent'),
+        });
     },
   };
 }

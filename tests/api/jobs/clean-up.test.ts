@@ -72,7 +72,11 @@ describe('clean-up', () => {
     await key({ expiresAt: inDays(-31) });
     await key({ revokedAt: inDays(-31) });
     await key({ expiresAt: inDays(-29) });
-    await key({ revokedAt: inDays(-29), expiresAt: inDays(-29) });
+    const { id: keyId } = await key({ revokedAt: inDays(-29), expiresAt: inDays(-29) });
+    for (const days of [-31, -29])
+      await prisma.apiKeyUse.create({
+        data: { keyId, address: `${days}`, firstAt: inDays(-99), lastAt: inDays(days) },
+      });
   }
 
   /** Rows of the kinds that only an operator sees, and links: old ones, and ones that stay. */
@@ -129,6 +133,7 @@ describe('clean-up', () => {
       events: await prisma.event.count(),
       // With the one that the account was made with.
       api_keys: await prisma.apiKey.count({ where: { userId: id } }),
+      api_key_uses: await prisma.apiKeyUse.count(),
       address_blocks: await prisma.addressBlock.count(),
       client_uses: await prisma.clientUse.count(),
       account_links: await prisma.accountLink.count(),
@@ -150,6 +155,7 @@ describe('clean-up', () => {
       idempotency_keys: 1,
       events: 1,
       api_keys: 3,
+      api_key_uses: 1,
       // The block that ends later, and the block without an end.
       address_blocks: 2,
       client_uses: 1,

@@ -1,0 +1,75 @@
+import { deletion } from '../../jobs/job.ts';
+import { type Queryable, statement } from '../../platform/db/statement.ts';
+import type { CredentialUse } from '../authenticate.ts';
+import { storeOncePerMinute, type UseServices } from '../last-use.ts';
+
+/** An IP address, or a /64 of IPv6, that used a key. */
+export interface ApiKeyUse {
+  readonly address: string;
+  /** The last User-Agent from there. */
+  readonly userAgent: string | null;
+  readonly firstAt: Date;
+  readonly lastAt: Date;
+}
+
+interface NewUse extends CredentialUse {
+  readonly keyId: string;
+}
+
+/** So many addresses of a key are retained: those that used the key last. */
+const MAX_ADDRESSES = 50;
+const MAX_USER_AGENT_LENGTH = 200;
+
+/** Instances store the same rows, so each takes its locks in one order. A key that somebody has locked waits for its next use. */
+const STORE = statement<never>(
+  'api_key_uses_store',
+  `INSERT INTO api_key_uses (key_id, address, user_agent, first_at, last_at)
+   SELECT u.key_id, u.address, u.user_agent, now(), now()
+   FROM unnest($1::uuid[], $2::text[], $3::text[]) AS u (key_id, address, user_agent)
+   JOIN (SELECT id FROM api_keys WHERE id = ANY($1::uuid[]) FOR KEY SHARE SKIP LOCKED) AS k ON k.id = u.key_id
+   ORDER BY u.key_id, u.address
+   ON CONFLICT (key_id, address) DO UPDATE SET user_agent = excluded.user_agent, last_at = excluded.last_at`,
+);
+
+const TRIM = statement<never>(
+  'api_key_uses_trim',
+  `DELETE FROM api_key_uses WHERE (key_id, address) IN (
+     SELECT key_id, address FROM (
+       SELECT key_id, address, row_number() OVER (PARTITION BY key_id ORDER BY last_at DESC, address) AS place
+       FROM api_key_uses WHERE key_id = ANY($1::uuid[])) AS ranked
+     WHERE place > ${MAX_ADDRESSES})`,
+);
+
+/** Records from where keys are used. Requests do not wait for that. */
+export function createApiKeyUses({ database, ...services }: UseServices) {
+  return storeOncePerMinute<NewUse>({
+    ...services,
+    what: 'the addresses of an API key',
+    identityOf: ({ keyId, address }) => `${keyId} ${address}`,
+    async store(uses) {
+      const keys = uses.map(({ keyId }) => keyId);
+      await database.query(STORE, [
+        keys,
+        uses.map(({ address }) => address),
+        uses.map(({ userAgent }) => userAgent?.slice(0, MAX_USER_AGENT_LENGTH) ?? null),
+      ]);
+      await database.query(TRIM, [keys]);
+    },
+  });
+}
+
+const LIST = statement<ApiKeyUse>(
+  'api_key_uses_list',
+  `SELECT address, user_agent AS "userAgent", first_at AS "firstAt", last_at AS "lastAt"
+   FROM api_key_uses WHERE key_id = $1 ORDER BY last_at DESC, address`,
+);
+
+/** From where a key was used, the last use first. Throws DatabaseError. */
+export const apiKeyUses = (db: Queryable, keyId: string): Promise<ApiKeyUse[]> => db.query(LIST, [keyId]);
+
+/** Addresses are personal data: they are deleted 30 days after their last use. */
+export const oldApiKeyUses = deletion('api_key_uses', {
+  table: 'api_key_uses',
+  key: 'key_id, address',
+  condition: "last_at <= now() - interval '30 days'",
+});
