@@ -1,4 +1,4 @@
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { audit, OPERATOR } from '../audit/audit.ts';
 import type { Config } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -6,12 +6,11 @@ import type { Queryable } from '../platform/db/statement.ts';
 import { listBlocks, MAX_BLOCKS, putBlock, removeBlock } from '../restrictions/address-blocks.ts';
 import { isWithin, LOOPBACK, type Network, networkOf, textOf } from '../restrictions/network.ts';
 import type { AdminCommand } from './command.ts';
-import { parseDuration, parseNetwork, parseReason } from './options.ts';
+import { parseDuration, parseNetwork, type ReasonOption } from './options.ts';
 import { AdminError } from './output.ts';
 
-interface BlockOptions {
+interface BlockOptions extends ReasonOption {
   readonly for?: number;
-  readonly reason?: string;
   readonly force?: boolean;
 }
 
@@ -80,9 +79,10 @@ export const blockCommand: AdminCommand = {
           parseDuration,
         ),
       )
-      .option('--reason <text>', 'for whoever lists the blocks', parseReason)
       .option('--force', `also for networks wider than /${WIDEST.ipv4}, or /${WIDEST.ipv6} of IPv6`)
-      .action((network: Network, options: BlockOptions) => run((opened) => block(opened, network, options)));
+      .action((network: Network, _: BlockOptions, self: Command) =>
+        run((opened) => block(opened, network, self.optsWithGlobals<BlockOptions>())),
+      );
   },
 };
 

@@ -100,6 +100,11 @@ export function parseNetwork(text: string): Network {
 
 const MAX_REASON = 500;
 
+/** The option of every command for the audit log. */
+export interface ReasonOption {
+  readonly reason?: string;
+}
+
 /** Why something is done, in a few words. */
 export function parseReason(text: string): string {
   if (text.trim() === '' || [...text].length > MAX_REASON || isBroken(text))

@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import { setReason } from '../audit/operator.ts';
 import { API_KEY_NAMES } from '../auth/api-key/store.ts';
 import { deprecationsCommand } from '../deprecation/commands/deprecations.ts';
 import { ENDINGS, ENDINGS_OF_PASSWORD } from '../endings.ts';
@@ -15,6 +16,7 @@ import type { AdminCommand, RunCommand, RunWithout } from './command.ts';
 import { sessionCommands, tokenCommands } from './credentials.ts';
 import { doctorCommand } from './doctor/doctor.ts';
 import { exportCommand } from './export-to.ts';
+import { parseReason, type ReasonOption } from './options.ts';
 import { revokeAllCommand } from './revoke-all.ts';
 import { streamTokenCommands } from './stream-tokens.ts';
 import { topCommand } from './top.ts';
@@ -54,6 +56,9 @@ export function createProgram(run: RunCommand, runWithout: RunWithout): Command 
   const program = new Command('npm run -s admin --')
     .description('Administers the configured database, even while a server uses it.')
     .version(buildText(), '--version', 'prints the version and the commit')
+    .addOption(new Option('--reason <text>', 'why, for the audit log').argParser(parseReason))
+    .hook('preAction', (program) => setReason(program.opts<ReasonOption>().reason))
+    .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .showHelpAfterError('(add --help for usage)');
   for (const { name, description, define } of COMMANDS) {

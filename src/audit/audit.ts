@@ -1,12 +1,14 @@
 import { DailyLimitError } from '../platform/daily-limit.ts';
 import { type Parameter, type Queryable, statement } from '../platform/db/statement.ts';
 import type { Author, UnitOfWork } from '../platform/db/unit-of-work.ts';
+import { currentOperator } from './operator.ts';
 
 /** A transaction that knows for whom it is. */
 export type AuthoredWork = Queryable & Pick<UnitOfWork, 'author'>;
 
-/** Whoever runs a command: the operating system knows who that is. */
-export const OPERATOR: Author = { actorId: null, via: 'command', requestId: null };
+const COMMAND = 'command';
+/** The author of what a command changes. Its entries have an `operator`. */
+export const OPERATOR: Author = { actorId: null, via: COMMAND, requestId: null };
 
 /** What is worth knowing of a change: ids, counts and names of the service's own, never texts or e-mails. */
 export interface AuditDetail {
@@ -44,6 +46,9 @@ function authorOf({ author }: AuthoredWork): readonly Parameter[] {
   return [author.actorId, author.via, author.requestId];
 }
 
+const detailText = ({ author }: AuthoredWork, detail: AuditDetail): string =>
+  JSON.stringify(author?.via === COMMAND ? { ...detail, operator: currentOperator() } : detail);
+
 /**
  * Records a change in the transaction that makes it: both are there, or neither is. `action` is the words of a command, or
  * the field of a mutation; `subject` is the id of what was changed. Throws DailyLimitError, DatabaseError.
@@ -58,7 +63,7 @@ export async function audit(
   // A link is used by whoever has it: that never vanishes among what people do of their own.
   const isOwn = account !== undefined && account === actorId && via?.startsWith('link:') !== true;
   const values = [subject, account ?? null];
-  const about = JSON.stringify(detail);
+  const about = detailText(work, detail);
   if (!isOwn) {
     await work.query(INSERT, [...authorOf(work), action, ...values.map((value) => [value]), about]);
     return;
@@ -76,5 +81,5 @@ export async function auditAccounts(
   accounts: readonly string[],
   detail: AuditDetail = {},
 ): Promise<void> {
-  await work.query(INSERT, [...authorOf(work), action, accounts, accounts, JSON.stringify(detail)]);
+  await work.query(INSERT, [...authorOf(work), action, accounts, accounts, detailText(work, detail)]);
 }

@@ -1,3 +1,4 @@
+import { hostname, userInfo } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { runShell, temporaryFolder } from '../support/processes/process.ts';
@@ -24,13 +25,18 @@ describe('npm run -s admin', () => {
 describe('admin migrate', () => {
   it('applies what is pending, names it, and leaves an entry in the audit log of the database', async () => {
     const dataDir = await temporaryFolder();
-    const { code, json } = await admin(['migrate'], dataDir);
+    const { code, json } = await admin(['migrate', '--reason', 'release 2'], dataDir, { SUDO_USER: 'grace' });
     expect(code).toBe(0);
     expect(json.applied[0]).toMatch(/^\d{14}_/);
     expect((await admin(['migrate'], dataDir)).json).toEqual({ applied: [] });
+    const operator = { user: 'grace', host: hostname(), reason: 'release 2' };
     expect((await admin(['audit'], dataDir)).json).toMatchObject([
-      { actor: null, via: 'command', action: 'migrate', subject: null, detail: { applied: json.applied } },
+      { actor: null, via: 'command', action: 'migrate', detail: { applied: json.applied, operator } },
     ]);
+    await admin(['event-log', 'renew'], dataDir);
+    expect((await admin(['audit', '--action', 'event-log.renew'], dataDir)).json[0].detail.operator).toEqual({
+      ...{ user: userInfo().username, host: hostname() },
+    });
   });
 });
 

@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { expect, it } from 'vitest';
@@ -14,7 +15,14 @@ const app = useApp();
 const EMAIL = 'grace@example.com';
 
 /** They change nothing, or run without an open database: tests of their own look at these. */
-const READ = ['user.list', 'user.export', 'api-key.list', 'stream-token.list', 'oauth-client.list'];
+const READ = [
+  'user.list',
+  'user.export',
+  'api-key.list',
+  'api-key.show',
+  'stream-token.list',
+  'oauth-client.list',
+];
 const READ_TOO = [
   'signing-key.list',
   'documents.list',
@@ -60,7 +68,7 @@ it('Each command that changes something leaves its entry, and no e-mail, name or
       via: 'command',
       action: 'user.create',
       subject: account,
-      detail: { account, role: 'member' },
+      detail: { account, role: 'member', operator: { user: expect.stringMatching(/./), host: hostname() } },
       requestId: null,
     },
   ]);
@@ -95,9 +103,12 @@ it('Each command that changes something leaves its entry, and no e-mail, name or
   for (const name of ['api-key.suspend', 'api-key.resume'])
     expect((await did(name, key.id)).left).toMatchObject([{ subject: key.id, detail: { account } }]);
   const network = '203.0.113.0/24';
-  const why = 'said by grace@example.com';
+  const why = 'scans';
   const { json: block, left: blocked } = await did('block', network, '--for', '1h', '--reason', why);
-  expect(blocked).toMatchObject([{ subject: network, detail: { endsAt: block.endsAt } }]);
+  expect(block.reason).toBe(why);
+  expect(blocked).toMatchObject([
+    { subject: network, detail: { endsAt: block.endsAt, operator: { reason: why } } },
+  ]);
   expect((await did('unblock', network)).left).toMatchObject([{ subject: network, detail: {} }]);
   expect((await did('api-key.revoke', key.id)).left).toMatchObject([
     { subject: key.id, detail: { account } },
@@ -118,8 +129,14 @@ it('Each command that changes something leaves its entry, and no e-mail, name or
   ]);
   await did('session.revoke', '--user', EMAIL);
   await did('token.revoke', 'a-jti');
-  await did('user.set-role', EMAIL, 'admin');
-  expect(done.get('user.set-role')).toMatchObject([{ subject: account, detail: { role: 'admin' } }]);
+  await did('user.set-role', EMAIL, 'admin', '--reason', 'ticket 7');
+  expect(done.get('user.set-role')).toMatchObject([
+    { subject: account, detail: { role: 'admin', operator: { reason: 'ticket 7' } } },
+  ]);
+  const { json: exported } = await adminCommand(app, ['user', 'export', EMAIL]);
+  expect(exported.audit).toContainEqual(
+    expect.objectContaining({ action: 'user.set-role', detail: { role: 'admin' } }),
+  );
   await did('user.disable', EMAIL);
   await did('user.enable', EMAIL, '--revoke');
   expect((await did('revoke-all', '--everything')).left).toMatchObject([{ subject: account }]);
@@ -144,9 +161,11 @@ it('Each command that changes something leaves its entry, and no e-mail, name or
   expect(all.sort()).toEqual(known.sort());
   for (const [name, left] of done)
     expect(
-      left.map(({ action, via, actor }) => ({ action, via, actor })),
+      left.map(({ action, via, actor, detail }) => ({ action, via, actor, operator: detail.operator })),
       name,
-    ).toEqual([{ action: name, via: 'command', actor: null }]);
+    ).toEqual([
+      { action: name, via: 'command', actor: null, operator: expect.objectContaining({ host: hostname() }) },
+    ]);
   expect(JSON.stringify(await entries(app))).not.toMatch(/@|Grace|Invited|cga_|cgc_|cgl_/);
   // The account has gone; what happened to it has not.
   expect(await actions(app, '--subject', account)).toEqual(
@@ -160,7 +179,10 @@ it('revoke-all leaves an entry for each account', async () => {
   expect(json).toMatchObject({ accounts: 2 });
   const common = { action: 'revoke-all', via: 'command', actor: null };
   const kinds = ['apiKeys', 'streamTokens'];
-  const entriesOf = accounts.map(({ id }) => ({ ...common, subject: id, detail: { account: id, kinds } }));
+  const entriesOf = accounts.map(({ id }) => ({
+    ...{ ...common, subject: id },
+    detail: { account: id, kinds, operator: expect.objectContaining({ host: hostname() }) },
+  }));
   expect(left).toHaveLength(2);
   expect(left).toEqual(expect.arrayContaining(entriesOf.map((entry) => expect.objectContaining(entry))));
 });
