@@ -29,17 +29,20 @@ const INSERT = statement<never>(
    FROM unnest($5::text[], $6::uuid[]) AS s (subject, account_id)`,
 );
 
-/** No row if the actor has made too many changes that day. Concurrent transactions can take one number, so the bound is not exact. */
-const INSERT_OWN = statement<{ number: number }>(
+/**
+ * Returns no row if the actor has made too many changes that day. Concurrent transactions can take one number, so the bound is
+ * not exact. Entries beyond the bound have no number, because version 1.0.0 changes an entry with a higher number during a
+ * rolling upgrade.
+ */
+const INSERT_OWN = statement<{ id: string }>(
   'audit_insert_own',
   `INSERT INTO audit_log (actor_id, via, request_id, action, subject, account_id, detail, number)
-   SELECT $1::uuid, $2, $3, $4, $5, $6::uuid, $7::jsonb, next.number
+   SELECT $1::uuid, $2, $3, $4, $5, $6::uuid, $7::jsonb, CASE WHEN next.number <= ${MAX_OWN_PER_DAY} THEN next.number END
    FROM (SELECT coalesce(max(number), 0) + 1 AS number FROM (
      SELECT number, at FROM audit_log WHERE actor_id = $1::uuid AND number IS NOT NULL ORDER BY id DESC LIMIT 1) AS last
      WHERE at >= date_trunc('day', now(), 'UTC')) AS next
-   WHERE next.number <= $8::int RETURNING number`,
+   WHERE next.number <= ${MAX_OWN_PER_DAY} OR $8::boolean RETURNING id::text`,
 );
-const UNBOUNDED = 2 ** 31 - 1;
 
 function authorOf({ author }: AuthoredWork): readonly Parameter[] {
   if (author === undefined) throw new Error('what this unit of work changes has no author');
@@ -68,8 +71,8 @@ export async function audit(
     await work.query(INSERT, [...authorOf(work), action, ...values.map((value) => [value]), about]);
     return;
   }
-  const most = ALWAYS_ALLOWED.has(action) ? UNBOUNDED : MAX_OWN_PER_DAY;
-  const [recorded] = await work.query(INSERT_OWN, [...authorOf(work), action, ...values, about, most]);
+  const always = ALWAYS_ALLOWED.has(action);
+  const [recorded] = await work.query(INSERT_OWN, [...authorOf(work), action, ...values, about, always]);
   if (recorded === undefined)
     throw new DailyLimitError('This account has changed its credentials', MAX_OWN_PER_DAY);
 }

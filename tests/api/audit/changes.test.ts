@@ -159,6 +159,35 @@ describe('What people change of their accounts', () => {
   });
 });
 
+/** The statement by which version 1.0.0 records a change of one's own. */
+const RECORD_AS_1_0_0 = `
+  WITH last AS (SELECT id, number, at FROM audit_log WHERE actor_id = $1::uuid AND number IS NOT NULL ORDER BY id DESC LIMIT 1),
+    of_day AS (SELECT id, number FROM last WHERE at >= date_trunc('day', now(), 'UTC')),
+    counted AS (UPDATE audit_log SET number = audit_log.number + 1, at = clock_timestamp() FROM of_day
+      WHERE audit_log.id = of_day.id AND of_day.number > 10000 RETURNING 1),
+    next AS (SELECT coalesce((SELECT number FROM of_day), 0) + 1 AS number WHERE NOT EXISTS (SELECT FROM counted))
+  INSERT INTO audit_log (actor_id, via, action, account_id, detail, number)
+  SELECT $1::uuid, 'session:x', 'createApiKey', $1::uuid, '{}'::jsonb, number FROM next WHERE number <= 10000
+  UNION ALL SELECT $1::uuid, 'session:x', 'own.more', $1::uuid, '{}'::jsonb, number FROM next WHERE number > 10000`;
+
+it('An instance of version 1.0.0 changes no entry of this version in a rolling upgrade', async () => {
+  const { id, cookie } = await visitor(app);
+  dataOf(await gqlAs(app, cookie, CREATE_KEY));
+  await app.prisma.auditEntry.updateMany({ where: { actorId: id }, data: { number: 10_000 } });
+  dataOf(await gqlAs(app, cookie, CHANGE_PASSWORD));
+  const before = await entries(app, '--actor', id);
+  expect(before.map(({ action }) => action)).toEqual(['createApiKey', 'changePassword']);
+  const old = await app.database.dedicatedClient();
+  try {
+    for (let time = 0; time < 2; time += 1) await old.query(RECORD_AS_1_0_0, [id]);
+  } finally {
+    await old.end();
+  }
+  const after = await entries(app, '--actor', id);
+  expect(after.slice(0, 2)).toEqual(before);
+  expect(after.slice(2)).toMatchObject([{ action: 'own.more', detail: { account: id, count: 2 } }]);
+});
+
 it('Entries go after AUDIT_RETENTION_DAYS, and --since shows the later ones', async () => {
   const { email } = await person(app);
   await adminCommand(app, ['user', 'disable', email]);
