@@ -39,6 +39,7 @@ export const variables = z.object({
   TRUST_PROXY: list
     .refine((items) => items.every(isNetwork), {
       error: 'must be a comma-separated list of addresses or networks such as 10.0.0.0/8',
+      abort: true,
     })
     .refine((items) => !items.some(isTooWide), {
       error:

@@ -128,16 +128,21 @@ const PRIVATE_NETWORKS = [
 /** The widest networks that content delivery networks publish for their proxies. */
 const WIDEST_PUBLIC_BITS = { ipv4: 12, ipv6: 29 } as const;
 
+/** IPv4 addresses written as IPv6 (RFC 4291 section 2.5.5.2). A `BlockList` takes both forms of an address as one. */
+const MAPPED = subnet('::ffff:0:0', 96);
+
 /** True if the network has so many public addresses that it contains addresses of clients. */
 export function isTooWide(network: string): boolean {
-  const [written = '', length = '128'] = network.split('/');
-  // IPv4 addresses as IPv6 (RFC 4291 section 2.5.5.2).
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(written)?.[1];
-  const address = mapped ?? written;
-  const bits = Number(length) - (mapped === undefined ? 0 : 96);
+  const [address = '', length] = network.split('/');
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-  const isPrivate = PRIVATE_NETWORKS.some((known) => bits >= known.bits && known.list.check(address, family));
-  return !isPrivate && bits < WIDEST_PUBLIC_BITS[family];
+  if (family === 'ipv4' && length === undefined) return false;
+  const bits = Number(length ?? '128');
+  const isMapped = family === 'ipv6' && bits >= MAPPED.bits && MAPPED.list.check(address, family);
+  const ownBits = isMapped ? bits - MAPPED.bits : bits;
+  if (PRIVATE_NETWORKS.some((known) => ownBits >= known.bits && known.list.check(address, family)))
+    return false;
+  if (ownBits < WIDEST_PUBLIC_BITS[isMapped ? 'ipv4' : family]) return true;
+  return family === 'ipv6' && bits <= MAPPED.bits && subnet(address, bits).list.check('::ffff:0:0', family);
 }
 
 export function isNetwork(value: string): boolean {

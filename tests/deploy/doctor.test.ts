@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { freePort } from '../../scripts/cluster/processes.ts';
 import { startNginx } from '../support/nginx.ts';
-import { temporaryFolder } from '../support/processes/process.ts';
+import { ROOT, temporaryFolder } from '../support/processes/process.ts';
 import { admin, productionSettings, startServer } from '../support/processes/server.ts';
 import { database, run } from '../support/processes/started.ts';
 import { shippedConfiguration } from './support/shipped-nginx.ts';
@@ -122,6 +125,19 @@ describe('admin doctor, of a service in production behind nginx', () => {
 });
 
 describe('admin doctor', () => {
+  it('rejects a TRUST_PROXY that contains clients, and the placeholder of deploy/kubernetes', async () => {
+    const { data } = parse(readFileSync(join(ROOT, 'deploy/kubernetes/settings.yaml'), 'utf8')) as {
+      data: Record<string, string>;
+    };
+    for (const TRUST_PROXY of ['0.0.0.0/0', '::ffff:0:0/96', data.TRUST_PROXY ?? '']) {
+      const { code, json, stderr } = await admin(['doctor'], await temporaryFolder(), { TRUST_PROXY });
+      expect({ code, stderr }).toEqual({ code: 1, stderr: 'Needs attention: settings.\n' });
+      expect(json).toEqual([
+        expect.objectContaining({ status: 'error', seen: expect.stringMatching(/^TRUST_PROXY must /) }),
+      ]);
+    }
+  });
+
   it('tells of pending migrations, and applies none', async () => {
     const url = await database();
     await run(url, "DELETE FROM _prisma_migrations WHERE migration_name LIKE '%_restrictions'");

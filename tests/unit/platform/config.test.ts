@@ -111,6 +111,18 @@ describe('loadConfig', () => {
     });
   });
 
+  it('takes each network of a TRUST_PROXY that contains no clients', () => {
+    const networks = [
+      '10.0.0.0/8',
+      '::ffff:10.0.0.0/104',
+      '104.16.0.0/12',
+      '::ffff:6810:0/108',
+      '2600:9000::/29',
+      'fd00::/8',
+    ];
+    expect(loadConfig({ TRUST_PROXY: networks.join() }).trustProxy).toEqual(networks);
+  });
+
   it.each([
     ['[::1]', '::1'],
     ['[FE80::1]', 'fe80::1'],
@@ -181,7 +193,43 @@ describe('loadConfig', () => {
         'ftp://a.example',
       ],
     ],
-    ['TRUST_PROXY', ['everyone', '10.0.0.0/33', '10.0.0.0/8/8', '::1/129', '*']],
+    [
+      'TRUST_PROXY',
+      [
+        'everyone',
+        'everyone/8',
+        '10.0.0.0/33',
+        '10.0.0.0/8/8',
+        '::1/129',
+        '*',
+        'NETWORK_OF_THE_INGRESS_CONTROLLER',
+      ],
+    ],
+    [
+      'TRUST_PROXY',
+      [
+        '0.0.0.0/0',
+        '0.0.0.0/1',
+        '10.0.0.0/7',
+        '13.32.0.0/11',
+        '::/0',
+        '2000::/3',
+        '2600:9000::/28',
+        '::/64',
+        '127.0.0.1,::/0',
+      ],
+    ],
+    // IPv4 networks written as IPv6.
+    [
+      'TRUST_PROXY',
+      [
+        '::ffff:0:0/96',
+        '::ffff:0.0.0.0/96',
+        '::ffff:0:0/90',
+        '0:0:0:0:0:ffff:8000:0/97',
+        '::ffff:13.32.0.0/107',
+      ],
+    ],
     [
       'CORS_ORIGINS',
       ['*', 'a.example', 'https://a.example/x', 'https://a.example//', 'https://a.example,*', 'null'],
