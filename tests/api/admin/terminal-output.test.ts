@@ -1,0 +1,134 @@
+import type { Command } from 'commander';
+import { describe, expect, it, vi } from 'vitest';
+import type { RunCommand, RunWithout } from '../../../src/admin/command.ts';
+import { printResult, report } from '../../../src/admin/output.ts';
+import { createProgram } from '../../../src/admin/program.ts';
+import { adminCommand } from '../../support/admin-command.ts';
+import { useApp } from '../../support/app.ts';
+import { createPost } from '../../support/content.ts';
+import { PASSWORD } from '../../support/credentials/session.ts';
+import { withInstance } from '../../support/deprecating-instance.ts';
+import { deprecatingSchema } from '../../support/schema/deprecating-schema.ts';
+import { issueToken } from '../../support/streams/stream-token.ts';
+import { publish } from '../../support/trusted-documents.ts';
+
+/** C1 controls, DEL, and characters that reorder text on a terminal (Unicode UAX #9). */
+const HOSTILE = 'Eve\u009b31m\u007f\u0085\u061c\u200e\u200f\u202e\u2066\u2069';
+const ESCAPED = 'Eve\\u009b31m\\u007f\\u0085\\u061c\\u200e\\u200f\\u202e\\u2066\\u2069';
+const RAW = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+const EMAIL = `${HOSTILE}@example.org`;
+
+const app = useApp();
+
+/** Runs a command as the process does, and returns what the command writes to the terminal. */
+async function runOnTerminal(args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
+  const written = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const)
+    vi.spyOn(process[name], 'write').mockImplementation((text, ...further) => {
+      written[name] += String(text);
+      for (const done of further) if (typeof done === 'function') done();
+      return true;
+    });
+  const { database, config } = app;
+  const run: RunCommand = async (work) => printResult(await work({ database, config, applied: [] }));
+  const runWithout: RunWithout = () => Promise.reject(new Error('the command opens a database of its own'));
+  try {
+    await createProgram(run, runWithout).parseAsync(args, { from: 'user' });
+  } catch (error) {
+    report(error);
+  } finally {
+    vi.restoreAllMocks();
+  }
+  return written;
+}
+
+/** The commands that print what users or operators have written. */
+const PRINT_TEXT: readonly (readonly [command: string, ...args: string[]])[] = [
+  ['user list'],
+  ['user export', EMAIL],
+  ['api-key list'],
+  ['oauth-client list'],
+  ['stream-token list'],
+  ['documents list'],
+  ['documents unknown'],
+  ['deprecations'],
+  ['deprecations', '--report'],
+  ['audit'],
+  ['block', '203.0.113.9', '--reason', HOSTILE],
+  ['blocks'],
+];
+
+/** The commands that print ids, numbers, times and secrets only; `doctor` and `restore` print what the operator has named. */
+const PRINT_NO_TEXT = `
+  user create, user disable, user enable, user set-password, user set-role, user set-limits, user delete, user invite,
+  user reset-link, api-key create, api-key revoke, api-key suspend, api-key resume, api-key set-limits, session revoke,
+  token revoke, stream-token revoke, documents publish, documents retire, revoke-all, oauth-client create,
+  oauth-client delete, signing-key rotate, signing-key list, signing-key drop, event-log renew, top, doctor, unblock, migrate,
+  backup, restore, export-to, upgrade`;
+
+/** The words of each command. */
+const findCommands = (command: Command): string[] =>
+  command.commands.flatMap((inner) =>
+    inner.commands.length === 0
+      ? [inner.name()]
+      : findCommands(inner).map((words) => `${inner.name()} ${words}`),
+  );
+
+/** Stores the text wherever a command finds it. */
+async function storeText(): Promise<void> {
+  const runCommand = async (...args: string[]) => {
+    const { json, failure } = await adminCommand(app, args);
+    expect(failure).toBeUndefined();
+    return json;
+  };
+  await runCommand('user', 'create', '--name', HOSTILE, '--email', EMAIL, '--password', PASSWORD);
+  const scopes = ['--scopes', 'posts:read posts:write users:read'];
+  const { key } = await runCommand('api-key', 'create', '--user', EMAIL, '--name', HOSTILE, ...scopes);
+  const grants = ['--grants', 'client_credentials', '--scopes', 'posts:read'];
+  await runCommand('oauth-client', 'create', '--owner', EMAIL, '--name', HOSTILE, ...grants);
+  await createPost(app, key, { title: HOSTILE, body: HOSTILE, tags: [HOSTILE] });
+  const subscription = `subscription { postCreated { id } } # ${HOSTILE}`;
+  await issueToken(app, { authorization: `Bearer ${key}` }, { query: subscription });
+  const query = 'query Old { posts(limit: 1) { body } }';
+  for (const release of ['kept', 'retired'])
+    expect((await publish(app, { document: query }, { client: HOSTILE, release })).failure).toBeUndefined();
+  await runCommand('documents', 'retire', '--client', HOSTILE, '--release', 'retired');
+  await withInstance(app, deprecatingSchema(), async (ask) => {
+    expect(await ask({ query }, key)).toBe(200);
+    expect(await ask({ query: 'query Unpublished { posts { body } }' }, key)).toBe(200);
+  });
+}
+
+describe('A terminal shows no control character of a text', () => {
+  it('that a command prints, and the output is the JSON of the text', async () => {
+    await storeText();
+    for (const [command, ...args] of PRINT_TEXT) {
+      const { stdout, stderr } = await runOnTerminal([...command.split(' '), ...args]);
+      expect(stderr, command).toBe('');
+      expect(stdout, command).toContain(ESCAPED);
+      expect(stdout, command).not.toMatch(RAW);
+      expect(JSON.stringify(JSON.parse(stdout)), command).toContain(HOSTILE);
+    }
+  });
+
+  it.each([
+    ['user disable', `nobody-${HOSTILE}`],
+    ['user create', '--name', 'Eve', '--email', HOSTILE, '--password', PASSWORD],
+    ['documents retire', HOSTILE],
+    ['api-key revoke', `${HOSTILE}\u001b[2J`],
+  ])('that "%s" repeats in a message', async (command, ...args) => {
+    const { stderr } = await runOnTerminal([...command.split(' '), ...args]);
+    expect(stderr).toContain(ESCAPED);
+    expect(stderr).not.toMatch(RAW);
+    expect(stderr).not.toContain('\u001b');
+  });
+
+  it('that any command prints: a new command is added to one of the lists', () => {
+    const program = createProgram(
+      () => Promise.resolve(),
+      () => Promise.resolve(),
+    );
+    const listed = [...PRINT_TEXT.map(([command]) => command), ...PRINT_NO_TEXT.trim().split(/,\s+/)];
+    expect([...new Set(listed)].sort()).toEqual(findCommands(program).sort());
+  });
+});
