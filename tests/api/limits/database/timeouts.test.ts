@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { settingsSql } from '../../../../src/platform/db/session-settings.ts';
 import { type Account, type TestApp, useApp } from '../../../support/app.ts';
 import { seedPosts } from '../../../support/content.ts';
 import { holdTable, makeCommentsSlow, SLOW_BODY } from '../../../support/database/blocked.ts';
@@ -121,5 +122,20 @@ describe('the time of an operation', () => {
     await expect.poll(() => readMetric(app, 'graphql_operations_running')).toBe(0);
     expect(await readMetric(app, 'graphql_operations_waiting')).toBe(0);
     await titles(app, key);
+  });
+});
+
+describe('the time of a transaction', () => {
+  const app = useApp();
+
+  it('has a limit where the server knows transaction_timeout, and older servers take the settings without it', async () => {
+    const client = await app.database.dedicatedClient();
+    onTestFinished(() => client.end());
+    await client.query(settingsSql({ schema: 'public', transactionLimitMs: 61_000 }));
+    const { rows } = await client.query<{ limit: string | null; major: number }>(
+      `SELECT current_setting('transaction_timeout', true) AS "limit",
+         current_setting('server_version_num')::int / 10000 AS major`,
+    );
+    expect(rows[0]?.limit).toBe((rows[0]?.major ?? 0) >= 17 ? '61s' : null);
   });
 });
