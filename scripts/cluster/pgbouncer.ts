@@ -23,11 +23,12 @@ const SET_UP: PgBouncerSettings = {
 
 async function takesConnections(port: number, process: ChildProcess): Promise<boolean> {
   while (process.exitCode === null && process.signalCode === null) {
-    const socket = connect(port, '127.0.0.1');
+    // PgBouncer closes the connection once it no longer counts the connection as a client.
     const connected = await new Promise<boolean>((resolve) => {
-      socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+      const socket = connect(port, '127.0.0.1', () => socket.end());
+      socket.resume().on('error', () => undefined);
+      socket.once('close', (isFailed) => resolve(!isFailed));
     });
-    socket.destroy();
     if (connected) return true;
     await delay(50);
   }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
+import { pgbouncer } from '../support/database/pgbouncer.ts';
 import { connect, instanceThrough, postgresOf } from '../support/database/postgres.ts';
 import { graphqlPost } from '../support/graphql.ts';
 
@@ -101,5 +102,35 @@ describe('An instance whose database accepts fewer connections than the pool may
       reason: expect.stringContaining('too many connections'),
     });
     expect(unreachable()).toBe(before);
+  });
+});
+
+describe('An instance whose PgBouncer accepts fewer connections than the pool may have (max_client_conn)', () => {
+  /** An instance behind a PgBouncer, and the URL of the database through it. */
+  async function instanceBehindPooler(maxClients: number) {
+    const directUrl = postgresOf(app).url;
+    const url = await pgbouncer(directUrl, onTestFinished, { max_client_conn: String(maxClients) });
+    return { url, start: () => instanceThrough(app, { url, directUrl }) };
+  }
+
+  it.each([3, 1])('fails no request with room for %i', async (room) => {
+    const { start } = await instanceBehindPooler(room);
+    expect(await statusesOf(await start())).toEqual([200]);
+  });
+
+  it('responds with 503 and gives the reason in the log with room for none', async () => {
+    const { url, start } = await instanceBehindPooler(1);
+    await connect(url);
+    const noConnection = () => linesWith('the database accepts no connection');
+    const before = {
+      lines: noConnection().length,
+      unreachable: linesWith('the database cannot be reached').length,
+    };
+    expect(await statusesOf(await start())).toEqual([503]);
+    await expect.poll(() => noConnection().length).toBe(before.lines + 1);
+    expect(noConnection().at(-1)).toMatchObject({
+      reason: expect.stringContaining('no more connections allowed'),
+    });
+    expect(linesWith('the database cannot be reached')).toHaveLength(before.unreachable);
   });
 });
