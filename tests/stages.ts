@@ -54,7 +54,7 @@ export const ANY_DATABASE = tests('api', [
   'compression/*',
   'limits/operation/{block-strings,input-cost,operation-cost,operation-limits,page-bounds,variable-names}',
   'limits/memory/body-limit',
-  'events/copied-folder',
+  'events/{copied-folder,post-event-order}',
   'limits/clients/slow-clients',
   'limits/rate-limit/address-buckets',
 ]);
