@@ -16,10 +16,10 @@ import { createKey, postsIn } from './cluster/account.ts';
 import { Http2Client } from './cluster/http2-client.ts';
 import { admin, Instance } from './cluster/instances.ts';
 import { MixedLoad, type Outcome } from './cluster/load.ts';
-import { startNginx } from './cluster/nginx.ts';
+import { readShippedConfiguration, startNginx } from './cluster/nginx.ts';
 import { prepareOldVersion } from './cluster/old-version.ts';
 import { freePorts, type Service, SetupError, until } from './cluster/processes.ts';
-import { findNginx, findPostgres, findRedis, startPostgres, startRedis } from './cluster/programs.ts';
+import { findPostgres, findRedis, startPostgres, startRedis } from './cluster/programs.ts';
 import { deliveriesOf, failuresIn, latencyTable, mixOf, type Phase } from './cluster/report.ts';
 import { kill, roll, seconds } from './cluster/rollout.ts';
 import { Subscriber } from './cluster/subscriber.ts';
@@ -68,14 +68,18 @@ async function demonstrate(
   signal: AbortSignal,
   old: string,
 ): Promise<void> {
-  const [postgresBin, redisFile, nginxFile] = [findPostgres(), findRedis(), findNginx()];
+  const [postgresBin, redisFile] = [findPostgres(), findRedis()];
   const [databasePort = 0, redisPort = 0, proxyPort = 0, ...ports] = await freePorts(6);
 
   const database = await startPostgres(postgresBin, { folder, port: databasePort, signal });
   services.push(database.service);
   const redis = await startRedis(redisFile, { folder, port: redisPort, signal });
   services.push(redis.service);
-  const proxy = await startNginx(nginxFile, ports, { folder, port: proxyPort, signal });
+  const configuration = readShippedConfiguration({
+    port: proxyPort,
+    instances: ports.map((port) => `127.0.0.1:${port}`),
+  });
+  const proxy = await startNginx(configuration, { folder, port: proxyPort, signal });
   services.push(proxy.service);
   const env = {
     NODE_ENV: 'production',

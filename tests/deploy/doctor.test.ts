@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { readShippedConfiguration } from '../../scripts/cluster/nginx.ts';
 import { freePort } from '../../scripts/cluster/processes.ts';
 import { startNginx } from '../support/nginx.ts';
 import { ROOT, temporaryFolder } from '../support/processes/process.ts';
 import { admin, productionSettings, startServer } from '../support/processes/server.ts';
 import { database, run } from '../support/processes/started.ts';
-import { shippedConfiguration } from './support/shipped-nginx.ts';
 
 interface Look {
   readonly check: string;
@@ -38,7 +38,7 @@ async function examined(url: string, { settings = {}, nginx = (text) => text, co
   };
   const { origin } = await startServer(folder, common);
   const { home } = await startNginx(
-    nginx(shippedConfiguration({ port, instances: [new URL(origin).host] })),
+    nginx(readShippedConfiguration({ port, instances: [new URL(origin).host] })),
     {
       folder,
       port,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readShippedConfiguration } from '../../scripts/cluster/nginx.ts';
 import { freePort } from '../../scripts/cluster/processes.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { visitor } from '../support/credentials/session.ts';
@@ -23,7 +24,6 @@ import {
   type Reply,
 } from './support/cached-requests.ts';
 import { secureClient } from './support/secure-client.ts';
-import { shippedConfiguration } from './support/shipped-nginx.ts';
 
 /** In each of two configurations. */
 const REQUESTS = 10_000;
@@ -127,7 +127,7 @@ async function cached(change: (configuration: string) => string, before = socket
   const port = await freePort();
   const instances = before.map(({ origin }) => new URL(origin).host);
   const folder = await temporaryFolder();
-  const nginx = await startNginx(change(shippedConfiguration({ port, instances })), { folder, port });
+  const nginx = await startNginx(change(readShippedConfiguration({ port, instances })), { folder, port });
   return { nginx, ...secureClient(port, nginx.certificate, CONNECTIONS) };
 }
 

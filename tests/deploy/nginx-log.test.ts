@@ -10,11 +10,11 @@ import {
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { readShippedConfiguration } from '../../scripts/cluster/nginx.ts';
 import { freePort } from '../../scripts/cluster/processes.ts';
 import { nginxOf } from '../support/docs/web-page.ts';
 import { type Nginx, startNginx } from '../support/nginx.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
-import { shippedConfiguration } from './support/shipped-nginx.ts';
 
 const SECRETS = ['cga_aKeyOfSomebody', 'cgt_aTokenOfSomebody', 'aSignInOfSomebody'];
 const [KEY, TOKEN, SIGN_IN] = SECRETS;
@@ -75,7 +75,7 @@ function client({ certificate }: Nginx, port: number): Asking {
 /** The shipped files, changed so far that what is to go wrong goes wrong soon. */
 async function shipped(instances: readonly string[], change = (configuration: string) => configuration) {
   const port = await freePort();
-  const nginx = await startNginx(change(shippedConfiguration({ port, instances })), {
+  const nginx = await startNginx(change(readShippedConfiguration({ port, instances })), {
     folder: await temporaryFolder(),
     port,
   });

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { readShippedConfiguration } from '../../scripts/cluster/nginx.ts';
 import { freePort } from '../../scripts/cluster/processes.ts';
 import { useApp } from '../support/app.ts';
 import { visitor } from '../support/credentials/session.ts';
@@ -16,7 +17,6 @@ import {
   requestWith,
 } from '../support/request-fields.ts';
 import { useSocket } from '../support/socket.ts';
-import { shippedConfiguration } from './support/shipped-nginx.ts';
 
 const app = useApp({ settings: { CORS_ORIGINS: CORS_ORIGIN, TRUST_PROXY: '127.0.0.1' } });
 const socket = useSocket(app);
@@ -52,7 +52,7 @@ function curl(origin: string, certificate: string) {
 it('Several lines of a request field mean the same through nginx with HTTP/2', async () => {
   const [folder, port] = [await temporaryFolder(), await freePort()];
   const { host } = new URL(socket.origin);
-  const nginx = await startNginx(shippedConfiguration({ port, instances: [host] }), { folder, port });
+  const nginx = await startNginx(readShippedConfiguration({ port, instances: [host] }), { folder, port });
   const send = curl(`https://localhost:${port}`, `${nginx.home}/certificate.pem`);
   const values = await fieldValues(await visitor(app, {}), send);
   for (const name of proxiedFields()) {
