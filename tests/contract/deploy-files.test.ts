@@ -52,7 +52,7 @@ interface Manifest {
 const manifestOf = (file: string) => parse(read(file)) as Manifest;
 
 describe('the settings in deploy/', () => {
-  const units = globSync('deploy/systemd/*.service', { cwd: ROOT }).flatMap((file) =>
+  const units = globSync('deploy/systemd/*.{service,conf}', { cwd: ROOT }).flatMap((file) =>
     [...read(file).matchAll(/^Environment=(.*)$/gm)].flatMap(([, pairs = '']) => pairs.split(' ')),
   );
   const dockerfile = /^ENV ((?:.*\\\n)*.*)/m.exec(read('deploy/Dockerfile'))?.[1] ?? '';
@@ -104,6 +104,25 @@ describe('compose.yaml', () => {
     const scraped = /targets: \[(api-.*)\]/.exec(read('deploy/compose/prometheus.yml'))?.[1]?.split(', ');
     expect(instances).toEqual(named);
     expect(instances).toEqual(scraped);
+  });
+});
+
+describe('the nginx configurations of deploy/ and docs/', () => {
+  const files = globSync(['deploy/**/*.{conf,yaml}', 'docs/**/*.md'], { cwd: ROOT });
+  const upstreams = files.flatMap((file) =>
+    [...read(file).matchAll(/^ *upstream \w+ \{\n([\s\S]*?)^ *\}/gm)].map(([, body = '']) => ({
+      file,
+      servers: body.split('\n').filter((line) => /^\s*server /.test(line)),
+    })),
+  );
+
+  it('skip no instance because of failed requests', () => {
+    expect(upstreams.length).toBeGreaterThan(1);
+    // nginx never skips the only server of an upstream.
+    const skipping = upstreams.filter(
+      ({ servers }) => servers.length > 1 && servers.some((line) => !/ max_fails=0\b/.test(line)),
+    );
+    expect(skipping).toEqual([]);
   });
 });
 
