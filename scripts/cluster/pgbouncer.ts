@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -14,13 +15,6 @@ const TRIES = 5;
 
 export type PgBouncerSettings = Readonly<Record<string, string>>;
 
-const SET_UP: PgBouncerSettings = {
-  auth_type: 'any',
-  pool_mode: 'transaction',
-  default_pool_size: '20',
-  max_client_conn: '200',
-};
-
 async function takesConnections(port: number, process: ChildProcess): Promise<boolean> {
   while (process.exitCode === null && process.signalCode === null) {
     // PgBouncer closes the connection once it no longer counts the connection as a client.
@@ -35,25 +29,29 @@ async function takesConnections(port: number, process: ChildProcess): Promise<bo
   return false;
 }
 
-function configuration(target: URL, port: number, settings: PgBouncerSettings): string {
+const SHIPPED = readFileSync(new URL('../../deploy/pgbouncer/pgbouncer.ini', import.meta.url), 'utf8');
+
+/** Changes settings in the file of `deploy/pgbouncer`: the addresses, and those of `settings`. Every client may connect. */
+function configure(target: URL, port: number, settings: PgBouncerSettings): string {
   const secret = target.password === '' ? '' : ` password='${decodeURIComponent(target.password)}'`;
-  return `[databases]
-* = host=${target.hostname} port=${target.port || '5432'} user=${decodeURIComponent(target.username)}${secret}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${port}
-unix_socket_dir =
-${Object.entries({ ...SET_UP, ...settings })
-  .map(([name, value]) => `${name} = ${value}\n`)
-  .join('')}`;
+  const server = `host=${target.hostname} port=${target.port || '5432'} user=${decodeURIComponent(target.username)}${secret}`;
+  const shipped = SHIPPED.replace('content = host=10.0.0.5 port=5432', `* = ${server}`).replace(
+    /^auth_file.*\n/m,
+    '',
+  );
+  const changes = { listen_addr: '127.0.0.1', listen_port: String(port), auth_type: 'any', ...settings };
+  return Object.entries(changes).reduce(
+    (text, [name, value]) => `${text.replace(new RegExp(`^${name} = .*\n`, 'm'), '')}${name} = ${value}\n`,
+    shipped,
+  );
 }
 
 /** Has something done when whoever asked is through. */
 export type Afterwards = (end: () => Promise<void>) => void;
 
 /**
- * PgBouncer in transaction mode, as it is set up by default but for `settings`, before the PostgreSQL at `url` until what
- * `afterwards` was given is called. Returns the address of the same database through it.
+ * Starts PgBouncer with the shipped file, changed by `settings`, in front of the PostgreSQL at `url`. PgBouncer stops when the function that
+ * `afterwards` gets is called. Returns the URL of the same database through PgBouncer.
  */
 export async function startPgBouncer(
   url: string,
@@ -69,7 +67,7 @@ export async function startPgBouncer(
   let said = '';
   for (let tries = 0; tries < TRIES; tries += 1) {
     const port = await freePort();
-    await writeFile(file, configuration(target, port, settings), { mode: 0o644 });
+    await writeFile(file, configure(target, port, settings), { mode: 0o644 });
     const child = spawn('pgbouncer', [file], {
       ...identity,
       env: { PATH },
