@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { createEmptyDatabase } from '../support/database/empty-database.ts';
-import { type Exit, ROOT, runProgram, temporaryFolder } from '../support/processes/process.ts';
+import { type Exit, ROOT, runProgram, type Settings, temporaryFolder } from '../support/processes/process.ts';
 import { productionSettings } from '../support/processes/server.ts';
 import { root } from './support/sandbox.ts';
 
@@ -15,16 +15,19 @@ const { SECRET_KEY = '', PUBLIC_URL = '' } = productionSettings();
 const asRoot = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
 
 /** A folder that stands for /etc of a machine with an installation on this database, until the end of the test. */
-async function installation(databaseUrl: string): Promise<string> {
+async function installation(databaseUrl: string | undefined, settings: Settings = {}): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'content-graph-etc-'));
   onTestFinished(async () => void (await root('rm', '--recursive', '--force', folder)));
-  const [etc, settings] = [join(folder, 'etc'), join(folder, 'content-graph')];
+  const [etc, own] = [join(folder, 'etc'), join(folder, 'content-graph')];
   await root('cp', '--archive', '/etc', etc);
-  await mkdir(settings);
-  await writeFile(join(settings, 'settings.env'), `\ufeffDATABASE_POOL_SIZE=3\nPUBLIC_URL=${PUBLIC_URL}\n`);
+  await mkdir(own);
+  const lines = Object.entries({ DATABASE_POOL_SIZE: '3', PUBLIC_URL, ...settings });
+  const text = lines.map(([name, value]) => `${name}=${value}\n`).join('');
+  // Editors of Windows begin a file with a byte order mark.
+  await writeFile(join(own, 'settings.env'), `\ufeff${text}`);
   for (const [name, value] of Object.entries({ 'secret-key': SECRET_KEY, 'database-url': databaseUrl }))
-    await writeFile(join(settings, name), `${value}\n`, { mode: 0o600 });
-  await root('cp', '--recursive', '--preserve=mode', settings, join(etc, 'content-graph'));
+    if (value !== undefined) await writeFile(join(own, name), `${value}\n`, { mode: 0o600 });
+  await root('cp', '--recursive', '--preserve=mode', own, join(etc, 'content-graph'));
   return etc;
 }
 
@@ -66,6 +69,25 @@ it('In whatever folder, it has the settings and the secrets of the installation,
     }),
   );
   expect(existsSync(join(cwd, '.data'))).toBe(false);
+});
+
+it('With the embedded database it runs as the owner of DATA_DIR, who alone may open the database', async () => {
+  const open = await temporaryFolder();
+  await chmod(open, 0o755);
+  const dataDir = join(open, 'data');
+  await mkdir(dataDir, { mode: 0o700 });
+  await root('chown', '65534:65534', dataDir);
+  onTestFinished(async () => void (await root('rm', '--recursive', '--force', dataDir)));
+  const etc = await installation(undefined, { DATA_DIR: dataDir });
+  // The owner can read the program, wherever the project is.
+  const program = join(open, 'program');
+  await mkdir(program);
+  const wrapper = ['deploy/content-graph-admin', 'user', 'list'].join(' ');
+  const line = `mount --bind ${ROOT} ${program} && exec ${program}/node_modules/node/bin/node ${program}/${wrapper}`;
+  const listed = await onMachine(etc, '/', ['sh', '-c', line]);
+  expect(listed, listed.stderr).toMatchObject({ code: 0, stdout: '[]\n' });
+  expect(await root('find', dataDir, '-not', '-user', '65534')).toBe('');
+  expect(await root('find', dataDir, '-name', 'PG_VERSION', '-user', '65534')).toContain(dataDir);
 });
 
 it('Without root it says that the secrets are for root, and does nothing', async () => {

@@ -3,6 +3,7 @@ import {
   cpSync,
   existsSync,
   globSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -129,8 +130,14 @@ describe('deploy/systemd', () => {
 
   it('has units that systemd takes', async () => {
     expect(units).toHaveLength(2);
-    for (const unit of units) {
-      const { stderr } = await run('systemd-analyze', ['verify', '--man=no', join(ROOT, unit)]);
+    const folder = copied();
+    const embedded = join(folder, 'embedded');
+    const dropIn = join(embedded, 'content-graph@.service.d');
+    mkdirSync(dropIn, { recursive: true });
+    cpSync(join(folder, 'systemd/embedded.conf'), join(dropIn, 'embedded.conf'));
+    cpSync(join(folder, 'systemd/content-graph@.service'), join(embedded, 'content-graph@.service'));
+    for (const unit of [...units.map((name) => join(ROOT, name)), join(embedded, 'content-graph@.service')]) {
+      const { stderr } = await run('systemd-analyze', ['verify', '--man=no', unit]);
       // The program and the folder are those of another machine.
       const said = stderr
         .split('\n')
