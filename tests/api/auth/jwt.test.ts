@@ -120,7 +120,7 @@ describe('the attacks on a JWT', () => {
     expect(answer.status).toBe(401);
     expect(answer.errors?.map(({ extensions }) => extensions.code)).toEqual(['UNAUTHENTICATED']);
     expect(answer.headers.get('www-authenticate')).toMatch(
-      /^Bearer error="invalid_token", error_description="[^"\\]+"$/,
+      /^Bearer error="invalid_token", error_description="[^"\\]+", resource_metadata="[^"\\]+"$/,
     );
   });
 
