@@ -8,8 +8,11 @@ export interface Mutation {
 }
 
 export interface RetryOptions {
-  /** One key per task. Store it with the task if the task outlives this process. */
-  readonly idempotencyKey?: string;
+  /**
+   * One key per task. Store a string with the task if the task outlives this process, and discard the string only after
+   * a response with `data`. A `TaskKey` does this for a form.
+   */
+  readonly idempotencyKey?: string | TaskKey;
   /** The maximum number of attempts. */
   readonly attempts?: number;
   /** The time limit for one attempt. */
@@ -29,7 +32,7 @@ export interface MutationOptions extends RetryOptions {
 
 export interface MutationAnswer {
   readonly status: number;
-  /** The GraphQL response: `data`, and `errors` if there are any. */
+  /** The GraphQL response. With `data`, which may be null, the outcome is known and the key can be discarded. */
   readonly body: { readonly data?: unknown; readonly errors?: readonly { readonly message: string }[] };
   /** Whether an earlier attempt had already run the mutation. */
   readonly replayed: boolean;
@@ -37,11 +40,44 @@ export interface MutationAnswer {
 
 const MAX_PAUSE_MS = 10_000;
 
+/** Creates a random key. Unlike `randomUUID`, `getRandomValues` is there on insecure origins, such as `http://192.168.0.7`. */
+export function createIdempotencyKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/**
+ * The key of what a form sends. Equal bodies get the same key until a response has `data`, because the status of a later
+ * attempt does not tell whether an earlier attempt took effect.
+ */
+export class TaskKey {
+  #body: unknown;
+  #key: string | undefined;
+
+  keyOf(body: unknown): string {
+    if (this.#key === undefined || this.#body !== body) this.#key = createIdempotencyKey();
+    this.#body = body;
+    return this.#key;
+  }
+
+  /** Makes the next body another task, even if it is equal. Does nothing if `key` is of an earlier body. */
+  discard(key = this.#key): void {
+    if (key === this.#key) this.#key = undefined;
+  }
+}
+
+/** True for the response to an executed mutation. A refusal has no `data`, and neither has a page of a proxy. */
+async function hasData(response: Response): Promise<boolean> {
+  if (response.headers.get('content-type')?.includes('json') !== true) return false;
+  const body: unknown = await response.json();
+  return typeof body === 'object' && body !== null && 'data' in body;
+}
+
 const timer = (waitMs: number) => new Promise<void>((resolve) => setTimeout(resolve, waitMs));
 
-/** Still in progress, too many requests, or an error of the service or a proxy: retry later. */
+/** True for a timeout (408), a first attempt that still runs (409), too many requests (429), and server errors. */
 function isWorthRepeating(status: number): boolean {
-  return status === 409 || status === 429 || status >= 500;
+  return status === 408 || status === 409 || status === 429 || status >= 500;
 }
 
 /** Waits, but not for whoever has given up. */
@@ -79,7 +115,7 @@ async function sendOnce(
  * out.
  */
 export function retryingFetch({
-  idempotencyKey = crypto.randomUUID(),
+  idempotencyKey = new TaskKey(),
   attempts = 8,
   timeoutMs = 15_000,
   pauseMs = 200,
@@ -87,12 +123,17 @@ export function retryingFetch({
   onPause,
 }: RetryOptions = {}): typeof fetch {
   return async (input, init) => {
+    const key = typeof idempotencyKey === 'string' ? idempotencyKey : idempotencyKey.keyOf(init?.body);
     const headers = new Headers(init?.headers);
-    headers.set('idempotency-key', `"${idempotencyKey}"`);
+    headers.set('idempotency-key', `"${key}"`);
     let lastStatus = 'no answer';
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const response = await sendOnce(input, { ...init, headers }, timeoutMs);
-      if (response !== undefined && !isWorthRepeating(response.status)) return response;
+      if (response !== undefined && !isWorthRepeating(response.status)) {
+        if (typeof idempotencyKey !== 'string' && (await hasData(response.clone())))
+          idempotencyKey.discard(key);
+        return response;
+      }
       if (response !== undefined) lastStatus = `status ${response.status}`;
       if (attempt === attempts - 1) break;
       // In seconds. A proxy may send a date, which is not a number (RFC 9110, section 10.2.3).
@@ -102,7 +143,7 @@ export function retryingFetch({
       onPause?.(waitMs, response?.status);
       await unlessAborted((asked > 0 ? timer : pause)(waitMs), init?.signal);
     }
-    throw new Error(`no answer to the mutation with the key ${idempotencyKey}: last ${lastStatus}`);
+    throw new Error(`no answer to the mutation with the key ${key}: last ${lastStatus}`);
   };
 }
 

@@ -53,7 +53,7 @@ describe('the React hooks', () => {
     const titles = Array.from({ length: 20 }, (_, number) => `post ${number + 1}`);
     await service.create(...titles);
     const examples = '../content-graph-api/examples';
-    project.run(`cp ${examples}/resuming-fetch.ts src/`);
+    project.run(`cp ${examples}/resuming-fetch.ts ${examples}/retry.ts src/`);
     const pages: Page[] = [];
     for (const library of ['urql', 'apollo']) {
       project.run(`cp -r ${examples}/clients/${library} src/clients/`);

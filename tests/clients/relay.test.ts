@@ -77,6 +77,26 @@ describe('Relay', () => {
     expect(thread.items()).toEqual([...bodies, 'sixth', 'seventh']);
   });
 
+  it('sends a comment once, also where an answer is lost and a proxy refuses the next attempt', async () => {
+    const service = await startService();
+    const { url, replayed } = await startLossyProxy(service.url, 1, 1);
+    const postId = await createThread(service, []);
+    const thread = shown((container) =>
+      showThread(container, createEnvironment(url, service.headers), postId),
+    );
+    expect(await thread.readToTheEnd()).toEqual([]);
+    for (const input of thread.container.querySelectorAll('input')) input.value = 'sent again';
+    await thread.click('Send');
+    await until('the refusal', () => thread.text().includes('Refused by a proxy'));
+    await thread.click('Send');
+    await until('the comment', () => replayed.length === 2);
+    expect(replayed).toEqual([false, true]);
+    const { data } = await service.query('query ($id: ID!) { post(id: $id) { commentCount } }', {
+      id: postId,
+    });
+    expect(data.post.commentCount).toBe(1);
+  });
+
   it('pages through a list forwards, backwards, and in both directions from within: the same rows', async () => {
     const service = await startService();
     const bodies = Array.from({ length: 9 }, (_, number) => `comment ${number}`);

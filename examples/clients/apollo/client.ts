@@ -3,6 +3,7 @@ import { SetContextLink } from '@apollo/client/link/context';
 import { RetryLink } from '@apollo/client/link/retry';
 import { relayStylePagination } from '@apollo/client/utilities';
 import { OperationTypeNode } from 'graphql';
+import { createIdempotencyKey } from '../../retry.ts';
 import { ResumingLink } from './resuming-link.ts';
 import { isTransient, pauseMs, refusalsAsErrors } from './retries.ts';
 import { fetchUnlessSilent } from './silence.ts';
@@ -12,7 +13,7 @@ const ATTEMPTS = 8;
 /** One key for each mutation, unless the caller gives one. It is set before RetryLink: all attempts have the same. */
 const idempotencyKeys = new SetContextLink(({ headers }, { operationType }) =>
   operationType === OperationTypeNode.MUTATION
-    ? { headers: { 'idempotency-key': `"${crypto.randomUUID()}"`, ...headers } }
+    ? { headers: { 'idempotency-key': `"${createIdempotencyKey()}"`, ...headers } }
     : {},
 );
 

@@ -81,9 +81,16 @@ export const CHANGES: TypedDocumentNode<{ readonly changes: PostChange }, Record
   }
 `);
 
-/** The client sends it with an `Idempotency-Key`, the same for each attempt. */
-export async function createPost(client: ApolloClient, title: string, body: string): Promise<Post> {
-  const { data } = await client.mutate({ mutation: CREATE_POST, variables: { title, body } });
+/** Creates a post, once for each key. Without a key, each call is a task of its own. */
+export async function createPost(
+  client: ApolloClient,
+  title: string,
+  body: string,
+  idempotencyKey?: string,
+): Promise<Post> {
+  const context =
+    idempotencyKey === undefined ? {} : { headers: { 'idempotency-key': `"${idempotencyKey}"` } };
+  const { data } = await client.mutate({ mutation: CREATE_POST, variables: { title, body }, context });
   if (data == null) throw new Error('a mutation without errors has data');
   return data.createPost;
 }

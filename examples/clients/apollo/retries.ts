@@ -4,9 +4,9 @@ import { map } from 'rxjs';
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 10_000;
 
-/** Still in progress, too many requests, or an error of the service or a proxy: worth another attempt. */
+/** A timeout, still in progress, too many requests, or an error of the service or a proxy: worth another attempt. */
 function isTransientStatus(status: number): boolean {
-  return status === 409 || status === 429 || status >= 500;
+  return status === 408 || status === 409 || status === 429 || status >= 500;
 }
 
 /** No answer, one that broke off, or a refusal that passes. */

@@ -1,20 +1,21 @@
 import type { TadaDocumentNode, TadaPersistedDocumentNode } from 'gql.tada';
 import { type DocumentNode, print } from 'graphql';
-import { retryingFetch } from '../../retry.ts';
+import { retryingFetch, type TaskKey } from '../../retry.ts';
 
-/** An entry of `errors`. The codes are a closed set. */
+/** An entry of `errors`. The codes are a closed set. A proxy may send an error without one. */
 export interface ApiError {
   readonly message: string;
   readonly path?: readonly (string | number)[];
-  readonly extensions: { readonly code: string; readonly argument?: string };
+  readonly extensions?: { readonly code: string; readonly argument?: string };
 }
 
-/** Thrown if a response has errors. */
+/** Thrown if a response has errors, or comes from something between client and service. */
 export class RequestFailed extends Error {
   readonly errors: readonly ApiError[];
 
-  constructor(errors: readonly ApiError[]) {
-    super(errors.map(({ message }) => message).join('\n'));
+  constructor(status: number, errors: readonly ApiError[]) {
+    const messages = errors.map(({ message }) => message).join('\n');
+    super(messages || `The response with status ${status} is not one of the service.`);
     this.errors = errors;
   }
 }
@@ -58,7 +59,7 @@ export function createApi(url: string, headers: Readonly<Record<string, string>>
       body: JSON.stringify({ ...textOrId(document), variables }),
     });
     const { data, errors } = (await response.json()) as Answer;
-    if (errors !== undefined) throw new RequestFailed(errors);
+    if (errors !== undefined || data == null) throw new RequestFailed(response.status, errors ?? []);
     return { data: data as Data, replayed: response.headers.get('idempotency-replayed') === 'true' };
   }
 
@@ -68,11 +69,11 @@ export function createApi(url: string, headers: Readonly<Record<string, string>>
       variables: Variables,
     ): Promise<Data> => (await call(document, variables, fetch)).data,
 
-    /** Repeats the request until it is answered. It takes effect once for each key. */
+    /** Repeats the request until it is answered. It takes effect once for each key; a `TaskKey` keeps that of a form. */
     mutate: <Data, Variables>(
       document: Document<Data, Variables>,
       variables: Variables,
-      idempotencyKey: string,
+      idempotencyKey: string | TaskKey,
     ): Promise<Done<Data>> => call(document, variables, retryingFetch({ idempotencyKey })),
   };
 }

@@ -28,8 +28,8 @@ class NoAnswer(Exception):
 
 
 def _is_worth_repeating(status: int) -> bool:
-    """Still in progress, too many requests, or an error of the service or a proxy."""
-    return status in (409, 429) or status >= 500
+    """A timeout, still in progress, too many requests, or an error of the service or a proxy."""
+    return status in (408, 409, 429) or status >= 500
 
 
 def _pause(attempt: int, response: httpx.Response | None, first_s: float) -> None:

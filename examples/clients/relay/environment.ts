@@ -1,9 +1,14 @@
 import { createClient, type RequestParams } from 'graphql-sse';
 import {
   type CacheConfig,
+  commitMutation,
+  type Disposable,
   Environment,
   type FetchFunction,
   type GraphQLResponse,
+  type IEnvironment,
+  type MutationConfig,
+  type MutationParameters,
   Network,
   Observable,
   RecordSource,
@@ -13,7 +18,7 @@ import {
   type Variables,
 } from 'relay-runtime';
 import { resumingFetch } from '../../resuming-fetch.ts';
-import { retryingFetch } from '../../retry.ts';
+import { retryingFetch, TaskKey } from '../../retry.ts';
 
 /** With `persistConfig`, the compiler leaves an id in the place of a text. */
 function textOrId(id: string | null | undefined, text: string | null | undefined) {
@@ -26,6 +31,13 @@ function textOrId(id: string | null | undefined, text: string | null | undefined
  */
 export const followed = (name: string): CacheConfig => ({ force: true, metadata: { followed: name } });
 
+/** For `useMutation` in a form: what is sent again has the same `Idempotency-Key`, until a response has `data`. */
+export function createKeyedCommit<Mutation extends MutationParameters>() {
+  const cacheConfig: CacheConfig = { force: true, metadata: { taskKey: new TaskKey() } };
+  return (environment: IEnvironment, config: MutationConfig<Mutation>): Disposable =>
+    commitMutation(environment, { ...config, cacheConfig });
+}
+
 /** The headers authenticate: `{ authorization: 'Bearer …' }`, or none beside a cookie. */
 export function createEnvironment(url: string, headers: Readonly<Record<string, string>> = {}): Environment {
   /** Where the queries were answered that are followed, by the names of `followed`. */
@@ -37,10 +49,11 @@ export function createEnvironment(url: string, headers: Readonly<Record<string, 
   async function send(
     { id, text, name, operationKind }: RequestParameters,
     variables: Variables,
-    { metadata: { followed } = {} }: CacheConfig,
+    { metadata: { followed, taskKey } = {} }: CacheConfig,
   ): Promise<GraphQLResponse> {
-    // One key for each mutation, the same for all attempts.
-    const fetchOnce = operationKind === 'mutation' ? retryingFetch() : fetch;
+    // Without `createKeyedCommit`, each mutation has a key of its own, the same for all attempts.
+    const idempotencyKey = taskKey instanceof TaskKey ? taskKey : new TaskKey();
+    const fetchOnce = operationKind === 'mutation' ? retryingFetch({ idempotencyKey }) : fetch;
     const response = await fetchOnce(url, {
       method: 'POST',
       credentials: 'include',

@@ -66,7 +66,7 @@ export function CommentList({ post }: { readonly post: Post }): ReactNode {
       <ul aria-busy={isFetching}>
         {sent !== undefined && isThere !== true && (
           <li aria-busy={create.isPending}>
-            <span>{sent.body}</span> <small>{create.isPending ? 'Sending …' : 'Not sent'}</small>
+            <span>{sent.body}</span> <small>{create.isPending ? 'Sending …' : 'Not confirmed'}</small>
             {create.error !== null && (
               <>
                 <strong role="alert">{create.error.message}</strong>

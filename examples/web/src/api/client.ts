@@ -52,7 +52,7 @@ async function call<Data>(body: unknown, init: RequestInit, fetcher?: typeof fet
   const response = await request('/graphql', sent, fetcher);
   const { data, errors } = await answerOf(response);
   if (errors !== undefined || data == null)
-    throw new RequestFailed(problemOf(response.status, response.headers, errors ?? []));
+    throw new RequestFailed(problemOf(response.status, response.headers, errors ?? []), data !== undefined);
   return { data: data as Data, replayed: response.headers.get('idempotency-replayed') === 'true' };
 }
 

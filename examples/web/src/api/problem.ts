@@ -32,11 +32,14 @@ export interface Pause {
 /** Thrown for every request that did not succeed. */
 export class RequestFailed extends Error {
   readonly problem: Problem;
+  /** True if the response has `data`: the service has executed the operation, and its outcome is known. */
+  readonly wasExecuted: boolean;
 
-  constructor(problem: Problem) {
+  constructor(problem: Problem, wasExecuted = false) {
     super(problem.message);
     this.name = 'RequestFailed';
     this.problem = problem;
+    this.wasExecuted = wasExecuted;
   }
 }
 
@@ -76,8 +79,10 @@ export function unanswered(apiOrigin: string): Problem {
   return { kind: 'unanswered', message: `The service does not answer${refused}.` };
 }
 
-/** The problem of an error that was caught. Errors of the page itself are passed on. */
-export function problemIn(error: unknown): Problem {
-  if (error instanceof RequestFailed) return error.problem;
+/** The failure that was caught. Errors of the page itself are passed on. */
+export function failureIn(error: unknown): RequestFailed {
+  if (error instanceof RequestFailed) return error;
   throw error;
 }
+
+export const problemIn = (error: unknown): Problem => failureIn(error).problem;

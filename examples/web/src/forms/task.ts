@@ -1,4 +1,5 @@
-import { type Pause, type Problem, problemIn } from '../api/problem.ts';
+import { createIdempotencyKey } from '../../../retry.ts';
+import { failureIn, type Pause, type Problem, type RequestFailed } from '../api/problem.ts';
 import type { Basis, Drafts } from './drafts.ts';
 
 export type TaskState =
@@ -34,17 +35,9 @@ export interface Task<Field extends string> {
   discard(): void;
 }
 
-/** After these problems it is unknown what happened, or nothing was stored: the next attempt has the same key. */
-const OPEN_PROBLEMS: ReadonlySet<Problem['kind']> = new Set([
-  'unanswered',
-  'signed-out',
-  'rate-limited',
-  'unavailable',
-]);
-
 /**
  * A form that is sent once, however often it is submitted: every attempt at the same text has the same Idempotency-Key
- * (docs/idempotency.md). Text that changes is another task.
+ * until a response has `data` (docs/idempotency.md). Text that changes is another task.
  */
 export function createTask<Field extends string, Result>(options: TaskOptions<Field, Result>): Task<Field> {
   const { name, drafts, basis, send, onDone, onSignedOut, update } = options;
@@ -79,14 +72,15 @@ export function createTask<Field extends string, Result>(options: TaskOptions<Fi
   /** The key of the text as it stands. */
   function keyOfText(): string {
     const text = JSON.stringify([values, basis?.().version]);
-    if (key === undefined || sent !== text) key = crypto.randomUUID();
+    if (key === undefined || sent !== text) key = createIdempotencyKey();
     sent = text;
     save();
     return key;
   }
 
-  function fail(problem: Problem): void {
-    if (!OPEN_PROBLEMS.has(problem.kind)) key = undefined;
+  function fail({ problem, wasExecuted }: RequestFailed): void {
+    // The status of this attempt does not tell whether an earlier one took effect.
+    if (wasExecuted) key = undefined;
     if (isOwn()) save();
     show({ kind: 'failed', problem });
     if (problem.kind === 'signed-out') onSignedOut();
@@ -127,7 +121,7 @@ export function createTask<Field extends string, Result>(options: TaskOptions<Fi
       try {
         result = await send(values, keyOfText(), (pause) => show({ kind: 'sending', pause }));
       } catch (error) {
-        fail(problemIn(error));
+        fail(failureIn(error));
         return;
       }
       if (isOwn()) drafts.remove(name);
