@@ -7,6 +7,7 @@ import { followPostsByToken } from '../../examples/clients/event-source/by-token
 import { postChanges } from '../../examples/clients/graphql-sse/post-changes.ts';
 import { createUrqlClient } from '../../examples/clients/urql/client.ts';
 import { followPosts, type PostChange } from '../../examples/clients/urql/posts.ts';
+import type { StreamState } from '../../examples/resuming-fetch.ts';
 import { ROOT, until } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
 import { provideBrowserGlobals } from './browser-globals.ts';
@@ -35,10 +36,10 @@ function withUrql({ url, headers }: LiveService): Received {
   return received;
 }
 
-function withGraphqlSse({ url, headers }: LiveService): Received {
+function withGraphqlSse({ url, headers }: LiveService, onState?: (state: StreamState) => void): Received {
   const received = new Received();
   const read = async () => {
-    for await (const change of postChanges(url, headers)) received.onChange(change);
+    for await (const change of postChanges(url, headers, onState)) received.onChange(change);
   };
   read().catch(received.onEnd);
   return received;
@@ -139,6 +140,29 @@ it('each recipe has each post once and in order, over servers that are killed or
   for (const [name, { ended }] of Object.entries(recipes))
     expect(ended, name).toMatch(/revoked|ended|expired/);
   await told('one', 'two', 'three', 'four', 'five', 'six', 'seven');
+});
+
+it('each recipe that is opened while the service is away has each post once it is there', async () => {
+  const service = await startService();
+  provideBrowserGlobals(await login(service));
+  await service.end('SIGKILL');
+  const states: string[] = [];
+  const recipes = {
+    urql: withUrql(service),
+    'graphql-sse': withGraphqlSse(service, ({ status }) => void states.push(status)),
+    'EventSource by token': withStreamToken(service),
+    'EventSource by cookie': withCookie(service),
+    curl: withCurl(service),
+  };
+  await until('an attempt without an answer', () => states.includes('reconnecting'));
+  await service.start();
+  await until('five open streams', async () => {
+    for (const [name, { ended }] of Object.entries(recipes)) expect(ended, name).toBeUndefined();
+    await service.create('opened?');
+    return Object.values(recipes).every(({ titles }) => titles.length > 0);
+  });
+  expect(states[0]).toBe('connecting');
+  expect(states.at(-1)).toBe('live');
 });
 
 it('is refused at once without credentials, by EventSource as well', async () => {

@@ -1,5 +1,5 @@
 import { createClient } from 'graphql-sse';
-import { resumingFetch } from '../../resuming-fetch.ts';
+import { createResumingFetch, type StreamState } from '../../resuming-fetch.ts';
 
 /** What has happened to a post. */
 export interface PostChange {
@@ -15,13 +15,14 @@ const QUERY = `subscription {
 
 /**
  * Yields each change of a post until the loop that reads it is left. Throws if the service ends the stream for good. The
- * headers authenticate: `{ authorization: 'Bearer …' }`.
+ * headers authenticate: `{ authorization: 'Bearer …' }`. `onState` tells whether the stream is connected.
  */
 export async function* postChanges(
   url: string,
   headers: Readonly<Record<string, string>>,
+  onState?: (state: StreamState) => void,
 ): AsyncGenerator<PostChange> {
-  const client = createClient({ url, headers, fetchFn: resumingFetch });
+  const client = createClient({ url, headers, fetchFn: createResumingFetch({ onState }) });
   try {
     for await (const { data, errors } of client.iterate<{ changes: PostChange }>({ query: QUERY })) {
       if (errors !== undefined)
