@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { blocksOf, pathOf } from '../support/docs/markdown.ts';
@@ -28,4 +28,32 @@ describe.each(PAGES)('%s', (page, files) => {
   it.each(shown)('shows $path as it is', ({ path, text }) => {
     expect(readFileSync(join(ROOT, path), 'utf8')).toContain(text);
   });
+});
+
+/** What browsers have on https and on localhost only, and a page on `http://192.168.0.7` does not have. */
+const SECURE_CONTEXT_ONLY =
+  /\bcrypto\.(?:randomUUID|subtle)\b|\bnavigator\.(?:clipboard|credentials|locks|serviceWorker|storage)\b/;
+
+/** Files that may use such an API. */
+const EXCEPTIONS = new Map([
+  ['examples/clients/documents/apollo-link.ts', 'docs/trusted-documents.md names the other way'],
+  ['examples/clients/oauth-page/oauth.ts', 'a redirect URI is https or on localhost'],
+  ['examples/live/changes.ts', 'each tab has a stream of its own without Web Locks'],
+  ['src/development/browser/copy.js', 'selects the text where there is no clipboard'],
+]);
+
+it('code for browsers needs no secure context', () => {
+  const files = globSync(['examples/**/*.{html,js,mjs,ts,tsx}', 'src/**/browser/*.js'], {
+    cwd: ROOT,
+    exclude: ['**/node_modules/**', '**/dist/**', '**/generated/**', '**/__generated__/**'],
+  });
+  const pages = globSync(['README.md', 'docs/*.md'], { cwd: ROOT });
+  const shown = pages.flatMap((page) =>
+    blocksOf(readFileSync(join(ROOT, page), 'utf8'))
+      .filter((block) => !EXCEPTIONS.has(pathOf(block) ?? ''))
+      .map(({ text }) => ({ name: page, text })),
+  );
+  const code = [...files.map((name) => ({ name, text: readFileSync(join(ROOT, name), 'utf8') })), ...shown];
+  const needing = code.filter(({ text }) => SECURE_CONTEXT_ONLY.test(text)).map(({ name }) => name);
+  expect(needing.sort()).toEqual([...EXCEPTIONS.keys()].sort());
 });
