@@ -33,6 +33,7 @@ function canGenerate(): boolean {
 
 function generate(): number {
   if (!canGenerate()) return 1;
+  process.stderr.write('Generating the Prisma client …\n');
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [join(root, 'scripts/prisma.ts'), 'generate'],

@@ -6,7 +6,6 @@ import { createLogger } from './platform/log.ts';
 import { logOutput } from './platform/log-output.ts';
 import { OperatorError } from './platform/operator-error.ts';
 import { withoutUserInformation } from './platform/redact.ts';
-import { startService } from './serve.ts';
 
 /** How long the last lines of the log may take. */
 const LAST_LINES_MS = 1_000;
@@ -45,6 +44,10 @@ async function main(): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop(signal));
   // Without a handler they would end the process at once, and SIGUSR1 would open a debugger's port.
   for (const signal of IGNORED) process.on(signal, () => log.info({ signal }, 'ignored a signal'));
+  const { database, dataDir } = config;
+  // Loading the service and creating a database take seconds, during which the terminal would be empty.
+  if (development) log.info(database.kind === 'embedded' ? { dataDir } : {}, 'starting');
+  const { startService } = await import('./serve.ts');
   const service = await startService(config, log);
   let stopping = false;
   stop = (signal) => {

@@ -15,7 +15,9 @@ describe('the project in a folder with any name', () => {
     const settings = { DATA_DIR: join(folder, 'data'), PORT: '0' };
 
     const prepared = await runScript('scripts/ensure-client.ts', [], {}, folder).exited;
-    expect(prepared).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    expect(prepared).toMatchObject({ code: 0, stdout: '' });
+    // The copy may be older than the packages.
+    expect(prepared.stderr).toMatch(/^(?:Generating the Prisma client …\n)?$/);
     const server = runScript('src/main.ts', [], settings, folder);
     const [, origin] = await server.printed(/Content Graph API\s+(http:\/\/\S+)\/graphql/);
     expect((await fetch(`${origin}/health/ready`)).status).toBe(200);
