@@ -53,7 +53,13 @@ function isBuilt(): boolean {
 /** Throws ExampleError. */
 export function buildExample(): void {
   oneAtATime(join(ROOT, 'node_modules/.example.lock'), LOCK_WAIT_MS, () => {
-    if (!isInstalled()) runNpm('ci');
-    if (!isBuilt()) runNpm('run', '--silent', 'build');
+    if (!isInstalled()) {
+      process.stderr.write('Installing the packages of the example page …\n');
+      runNpm('ci');
+    }
+    if (!isBuilt()) {
+      process.stderr.write('Building the example page …\n');
+      runNpm('run', '--silent', 'build');
+    }
   });
 }

@@ -8,12 +8,14 @@ import { fileURLToPath } from 'node:url';
 import { readArguments } from '../src/platform/command-line.ts';
 import { buildExample, DOCUMENTS, ExampleError } from './example-package.ts';
 
-readArguments(
+const { build } = readArguments(
   `npm run example
+npm run example:build
 
 Builds the page of examples/web and starts the service, which serves it at /example/. Settings are those of "npm start".
+"npm run example:build" builds the page only, beside a service that runs.
 `,
-  {},
+  { build: { type: 'boolean' } },
 );
 const ADMIN = fileURLToPath(new URL('../src/admin/main.ts', import.meta.url));
 
@@ -24,7 +26,8 @@ try {
   process.stderr.write(`${error.message}\n`);
   process.exit(1);
 }
-await import('../src/main.ts');
+if (build === true) process.stderr.write('The example page is built.\n');
+else await import('../src/main.ts');
 const publishing = spawn(
   process.execPath,
   [ADMIN, 'documents', 'publish', '--client', 'example', DOCUMENTS],

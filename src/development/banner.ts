@@ -1,8 +1,9 @@
 import { lookup } from 'node:dns/promises';
+import { ACCOUNT } from '../http/routes/table.ts';
 import { withToken } from '../request/local-request.ts';
 import { DEMO_USERS } from './demo-content.ts';
 import type { DemoCredentials } from './demo-seed.ts';
-import { EXAMPLE, isBuilt } from './example.ts';
+import { BUILD_EXAMPLE, EXAMPLE, isBuilt } from './example.ts';
 
 /** Addresses that stand for all of a machine's own, loopback included. */
 const ANY_ADDRESS = new Set(['0.0.0.0', '[::]']);
@@ -32,7 +33,10 @@ export async function banner(
   const lines = ['', `  Content Graph API   ${origin}/graphql`, ''];
   lines.push(`  Start page          ${origin}/${token}   (open it in a browser)`);
   if (graphiql) lines.push(`  GraphiQL            ${origin}/graphql${token}`);
-  lines.push(`  Example page        ${origin}${EXAMPLE}${isBuilt() ? '' : '   (npm run example builds it)'}`);
+  lines.push(
+    `  Example page        ${origin}${EXAMPLE}${isBuilt() ? '' : `   (built by "${BUILD_EXAMPLE}")`}`,
+    `  Account page        ${origin}${ACCOUNT}`,
+  );
   if (demo !== undefined) {
     const emails = DEMO_USERS.map(({ email }) => email).join(', ');
     lines.push(

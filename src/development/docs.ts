@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { html, NOTHING } from '../http/pages/html.ts';
-import type { HttpResponse } from '../request/http-message.ts';
+import type { HttpResponse, RequestUrl } from '../request/http-message.ts';
 import type { Answer } from '../request/request-state.ts';
 import { exampleFiles } from './example-files.ts';
 import { examplePage, examplesPage } from './example-pages.ts';
@@ -15,10 +15,15 @@ import {
   folderAnchor,
   readDocsFile,
   readPages,
+  withPort,
 } from './pages.ts';
 import { search } from './search.ts';
 import { QUERY } from './search-form.ts';
 import { hitList, searchPage } from './search-page.ts';
+
+/** The port of http is not in a URL. */
+const pagesFor = async ({ href }: RequestUrl): Promise<readonly DocsPage[]> =>
+  withPort(await readPages(), new URL(href).port || '80');
 
 function articlePage(pages: readonly DocsPage[], page: DocsPage, examples: readonly string[]): HttpResponse {
   const files = new Set(pages.map(({ file }) => file));
@@ -44,8 +49,9 @@ const namedAs = (pages: readonly DocsPage[], name: string): DocsPage | undefined
   pages.find(({ file }) => file === name || file === `docs/${name}`);
 
 /** What stands in for a page that there is not: where its name is to be found. */
-export const answerMissing: Answer = async (_request, _state, { pathname }) => {
-  const pages = await readPages();
+export const answerMissing: Answer = async (_request, _state, asked) => {
+  const { pathname } = asked;
+  const pages = await pagesFor(asked);
   const words = pathname
     .slice(DOCS.length)
     .replace(/\.\w+$/, '')
@@ -63,9 +69,10 @@ ${sections.length > 0 ? near : NOTHING}`,
 };
 
 /** For development: the Markdown files of this repository as web pages, and the files of its examples. */
-export const answerDocs: Answer = async ({ url }, _state, { pathname, searchParams }) => {
+export const answerDocs: Answer = async ({ url }, _state, asked) => {
+  const { pathname, searchParams } = asked;
   if (pathname.length < DOCS.length) return moved(DOCS, url);
-  const pages = await readPages();
+  const pages = await pagesFor(asked);
   const query = searchParams.get(QUERY)?.trim() ?? '';
   if (pathname === DOCS) return query === '' ? listPage(pages) : searchPage(pages, query);
   const examples = await exampleFiles();

@@ -6,12 +6,13 @@ import { ASKED_AGAIN } from '../http/response/caching.ts';
 import { HOME } from '../http/routes/table.ts';
 import { BytesResponse } from '../request/http-message.ts';
 import type { Answer } from '../request/request-state.ts';
+import { codeBlock } from './code.ts';
 import { moved, siteResponse } from './layout.ts';
 import { unlessMissing } from './pages.ts';
 
 /** The address of the page. */
 export const EXAMPLE = '/example/';
-/** `npm run example` builds it there, whatever folder the service is started in. */
+/** The command below builds it there, whatever folder the service is started in. */
 const FOLDER = join(import.meta.dirname, '../../examples/web/dist');
 /** Their names contain a hash of their content. */
 const HASHED = 'assets/';
@@ -32,6 +33,9 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** Builds the page beside a running service, which serves it at the next request. */
+export const BUILD_EXAMPLE = 'npm run example:build';
+
 /** Whether there is a page to serve. */
 export const isBuilt = (folder: string = FOLDER): boolean => existsSync(join(folder, 'index.html'));
 
@@ -41,7 +45,8 @@ const notBuilt = () =>
   siteResponse({
     title: 'Example',
     content: html`<h1>The example is not built yet</h1>
-<p>Stop the service and run <code>npm run example</code> in its folder. It builds the page, starts the service again and serves the page here.</p>
+<p>Open a second terminal in the folder of the project, and type:</p>
+${codeBlock(BUILD_EXAMPLE, 'sh')}<p>This installs the packages of the page and builds it, which takes a minute the first time. The service goes on running. Then <a href="${EXAMPLE}">open the example</a>.</p>
 ${BACK}`,
   });
 

@@ -7,6 +7,8 @@ export interface Group {
 }
 
 export const DECISIONS = 'Decisions';
+/** The group of pages about production, whose ports are not those of this machine. */
+export const OPERATION = 'Run it';
 
 /** Every page is in one of them: tests/contract/docs-pages.test.ts. A page that is not written yet is left out. */
 export const GROUPS: readonly Group[] = [
@@ -37,7 +39,7 @@ export const GROUPS: readonly Group[] = [
     ],
   },
   {
-    name: 'Run it',
+    name: OPERATION,
     about: 'For whoever keeps it going.',
     pages: [
       'deployment',

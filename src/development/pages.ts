@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { DECISIONS, fileOf, GROUPS, SUMMARIES } from './groups.ts';
+import { DECISIONS, fileOf, GROUPS, OPERATION, SUMMARIES } from './groups.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 /** The address of the list of pages. */
@@ -78,6 +78,15 @@ async function read(file: string, group: string): Promise<DocsPage | undefined> 
   const summary = SUMMARIES.get(file) ?? plain(sentence).replace(/:$/, '.');
   return { file, path: addressOf(file), title, summary, group, text };
 }
+
+/** The service on this machine at its default port, in commands and links. Some are percent-encoded. */
+const LOCAL_ORIGIN = /(?<=^|[^\w.-]|%2F)(localhost|127\.0\.0\.1)(:|%3A)4000(?!\d)/g;
+
+/** Pages whose commands and links lead to the service that shows them, whatever its port is. */
+export const withPort = (pages: readonly DocsPage[], port: string): readonly DocsPage[] =>
+  pages.map((page) =>
+    page.group === OPERATION ? page : { ...page, text: page.text.replaceAll(LOCAL_ORIGIN, `$1$2${port}`) },
+  );
 
 /** Every page, in the order of the navigation. Reads the files anew, so that edits show at once. */
 export async function readPages(): Promise<DocsPage[]> {

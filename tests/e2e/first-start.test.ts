@@ -17,6 +17,13 @@ describe('first start in development', () => {
       new RegExp(`${name}\\s+(http://localhost:${port}${path}\\?token=[\\w-]{22})(?= |$)`, 'm').exec(
         server.stdout,
       )?.[1];
+    // Before the code of the service is loaded and the database is created.
+    expect(server.stdout.split('\n')[0]).toContain('starting');
+    for (const printed of [
+      `Account page +http://localhost:${port}/account$`,
+      `Example page +http://localhost:${port}/example/`,
+    ])
+      expect(server.stdout).toMatch(new RegExp(printed, 'm'));
     for (const printed of [address('Start page', '/'), address('GraphiQL', '/graphql')])
       expect(await pageAt(printed ?? 'http://localhost:1')).toContain(key);
     // What everybody on the machine can ask for.

@@ -22,6 +22,8 @@ export const HOME = '/';
 export const ACCOUNT = '/account';
 /** Where clients find who issues tokens for `/graphql` (RFC 9728 section 3.1). A feature has the document. */
 export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource/graphql';
+/** Where OAuth libraries read about the authorization server (RFC 8414). A feature has the document. */
+export const OAUTH_METADATA = '/.well-known/oauth-authorization-server';
 
 /** For what is the same for everybody. */
 export const OPEN: RouteProperties = {

@@ -1,8 +1,8 @@
-import { RESOURCE_METADATA } from '../../http/routes/table.ts';
+import { OAUTH_METADATA, RESOURCE_METADATA } from '../../http/routes/table.ts';
 
 /** The paths of OAuth. The pages of a sign-in in progress have its id in theirs. */
 export const OAUTH_PATHS = {
-  discovery: '/.well-known/oauth-authorization-server',
+  discovery: OAUTH_METADATA,
   /** Of the origin as a resource, which the document of `/graphql` is below (RFC 9728 section 3.1). */
   originMetadata: '/.well-known/oauth-protected-resource',
   resourceMetadata: RESOURCE_METADATA,

@@ -122,10 +122,40 @@ describe('in development', () => {
     expect(headers.get('access-control-expose-headers')).toContain('X-Session-Warning');
   });
 
-  it('/ is a page of links, and /graphql/ leads to /graphql', async () => {
+  it('/ is a page of links to everything, which all work', async () => {
     const page = await app.fetch('/');
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-    expect(await page.text()).toContain('href="/graphql"');
+    const links = [...(await page.text()).matchAll(/<li><a href="([^"]*)"/g)].map(([, path = '']) => path);
+    expect(links).toEqual(
+      expect.arrayContaining([
+        '/graphql',
+        '/example/',
+        '/account',
+        '/docs/',
+        '/docs/api',
+        '/health/ready',
+        '/metrics',
+      ]),
+    );
+    for (const link of links) {
+      const { status } = await app.fetch(link, { headers: { accept: 'text/html' } });
+      expect({ link, status }).toEqual({ link, status: 200 });
+    }
+  });
+
+  it('the docs show the port that is in use, but where they are about production', async () => {
+    const at = async (address: string) => (await app.app.fetch(new Request(address))).text();
+    for (const name of ['readme', 'web-page', 'oauth', 'events']) {
+      const text = await at(`http://localhost:5123/docs/${name}`);
+      expect(text).not.toMatch(/(?:localhost|127\.0\.0\.1)(?::|%3A)4000/);
+      expect(text).toMatch(/(?:localhost|127\.0\.0\.1):5123/);
+    }
+    expect(await at('http://localhost:5123/docs/?q=VITE_API_URL')).not.toContain(':4000');
+    expect(await at('http://localhost:5123/docs/scaling')).toContain('127.0.0.1:4000');
+    expect(await at('http://localhost/docs/readme')).toContain('localhost:80/graphql');
+  });
+
+  it('/graphql/ leads to /graphql', async () => {
     const moved = await app.fetch('/graphql/?query={__typename}', { redirect: 'manual' });
     expect([moved.status, moved.headers.get('location')]).toEqual([308, '/graphql?query={__typename}']);
   });
@@ -192,7 +222,8 @@ describe('the pages of development and the demo key', () => {
       expect(plain.some((link) => link.includes('token='))).toBe(false);
       expect(links.map((link) => link.replace(`?token=${pageToken}`, ''))).toEqual(plain);
       const without = links.filter((link) => !link.includes('?token='));
-      expect(without.filter((link) => !/^\/(health|metrics|graphiql)|\.graphql/.test(link))).toEqual([]);
+      const open = /^\/(health|metrics|graphiql|account|\.well-known)|\.graphql/;
+      expect(without.filter((link) => !open.test(link))).toEqual([]);
     }
   });
 });

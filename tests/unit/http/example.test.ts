@@ -14,6 +14,6 @@ it('an example that is not built is a page that says how to build it', async () 
     const response = await exampleAnswer(missing)(new Request(url), stateOf(), url);
     if (response === undefined) throw new Error('there is no response');
     expect(response.status).toBe(200);
-    expect(await asResponse(response).text()).toContain('npm run example');
+    expect(await asResponse(response).text()).toContain('npm run example:build');
   }
 });
