@@ -114,7 +114,7 @@ const others = ({ eventId, deprecations }: ResponseExtras): object => ({
   ...(deprecations === undefined ? {} : { deprecations }),
 });
 
-export function extensionsWith(
+function extensionsWith(
   extensions: ExecutionResult['extensions'],
   told: ResponseExtras,
 ): ExecutionResult['extensions'] {

@@ -1,12 +1,10 @@
-import type { ExecutionResult } from 'graphql';
 import { answerTooLarge } from '../graphql/errors.ts';
 import { publicError } from '../graphql/mask-error.ts';
 import type { PendingResponses, Reservation } from '../request/pending-responses.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { introspectionSize } from './document/introspection-size.ts';
-import { jsonSize } from './json-size.ts';
 import type { OperationArgs } from './operation-context.ts';
-import { type CostCeilings, errorsOf, extensionsWith, type ResponseExtras, type Single } from './outcome.ts';
+import { type CostCeilings, errorsOf, type ResponseExtras, type Single, textOf } from './outcome.ts';
 
 /** Three times what tools ask for. graphql-js takes about 1 ms for 5 KiB. */
 const MAX_INTROSPECTION_BYTES = 131_072;
@@ -28,12 +26,34 @@ export function checkedLength(text: string, maximum: number): number {
   return bytes;
 }
 
-/** The approximate size of the response text. Throws COMPLEXITY_LIMIT above `maximum`. */
+/** JSON writes a UTF-16 code unit as at most six bytes: `\u0000`. */
+const MAX_BYTES_A_UNIT = 6;
+
+/**
+ * Computes a lower bound of the characters of a value in JSON, and stops above `maximum`. Aliases repeat one text many
+ * times, so the JSON of a small result can exceed the longest string of JavaScript and block the event loop for seconds.
+ */
+export function leastLength(value: unknown, maximum: number): number {
+  if (typeof value === 'string') return value.length + 2;
+  if (typeof value !== 'object' || value === null) return String(value).length;
+  const names = Array.isArray(value) ? [] : Object.keys(value);
+  let length = names.reduce((sum, name) => sum + name.length + 3, 2);
+  for (const member of Object.values(value)) {
+    if (length > maximum) break;
+    length += leastLength(member, maximum - length);
+  }
+  return length;
+}
+
+/** The size of the response text, or a lower bound if the text certainly fits. Throws COMPLEXITY_LIMIT above `maximum`. */
 export function checkedSize(outcome: Single, told: ResponseExtras, maximum: number): number {
-  if (outcome.kind === 'rendered') return checkedLength(outcome.body, maximum);
-  const { errors, data, extensions }: ExecutionResult =
-    outcome.kind === 'refused' ? { errors: outcome.errors } : outcome.result;
-  const bytes = jsonSize({ errors, data, extensions: extensionsWith(extensions, told) }, maximum);
+  if (outcome.kind !== 'executed') return checkedLength(textOf(outcome, told), maximum);
+  const { data, errors } = outcome.result;
+  const least = leastLength(data, maximum);
+  if (least > maximum) throw answerTooLarge(least, maximum);
+  const isOnlyData = errors === undefined && told.cost === undefined;
+  if (isOnlyData && MAX_BYTES_A_UNIT * least <= maximum) return least;
+  const bytes = Buffer.byteLength(textOf(outcome, told));
   if (bytes > maximum) throw answerTooLarge(bytes, maximum);
   return bytes;
 }

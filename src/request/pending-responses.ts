@@ -21,7 +21,6 @@ export class Reservation {
   readonly #pending: PendingResponses;
   #account = '';
   #bytes = 0;
-  #received = 0;
   #abandoned = false;
   #refusal: ApiError | undefined;
 
@@ -41,7 +40,6 @@ export class Reservation {
   /** Sets the account of the response. Throws RATE_LIMITED if the account already holds its share. */
   begin(account: string): void {
     this.countFor(account);
-    this.#received = 0;
     this.#abandoned = false;
     this.#refusal = undefined;
     if (this.#pending.isFull(account)) throw this.#pending.refuseAccount(account);
@@ -54,20 +52,19 @@ export class Reservation {
   }
 
   /**
-   * Counts what the database has sent. `refusal` says why not to go on. Rows that still arrive are discarded
+   * Counts what the database has sent for the operation so far. `refusal` says why not to go on. Rows that still arrive are discarded
    * only on 'stop', when one operation has received too much.
    */
-  receive(bytes: number): 'go on' | 'begin nothing more' | 'stop' {
-    this.#received += bytes;
-    if (this.#received > this.#pending.maxReceivedBytes) {
-      this.#refusal = tooMuchRead(this.#received, this.#pending.maxReceivedBytes);
+  receive(received: number): 'go on' | 'begin nothing more' | 'stop' {
+    if (received > this.#pending.maxReceivedBytes) {
+      this.#refusal = tooMuchRead(received, this.#pending.maxReceivedBytes);
       return 'stop';
     }
     if (this.#refusal !== undefined) return 'begin nothing more';
-    if (this.#received <= UNCOUNTED_BYTES || this.#abandoned) return 'go on';
-    this.#refusal = this.#pending.grow(this.#account, this.#received - this.#bytes);
+    if (received <= UNCOUNTED_BYTES || this.#abandoned) return 'go on';
+    this.#refusal = this.#pending.grow(this.#account, received - this.#bytes);
     if (this.#refusal !== undefined) return 'begin nothing more';
-    this.#bytes = this.#received;
+    this.#bytes = received;
     return 'go on';
   }
 

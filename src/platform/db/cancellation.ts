@@ -2,7 +2,7 @@ import type { Span } from '../tracing/span.ts';
 
 /** Counts the bytes that the database sends for some work, and decides whether the work may continue. */
 export interface ReceivedMeter {
-  /** `begin nothing more` lets the running statement finish; `stop` ends it at once. */
+  /** Takes the bytes of the work so far. `begin nothing more` lets the running statement finish; `stop` ends it at once. */
   receive(bytes: number): 'go on' | 'begin nothing more' | 'stop';
 }
 
@@ -53,7 +53,7 @@ export class Cancellation {
   receive(bytes: number): boolean {
     this.#received += bytes;
     if (this.#meter === undefined || this.#closed || this.undecided) return true;
-    const verdict = this.#meter.receive(bytes);
+    const verdict = this.#meter.receive(this.#received);
     // The running statement is not cancelled: its data is already counted, and cancelling takes another
     // connection.
     if (verdict !== 'go on') this.#cancelled = true;

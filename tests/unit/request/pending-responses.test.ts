@@ -72,7 +72,7 @@ describe('answers that are being built or wait', () => {
     const reservation = begun(pending, 'a');
     expect(reservation.receive(500 * KIB)).toBe('go on');
     expect(reservation.bytes).toBe(500 * KIB);
-    expect(reservation.receive(13 * KIB)).toBe('stop');
+    expect(reservation.receive(513 * KIB)).toBe('stop');
     expect(reservation.refusal?.extensions).toEqual({
       code: 'COMPLEXITY_LIMIT',
       value: 513 * KIB,
