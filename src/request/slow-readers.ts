@@ -17,33 +17,19 @@ export interface Reader {
   readonly windowMs?: number | undefined;
 }
 
-/** A reader and its progress since a point in time. */
-class Waiting {
-  readonly reader: Reader;
-  #sinceMs = performance.now();
-  #remaining: number;
+/** When a reader was last looked at, and how much it had to take then. */
+interface Look {
+  readonly atMs: number;
+  readonly remaining: number;
+}
 
-  constructor(reader: Reader) {
-    this.reader = reader;
-    this.#remaining = reader.remaining();
-  }
+const lookAt = (reader: Reader): Look => ({ atMs: performance.now(), remaining: reader.remaining() });
 
-  bytesPerSecond(nowMs: number): number {
-    const elapsedMs = nowMs - this.#sinceMs;
-    if (elapsedMs < SLOW_AFTER_MS) return Number.POSITIVE_INFINITY;
-    return ((this.#remaining - this.reader.remaining()) * 1000) / elapsedMs;
-  }
-
-  /** Whether its time is up without enough progress. With enough progress the time starts again. */
-  isStalled(nowMs: number): boolean {
-    const { windowMs } = this.reader;
-    if (windowMs === undefined || nowMs - this.#sinceMs < windowMs) return false;
-    const remaining = this.reader.remaining();
-    if (this.#remaining - remaining < LEAST_TAKEN_BYTES) return true;
-    this.#remaining = remaining;
-    this.#sinceMs = nowMs;
-    return false;
-  }
+/** The bytes per second that a reader has taken since a look; infinite if the look is too recent to tell. */
+function paceSince(before: Look, now: Look): number {
+  const elapsedMs = now.atMs - before.atMs;
+  if (elapsedMs < SLOW_AFTER_MS) return Number.POSITIVE_INFINITY;
+  return ((before.remaining - now.remaining) * 1000) / elapsedMs;
 }
 
 /**
@@ -51,7 +37,7 @@ class Waiting {
  * room is needed.
  */
 export class SlowReaders {
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new Map<Reader, Look>();
   readonly #onCutOff: () => void;
   #timer: NodeJS.Timeout | undefined;
 
@@ -61,11 +47,10 @@ export class SlowReaders {
 
   /** Watches a reader. Returns a function that stops watching. */
   watch(reader: Reader): () => void {
-    const waiting = new Waiting(reader);
-    this.#waiting.add(waiting);
+    this.#waiting.set(reader, lookAt(reader));
     this.#timer ??= setInterval(() => this.#cutOffStalled(), CHECK_INTERVAL_MS).unref();
     return () => {
-      if (!this.#waiting.delete(waiting) || this.#waiting.size > 0) return;
+      if (!this.#waiting.delete(reader) || this.#waiting.size > 0) return;
       clearInterval(this.#timer);
       this.#timer = undefined;
     };
@@ -73,23 +58,27 @@ export class SlowReaders {
 
   /** Cuts off slow readers, the slowest first, until `isEnough`. */
   cutOffSlowest(isEnough: () => boolean): void {
-    const nowMs = performance.now();
     const slow = [...this.#waiting]
-      .map((waiting) => ({ waiting, pace: waiting.bytesPerSecond(nowMs) }))
+      .map(([reader, look]) => ({ reader, pace: paceSince(look, lookAt(reader)) }))
       .filter(({ pace }) => pace < SLOW_BYTES_PER_SECOND)
       .sort((a, b) => a.pace - b.pace);
-    for (const { waiting } of slow) {
+    for (const { reader } of slow) {
       if (isEnough()) return;
-      this.#cutOff(waiting);
+      this.#cutOff(reader);
     }
   }
 
+  /** A reader that has taken enough in its time has the same time again. */
   #cutOffStalled(): void {
-    const nowMs = performance.now();
-    for (const waiting of this.#waiting) if (waiting.isStalled(nowMs)) this.#cutOff(waiting);
+    for (const [reader, before] of this.#waiting) {
+      const now = lookAt(reader);
+      if (now.atMs - before.atMs < (reader.windowMs ?? Number.POSITIVE_INFINITY)) continue;
+      if (before.remaining - now.remaining < LEAST_TAKEN_BYTES) this.#cutOff(reader);
+      else this.#waiting.set(reader, now);
+    }
   }
 
-  #cutOff({ reader }: Waiting): void {
+  #cutOff(reader: Reader): void {
     this.#onCutOff();
     reader.cutOff();
   }
