@@ -1,4 +1,5 @@
 import { ApiError, exceeded } from '../graphql/errors.ts';
+import { MemoryBudget } from '../platform/memory-budget.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { type Reader, SlowReaders } from './slow-readers.ts';
 
@@ -6,8 +7,6 @@ import { type Reader, SlowReaders } from './slow-readers.ts';
  * A response up to this size is not counted: the kernel takes as much at once, and nearly all are smaller.
  */
 export const UNCOUNTED_BYTES = 65_536;
-/** An account may hold 1/ACCOUNT_SHARE of the total. */
-const ACCOUNT_SHARE = 8;
 
 export interface PendingLimits {
   /** Limit for all responses together. */
@@ -42,7 +41,8 @@ export class Reservation {
     this.countFor(account);
     this.#abandoned = false;
     this.#refusal = undefined;
-    if (this.#pending.isFull(account)) throw this.#pending.refuseAccount(account);
+    const refusal = this.#pending.checkShare(account, 1);
+    if (refusal !== undefined) throw refusal;
   }
 
   /** Sets the account of a response that cannot be refused. */
@@ -118,41 +118,38 @@ function tooMuchRead(value: number, maximum: number): ApiError {
  */
 export class PendingResponses {
   readonly maxReceivedBytes: number;
-  readonly #maxBytes: number;
-  readonly #accounts = new Map<string, number>();
+  readonly #budget: MemoryBudget;
   readonly #readers: SlowReaders;
-  #bytes = 0;
 
   constructor({ maxBytes, maxReceivedBytes }: PendingLimits, metrics: Metrics) {
     this.maxReceivedBytes = maxReceivedBytes;
-    this.#maxBytes = maxBytes;
-    metrics.gauge(
-      'response_bytes_pending',
-      'Bytes of responses that are being built or not yet taken by their sockets.',
-      () => this.#bytes,
-    );
-    metrics.gauge('response_bytes_pending_max', 'The bound on response_bytes_pending.', () => maxBytes);
     const cutOff = metrics.counter(
       'responses_cut_off_total',
       'Responses cut off because their readers were too slow.',
     );
-    this.#readers = new SlowReaders(() => cutOff.inc({}));
+    const readers = new SlowReaders(() => cutOff.inc({}));
+    const budget = new MemoryBudget(maxBytes, (hasRoom) => readers.cutOffSlowest(hasRoom));
+    metrics.gauge(
+      'response_bytes_pending',
+      'Bytes of responses that are being built or not yet taken by their sockets.',
+      () => budget.bytes,
+    );
+    metrics.gauge('response_bytes_pending_max', 'The bound on response_bytes_pending.', () => maxBytes);
+    this.#readers = readers;
+    this.#budget = budget;
   }
 
   reservation(): Reservation {
     return new Reservation(this);
   }
 
-  isFull(account: string): boolean {
-    return this.#bytes > 0 && (this.#accounts.get(account) ?? 0) >= this.#maxBytes / ACCOUNT_SHARE;
-  }
-
-  refuseAccount(account: string): ApiError {
-    const value = this.#accounts.get(account) ?? 0;
-    const maximum = this.#maxBytes / ACCOUNT_SHARE;
+  /** Returns the refusal if the account may not hold these bytes as well. */
+  checkShare(account: string, bytes: number): ApiError | undefined {
+    const { shareBytes } = this.#budget;
+    if (this.#budget.isWithinShare(account, bytes)) return undefined;
     return new ApiError(
       'RATE_LIMITED',
-      `Unread responses to this account hold ${value} bytes of at most ${maximum}: read them first.`,
+      `Unread responses to this account hold ${this.#budget.usedBy(account)} bytes of at most ${shareBytes}: read them first.`,
       { headers: { 'retry-after': '1' } },
     );
   }
@@ -162,9 +159,9 @@ export class PendingResponses {
    * cut off.
    */
   grow(account: string, bytes: number): ApiError | undefined {
-    const held = this.#accounts.get(account) ?? 0;
-    if (held + bytes > this.#maxBytes / ACCOUNT_SHARE) return this.refuseAccount(account);
-    if (!this.#makeRoom(bytes))
+    const refusal = this.checkShare(account, bytes);
+    if (refusal !== undefined) return refusal;
+    if (!this.#budget.makeRoom(bytes))
       return new ApiError('SERVICE_UNAVAILABLE', 'Too many responses are waiting to be read. Try again.', {
         headers: { 'retry-after': '1' },
       });
@@ -173,24 +170,13 @@ export class PendingResponses {
   }
 
   add(account: string, bytes: number): void {
-    this.#bytes += bytes;
-    const held = (this.#accounts.get(account) ?? 0) + bytes;
-    if (held === 0) this.#accounts.delete(account);
-    else this.#accounts.set(account, held);
-  }
-
-  /** Cuts off slow readers until `bytes` fit. False if that is not enough. */
-  #makeRoom(bytes: number): boolean {
-    const hasRoom = () => this.#bytes + bytes <= this.#maxBytes;
-    if (hasRoom()) return true;
-    this.#readers.cutOffSlowest(hasRoom);
-    return hasRoom();
+    this.#budget.add(bytes, account);
   }
 
   /** Watches the reader of a response. Returns a function that stops watching. */
   watch(reader: Reader): () => void {
     const ended = this.#readers.watch(reader);
-    this.#makeRoom(0);
+    this.#budget.makeRoom(0);
     return ended;
   }
 }

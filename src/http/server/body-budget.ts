@@ -1,108 +1,92 @@
-import { OwnedBytes } from '../../platform/owned-bytes.ts';
+import { MemoryBudget } from '../../platform/memory-budget.ts';
 import type { BodyCharge } from '../../request/request-state.ts';
 
-/** One owner may have the bytes of all bodies divided by this. */
-const SHARES = 8;
-
-/** A body still being received. It may be dropped in favour of others. */
-export interface ArrivingBody {
-  giveUp(): void;
-}
-
 /**
- * Bounds the memory of all request bodies, from their first byte until their request is answered. Clients can
- * send bodies before they authenticate, one per connection. When space runs out, the bodies that have been
- * arriving longest are dropped: a body sent in one go takes no time to arrive.
+ * Bounds the memory of all request bodies. Clients can send bodies before they authenticate, one per connection. When
+ * space runs out, the bodies that have been arriving longest are dropped: a body sent in one go takes no time to arrive.
  */
-export class BodyBudget {
-  readonly #maxBytes: number;
-  /** Oldest first. Bodies that arrive in one chunk are never in it. */
-  readonly #arriving = new Map<ArrivingBody, number>();
-  readonly #owned = new OwnedBytes();
-  #heldBytes = 0;
+export class BodyBudget extends MemoryBudget {
+  /** The bodies that are not complete, the oldest first. A body that arrives in one chunk is never among them. */
+  readonly arriving: Set<BodyMemory>;
 
   constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
+    const arriving = new Set<BodyMemory>();
+    super(maxBytes, (hasRoom) => {
+      for (const oldest of arriving) {
+        if (hasRoom()) return;
+        oldest.drop();
+      }
+    });
+    this.arriving = arriving;
+  }
+}
+
+/** The memory of one request body, from its first byte until its request is answered. */
+export class BodyMemory implements BodyCharge {
+  readonly #budget: BodyBudget;
+  readonly #onDrop: () => void;
+  #bytes = 0;
+  #owner: string | undefined;
+  #isReleased = false;
+
+  constructor(budget: BodyBudget, onDrop: () => void) {
+    this.#budget = budget;
+    this.#onDrop = onDrop;
   }
 
-  get heldBytes(): number {
-    return this.#heldBytes;
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Counts a complete body. Returns false, and counts nothing, if there is no room. */
   take(bytes: number): boolean {
-    this.#heldBytes += bytes;
-    if (this.#makeRoom()) return true;
-    this.#heldBytes -= bytes;
-    return false;
+    if (!this.#budget.makeRoom(bytes)) return false;
+    this.#add(bytes);
+    return true;
   }
 
-  /** Counts more bytes of a body still arriving. May drop that body itself, as the oldest. */
-  grow(body: ArrivingBody, bytes: number): void {
-    this.#arriving.set(body, (this.#arriving.get(body) ?? 0) + bytes);
-    this.#heldBytes += bytes;
-    if (!this.#makeRoom()) this.#giveUp(body);
+  /** Counts more bytes of a body that is still arriving. Returns false if this dropped the body itself. */
+  grow(bytes: number): boolean {
+    this.#budget.arriving.add(this);
+    this.#add(bytes);
+    this.#budget.makeRoom(0);
+    return !this.#isReleased;
   }
 
-  /** Call when a body has arrived or failed. Returns its size, which stays counted until `release`. */
-  arrived(body: ArrivingBody): number {
-    const bytes = this.#arriving.get(body) ?? 0;
-    this.#arriving.delete(body);
-    return bytes;
+  /** From now on, the body is not dropped in favour of others. */
+  complete(): void {
+    this.#budget.arriving.delete(this);
   }
 
   /**
-   * Charges a complete body to whom its request turned out to be from. Returns a function that gives it back, or
-   * undefined if the owner has bodies here already and too much with this one.
+   * Charges a complete body to the account of its request. Returns false if the account has other bodies and too much
+   * with this one, or if the request has been answered.
    */
-  own(owner: string, bytes: number): (() => void) | undefined {
-    const held = this.#owned.of(owner);
-    return held > 0 && held + bytes > this.#maxBytes / SHARES ? undefined : this.#owned.take(owner, bytes);
-  }
-
-  /** Stops counting bytes. */
-  release(bytes: number): void {
-    this.#heldBytes -= bytes;
-  }
-
-  #makeRoom(): boolean {
-    if (this.#heldBytes <= this.#maxBytes) return true;
-    for (const body of this.#arriving.keys()) {
-      if (this.#heldBytes <= this.#maxBytes) break;
-      this.#giveUp(body);
-    }
-    return this.#heldBytes <= this.#maxBytes;
-  }
-
-  #giveUp(body: ArrivingBody): void {
-    if (!this.#arriving.has(body)) return;
-    this.release(this.arrived(body));
-    body.giveUp();
-  }
-}
-
-/** A complete body, from its arrival until its request is answered. */
-export class HeldBody implements BodyCharge {
-  readonly #budget: BodyBudget;
-  readonly #bytes: number;
-  #giveBack: (() => void) | undefined;
-  #isReleased = false;
-
-  constructor(budget: BodyBudget, bytes: number) {
-    this.#budget = budget;
-    this.#bytes = bytes;
-  }
-
-  /** False for a released body, too: a request whose admission was late owns nothing. */
   own(owner: string): boolean {
     if (this.#isReleased) return false;
-    this.#giveBack ??= this.#budget.own(owner, this.#bytes);
-    return this.#giveBack !== undefined;
+    if (this.#owner !== undefined) return true;
+    if (this.#budget.usedBy(owner) > 0 && !this.#budget.isWithinShare(owner, this.#bytes)) return false;
+    const bytes = this.#bytes;
+    this.#add(-bytes);
+    this.#owner = owner;
+    this.#add(bytes);
+    return true;
+  }
+
+  drop(): void {
+    this.release();
+    this.#onDrop();
   }
 
   release(): void {
+    if (this.#isReleased) return;
     this.#isReleased = true;
-    this.#budget.release(this.#bytes);
-    this.#giveBack?.();
+    this.complete();
+    this.#add(-this.#bytes);
+  }
+
+  #add(bytes: number): void {
+    this.#bytes += bytes;
+    this.#budget.add(bytes, this.#owner);
   }
 }

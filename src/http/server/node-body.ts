@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../../graphql/errors.ts';
 import { intake, type Source } from '../../platform/intake.ts';
 import { bodyTooLarge } from '../request/json-body.ts';
-import type { BodyBudget } from './body-budget.ts';
+import { type BodyBudget, BodyMemory } from './body-budget.ts';
 
 export interface ReceivedBody {
   readonly bytes: Buffer<ArrayBuffer> | undefined;
   /** Set if the body was refused. The rest of it is not read, so the connection cannot be reused. */
   readonly refusal: ApiError | undefined;
-  /** Bytes counted in the budget. Whoever is done with the body releases them. */
-  readonly heldBytes: number;
+  /** Undefined if nothing is counted. It is released when the request is answered. */
+  readonly memory: BodyMemory | undefined;
 }
 
 export interface ReceiveOptions {
@@ -38,7 +38,7 @@ export function receiveBody(
   request: IncomingMessage,
   { maxBytes, budget }: ReceiveOptions,
 ): Promise<ReceivedBody> {
-  const refused = (refusal: ApiError): ReceivedBody => ({ bytes: undefined, refusal, heldBytes: 0 });
+  const refused = (refusal: ApiError): ReceivedBody => ({ bytes: undefined, refusal, memory: undefined });
   const announced = Number(request.headers['content-length'] ?? Number.NaN);
   if (announced > maxBytes) return Promise.resolve(refused(bodyTooLarge(maxBytes)));
   return new Promise((resolve, reject) => {
@@ -59,16 +59,14 @@ export function receiveBody(
       // What is refused stays paused.
       stream: { pause: () => request.pause(), resume: () => !ended && request.resume() },
     });
-    const arriving = { giveUp: () => refuse(noRoom()) };
-    const giveBack = () => budget.release(budget.arrived(arriving));
+    const memory = new BodyMemory(budget, () => refuse(noRoom()));
 
     function collect(chunk: Buffer<ArrayBuffer>): void {
       const needed = length + chunk.length;
       if (needed > collected.length) {
         const wanted = Math.max(2 * collected.length, FIRST_CAPACITY);
         const capacity = Math.max(needed, Math.min(wanted, expected));
-        budget.grow(arriving, capacity - collected.length);
-        if (ended) return;
+        if (!memory.grow(capacity - collected.length)) return;
         const larger = Buffer.allocUnsafeSlow(capacity);
         collected.copy(larger, 0, 0, length);
         collected = larger;
@@ -80,10 +78,10 @@ export function receiveBody(
     request.on('data', (chunk: Buffer<ArrayBuffer>) => {
       if (ended) return;
       if (length + chunk.length > maxBytes) {
-        giveBack();
+        memory.release();
         refuse(bodyTooLarge(maxBytes));
       } else if (chunk.length === announced) {
-        if (budget.take(announced)) whole = chunk;
+        if (memory.take(announced)) whole = chunk;
         else refuse(noRoom());
       } else {
         collect(chunk);
@@ -96,21 +94,15 @@ export function receiveBody(
     request.on('end', () => {
       if (ended) return;
       ended = true;
-      if (whole !== undefined) resolve({ bytes: whole, refusal: undefined, heldBytes: whole.length });
-      else
-        resolve({
-          bytes: collected.subarray(0, length),
-          refusal: undefined,
-          heldBytes: budget.arrived(arriving),
-        });
+      memory.complete();
+      resolve({ bytes: whole ?? collected.subarray(0, length), refusal: undefined, memory });
     });
     request.on('error', reject);
     // 'close' also follows 'end'. An unused error would still cost its stack.
     request.on('close', () => {
       if (ended) return;
       ended = true;
-      giveBack();
-      if (whole !== undefined) budget.release(whole.length);
+      memory.release();
       reject(new Error('the client disconnected'));
     });
   });

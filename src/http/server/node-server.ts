@@ -8,7 +8,7 @@ import { negotiate } from '../../request/media-type.ts';
 import type { PendingResponses, Reservation } from '../../request/pending-responses.ts';
 import type { Arrival } from '../../request/request-state.ts';
 import type { FastPath } from '../pipeline/entrance.ts';
-import { BodyBudget, HeldBody } from './body-budget.ts';
+import { BodyBudget } from './body-budget.ts';
 import { answerClientError } from './client-error.ts';
 import { type ReceivedBody, receiveBody } from './node-body.ts';
 import { sendResponse } from './node-response.ts';
@@ -47,7 +47,7 @@ const CLIENT_GONE = new DOMException('The client disconnected.', 'AbortError');
 const NO_BODY = new Uint8Array();
 /** What waits of smaller ones is bounded by the number of requests in line. */
 const SMALL_BODY = 4_096;
-const NOTHING_RECEIVED: ReceivedBody = { bytes: undefined, refusal: undefined, heldBytes: 0 };
+const NOTHING_RECEIVED: ReceivedBody = { bytes: undefined, refusal: undefined, memory: undefined };
 
 /** Aborted when the connection closes before the response has ended. */
 function goneWith(outgoing: ServerResponse): AbortSignal {
@@ -86,10 +86,10 @@ export function createNodeServer({
     const address = named && !fast ? addressOf(incoming) : undefined;
     const malformed = fast || address !== undefined ? undefined : badAddress();
     const hasBody = malformed === undefined && method !== 'GET' && method !== 'HEAD';
-    const { bytes, refusal, heldBytes } = hasBody
+    const { bytes, refusal, memory } = hasBody
       ? await receiveBody(incoming, { maxBytes: maxBodyBytes, budget })
       : NOTHING_RECEIVED;
-    const body = heldBytes > SMALL_BODY ? new HeldBody(budget, heldBytes) : undefined;
+    const body = memory !== undefined && memory.bytes > SMALL_BODY ? memory : undefined;
     try {
       const { socket, httpVersion } = incoming;
       const peerAddress = socket.remoteAddress;
@@ -129,8 +129,7 @@ export function createNodeServer({
       const response = await handle(request, arrival);
       return sendResponse(response, outgoing, sending);
     } finally {
-      if (body === undefined) budget.release(heldBytes);
-      else body.release();
+      memory?.release();
     }
   }
 

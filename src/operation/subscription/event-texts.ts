@@ -16,7 +16,7 @@ import { encodeParameter } from '../../platform/db/parameter.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import { TurnRefusedError } from '../../platform/line.ts';
 import type { Logger } from '../../platform/log.ts';
-import { bytesInMemory } from '../../platform/owned-bytes.ts';
+import { bytesInMemory } from '../../platform/memory-budget.ts';
 import { newId } from '../../platform/uuid.ts';
 import type { EventReaders, Executor } from '../executor.ts';
 import type { OperationArgs } from '../operation-context.ts';

@@ -3,7 +3,7 @@ import type { FeedStart } from '../../events/feed.ts';
 import { addressesOf, addressOf, matches } from '../../events/filter.ts';
 import type { Growth } from '../../events/tail.ts';
 import { ApiError, type ErrorCode } from '../../graphql/errors.ts';
-import { OwnedBytes } from '../../platform/owned-bytes.ts';
+import { MemoryBudget } from '../../platform/memory-budget.ts';
 import type { StreamFormat } from '../../request/event-stream.ts';
 import type { EventTexts } from './event-texts.ts';
 import { Group, type GroupOptions } from './group.ts';
@@ -47,8 +47,6 @@ export interface FanOutOptions extends Omit<GroupOptions, 'texts' | 'slices'> {
 /** The contract promises a heartbeat at least every 15 seconds. */
 const HEARTBEAT_MS = 12_000;
 const TICK_MS = 1_000;
-/** One account may have the bytes of all groups divided by this. */
-const SHARES = 8;
 
 interface OpenGroup {
   readonly group: Group;
@@ -67,7 +65,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
   const groups = new Map<string, OpenGroup>();
   /** The groups at each address of events. */
   const routes = new Map<string, Set<Group>>();
-  const memory = new OwnedBytes();
+  const memory = new MemoryBudget(maxGroupBytes);
   const streams = new Set<SubscriberStream>();
   const slices = new SliceQueue();
   let ticking: NodeJS.Timeout | undefined;
@@ -143,8 +141,8 @@ export function createFanOut(options: FanOutOptions): FanOut {
 
   /** Throws if the owner, or all owners together, may not have these bytes as well. */
   function checkRoom(owner: string, bytes: number): void {
-    if (memory.of(owner) + bytes > maxGroupBytes / SHARES) throw tooMany('RATE_LIMITED');
-    if (memory.total + bytes > maxGroupBytes) throw tooMany('SERVICE_UNAVAILABLE');
+    if (!memory.isWithinShare(owner, bytes)) throw tooMany('RATE_LIMITED');
+    if (!memory.makeRoom(bytes)) throw tooMany('SERVICE_UNAVAILABLE');
   }
 
   /** The group of a stream, and what gives it back if it is the last of it. A group is charged to who opened it. */
@@ -154,7 +152,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
     checkRoom(owner, open === undefined ? bytes + texts.bytes : bytes);
     if (open === undefined) {
       if (groups.size >= maxGroups) throw tooMany('SERVICE_UNAVAILABLE');
-      const release = memory.take(owner, texts.bytes);
+      memory.add(texts.bytes, owner);
       const group = new Group({ texts, feed, slices, metrics, use, tracing, log });
       const unroute = route(group);
       open = {
@@ -164,7 +162,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
           if (group.size > 0 || groups.get(key)?.group !== group) return;
           groups.delete(key);
           unroute();
-          release();
+          memory.add(-texts.bytes, owner);
         },
       };
       groups.set(key, open);
@@ -181,7 +179,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
   return {
     open(opening) {
       const { group, leave } = groupFor(opening);
-      const release = memory.take(opening.owner, opening.bytes);
+      memory.add(opening.bytes, opening.owner);
       group.enter(opening.owner);
       const stream = new SubscriberStream({
         deliver: group.join,
@@ -193,7 +191,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
       if (interrupted) stream.interrupt();
       stream.onClose(() => {
         leave(stream, opening.owner);
-        release();
+        memory.add(-opening.bytes, opening.owner);
         remove(stream);
       });
       return stream;
@@ -202,7 +200,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
       return groups.size;
     },
     get groupBytes() {
-      return memory.total;
+      return memory.bytes;
     },
     get cohorts() {
       const cohorts = new Set<unknown>();

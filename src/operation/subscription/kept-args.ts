@@ -1,4 +1,4 @@
-import { bytesInMemory } from '../../platform/owned-bytes.ts';
+import { bytesInMemory } from '../../platform/memory-budget.ts';
 import { PlainRequest } from '../../request/http-message.ts';
 import { lastEventId } from '../../request/last-event-id.ts';
 import type { DocumentCache } from '../document-cache.ts';

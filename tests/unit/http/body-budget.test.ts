@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BodyBudget } from '../../../src/http/server/body-budget.ts';
+import { BodyBudget, BodyMemory } from '../../../src/http/server/body-budget.ts';
 
 const MAX = 1_000;
 
@@ -15,31 +15,54 @@ describe('the room for bodies', () => {
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const budget = new BodyBudget(MAX);
         /** What is on its way, the oldest first, and what is to be released. */
-        let arriving: { giveUp(): void }[] = [];
-        const held: number[] = [];
-        const given: unknown[] = [];
+        let arriving: BodyMemory[] = [];
+        const complete: BodyMemory[] = [];
+        const dropped: BodyMemory[] = [];
+        const create = () => {
+          const body: BodyMemory = new BodyMemory(budget, () => dropped.push(body));
+          return body;
+        };
         const start = () => {
-          const body = { giveUp: () => void given.push(body) };
+          const body = create();
           arriving.push(body);
           return body;
         };
         for (const { kind, body, bytes } of steps) {
-          given.length = 0;
+          dropped.length = 0;
           if (kind === 'whole') {
-            if (budget.take(bytes)) held.push(bytes);
-            else expect(arriving.length - given.length).toBe(0);
-          } else if (kind === 'grow') budget.grow(arriving[body] ?? start(), bytes);
-          else if (kind === 'arrive') held.push(budget.arrived(arriving[body] ?? start()));
-          else budget.release(held.pop() ?? 0);
-          expect(given).toEqual(arriving.slice(0, given.length));
-          arriving = arriving.filter((one) => !given.includes(one));
-          if (kind === 'arrive') arriving.splice(Math.min(body, arriving.length - 1), 1);
-          expect(budget.heldBytes).toBeLessThanOrEqual(MAX);
+            const whole = create();
+            if (whole.take(bytes)) complete.push(whole);
+            else expect(arriving.length - dropped.length).toBe(0);
+          } else if (kind === 'grow') {
+            const grown = arriving[body] ?? start();
+            expect(grown.grow(bytes)).toBe(!dropped.includes(grown));
+          } else if (kind === 'arrive') {
+            const arrived = arriving[body] ?? start();
+            arrived.complete();
+            complete.push(arrived);
+          } else complete.pop()?.release();
+          expect(dropped).toEqual(arriving.slice(0, dropped.length));
+          arriving = arriving.filter((one) => !dropped.includes(one) && !complete.includes(one));
+          expect(budget.bytes).toBeLessThanOrEqual(MAX);
         }
-        for (const one of arriving) budget.release(budget.arrived(one));
-        for (const bytes of held) budget.release(bytes);
-        expect(budget.heldBytes).toBe(0);
+        for (const one of [...arriving, ...complete]) one.release();
+        expect(budget.bytes).toBe(0);
       }),
     );
+  });
+
+  it('is charged to the account of a request, an eighth at most, until the request is answered', () => {
+    const budget = new BodyBudget(MAX);
+    const bodyOf = (bytes: number) => {
+      const body = new BodyMemory(budget, () => undefined);
+      body.take(bytes);
+      return body;
+    };
+    const [first, second, third] = [bodyOf(100), bodyOf(20), bodyOf(10)];
+    expect([first.own('a'), second.own('a'), third.own('a')]).toEqual([true, true, false]);
+    expect(third.own('b')).toBe(true);
+    first.release();
+    expect([budget.usedBy('a'), budget.usedBy('b'), budget.bytes]).toEqual([20, 10, 30]);
+    expect(first.own('a')).toBe(false);
   });
 });
