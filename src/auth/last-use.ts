@@ -71,10 +71,13 @@ export function storeOncePerMinute<Use>({
   store,
 }: UseStore<Use>): (use: Use) => void {
   const noted = new LRUCache<string, number>({ max: MAX_ENTRIES });
-  const storeSoon = gathered(async (uses: readonly Use[]) => {
-    await store(uses);
-    return uses;
-  }, identityOf);
+  const storeSoon = gathered(
+    async (uses: readonly Use[]) => {
+      await store(uses);
+      return uses;
+    },
+    { identityOf },
+  );
   return (use) => {
     const identity = identityOf(use);
     // A row may have been read just before a use was stored.

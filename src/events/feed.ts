@@ -5,7 +5,6 @@ import { advance, type CommittedBefore, type EventPlace } from './event-place.ts
 import type { EventFilter } from './filter.ts';
 import { eventNameOf, findEvents, type KnownEvent, readFiltered, readFirst, readNow } from './log.ts';
 import { isAfter, type LogPosition } from './position.ts';
-import { sharedByNext } from './shared-by-next.ts';
 import { createLogTail, type Found, type LogTailOptions, type OnGrowth } from './tail.ts';
 
 /** Where a reader starts. */
@@ -84,11 +83,12 @@ function beforeFrom(last: KnownEvent, distances: readonly bigint[]): CommittedBe
 export function createEventFeed({ database, log, line }: EventFeedOptions): EventFeed {
   const tail = createLogTail({ database, log });
   // Thousands may connect at once. The end of the log must be read after each of them came, but not for each.
-  const present = sharedByNext<EventPlace>(() => readNow(database, log));
-  const findInLog = gathered(
-    (names: readonly EventName[]) => findEvents(database, names),
-    ({ id, mark }) => `${id} ${mark}`,
-  );
+  const present = gathered(async (_readers: readonly 'all'[]) => [await readNow(database, log)], {
+    maxRunning: 1,
+  });
+  const findInLog = gathered((names: readonly EventName[]) => findEvents(database, names), {
+    identityOf: ({ id, mark }) => `${id} ${mark}`,
+  });
 
   /** The tail may not have noticed yet that the history is another one. */
   async function find(name: EventName, history: string): Promise<KnownEvent | undefined> {
@@ -144,7 +144,7 @@ export function createEventFeed({ database, log, line }: EventFeedOptions): Even
   return {
     wake: tail.wake,
     async open(lastEventId) {
-      const end = await present();
+      const end = await present('all');
       const at = (place: EventPlace, failure: FeedStart['failure']): FeedStart => ({
         eventId: encodeEventId(place),
         place,

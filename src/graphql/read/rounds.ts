@@ -1,59 +1,24 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { gathered } from '../../platform/db/gathered.ts';
 
-type Read = (keys: readonly unknown[]) => Promise<readonly unknown[]>;
+type Batches = Map<object, (key: never) => Promise<unknown>>;
 
-/** Keys of one kind that wait for the next round. */
-interface Waiting {
-  readonly keys: unknown[];
-  readonly read: Read;
-  readonly result: PromiseWithResolvers<readonly unknown[]>;
-}
+/** The batches of each context whose loads are read in rounds, by kind of key. */
+const batchesOf = new WeakMap<object, Batches>();
 
 /**
- * Reads level by level. Keys requested while statements run wait until all of them are done, and are then
- * read together. However many fields request keys, an operation takes a few statements per level.
+ * From now on, the loads of this context are read level by level. Keys that are requested while a statement runs wait for
+ * it and are then read together, so that an operation takes a few statements per level, however many fields request keys.
  */
-class Rounds {
-  #waiting = new Map<object, Waiting>();
-  #running = false;
-
-  async add(kind: object, keys: readonly unknown[], read: Read): Promise<readonly unknown[]> {
-    let waiting = this.#waiting.get(kind);
-    if (waiting === undefined) {
-      waiting = { keys: [], read, result: Promise.withResolvers() };
-      this.#waiting.set(kind, waiting);
-    }
-    const first = waiting.keys.length;
-    waiting.keys.push(...keys);
-    if (!this.#running) void this.#run();
-    return (await waiting.result.promise).slice(first, first + keys.length);
-  }
-
-  async #run(): Promise<void> {
-    this.#running = true;
-    // By the next turn of the event loop, all resolvers fed by the last round have requested their keys.
-    for (await nextTurn(); this.#waiting.size > 0; await nextTurn()) {
-      const round = [...this.#waiting.values()];
-      this.#waiting = new Map();
-      const reads = round.map(({ keys, read, result }) => read(keys).then(result.resolve, result.reject));
-      await Promise.all(reads);
-    }
-    this.#running = false;
-  }
-}
-
-const roundsOf = new WeakMap<object, Rounds>();
-
-/** From now on, the loads of this context are read in rounds. */
 export function readInRounds(context: object): void {
-  if (!roundsOf.has(context)) roundsOf.set(context, new Rounds());
+  if (!batchesOf.has(context)) batchesOf.set(context, new Map());
 }
 
-export const readsInRounds = (context: object): boolean => roundsOf.has(context);
+export const readsInRounds = (context: object): boolean => batchesOf.has(context);
 
 /**
- * Reads the values of the keys, in their order: at once, or in a round together with all other keys of the
- * kind. A `kind` always comes with the same `read`.
+ * Reads the values of the keys, in their order: immediately, or in a round together with all other keys of the kind. A
+ * `kind` always comes with the same `read`.
  */
 export async function inRound<Key, Value>(
   context: object,
@@ -61,7 +26,13 @@ export async function inRound<Key, Value>(
   keys: readonly Key[],
   read: (keys: readonly Key[]) => Promise<readonly Value[]>,
 ): Promise<readonly Value[]> {
-  const rounds = roundsOf.get(context);
-  if (rounds === undefined) return read(keys);
-  return (await rounds.add(kind, keys, read as Read)) as readonly Value[];
+  const batches = batchesOf.get(context);
+  if (batches === undefined) return read(keys);
+  let load = batches.get(kind) as ((key: Key) => Promise<Value>) | undefined;
+  if (load === undefined) {
+    // By the next turn of the event loop, all resolvers fed by the last round have requested their keys.
+    load = gathered(read, { maxRunning: 1, maxKeys: Number.POSITIVE_INFINITY, pause: nextTurn });
+    batches.set(kind, load);
+  }
+  return Promise.all(keys.map(load));
 }

@@ -2,37 +2,40 @@
 const MAX_RUNNING = 4;
 const MAX_KEYS = 500;
 
-interface Asked<Key, Value> extends PromiseWithResolvers<Value> {
-  readonly key: Key;
+export interface GatherOptions<Key> {
+  /** Keys of the same identity count once in a read. */
+  readonly identityOf?: (key: Key) => unknown;
+  readonly maxRunning?: number;
+  readonly maxKeys?: number;
+  /** Awaited before each read, for the keys that come meanwhile. */
+  readonly pause?: () => Promise<unknown>;
 }
 
 /**
- * Batches reads of single values: keys that arrive while enough reads are running share the next read, in which keys of
- * the same identity count once. `read` returns the values in the order of the keys. Rejects with what it throws.
+ * Batches reads of single values: keys that arrive while enough reads are running share the next read, which begins
+ * after they have come. `read` returns the values in the order of the keys. Rejects with what it throws.
  */
 export function gathered<Key, Value>(
   read: (keys: readonly Key[]) => Promise<readonly Value[]>,
-  identityOf: (key: Key) => unknown = (key) => key,
+  { identityOf = (key) => key, maxRunning = MAX_RUNNING, maxKeys = MAX_KEYS, pause }: GatherOptions<Key> = {},
 ): (key: Key) => Promise<Value> {
-  const waiting = new Map<unknown, Asked<Key, Value>>();
+  const waiting = new Map<unknown, PromiseWithResolvers<Value> & { readonly key: Key }>();
   let running = 0;
 
-  async function run(asked: readonly Asked<Key, Value>[]): Promise<void> {
+  async function run(): Promise<void> {
     running += 1;
-    try {
-      const values = await read(asked.map(({ key }) => key));
-      for (const [index, { resolve }] of asked.entries()) resolve(values[index] as Value);
-    } catch (error) {
-      for (const { reject } of asked) reject(error);
+    while (waiting.size > 0) {
+      if (pause !== undefined) await pause();
+      const asked = [...waiting].slice(0, maxKeys);
+      for (const [identity] of asked) waiting.delete(identity);
+      try {
+        const values = await read(asked.map(([, { key }]) => key));
+        for (const [index, [, { resolve }]] of asked.entries()) resolve(values[index] as Value);
+      } catch (error) {
+        for (const [, { reject }] of asked) reject(error);
+      }
     }
     running -= 1;
-    if (waiting.size > 0 && running < MAX_RUNNING) void run(takeWaiting());
-  }
-
-  function takeWaiting(): Asked<Key, Value>[] {
-    const taken = [...waiting].slice(0, MAX_KEYS);
-    for (const [identity] of taken) waiting.delete(identity);
-    return taken.map(([, asked]) => asked);
   }
 
   return (key) => {
@@ -40,8 +43,8 @@ export function gathered<Key, Value>(
     const known = waiting.get(identity);
     if (known !== undefined) return known.promise;
     const asked = { key, ...Promise.withResolvers<Value>() };
-    if (running < MAX_RUNNING) void run([asked]);
-    else waiting.set(identity, asked);
+    waiting.set(identity, asked);
+    if (running < maxRunning) void run();
     return asked.promise;
   };
 }
