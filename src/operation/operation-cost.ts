@@ -1,5 +1,5 @@
 import type { GraphQLSchema } from 'graphql';
-import { RecentlyUsed } from '../platform/recently-used.ts';
+import { SmallMap } from '../platform/small-map.ts';
 import { type Cost, costOf, itemsOf, type SchemaField } from './document/cost-walk.ts';
 import { checkLimits, type OperationLimits } from './document/limits.ts';
 import type { PreparedOperation } from './prepared-operation.ts';
@@ -37,7 +37,7 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
   function measured(operation: PreparedOperation, variables: Variables): Cost {
     const { fragments, costVariables } = operation.document.survey;
     const key = costVariables.length === 0 ? '' : costVariables.map((name) => sizing(variables, name)).join();
-    operation.costs ??= new RecentlyUsed(MAX_COSTS_PER_OPERATION);
+    operation.costs ??= new SmallMap(MAX_COSTS_PER_OPERATION);
     let cost = operation.costs.get(key);
     if (cost === undefined) {
       cost = costOf(schema, fragments, operation.node, variables);

@@ -8,7 +8,7 @@ import {
   print,
 } from 'graphql';
 import type { OperationPlans } from '../graphql/operation-plans.ts';
-import type { RecentlyUsed } from '../platform/recently-used.ts';
+import type { SmallMap } from '../platform/small-map.ts';
 import type { DeprecatedUse } from './deprecations.ts';
 import type { Cost } from './document/cost-walk.ts';
 import { digestOf } from './document/digest.ts';
@@ -81,7 +81,7 @@ export class PreparedOperation {
   readonly name: string | undefined;
   readonly plans: OperationPlans;
   /** Keyed by the values of the variables that size or skip something. */
-  costs: RecentlyUsed<string, Cost> | undefined = undefined;
+  costs: SmallMap<string, Cost> | undefined = undefined;
   /** Deprecated schema elements that it uses, whatever its variables, and how to find those in them. */
   deprecated: DeprecatedUse | undefined = undefined;
   /**

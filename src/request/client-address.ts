@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { remember } from '../platform/remember.ts';
+import { remember } from '../platform/small-map.ts';
 
 /**
  * The address in the form that Node's BlockList takes: IPv4-mapped IPv6 becomes IPv4, and the brackets and

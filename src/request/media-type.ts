@@ -1,4 +1,4 @@
-import { remember } from '../platform/remember.ts';
+import { remember } from '../platform/small-map.ts';
 
 /** Apollo's multipart protocol for subscriptions, as an Accept header names it. */
 export const MULTIPART = 'multipart/mixed;subscriptionSpec=1.0';

@@ -1,6 +1,6 @@
 import type { FieldNode, GraphQLField, GraphQLResolveInfo } from 'graphql';
 import type { Scope } from '../../auth/scopes.ts';
-import { RecentlyUsed } from '../../platform/recently-used.ts';
+import { SmallMap } from '../../platform/small-map.ts';
 import type { Context } from '../context.ts';
 import { exceeded } from '../errors.ts';
 import { isTooWide } from '../operation-plans.ts';
@@ -26,7 +26,7 @@ interface AheadPlan {
  * The plans of one root field, by the values of the operation's @skip and @include variables and the scopes that the
  * caller lacks.
  */
-type AheadPlans = RecentlyUsed<string, AheadPlan | 'declined'>;
+type AheadPlans = SmallMap<string, AheadPlan | 'declined'>;
 
 declare module '../operation-plans.ts' {
   interface OperationPlans {
@@ -49,7 +49,7 @@ function planOf(
   plans.ahead ??= new Map();
   let cache = plans.ahead.get(node);
   if (cache === undefined) {
-    cache = new RecentlyUsed(MAX_PLANS);
+    cache = new SmallMap(MAX_PLANS);
     plans.ahead.set(node, cache);
   }
   const key = choiceOf(plans.conditions, info.variableValues);

@@ -1,6 +1,6 @@
 import type { ExecutionArgs, OperationDefinitionNode, VariableValues } from 'graphql';
 import type { Scope } from '../../auth/scopes.ts';
-import { RecentlyUsed } from '../../platform/recently-used.ts';
+import { SmallMap } from '../../platform/small-map.ts';
 import { type Context, declined } from '../context.ts';
 import { isTooWide } from '../operation-plans.ts';
 import { permissionsOf } from '../scope-plugin.ts';
@@ -39,7 +39,7 @@ export interface WholeArguments extends PlanArguments {
 declare module '../operation-plans.ts' {
   interface OperationPlans {
     /** By the values of its @skip and @include variables. A string is the reason why there is none. */
-    whole?: RecentlyUsed<string, WholePlan | string>;
+    whole?: SmallMap<string, WholePlan | string>;
   }
 }
 
@@ -135,7 +135,7 @@ function cachedPlan(
   const { plans } = context;
   const key = choiceOf(plans.conditions, variables);
   if (key === undefined) return declined(context, 'a condition is not a Boolean');
-  plans.whole ??= new RecentlyUsed(MAX_PLANS);
+  plans.whole ??= new SmallMap(MAX_PLANS);
   let found = plans.whole.get(key);
   if (found === undefined) {
     let reason: string | undefined;

@@ -1,4 +1,4 @@
-import { remember } from '../../platform/remember.ts';
+import { remember } from '../../platform/small-map.ts';
 import type { RequestUrl } from '../../request/http-message.ts';
 import { PATHS } from '../routes/table.ts';
 

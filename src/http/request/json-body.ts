@@ -1,6 +1,6 @@
 import { Buffer, isAscii } from 'node:buffer';
 import { ApiError } from '../../graphql/errors.ts';
-import { remember } from '../../platform/remember.ts';
+import { remember } from '../../platform/small-map.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
 import { readField } from '../../request/request-fields.ts';
 import { excessOf } from './json-bounds.ts';

@@ -1,7 +1,7 @@
 import type { Config } from '../../platform/config.ts';
 import type { Logger } from '../../platform/log.ts';
 import { isLoopbackHost } from '../../platform/loopback.ts';
-import { remember } from '../../platform/remember.ts';
+import { remember } from '../../platform/small-map.ts';
 import { clientAddress, normaliseAddress, trustedProxies } from '../../request/client-address.ts';
 import type { HttpRequest } from '../../request/http-message.ts';
 import type { RequestFields } from '../../request/request-fields.ts';

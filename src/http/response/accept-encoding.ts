@@ -1,4 +1,4 @@
-import { remember } from '../../platform/remember.ts';
+import { remember } from '../../platform/small-map.ts';
 
 export type Encoding = 'br' | 'zstd' | 'gzip';
 

@@ -1,4 +1,4 @@
-import { remember } from '../../platform/remember.ts';
+import { remember } from '../../platform/small-map.ts';
 import type { HttpPlugin } from '../plugin.ts';
 
 const EXPOSED = [

@@ -1,6 +1,26 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { remember } from '../../../src/platform/remember.ts';
+import { remember, SmallMap } from '../../../src/platform/small-map.ts';
+
+describe('A small map', () => {
+  it('never has more entries than it may, and only values that were set last', () => {
+    const use = fc.tuple(fc.nat(9), fc.nat());
+    fc.assert(
+      fc.property(fc.array(use, { maxLength: 60 }), fc.integer({ min: 1, max: 12 }), (uses, max) => {
+        const own = new SmallMap<number, number>(max);
+        const all = new Map<number, number>();
+        for (const [key, value] of uses) {
+          own.set(key, value);
+          all.set(key, value);
+          expect(own.get(key)).toBe(value);
+          expect(own.size).toBeLessThanOrEqual(max);
+          for (const [kept, found] of own) expect(found).toBe(all.get(kept));
+        }
+        if (all.size <= max) expect([...own].toSorted()).toEqual([...all].toSorted());
+      }),
+    );
+  });
+});
 
 describe('A remembered function', () => {
   it('gives what the function gives, for any texts in any order', () => {
