@@ -1,5 +1,13 @@
 import { totalmem } from 'node:os';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type Metric,
+  type OpenMetricsContentType,
+  Registry,
+} from 'prom-client';
 import type { Build } from './build.ts';
 import { Tally } from './tally.ts';
 import { Timings, TimingsBy } from './timings.ts';
@@ -159,6 +167,22 @@ export function createMetrics(): Metrics {
     },
     readTimings,
   };
+}
+
+/**
+ * Creates a registry that writes the metrics of another registry as OpenMetrics, which has exemplars. prom-client removes
+ * `_total` from the names of the counters in such a registry, so the new registry has objects that inherit from the counters.
+ */
+export function createOpenMetricsRegistry(registry: Registry): Registry<OpenMetricsContentType> {
+  const openMetrics = new Registry<OpenMetricsContentType>();
+  openMetrics.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  for (const { name } of registry.getMetricsAsArray()) {
+    const metric = registry.getSingleMetric(name);
+    if (metric === undefined) continue;
+    const registered: Metric = metric instanceof Counter ? Object.create(metric) : metric;
+    openMetrics.registerMetric(registered);
+  }
+  return openMetrics;
 }
 
 /** How much memory this process may have: what its cgroup allows, or all of the machine. */

@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
+import { Registry } from 'prom-client';
 import type { FailureCounter } from '../../auth/password-check.ts';
 import type { SecurityLog } from '../../auth/security-log.ts';
 import { type ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
 import { systemClock } from '../../platform/clock.ts';
-import type { Metrics } from '../../platform/metrics.ts';
-import { OPEN_METRICS_TYPE, openMetricsText } from '../../platform/open-metrics.ts';
+import { createOpenMetricsRegistry, type Metrics } from '../../platform/metrics.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import { type HttpRequest, PlainResponse } from '../../request/http-message.ts';
 import { isLocalVisit } from '../../request/local-request.ts';
@@ -45,7 +45,7 @@ export function metricsAnswer({
   // Each text takes milliseconds, because process metrics are read from the operating system. The limit protects the
   // process, so real time counts.
   const plain = sharedText(() => registry.metrics(), systemClock);
-  const open = sharedText(() => openMetricsText(registry), systemClock);
+  const open = sharedText(() => createOpenMetricsRegistry(registry).metrics(), systemClock);
 
   /** Why the request gets no metrics; undefined if it does. */
   async function refusalOf(
@@ -77,7 +77,7 @@ export function metricsAnswer({
     const refusal = await refusalOf(request, state, hostname);
     if (refusal !== undefined) throw refusal;
     const isOpen = OPEN_METRICS.test(request.headers.get('accept') ?? '');
-    const type = isOpen ? OPEN_METRICS_TYPE : registry.contentType;
+    const type = isOpen ? Registry.OPENMETRICS_CONTENT_TYPE : registry.contentType;
     return new PlainResponse(await (isOpen ? open() : plain()), {
       headers: { 'content-type': type },
     });

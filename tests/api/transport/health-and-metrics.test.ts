@@ -132,6 +132,18 @@ describe('/metrics', () => {
       expect((await named(origin)).status).toBe(200);
   });
 
+  it('have the same samples in either format, with the families of OpenMetrics named without _total', async () => {
+    const samples = (text: string) => new Set(text.match(/^[a-z_]+/gm));
+    const counters = (text: string) => [...text.matchAll(/^# TYPE (\S+) counter$/gm)].map(([, name]) => name);
+    const openMetrics = await from('127.0.0.1', { accept: 'application/openmetrics-text' });
+    const openText = await openMetrics.text();
+    const plainText = await (await from('127.0.0.1')).text();
+    expect(openText).toMatch(/\n# EOF\n$/);
+    expect(samples(openText)).toEqual(samples(plainText));
+    expect(counters(plainText)).toContain('http_requests_total');
+    expect(counters(plainText)).toEqual(counters(openText).map((name) => `${name}_total`));
+  });
+
   it('count responses by path and status, and unknown paths as one', async () => {
     await app.fetch('/nowhere/1');
     await app.fetch('/nowhere/2');
