@@ -13,9 +13,9 @@ import { SeenBefore } from '../platform/seen-before.ts';
 import type { DeprecatedElement } from '../request/deprecated-element.ts';
 import { createAcceptor } from './acceptor/surely-valid.ts';
 import { createDeprecations } from './deprecations.ts';
+import { BoundedLexer } from './document/bounded-lexer.ts';
 import { schemaIdOf } from './document/digest.ts';
-import { maxFields, type OperationLimits } from './document/limits.ts';
-import { MeteredLexer } from './document/metered-lexer.ts';
+import { checkCounts, maxFields, type OperationLimits } from './document/limits.ts';
 import { surveyDocument } from './document/survey.ts';
 import { PreparedDocument, type PreparedOperation } from './prepared-operation.ts';
 import { type Variables, variableErrors } from './variables.ts';
@@ -37,9 +37,8 @@ export interface DocumentCacheOptions {
 }
 
 function parseDocument(query: string, limits: OperationLimits): DocumentNode {
-  const lexer = new MeteredLexer(query, limits);
+  const lexer = new BoundedLexer(query, limits);
   return withoutStacks(() => {
-    lexer.readAll();
     try {
       return parse(lexer.source, { lexer, allowEmptySelectionSets: false });
     } catch (error) {
@@ -87,7 +86,9 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
     const known = query.length > MAX_CACHED_TEXT_LENGTH ? undefined : valid.get(query);
     if (known !== undefined) return known;
     const node = parseDocument(query, limits);
-    return new PreparedDocument(node, query, surveyDocument(schema, node, maxFields(limits)));
+    const survey = surveyDocument(schema, node, maxFields(limits));
+    checkCounts(survey, limits);
+    return new PreparedDocument(node, query, survey);
   }
 
   return {

@@ -23,9 +23,10 @@ function check(what: string, value: number, maximum: number): void {
   if (value > maximum) throw exceeded('COMPLEXITY_LIMIT', what, value, maximum);
 }
 
-/** Throws COMPLEXITY_LIMIT. */
-export function checkPairs(pairs: number, { maxFieldPairs }: OperationLimits): void {
-  check('Repeated-field pair count', pairs, maxFieldPairs);
+/** @throws {ApiError} COMPLEXITY_LIMIT. */
+export function checkCounts({ aliases, directives }: Survey, limits: OperationLimits): void {
+  check('Alias count', aliases, limits.maxAliases);
+  check('Directive count', directives, limits.maxDirectives);
 }
 
 /**
@@ -50,6 +51,6 @@ export function checkLimits(survey: Survey, cost: Cost, limits: OperationLimits)
     );
   const { fields, pairs } = survey.merged();
   check('Field count with fragments expanded', fields, maxFields(limits));
-  checkPairs(pairs, limits);
+  check('Repeated-field pair count', pairs, limits.maxFieldPairs);
   check('Complexity', cost.complexity, limits.maxComplexity);
 }

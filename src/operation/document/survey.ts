@@ -26,6 +26,8 @@ export interface Survey {
   readonly conditions: readonly string[];
   /** The variables that affect the cost: those, and the ones in arguments that size a list. */
   readonly costVariables: readonly string[];
+  readonly aliases: number;
+  readonly directives: number;
   /** The names of all fields. */
   readonly names: ReadonlySet<string>;
   /** The spread that closes a circle of fragments (GraphQL section 5.5.2.2). */
@@ -74,9 +76,12 @@ export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, ma
   const conditions = new Set<string>();
   const sizes = new Set<string>();
   const introspections: FieldNode[] = [];
+  let aliases = 0;
+  let directives = 0;
 
-  function lookAtDirectives(directives: readonly DirectiveNode[]): void {
-    for (const { arguments: args = [] } of directives)
+  function lookAtDirectives(list: readonly DirectiveNode[]): void {
+    directives += list.length;
+    for (const { arguments: args = [] } of list)
       for (const { value } of args) if (value.kind === Kind.VARIABLE) conditions.add(value.name.value);
   }
 
@@ -95,6 +100,7 @@ export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, ma
           const name = node.name.value;
           names.add(name);
           if (name === '__schema' || name === '__type') introspections.push(node);
+          if (node.alias !== undefined) aliases += 1;
           if (node.arguments !== undefined) lookAtArguments(node.arguments);
           if (node.selectionSet !== undefined) outline.objects += 1;
         }
@@ -108,6 +114,8 @@ export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, ma
       continue;
     const outline: Outline = { objects: 0, spreads: [] };
     outlines.set(definition, outline);
+    for (const { directives: own = [] } of [definition, ...(definition.variableDefinitions ?? [])])
+      directives += own.length;
     lookAt(definition.selectionSet, outline);
   }
 
@@ -135,6 +143,8 @@ export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, ma
     fragments,
     conditions: [...conditions],
     costVariables: [...new Set([...conditions, ...sizes])],
+    aliases,
+    directives,
     names,
     circle,
     objectsIn: expand,

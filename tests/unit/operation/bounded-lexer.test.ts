@@ -1,9 +1,8 @@
 import fc from 'fast-check';
-import { buildSchema, type DocumentNode, GraphQLError, Kind, parse, print, visit } from 'graphql';
+import { buildSchema, type DocumentNode, GraphQLError, parse, print, visit } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/graphql/errors.ts';
-import { MeteredLexer } from '../../../src/operation/document/metered-lexer.ts';
-import { surveyDocument } from '../../../src/operation/document/survey.ts';
+import { createDocumentCache } from '../../../src/operation/document-cache.ts';
 
 const NONE = Number.POSITIVE_INFINITY;
 const schema = buildSchema('type Query { a: Query, b(x: Int): Query, c: Int }');
@@ -18,9 +17,8 @@ const UNLIMITED = {
 };
 
 function read(text: string, limits: Partial<typeof UNLIMITED> = {}): DocumentNode {
-  const lexer = new MeteredLexer(text, { ...UNLIMITED, ...limits });
-  lexer.readAll();
-  return parse(lexer.source, { lexer });
+  const documents = createDocumentCache({ schema, introspection: true, limits: { ...UNLIMITED, ...limits } });
+  return documents.parse(text).node;
 }
 
 /** What a text is refused with; undefined for a document. */
@@ -30,7 +28,8 @@ function refusal(text: string, limits: Partial<typeof UNLIMITED>) {
     return undefined;
   } catch (error) {
     if (error instanceof ApiError) return error.extensions;
-    if (error instanceof GraphQLError) return 'no document';
+    if (error instanceof GraphQLError && error.extensions.code === 'GRAPHQL_PARSE_FAILED')
+      return 'no document';
     throw error;
   }
 }
@@ -101,8 +100,8 @@ const documents = fc
   .tuple(directives, selections, selections)
   .map(([marked, a, b]) => `query Q($v: [Int!]! = [1] @d, $w: ID)${marked} ${a} fragment F on Post ${b}`);
 
-describe('MeteredLexer', () => {
-  it('counts in a text what the parser finds in it', () => {
+describe('The limits of a document', () => {
+  it('count what the parser finds in it', () => {
     fc.assert(
       fc.property(documents, (text) => {
         const { tokens = 0, aliases, directives } = counted(parse(text));
@@ -129,7 +128,7 @@ describe('MeteredLexer', () => {
     );
   });
 
-  it('tells the whole count, not how far it was read', () => {
+  it('are exceeded by the value of the whole document', () => {
     const many = (count: number) => Array.from({ length: count }, (_, i) => `a${i}: b @c`).join(' ');
     expect(refusal(`{ ${many(9)} }`, { maxAliases: 2 })).toMatchObject({ value: 9, maximum: 2 });
     expect(refusal(`{ ${many(9)} }`, { maxDirectives: 2 })).toMatchObject({ value: 9, maximum: 2 });
@@ -138,7 +137,7 @@ describe('MeteredLexer', () => {
     expect(refusal(`{ a(b: ${'['.repeat(5_000)}${']'.repeat(5_000)}) }`, {})).toEqual(deep);
   });
 
-  it('takes any text at all, and stops when there are too many tokens', () => {
+  it('stop the parser at any text with too many tokens', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('"', '\\', '#', '\n', '.', '{', ')', '@', 'a', '1', '￿') }),
@@ -152,15 +151,43 @@ describe('MeteredLexer', () => {
     );
   });
 
-  it('knows the kinds of definitions that hold no colon but in parentheses', () => {
-    expect(parse('{ a: b }').definitions[0]?.kind).toBe(Kind.OPERATION_DEFINITION);
-    const text = 'query ($a: Int, $b: [Int]) { c(d: {e: $a}) x: y }';
-    expect(refusal(text, { maxAliases: 1 })).toBeUndefined();
-    expect(refusal(text, { maxAliases: 0 })).toMatchObject({ value: 1 });
+  it('count aliases but no other colons, and the directives of all definitions', () => {
+    const text =
+      'query ($a: Int @a, $b: [Int]) @b { c(d: {e: $a}) x: y ...F @c } fragment F on T @d { ... @e { z } }';
+    for (const [limit, value] of [
+      ['maxAliases', 1],
+      ['maxDirectives', 5],
+    ] as const) {
+      expect(refusal(text, { [limit]: value })).toBeUndefined();
+      expect(refusal(text, { [limit]: value - 1 })).toMatchObject({ value });
+    }
+  });
+
+  it('bound the names of whatever the document names', () => {
+    const long = 'n'.repeat(101);
+    for (const text of [
+      `{ ${long} }`,
+      `{ a(b: {${long}: 1}) }`,
+      `query ($${long}: T) { a }`,
+      `{ a @${long} }`,
+    ])
+      expect(refusal(text, {})).toEqual({ code: 'COMPLEXITY_LIMIT', value: 101, maximum: 100 });
+  });
+
+  it.each([
+    ['', '{ a '],
+    ['{ ', '... { '],
+    ['{ a(b: ', '['],
+    ['{ a(b: ', '{c: '],
+    ['query ($a: ', '['],
+  ])('stop the parser before nested brackets overflow the stack: %s%s', (start, part) => {
+    const text = start + part.repeat(50_000);
+    const value = text.match(/[([{]/g)?.length;
+    expect(refusal(text, {})).toEqual({ code: 'DEPTH_LIMIT', value, maximum: 60 });
   });
 });
 
-describe('a text that does not parse', () => {
+describe('A text that is no document', () => {
   const errorOf = (run: () => unknown): unknown => {
     try {
       run();
@@ -170,86 +197,19 @@ describe('a text that does not parse', () => {
     return undefined;
   };
 
-  it.each([
-    '{ a } } b c',
-    '{ a(b: """\n\n',
-    '"about" """\n\n',
-    '{ a(: 1) } ?',
-    '{ a # ?\n ? } {',
-    '{ a(b: 01) }',
-    '?',
-    '',
-  ])('has the error that it has without limits: %j', (text) => {
-    const error = errorOf(() => read(text));
-    expect(error).toEqual(errorOf(() => parse(text)));
-    expect(error).toHaveProperty('message');
-  });
-
-  it('is refused for what it has too much of, whatever stands behind or is no token', () => {
-    const aliases = 'a: b '.repeat(4);
-    for (const text of [`{ } ${aliases}`, `{ ${aliases} ? c: d`, `{ ${aliases} """`])
-      expect(refusal(text, { maxAliases: 2 })).toEqual({ code: 'COMPLEXITY_LIMIT', value: 4, maximum: 2 });
-    expect(refusal(`{ ? ${aliases}`, { maxAliases: 2 })).toBe('no document');
-  });
-
-  it('is refused for a long name in what is only counted, also behind a comment', () => {
-    for (const between of ['', '# a comment\n', '1 "a" ... """b"""'])
-      expect(refusal(`{ a: b c: d ${between} ${'n'.repeat(101)} }`, { maxAliases: 1 })).toMatchObject({
-        value: 101,
+  it.each(['{ a } } b c', '{ a(b: """\n\n', '"about" """\n\n', '{ a(: 1) } ?', '{ a # ?\n ? } {', '?'])(
+    'has the error of graphql-js, whatever else it has too much of: %j',
+    (text) => {
+      const error = errorOf(() => read(text));
+      expect(error).toMatchObject({
+        message: expect.any(String),
+        extensions: { code: 'GRAPHQL_PARSE_FAILED' },
       });
-  });
-
-  it('is read once, also what is no token', () => {
-    for (const text of ['{ a(b: """\n\n', '{ a } # b\n ?', '"about" """\n\n']) {
-      const lexer = new MeteredLexer(text, UNLIMITED);
-      lexer.readAll();
-      Object.defineProperty(lexer.source, 'body', { get: () => expect.fail('the text is read again') });
-      expect(() => parse(lexer.source, { lexer })).toThrow(GraphQLError);
-    }
-  });
-});
-
-describe('a document', () => {
-  const document = (text: string) => surveyDocument(schema, parse(text), 2_000);
-  const isTree = (text: string) => document(text).circle === undefined;
-  const named = fc.constantFrom('a: a', 'a: b', 'a', 'b', 'c', 'x: c', '__typename');
-  const trees: fc.Arbitrary<string> = fc.letrec<{ set: string; one: string }>((tie) => ({
-    set: fc.array(tie('one'), { minLength: 1, maxLength: 4 }).map((items) => `{ # {\n ${items.join(' ')} }`),
-    one: fc.oneof(
-      { depthSize: 'medium' },
-      fc.constantFrom('...F', '...G', 'c', 'x: c', '__schema { types { fields { name } } }'),
-      fc
-        .tuple(fc.constantFrom('a', 'b(x: 1)', 'x: a', '...', '... on Query'), tie('set'))
-        .map((parts) => parts.join(' ')),
-      named,
-    ),
-  })).set;
-  const texts = fc
-    .tuple(trees, trees, trees)
-    .map(([set, f, g]) => `query Q ${set} fragment F on Query ${f} fragment G on Query ${g}`)
-    .filter(isTree);
-
-  it('has at most the pairs before it is parsed that it has after', () => {
-    fc.assert(
-      fc.property(texts, (text) => {
-        const { pairs } = document(text).merged();
-        expect(refusal(text, { maxFieldPairs: pairs })).toBeUndefined();
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  it.each([
-    ['{ a a a b }', 3],
-    ['{ a { b } a { b } }', 1],
-    ['{ x: a x: b a }', 1],
-    ['{ a ... { a } ... on T @d(a: {a: 1}) { a } ...F ...G ...G ...H }', 3 + 3],
-    ['query a($a: [Int!] = [1] @a) @a { a(a: a, b: "a") @a @a a } fragment a on a { a }', 1],
-    ['{ on ... on on { on } }', 1],
-    ['{ a ...F } fragment F on Query { a a }', 1],
-  ])('shows the pairs of one selection: %s', (text, value) => {
-    const limit = { code: 'COMPLEXITY_LIMIT', value, maximum: value - 1 };
-    expect(refusal(text, { maxFieldPairs: value - 1 })).toEqual(limit);
-    expect(refusal(text, { maxFieldPairs: value })).not.toEqual(limit);
-  });
+      expect(error).toEqual({
+        ...Object(errorOf(() => parse(text))),
+        extensions: { code: 'GRAPHQL_PARSE_FAILED' },
+      });
+      expect(refusal(`{ a: b c: d } ${text}`, { maxAliases: 1 })).toBe('no document');
+    },
+  );
 });
