@@ -120,7 +120,10 @@ export const GATE_STAGES: readonly GateStage[] = [
     steps: [
       {
         projects: ['api', 'postgres', 'deploy'],
-        files: ['tests/{api,postgres}/**', ...tests('deploy', ['admin-wrapper', 'doctor', 'request-fields'])],
+        files: [
+          'tests/{api,postgres}/**',
+          ...tests('deploy', ['admin-wrapper', 'doctor', 'request-fields', 'upgrade']),
+        ],
         except: [...ANY_DATABASE, ...FULL_ONLY],
       },
     ],
