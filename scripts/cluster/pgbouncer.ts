@@ -1,10 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './processes.ts';
 
 /** Debian has it where an ordinary user's PATH does not look. */
@@ -14,20 +12,6 @@ const NOBODY = 65_534;
 const TRIES = 5;
 
 export type PgBouncerSettings = Readonly<Record<string, string>>;
-
-async function takesConnections(port: number, process: ChildProcess): Promise<boolean> {
-  while (process.exitCode === null && process.signalCode === null) {
-    // PgBouncer closes the connection once it no longer counts the connection as a client.
-    const connected = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => socket.end());
-      socket.resume().on('error', () => undefined);
-      socket.once('close', (isFailed) => resolve(!isFailed));
-    });
-    if (connected) return true;
-    await delay(50);
-  }
-  return false;
-}
 
 const SHIPPED = readFileSync(new URL('../../deploy/pgbouncer/pgbouncer.ini', import.meta.url), 'utf8');
 
@@ -50,8 +34,8 @@ function configure(target: URL, port: number, settings: PgBouncerSettings): stri
 export type Afterwards = (end: () => Promise<void>) => void;
 
 /**
- * Starts PgBouncer with the shipped file, changed by `settings`, in front of the PostgreSQL at `url`. PgBouncer stops when the function that
- * `afterwards` gets is called. Returns the URL of the same database through PgBouncer.
+ * Starts PgBouncer with the shipped file, changed by `settings`, in front of the PostgreSQL at `url`. PgBouncer stops when
+ * the function that `afterwards` gets is called. Returns the URL of the same database through PgBouncer.
  */
 export async function startPgBouncer(
   url: string,
@@ -66,6 +50,7 @@ export async function startPgBouncer(
   const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
   let said = '';
   for (let tries = 0; tries < TRIES; tries += 1) {
+    said = '';
     const port = await freePort();
     await writeFile(file, configure(target, port, settings), { mode: 0o644 });
     const child = spawn('pgbouncer', [file], {
@@ -73,15 +58,19 @@ export async function startPgBouncer(
       env: { PATH },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
-    child.stderr.on('data', (data: Buffer) => {
-      said += data;
+    // A probe of the port would count as a client.
+    const listening = new Promise<boolean>((resolve) => {
+      child.stderr.on('data', (data: Buffer) => {
+        said += data;
+        if (/ process up: .*\n/.test(said)) resolve(true);
+      });
     });
     const ended = new Promise<void>((resolve, reject) => {
       child.once('exit', () => resolve());
       child.once('error', reject);
     });
     // Somebody else may have taken the port meanwhile.
-    if (!(await Promise.race([takesConnections(port, child), ended.then(() => false)]))) continue;
+    if (!(await Promise.race([listening, ended.then(() => false)]))) continue;
     afterwards(async () => {
       child.kill('SIGKILL');
       await ended;
