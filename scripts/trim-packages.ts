@@ -1,34 +1,31 @@
 /**
- * Runs after `npm ci`, when the Prisma client has been generated. Removes Prisma's query compilers for other databases, its
- * studio and its local server, and builds that no program of the project loads. In a production install (`--omit=dev`) it
- * removes everything that only generates the client, too. npm cannot leave these packages out: `prisma` depends on them,
- * and `@prisma/client` names `prisma` as an optional peer.
+ * Runs after `npm ci`, when the Prisma client has been generated. Removes Prisma's query compilers for other databases, and
+ * folders that no program of the project loads. In a production install (`--omit=dev`) it removes everything that only
+ * generates the client, too: Prisma's CLI and its engines. npm cannot leave them out: `@prisma/client` names the CLI as an
+ * optional peer.
  */
 import { existsSync, globSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** The one direct dependency that a production install does not need at run time. */
-const BUILD_ONLY = ['prisma'];
-/** Loaded by commands of Prisma's CLI that the project does not use: "prisma studio" and "prisma dev". */
-const UNUSED_PACKAGES = ['@prisma/studio-core', '@prisma/dev'];
+/** Of all direct dependencies, it alone is not needed at run time. */
+const BUILD_ONLY = 'prisma';
 /** Is there wherever development packages are. */
 const DEVELOPMENT_PACKAGE = 'node_modules/vitest';
 const GENERATED = 'src/generated/prisma/internal/class.ts';
 const RUNTIME = 'node_modules/@prisma/client/runtime';
-/** Second builds, themes, and the headers of Node, by which no package here is compiled. */
-const UNUSED_FOLDERS = [
+/** Themes, a second build of GraphiQL, and the headers of Node, by which no package here is compiled. */
+const UNUSED = [
   'node_modules/highlight.js/{scss,styles}',
   'node_modules/@graphql-yoga/render-graphiql/cjs',
   'node_modules/node/node_modules/node-*/{include,share}',
 ];
 /** Loaded by the pages of development. */
-const DEVELOPMENT_FOLDERS = ['node_modules/highlight.js/es'];
+const DEVELOPMENT_ONLY = ['node_modules/highlight.js/es'];
 const COMPILER = /^query_compiler_/;
 
 interface LockedPackage {
-  readonly devDependencies?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
@@ -57,10 +54,12 @@ function resolvePackage(locked: Locked, from: string, name: string): string | un
   }
 }
 
-/** The paths of the packages that the project needs, without those that only the packages `except` need. */
-function neededOf(locked: Locked, names: readonly string[], except: readonly string[] = []): Set<string> {
+/** The paths of the packages that the service needs at run time. */
+function neededOf(locked: Locked): Set<string> {
   const needed = new Set<string>();
-  const waiting = names.map((name) => ({ from: '', name })).filter(({ name }) => !except.includes(name));
+  const waiting = namesOf({ dependencies: locked['']?.dependencies ?? {} })
+    .filter((name) => name !== BUILD_ONLY)
+    .map((name) => ({ from: '', name }));
   for (const { from, name } of waiting) {
     const path = resolvePackage(locked, from, name);
     // Optional packages may be missing, direct dependencies never are.
@@ -68,14 +67,14 @@ function neededOf(locked: Locked, names: readonly string[], except: readonly str
       throw new Error(`package-lock.json has no ${name}: nothing was removed.`);
     if (path === undefined || needed.has(path)) continue;
     needed.add(path);
-    const next = namesOf(locked[path] ?? {}).filter((other) => !except.includes(other));
-    waiting.push(...next.map((other) => ({ from: path, name: other })));
+    waiting.push(...namesOf(locked[path] ?? {}).map((next) => ({ from: path, name: next })));
   }
   return needed;
 }
 
-function removePackages(paths: Iterable<string>, needed: ReadonlySet<string>): void {
-  for (const path of paths) {
+function removePackages(locked: Locked): void {
+  const needed = neededOf(locked);
+  for (const path of Object.keys(locked)) {
     // What is nested in a needed package may not be needed, but never the other way round.
     const holds = [...needed].some((other) => other === path || other.startsWith(`${path}/`));
     if (path !== '' && !holds) rmSync(join(root, path), { recursive: true, force: true });
@@ -92,18 +91,13 @@ function removeCompilers(): void {
   for (const file of files) if (!used.includes(file)) rmSync(join(root, RUNTIME, file));
 }
 
-const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
-  packages: Locked;
-};
-const { dependencies = {}, devDependencies = {} } = packages[''] ?? {};
-const isDevelopment = existsSync(join(root, DEVELOPMENT_PACKAGE));
+const isProduction = !existsSync(join(root, DEVELOPMENT_PACKAGE));
 removeCompilers();
-if (isDevelopment) {
-  const names = Object.keys({ ...dependencies, ...devDependencies });
-  removePackages(neededOf(packages, names), neededOf(packages, names, UNUSED_PACKAGES));
-} else {
-  removePackages(Object.keys(packages), neededOf(packages, Object.keys(dependencies), BUILD_ONLY));
+if (isProduction) {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Locked;
+  };
+  removePackages(packages);
 }
-const folders = isDevelopment ? UNUSED_FOLDERS : [...UNUSED_FOLDERS, ...DEVELOPMENT_FOLDERS];
-for (const folder of globSync(folders, { cwd: root }))
+for (const folder of globSync(isProduction ? [...UNUSED, ...DEVELOPMENT_ONLY] : UNUSED, { cwd: root }))
   rmSync(join(root, folder), { recursive: true, force: true });
