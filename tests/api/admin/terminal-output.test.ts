@@ -17,6 +17,8 @@ const HOSTILE = 'Eve\u009b31m\u007f\u0085\u061c\u200e\u200f\u202e\u2066\u2069';
 const ESCAPED = 'Eve\\u009b31m\\u007f\\u0085\\u061c\\u200e\\u200f\\u202e\\u2066\\u2069';
 const RAW = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 const EMAIL = `${HOSTILE}@example.org`;
+/** Stands for the id of the key that \`storeText\` creates. */
+const KEY_ID = 'KEY-ID';
 
 const app = useApp();
 
@@ -47,6 +49,7 @@ const PRINT_TEXT: readonly (readonly [command: string, ...args: string[]])[] = [
   ['user list'],
   ['user export', EMAIL],
   ['api-key list'],
+  ['api-key show', KEY_ID],
   ['oauth-client list'],
   ['stream-token list'],
   ['documents list'],
@@ -74,8 +77,8 @@ const findCommands = (command: Command): string[] =>
       : findCommands(inner).map((words) => `${inner.name()} ${words}`),
   );
 
-/** Stores the text wherever a command finds it. */
-async function storeText(): Promise<void> {
+/** Stores the text wherever a command finds it. Returns the id of the key that has the text as its name. */
+async function storeText(): Promise<string> {
   const runCommand = async (...args: string[]) => {
     const { json, failure } = await adminCommand(app, args);
     expect(failure).toBeUndefined();
@@ -83,7 +86,7 @@ async function storeText(): Promise<void> {
   };
   await runCommand('user', 'create', '--name', HOSTILE, '--email', EMAIL, '--password', PASSWORD);
   const scopes = ['--scopes', 'posts:read posts:write users:read'];
-  const { key } = await runCommand('api-key', 'create', '--user', EMAIL, '--name', HOSTILE, ...scopes);
+  const { id, key } = await runCommand('api-key', 'create', '--user', EMAIL, '--name', HOSTILE, ...scopes);
   const grants = ['--grants', 'client_credentials', '--scopes', 'posts:read'];
   await runCommand('oauth-client', 'create', '--owner', EMAIL, '--name', HOSTILE, ...grants);
   await createPost(app, key, { title: HOSTILE, body: HOSTILE, tags: [HOSTILE] });
@@ -97,13 +100,15 @@ async function storeText(): Promise<void> {
     expect(await ask({ query }, key)).toBe(200);
     expect(await ask({ query: 'query Unpublished { posts { body } }' }, key)).toBe(200);
   });
+  return id;
 }
 
 describe('A terminal shows no control character of a text', () => {
   it('that a command prints, and the output is the JSON of the text', async () => {
-    await storeText();
+    const keyId = await storeText();
     for (const [command, ...args] of PRINT_TEXT) {
-      const { stdout, stderr } = await runOnTerminal([...command.split(' '), ...args]);
+      const given = args.map((arg) => (arg === KEY_ID ? keyId : arg));
+      const { stdout, stderr } = await runOnTerminal([...command.split(' '), ...given]);
       expect(stderr, command).toBe('');
       expect(stdout, command).toContain(ESCAPED);
       expect(stdout, command).not.toMatch(RAW);
