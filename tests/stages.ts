@@ -77,6 +77,7 @@ const FULL_ONLY = [
   ...tests('unit', ['operation/acceptor']),
   ...tests('api', [
     'events/fan-out/*',
+    'events/resuming-fetch-example',
     'fuzz/{documents,sequences}',
     'limits/database/prepared-statements',
     'limits/memory/{large-rows,pending-answers,stream-token-memory,waiting-memory}',
@@ -87,10 +88,12 @@ const FULL_ONLY = [
     'worlds/settings',
   ]),
   ...tests('postgres', [
+    'cancelled-statements',
     'changes-property',
     'copied-database',
     'export-to',
     'file-descriptors',
+    'hard-starts',
     'histories/{lost-and-kept,restored}',
     'prepared-memory',
     'traces-through-pooler',
@@ -112,10 +115,10 @@ export const GATE_STAGES: readonly GateStage[] = [
     budgetSeconds: 15,
     steps: [{ script: 'generate' }, { script: 'typecheck' }, { script: 'lint' }, { script: 'schema:check' }],
   },
-  { name: 'npm test', budgetSeconds: 75, steps: [QUICK_FILES] },
+  { name: 'npm test', budgetSeconds: 72, steps: [QUICK_FILES] },
   {
     name: 'PostgreSQL',
-    budgetSeconds: 333,
+    budgetSeconds: 345,
     services: ['postgres'],
     steps: [
       {
@@ -130,7 +133,7 @@ export const GATE_STAGES: readonly GateStage[] = [
   },
   {
     name: 'processes',
-    budgetSeconds: 157,
+    budgetSeconds: 170,
     steps: [
       {
         projects: ['e2e', 'docs'],
@@ -161,7 +164,7 @@ export const GATE_STAGES: readonly GateStage[] = [
   },
   {
     name: 'Redis',
-    budgetSeconds: 35,
+    budgetSeconds: 30,
     services: ['postgres', 'redis'],
     steps: [{ projects: ['redis'], files: ['tests/redis/**'] }],
   },
@@ -187,12 +190,12 @@ export const GATE_STAGES: readonly GateStage[] = [
   },
   {
     name: 'clients',
-    budgetSeconds: 58,
+    budgetSeconds: 56,
     steps: [{ script: 'test:clients', files: tests('clients', ['apollo', 'requests']) }],
   },
   {
     name: 'fuzz',
-    budgetSeconds: 45,
+    budgetSeconds: 38,
     services: ['postgres'],
     steps: [
       { script: 'test:fuzz', args: ['--count', '2000', '--seed', '1'] },
@@ -201,7 +204,7 @@ export const GATE_STAGES: readonly GateStage[] = [
   },
   {
     name: 'crash',
-    budgetSeconds: 48,
+    budgetSeconds: 42,
     services: ['postgres'],
     steps: [
       {
@@ -213,7 +216,7 @@ export const GATE_STAGES: readonly GateStage[] = [
   },
   {
     name: 'chaos',
-    budgetSeconds: 47,
+    budgetSeconds: 43,
     services: ['postgres'],
     steps: [{ projects: ['chaos'], files: tests('chaos', ['embedded', 'postgres']) }],
   },
