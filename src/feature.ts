@@ -1,7 +1,6 @@
 import type { AdminCommand } from './admin/command.ts';
-import type { AccountEnding } from './auth/account/ending.ts';
-import type { Endings } from './auth/account/endings.ts';
-import type { StoredPart } from './auth/account/stored-part.ts';
+import type { AccountEnding, Endings } from './auth/account/endings.ts';
+import type { StoredPart } from './auth/account/stored-parts.ts';
 import type { AccountTurns } from './auth/account/turns.ts';
 import type { Recognizer } from './auth/authenticate.ts';
 import type { Passwords } from './auth/password-check.ts';

@@ -1,9 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type App, type AppOptions, createApp } from './app.ts';
 import type { DemoCredentials } from './development/demo-seed.ts';
-import { limitConnections } from './http/server/connection-limit.ts';
-import { drain } from './http/server/drain.ts';
-import { listen, refuseTakenPort } from './http/server/listen.ts';
+import { drain, limitConnections, listen, refuseTakenPort } from './http/server/listen.ts';
 import { createNodeServer, type NodeServerOptions } from './http/server/node-server.ts';
 import { build } from './platform/build.ts';
 import type { Config } from './platform/config.ts';

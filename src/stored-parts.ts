@@ -1,5 +1,4 @@
-import type { StoredPart } from './auth/account/stored-part.ts';
-import { PARTS } from './auth/account/stored-parts.ts';
+import { PARTS, type StoredPart } from './auth/account/stored-parts.ts';
 import { FEATURES } from './features.ts';
 import { ACCOUNT_CONTENT } from './modules/account-content.ts';
 

@@ -1,4 +1,4 @@
-import type { YogaPlugin } from './http/pipeline/yoga-plugin.ts';
+import type { YogaPlugin } from './http/pipeline/yoga.ts';
 
 /**
  * Plugins of Yoga's ecosystem, in the order in which their hooks run. With any here, requests take a path that costs more

@@ -4,13 +4,11 @@ import { type Context, principalOf, unitOfWorkOf } from '../graphql/context.ts';
 import { ApiError, forbidden } from '../graphql/errors.ts';
 import { checkText, lengthOf } from '../graphql/input.ts';
 import { preparedOf } from '../graphql/preparation.ts';
-import { ownAccount } from '../modules/account/locks.ts';
 import { confirmPassword } from '../modules/account/password.ts';
-import { checkSession } from '../modules/account/service.ts';
+import { checkSession, ownAccount } from '../modules/account/service.ts';
 import { statement } from '../platform/db/statement.ts';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
-import { invite, LinkError, recordedLink } from './links/issue.ts';
-import type { IssuedLink } from './links/link-store.ts';
+import { type IssuedLink, invite, LinkError, recordedLink } from './links/link-store.ts';
 import { linkAddress } from './paths.ts';
 
 const EMAIL = { min: 1, max: MAX_EMAIL_LENGTH };

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { audit, OPERATOR } from '../audit/audit.ts';
-import type { AccountContent } from '../auth/account/content.ts';
 import { accountToDelete, type Endings, endAllCredentials, endMost, sumOf } from '../auth/account/endings.ts';
+import type { AccountContent } from '../auth/account/stored-parts.ts';
 import type { Database } from '../platform/db/database.ts';
 import { DatabaseError, violatedForeignKey } from '../platform/db/errors.ts';
 import { inBatches } from '../platform/db/in-batches.ts';

@@ -1,8 +1,12 @@
 import type { Command } from 'commander';
 import { audit, OPERATOR } from '../audit/audit.ts';
 import { findAccount } from '../auth/account/store.ts';
-import { setApiKeyLimits, suspendApiKey } from '../auth/api-key/restraint.ts';
-import { createApiKeyWithinLimit, revokeApiKey } from '../auth/api-key/store.ts';
+import {
+  createApiKeyWithinLimit,
+  revokeApiKey,
+  setApiKeyLimits,
+  suspendApiKey,
+} from '../auth/api-key/store.ts';
 import { apiKeyUses } from '../auth/api-key/uses.ts';
 import type { StricterDocuments } from '../auth/principal.ts';
 import { type Scope, scopesOfRole } from '../auth/scopes.ts';

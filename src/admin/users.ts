@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
 import { audit, OPERATOR } from '../audit/audit.ts';
-import type { AccountContent } from '../auth/account/content.ts';
 import {
   accountToChange,
   disableAccount,
@@ -15,7 +14,7 @@ import {
 } from '../auth/account/endings.ts';
 import { accountToExport, exportAccount } from '../auth/account/export.ts';
 import { findAccount, insertAccount, type NewAccount, readyAccount } from '../auth/account/store.ts';
-import type { StoredPart } from '../auth/account/stored-part.ts';
+import type { AccountContent, StoredPart } from '../auth/account/stored-parts.ts';
 import { hashPassword } from '../auth/password.ts';
 import type { Role } from '../auth/scopes.ts';
 import type { Database } from '../platform/db/database.ts';

@@ -1,8 +1,7 @@
-import { cookiesNamed } from './cookies.ts';
+import { cookiesNamed, SESSION_COOKIE } from './cookies.ts';
 import type { Principal } from './principal.ts';
 import type { Provisional } from './provisional.ts';
 import type { FailedCredential } from './security-log.ts';
-import { SESSION_COOKIE } from './session/cookie.ts';
 
 /** A credential and where it was found. Only the one in effect is looked at (contract section 3). */
 export interface Presented {

@@ -31,3 +31,15 @@ export function cookiesNamed(header: string | null, name: string): readonly stri
   }
   return exact ? values : [];
 }
+
+/** The cookie of contract section 3. */
+export const SESSION_COOKIE = 'session_id';
+const SESSION_COOKIE_ATTRIBUTES = 'HttpOnly; Secure; SameSite=Strict; Path=/';
+
+/** Sets the cookie until the browser is closed: the server knows when the session ends, not the cookie. */
+export function setSessionCookie(id: string): string {
+  return `${SESSION_COOKIE}=${id}; ${SESSION_COOKIE_ATTRIBUTES}`;
+}
+
+/** Deletes the cookie (RFC 6265 section 3.1). */
+export const CLEAR_SESSION_COOKIE = `${SESSION_COOKIE}=; ${SESSION_COOKIE_ATTRIBUTES}; Max-Age=0`;

@@ -1,9 +1,40 @@
 import { LRUCache } from 'lru-cache';
+import type { Clock } from '../platform/clock.ts';
+import { Cancellation } from '../platform/db/cancellation.ts';
 import type { Database } from '../platform/db/database.ts';
 import { gathered } from '../platform/db/gathered.ts';
 import type { Queryable, Statement } from '../platform/db/statement.ts';
-import { readsOf } from './reads-of.ts';
 import { byteaText } from './secret-format.ts';
+
+/**
+ * Revoked credentials are refused everywhere within a second (contract section 3): an entry lives half of
+ * that.
+ */
+const TTL_MS = 500;
+const MAX_ENTRIES = 10_000;
+
+/**
+ * Caches what the database says about credentials, so briefly that no revocation is missed. Concurrent
+ * callers share one look-up. A failed one is not cached, and rejects with what `ask` throws.
+ */
+export function createCredentialCache<T>(clock: Clock) {
+  const cache = new LRUCache<string, { readonly found: Promise<T>; readonly untilMs: number }>({
+    max: MAX_ENTRIES,
+  });
+  return (name: string, ask: () => Promise<T>): Promise<T> => {
+    const nowMs = clock.elapsedMs();
+    const cached = cache.get(name);
+    if (cached !== undefined && cached.untilMs > nowMs) return cached.found;
+    const found = ask();
+    cache.set(name, { found, untilMs: nowMs + TTL_MS });
+    found.catch(() => cache.delete(name));
+    return found;
+  };
+}
+
+/** The database for reads of an owner, who takes turns with others and is charged for them (decision 16). */
+export const readsOf = (database: Pick<Database, 'cancellable'>, owner: string | undefined): Queryable =>
+  database.cancellable(new Cancellation(undefined, owner));
 
 /** The part of a database that look-ups use. */
 export type LookUpDatabase = Queryable & Pick<Database, 'cancellable'>;

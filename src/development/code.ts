@@ -11,7 +11,7 @@ import shell from 'highlight.js/lib/languages/shell';
 import typescript from 'highlight.js/lib/languages/typescript';
 import xml from 'highlight.js/lib/languages/xml';
 import yaml from 'highlight.js/lib/languages/yaml';
-import { type Html, html, NOTHING } from '../http/pages/html.ts';
+import { type Html, html, NOTHING } from '../http/pages/layout.ts';
 
 /** Those of the docs and the examples; each brings its usual other names. */
 const LANGUAGES = { bash, css, graphql, ini, javascript, json, nginx, python, shell, typescript, xml, yaml };

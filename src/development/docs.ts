@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { html, NOTHING } from '../http/pages/html.ts';
+import { html, NOTHING } from '../http/pages/layout.ts';
 import type { HttpResponse, RequestUrl } from '../request/http-message.ts';
 import type { Answer } from '../request/request-state.ts';
 import { exampleFiles } from './example-files.ts';

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { html } from '../http/pages/html.ts';
+import { html } from '../http/pages/layout.ts';
 import { type HttpResponse, PlainResponse } from '../request/http-message.ts';
 import { codeBlock } from './code.ts';
 import { languageOf, readExample } from './example-files.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { html } from '../http/pages/html.ts';
+import { html } from '../http/pages/layout.ts';
 import { ASKED_AGAIN } from '../http/response/caching.ts';
 import { HOME } from '../http/routes/table.ts';
 import { BytesResponse } from '../request/http-message.ts';

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { type Html, html, NOTHING } from '../http/pages/html.ts';
-import { COLOURS, ICON, MARK } from '../http/pages/layout.ts';
+import { COLOURS, type Html, html, ICON, MARK, NOTHING } from '../http/pages/layout.ts';
 import { HOME, PATHS } from '../http/routes/table.ts';
 import { PlainResponse } from '../request/http-message.ts';
 import { CODE_STYLE } from './code-style.ts';

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { Marked, type Tokens } from 'marked';
-import { html } from '../http/pages/html.ts';
+import { html } from '../http/pages/layout.ts';
 import { codeBlock } from './code.ts';
 import { addressOf, DOCS, EXAMPLE_FILES, folderAnchor } from './pages.ts';
 import { type Cell, table } from './table.ts';

@@ -1,4 +1,4 @@
-import { type Html, html, NOTHING } from '../http/pages/html.ts';
+import { type Html, html, NOTHING } from '../http/pages/layout.ts';
 import type { PlainResponse } from '../request/http-message.ts';
 import { DECISIONS, GROUPS } from './groups.ts';
 import { siteResponse } from './layout.ts';

@@ -1,4 +1,4 @@
-import { type Html, html } from '../http/pages/html.ts';
+import { type Html, html } from '../http/pages/layout.ts';
 import { DOCS } from './pages.ts';
 
 /** The name of what is looked for, in the address. */

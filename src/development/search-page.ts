@@ -1,4 +1,4 @@
-import { type Html, html } from '../http/pages/html.ts';
+import { type Html, html } from '../http/pages/layout.ts';
 import type { PlainResponse } from '../request/http-message.ts';
 import { siteResponse } from './layout.ts';
 import { DOCS, type DocsPage } from './pages.ts';

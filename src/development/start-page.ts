@@ -1,4 +1,4 @@
-import { type Html, html, NOTHING } from '../http/pages/html.ts';
+import { type Html, html, NOTHING } from '../http/pages/layout.ts';
 import { ACCOUNT, OAUTH_METADATA, PATHS } from '../http/routes/table.ts';
 import type { PlainResponse } from '../request/http-message.ts';
 import type { DemoKey } from '../request/local-request.ts';

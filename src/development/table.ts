@@ -1,4 +1,4 @@
-import { type Html, html, NOTHING } from '../http/pages/html.ts';
+import { type Html, html, NOTHING } from '../http/pages/layout.ts';
 
 export interface Cell {
   readonly shown: Html;

@@ -1,3 +1,5 @@
+import { ApiError } from '../graphql/errors.ts';
+import { createDeadline, within } from '../platform/deadline.ts';
 import type { HttpRequest, OutgoingHeaders, RequestUrl } from '../request/http-message.ts';
 import type { RequestState } from '../request/request-state.ts';
 
@@ -5,7 +7,7 @@ import type { RequestState } from '../request/request-state.ts';
 export type AskedRequest = Pick<HttpRequest, 'method' | 'url' | 'headers'>;
 
 /** What a plugin sees of a response. */
-export interface OutgoingResponse {
+interface OutgoingResponse {
   readonly status: number;
   readonly headers: OutgoingHeaders;
 }
@@ -15,4 +17,54 @@ export interface HttpPlugin {
   /** Throws or rejects with what the request is refused with. */
   onRequest?(request: HttpRequest, state: RequestState, url: RequestUrl): Promise<void> | void;
   onResponse?(request: AskedRequest, response: OutgoingResponse, state: RequestState, url: RequestUrl): void;
+}
+
+type Hook = NonNullable<HttpPlugin['onRequest']>;
+
+/** The steps of a request before its route, within a time limit. */
+interface RequestHooks {
+  /**
+   * Runs the hooks in order. Hooks that return nothing are not awaited, and undefined says that no hook waits. Throws or
+   * rejects with a refusal.
+   */
+  run(...given: Parameters<Hook>): Promise<void> | undefined;
+  /** Rejects with SERVICE_UNAVAILABLE if other work before the operation takes too long. */
+  inTime<T>(work: Promise<T>): Promise<T>;
+}
+
+export function createRequestHooks(hooks: readonly Hook[], timeoutMs: number): RequestHooks {
+  const deadline = createDeadline(timeoutMs);
+  const tooLate = () =>
+    new ApiError('SERVICE_UNAVAILABLE', `The request could not be admitted within ${timeoutMs} ms.`, {
+      headers: { 'retry-after': '1' },
+    });
+
+  /** The first hook that waits starts the time limit of all that follow. */
+  function runRest(first: Promise<void>, from: number, given: [HttpRequest, RequestState, RequestUrl]) {
+    let isLate = false;
+    const run = async () => {
+      await first;
+      for (const hook of hooks.slice(from)) {
+        // The client has its response: nothing may be counted or kept for the request any more.
+        if (isLate) return;
+        const waiting = hook(...given);
+        if (waiting !== undefined) await waiting;
+      }
+    };
+    return within(deadline, run(), () => {
+      isLate = true;
+      return tooLate();
+    });
+  }
+
+  return {
+    run(...given) {
+      for (const [at, hook] of hooks.entries()) {
+        const waiting = hook(...given);
+        if (waiting !== undefined) return runRest(waiting, at + 1, given);
+      }
+      return undefined;
+    },
+    inTime: (work) => within(deadline, work, tooLate),
+  };
 }

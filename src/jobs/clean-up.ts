@@ -1,13 +1,80 @@
 import { atMost } from '../platform/at-most.ts';
 import type { Database } from '../platform/db/database.ts';
-import { isOutage } from '../platform/db/errors.ts';
+import { isOutage, toDatabaseError } from '../platform/db/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
-import { takeCleanUpLock } from './clean-up-lock.ts';
 import type { Job } from './job.ts';
-import { createJobMetrics } from './job-metrics.ts';
 
-export interface CleanUpOptions {
+/** Any number that no other advisory lock of the database has. */
+const ADVISORY_LOCK = 2_026_112_300;
+const END_LIMIT_MS = 1_000;
+
+/**
+ * Takes the right to do the clean-up, which one instance has at a time; undefined if another instance has it. It is a
+ * session's advisory lock on a connection of its own, past a pooler: the server ends it when the connection ends,
+ * however the instance dies. The embedded database has one instance, which always has it. Throws DatabaseError.
+ */
+async function takeCleanUpLock(database: Database): Promise<{ end(): Promise<void> } | undefined> {
+  if (database.kind === 'embedded') return { end: async () => undefined };
+  let client: Awaited<ReturnType<Database['dedicatedClient']>> | undefined;
+  const end = async () => {
+    // A server that does not answer must not hold up the next time. A connection that is already lost has ended.
+    await atMost(END_LIMIT_MS, client?.end().catch(() => undefined) ?? Promise.resolve());
+  };
+  try {
+    client = await database.dedicatedClient({ limited: true });
+    const { rows } = await client.query<{ mine: boolean }>('SELECT pg_try_advisory_lock($1) AS mine', [
+      ADVISORY_LOCK,
+    ]);
+    if (rows[0]?.mine === true) return { end };
+    await end();
+    return undefined;
+  } catch (error) {
+    await end();
+    throw toDatabaseError(error);
+  }
+}
+
+const DURATION_BUCKETS_SECONDS = [0.01, 0.1, 1, 10, 60];
+
+/**
+ * Metrics of the clean-up. An instance counts what it does itself: add up or take the greatest over all instances.
+ * `names`: all jobs, so that each has its counters from the start.
+ */
+function createJobMetrics(metrics: Metrics, names: readonly string[]) {
+  const label = ['task'] as const;
+  // A task that never succeeds must be overdue some day.
+  const lastSuccess = new Map(names.map((job) => [job, Date.now() / 1000]));
+  metrics.gauges(
+    'job_last_success_timestamp_seconds',
+    'When this instance last completed the clean-up task, in Unix time; until it has, when it started.',
+    'task',
+    () => lastSuccess,
+  );
+  const duration = metrics.timingsBy(
+    'job_duration_seconds',
+    'Time that a completed clean-up task took.',
+    DURATION_BUCKETS_SECONDS,
+    'task',
+  );
+  const removed = metrics.counter('job_rows_removed_total', 'Rows that clean-up tasks removed.', label);
+  const failures = metrics.counter('job_failures_total', 'Clean-up tasks that failed.', label);
+  for (const job of names) {
+    duration.of(job);
+    removed.inc({ task: job }, 0);
+    failures.inc({ task: job }, 0);
+  }
+  return {
+    succeeded(job: string, rows: number, seconds: number): void {
+      lastSuccess.set(job, Date.now() / 1000);
+      duration.of(job).observe(seconds);
+      if (rows > 0) removed.inc({ task: job }, rows);
+    },
+    failed: (job: string) => failures.inc({ task: job }),
+  };
+}
+
+interface CleanUpOptions {
   readonly jobs: readonly Job[];
   readonly database: Database;
   readonly metrics: Metrics;

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AccountContent } from '../auth/account/content.ts';
-import { storedPart } from '../auth/account/stored-part.ts';
+import { type AccountContent, storedPart } from '../auth/account/stored-parts.ts';
 import type { Database } from '../platform/db/database.ts';
 import { inBatches } from '../platform/db/in-batches.ts';
 import { type Statement, statement } from '../platform/db/statement.ts';

@@ -1,20 +1,14 @@
 import type { Kernel } from '../graphql/kernel.ts';
-import { defineAccountEdges } from './account/edges.ts';
 import { type AccountEndings, defineAccountMutations } from './account/mutations.ts';
-import { defineAccountTypes } from './account/type.ts';
-import { defineChangeSubscriptions } from './change/subscriptions.ts';
-import { defineChange } from './change/type.ts';
-import { defineCommentEdges } from './comment/edges.ts';
+import { defineAccountEdges, defineAccountTypes } from './account/type.ts';
+import { defineChange, defineChangeSubscriptions } from './change/type.ts';
 import { defineCommentMutations } from './comment/mutations.ts';
-import { defineComment } from './comment/type.ts';
-import { definePostEdges } from './post/edges.ts';
+import { defineComment, defineCommentEdges } from './comment/type.ts';
 import { definePostMutations } from './post/mutations.ts';
-import { definePostQueries } from './post/queries.ts';
-import { definePostSubscriptions } from './post/subscriptions.ts';
-import { definePost } from './post/type.ts';
+import { definePostQueries, definePostSubscriptions } from './post/queries.ts';
+import { definePost, definePostEdges } from './post/type.ts';
 import type { Rules } from './rules.ts';
-import { defineUserQueries } from './user/queries.ts';
-import { defineUser } from './user/type.ts';
+import { defineUser, defineUserQueries } from './user/type.ts';
 
 /**
  * Defines the types of all modules, in the order in which the fields of Query, Mutation and User get them.

@@ -1,5 +1,8 @@
+import { audit } from '../audit/audit.ts';
+import type { Principal } from '../auth/principal.ts';
 import { conflict } from '../graphql/errors.ts';
 import type { ArgumentBuilder } from '../graphql/pagination/fields.ts';
+import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 
 /** What a change sets in the row of a post or comment. */
 export interface Changed {
@@ -21,3 +24,13 @@ export const versionArgument = (arg: ArgumentBuilder, what: string) =>
   arg.int({
     description: `The version that the caller has read. CONFLICT, with the present one in \`extensions.version\`, if the ${what} is of another version; nothing is changed then. If absent or null, any version is.`,
   });
+
+/** Records what an admin has done to something of another account. Throws DatabaseError. */
+export async function auditModeration(
+  work: UnitOfWork,
+  { userId }: Principal,
+  action: string,
+  { id, authorId }: { readonly id: string; readonly authorId: string },
+): Promise<void> {
+  if (authorId !== userId) await audit(work, action, id, { account: authorId });
+}

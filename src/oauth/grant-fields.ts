@@ -2,8 +2,8 @@ import { audit } from '../audit/audit.ts';
 import type { DefineFields } from '../feature.ts';
 import { type Context, principalOf, unitOfWorkOf } from '../graphql/context.ts';
 import { parseId } from '../graphql/input.ts';
-import { ofAccounts, own } from '../modules/account/edges.ts';
-import { ownAccount } from '../modules/account/locks.ts';
+import { ownAccount } from '../modules/account/service.ts';
+import { ofAccounts, own } from '../modules/account/type.ts';
 import { statement } from '../platform/db/statement.ts';
 import { revokeOAuthGrant } from './records/grants.ts';
 

@@ -1,7 +1,6 @@
 import type { Feature } from '../feature.ts';
-import { clientsEnd, grantsEnd } from './records/endings.ts';
+import { clientsEnd, grantsEnd, oauthParts } from './records/grants.ts';
 import { expiredRecords } from './records/records.ts';
-import { oauthParts } from './records/stored-parts.ts';
 import { oldSigningKeys } from './tokens/signing-keys.ts';
 
 /** The OAuth authorization server. */

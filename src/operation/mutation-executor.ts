@@ -1,8 +1,8 @@
 import { execute } from 'graphql';
+import { setSessionCookie } from '../auth/cookies.ts';
 import type { Passwords } from '../auth/password-check.ts';
 import { authorOf, type Caller } from '../auth/principal.ts';
 import type { SecurityLog } from '../auth/security-log.ts';
-import { setSessionCookie } from '../auth/session/cookie.ts';
 import type { OpenedSession } from '../auth/session/store.ts';
 import { type Changes, principalOf } from '../graphql/context.ts';
 import { databaseKindOf } from '../graphql/database-kind.ts';

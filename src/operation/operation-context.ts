@@ -4,8 +4,8 @@ import type { AnswerPath, Context } from '../graphql/context.ts';
 import type { EventReader } from '../graphql/event-reader.ts';
 import type { Tally } from '../platform/tally.ts';
 import type { HttpRequest } from '../request/http-message.ts';
-import { lastEventId } from '../request/last-event-id.ts';
 import type { RequestState } from '../request/request-state.ts';
+import { lastEventId } from '../request/stream-parameters.ts';
 import type { PreparedOperation } from './prepared-operation.ts';
 
 /** The context of an operation. */

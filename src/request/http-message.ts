@@ -1,6 +1,5 @@
-import type { EventStream } from './event-stream.ts';
+import { bodyOf, type EventStream } from './event-stream.ts';
 import type { RequestFields } from './request-fields.ts';
-import { bodyOf } from './web-stream.ts';
 
 /**
  * The part of requests and responses that plugins use. Most requests need no more of the Fetch API, whose

@@ -1,7 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { createLastUse } from '../auth/last-use.ts';
-import type { LookUpDatabase } from '../auth/look-up.ts';
-import { readsOf } from '../auth/reads-of.ts';
+import { type LookUpDatabase, readsOf } from '../auth/look-up.ts';
 import { createDocumentCache, type DocumentCache } from '../operation/document-cache.ts';
 import type { RequestedDocuments } from '../operation/requested-documents.ts';
 import type { Clock } from '../platform/clock.ts';

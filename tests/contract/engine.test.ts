@@ -16,10 +16,9 @@ const OTHER_MEANINGS: Readonly<Record<string, RegExp>> = {
   'auth/password.ts': /\btag\b/,
   'account-pages/pages/password-page.ts': /method="post"/,
   'account-pages/pages/forms.ts': /method="post"/,
-  'http/pages/sign-in-form.ts': /method="post"/,
-  'oauth/pages/consent-page.ts': /method="post"/,
-  'oauth/pages/login-page.ts': /method="post"/,
-  'http/request/json-body.ts': /'accept-post'/,
+  'http/pages/sign-in.ts': /method="post"/,
+  'oauth/server/pages.ts': /method="post"/,
+  'http/request/body.ts': /'accept-post'/,
   'platform/db/embedded/worker.ts': /\bpost\(|\bpost = \(/,
   'graphql/look-ahead/size.ts': /\btag\b/,
 };

@@ -20,7 +20,7 @@ const HOMES = [
 const READERS = new Map([
   ['request/http-message.ts', 'declares the URL of a request'],
   ['http/server/request-head.ts', 'refuses paths that are not in normal form'],
-  ['http/pipeline/target.ts', 'parses the URL, and tells the targets that every parser reads the same way'],
+  ['http/routes/table.ts', 'parses the URL, and tells the targets that every parser reads the same way'],
   ['http/routes/table.ts', 'finds the route'],
   ['http/response/use-access-log.ts', 'gives the path to log and traces'],
   ['http/graphiql/routes.ts', 'finds a file below the path of its route'],
@@ -28,7 +28,7 @@ const READERS = new Map([
   ['development/docs.ts', 'finds a file below the path of its route'],
   ['development/markdown.ts', 'resolves links, not requests'],
   ['oauth/server/paths.ts', 'reads the parameter in the path of its routes'],
-  ['oauth/server/routes.ts', 'hands the path to the library of OAuth'],
+  ['oauth/server/server.ts', 'hands the path to the library of OAuth'],
   ['oauth/server/endpoints.ts', 'hands the path to the library of OAuth'],
 ]);
 

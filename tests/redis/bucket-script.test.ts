@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisBuckets } from '../../src/http/rate-limit/redis-store.ts';
-import type { BucketPolicy } from '../../src/http/rate-limit/token-bucket.ts';
+import type { BucketPolicy } from '../../src/http/rate-limit/store.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';

@@ -6,7 +6,7 @@ import { createApiKey } from '../../src/auth/api-key/store.ts';
 import { type Role, type Scope, scopesOfRole } from '../../src/auth/scopes.ts';
 import { developmentRoutes } from '../../src/development/routes.ts';
 import type { PrismaClient } from '../../src/generated/prisma/client.ts';
-import type { YogaPlugin } from '../../src/http/pipeline/yoga-plugin.ts';
+import type { YogaPlugin } from '../../src/http/pipeline/yoga.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type Config, loadConfig } from '../../src/platform/config.ts';
 import { type Database, openDatabase } from '../../src/platform/db/database.ts';

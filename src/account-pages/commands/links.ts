@@ -5,8 +5,7 @@ import { OPERATOR } from '../../audit/audit.ts';
 import { accountToChange } from '../../auth/account/endings.ts';
 import type { Role } from '../../auth/scopes.ts';
 import { ownOrigin } from '../../platform/config.ts';
-import { invite, recordedLink } from '../links/issue.ts';
-import type { IssuedLink } from '../links/link-store.ts';
+import { type IssuedLink, invite, recordedLink } from '../links/link-store.ts';
 import { linkAddress } from '../paths.ts';
 
 const shown = ({ config }: Opened, id: string, { token, expiresAt }: IssuedLink) => ({

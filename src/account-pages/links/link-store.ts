@@ -1,13 +1,16 @@
-import { type AccountEnding, endRows } from '../../auth/account/ending.ts';
-import { type StoredPart, storedPart } from '../../auth/account/stored-part.ts';
+import { type AuditDetail, audit } from '../../audit/audit.ts';
+import { type AccountEnding, endRows } from '../../auth/account/endings.ts';
+import { insertAccount, type NewAccount, readyAccount } from '../../auth/account/store.ts';
+import { type StoredPart, storedPart } from '../../auth/account/stored-parts.ts';
 import { hashSecret, secretFormat } from '../../auth/secret-format.ts';
 import { deletion } from '../../jobs/job.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
+import { OperatorError } from '../../platform/operator-error.ts';
 import { newId } from '../../platform/uuid.ts';
 
 /** What its page says. Either sets a password. */
-export type LinkKind = 'invite' | 'reset';
+type LinkKind = 'invite' | 'reset';
 
 /** The secret of a link. */
 const LINK_TOKEN = secretFormat('cgl_');
@@ -36,11 +39,7 @@ const INSERT = statement<{ expiresAt: Date }>(
  * Issues a link for an account, whose row the transaction has locked (decision 14). Undefined if the account is disabled or
  * being deleted. Throws DatabaseError.
  */
-export async function issueLink(
-  work: UnitOfWork,
-  account: string,
-  kind: LinkKind,
-): Promise<IssuedLink | undefined> {
+async function issueLink(work: UnitOfWork, account: string, kind: LinkKind): Promise<IssuedLink | undefined> {
   const token = LINK_TOKEN.generate();
   const [issued] = await work.query(INSERT, [account, newId(), kind, hashSecret(token)]);
   return issued && { token, ...issued };
@@ -108,3 +107,42 @@ export const linkParts: readonly StoredPart[] = [
     columns: 'l.kind, l.created_at AS "createdAt", l.expires_at AS "expiresAt"',
   }),
 ];
+
+/** A link that an account cannot have. The message is meant for whoever asked for it. */
+export class LinkError extends OperatorError {}
+
+/**
+ * Issues a link for an account that the transaction has locked, and records that under `action`. Throws LinkError if the
+ * account is disabled, DatabaseError.
+ */
+export async function recordedLink(
+  work: UnitOfWork,
+  action: string,
+  account: string,
+  kind: LinkKind,
+  detail: AuditDetail = {},
+): Promise<IssuedLink> {
+  const issued = await issueLink(work, account, kind);
+  if (issued === undefined) throw new LinkError('The account is disabled: a link would be of no use.');
+  await audit(work, action, account, { account, ...detail });
+  return issued;
+}
+
+interface Invited {
+  readonly id: string;
+  readonly link: IssuedLink;
+}
+
+/**
+ * Creates an account that has no password, and a link to set one. Throws AccountError if the e-mail is taken or a rule is
+ * broken, DatabaseError.
+ */
+export async function invite(
+  work: UnitOfWork,
+  action: string,
+  account: Omit<NewAccount, 'password'>,
+): Promise<Invited> {
+  const { id } = await insertAccount(work, await readyAccount(work, account));
+  const { role } = account;
+  return { id, link: await recordedLink(work, action, id, 'invite', { role }) };
+}

@@ -1,10 +1,8 @@
-import { type Html, html, NOTHING } from '../../http/pages/html.ts';
-import { layout } from '../../http/pages/layout.ts';
-import { alertOf, SIGN_IN, signInForm } from '../../http/pages/sign-in-form.ts';
+import { type Html, html, layout, NOTHING } from '../../http/pages/layout.ts';
+import { alertOf, SIGN_IN, signInForm } from '../../http/pages/sign-in.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
-import { ACTION, type Action } from '../actions.ts';
 import type { Account } from '../server/account.ts';
-import { form } from './forms.ts';
+import { ACTION, type Action, form } from './forms.ts';
 import {
   dataSection,
   everythingSection,

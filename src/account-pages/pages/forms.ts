@@ -1,7 +1,31 @@
-import { type Html, html, NOTHING } from '../../http/pages/html.ts';
-import { alertOf } from '../../http/pages/sign-in-form.ts';
+import { PASSWORD } from '../../auth/account/store.ts';
+import { type Html, html, NOTHING } from '../../http/pages/layout.ts';
+import { alertOf } from '../../http/pages/sign-in.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
-import { ACTION, type Action } from '../actions.ts';
+
+/** What the forms of the account page ask for. */
+export const ACTIONS = [
+  'sign-in',
+  'sign-out',
+  'rename',
+  'change-password',
+  'end-session',
+  'create-key',
+  'revoke-key',
+  'revoke-grant',
+  'download',
+  'revoke-everything',
+] as const;
+export type Action = (typeof ACTIONS)[number];
+
+/** The field of each form that says it. */
+export const ACTION = 'do';
+
+export const isAction = (text: string | null): text is Action =>
+  (ACTIONS as readonly (string | null)[]).includes(text);
+
+/** The query parameter by which the page tells what has been done. */
+export const DONE = 'done';
 
 /** Why something was not done: which form asked for it, what it held, and what to tell its owner. */
 export interface Problem {
@@ -80,3 +104,13 @@ export const passwordAgain = (
   html`<input type="text" autocomplete="username" aria-label="E-mail" value="${email}" readonly hidden>
 <label for="${id}">${label}</label>
 <input id="${id}" name="currentPassword" type="password" autocomplete="current-password" required${attributes('currentPassword', { first: true })}>`;
+
+export const TWO_DIFFER = 'The two passwords differ.';
+
+/** The fields for a new password: `name`, and `again`. `attributes`: more of the first one's. */
+export const newPasswordFields = (name: string, attributes: Html): Html =>
+  html`<label for="new-password">New password</label>
+<input id="new-password" name="${name}" type="password" autocomplete="new-password" required minlength="${String(PASSWORD.min)}"${attributes}>
+<p class="soft" id="rule">${String(PASSWORD.min)} to ${String(PASSWORD.max)} characters, and none of those that many people use.</p>
+<label for="again">Repeat the new password</label>
+<input id="again" name="again" type="password" autocomplete="new-password" required>`;

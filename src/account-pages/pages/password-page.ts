@@ -1,9 +1,8 @@
-import { html } from '../../http/pages/html.ts';
-import { layout } from '../../http/pages/layout.ts';
-import { alertOf } from '../../http/pages/sign-in-form.ts';
+import { html, layout } from '../../http/pages/layout.ts';
+import { alertOf } from '../../http/pages/sign-in.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
 import type { Link } from '../links/link-store.ts';
-import { newPasswordFields } from './new-password.ts';
+import { newPasswordFields } from './forms.ts';
 
 /** Where a person sets the password of an account. The form is posted to the address of the page itself. */
 export function passwordPage({ kind, name, email }: Link, problem?: string): string {

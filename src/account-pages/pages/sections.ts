@@ -1,11 +1,31 @@
+import Bowser from 'bowser';
 import { ACCOUNT_NAME } from '../../auth/account/store.ts';
-import { type Role, scopesOfRole } from '../../auth/scopes.ts';
-import { type Html, html, NOTHING } from '../../http/pages/html.ts';
+import { isScope, type Role, scopesOfRole, scopeWords } from '../../auth/scopes.ts';
+import { type Html, html, NOTHING } from '../../http/pages/layout.ts';
 import { PASSWORD_FORM } from '../paths.ts';
 import type { Account, ApiKey, Grant, Session } from '../server/account.ts';
-import { folded, type Problem, passwordAgain, rowForm, type Shown } from './forms.ts';
-import { newPasswordFields } from './new-password.ts';
-import { browserOf, timeOf, wordsOf } from './words.ts';
+import { folded, newPasswordFields, type Problem, passwordAgain, rowForm, type Shown } from './forms.ts';
+
+/** A client may say anything. */
+const MAX_SHOWN = 80;
+
+const DATES = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+
+/** An instant. The page runs no script, so it cannot know the time zone of its reader. */
+const timeOf = (instant: string): Html =>
+  html`<time datetime="${instant}">${DATES.format(new Date(instant))} UTC</time>`;
+
+/** The browser of a session, by the User-Agent of its login. */
+function browserOf(userAgent: string | null): string {
+  if (userAgent === null || userAgent === '') return 'Unknown browser';
+  const parsed = Bowser.getParser(userAgent);
+  const [browser, system] = [parsed.getBrowserName(), parsed.getOSName()];
+  if (browser === '') return userAgent.length > MAX_SHOWN ? `${userAgent.slice(0, MAX_SHOWN)}…` : userAgent;
+  return system === '' ? browser : `${browser} on ${system}`;
+}
+
+/** What a scope allows. One that the product has no more allows nothing. */
+const wordsOf = (scope: string, role: Role): string => (isScope(scope) ? scopeWords(scope, role) : scope);
 
 /** What a form of a section needs to know. */
 export interface SectionOptions {

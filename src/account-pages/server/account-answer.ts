@@ -1,13 +1,11 @@
 import { presentedCookie } from '../../auth/authenticate.ts';
+import { CLEAR_SESSION_COOKIE, setSessionCookie } from '../../auth/cookies.ts';
+import { readsOf } from '../../auth/look-up.ts';
 import { isSession, type Principal } from '../../auth/principal.ts';
-import { readsOf } from '../../auth/reads-of.ts';
-import { CLEAR_SESSION_COOKIE, setSessionCookie } from '../../auth/session/cookie.ts';
 import type { RouteServices } from '../../feature.ts';
-import { type PageOptions, pageResponse, seeOther } from '../../http/pages/page-response.ts';
-import { pauseFor } from '../../http/pages/pause-page.ts';
+import { type PageOptions, pageResponse, pauseFor, seeOther } from '../../http/pages/page-response.ts';
 import { problemOf, signInBy } from '../../http/pages/sign-in.ts';
-import { readForm } from '../../http/request/form-body.ts';
-import { badRequest } from '../../http/request/json-body.ts';
+import { badRequest, readForm } from '../../http/request/body.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
 import { confirmPassword } from '../../modules/account/password.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -17,13 +15,10 @@ import { attemptOrigin } from '../../request/client-address.ts';
 import type { HttpRequest, HttpResponse } from '../../request/http-message.ts';
 import { OWN_SITES } from '../../request/origin-check.ts';
 import type { Answer, RequestState } from '../../request/request-state.ts';
-import { ACTION, type Action, DONE, isAction } from '../actions.ts';
 import { accountPage, newKeyPage, signInPage } from '../pages/account-page.ts';
-import type { Problem } from '../pages/forms.ts';
-import { TWO_DIFFER } from '../pages/new-password.ts';
+import { ACTION, type Action, DONE, isAction, type Problem, TWO_DIFFER } from '../pages/forms.ts';
 import { KEY_DAYS } from '../pages/sections.ts';
-import { accountReader } from './account.ts';
-import { CHANGES, createKey } from './changes.ts';
+import { accountReader, CHANGES, createKey } from './account.ts';
 import { createOwnData } from './own-data.ts';
 
 export interface AccountOptions

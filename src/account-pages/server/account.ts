@@ -1,5 +1,6 @@
 import type { OwnOperations } from '../../http/pipeline/own-operations.ts';
 import type { RequestState } from '../../request/request-state.ts';
+import type { Action } from '../pages/forms.ts';
 
 /** Instants are texts of the schema's DateTime. */
 export interface Session {
@@ -55,4 +56,70 @@ export function accountReader(operations: OwnOperations) {
     const { viewer } = await operations.run<{ readonly viewer: Account }>(document, {}, state);
     return viewer;
   };
+}
+
+/** A mutation of the API, and its variables from the form that asks for it. */
+interface Change {
+  readonly document: string;
+  variables(form: URLSearchParams): Readonly<Record<string, unknown>>;
+}
+
+/** The texts of fields of a form; a field that is not there is empty. */
+const fields =
+  (...names: readonly string[]) =>
+  (form: URLSearchParams) =>
+    Object.fromEntries(names.map((name) => [name, form.get(name) ?? '']));
+
+const ofId = (name: string, field: string): Change => ({
+  document: `mutation ${name}($id: ID!) { ${field}(id: $id) }`,
+  variables: fields('id'),
+});
+
+/** What the page does by a mutation, after which it says no more than that it is done. */
+export const CHANGES: Partial<Record<Action, Change>> = {
+  rename: {
+    document: 'mutation AccountPageRename($name: String!) { updateViewer(name: $name) { id } }',
+    variables: fields('name'),
+  },
+  'change-password': {
+    document: `mutation AccountPageChangePassword($currentPassword: String!, $newPassword: String!) {
+  changePassword(currentPassword: $currentPassword, newPassword: $newPassword)
+}`,
+    variables: fields('currentPassword', 'newPassword'),
+  },
+  'end-session': ofId('AccountPageEndSession', 'revokeSession'),
+  'revoke-key': ofId('AccountPageRevokeKey', 'revokeApiKey'),
+  'revoke-grant': ofId('AccountPageRevokeGrant', 'revokeGrant'),
+  'revoke-everything': {
+    document:
+      'mutation AccountPageRevokeEverything($currentPassword: String!) { revokeEverything(currentPassword: $currentPassword) }',
+    variables: fields('currentPassword'),
+  },
+};
+
+const CREATE_KEY = `mutation AccountPageCreateKey(
+  $name: String!, $scopes: [String!]!, $expiresAt: DateTime, $currentPassword: String!
+) {
+  createApiKey(name: $name, scopes: $scopes, expiresAt: $expiresAt, currentPassword: $currentPassword) { key }
+}`;
+
+interface KeyWishes {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly expiresAt: string | null;
+  readonly currentPassword: string;
+}
+
+/** Creates an API key for the account of a request's session, and returns it. Throws what the API answers with. */
+export async function createKey(
+  operations: OwnOperations,
+  wishes: KeyWishes,
+  state: RequestState,
+): Promise<string> {
+  const { createApiKey } = await operations.run<{ readonly createApiKey: { readonly key: string } }>(
+    CREATE_KEY,
+    { ...wishes },
+    state,
+  );
+  return createApiKey.key;
 }

@@ -1,11 +1,11 @@
 import { audit } from '../../audit/audit.ts';
 import { endMost, setPassword } from '../../auth/account/endings.ts';
 import { AccountError, checkPassword, LOCK_ACCOUNT } from '../../auth/account/store.ts';
-import { readsOf } from '../../auth/reads-of.ts';
+import { readsOf } from '../../auth/look-up.ts';
 import type { RouteServices } from '../../feature.ts';
 import { forbidden } from '../../graphql/errors.ts';
 import { pageResponse } from '../../http/pages/page-response.ts';
-import { readForm } from '../../http/request/form-body.ts';
+import { readForm } from '../../http/request/body.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { holderOf } from '../../request/caller.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
@@ -13,7 +13,7 @@ import type { HttpRequest, HttpResponse, RequestUrl } from '../../request/http-m
 import { OWN_SITES } from '../../request/origin-check.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import { consumeLink, findLink, type Link } from '../links/link-store.ts';
-import { TWO_DIFFER } from '../pages/new-password.ts';
+import { TWO_DIFFER } from '../pages/forms.ts';
 import { passwordPage, passwordSetPage, voidLinkPage } from '../pages/password-page.ts';
 import { TOKEN_PARAMETER } from '../paths.ts';
 

@@ -1,10 +1,10 @@
 import { exportAccount } from '../../auth/account/export.ts';
-import type { StoredPart } from '../../auth/account/stored-part.ts';
+import type { StoredPart } from '../../auth/account/stored-parts.ts';
 import type { Recognizer } from '../../auth/authenticate.ts';
+import { readsOf } from '../../auth/look-up.ts';
 import type { Principal } from '../../auth/principal.ts';
-import { readsOf } from '../../auth/reads-of.ts';
 import { ApiError } from '../../graphql/errors.ts';
-import { STREAM_HEADERS } from '../../http/response/stream-headers.ts';
+import { STREAM_HEADERS } from '../../http/response/stream-formats.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import { OperatorError } from '../../platform/operator-error.ts';

@@ -1,7 +1,7 @@
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { OperatorError } from '../../platform/operator-error.ts';
 import { emailKey, isBroken, noAccount } from './store.ts';
-import type { StoredPart } from './stored-part.ts';
+import type { StoredPart } from './stored-parts.ts';
 
 interface Exported {
   readonly id: string;

@@ -4,7 +4,26 @@ import { OperatorError } from '../../platform/operator-error.ts';
 import { newId } from '../../platform/uuid.ts';
 import { hashPassword } from '../password.ts';
 import type { Role } from '../scopes.ts';
-import { isCommon } from './common-passwords.ts';
+
+let known: Promise<ReadonlySet<string>> | undefined;
+
+/** Loaded with the first password that is set: a server may run for days without one. */
+async function load(min: number): Promise<ReadonlySet<string>> {
+  const { dictionary } = await import('@zxcvbn-ts/language-common');
+  return new Set(dictionary['passwords-common'].filter(({ length }) => length >= min));
+}
+
+/**
+ * Whether many people use a password, or had it stolen (NIST SP 800-63B section 3.1.1.2): it is compared whole, ignoring
+ * case, with those of a list that have at least `min` characters.
+ */
+export async function isCommon(password: string, min: number): Promise<boolean> {
+  known ??= load(min).catch((error: unknown) => {
+    known = undefined;
+    throw error;
+  });
+  return (await known).has(password.toLowerCase());
+}
 
 /** The lengths of an account's texts, in Unicode code points (contract section 1). */
 export const ACCOUNT_NAME = { min: 1, max: 100 };
@@ -66,7 +85,7 @@ const INSERT = statement<{ id: string }>(
 const isTaken = (email: string) => new AccountError(`An account with the e-mail "${email}" already exists.`);
 
 /** A new account, checked, and with its password hashed. */
-export interface ReadyAccount extends Omit<NewAccount, 'password'> {
+interface ReadyAccount extends Omit<NewAccount, 'password'> {
   readonly passwordHash: string | null;
 }
 

@@ -1,5 +1,5 @@
 import type { Presented, Recognizer } from '../authenticate.ts';
-import { createCredentialCache } from '../credential-cache.ts';
+import { createCredentialCache } from '../look-up.ts';
 import { overridesOf, type Principal, type StoredOverrides } from '../principal.ts';
 import { effectiveScopes, type Role } from '../scopes.ts';
 import { type SecretRow, type SecretServices, storedSecrets } from '../stored-secret.ts';

@@ -4,7 +4,7 @@ import { gathered } from '../../platform/db/gathered.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import type { Invalid, Recognizer } from '../authenticate.ts';
-import { createCredentialCache } from '../credential-cache.ts';
+import { createCredentialCache } from '../look-up.ts';
 import { hasExpired, userClientId } from '../principal.ts';
 import { effectiveScopes, isScope, type Role, type Scope, scopesOfRole } from '../scopes.ts';
 import type { SecretServices } from '../stored-secret.ts';

@@ -1,14 +1,15 @@
 import type { Database } from '../../platform/db/database.ts';
-import { statement } from '../../platform/db/statement.ts';
+import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { emailKey, isBroken } from '../account/store.ts';
 import type { AccountTurns } from '../account/turns.ts';
+import { readsOf } from '../look-up.ts';
 import { isOutdated } from '../password.ts';
 import { accountFailures, type Passwords } from '../password-check.ts';
-import { readsOf } from '../reads-of.ts';
+import type { Principal } from '../principal.ts';
 import type { AttemptOrigin, LoginFailure, SecurityLog } from '../security-log.ts';
 import { type OpenedSession, openSession } from './store.ts';
 
-export interface LoginAttempt {
+interface LoginAttempt {
   readonly email: string;
   readonly password: string;
   /** The name under which failures from the caller's address are counted. */
@@ -47,7 +48,7 @@ const RENEW_HASH = statement<{ one: number }>(
   'UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2 RETURNING 1 AS one',
 );
 
-export interface LoginOptions {
+interface LoginOptions {
   readonly database: Pick<Database, 'cancellable'>;
   readonly turns: AccountTurns;
   readonly passwords: Passwords;
@@ -104,4 +105,22 @@ export function createLogin({ database, turns, passwords, securityLog }: LoginOp
 
   return async (attempt) =>
     passwords.attempt([attempt.countedFor, accountFailures(attempt.email)], () => signIn(attempt));
+}
+
+const FIND_OWNER = statement<{ name: string; email: string; expiresAt: Date }>(
+  'session_owner',
+  `SELECT u.name, u.email, s.absolute_expires_at AS "expiresAt" FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.id = $1`,
+);
+
+/**
+ * Who is logged in with a session, and when it ends at the latest; undefined if the session has ended. Throws
+ * DatabaseError.
+ */
+export async function ownerOf(
+  db: Queryable,
+  { userId, credentialId }: Pick<Principal, 'userId' | 'credentialId'>,
+): Promise<Pick<LoggedIn, 'user' | 'expiresAt'> | undefined> {
+  if (credentialId === undefined) return undefined;
+  const [row] = await db.query(FIND_OWNER, [credentialId]);
+  return row && { user: { id: userId, name: row.name, email: row.email }, expiresAt: row.expiresAt };
 }

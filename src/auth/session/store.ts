@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
-import { type AccountEnding, endRows } from '../account/ending.ts';
+import { type AccountEnding, endRows } from '../account/endings.ts';
 import type { AccountTurns } from '../account/turns.ts';
 import { SESSION } from '../principal.ts';
 import { hashSecret } from '../secret-format.ts';

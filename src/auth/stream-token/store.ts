@@ -1,6 +1,6 @@
 import { type Queryable, type Statement, statement } from '../../platform/db/statement.ts';
 import { newId } from '../../platform/uuid.ts';
-import { type AccountEnding, endRows, endStatement, endSurplus, ofAccounts } from '../account/ending.ts';
+import { type AccountEnding, endRows, endStatement, endSurplus, ofAccounts } from '../account/endings.ts';
 import type { AccountTurns } from '../account/turns.ts';
 import type { FixedOperation, Recognizer } from '../authenticate.ts';
 import { FRESH } from '../last-use.ts';

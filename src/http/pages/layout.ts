@@ -1,5 +1,34 @@
 import { hash } from 'node:crypto';
-import { type Html, html, NOTHING } from './html.ts';
+
+/** HTML that is safe to embed. */
+export interface Html {
+  readonly html: string;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+type Part = Html | string | readonly Html[];
+
+function textOf(part: Part): string {
+  if (typeof part === 'string') return part.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
+  return 'html' in part ? part.html : part.map(({ html }) => html).join('');
+}
+
+/**
+ * Builds HTML from a template. Interpolated strings are escaped, for elements and for quoted attributes
+ * alike.
+ */
+export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return { html: strings.reduce((whole, next, index) => whole + textOf(parts[index - 1] ?? '') + next) };
+}
+
+export const NOTHING: Html = { html: '' };
 
 /** The colours, in light and dark. */
 export const COLOURS = `
@@ -65,7 +94,7 @@ a.button { display: grid; place-items: center; min-height: 2.875rem; padding: .5
 /** The CSP source of the style sheet: it allows this exact text (CSP level 3, section 6.7.3.3). */
 export const STYLE_HASH = `'sha256-${hash('sha256', STYLE, 'base64')}'`;
 
-export interface Page {
+interface Page {
   readonly title: string;
   readonly content: Html;
   /** Additional head content. */

@@ -1,5 +1,7 @@
-import { PlainResponse } from '../../request/http-message.ts';
-import { STYLE_HASH } from './layout.ts';
+import { publicRefusal } from '../../graphql/mask-error.ts';
+import { type HttpRequest, type HttpResponse, PlainResponse } from '../../request/http-message.ts';
+import type { Route } from '../../request/request-state.ts';
+import { type Html, html, layout, NOTHING, STYLE_HASH } from './layout.ts';
 
 export interface PageOptions {
   readonly status?: number;
@@ -56,3 +58,66 @@ export const seeOther = (location: string, headers: Readonly<Record<string, stri
 export function pageResponse(text: string, { status = 200, headers = {}, redirectUri }: PageOptions = {}) {
   return new PlainResponse(text, { status, headers: { ...pageHeaders(redirectUri), ...headers } });
 }
+
+/** A query parameter: one of our own pages led here. */
+const FROM_HERE = 'from-here';
+
+/**
+ * For somebody whom another site has led to `path`, and who seems to be signed out: a page that goes on by itself. A link
+ * from another site comes without the session's SameSite=Strict cookie; a navigation from one of our own pages carries it.
+ * Undefined for everybody else.
+ */
+export function pauseFor({ headers, url }: HttpRequest, path: string): HttpResponse | undefined {
+  if (headers.get('sec-fetch-site') !== 'cross-site' || new URL(url).searchParams.has(FROM_HERE))
+    return undefined;
+  const onwards = `${path}?${FROM_HERE}`;
+  return pageResponse(
+    layout({
+      title: 'One moment',
+      head: html`<meta http-equiv="refresh" content="0; url=${onwards}">`,
+      content: html`<h1>One moment</h1>
+<p><a href="${onwards}">Continue</a></p>`,
+    }),
+  );
+}
+
+interface ErrorPage {
+  readonly title: string;
+  /** What happened and what to do, for the user. */
+  readonly message: string;
+  /** The OAuth error, for the application's developers. */
+  readonly detail?: string | undefined;
+  readonly requestId: string;
+  /** Where to go on. */
+  readonly onwards?: Html | undefined;
+}
+
+export function errorPage({ title, message, detail, requestId, onwards }: ErrorPage): string {
+  const technical = detail === undefined ? NOTHING : html`<p class="soft">Technical details: ${detail}</p>`;
+  return layout({
+    title,
+    content: html`<h1>${title}</h1>
+<p>${message}</p>
+${technical}${onwards === undefined ? NOTHING : html`<p>${onwards}</p>`}
+<p class="soft">Request ${requestId}</p>`,
+  });
+}
+
+function titleOf(status: number): string {
+  if (status === 404) return 'There is no such page';
+  return status < 500 ? 'Unable to continue' : 'Something went wrong';
+}
+
+/** The form of refusals of pages for users: pages too, which lead on. */
+export const pageErrorsTo =
+  (onwards?: Html): Route['errors'] =>
+  (error, state, log) => {
+    const { requestId } = state;
+    const { code, status, headers, message } = publicRefusal(error, { requestId, log });
+    state.errorCodes = [code];
+    const title = titleOf(status);
+    return pageResponse(errorPage({ title, message, requestId, onwards }), { status, headers });
+  };
+
+/** The same, for pages that are met on the way to somewhere else. */
+export const pageErrors = pageErrorsTo();

@@ -17,24 +17,20 @@ import {
   PlainResponse,
   type RequestUrl,
 } from '../../request/http-message.ts';
-import { reconnectsAfterEnd } from '../../request/last-event-id.ts';
 import { negotiate } from '../../request/media-type.ts';
 import type { OriginCheck } from '../../request/origin-check.ts';
 import type { PendingResponses } from '../../request/pending-responses.ts';
 import { readField } from '../../request/request-fields.ts';
 import { type Arrival, type Head, RequestState, type Route } from '../../request/request-state.ts';
-import type { AskedRequest, HttpPlugin } from '../plugin.ts';
-import { badRequest } from '../request/json-body.ts';
+import { reconnectsAfterEnd } from '../../request/stream-parameters.ts';
+import { type AskedRequest, createRequestHooks, type HttpPlugin } from '../plugin.ts';
+import { badRequest } from '../request/body.ts';
 import type { Caching } from '../response/caching.ts';
 import { type Compression, isCompressible } from '../response/compression.ts';
-import { nothingRoute } from '../routes/not-found.ts';
-import { createTable, NOTHING } from '../routes/table.ts';
+import { createTable, NOTHING, nothingRoute, takes, targetOf, urlOf } from '../routes/table.ts';
 import type { Pipeline } from './pipeline.ts';
-import { createRequestHooks } from './request-hooks.ts';
 import type { RequestTraces } from './request-traces.ts';
-import { takes, targetOf, urlOf } from './target.ts';
-import { createYogaServer } from './yoga.ts';
-import type { YogaPlugin } from './yoga-plugin.ts';
+import { createYogaServer, type YogaPlugin } from './yoga.ts';
 
 export interface EntranceOptions {
   readonly plugins: readonly HttpPlugin[];

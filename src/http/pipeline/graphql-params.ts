@@ -4,7 +4,7 @@ import type { OperationParams } from '../../operation/requested-documents.ts';
 import { canExecute, credentialsMissing } from '../../request/caller.ts';
 import type { HttpRequest, RequestUrl } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
-import { badRequest, isObject, parseJson, readJsonBody } from '../request/json-body.ts';
+import { badRequest, isObject, parseJson, readJsonBody } from '../request/body.ts';
 
 /** The members of a request. Until they are checked, a client may have sent anything as them. */
 export type SentParams = GraphQLParams & { readonly documentId?: string };

@@ -1,10 +1,10 @@
 import { type ClientContext, Redis, type Result } from 'ioredis';
 import type { Clock } from '../../platform/clock.ts';
+import type { Config } from '../../platform/config.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { createOutageLog } from '../../platform/outage-log.ts';
-import { type Bucket, type BucketStore, memoryBuckets } from './store.ts';
-import { describe, type Taken } from './token-bucket.ts';
+import { type Bucket, type BucketStore, describe, memoryBuckets, type Taken } from './store.ts';
 
 /** How long Redis may take before the request goes on without it. */
 const COMMAND_TIMEOUT_MS = 100;
@@ -14,7 +14,7 @@ const SILENCE_MS = 3_000;
 const PREFIX = 'content-graph:bucket:';
 
 /**
- * token-bucket.ts as one atomic script on the clock of Redis, so that all instances share one bucket exactly.
+ * store.ts as one atomic script on the clock of Redis, so that all instances share one bucket exactly.
  * Numbers are returned as text: Redis truncates Lua numbers to integers. A key expires when its bucket is
  * full, since no key means a full bucket. A bucket stamped ahead of the clock, because the clock was set back
  * or another server took over, refills from now on. KEYS: buckets. ARGV: tokens to take from each (1) or give
@@ -73,7 +73,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-export interface RedisBucketsOptions {
+interface RedisBucketsOptions {
   readonly url: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -153,3 +153,10 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
     },
   };
 }
+
+/** The buckets that all instances share, if the settings name a Redis for that, or else those of this process. */
+export const createBuckets = (
+  { redisUrl }: Pick<Config, 'redisUrl'>,
+  services: Omit<RedisBucketsOptions, 'url'>,
+): BucketStore =>
+  redisUrl === undefined ? memoryBuckets(services.clock) : redisBuckets({ url: redisUrl, ...services });

@@ -7,8 +7,7 @@ import type { Origins } from '../../request/origin-check.ts';
 import { type AddressBucket, isSessionAlone, type RequestState } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
 import type { RateLimiter } from './limiter.ts';
-import type { Bucket } from './store.ts';
-import type { BucketPolicy } from './token-bucket.ts';
+import type { Bucket, BucketPolicy } from './store.ts';
 
 export interface RateLimitOptions {
   readonly limiter: RateLimiter;

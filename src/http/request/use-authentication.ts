@@ -7,9 +7,9 @@ import {
   presentedCredential,
   type Resolver,
 } from '../../auth/authenticate.ts';
+import { CLEAR_SESSION_COOKIE } from '../../auth/cookies.ts';
 import { KeysUnavailableError } from '../../auth/jwt/key-source.ts';
 import type { Anonymous } from '../../auth/principal.ts';
-import { CLEAR_SESSION_COOKIE } from '../../auth/session/cookie.ts';
 import { ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
 import type { HttpRequest, RequestUrl } from '../../request/http-message.ts';
 import { isSessionAlone, type RequestState, type Route } from '../../request/request-state.ts';

@@ -1,12 +1,37 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { isAnonymous } from '../../auth/principal.ts';
 import { canExecute } from '../../request/caller.ts';
-import { type HttpResponse, PlainResponse } from '../../request/http-message.ts';
+import { BytesResponse, type HttpResponse, PlainResponse } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { AskedRequest } from '../plugin.ts';
-import { RATE_LIMIT_FIELDS } from '../rate-limit/headers.ts';
-import type { Encoding } from './accept-encoding.ts';
-import { hasRepresentation, validatorOf } from './validator.ts';
+import { RATE_LIMIT_FIELDS } from '../rate-limit/limiter.ts';
+import type { Encoding } from './compression.ts';
+
+const RESPONSE_TYPE = 'application/graphql-response+json';
+/** 162 bits of the digest, in characters of base64url. */
+const DIGEST_LENGTH = 27;
+
+/**
+ * The strong validator of a response in a coding, as an ETag (RFC 9110 section 8.8.3). It names the bytes of one
+ * representation, so those that differ in media type or coding have validators of their own.
+ */
+function validatorOf(response: PlainResponse, encoding: Encoding | undefined): string {
+  const content = response instanceof BytesResponse ? response.bytes : response.text;
+  const digest = hash('sha256', content, 'base64url').slice(0, DIGEST_LENGTH);
+  const type = response.headers.get('content-type')?.startsWith(RESPONSE_TYPE) ? '-response' : '';
+  return `"${digest}${type}${encoding === undefined ? '' : `-${encoding}`}"`;
+}
+
+/** All that can be ours. */
+const VALIDATORS = /"[\w-]+["]/g;
+
+/**
+ * Whether a client has the representation with this validator, by the If-None-Match that it sent. The comparison is weak,
+ * as that field requires (RFC 9110 section 13.1.2): a proxy that compresses makes strong ones weak.
+ */
+function hasRepresentation(ifNoneMatch: string, validator: string): boolean {
+  return ifNoneMatch.trim() === '*' || (ifNoneMatch.match(VALIDATORS)?.includes(validator) ?? false);
+}
 
 /** For files that may have changed: they are asked for again each time (RFC 9111 section 5.2.2.4). */
 export const ASKED_AGAIN = 'no-cache';

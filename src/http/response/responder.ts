@@ -1,11 +1,29 @@
 import type { GraphQLError } from 'graphql';
-import { publicError } from '../../graphql/mask-error.ts';
+import { type MaskOptions, publicError, publicRefusal } from '../../graphql/mask-error.ts';
 import { type CostCeilings, errorsOf, type Outcome, type Single, textOf } from '../../operation/outcome.ts';
 import { statusOf } from '../../operation/response-status.ts';
 import { type HttpResponse, PlainResponse, StreamResponse } from '../../request/http-message.ts';
 import type { StreamType } from '../../request/media-type.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import { STREAM_FORMATS } from './stream-formats.ts';
+
+export function jsonResponse(
+  value: unknown,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+): PlainResponse {
+  return new PlainResponse(JSON.stringify(value), {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+  });
+}
+
+/** A refusal outside execution: `{"errors":[…]}` with the status of the code. */
+export function errorResponse(error: unknown, state: RequestState, log: MaskOptions['log']): PlainResponse {
+  const { entry, code, status, headers } = publicRefusal(error, { requestId: state.requestId, log });
+  state.errorCodes = [code];
+  return jsonResponse({ errors: [entry] }, status, headers);
+}
 
 /** Turns the outcome of an operation into a response of the media type that the client asked for. */
 export type Responder = (outcome: Outcome, state: RequestState) => HttpResponse;

@@ -1,16 +1,106 @@
 import { ERROR_STATUS } from '../../graphql/errors.ts';
+import { shapeOf } from '../../operation/document-shape.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { FrequentNames } from '../../platform/frequent-names.ts';
+import { createLineLimit } from '../../platform/line-limit.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
+import { TimingsBy } from '../../platform/timings.ts';
 import { clientIdOf } from '../../request/caller.ts';
 import type { RequestUrl } from '../../request/http-message.ts';
-import type { Route } from '../../request/request-state.ts';
+import type { RequestState, Route } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
-import { createOperationTimes } from './operation-times.ts';
 import type { Refusals } from './refusals.ts';
-import type { SlowOperations } from './slow-operations.ts';
 
-export interface AccessLogOptions {
+/** The metric has at most three series for each of these names, times its buckets. */
+const MAX_NAMES = 100;
+/** Operation names can be as long as the body. */
+const MAX_NAME = 100;
+const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
+const newTimings = () => new TimingsBy(BUCKETS_SECONDS);
+
+/**
+ * Names come from clients, who can make up any number. The most frequent have series of their own, all others together
+ * one. A document that is not valid has no name worth keeping.
+ */
+function createOperationTimes(metrics: Metrics) {
+  const names = new FrequentNames({ most: MAX_NAMES, create: newTimings });
+  const anonymous = newTimings();
+  const other = newTimings();
+
+  function* series() {
+    const all = [...names.entries(), ['anonymous', anonymous] as const, ['other', other] as const];
+    for (const [operation, byKind] of all)
+      for (const [kind, timings] of byKind.entries()) yield [{ operation, kind }, timings] as const;
+  }
+
+  metrics.readTimings(
+    'graphql_operation_duration_seconds',
+    'Time from request to response by operation: the 100 most frequent names, all others as "other", without a name "anonymous"; for event streams, until they open.',
+    ['operation', 'kind'],
+    series,
+  );
+
+  function timingsOf({ operationName, document }: RequestState): TimingsBy {
+    if (document === undefined) return other;
+    // A client may have chosen one of our own words.
+    if (operationName === undefined || operationName === 'anonymous') return anonymous;
+    if (operationName === 'other') return other;
+    const name = operationName.length > MAX_NAME ? operationName.slice(0, MAX_NAME) : operationName;
+    return names.use(name) ?? other;
+  }
+
+  return {
+    note: (state: RequestState, kind: string, seconds: number) =>
+      timingsOf(state).of(kind).observe(seconds, state.trace?.span?.traceId),
+  };
+}
+
+/** Logs what slow operations ask for. */
+export interface SlowOperations {
+  /** Called once an operation has been answered. */
+  note(state: RequestState, durationMs: number): void;
+  close(): void;
+}
+
+interface SlowOperationsOptions {
+  /** From how many milliseconds on an operation is slow; 0: none is. */
+  readonly thresholdMs: number;
+  readonly log: Logger;
+}
+
+/** When everything is slow, more lines tell nothing more. */
+const LINES_PER_MINUTE = 100;
+const MAX_SHAPE = 10_000;
+
+/**
+ * One line for each slow operation, with its document as the schema knows it: nothing in it is the client's own. The
+ * line of the request has the same `requestId`.
+ */
+export function createSlowOperations({ thresholdMs, log }: SlowOperationsOptions): SlowOperations {
+  const lines = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: 'slow operation' });
+  return {
+    note(state, durationMs) {
+      const { document, operationKind, requestId } = state;
+      if (thresholdMs === 0 || durationMs < thresholdMs || document === undefined) return;
+      // The shape of a large document takes time, which is short when everything is slow.
+      const fields = () => {
+        const shape = shapeOf(document).slice(0, MAX_SHAPE);
+        return {
+          requestId,
+          durationMs,
+          client: clientIdOf(state),
+          operation: operationKind,
+          document: shape,
+        };
+      };
+      lines.warn(fields, 'slow operation');
+    },
+    close: lines.close,
+  };
+}
+
+interface AccessLogOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -22,8 +112,6 @@ const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 
 const BAD_REQUEST = 400;
 /** Longer than any path of the service. */
 const MAX_PATH = 200;
-/** Operation names can be as long as the body. */
-const MAX_NAME = 100;
 
 /** The path of a request for log and traces. */
 export const shownPath = ({ logged, path }: Route, { pathname }: Pick<RequestUrl, 'pathname'>): string =>

@@ -1,19 +1,63 @@
-import { isSession } from '../../auth/principal.ts';
-import { readsOf } from '../../auth/reads-of.ts';
-import { setSessionCookie } from '../../auth/session/cookie.ts';
-import type { Login } from '../../auth/session/login.ts';
-import { ownerOf } from '../../auth/session/owner.ts';
-import { unauthenticated } from '../../graphql/errors.ts';
+import { isIP } from 'node:net';
+import { CLEAR_SESSION_COOKIE, setSessionCookie } from '../../auth/cookies.ts';
+import { readsOf } from '../../auth/look-up.ts';
+import { isAuthenticated, isSession } from '../../auth/principal.ts';
+import { type Login, ownerOf } from '../../auth/session/login.ts';
+import type { EndSession } from '../../auth/session/store.ts';
+import { forbidden, unauthenticated } from '../../graphql/errors.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Logger } from '../../platform/log.ts';
+import { isLoopbackHost } from '../../platform/loopback.ts';
+import { credentialsFailed } from '../../request/caller.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
-import type { HttpRequest, HttpResponse } from '../../request/http-message.ts';
+import { type HttpRequest, type HttpResponse, PlainResponse } from '../../request/http-message.ts';
 import type { Answer, RequestState } from '../../request/request-state.ts';
-import { badRequest, isObject, readJsonBody } from '../request/json-body.ts';
-import { jsonResponse } from '../response/json-response.ts';
-import { SESSION_WARNING, whyCookieIsDropped } from './session-warning.ts';
+import { badRequest, isObject, readJsonBody } from '../request/body.ts';
+import { saysTls } from '../request/proxy-trust.ts';
+import { jsonResponse } from '../response/responder.ts';
 
-export interface LoginRouteOptions {
+/** The header that tells a page why its login will not last. */
+const SESSION_WARNING = 'x-session-warning';
+
+/** Whether the two hosts are surely of different sites, as far as their names show it. */
+function differ(one: string, other: string): boolean {
+  if (one === other) return false;
+  const last = (name: string) => name.split('.').slice(-2).join('.');
+  return [one, other].some((name) => isLoopbackHost(name) || isIP(name) !== 0) || last(one) !== last(other);
+}
+
+/** Whether the page and the service are of different sites, so that SameSite=Strict keeps the cookie out. */
+function isCrossSite({ headers }: HttpRequest, hostname: string): boolean {
+  const site = headers.get('sec-fetch-site');
+  if (site !== null) return site === 'cross-site';
+  const origin = headers.get('origin') ?? '';
+  return URL.canParse(origin) && differ(new URL(origin).hostname, hostname);
+}
+
+/** Whether the browser reached the service, or the proxy in front of it, over TLS. */
+function isOverTls({ headers }: HttpRequest, protocol: string): boolean {
+  return protocol === 'https:' || saysTls(headers);
+}
+
+/**
+ * Why a browser will drop the session cookie that a login sets, and what to do; undefined if it keeps it. The cookie
+ * is Secure and SameSite=Strict (RFC 6265bis section 5.7).
+ */
+function whyCookieIsDropped(request: HttpRequest): string | undefined {
+  const { hostname, protocol, host } = new URL(request.url);
+  if (isCrossSite(request, hostname)) {
+    const page = request.headers.get('origin') ?? 'the page';
+    const advice = isLoopbackHost(hostname)
+      ? 'Open the page and the API under the same host name, for example both under localhost.'
+      : 'Serve both from one site, or send the requests through a proxy on the origin of the page.';
+    return `The browser drops the session cookie: it is SameSite=Strict, and ${page} is another site than ${host}. ${advice}`;
+  }
+  if (!isOverTls(request, protocol) && !isLoopbackHost(hostname))
+    return `The browser drops the session cookie: it is Secure, and http://${host} has no TLS. Use https, or http://localhost.`;
+  return undefined;
+}
+
+interface LoginRouteOptions {
   readonly login: Login;
   readonly database: Database;
   /** Whether a login whose cookie the browser will drop is told so. */
@@ -75,4 +119,21 @@ export function loginAnswer(options: LoginRouteOptions): Answer {
   }
 
   return (request, state) => (request.method === 'POST' ? logIn(request, state) : whoAmI(state));
+}
+
+/**
+ * `POST /logout` (contract section 3): ends the request's session and clears its cookie. Succeeds without a
+ * session too.
+ */
+export function logoutAnswer(endSession: EndSession): Answer {
+  return async (_request, state) => {
+    const { authenticationError, caller, credentialPlace } = state;
+    const hasEnded = credentialPlace === 'cookie' && credentialsFailed(state);
+    if (authenticationError !== undefined && !hasEnded) throw authenticationError;
+    if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
+    else if (isAuthenticated(caller)) throw forbidden('Only sessions can be logged out.');
+    // Whoever uses the browser next finds nothing of the account (Clear Site Data, section 3.1).
+    const headers = { 'set-cookie': CLEAR_SESSION_COOKIE, 'clear-site-data': '"cache"' };
+    return new PlainResponse('', { status: 204, headers });
+  };
 }

@@ -3,15 +3,45 @@ import { Registry } from 'prom-client';
 import type { FailureCounter } from '../../auth/password-check.ts';
 import type { SecurityLog } from '../../auth/security-log.ts';
 import { type ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
-import { systemClock } from '../../platform/clock.ts';
+import { type Clock, systemClock } from '../../platform/clock.ts';
 import { createOpenMetricsRegistry, type Metrics } from '../../platform/metrics.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import { type HttpRequest, PlainResponse } from '../../request/http-message.ts';
 import { isLocalVisit } from '../../request/local-request.ts';
 import type { Answer, RequestState } from '../../request/request-state.ts';
-import { sharedText } from './shared-text.ts';
+import { type BucketPolicy, memoryBuckets } from '../rate-limit/store.ts';
 
-export interface MetricsRouteOptions {
+/** Occasional requests get a fresh text. Floods get the last one, at most a tenth of a second old. */
+const MAKINGS: BucketPolicy = { burst: 20, perSecond: 10 };
+
+/** Shares a text that is expensive to produce, and refreshes it at a limited rate. */
+export function sharedText(
+  make: () => Promise<string>,
+  clock: Pick<Clock, 'elapsedMs'>,
+): () => Promise<string> {
+  const bucket = { name: 'makings', policy: MAKINGS };
+  const buckets = memoryBuckets(clock, 1);
+  let last: Promise<string> | undefined;
+  let making = false;
+  return async () => {
+    // Concurrent requests share one result, or a burst of them would block the process.
+    if (making && last !== undefined) return last;
+    const { allowed } = await buckets.take(bucket);
+    if (last === undefined || (allowed && !making)) {
+      making = true;
+      const made = make().finally(() => {
+        making = false;
+      });
+      last = made;
+      made.catch(() => {
+        if (last === made) last = undefined;
+      });
+    }
+    return last;
+  };
+}
+
+interface MetricsRouteOptions {
   readonly metrics: Metrics;
   readonly token: string | undefined;
   /** Whether the token was protected in transit. */

@@ -1,9 +1,12 @@
 import { atMost } from '../../platform/at-most.ts';
+import { build } from '../../platform/build.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { readOnlyError } from '../../platform/db/errors.ts';
 import { MigrationError, pendingMigrations } from '../../platform/db/migrate.ts';
 import type { Metrics } from '../../platform/metrics.ts';
+import type { Answer } from '../../request/request-state.ts';
+import { jsonResponse } from '../response/responder.ts';
 
 /** Whether the service should receive requests. */
 export interface Readiness {
@@ -15,7 +18,7 @@ export interface Readiness {
   leave(): void;
 }
 
-export interface ReadinessOptions {
+interface ReadinessOptions {
   /** Queries the database. Rejects if it is unreachable. */
   readonly pendingMigrations: () => Promise<readonly string[]>;
   /** What must have been read once before requests can be handled, and the first attempt to read it. */
@@ -122,4 +125,17 @@ export function registerReadiness(metrics: Metrics, readiness: Pick<Readiness, '
     'Whether /health/ready answers 200 (1) or the instance must get no requests (0). As of the scrape before.',
     () => (readiness.lastKnown() ? 1 : 0),
   );
+}
+
+/** `/health/live`: the process responds, and says what it is. */
+export const answerLive: Answer = async () => jsonResponse({ status: 'ok', ...build() });
+
+/** `/health/ready`: the service can serve requests, so a load balancer may send some. */
+export function readyAnswer({ problem }: Pick<Readiness, 'problem'>): Answer {
+  return async () => {
+    const reason = await problem();
+    if (reason === undefined) return jsonResponse({ status: 'ok' });
+    const errors = [{ message: reason, extensions: { code: 'SERVICE_UNAVAILABLE' } }];
+    return jsonResponse({ status: 'unavailable', reason, errors }, 503);
+  };
 }

@@ -11,9 +11,8 @@ import { credentialsMissing } from '../../request/caller.ts';
 import type { HttpResponse } from '../../request/http-message.ts';
 import type { Answer, RequestState } from '../../request/request-state.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import { badRequest } from '../request/json-body.ts';
-import { jsonResponse } from '../response/json-response.ts';
-import { headersOf } from '../response/responder.ts';
+import { badRequest } from '../request/body.ts';
+import { headersOf, jsonResponse } from '../response/responder.ts';
 
 /** How long the clients of an account with too many tokens should wait: one expires at any time. */
 const RETRY_SECONDS = 60;

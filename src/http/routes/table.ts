@@ -1,8 +1,11 @@
 import { METHODS } from 'node:http';
+import { remember } from '../../platform/small-map.ts';
 import type { RequestUrl } from '../../request/http-message.ts';
 import type { Negotiated } from '../../request/media-type.ts';
 import type { Answer, Route, RouteProperties } from '../../request/request-state.ts';
-import { errorResponse } from '../response/error-response.ts';
+import { html } from '../pages/layout.ts';
+import { pageErrorsTo } from '../pages/page-response.ts';
+import { errorResponse } from '../response/responder.ts';
 
 /** The paths that every service has. Others are with their routes. */
 export const PATHS = {
@@ -48,7 +51,7 @@ export const OPEN: RouteProperties = {
 const WATCH: RouteProperties = { ...OPEN, probe: true, storable: false };
 
 /** For what is between a caller and the service. */
-export const PRIVATE: RouteProperties = {
+const PRIVATE: RouteProperties = {
   ...OPEN,
   methods: ['POST'],
   readsBody: true,
@@ -81,8 +84,8 @@ export const NOTHING: Route = {
 
 type Paths = typeof PATHS;
 /** One for each path, under its name. */
-export type CoreAnswers = Readonly<Record<keyof Paths, Answer>>;
-export type CoreRoutes = { readonly [Name in keyof Paths]: Route & { readonly path: Paths[Name] } };
+type CoreAnswers = Readonly<Record<keyof Paths, Answer>>;
+type CoreRoutes = { readonly [Name in keyof Paths]: Route & { readonly path: Paths[Name] } };
 
 /** One route for each path, under its name. `page` is what browsers get that open GraphQL's path. */
 export function coreRoutes(answers: CoreAnswers, page: Route | undefined): CoreRoutes {
@@ -132,7 +135,7 @@ export function coreRoutes(answers: CoreAnswers, page: Route | undefined): CoreR
 }
 
 /** The route of a request. Every request has one: for paths that are not in the table, it answers 404. */
-export type RouteOf = (method: string, url: RequestUrl, accepts: Negotiated) => Route;
+type RouteOf = (method: string, url: RequestUrl, accepts: Negotiated) => Route;
 
 /** Whether a path has parameters or stands for a folder. */
 const PATTERN = /:|\*$/;
@@ -156,3 +159,40 @@ export function createTable(routes: readonly Route[], nothing: Route): RouteOf {
       : route;
   };
 }
+
+/** Where people can go on, in the order in which it helps, as far as a service has it. */
+const PLACES = [
+  { path: HOME, name: 'Go to the start page' },
+  { path: ACCOUNT, name: 'Go to your account' },
+];
+
+/** The route of paths at which there is nothing: JSON for programs, and a page for browsers, which leads on. */
+export function nothingRoute(routes: readonly Route[]): Route {
+  const place = PLACES.find(({ path }) => routes.some((route) => route.path === path));
+  const onwards = place && html`<a href="${place.path}">${place.name}</a>`;
+  const route: Route = { ...NOTHING, varies: ['Accept'] };
+  return { ...route, page: { ...route, errors: pageErrorsTo(onwards) } };
+}
+
+/** A path of plain segments, with any query. Every parser reads such a target the same way. */
+const PLAIN_TARGET = /^(?:\/\.?[\w-]+(?:\.[\w-]+)*)+(?:\?[\x21\x24-\x7e]*)?$/;
+const PLAIN_METHODS = new Set<string | undefined>(['GET', 'HEAD', 'POST', 'OPTIONS']);
+
+/** Whether the fast path handles a request. All others go through Yoga's HTTP handling. */
+export const takes = (method: string | undefined, target: string | undefined): boolean =>
+  target !== undefined &&
+  PLAIN_METHODS.has(method) &&
+  (target === PATHS.graphql || PLAIN_TARGET.test(target));
+
+/** The GraphQL URL on a host. URL getters compute on each access, and nearly all requests ask for this URL. */
+const graphqlUrl = remember((host): RequestUrl => {
+  const { href, hostname, pathname, search, searchParams } = new URL(PATHS.graphql, `http://${host}`);
+  return { href, hostname, pathname, search, searchParams };
+});
+
+/** The URL of a target that the fast path takes. */
+export const urlOf = (target: string, host: string): RequestUrl =>
+  target === PATHS.graphql ? graphqlUrl(host) : new URL(target, graphqlUrl(host).href);
+
+/** Path and query, as the request line has them. */
+export const targetOf = ({ pathname, search }: RequestUrl): string => pathname + search;

@@ -1,7 +1,11 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { type AddressInfo, createServer, type ListenOptions, type Server as NetServer } from 'node:net';
+import { type AddressInfo, createServer, type ListenOptions, Server as NetServer } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { atMost } from '../../platform/at-most.ts';
 import { type Config, ownOrigin } from '../../platform/config.ts';
+import { createLineLimit } from '../../platform/line-limit.ts';
+import type { Logger } from '../../platform/log.ts';
 import { OperatorError } from '../../platform/operator-error.ts';
 
 type Place = Pick<Config, 'host' | 'port'>;
@@ -50,4 +54,61 @@ export async function listen(server: Server, place: Place): Promise<string> {
   await bind(server, place, { backlog: LISTEN_BACKLOG });
   const bound = server.address() as AddressInfo;
   return ownOrigin({ host: place.host, port: bound.port });
+}
+
+/** A flood of connections must not be one of lines. */
+const LINES_PER_MINUTE = 10;
+
+interface ConnectionLimitOptions {
+  /** How many connections fit; undefined if that is not known. */
+  readonly most: number | undefined;
+  readonly log: Logger;
+}
+
+/**
+ * Closes connections that are one too many at once, before the process runs out of file descriptors: those that are left
+ * are for the database and for files. Node says nothing of connections that the system refuses for want of descriptors.
+ */
+export function limitConnections(server: Server, { most, log }: ConnectionLimitOptions): { close(): void } {
+  const what = 'a connection could not be accepted';
+  const lines = createLineLimit({ log, maximum: LINES_PER_MINUTE, what });
+  if (most !== undefined) server.maxConnections = most;
+  server.on('drop', (dropped) => {
+    lines.warn({ peer: dropped?.remoteAddress, most }, 'a connection could not be accepted');
+  });
+  // Without a listener, the error would end the process.
+  server.on('error', (error) => lines.warn({ err: error }, 'a connection could not be accepted'));
+  return { close: lines.close };
+}
+
+/** Running requests get as long to finish (contract section 8). */
+const LIMIT_MS = 10_000;
+const IDLE_CHECK_MS = 50;
+
+interface DrainOptions {
+  /** For how long idle connections stay open, in milliseconds. */
+  readonly graceMs: number;
+  /** Called once no new connection can arrive. */
+  readonly onDeaf: () => void;
+}
+
+/**
+ * Stops listening, lets the running requests finish and closes every connection. From `onDeaf` on, responses must
+ * tell their clients to close the connection. Never rejects.
+ *
+ * Closing an idle connection loses the request that its client may just be sending. So idle connections stay open
+ * for a while: the next request on each is answered, and closes it. Only those that nobody has used are closed.
+ */
+export async function drain(server: Server, { graceMs, onDeaf }: DrainOptions): Promise<void> {
+  // The clients that have connected by now are accepted first.
+  await nextTurn();
+  // http.Server's close() would close idle connections at once, and stop enforcing the time limits of requests.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+  onDeaf();
+  const startedMs = performance.now();
+  await atMost(graceMs, closed);
+  const closing = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+  await atMost(LIMIT_MS - (performance.now() - startedMs), closed);
+  clearInterval(closing);
+  server.closeAllConnections();
 }

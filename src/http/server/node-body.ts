@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../../graphql/errors.ts';
 import { intake, type Source } from '../../platform/intake.ts';
-import { bodyTooLarge } from '../request/json-body.ts';
+import { bodyTooLarge } from '../request/body.ts';
 import { type BodyBudget, BodyMemory } from './body-budget.ts';
 
 export interface ReceivedBody {

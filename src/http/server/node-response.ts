@@ -9,10 +9,34 @@ import {
   WebStreamResponse,
 } from '../../request/http-message.ts';
 import { type Reservation, UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
-import { batchWrite } from './batched-writes.ts';
 import { type StreamSending, sendStream } from './node-stream.ts';
 
-export interface SendOptions {
+const due: (() => void)[] = [];
+
+function doAll(): void {
+  for (const write of due.splice(0)) write();
+}
+
+/**
+ * Writes at the end of this turn of the event loop, together with the turn's other responses. A write to a
+ * sleeping reader wakes it, which costs as much as a short query; a second write right after finds it awake.
+ * Rejects with what `write` throws.
+ */
+function batchWrite(write: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = () => {
+      try {
+        write();
+        resolve();
+      } catch (error) {
+        reject(error);
+      }
+    };
+    if (due.push(settle) === 1) setImmediate(doAll);
+  });
+}
+
+interface SendOptions {
   /** A response to HEAD has no body (RFC 9110 section 9.3.2). */
   readonly head: boolean;
   /**

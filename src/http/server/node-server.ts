@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { Request } from '@whatwg-node/fetch';
 import { eventLoop } from '../../platform/event-loop.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -9,12 +10,47 @@ import type { PendingResponses, Reservation } from '../../request/pending-respon
 import type { Arrival } from '../../request/request-state.ts';
 import type { FastPath } from '../pipeline/entrance.ts';
 import { BodyBudget } from './body-budget.ts';
-import { answerClientError } from './client-error.ts';
 import { type ReceivedBody, receiveBody } from './node-body.ts';
 import { sendResponse } from './node-response.ts';
 import { DRAIN_LIMIT_MS } from './node-stream.ts';
 import { onePerConnection } from './pipelining.ts';
 import { addressOf, badAddress, namesHost } from './request-head.ts';
+
+/** Responses to what Node's parser refuses before there is a request, by its error code. */
+const ANSWERS: Readonly<Record<string, readonly [string, string]>> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The URL and the headers are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request did not arrive in time.'],
+};
+const OTHERWISE: readonly [string, string] = ['400 Bad Request', 'The request is not valid HTTP.'];
+
+/**
+ * How long a client may read the response before the connection is destroyed, even if it is still sending.
+ */
+const LINGER_MS = 1_000;
+
+/** Answers a connection whose request could not be parsed, in the format of all refusals, and closes it. */
+function answerClientError(error: Error & { code?: string }, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, message] = ANSWERS[error.code ?? ''] ?? OTHERWISE;
+  const body = JSON.stringify({ errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] });
+  socket.end(
+    [
+      `HTTP/1.1 ${status}`,
+      'content-type: application/json; charset=utf-8',
+      `content-length: ${Buffer.byteLength(body)}`,
+      `x-request-id: ${randomUUID()}`,
+      'cache-control: no-store',
+      'connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+  // end() closes only our half: a client that sends a byte at a time could keep the other half open for ever.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}
 
 export interface NodeServerOptions {
   readonly handle: (request: globalThis.Request, arrival: Arrival) => Promise<Response>;

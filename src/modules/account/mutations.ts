@@ -9,9 +9,8 @@ import type { Kernel } from '../../graphql/kernel.ts';
 import { preparedOf } from '../../graphql/preparation.ts';
 import type { Rules } from '../rules.ts';
 import type { UserTypes } from '../user/type.ts';
-import { ownAccount } from './locks.ts';
 import { changePassword, confirmPassword, type PasswordChange, preparePassword } from './password.ts';
-import { endApiKey, endEverything, endSession, makeApiKey, renameAccount } from './service.ts';
+import { endApiKey, endEverything, endSession, makeApiKey, ownAccount, renameAccount } from './service.ts';
 import type { AccountTypes } from './type.ts';
 
 const members = scopesOfRole('member');

@@ -1,7 +1,6 @@
 import { audit } from '../../audit/audit.ts';
-import { isCommon } from '../../auth/account/common-passwords.ts';
 import { type Endings, end } from '../../auth/account/endings.ts';
-import { COMMON_PASSWORD, PASSWORD } from '../../auth/account/store.ts';
+import { COMMON_PASSWORD, isCommon, PASSWORD } from '../../auth/account/store.ts';
 import { confirmationFailures } from '../../auth/password-check.ts';
 import { isSession, type Principal } from '../../auth/principal.ts';
 import { type OpenedSession, openSession } from '../../auth/session/store.ts';

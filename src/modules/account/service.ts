@@ -1,6 +1,6 @@
 import { audit } from '../../audit/audit.ts';
 import { type Endings, endAllCredentials } from '../../auth/account/endings.ts';
-import { ACCOUNT_NAME } from '../../auth/account/store.ts';
+import { ACCOUNT_NAME, LOCK_ACCOUNT } from '../../auth/account/store.ts';
 import {
   createApiKeyWithinLimit,
   KeyExpiredError,
@@ -11,12 +11,25 @@ import {
 import type { Principal } from '../../auth/principal.ts';
 import { isScope, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { type HeldSession, holdSession, revokeSession } from '../../auth/session/store.ts';
+import { principalOf } from '../../graphql/context.ts';
 import { ApiError, badInput, forbidden, unauthenticated } from '../../graphql/errors.ts';
 import { checkText } from '../../graphql/input.ts';
+import type { LockKind, NamedRow } from '../../graphql/row-locks.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import type { Rules } from '../rules.ts';
 
-export interface NewKey {
+/** An operation that ends several keys, sessions or grants locks their account first. */
+const ACCOUNT: LockKind = {
+  rank: 2,
+  async take(work, _rows, context) {
+    await work.query(LOCK_ACCOUNT, [principalOf(context).userId]);
+  },
+};
+
+/** The lock of the caller's own account. */
+export const ownAccount = (): readonly NamedRow[] => [{ kind: ACCOUNT, id: 'own' }];
+
+interface NewKey {
   readonly name: string;
   readonly scopes: readonly string[];
   readonly expiresAt?: Date | null | undefined;

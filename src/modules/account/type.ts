@@ -1,9 +1,14 @@
-import type { StoredApiKey } from '../../auth/api-key/store.ts';
-import { principalOf } from '../../graphql/context.ts';
+import type { GraphQLResolveInfo } from 'graphql';
+import { API_KEY_COLUMNS, type StoredApiKey } from '../../auth/api-key/store.ts';
+import { type Context, principalOf } from '../../graphql/context.ts';
+import { forbidden } from '../../graphql/errors.ts';
 import type { Kernel } from '../../graphql/kernel.ts';
+import { type Statement, statement } from '../../platform/db/statement.ts';
+import type { Rules } from '../rules.ts';
+import type { UserTypes } from '../user/type.ts';
 
 /** A session as its owner sees it. */
-export interface SessionRow {
+interface SessionRow {
   readonly id: string;
   readonly userId: string;
   readonly userAgent: string | null;
@@ -73,3 +78,61 @@ export function defineAccountTypes({ builder }: Kernel) {
 }
 
 export type AccountTypes = ReturnType<typeof defineAccountTypes>;
+
+const KEYS = statement<StoredApiKey>(
+  'account_api_keys',
+  `SELECT ${API_KEY_COLUMNS}
+   FROM api_keys WHERE user_id = ANY($1::uuid[]) AND revoked_at IS NULL ORDER BY created_at DESC, id DESC LIMIT $2`,
+);
+const SESSIONS = statement<SessionRow>(
+  'account_sessions',
+  `SELECT id, user_id AS "userId", user_agent AS "userAgent", created_at AS "createdAt", last_seen_at AS "lastSeenAt",
+     expires_at AS "expiresAt"
+   FROM sessions WHERE user_id = ANY($1::uuid[]) AND expires_at > now() ORDER BY last_seen_at DESC, id DESC LIMIT $2`,
+);
+
+/** The user's id, if the user is the viewer. Throws FORBIDDEN otherwise. */
+export function own(
+  user: { readonly id: string },
+  context: Context,
+  { parentType, fieldName }: Pick<GraphQLResolveInfo, 'parentType' | 'fieldName'>,
+): string {
+  if (principalOf(context).userId === user.id) return user.id;
+  throw forbidden(`Only the owner of an account may see "${parentType}.${fieldName}".`);
+}
+
+/** The viewer may occur many times in a result: its list is read once for all of them. */
+export async function ofAccounts<Row extends { readonly userId: string }>(
+  rows: Statement<Row>,
+  ids: readonly string[],
+  { db }: Context,
+  limit: number,
+): Promise<Row[][]> {
+  const found = await db.query(rows, [ids, limit]);
+  return ids.map((id) => found.filter(({ userId }) => userId === id));
+}
+
+/** What an account holds, for its owner. */
+export function defineAccountEdges(
+  { builder }: Kernel,
+  { User }: UserTypes,
+  { ApiKey, Session }: AccountTypes,
+  { maxListed }: Rules['account'],
+): void {
+  builder.objectFields(User, (t) => ({
+    apiKeys: t.loadableList({
+      session: true,
+      type: ApiKey,
+      description: `The account’s API keys that are not revoked, newest first, at most ${maxListed}. Only for your own account, in a session; otherwise FORBIDDEN.`,
+      resolve: (user, _args, context, info) => own(user, context, info),
+      load: (ids: string[], context: Context) => ofAccounts(KEYS, ids, context, maxListed),
+    }),
+    sessions: t.loadableList({
+      session: true,
+      type: Session,
+      description: `The account’s active sessions, most recently used first, at most ${maxListed}. Only for your own account, in a session; otherwise FORBIDDEN.`,
+      resolve: (user, _args, context, info) => own(user, context, info),
+      load: (ids: string[], context: Context) => ofAccounts(SESSIONS, ids, context, maxListed),
+    }),
+  }));
+}

@@ -1,4 +1,7 @@
+import type { EventFilter } from '../../events/filter.ts';
 import type { EventRecord } from '../../events/position.ts';
+import { badInput } from '../../graphql/errors.ts';
+import { parseId } from '../../graphql/input.ts';
 import type { Kernel } from '../../graphql/kernel.ts';
 import { instant } from '../../graphql/read/column.ts';
 import type { Entity } from '../../graphql/read/entity.ts';
@@ -21,7 +24,7 @@ const KINDS = [
 type KindName = (typeof KINDS)[number][0]['name'];
 
 /** A change as the schema shows it: an event of the log. */
-export interface ChangeRow {
+interface ChangeRow {
   readonly id: string;
   readonly kind: KindName;
   readonly at: Date;
@@ -30,7 +33,7 @@ export interface ChangeRow {
 }
 
 /** Its rows are events, which are given to the statement: it is read from no table. */
-export const changeEntity: Entity<ChangeRow> = {
+const changeEntity: Entity<ChangeRow> = {
   name: 'changes',
   columns: {
     id: 'root_id',
@@ -45,7 +48,7 @@ export const changeEntity: Entity<ChangeRow> = {
 const isKind = (name: string): name is KindName => KINDS.some(([kind]) => kind.name === name);
 
 /** The row of an event. Throws for a kind that no module declares. */
-export function changeOf({ kind, rootId, partId, createdAt }: EventRecord): ChangeRow {
+function changeOf({ kind, rootId, partId, createdAt }: EventRecord): ChangeRow {
   if (!isKind(kind)) throw new Error(`no module declares events of the kind ${kind}`);
   return { id: rootId, kind, at: createdAt, postId: rootId, commentId: partId };
 }
@@ -92,4 +95,54 @@ export function defineChange({ builder }: Kernel, { Post }: PostTypes, { Comment
   return { Change, ChangeKind };
 }
 
-export type ChangeTypes = ReturnType<typeof defineChange>;
+type ChangeTypes = ReturnType<typeof defineChange>;
+
+/** The arguments of `changes`, as graphql-js has coerced them. Null counts as absent. */
+interface Filters {
+  readonly post?: unknown;
+  readonly author?: unknown;
+  readonly kinds?: unknown;
+}
+
+/** The events that the arguments let through. Throws BAD_USER_INPUT. */
+function filterOf({ post, author, kinds }: Filters): EventFilter {
+  const names = Array.isArray(kinds) ? kinds.map(String) : undefined;
+  if (names?.length === 0) throw badInput('kinds', 'must name at least one kind.');
+  const [rootId, ownerId] = [post, author].map((id) =>
+    id == null ? undefined : (parseId(String(id)) ?? null),
+  );
+  if (rootId === null || ownerId === null) return { nothing: true };
+  return { rootId, ownerId, kinds: names === undefined ? undefined : [...new Set(names)].sort() };
+}
+
+export function defineChangeSubscriptions({ builder }: Kernel, { Change, ChangeKind }: ChangeTypes): void {
+  builder.subscriptionFields((t) => ({
+    changes: t.field({
+      type: Change,
+      scope: 'posts:read',
+      edge: { kind: 'event', shows: 'event', entity: changeEntity, row: changeOf, filter: filterOf },
+      description:
+        'Every change of posts and comments once it is committed, in one order for all subscribers. Filters that are absent or null let all through; several must all hold.',
+      args: {
+        post: t.arg.id({
+          description:
+            'Only changes of this post and its comments. A string that names no post matches nothing.',
+        }),
+        author: t.arg.id({
+          description:
+            'Only changes of posts of this account and of the comments on them. A string that names no account matches nothing.',
+        }),
+        kinds: t.arg({
+          type: [ChangeKind],
+          description: 'Only changes of these kinds. An empty list is BAD_USER_INPUT.',
+        }),
+      },
+      subscribe: (_root, args, context) => {
+        // What the filter refuses is refused before the stream opens.
+        filterOf(args);
+        return context.events();
+      },
+      resolve: (change: ChangeRow) => change,
+    }),
+  }));
+}

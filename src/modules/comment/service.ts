@@ -5,10 +5,9 @@ import { selectList } from '../../graphql/read/entity.ts';
 import { statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
-import { auditModeration } from '../moderation.ts';
 import { postQueue, postQueueOfComment } from '../post/queue.ts';
 import type { Rules } from '../rules.ts';
-import { type Changed, checkVersion, NEW_VERSION } from '../version.ts';
+import { auditModeration, type Changed, checkVersion, NEW_VERSION } from '../version.ts';
 import { COMMENT_CREATED, COMMENT_DELETED, COMMENT_UPDATED } from './events.ts';
 import { type CommentRow, commentEntity } from './type.ts';
 

@@ -2,8 +2,9 @@ import { lengthOf } from '../../graphql/input.ts';
 import type { Kernel } from '../../graphql/kernel.ts';
 import { nodeFrom } from '../../graphql/node/node-type.ts';
 import { connectionOf } from '../../graphql/pagination/fields.ts';
+import { childConnection, childList } from '../../graphql/pagination/list-fields.ts';
 import { instant } from '../../graphql/read/column.ts';
-import type { Entity } from '../../graphql/read/entity.ts';
+import type { Entity, ListEdge } from '../../graphql/read/entity.ts';
 import { loaderOf } from '../../graphql/read/loads.ts';
 import { type PostTypes, postEntity } from '../post/type.ts';
 import type { Rules } from '../rules.ts';
@@ -83,3 +84,54 @@ export function defineComment(
 }
 
 export type CommentTypes = ReturnType<typeof defineComment>;
+
+const commentsOfPost: ListEdge<CommentRow> = {
+  name: 'comments_of_post',
+  entity: commentEntity,
+  parent: 'post_id',
+  order: 'oldest-first',
+};
+
+const commentsOfUser: ListEdge<CommentRow> = {
+  name: 'comments_of_user',
+  entity: commentEntity,
+  parent: 'author_id',
+  order: 'newest-first',
+};
+
+/** The comments on a post, and those by a user. */
+export function defineCommentEdges(
+  { builder }: Kernel,
+  { User }: UserTypes,
+  { Post }: PostTypes,
+  { Comment, CommentConnection }: CommentTypes,
+): void {
+  builder.objectFields(User, (t) => ({
+    comments: childList(t, {
+      type: Comment,
+      list: commentsOfUser,
+      scope: 'posts:read',
+      description: 'The user’s comments, newest first.',
+    }),
+    commentsConnection: childConnection(t, {
+      type: CommentConnection,
+      list: commentsOfUser,
+      scope: 'posts:read',
+      description: 'The user’s comments as a connection, newest first.',
+    }),
+  }));
+  builder.objectFields(Post, (t) => ({
+    comments: childList(t, {
+      type: Comment,
+      list: commentsOfPost,
+      scope: 'posts:read',
+      description: 'The comments on the post, oldest first.',
+    }),
+    commentsConnection: childConnection(t, {
+      type: CommentConnection,
+      list: commentsOfPost,
+      scope: 'posts:read',
+      description: 'The comments on the post as a connection, oldest first.',
+    }),
+  }));
+}

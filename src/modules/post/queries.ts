@@ -7,6 +7,7 @@ import { rootConnection, rootList } from '../../graphql/pagination/list-fields.t
 import type { ListEdge } from '../../graphql/read/entity.ts';
 import { readById } from '../../graphql/read/read.ts';
 import type { Rules } from '../rules.ts';
+import { POST_CREATED } from './events.ts';
 import { type PostRow, type PostTypes, postEntity } from './type.ts';
 
 const allPosts: ListEdge<PostRow> = { name: 'posts', entity: postEntity, order: 'newest-first' };
@@ -77,6 +78,25 @@ export function definePostQueries(
         tag: t.arg.string({ description: 'Only posts with exactly this tag.' }),
       },
       page: (args) => filtered(connectionPage(args), args, rules.tag),
+    }),
+  }));
+}
+
+export function definePostSubscriptions({ builder }: Kernel, { Post }: PostTypes): void {
+  builder.subscriptionFields((t) => ({
+    postCreated: t.field({
+      type: Post,
+      scope: 'posts:read',
+      edge: {
+        kind: 'event',
+        shows: 'row',
+        entity: postEntity,
+        filter: () => ({ kinds: [POST_CREATED.name] }),
+      },
+      description:
+        'Every post once it is committed: one event per post, in the same order for all subscribers.',
+      subscribe: (_root, _args, context) => context.events(),
+      resolve: (post: PostRow) => post,
     }),
   }));
 }

@@ -3,8 +3,9 @@ import { lengthOf } from '../../graphql/input.ts';
 import type { Kernel } from '../../graphql/kernel.ts';
 import { nodeFrom } from '../../graphql/node/node-type.ts';
 import { connectionOf } from '../../graphql/pagination/fields.ts';
+import { childConnection, childList } from '../../graphql/pagination/list-fields.ts';
 import { instant } from '../../graphql/read/column.ts';
-import type { Entity } from '../../graphql/read/entity.ts';
+import type { Entity, ListEdge } from '../../graphql/read/entity.ts';
 import { loaderOf } from '../../graphql/read/loads.ts';
 import { inRound } from '../../graphql/read/rounds.ts';
 import { statement } from '../../platform/db/statement.ts';
@@ -123,3 +124,33 @@ export function definePost(
 }
 
 export type PostTypes = ReturnType<typeof definePost>;
+
+const postsOfUser: ListEdge<PostRow> = {
+  name: 'posts_of_user',
+  entity: postEntity,
+  parent: 'author_id',
+  order: 'newest-first',
+};
+
+/** The posts of a user. */
+export function definePostEdges(
+  { builder }: Kernel,
+  { User }: UserTypes,
+  { Post, PostConnection }: PostTypes,
+): void {
+  builder.objectFields(User, (t) => ({
+    posts: childList(t, {
+      type: Post,
+      list: postsOfUser,
+      offset: false,
+      scope: 'posts:read',
+      description: 'The user’s posts, newest first.',
+    }),
+    postsConnection: childConnection(t, {
+      type: PostConnection,
+      list: postsOfUser,
+      scope: 'posts:read',
+      description: 'The user’s posts as a connection, newest first.',
+    }),
+  }));
+}

@@ -3,18 +3,26 @@ import { isAuthenticated } from '../../auth/principal.ts';
 import type { Role as AccountRole } from '../../auth/scopes.ts';
 import { type Context, principalOf } from '../../graphql/context.ts';
 import { ApiError, notFound } from '../../graphql/errors.ts';
-import { lengthOf } from '../../graphql/input.ts';
+import { lengthOf, parseId } from '../../graphql/input.ts';
 import type { Kernel } from '../../graphql/kernel.ts';
 import { nodeFrom } from '../../graphql/node/node-type.ts';
-import { connectionOf } from '../../graphql/pagination/fields.ts';
+import { connectionPage, listPage } from '../../graphql/pagination/arguments.ts';
+import {
+  connectionArguments,
+  connectionOf,
+  limitArgument,
+  offsetArgument,
+} from '../../graphql/pagination/fields.ts';
+import { rootConnection, rootList } from '../../graphql/pagination/list-fields.ts';
 import { instant } from '../../graphql/read/column.ts';
-import type { Entity } from '../../graphql/read/entity.ts';
+import type { Entity, ListEdge } from '../../graphql/read/entity.ts';
 import { loaderOf } from '../../graphql/read/loads.ts';
+import { readById } from '../../graphql/read/read.ts';
 import { inRound } from '../../graphql/read/rounds.ts';
 import { statement } from '../../platform/db/statement.ts';
 
 /** An account as the schema shows it, without its e-mail address, which is read only for callers who may see it. */
-export interface UserRow {
+interface UserRow {
   readonly id: string;
   readonly name: string;
   readonly role: AccountRole;
@@ -114,3 +122,55 @@ export function defineUser(kernel: Kernel) {
 }
 
 export type UserTypes = ReturnType<typeof defineUser>;
+
+const allUsers: ListEdge<UserRow> = { name: 'users', entity: userEntity, order: 'oldest-first' };
+
+export function defineUserQueries({ builder }: Kernel, { User, UserConnection }: UserTypes): void {
+  builder.queryFields((t) => ({
+    user: t.field({
+      type: User,
+      nullable: true,
+      scope: 'users:read',
+      edge: { kind: 'row', entity: userEntity, id: (args) => parseId(String(args.id)) },
+      description: 'The user with this id, or null if there is none.',
+      args: {
+        id: t.arg.id({
+          required: true,
+          description: 'The user’s id. A string that is not a UUID matches nobody.',
+        }),
+      },
+      resolve: async (_root, args, { db }) => {
+        const id = parseId(args.id);
+        return id === undefined ? null : ((await readById(db, userEntity, id)) ?? null);
+      },
+    }),
+    users: rootList(t, {
+      type: User,
+      list: allUsers,
+      scope: 'users:read',
+      description: 'All users, oldest account first.',
+      args: { limit: limitArgument(t.arg), offset: offsetArgument(t.arg) },
+      page: listPage,
+    }),
+    usersConnection: rootConnection(t, {
+      type: UserConnection,
+      list: allUsers,
+      scope: 'users:read',
+      description: 'All users as a connection, oldest account first.',
+      args: connectionArguments(t.arg),
+      page: connectionPage,
+    }),
+    viewer: t.field({
+      type: User,
+      scope: 'users:read',
+      edge: {
+        kind: 'row',
+        entity: userEntity,
+        id: (_args, context) => principalOf(context).userId,
+        own: true,
+      },
+      description: 'The account that the credentials of this request belong to.',
+      resolve: (_root, _args, context) => principalOf(context).userId,
+    }),
+  }));
+}

@@ -1,10 +1,44 @@
+import type { AdapterPayload, Client } from 'oidc-provider';
 import type { StricterDocuments } from '../../auth/principal.ts';
-import { type Role, type Scope, scopesOfRole } from '../../auth/scopes.ts';
+import { isScope, type Role, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { hashSecret, secretFormat } from '../../auth/secret-format.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { OperatorError } from '../../platform/operator-error.ts';
 import { newId } from '../../platform/uuid.ts';
-import { redirectUriProblem } from './redirect-uri.ts';
+
+const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
+const MAX_LENGTH = 2_000;
+/** RFC 8252 section 7.1: a private-use scheme is a domain name in reverse order. */
+const PRIVATE_USE_SCHEME = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/;
+
+/** Whether the URI leads to an app on the user's own device (RFC 8252 section 7). */
+function isNative(uri: string): boolean {
+  const { protocol, hostname } = new URL(uri);
+  return protocol !== 'https:' && (protocol !== 'http:' || LOOPBACK.has(hostname));
+}
+
+/**
+ * What is wrong with a redirect URI of a client, worded to follow it in a sentence; undefined if it is valid.
+ * Codes travel over it, so it must be https or lead to the user's own device (RFC 9700 section 2.1, RFC 8252
+ * section 7).
+ */
+function redirectUriProblem(uri: string): string | undefined {
+  const parsed = URL.parse(uri);
+  if (parsed === null || uri.length > MAX_LENGTH || !/^[\x21-\x7e]+$/.test(uri)) return 'is not a valid URI.';
+  const { protocol, hostname, username, password } = parsed;
+  if (uri.includes('#')) return 'must not contain a fragment.';
+  if (uri.includes('*')) return 'must not contain wildcards: it is compared exactly.';
+  if (username !== '' || password !== '') return 'must not contain a user name or password.';
+  if (protocol === 'https:')
+    return LOOPBACK.has(hostname) ? 'must be http on a loopback address.' : undefined;
+  if (protocol === 'http:')
+    return LOOPBACK.has(hostname)
+      ? undefined
+      : 'must be https; http is allowed for 127.0.0.1, [::1] and localhost only.';
+  return PRIVATE_USE_SCHEME.test(protocol)
+    ? undefined
+    : 'must be https, http on a loopback address, or a private-use scheme such as com.example.app.';
+}
 
 /** Earlier secrets begin with `cgs_`, and stay valid: only their hash counts. */
 const CLIENT_SECRET = secretFormat('cgc_');
@@ -12,14 +46,14 @@ const CLIENT_SECRET = secretFormat('cgc_');
 export const GRANTS = ['client_credentials', 'authorization_code', 'refresh_token'] as const;
 export type Grant = (typeof GRANTS)[number];
 
-export function isGrant(value: string): value is Grant {
+function isGrant(value: string): value is Grant {
   return (GRANTS as readonly string[]).includes(value);
 }
 
 /** A client that cannot be created as requested. The message is meant for the requester. */
-export class ClientError extends OperatorError {}
+class ClientError extends OperatorError {}
 
-export interface NewClient {
+interface NewClient {
   readonly owner: { readonly id: string; readonly role: Role };
   readonly name: string;
   readonly grants: readonly Grant[];
@@ -93,7 +127,7 @@ export async function deleteOAuthClient(db: Queryable, id: string): Promise<stri
   return (await db.query(DELETE, [id]))[0]?.ownerId;
 }
 
-export interface ClientRow {
+interface ClientRow {
   readonly id: string;
   readonly name: string;
   readonly grants: string[];
@@ -115,4 +149,52 @@ const FIND_CLIENT = statement<ClientRow>(
  */
 export async function findOAuthClient(db: Queryable, id: string): Promise<ClientRow | undefined> {
   return (await db.query(FIND_CLIENT, [id]))[0];
+}
+
+/** Our own metadata member: the role of the account that the client acts for when there is no user. */
+export const OWNER_ROLE = 'owner_role';
+
+/**
+ * A client in the library's terms (RFC 7591). `client_secret` holds the hash of the secret, which is not
+ * secret itself: the presented secret is hashed before the two are compared.
+ */
+export function clientMetadata(row: ClientRow): AdapterPayload {
+  const { id, name, grants, scopes, redirectUris, secretHash, ownerRole } = row;
+  const metadata = {
+    client_id: id,
+    client_name: name,
+    grant_types: grants.filter(isGrant),
+    response_types: grants.includes('authorization_code') ? (['code'] as const) : [],
+    redirect_uris: redirectUris,
+    scope: scopes.join(' '),
+    // Native apps may use any port of a loopback address (RFC 8252 section 7.3). Their users are asked each
+    // time.
+    application_type: redirectUris.some(isNative) ? ('native' as const) : ('web' as const),
+    [OWNER_ROLE]: ownerRole,
+  };
+  if (secretHash === null) return { ...metadata, token_endpoint_auth_method: 'none' };
+  return {
+    ...metadata,
+    token_endpoint_auth_method: 'client_secret_basic',
+    client_secret: secretHash.toString('base64url'),
+  };
+}
+
+export function isPublic(client: Client): boolean {
+  return client.clientAuthMethod === 'none';
+}
+
+/**
+ * Whether other apps can pose as this client: an app on a device, without a secret (RFC 8252 section 8.6).
+ */
+export function canBeImpersonated(client: Client): boolean {
+  return isPublic(client) && client.applicationType === 'native';
+}
+
+/** The most that the client can be granted. Acting alone, it gets no more than its owner holds. */
+export function scopesOf(client: Client, { alone }: { readonly alone: boolean }): Scope[] {
+  const own = (client.scope ?? '').split(' ').filter(isScope);
+  if (!alone) return own;
+  const held = scopesOfRole((client as unknown as Record<string, Role>)[OWNER_ROLE] ?? 'member');
+  return own.filter((scope) => held.includes(scope));
 }

@@ -1,4 +1,6 @@
 import { audit } from '../../audit/audit.ts';
+import { type AccountEnding, endStatement, endSurplus, ofAccounts } from '../../auth/account/endings.ts';
+import { type StoredPart, storedPart } from '../../auth/account/stored-parts.ts';
 import type { Scope } from '../../auth/scopes.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
@@ -32,7 +34,7 @@ const ALLOW = statement<{ id: string }>(
    RETURNING id`,
 );
 
-export interface Consent {
+interface Consent {
   readonly userId: string;
   readonly clientId: string;
   readonly scopes: readonly Scope[];
@@ -75,3 +77,71 @@ export async function revokeOAuthGrant(
 ): Promise<string | undefined> {
   return (await db.query(REVOKE, [id, userId]))[0]?.clientId;
 }
+
+/**
+ * Authorizations depend on grants, and grants on clients; each may have any number of them. A grant or client goes as
+ * soon as nothing depends on it, so that later batches need not scan past empty ones.
+ */
+const authorizations = (of: string) =>
+  endSurplus('oauth_records', of, 'model, hash', 'oauth_records r JOIN oauth_grants g ON g.id = r.grant_id');
+const grants = (of: string) =>
+  endSurplus(
+    'oauth_grants',
+    `${of} AND NOT EXISTS (SELECT FROM oauth_records r WHERE r.grant_id = g.id)`,
+    'id',
+    'oauth_grants g',
+  );
+const ITS_OWN = ofAccounts('g.user_id');
+const OF_ITS_CLIENTS = `g.client_id IN (SELECT c.id FROM oauth_clients c WHERE ${ofAccounts('c.owner_id')})`;
+
+/** The grants of an account end with their tokens, which depend on them. */
+export const grantsEnd: AccountEnding = {
+  kind: 'oauthGrants',
+  words: 'OAuth grants',
+  ofPassword: true,
+  // The tokens of a client that acts on its own name no user.
+  alone: {
+    option: 'grants',
+    streamTokens: `t.credential_kind = '${OAUTH_KIND}' AND split_part(t.credential_id, ' ', 3) <> ''`,
+  },
+  all: endStatement('account_end_grants', `DELETE FROM oauth_grants WHERE ${ofAccounts()}`),
+  surplus: [authorizations(ITS_OWN), grants(ITS_OWN)],
+};
+
+/** The clients that an account owns. */
+export const clientsEnd: AccountEnding = {
+  kind: 'oauthClients',
+  words: 'OAuth clients',
+  ofPassword: false,
+  all: endStatement('account_end_clients', `DELETE FROM oauth_clients WHERE ${ofAccounts('owner_id')}`),
+  surplus: [
+    authorizations(OF_ITS_CLIENTS),
+    grants(OF_ITS_CLIENTS),
+    endSurplus(
+      'oauth_clients',
+      `${ofAccounts('owner_id')} AND NOT EXISTS (SELECT FROM oauth_grants g WHERE g.client_id = c.id)`,
+      'id',
+      'oauth_clients c',
+    ),
+  ],
+};
+
+/** What OAuth stores about an account. What others have granted to its clients is theirs. */
+export const oauthParts: readonly StoredPart[] = [
+  storedPart({
+    name: 'oauthClients',
+    tables: ['oauth_clients'],
+    alias: 'c',
+    owner: 'owner_id',
+    columns: `c.id, c.name, c.grants, c.scopes, c.redirect_uris AS "redirectUris", c.created_at AS "createdAt",
+       c.burst, c.per_second AS "perSecond", c.documents`,
+  }),
+  storedPart({
+    name: 'oauthGrants',
+    tables: ['oauth_grants', 'oauth_records'],
+    alias: 'g',
+    join: 'JOIN oauth_clients c ON c.id = g.client_id',
+    columns: `g.id, c.name AS "client", g.scopes, g.created_at AS "createdAt", g.last_used_at AS "lastUsedAt",
+       ARRAY(SELECT r.expires_at FROM oauth_records r WHERE r.grant_id = g.id ORDER BY r.expires_at) AS "authorizedUntil"`,
+  }),
+];

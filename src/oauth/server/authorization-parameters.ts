@@ -1,5 +1,4 @@
-import type { KoaContextWithOIDC } from 'oidc-provider';
-import type { Library } from './library.ts';
+import { audienceOf } from '../tokens/access-token.ts';
 
 /** The only resource that tokens are issued for. The name stays the same if the service moves. */
 export const RESOURCE = 'urn:content-graph-api';
@@ -11,9 +10,6 @@ export const RESUME_COOKIE = 'resume';
 /** Our own parameters: hashes of the browser and, keyed, of the address that began the authorization. */
 export const BROWSER = 'browser';
 export const ADDRESS = 'address';
-/** Anyone can have an authorization stored. These limit each parameter, and all of them as JSON. */
-const MAX_PARAMETER_CHARACTERS = 2_048;
-const MAX_PARAMETERS_BYTES = 5_000;
 
 /** Parameters of OpenID Connect that the library rejects where the scope `openid` is not requested. */
 const OPENID_PARAMETERS = ['acr_values', 'claims_locales', 'id_token_hint', 'max_age', 'nonce'];
@@ -28,11 +24,12 @@ export function withoutOpenIdParameters(parameters: URLSearchParams): URLSearchP
   return kept;
 }
 
-/** Throws InvalidRequest, which is sent to the client, if an authorization would take too much space. */
-export function checkSizes({ oidc: { params = {} } }: KoaContextWithOIDC, { errors }: Library): void {
-  for (const [name, value] of Object.entries(params))
-    if (typeof value === 'string' && value.length > MAX_PARAMETER_CHARACTERS)
-      throw new errors.InvalidRequest(`${name} must have at most ${MAX_PARAMETER_CHARACTERS} characters`);
-  if (Buffer.byteLength(JSON.stringify(params)) > MAX_PARAMETERS_BYTES)
-    throw new errors.InvalidRequest(`the parameters must have at most ${MAX_PARAMETERS_BYTES} bytes`);
+/**
+ * Removes a `resource` that names our only resource (RFC 8707), by any of its names, since it is the default.
+ * An empty value counts as absent (RFC 6749 section 3.1). Any other value stays, and is refused later.
+ */
+export function withoutOwnResource(parameters: URLSearchParams, issuer: string): URLSearchParams {
+  const kept = new URLSearchParams(parameters);
+  for (const name of ['', RESOURCE, audienceOf(issuer), issuer, `${issuer}/`]) kept.delete('resource', name);
+  return kept;
 }

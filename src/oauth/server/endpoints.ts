@@ -2,15 +2,14 @@ import { randomBytes } from 'node:crypto';
 import type { default as Provider } from 'oidc-provider';
 import type { RevokedToken } from '../../auth/jwt/blocklist.ts';
 import { looksLikeJwt } from '../../auth/jwt/verify.ts';
-import { readForm } from '../../http/request/form-body.ts';
-import { jsonResponse } from '../../http/response/json-response.ts';
+import { readForm } from '../../http/request/body.ts';
+import { jsonResponse } from '../../http/response/responder.ts';
 import type { HttpRequest, HttpResponse } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { AccessToken, OwnTokens } from '../tokens/access-token.ts';
+import { withoutOwnResource } from './authorization-parameters.ts';
 import type { Called, LibraryCalls } from './call.ts';
-import { basicChallenge } from './client-errors.ts';
-import { type OAuthRefusal, oauthErrorResponse } from './oauth-error.ts';
-import { withoutOwnResource } from './own-resource.ts';
+import { basicChallenge, type OAuthRefusal, oauthErrorResponse } from './errors.ts';
 
 export interface EndpointOptions {
   readonly calls: LibraryCalls;

@@ -1,28 +1,23 @@
 import type { Client, Interaction, InteractionResults } from 'oidc-provider';
+import { setSessionCookie } from '../../auth/cookies.ts';
 import { SESSION } from '../../auth/principal.ts';
 import { type Scope, scopesOfRole } from '../../auth/scopes.ts';
-import { setSessionCookie } from '../../auth/session/cookie.ts';
 import type { Login } from '../../auth/session/login.ts';
-import { pageResponse, seeOther } from '../../http/pages/page-response.ts';
-import { pauseFor } from '../../http/pages/pause-page.ts';
+import { pageResponse, pauseFor, seeOther } from '../../http/pages/page-response.ts';
 import { type FailedSignIn, problemOf, signInBy } from '../../http/pages/sign-in.ts';
-import { readForm } from '../../http/request/form-body.ts';
-import { badRequest } from '../../http/request/json-body.ts';
+import { badRequest, readForm } from '../../http/request/body.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { HttpResponse } from '../../request/http-message.ts';
-import { consentPage } from '../pages/consent-page.ts';
-import { loginPage } from '../pages/login-page.ts';
-import { type ActiveAccount, findActiveAccount } from '../records/accounts.ts';
+import { canBeImpersonated, scopesOf } from '../records/clients.ts';
 import { allow, isAllowed } from '../records/grants.ts';
 import { BROWSER, RESOURCE } from './authorization-parameters.ts';
-import { browserOf } from './browser-cookie.ts';
 import type { LibraryCalls } from './call.ts';
-import { canBeImpersonated, scopesOf } from './client-metadata.ts';
+import { browserOf, CLEAR_REFUSAL, type RefusedSignIn, refusalCookie, refusalIn } from './cookies.ts';
 import type { EndpointRequest } from './endpoints.ts';
+import { consentPage, loginPage } from './pages.ts';
 import { signInPath } from './paths.ts';
-import { CLEAR_REFUSAL, type RefusedSignIn, refusalCookie, refusalIn } from './refused-sign-in.ts';
-import type { createSignIns } from './sign-ins.ts';
+import { type ActiveAccount, type createSignIns, findActiveAccount } from './sign-ins.ts';
 import type { createWorks } from './work.ts';
 
 export interface InteractionOptions {

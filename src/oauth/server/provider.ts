@@ -1,18 +1,49 @@
-import type { Configuration, JWK, KoaContextWithOIDC, default as Provider } from 'oidc-provider';
+import type {
+  Configuration,
+  interactionPolicy,
+  JWK,
+  KoaContextWithOIDC,
+  default as Provider,
+} from 'oidc-provider';
 import { SCOPES } from '../../auth/scopes.ts';
 import { hashSecret, matchesSecret } from '../../auth/secret-format.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { findActiveAccount } from '../records/accounts.ts';
-import { GRANTS } from '../records/clients.ts';
+import { GRANTS, OWNER_ROLE, scopesOf } from '../records/clients.ts';
 import { REFRESH_TOKEN_SECONDS } from '../records/records.ts';
 import { audienceOf, FAMILY_CLAIM } from '../tokens/access-token.ts';
-import { ACCESS_TOKEN_SECONDS, type SigningKey } from '../tokens/signing-keys.ts';
-import { type AdapterOptions, createAdapterFactory } from './adapter.ts';
-import { ADDRESS, BROWSER, checkSizes, RESOURCE, RESUME_COOKIE } from './authorization-parameters.ts';
-import { OWNER_ROLE, scopesOf } from './client-metadata.ts';
-import type { Library } from './library.ts';
+import { ACCESS_TOKEN_SECONDS, type KeyRing, type SigningKey } from '../tokens/signing-keys.ts';
+import { type AdapterOptions, createAdapterFactory, type Library, loadLibrary } from './adapter.ts';
+import { ADDRESS, BROWSER, RESOURCE, RESUME_COOKIE } from './authorization-parameters.ts';
 import { OAUTH_PATHS, signInPath } from './paths.ts';
-import { interactionPolicyOf } from './policy.ts';
+import { findActiveAccount } from './sign-ins.ts';
+
+/**
+ * When the library asks for our pages: always once per authorization, since it does not know who is signed
+ * in. The pages handle both sign-in and consent, and skip what need not be asked.
+ */
+function interactionPolicyOf({
+  errors,
+  interactionPolicy: { Check, Prompt },
+}: Library): interactionPolicy.Prompt[] {
+  return [
+    new Prompt(
+      { name: 'login', requestable: true },
+      new Check(
+        'signed_out',
+        'the user must sign in',
+        'login_required',
+        ({ oidc }) => oidc.result?.login === undefined,
+      ),
+    ),
+    new Prompt(
+      { name: 'consent', requestable: true },
+      new Check('not_asked', 'the user must give consent', 'consent_required', ({ oidc }) => {
+        if (oidc.account === undefined) throw new errors.AccessDenied('the account has been disabled');
+        return oidc.result?.consent === undefined;
+      }),
+    ),
+  ];
+}
 
 const MINUTE = 60;
 /** Contract section 3. A sign-in may take an hour. A grant lasts as long as the tokens that depend on it. */
@@ -28,11 +59,24 @@ const TTL = {
 /** Methods of RFC 6749 section 2.3. Public clients have none. */
 const CLIENT_AUTHENTICATION = ['client_secret_basic', 'client_secret_post', 'none'] as const;
 
-export interface ProviderOptions extends AdapterOptions {
+interface ProviderOptions extends AdapterOptions {
   readonly issuer: string;
   readonly signer: SigningKey;
   readonly renderError: NonNullable<Configuration['renderError']>;
   readonly clock: Pick<Clock, 'now'>;
+}
+
+/** Anyone can have an authorization stored. These limit each parameter, and all of them as JSON. */
+const MAX_PARAMETER_CHARACTERS = 2_048;
+const MAX_PARAMETERS_BYTES = 5_000;
+
+/** Throws InvalidRequest, which is sent to the client, if an authorization would take too much space. */
+export function checkSizes({ oidc: { params = {} } }: KoaContextWithOIDC, { errors }: Library): void {
+  for (const [name, value] of Object.entries(params))
+    if (typeof value === 'string' && value.length > MAX_PARAMETER_CHARACTERS)
+      throw new errors.InvalidRequest(`${name} must have at most ${MAX_PARAMETER_CHARACTERS} characters`);
+  if (Buffer.byteLength(JSON.stringify(params)) > MAX_PARAMETERS_BYTES)
+    throw new errors.InvalidRequest(`the parameters must have at most ${MAX_PARAMETERS_BYTES} bytes`);
 }
 
 /**
@@ -175,7 +219,7 @@ function configure(options: ProviderOptions): Configuration {
  * Configures the OAuth library. A provider signs with one key for its lifetime: another key needs another
  * provider.
  */
-export function createProvider(options: ProviderOptions): Provider {
+function createProvider(options: ProviderOptions): Provider {
   const { library, issuer } = options;
   const provider = new library.Provider(issuer, configure(options));
   Object.defineProperty(provider.Client.prototype, 'compareClientSecret', {
@@ -184,4 +228,45 @@ export function createProvider(options: ProviderOptions): Provider {
     },
   });
   return provider;
+}
+
+interface ProviderSourceOptions
+  extends Pick<ProviderOptions, 'database' | 'settle' | 'renderError' | 'clock'> {
+  readonly issuer: () => string;
+  readonly keys: KeyRing;
+  /** Called for each provider that is created. */
+  readonly onCreated: (provider: Provider) => void;
+}
+
+/** Returns a provider with the current signing key. Throws DatabaseError. */
+export type ProviderSource = () => Promise<Provider>;
+
+export function createProviderSource({
+  issuer,
+  keys,
+  onCreated,
+  ...options
+}: ProviderSourceOptions): ProviderSource {
+  let library: Promise<Library> | undefined;
+  let made: { readonly name: string; readonly provider: Provider } | undefined;
+
+  return async () => {
+    library ??= loadLibrary().catch((error: unknown) => {
+      library = undefined;
+      throw error;
+    });
+    const [loaded, signer] = await Promise.all([library, keys.signer()]);
+    const name = `${issuer()} ${signer.id}`;
+    if (made?.name !== name) {
+      const provider = createProvider({
+        ...options,
+        library: loaded,
+        issuer: issuer(),
+        signer,
+      });
+      onCreated(provider);
+      made = { name, provider };
+    }
+    return made.provider;
+  };
 }

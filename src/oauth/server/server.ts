@@ -1,33 +1,181 @@
+import type { default as Provider } from 'oidc-provider';
 import { revokeToken } from '../../auth/jwt/blocklist.ts';
+import { SCOPES } from '../../auth/scopes.ts';
 import type { CreateFeature, FeatureServices, RouteServices } from '../../feature.ts';
+import { pageErrors } from '../../http/pages/page-response.ts';
+import { jsonResponse } from '../../http/response/responder.ts';
+import { NOTHING, SECRET } from '../../http/routes/table.ts';
 import { createKeyedHash } from '../../platform/sealing.ts';
 import { secretKeyOf } from '../../platform/secret-key.ts';
+import { holderOf } from '../../request/caller.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
-import type { RequestState, Route } from '../../request/request-state.ts';
-import { createAuthority } from '../tokens/authority.ts';
+import { type HttpResponse, PlainRequest } from '../../request/http-message.ts';
+import type { Answer, RequestState, Route, RouteProperties } from '../../request/request-state.ts';
+import { audienceOf, createOwnTokens, type OwnTokens } from '../tokens/access-token.ts';
 import { oauthRecognizer } from '../tokens/recognizer.ts';
-import { createLibraryCalls } from './call.ts';
-import { createEndpoints } from './endpoints.ts';
-import { createInteractions } from './interactions.ts';
-import { createErrorRenderer } from './library-errors.ts';
-import { createProviderSource } from './provider-source.ts';
-import { oauthRoutes } from './routes.ts';
+import { createKeyRing, type KeyRing } from '../tokens/signing-keys.ts';
+import { ADDRESS, BROWSER, withoutOpenIdParameters, withoutOwnResource } from './authorization-parameters.ts';
+import { createLibraryCalls, type LibraryCalls } from './call.ts';
+import { knownBrowser } from './cookies.ts';
+import { createEndpoints, type EndpointRequest } from './endpoints.ts';
+import { createErrorRenderer, oauthErrors } from './errors.ts';
+import { createInteractions, type PageRequest } from './interactions.ts';
+import { OAUTH_PATHS, signInOf } from './paths.ts';
+import { createProviderSource, type ProviderSource } from './provider.ts';
 import { createSignIns } from './sign-ins.ts';
-import { createTurns } from './turns.ts';
-import { createWorks } from './work.ts';
+import { createTurns, createWorks } from './work.ts';
+
+interface RoutesOptions {
+  readonly provider: ProviderSource;
+  readonly issuer: () => string;
+  readonly keys: KeyRing;
+  readonly calls: LibraryCalls;
+  readonly works: ReturnType<typeof createWorks>;
+  readonly endpoints: ReturnType<typeof createEndpoints>;
+  readonly interactions: ReturnType<typeof createInteractions>;
+  /** Tells addresses apart in the database. */
+  readonly addressHash: (address: string) => string;
+}
+
+/** For what clients call. */
+const ENDPOINT: RouteProperties = { ...SECRET, bucket: 'tokens', credentials: 'own', errors: oauthErrors };
+/** For what clients learn about the service. */
+const FACTS: RouteProperties = { ...ENDPOINT, methods: ['GET', 'HEAD'], bucket: undefined, needsTls: false };
+const METADATA: RouteProperties = { ...FACTS, storable: true, compressible: true };
+/** For pages: scripts of other sites get no access. Anyone can begin a sign-in, and each adds a row to the database. */
+const PAGE: RouteProperties = {
+  ...ENDPOINT,
+  methods: ['GET'],
+  bucket: 'pages',
+  cors: false,
+  documentOnly: true,
+  errors: pageErrors,
+};
+const FORM: RouteProperties = { ...PAGE, methods: ['POST'], originCheck: 'own' };
+
+/** The library's metadata for OpenID Connect, which is not offered here. */
+const OPENID = new Set([
+  'acr_values_supported',
+  'claim_types_supported',
+  'claims_parameter_supported',
+  'claims_supported',
+  'id_token_signing_alg_values_supported',
+  'request_uri_parameter_supported',
+  'subject_types_supported',
+]);
+
+/** The authorization server metadata (RFC 8414): the library's, without OpenID Connect. */
+function metadataOf(document: Record<string, unknown>): Record<string, unknown> {
+  const kept = Object.entries(document).filter(([name]) => !OPENID.has(name));
+  const scopes = (document.scopes_supported as readonly string[] | undefined) ?? [];
+  return {
+    ...Object.fromEntries(kept),
+    scopes_supported: scopes.filter((scope) => scope !== 'openid'),
+  };
+}
+
+/** The routes of OAuth 2.0 (contract section 3): those of the library, and those that it leaves to us. */
+function oauthRoutes(options: RoutesOptions): Route[] {
+  const { issuer, keys, calls, works, endpoints, interactions } = options;
+
+  const endpoint =
+    (answer: (arrived: EndpointRequest) => Promise<HttpResponse>): Answer =>
+    (request, state) =>
+      works.run('program', holderOf(state), async () =>
+        answer({ provider: await options.provider(), request, state }),
+      );
+
+  const page =
+    (answer: (arrived: PageRequest) => Promise<HttpResponse>): Answer =>
+    (request, state, { pathname }) =>
+      works.run('user', holderOf(state), async () =>
+        answer({ provider: await options.provider(), request, state, uid: signInOf(pathname) }),
+      );
+
+  async function authorize({ provider, request, state }: EndpointRequest): Promise<HttpResponse> {
+    const { pathname, searchParams } = new URL(request.url);
+    const query = withoutOpenIdParameters(withoutOwnResource(searchParams, issuer()));
+    const browser = knownBrowser(request);
+    query.set(BROWSER, browser.hash);
+    query.set(ADDRESS, options.addressHash(addressKey(state.clientAddress)));
+    const { response } = await calls.call(provider, { request, state, target: `${pathname}?${query}` });
+    if (browser.setCookie !== undefined) response.headers.append('set-cookie', browser.setCookie);
+    return response;
+  }
+
+  /** Cached: the same for everyone, and expensive to get from the library. */
+  const metadata = new WeakMap<Provider, Record<string, unknown>>();
+
+  async function discover({ provider, request, state }: EndpointRequest): Promise<HttpResponse> {
+    let known = metadata.get(provider);
+    if (known === undefined) {
+      const plain = new PlainRequest('GET', request.url, {}, new Uint8Array());
+      const { response } = await calls.call(provider, {
+        request: plain,
+        state,
+        target: OAUTH_PATHS.discovery,
+      });
+      if (!response.ok) return response;
+      known = metadataOf((await response.json()) as Record<string, unknown>);
+      metadata.set(provider, known);
+    }
+    return jsonResponse(known);
+  }
+
+  /** The metadata of a protected resource (RFC 9728 section 2). */
+  const describe =
+    (resource: () => string): Answer =>
+    async () =>
+      jsonResponse({
+        resource: resource(),
+        authorization_servers: [issuer()],
+        scopes_supported: SCOPES,
+        bearer_methods_supported: ['header'],
+      });
+
+  async function publishKeys(): Promise<HttpResponse> {
+    const headers = { 'content-type': 'application/jwk-set+json; charset=utf-8' };
+    return jsonResponse({ keys: await keys.published() }, 200, headers);
+  }
+
+  return [
+    { ...METADATA, path: OAUTH_PATHS.discovery, answer: endpoint(discover) },
+    { ...METADATA, path: OAUTH_PATHS.originMetadata, answer: describe(issuer) },
+    { ...METADATA, path: OAUTH_PATHS.resourceMetadata, answer: describe(() => audienceOf(issuer())) },
+    { ...FACTS, path: OAUTH_PATHS.jwks, answer: publishKeys },
+    { ...PAGE, path: OAUTH_PATHS.authorize, answer: page(authorize) },
+    { ...PAGE, path: OAUTH_PATHS.resume, answer: page(interactions.resume) },
+    { ...PAGE, path: OAUTH_PATHS.interaction, answer: page(interactions.interaction) },
+    { ...FORM, path: OAUTH_PATHS.login, answer: page(interactions.login) },
+    { ...FORM, path: OAUTH_PATHS.allow, answer: page(interactions.allow) },
+    { ...FORM, path: OAUTH_PATHS.cancel, answer: page(interactions.cancel) },
+    { ...ENDPOINT, path: OAUTH_PATHS.token, answer: endpoint(endpoints.token) },
+    { ...ENDPOINT, path: OAUTH_PATHS.revoke, answer: endpoint(endpoints.revoke) },
+    { ...ENDPOINT, path: OAUTH_PATHS.introspect, answer: endpoint(endpoints.introspect) },
+    {
+      ...ENDPOINT,
+      path: OAUTH_PATHS.others,
+      methods: NOTHING.methods,
+      bucket: undefined,
+      answer: NOTHING.answer,
+    },
+  ];
+}
 
 /** What OAuth brings to a server. */
 export const createServer: CreateFeature = (services) => {
-  const authority = createAuthority(services);
+  const keys = createKeyRing(services);
+  const ownTokens = createOwnTokens({ ...services, keys, issuer: services.config.publicUrl });
   return {
-    recognizers: [oauthRecognizer({ ...services, ownTokens: authority.ownTokens })],
-    routes: (needed) => routesOf(services, authority, needed),
+    recognizers: [oauthRecognizer({ ...services, ownTokens })],
+    routes: (needed) => routesOf(services, keys, ownTokens, needed),
   };
 };
 
 function routesOf(
   { config, origin: issuer, log, clock, metrics, database: pool }: FeatureServices,
-  { keys, ownTokens }: ReturnType<typeof createAuthority>,
+  keys: KeyRing,
+  ownTokens: OwnTokens,
   { sessions, endSession, login, limiter, securityLog }: RouteServices,
 ): Route[] {
   const turns = createTurns(config.maxQueuedOperations, metrics);
@@ -44,7 +192,7 @@ function routesOf(
     keys,
     database,
     settle,
-    renderError: createErrorRenderer(calls, log),
+    renderError: createErrorRenderer(calls.stateOf, log),
     clock,
     onCreated: calls.watch,
   });

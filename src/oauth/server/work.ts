@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout } from 'node:timers/promises';
 import { ApiError } from '../../graphql/errors.ts';
 import { Cancellation } from '../../platform/db/cancellation.ts';
 import type { Database } from '../../platform/db/database.ts';
@@ -6,19 +7,22 @@ import { Retries } from '../../platform/db/retries.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import type { Author, UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { createDeadline } from '../../platform/deadline.ts';
+import { type Cancellable, Line, TurnRefusedError } from '../../platform/line.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import type { Departure } from '../../request/departure.ts';
 
 /** Who waits for the answer to a request: a user in a browser, or a program. */
 export type Audience = 'user' | 'program';
 
 /** A request that is being answered. */
-export interface Work {
+interface Work {
   readonly audience: Audience;
   /** The account or, until it is known, the address. */
   owner: string;
   readonly cancellation: Cancellation;
 }
 
-export interface WorkOptions {
+interface WorkOptions {
   readonly database: Pick<Database, 'owned' | 'unitOfWork' | 'lockWaitMs'>;
   /** How long a request may take. */
   readonly timeoutMs: number;
@@ -95,5 +99,94 @@ export function createWorks({ database, timeoutMs, onResult }: WorkOptions) {
     },
     /** The database for the request that is being answered. */
     database: ofRequest,
+  };
+}
+
+/** The client has disconnected, so nobody reads this error. */
+const gone = () => new ApiError('BAD_REQUEST', 'The client has gone.');
+
+/** Resolves when all is done that could be done at once, and the event loop goes on to other work. */
+const sliceEnds = () =>
+  new Promise<void>((resolve) => {
+    queueMicrotask(() => process.nextTick(resolve));
+  });
+
+/**
+ * What a call is charged until it is known not to be refused: more use than any caller with valid secrets has. So a
+ * caller with wrong secrets, who has no recent use, goes ahead of others only once.
+ */
+const UNKNOWN_MS = 10_000;
+
+/** Called when a call is answered. */
+export type Answered = (refused: boolean) => void;
+
+/**
+ * The turns of calls of the library, which do much at a time on the event loop. Calls for users and calls for programs
+ * have a line each, so that programs never wait behind pages. The calls of a line begin one at a time, and the next one
+ * when as much time has passed as was taken last: OAuth has half of the event loop at most, and while both lines are in
+ * use each has a quarter.
+ */
+export function createTurns(maxWaiting: number, metrics: Metrics) {
+  // Only use decides who is next, not waiting time: owners who wait long are those with many calls in line.
+  const options = { places: 1, maxWaiting, patienceMs: 0 };
+  const lines: Readonly<Record<Audience, Line>> = { user: new Line(options), program: new Line(options) };
+  metrics.gauges(
+    'oauth_calls_waiting',
+    'OAuth requests that are waiting for their turn, by who waits for the answer.',
+    'audience',
+    () => Object.entries(lines).map(([audience, { waiting }]) => [audience, waiting]),
+  );
+  /** The time that the calls of each line have taken since its last rest. */
+  const owedMs: Record<Audience, number> = { user: 0, program: 0 };
+
+  /** Measures what is done for a request now, until the event loop goes on to other work. */
+  async function measure({ audience, owner }: Work): Promise<void> {
+    const beganMs = performance.now();
+    await sliceEnds();
+    const tookMs = performance.now() - beganMs;
+    lines[audience].use.add(owner, tookMs);
+    // Work that is done while nobody has a turn adds to no rest.
+    if (lines[audience].inside > 0) owedMs[audience] += tookMs;
+  }
+
+  async function leaveAfter(work: Work, owner: string): Promise<void> {
+    const { audience } = work;
+    await measure(work);
+    const { inside, waiting } = lines[audience === 'user' ? 'program' : 'user'];
+    const restMs = owedMs[audience] * (inside + waiting > 0 ? 3 : 1);
+    owedMs[audience] = 0;
+    await setTimeout(restMs);
+    lines[audience].leave(owner);
+  }
+
+  return {
+    measure: (work: Work): void => void measure(work),
+    /**
+     * Resolves when the call of a request may begin. Rejects with TurnRefusedError. A request that is out of time or
+     * whose client has gone gives up its place.
+     */
+    async take(work: Work, departure: Departure | undefined): Promise<Answered> {
+      const { audience, owner, cancellation } = work;
+      const line = lines[audience];
+      const hasLeft = () => departure?.left === true;
+      if (hasLeft()) throw gone();
+      if (cancellation.cancelled) throw new TurnRefusedError('cancelled');
+      const wanted: Cancellable = {
+        onCancel(listener) {
+          departure?.onLeave(listener);
+          return cancellation.onCancel(listener);
+        },
+      };
+      try {
+        if (!line.enter(owner)) await line.wait(owner, wanted);
+      } catch (error) {
+        throw hasLeft() ? gone() : error;
+      }
+      void leaveAfter(work, owner);
+      const weight = line.use.add(owner, UNKNOWN_MS);
+      return (refused) => {
+        if (!refused) line.use.takeBack(owner, weight);
+      };
+    },
   };
 }

@@ -8,7 +8,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { gathered } from '../../platform/db/gathered.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
-import type { KeyRing } from './key-ring.ts';
+import type { KeyRing } from './signing-keys.ts';
 
 /** The type of an access token (RFC 9068 section 2.1). */
 const TYPE = 'at+jwt';

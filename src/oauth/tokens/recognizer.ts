@@ -1,13 +1,13 @@
 import type { Invalid, Recognizer } from '../../auth/authenticate.ts';
-import { createCredentialCache } from '../../auth/credential-cache.ts';
 import { createLastUse } from '../../auth/last-use.ts';
+import { createCredentialCache } from '../../auth/look-up.ts';
 import { hasExpired, overridesOf } from '../../auth/principal.ts';
 import { effectiveScopes } from '../../auth/scopes.ts';
 import { OAUTH_KIND } from '../records/grants.ts';
 import type { OwnTokens, Reference, Standing } from './access-token.ts';
-import type { KeyRingOptions } from './key-ring.ts';
+import type { KeyRingOptions } from './signing-keys.ts';
 
-export interface OAuthRecognizerOptions extends Omit<KeyRingOptions, 'sealer'> {
+export interface OAuthRecognizerOptions extends Omit<KeyRingOptions, 'config'> {
   readonly ownTokens: OwnTokens;
 }
 

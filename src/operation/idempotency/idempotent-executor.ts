@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { readsOf } from '../../auth/look-up.ts';
 import { isAuthenticated } from '../../auth/principal.ts';
-import { readsOf } from '../../auth/reads-of.ts';
 import { maskError } from '../../graphql/mask-error.ts';
 import { atMost } from '../../platform/at-most.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';

@@ -1,6 +1,6 @@
 import { bytesInMemory } from '../../platform/memory-budget.ts';
 import { PlainRequest } from '../../request/http-message.ts';
-import { lastEventId } from '../../request/last-event-id.ts';
+import { lastEventId } from '../../request/stream-parameters.ts';
 import type { DocumentCache } from '../document-cache.ts';
 import type { EventsAfter, OperationArgs } from '../operation-context.ts';
 

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { jwtRecognizer } from '../../../src/auth/jwt/recognizer.ts';
 import type { Principal } from '../../../src/auth/principal.ts';
-import { createAuthority } from '../../../src/oauth/tokens/authority.ts';
+import { createOwnTokens } from '../../../src/oauth/tokens/access-token.ts';
+import { createKeyRing } from '../../../src/oauth/tokens/signing-keys.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import type { Queryable } from '../../../src/platform/db/statement.ts';
 import { createLogger } from '../../../src/platform/log.ts';
@@ -66,7 +67,9 @@ it('access tokens of OAuth are, too', async () => {
   const { id: clientId } = await oauthClient(app, { owner, grants: ['client_credentials'] });
   const { count, database } = counted();
   const log = createLogger({ level: 'error', pretty: false });
-  const { ownTokens } = createAuthority({ config: app.config, database, clock: systemClock, log });
+  const services = { database, clock: systemClock, log };
+  const keys = createKeyRing({ ...services, config: app.config });
+  const ownTokens = createOwnTokens({ ...services, keys, issuer: app.config.publicUrl });
   const token = (client: string, userId?: string) => ({
     jti: 'j',
     clientId: client,

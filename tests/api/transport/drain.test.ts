@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { drain } from '../../../src/http/server/drain.ts';
+import { drain } from '../../../src/http/server/listen.ts';
 import { createNodeServer } from '../../../src/http/server/node-server.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { nodeServerOptions } from '../../../src/serve.ts';

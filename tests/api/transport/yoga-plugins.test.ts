@@ -4,7 +4,7 @@ import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention';
 import { useCookies } from '@whatwg-node/server-plugin-cookies';
 import { createGraphQLError } from 'graphql-yoga';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { YogaPlugin } from '../../../src/http/pipeline/yoga-plugin.ts';
+import type { YogaPlugin } from '../../../src/http/pipeline/yoga.ts';
 import { YOGA_PLUGINS } from '../../../src/yoga-plugins.ts';
 import { useApp } from '../../support/app.ts';
 import { graphqlPost } from '../../support/graphql.ts';

@@ -1,6 +1,6 @@
 import { argon2Sync, randomBytes } from 'node:crypto';
+import { SESSION_COOKIE } from '../../../src/auth/cookies.ts';
 import { hashPassword } from '../../../src/auth/password.ts';
-import { SESSION_COOKIE } from '../../../src/auth/session/cookie.ts';
 import { openSession } from '../../../src/auth/session/store.ts';
 import type { Account, TestApp } from '../app.ts';
 import type { Answer } from '../graphql.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createKeyRing } from '../../../src/oauth/tokens/key-ring.ts';
-import { sealerOf } from '../../../src/oauth/tokens/signing-keys.ts';
+import { createKeyRing } from '../../../src/oauth/tokens/signing-keys.ts';
 import type { Parameter, Queryable, Statement } from '../../../src/platform/db/statement.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { steppedClock } from '../../support/time/stepped-clock.ts';
@@ -44,9 +43,8 @@ function keyTable() {
 
 const clock = steppedClock();
 const log = createLogger({ level: 'silent', pretty: false });
-const sealer = sealerOf({ secretKey: 'a secret of more than thirty-two bytes', dataDir: '' });
-const ringOn = ({ database }: ReturnType<typeof keyTable>) =>
-  createKeyRing({ database, sealer: () => sealer, clock, log });
+const config = { secretKey: 'a secret of more than thirty-two bytes', dataDir: '' };
+const ringOn = ({ database }: ReturnType<typeof keyTable>) => createKeyRing({ database, config, clock, log });
 
 describe('the keys that an instance knows', () => {
   it('include one that was made while it was already looking for another', async () => {

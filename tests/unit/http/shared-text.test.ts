@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sharedText } from '../../../src/http/routes/shared-text.ts';
+import { sharedText } from '../../../src/http/routes/metrics.ts';
 import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 function make() {

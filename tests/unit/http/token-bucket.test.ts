@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Bucket, memoryBuckets } from '../../../src/http/rate-limit/store.ts';
-import type { BucketPolicy, Taken } from '../../../src/http/rate-limit/token-bucket.ts';
+import {
+  type Bucket,
+  type BucketPolicy,
+  memoryBuckets,
+  type Taken,
+} from '../../../src/http/rate-limit/store.ts';
 import { BucketModel, policies, sharings, steps, takeAll } from '../../support/bucket-model.ts';
 import { steppedClock } from '../../support/time/stepped-clock.ts';
 

@@ -1,8 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createTurns } from '../../../src/oauth/server/turns.ts';
-import type { Audience } from '../../../src/oauth/server/work.ts';
+import { type Audience, createTurns } from '../../../src/oauth/server/work.ts';
 import { Cancellation } from '../../../src/platform/db/cancellation.ts';
 import { createMetrics } from '../../../src/platform/metrics.ts';
 

@@ -3,7 +3,7 @@ import { createFetcher } from './fetcher.js';
 import { createStatus } from './status.js';
 import { storage, storeTabs, tabsToOpen } from './tabs.js';
 
-/** @type {import('../settings.ts').Settings} */
+/** @type {import('../page.ts').Settings} */
 const { endpoint, title, headers, tool, examples } = JSON.parse(
   document.getElementById('settings')?.textContent ?? '',
 );

@@ -137,7 +137,7 @@ function isReload() {
 /**
  * The stored tabs. Any visit but a reload finds every example among them, and no tab without text, which Play could
  * only refuse. A link with an operation (`?query=…&variables=…`) opens it.
- * @param {readonly import('../settings.ts').Example[]} examples
+ * @param {readonly import('../page.ts').Example[]} examples
  * @returns {Tabs}
  */
 export function tabsToOpen(examples) {

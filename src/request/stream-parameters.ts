@@ -1,3 +1,4 @@
+import { ApiError } from '../graphql/errors.ts';
 import type { HttpRequest } from './http-message.ts';
 import type { RequestFields } from './request-fields.ts';
 import type { RequestState } from './request-state.ts';
@@ -22,3 +23,21 @@ export function lastEventId({
 /** True where an EventSource reconnects after the end of such a stream. Only 204 stops it (HTML section 9.2.2). */
 export const reconnectsAfterEnd = ({ method, headers }: HttpRequest, { streamType }: RequestState): boolean =>
   streamType === 'text/event-stream' && method === 'GET' && headers.get('last-event-id') === END_ID;
+
+/** What a subscription's request says of heartbeats. */
+interface HeartbeatRequest {
+  readonly url: string;
+  /** The `extensions` of the body. */
+  readonly extensions: Readonly<Record<string, unknown>> | undefined;
+}
+
+/**
+ * Whether heartbeats are to be events, for clients that cannot see comment lines. The address, where a stream token stands,
+ * wins. Throws BAD_REQUEST for anything else than "visible".
+ */
+export function asksForVisibleHeartbeats({ url, extensions }: HeartbeatRequest): boolean {
+  const asked = new URL(url).searchParams.get('heartbeat') ?? extensions?.heartbeat;
+  if (asked == null) return false;
+  if (asked === 'visible') return true;
+  throw new ApiError('BAD_REQUEST', '"heartbeat" must be "visible".', { status: 400 });
+}

@@ -1,9 +1,17 @@
+import type { ClientUses } from '../../client-use/client-uses.ts';
 import type { DeprecatedUses } from '../../deprecation/deprecated-uses.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { clientIdOf } from '../../request/caller.ts';
 import { deprecationHeaders } from '../../request/deprecated-element.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
+
+/** Counts each request as its client's, but for those by which the service is watched. */
+export const useClientUse = (uses: Pick<ClientUses, 'note'>): HttpPlugin => ({
+  onResponse(_request, _response, state) {
+    if (!state.route.probe) uses.note(state);
+  },
+});
 
 /** Limits the metric to this many clients. The rest count as "others". */
 const MAX_CLIENTS = 1_000;
