@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { html, NOTHING } from '../http/pages/layout.ts';
-import type { HttpResponse, RequestUrl } from '../request/http-message.ts';
+import { HttpResponse, type RequestUrl } from '../request/http-message.ts';
 import type { Answer } from '../request/request-state.ts';
 import { exampleFiles } from './example-files.ts';
 import { examplePage, examplesPage } from './example-pages.ts';
@@ -36,12 +36,12 @@ function articlePage(pages: readonly DocsPage[], page: DocsPage, examples: reado
   });
 }
 
-async function fileAt(pathname: string): Promise<Response | undefined> {
+async function fileAt(pathname: string): Promise<HttpResponse | undefined> {
   const file = await readDocsFile(pathname);
   if (file === undefined) return undefined;
   // The policy is for SVG, which may hold scripts.
   const headers = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" };
-  return new Response(new Uint8Array(file.body), { headers: { 'content-type': file.type, ...headers } });
+  return new HttpResponse(file.body, { headers: { 'content-type': file.type, ...headers } });
 }
 
 /** The page whose file has this name in the repository. */

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { html } from '../http/pages/layout.ts';
-import { type HttpResponse, PlainResponse } from '../request/http-message.ts';
+import { HttpResponse } from '../request/http-message.ts';
 import { codeBlock } from './code.ts';
 import { languageOf, readExample } from './example-files.ts';
 import { siteResponse } from './layout.ts';
@@ -43,7 +43,7 @@ export async function examplePage(
 ): Promise<HttpResponse> {
   const text = await readExample(file);
   if (query.has(RAW))
-    return new PlainResponse(text, {
+    return new HttpResponse(text, {
       headers: {
         'content-type': 'text/plain; charset=utf-8',
         'content-security-policy': "default-src 'none'",

@@ -4,7 +4,7 @@ import { extname, join } from 'node:path';
 import { html } from '../http/pages/layout.ts';
 import { ASKED_AGAIN } from '../http/response/caching.ts';
 import { HOME } from '../http/routes/table.ts';
-import { BytesResponse } from '../request/http-message.ts';
+import { HttpResponse } from '../request/http-message.ts';
 import type { Answer } from '../request/request-state.ts';
 import { codeBlock } from './code.ts';
 import { moved, siteResponse } from './layout.ts';
@@ -73,7 +73,7 @@ async function filesIn(folder: string): Promise<ReadonlySet<string>> {
   );
 }
 
-async function fileResponse(folder: string, name: string): Promise<BytesResponse> {
+async function fileResponse(folder: string, name: string): Promise<HttpResponse> {
   const headers = {
     'content-type': TYPES[extname(name)] ?? 'application/octet-stream',
     'cache-control': name.startsWith(HASHED) ? 'public, max-age=31536000, immutable' : ASKED_AGAIN,
@@ -81,7 +81,7 @@ async function fileResponse(folder: string, name: string): Promise<BytesResponse
     'x-frame-options': 'DENY',
     'referrer-policy': 'same-origin',
   };
-  return new BytesResponse(await readFile(join(folder, name)), { headers: Object.entries(headers) });
+  return new HttpResponse(await readFile(join(folder, name)), { headers });
 }
 
 /**

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { COLOURS, type Html, html, ICON, MARK, NOTHING } from '../http/pages/layout.ts';
 import { HOME, PATHS } from '../http/routes/table.ts';
-import { PlainResponse } from '../request/http-message.ts';
+import { HttpResponse } from '../request/http-message.ts';
 import { CODE_STYLE } from './code-style.ts';
 import { DOCS } from './pages.ts';
 import { searchForm } from './search-form.ts';
@@ -66,8 +66,8 @@ ${{ html: `<script type="module">${SCRIPT}</script>` }}
 `.html;
 }
 
-export function siteResponse(page: SitePage): PlainResponse {
-  return new PlainResponse(document(page), {
+export function siteResponse(page: SitePage): HttpResponse {
+  return new HttpResponse(document(page), {
     status: page.status ?? 200,
     headers: {
       'content-type': 'text/html; charset=utf-8',
@@ -79,8 +79,8 @@ export function siteResponse(page: SitePage): PlainResponse {
 }
 
 /** With the query of the address asked for. Not to be kept: a browser would follow it at whatever runs on this port next. */
-export function moved(path: string, asked = '', hash = ''): PlainResponse {
+export function moved(path: string, asked = '', hash = ''): HttpResponse {
   const query = asked.indexOf('?');
   const location = path + (query < 0 ? '' : asked.slice(query)) + hash;
-  return new PlainResponse('', { status: 308, headers: { location, 'cache-control': 'no-store' } });
+  return new HttpResponse('', { status: 308, headers: { location, 'cache-control': 'no-store' } });
 }

@@ -1,5 +1,5 @@
 import { type Html, html, NOTHING } from '../http/pages/layout.ts';
-import type { PlainResponse } from '../request/http-message.ts';
+import type { HttpResponse } from '../request/http-message.ts';
 import { DECISIONS, GROUPS } from './groups.ts';
 import { siteResponse } from './layout.ts';
 import type { Heading } from './markdown.ts';
@@ -39,7 +39,7 @@ const FILES_LINK = html`<li><a href="${EXAMPLE_FILES}">Example files</a></li>
 `;
 
 /** Every page, by what one wants to do. */
-export function listPage(pages: readonly DocsPage[]): PlainResponse {
+export function listPage(pages: readonly DocsPage[]): HttpResponse {
   const sections = GROUPS.map(
     ({ name, about }, index) => html`<h2 id="${anchorOf(name)}">${name}</h2>
 <p class="small">${about}</p>

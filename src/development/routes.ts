@@ -1,5 +1,4 @@
 import { HOME, OPEN, PATHS } from '../http/routes/table.ts';
-import { BytesResponse, PlainResponse } from '../request/http-message.ts';
 import { type DemoKey, demoKeyFor, withToken } from '../request/local-request.ts';
 import type { Answer, Route } from '../request/request-state.ts';
 import { answerDocs, answerMissing } from './docs.ts';
@@ -28,18 +27,16 @@ const forVisitor =
     const response = await answer(request, state, url);
     const demo = demoKeyFor(demoKey, state, url);
     // Files of the example have no such links, and no text to look for them in.
-    const isPage = response instanceof PlainResponse && !(response instanceof BytesResponse);
-    if (!isPage || (typeof demo !== 'object' && graphiql)) return response;
-    let { text } = response;
+    let text = response?.body;
+    if (response === undefined || typeof text !== 'string' || (typeof demo !== 'object' && graphiql))
+      return response;
     if (!graphiql) text = text.replace(GRAPHIQL.html, '');
     if (typeof demo === 'object')
       text = text
         .replaceAll(PAGE_LINK, `$1${withToken(demo.pageToken)}`)
         .replaceAll(SEARCH, `$&<input type="hidden" name="token" value="${demo.pageToken}">`);
-    return new PlainResponse(text, {
-      status: response.status,
-      headers: Object.fromEntries(response.headers),
-    });
+    response.body = text;
+    return response;
   };
 
 /** A route whose unknown paths are a page for browsers, too. */

@@ -1,5 +1,5 @@
 import { type Html, html } from '../http/pages/layout.ts';
-import type { PlainResponse } from '../request/http-message.ts';
+import type { HttpResponse } from '../request/http-message.ts';
 import { siteResponse } from './layout.ts';
 import { DOCS, type DocsPage } from './pages.ts';
 import { type Section, search } from './search.ts';
@@ -52,7 +52,7 @@ export const hitList = (
 ${sections.map((section) => hit(section, words))}</ol>`;
 
 /** Where the pages have the words. */
-export function searchPage(pages: readonly DocsPage[], query: string): PlainResponse {
+export function searchPage(pages: readonly DocsPage[], query: string): HttpResponse {
   const { words, sections, complete } = search(pages, query);
   const count = sections.length;
   const said =

@@ -1,6 +1,6 @@
 import { type Html, html, NOTHING } from '../http/pages/layout.ts';
 import { ACCOUNT, OAUTH_METADATA, PATHS } from '../http/routes/table.ts';
-import type { PlainResponse } from '../request/http-message.ts';
+import type { HttpResponse } from '../request/http-message.ts';
 import type { DemoKey } from '../request/local-request.ts';
 import { codeBlock } from './code.ts';
 import { DEMO_USERS } from './demo-content.ts';
@@ -77,7 +77,7 @@ function placesOf({ graphiql, exampleBuilt, demo }: StartPage): readonly Place[]
 }
 
 /** A page of links, and a first call to copy. */
-export function startPage(page: StartPage): PlainResponse {
+export function startPage(page: StartPage): HttpResponse {
   const { origin, graphiql, demo } = page;
   const key = typeof demo === 'object' ? demo.apiKey : '<your API key>';
   const call = `curl -s ${origin}${PATHS.graphql} -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '{"query":"{ posts(limit: 3) { title author { name } } }"}'`;

@@ -61,86 +61,14 @@ export class PlainRequest implements HttpRequest {
   }
 }
 
-/** By lower-case name. */
-type ResponseHeaders = Map<string, string>;
+/** The body of a response: a text, bytes, the events of a subscription, or the pieces of a file that is made as it is read. */
+type ResponseBody = string | Buffer | EventStream | AsyncGenerator<string>;
 
-/** A response whose body is a single text. */
-export class PlainResponse {
-  readonly status: number;
-  readonly headers: ResponseHeaders;
-  readonly text: string;
-
-  constructor(
-    text: string,
-    { status = 200, headers = {} }: { status?: number; headers?: Readonly<Record<string, string>> } = {},
-  ) {
-    this.text = text;
-    this.status = status;
-    this.headers = new Map();
-    for (const name in headers) this.headers.set(name, headers[name] as string);
-  }
-
-  /** The same as a Response of the Fetch API. */
-  toResponse(): Response {
-    return new Response(this.text === '' ? null : this.text, {
-      status: this.status,
-      headers: [...this.headers],
-    });
-  }
-}
-
-/** A response of bytes, such as a compressed text. */
-export class BytesResponse extends PlainResponse {
-  readonly bytes: Buffer;
-
-  constructor(bytes: Buffer, { status, headers }: { status?: number; headers: Iterable<[string, string]> }) {
-    super('', status === undefined ? {} : { status });
-    this.bytes = bytes;
-    for (const [name, value] of headers) this.headers.set(name, value);
-  }
-
-  override toResponse(): Response {
-    return new Response(new Uint8Array(this.bytes), { status: this.status, headers: [...this.headers] });
-  }
-}
-
-/** A response from a file in memory. All responses share the bytes, so a reader that waits holds no memory. */
-export class FileResponse extends BytesResponse {}
-
-/** A response whose body is a stream of events. */
-export class StreamResponse {
-  readonly status = 200;
-  readonly headers: ResponseHeaders;
-  readonly stream: EventStream;
-
-  constructor(stream: EventStream) {
-    this.stream = stream;
-    this.headers = new Map(Object.entries(stream.headers));
-  }
-
-  toResponse(): Response {
-    return new WebStreamResponse(this);
-  }
-}
-
-/** The same as a Response of the Fetch API. A socket takes the stream, any other reader the body. */
-export class WebStreamResponse extends Response {
-  readonly stream: EventStream;
-
-  constructor({ stream, status, headers }: StreamResponse) {
-    super(bodyOf(stream), { status, headers: [...headers] });
-    this.stream = stream;
-  }
-}
-
-/** A file whose text is made as it is read, in bounded memory: its length is not known before. */
-export class DownloadResponse extends Response {
-  readonly pieces: AsyncIterable<string>;
-
-  /** A socket takes the pieces, any other reader the body: whichever it is reads all of them. */
-  constructor(pieces: AsyncGenerator<string>, headers: Readonly<Record<string, string>>) {
-    const encoder = new TextEncoder();
-    const source: UnderlyingDefaultSource<Uint8Array<ArrayBuffer>> = {
+/** A body in pieces for readers of the Fetch API. No piece is made before a reader asks for the piece. */
+function readableOf(pieces: AsyncGenerator<string>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream<Uint8Array>(
+    {
       async pull(controller) {
         const { done, value } = await pieces.next();
         if (done) controller.close();
@@ -149,25 +77,79 @@ export class DownloadResponse extends Response {
       async cancel() {
         await pieces.return(undefined);
       },
-    };
-    // Nothing is made before somebody reads.
-    super(new ReadableStream(source, { highWaterMark: 0 }), { headers });
-    this.pieces = pieces;
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+interface HttpResponseOptions {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** True for bytes of a file in memory. All responses share them, so a reader that waits holds no memory. */
+  readonly isFile?: boolean;
+  readonly cookies?: readonly string[];
+}
+
+/** The response of a route, a refusal or a library. */
+export class HttpResponse {
+  /** A compressed response has another body. */
+  body: ResponseBody;
+  readonly status: number;
+  /** By lower-case name. */
+  readonly headers = new Map<string, string>();
+  readonly isFile: boolean;
+  /** Values of `set-cookie` beside the one in `headers`: the only field whose lines cannot be joined. */
+  readonly cookies: readonly string[];
+
+  constructor(
+    body: ResponseBody,
+    { status = 200, headers = {}, isFile = false, cookies = [] }: HttpResponseOptions = {},
+  ) {
+    this.body = body;
+    this.status = status;
+    this.isFile = isFile;
+    this.cookies = cookies;
+    for (const name in headers) this.headers.set(name, headers[name] as string);
+  }
+
+  /** The body, if all of it exists already. */
+  get whole(): string | Buffer | undefined {
+    return typeof this.body === 'string' || Buffer.isBuffer(this.body) ? this.body : undefined;
+  }
+
+  /** The same as a Response of the Fetch API. */
+  toResponse(): Response {
+    const { status, body } = this;
+    const headers: [string, string][] = [
+      ...this.headers,
+      ...this.cookies.map((it): [string, string] => ['set-cookie', it]),
+    ];
+    const given =
+      typeof body === 'string'
+        ? body || null
+        : Buffer.isBuffer(body)
+          ? new Uint8Array(body)
+          : 'attach' in body
+            ? bodyOf(body)
+            : readableOf(body);
+    const response = new Response(given, { status, headers });
+    origins.set(response, this);
+    return response;
+  }
+
+  /** A Response of the Fetch API as a response of ours. One that we have made has its body still. */
+  static async from(response: Response): Promise<HttpResponse> {
+    const { status, headers } = response;
+    const { body, isFile = false } = origins.get(response) ?? {};
+    const fields = [...headers].filter(([name]) => name !== 'content-length' && name !== 'set-cookie');
+    return new HttpResponse(body ?? Buffer.from(await response.arrayBuffer()), {
+      status,
+      headers: Object.fromEntries(fields),
+      isFile,
+      cookies: headers.getSetCookie(),
+    });
   }
 }
 
-/** The headers of any response, as far as plugins read and set them. */
-export interface OutgoingHeaders {
-  get(name: string): string | null | undefined;
-  has(name: string): boolean;
-  set(name: string, value: string): unknown;
-}
-
-/**
- * The response of a route or a refusal: plain, or of the Fetch API if it has no text or comes from a library.
- */
-export type HttpResponse = PlainResponse | StreamResponse | Response;
-
-export function asResponse(response: HttpResponse): Response {
-  return response instanceof Response ? response : response.toResponse();
-}
+/** What responses of the Fetch API were made from. */
+const origins = new WeakMap<Response, HttpResponse>();

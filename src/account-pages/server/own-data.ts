@@ -8,7 +8,7 @@ import { STREAM_HEADERS } from '../../http/response/stream-formats.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import { OperatorError } from '../../platform/operator-error.ts';
-import { DownloadResponse } from '../../request/http-message.ts';
+import { HttpResponse } from '../../request/http-message.ts';
 
 export interface OwnDataOptions {
   readonly database: Database;
@@ -56,12 +56,13 @@ export function createOwnData({ database, stored, sessions, log }: OwnDataOption
   }
 
   /** The file for the owner of a session. Throws RATE_LIMITED. */
-  return (principal: Principal, requestId: string): DownloadResponse => {
+  return (principal: Principal, requestId: string): HttpResponse => {
     if (running.has(principal.userId)) throw tooMany();
-    return new DownloadResponse(piecesFor(principal, requestId), {
+    const headers = {
       ...STREAM_HEADERS,
       'content-type': 'application/json; charset=utf-8',
       'content-disposition': 'attachment; filename="account.json"',
-    });
+    };
+    return new HttpResponse(piecesFor(principal, requestId), { headers });
   };
 }

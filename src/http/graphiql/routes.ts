@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { FileResponse, PlainResponse } from '../../request/http-message.ts';
+import { HttpResponse } from '../../request/http-message.ts';
 import { type DemoKey, demoKeyFor, withToken } from '../../request/local-request.ts';
 import type { Route } from '../../request/request-state.ts';
 import { OPEN, PATHS } from '../routes/table.ts';
@@ -77,9 +77,9 @@ const POLICY = [
 ].join('; ');
 
 /** An address has the hash of what it stands for, so the response never changes (RFC 8246). */
-function assetResponse({ type, bytes }: Asset): FileResponse {
+function assetResponse({ type, bytes }: Asset): HttpResponse {
   const headers = { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' };
-  return new FileResponse(bytes, { headers: Object.entries(headers) });
+  return new HttpResponse(bytes, { headers, isFile: true });
 }
 
 /** GraphiQL for browsers that open GraphQL's path, and the assets of its page. */
@@ -114,7 +114,7 @@ export function graphiqlRoutes({
         const homeLink =
           home === undefined || typeof demo !== 'object' ? home : home + withToken(demo.pageToken);
         const page = graphiqlPage({ endpoint: PATHS.graphql, assets, examples, home: homeLink, demo });
-        return new PlainResponse(page, { headers });
+        return new HttpResponse(page, { headers });
       },
     },
     assets: {

@@ -1,5 +1,5 @@
 import { publicRefusal } from '../../graphql/mask-error.ts';
-import { type HttpRequest, type HttpResponse, PlainResponse } from '../../request/http-message.ts';
+import { type HttpRequest, HttpResponse } from '../../request/http-message.ts';
 import type { Route } from '../../request/request-state.ts';
 import { type Html, html, layout, NOTHING, STYLE_HASH } from './layout.ts';
 
@@ -53,10 +53,10 @@ export function pageHeaders(redirectUri?: string): Record<string, string> {
 
 /** Leads a browser on after a form (RFC 9110 section 15.4.4). Whatever follows is a page of the service, too. */
 export const seeOther = (location: string, headers: Readonly<Record<string, string>> = {}) =>
-  new Response(null, { status: 303, headers: { location, 'referrer-policy': 'same-origin', ...headers } });
+  new HttpResponse('', { status: 303, headers: { location, 'referrer-policy': 'same-origin', ...headers } });
 
 export function pageResponse(text: string, { status = 200, headers = {}, redirectUri }: PageOptions = {}) {
-  return new PlainResponse(text, { status, headers: { ...pageHeaders(redirectUri), ...headers } });
+  return new HttpResponse(text, { status, headers: { ...pageHeaders(redirectUri), ...headers } });
 }
 
 /** A query parameter: one of our own pages led here. */

@@ -7,14 +7,10 @@ import type { Logger } from '../../platform/log.ts';
 import { credentialsMissing } from '../../request/caller.ts';
 import { departureOf } from '../../request/departure.ts';
 import {
-  asResponse,
-  BytesResponse,
-  DownloadResponse,
   type HeaderFields,
   type HttpRequest,
-  type HttpResponse,
+  HttpResponse,
   PlainRequest,
-  PlainResponse,
   type RequestUrl,
 } from '../../request/http-message.ts';
 import { negotiate } from '../../request/media-type.ts';
@@ -26,7 +22,7 @@ import { reconnectsAfterEnd } from '../../request/stream-parameters.ts';
 import { type AskedRequest, createRequestHooks, type HttpPlugin } from '../plugin.ts';
 import { badRequest } from '../request/body.ts';
 import type { Caching } from '../response/caching.ts';
-import { type Compression, isCompressible } from '../response/compression.ts';
+import type { Compression } from '../response/compression.ts';
 import { createTable, NOTHING, nothingRoute, takes, targetOf, urlOf } from '../routes/table.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { RequestTraces } from './request-traces.ts';
@@ -70,28 +66,13 @@ export interface Entrance {
   readonly routes: readonly Route[];
   readonly fastPath: FastPath;
   /** Answers through Yoga a request that the fast path does not take. */
-  handle(request: Request, arrival: Arrival): Promise<Response>;
+  handle(request: Request, arrival: Arrival): Promise<HttpResponse>;
   /** Answers a Fetch API request on the same path as a request from a socket. */
   readonly fetch: (request: Request, arrival?: Arrival) => Promise<Response>;
   close(): Promise<void>;
 }
 
 const LIST = new Intl.ListFormat('en');
-
-/**
- * A response of the Fetch API with its body read, if it can be compressed or kept. One that sets cookies is for one client
- * alone. A file for good, of megabytes and open to anybody, is not compressed for each request.
- */
-async function wholeOf(response: Response): Promise<HttpResponse> {
-  const { status, headers } = response;
-  const stays =
-    response instanceof DownloadResponse ||
-    headers.has('set-cookie') ||
-    headers.get('cache-control')?.includes('immutable') === true;
-  if (stays || !isCompressible(headers)) return response;
-  const fields = [...headers].filter(([name]) => name !== 'content-length');
-  return new BytesResponse(Buffer.from(await response.arrayBuffer()), { status, headers: fields });
-}
 
 /** Throws the refusal of a request that its route does not take. */
 function checkRoute(request: HttpRequest, state: RequestState, checkOrigin: OriginCheck): void {
@@ -152,13 +133,13 @@ export function createEntrance(options: EntranceOptions): Entrance {
     state: RequestState,
     url: RequestUrl,
   ): Promise<HttpResponse | undefined> {
-    if (request.method === 'OPTIONS') return new PlainResponse('', { status: 204 });
+    if (request.method === 'OPTIONS') return new HttpResponse('', { status: 204 });
     if (state.malformed !== undefined) throw state.malformed;
     const waiting = hooks.run(request, state, url);
     if (waiting !== undefined) await waiting;
     checkRoute(request, state, checkOrigin);
     const isOver = state.route.answer === pipeline.answer && reconnectsAfterEnd(request, state);
-    return isOver ? new PlainResponse('', { status: 204 }) : undefined;
+    return isOver ? new HttpResponse('', { status: 204 }) : undefined;
   }
 
   /** Rejects with a refusal. */
@@ -171,31 +152,33 @@ export function createEntrance(options: EntranceOptions): Entrance {
   const refuse = (error: unknown, state: RequestState) => state.route.errors(error, state, log);
 
   /** What goes out for an answer: in its coding, with its headers, or 304 in its place. */
-  function depart(
+  async function depart(
     answered: HttpResponse,
     request: AskedRequest,
     state: RequestState,
     url: RequestUrl,
-  ): HttpResponse | Promise<HttpResponse> {
+  ): Promise<HttpResponse> {
     const coding = compression.choose(answered, request, state, url);
     const response = caching(answered, request, state, coding?.encoding);
     const encoded = coding !== undefined && response.status !== 304;
     if (encoded) response.headers.set('content-encoding', coding.encoding);
     for (const hook of onResponse) hook(request, response, state, url);
-    return encoded ? compression.encode(response, coding, state) : response;
+    const encoding = encoded ? compression.encode(response, coding, state) : undefined;
+    if (encoding !== undefined) await encoding;
+    return response;
   }
 
   const { path } = routes.find((route) => route.answer === pipeline.answer) ?? NOTHING;
   const yoga = createYogaServer({ admit, answer, refuse, pipeline, path, plugins: yogaPlugins, log });
 
-  async function throughYoga(request: Request, arrival: Arrival): Promise<Response> {
+  async function throughYoga(request: Request, arrival: Arrival): Promise<HttpResponse> {
     const url = new URL(request.url);
     const state = new RequestState(arrival, headOf(request, url, arrival, false));
     // Yoga refuses HEAD.
     const { headers, signal } = request;
     const asked = state.headOnly ? new Request(request.url, { headers, signal }) : request;
     const answered = await yoga.handle(asked, { state, url });
-    return asResponse(await depart(await wholeOf(answered), request, state, url));
+    return depart(await HttpResponse.from(answered), request, state, url);
   }
 
   /** Never rejects. */
@@ -272,9 +255,9 @@ export function createEntrance(options: EntranceOptions): Entrance {
         if (protocol === 'http:' && fastPath.takes(method, target)) {
           const fields = { host, ...Object.fromEntries(request.headers) };
           const body = new Uint8Array(await request.arrayBuffer());
-          return shown(asResponse(await fastPath.answer({ method, target, fields, body }, arrival)));
+          return shown((await fastPath.answer({ method, target, fields, body }, arrival)).toResponse());
         }
-        return shown(await throughYoga(request, arrival));
+        return shown((await throughYoga(request, arrival)).toResponse());
       } finally {
         reservation.release();
       }

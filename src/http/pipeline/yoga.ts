@@ -5,12 +5,7 @@ import { executed, type Outcome, refused } from '../../operation/outcome.ts';
 import type { Logger } from '../../platform/log.ts';
 import { OperatorError } from '../../platform/operator-error.ts';
 import type { EventStream } from '../../request/event-stream.ts';
-import {
-  asResponse,
-  type HttpRequest,
-  type HttpResponse,
-  type RequestUrl,
-} from '../../request/http-message.ts';
+import type { HttpRequest, HttpResponse, RequestUrl } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { Responder } from '../response/responder.ts';
 import type { Pipeline } from './pipeline.ts';
@@ -148,7 +143,7 @@ function createResults(respond: Responder, log: Logger, read: boolean) {
     respond(result: Processed, state: RequestState): Response {
       const outcome = outcomeOf(result, state);
       if (outcome.kind !== 'stream') discard(state);
-      return asResponse(respond(outcome, state));
+      return respond(outcome, state).toResponse();
     },
     discard,
   };
@@ -205,7 +200,7 @@ export function createYogaServer(options: YogaOptions): YogaServer {
     (take: Step<HttpResponse | undefined>): NonNullable<OwnPlugin['onRequest']> =>
     async ({ request, serverContext: { state, url }, endResponse }) => {
       const response = await take(request, state, url).catch((error: unknown) => refuse(error, state));
-      if (response !== undefined) endResponse(asResponse(response));
+      if (response !== undefined) endResponse(response.toResponse());
     };
 
   const first: OwnPlugin = {
@@ -251,7 +246,7 @@ export function createYogaServer(options: YogaOptions): YogaServer {
         // Thrown by a hook of a plugin that nothing in Yoga catches.
         const { state } = travelling;
         results.discard(state);
-        return asResponse(refuse(error, state));
+        return refuse(error, state).toResponse();
       }
     },
     close: async () => yoga.dispose(),

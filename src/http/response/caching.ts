@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { isAnonymous } from '../../auth/principal.ts';
 import { canExecute } from '../../request/caller.ts';
-import { BytesResponse, type HttpResponse, PlainResponse } from '../../request/http-message.ts';
+import { HttpResponse } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { AskedRequest } from '../plugin.ts';
 import { RATE_LIMIT_FIELDS } from '../rate-limit/limiter.ts';
@@ -15,10 +15,13 @@ const DIGEST_LENGTH = 27;
  * The strong validator of a response in a coding, as an ETag (RFC 9110 section 8.8.3). It names the bytes of one
  * representation, so those that differ in media type or coding have validators of their own.
  */
-function validatorOf(response: PlainResponse, encoding: Encoding | undefined): string {
-  const content = response instanceof BytesResponse ? response.bytes : response.text;
+function validatorOf(
+  content: string | Buffer,
+  { headers }: HttpResponse,
+  encoding: Encoding | undefined,
+): string {
   const digest = hash('sha256', content, 'base64url').slice(0, DIGEST_LENGTH);
-  const type = response.headers.get('content-type')?.startsWith(RESPONSE_TYPE) ? '-response' : '';
+  const type = headers.get('content-type')?.startsWith(RESPONSE_TYPE) ? '-response' : '';
   return `"${digest}${type}${encoding === undefined ? '' : `-${encoding}`}"`;
 }
 
@@ -52,8 +55,12 @@ export type Caching = (
 ) => HttpResponse;
 
 /** Whether the same request can have the same answer again: a query over GET, whole and without errors, or a file. */
-function canBeAskedAgain({ status, headers }: PlainResponse, { method }: AskedRequest, state: RequestState) {
-  if ((method !== 'GET' && method !== 'HEAD') || status !== 200) return false;
+function canBeAskedAgain(
+  { status, headers, cookies }: HttpResponse,
+  { method }: AskedRequest,
+  state: RequestState,
+) {
+  if ((method !== 'GET' && method !== 'HEAD') || status !== 200 || cookies.length > 0) return false;
   if (state.operationKind === undefined) return headers.get('cache-control') === ASKED_AGAIN;
   if (state.operationKind !== 'query' || state.errorCodes !== undefined) return false;
   // An event stream has its own.
@@ -61,8 +68,8 @@ function canBeAskedAgain({ status, headers }: PlainResponse, { method }: AskedRe
 }
 
 /** 304, with what describes the response to caches, and nothing that describes its body (RFC 9110 section 15.4.5). */
-function notModified({ headers }: PlainResponse): PlainResponse {
-  const short = new PlainResponse('', { status: 304 });
+function notModified({ headers }: HttpResponse): HttpResponse {
+  const short = new HttpResponse('', { status: 304 });
   for (const [name, value] of headers) if (!name.startsWith('content-type')) short.headers.set(name, value);
   return short;
 }
@@ -92,8 +99,9 @@ export function createCaching(publicSeconds: number): Caching {
   }
 
   return (response, request, state, encoding) => {
-    if (!(response instanceof PlainResponse) || !canBeAskedAgain(response, request, state)) return response;
-    const validator = validatorOf(response, encoding);
+    const { whole } = response;
+    if (whole === undefined || !canBeAskedAgain(response, request, state)) return response;
+    const validator = validatorOf(whole, response, encoding);
     response.headers.set('etag', validator);
     if (state.operationKind !== undefined) {
       state.cacheControl = cacheControlOf(request, state);

@@ -11,14 +11,7 @@ import {
 import { Line } from '../../platform/line.ts';
 import { remember } from '../../platform/small-map.ts';
 import { holderOf } from '../../request/caller.ts';
-import {
-  BytesResponse,
-  FileResponse,
-  type HttpResponse,
-  type OutgoingHeaders,
-  PlainResponse,
-  type RequestUrl,
-} from '../../request/http-message.ts';
+import type { HttpResponse, RequestUrl } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { AskedRequest } from '../plugin.ts';
 
@@ -113,8 +106,8 @@ export interface Compression {
     state: RequestState,
     url: RequestUrl,
   ): Coding | undefined;
-  /** The response in the coding that was chosen for it. */
-  encode(response: HttpResponse, coding: Coding, state: RequestState): HttpResponse | Promise<HttpResponse>;
+  /** Gives the response the coding that was chosen for it. */
+  encode(response: HttpResponse, coding: Coding, state: RequestState): Promise<void> | void;
 }
 
 /** Whether an answer made for this caller may be compressed (contract section 2). */
@@ -130,12 +123,9 @@ function mayCompress(
 }
 
 /** Whether a response has a text that gets shorter. */
-export function isCompressible(headers: OutgoingHeaders): boolean {
+function isCompressible(headers: HttpResponse['headers']): boolean {
   return !headers.has('content-encoding') && COMPRESSIBLE.test(headers.get('content-type') ?? '');
 }
-
-const contentOf = (response: PlainResponse): string | Buffer =>
-  response instanceof BytesResponse ? response.bytes : response.text;
 
 /** In bytes. A character has one at least and three at most: only texts about which that leaves a doubt are measured. */
 function sizeOf(content: string | Buffer): number {
@@ -169,30 +159,26 @@ export function createCompression(): Compression {
   return {
     choose(response, request, state, url) {
       const accepted = request.headers.get('accept-encoding');
-      if (accepted === null || !(response instanceof PlainResponse)) return undefined;
+      const { whole, isFile, cookies, headers } = response;
+      if (accepted === null || whole === undefined || cookies.length > 0) return undefined;
       const preferred = preferredEncodings(accepted);
-      if (preferred === undefined || !isCompressible(response.headers)) return undefined;
+      if (preferred === undefined || !isCompressible(headers)) return undefined;
       // Files are the same for every caller, so they tell nothing about this one.
-      const isFile = response instanceof FileResponse;
       if (!isFile && !mayCompress(request, state, url)) return undefined;
-      const size = sizeOf(contentOf(response));
+      const size = sizeOf(whole);
       if (size <= MAX_PLAIN_BYTES) return undefined;
       if (isFile || size <= MAX_INLINE_BYTES) return { encoding: preferred.small, size };
       return threads.waiting < MAX_WAITING ? { encoding: preferred.large, size } : undefined;
     },
     encode(response, { encoding, size }, state) {
-      if (!(response instanceof PlainResponse)) return response;
-      const content = contentOf(response);
-      if (response instanceof FileResponse)
-        return fileIn(encoding, response.bytes).then((bytes) => new FileResponse(bytes, response));
+      const content = response.whole ?? '';
+      const replaceWith = (bytes: Buffer) => {
+        response.body = bytes;
+      };
+      if (response.isFile && typeof content !== 'string') return fileIn(encoding, content).then(replaceWith);
       if (size > MAX_INLINE_BYTES)
-        return inTurn(holderOf(state), content, encoding, QUICK[encoding]).then(
-          (bytes) => new BytesResponse(bytes, response),
-        );
-      return new BytesResponse(
-        inline[encoding](content, optionsOf(encoding, QUICK[encoding], size)),
-        response,
-      );
+        return inTurn(holderOf(state), content, encoding, QUICK[encoding]).then(replaceWith);
+      return replaceWith(inline[encoding](content, optionsOf(encoding, QUICK[encoding], size)));
     },
   };
 }

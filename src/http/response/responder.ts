@@ -2,7 +2,7 @@ import type { GraphQLError } from 'graphql';
 import { type MaskOptions, publicError, publicRefusal } from '../../graphql/mask-error.ts';
 import { type CostCeilings, errorsOf, type Outcome, type Single, textOf } from '../../operation/outcome.ts';
 import { statusOf } from '../../operation/response-status.ts';
-import { type HttpResponse, PlainResponse, StreamResponse } from '../../request/http-message.ts';
+import { HttpResponse } from '../../request/http-message.ts';
 import type { StreamType } from '../../request/media-type.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import { STREAM_FORMATS } from './stream-formats.ts';
@@ -11,15 +11,15 @@ export function jsonResponse(
   value: unknown,
   status = 200,
   headers: Readonly<Record<string, string>> = {},
-): PlainResponse {
-  return new PlainResponse(JSON.stringify(value), {
+): HttpResponse {
+  return new HttpResponse(JSON.stringify(value), {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
   });
 }
 
 /** A refusal outside execution: `{"errors":[…]}` with the status of the code. */
-export function errorResponse(error: unknown, state: RequestState, log: MaskOptions['log']): PlainResponse {
+export function errorResponse(error: unknown, state: RequestState, log: MaskOptions['log']): HttpResponse {
   const { entry, code, status, headers } = publicRefusal(error, { requestId: state.requestId, log });
   state.errorCodes = [code];
   return jsonResponse({ errors: [entry] }, status, headers);
@@ -41,9 +41,10 @@ export function createResponder(limits: CostCeilings): Responder {
     const told = { cost, limits, eventId, deprecations: showsDeprecations ? deprecated : undefined };
     const oneEvent = (type: StreamType, single: Single, id?: string) => {
       const format = STREAM_FORMATS[type];
-      return new PlainResponse(format.whole(textOf(single, told), id), { headers: format.headers(id) });
+      return new HttpResponse(format.whole(textOf(single, told), id), { headers: format.headers(id) });
     };
-    if (outcome.kind === 'stream') return new StreamResponse(outcome.stream);
+    if (outcome.kind === 'stream')
+      return new HttpResponse(outcome.stream, { headers: outcome.stream.headers });
     if (outcome.kind === 'unresumable') return oneEvent(streamType, outcome.outcome, outcome.startId);
     const errors = errorsOf(outcome);
     if (errors.length > 0) state.errorCodes = errors.map((error) => publicError(error).code);
@@ -52,6 +53,6 @@ export function createResponder(limits: CostCeilings): Responder {
     const contentType = mediaType === 'application/graphql-response+json' ? mediaType : 'application/json';
     const headers: Record<string, string> = errors.length === 0 ? {} : headersOf(errors);
     headers['content-type'] = `${contentType}; charset=utf-8`;
-    return new PlainResponse(textOf(outcome, told), { status, headers });
+    return new HttpResponse(textOf(outcome, told), { status, headers });
   };
 }

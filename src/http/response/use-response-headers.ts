@@ -33,8 +33,8 @@ export function useResourceMetadata(url: () => string): HttpPlugin {
 }
 
 /** The list, with what a plugin or a library has named. */
-function withGiven(given: string | null | undefined, list: string): string {
-  if (given == null) return list;
+function withGiven(given: string | undefined, list: string): string {
+  if (given === undefined) return list;
   const named = list.toLowerCase().split(', ');
   const others = given.split(',').map((field) => field.trim());
   return [list, ...others.filter((field) => !named.includes(field.toLowerCase()))].join(', ');

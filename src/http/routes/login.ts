@@ -10,7 +10,7 @@ import type { Logger } from '../../platform/log.ts';
 import { isLoopbackHost } from '../../platform/loopback.ts';
 import { credentialsFailed } from '../../request/caller.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
-import { type HttpRequest, type HttpResponse, PlainResponse } from '../../request/http-message.ts';
+import { type HttpRequest, HttpResponse } from '../../request/http-message.ts';
 import type { Answer, RequestState } from '../../request/request-state.ts';
 import { badRequest, isObject, readJsonBody } from '../request/body.ts';
 import { saysTls } from '../request/proxy-trust.ts';
@@ -134,6 +134,6 @@ export function logoutAnswer(endSession: EndSession): Answer {
     else if (isAuthenticated(caller)) throw forbidden('Only sessions can be logged out.');
     // Whoever uses the browser next finds nothing of the account (Clear Site Data, section 3.1).
     const headers = { 'set-cookie': CLEAR_SESSION_COOKIE, 'clear-site-data': '"cache"' };
-    return new PlainResponse('', { status: 204, headers });
+    return new HttpResponse('', { status: 204, headers });
   };
 }

@@ -6,7 +6,7 @@ import { type ApiError, forbidden, unauthenticated } from '../../graphql/errors.
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { createOpenMetricsRegistry, type Metrics } from '../../platform/metrics.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
-import { type HttpRequest, PlainResponse } from '../../request/http-message.ts';
+import { type HttpRequest, HttpResponse } from '../../request/http-message.ts';
 import { isLocalVisit } from '../../request/local-request.ts';
 import type { Answer, RequestState } from '../../request/request-state.ts';
 import { type BucketPolicy, memoryBuckets } from '../rate-limit/store.ts';
@@ -108,7 +108,7 @@ export function metricsAnswer({
     if (refusal !== undefined) throw refusal;
     const isOpen = OPEN_METRICS.test(request.headers.get('accept') ?? '');
     const type = isOpen ? Registry.OPENMETRICS_CONTENT_TYPE : registry.contentType;
-    return new PlainResponse(await (isOpen ? open() : plain()), {
+    return new HttpResponse(await (isOpen ? open() : plain()), {
       headers: { 'content-type': type },
     });
   };

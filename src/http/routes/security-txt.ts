@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Config } from '../../platform/config.ts';
-import { PlainResponse } from '../../request/http-message.ts';
+import { HttpResponse } from '../../request/http-message.ts';
 import type { Answer } from '../../request/request-state.ts';
 import { PATHS } from './table.ts';
 
@@ -25,7 +25,7 @@ export function securityTxtAnswer({ contacts, origin, clock }: SecurityTxtOption
       `Expires: ${expires.toISOString()}`,
       `Canonical: ${origin()}${PATHS.securityTxt}`,
     ];
-    return new PlainResponse(`${fields.join('\n')}\n`, {
+    return new HttpResponse(`${fields.join('\n')}\n`, {
       headers: { 'content-type': 'text/plain; charset=utf-8' },
     });
   };

@@ -1,13 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import {
-  BytesResponse,
-  DownloadResponse,
-  FileResponse,
-  type HttpResponse,
-  PlainResponse,
-  StreamResponse,
-  WebStreamResponse,
-} from '../../request/http-message.ts';
+import type { HttpResponse } from '../../request/http-message.ts';
 import { type Reservation, UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
 import { type StreamSending, sendStream } from './node-stream.ts';
 
@@ -120,43 +112,32 @@ function end(
   if (waiting > 0) waitForReader(outgoing, options, () => outgoing.writableLength);
 }
 
-function sendPlain(response: PlainResponse, outgoing: ServerResponse, options: SendOptions): void {
-  const { status, headers, text } = response;
-  const bytes = response instanceof BytesResponse ? response.bytes : undefined;
-  const length = bytes?.length ?? Buffer.byteLength(text);
-  const fields = hasLength(status) ? ['content-length', String(length)] : [];
-  if (options.close()) fields.push('connection', 'close');
+/** Alternating names and values: Node writes such a list as is, without building a table first. */
+function fieldsOf({ headers, cookies }: HttpResponse, { close }: SendOptions): string[] {
+  const fields = close() ? ['connection', 'close'] : [];
   for (const [name, value] of headers) fields.push(name, value);
-  // Alternating names and values: Node writes such a list as is, without building a table first.
-  outgoing.writeHead(status, fields);
-  if (options.head) {
-    end(outgoing, '', 0, 'latin1', options);
-    return;
-  }
-  if (response instanceof FileResponse) {
-    options.reservation.release();
-    endInParts(outgoing, response.bytes, options, 0);
-    return;
-  }
-  // Equal byte and character counts mean ASCII, which Node writes faster as latin1.
-  const encoding = length === text.length ? 'latin1' : 'utf8';
-  end(outgoing, bytes ?? text, length, encoding, options);
+  for (const cookie of cookies) fields.push('set-cookie', cookie);
+  return fields;
 }
 
-function sendEvents(
-  { status, headers, stream }: StreamResponse | WebStreamResponse,
+function sendWhole(
+  response: HttpResponse,
+  body: string | Buffer,
   outgoing: ServerResponse,
-  { close, reservation, streams }: SendOptions,
+  options: SendOptions,
 ): void {
-  reservation.release();
-  if (outgoing.destroyed) {
-    stream.close();
-    return;
-  }
-  const fields: string[] = close() ? ['connection', 'close'] : [];
-  for (const [name, value] of headers) fields.push(name, value);
+  const { status, isFile } = response;
+  const length = Buffer.byteLength(body);
+  const fields = fieldsOf(response, options);
+  if (hasLength(status)) fields.push('content-length', String(length));
   outgoing.writeHead(status, fields);
-  sendStream(stream, outgoing, streams, reservation);
+  if (options.head) end(outgoing, '', 0, 'latin1', options);
+  else if (isFile && Buffer.isBuffer(body)) {
+    options.reservation.release();
+    endInParts(outgoing, body, options, 0);
+  }
+  // Equal byte and character counts mean ASCII, which Node writes faster as latin1.
+  else end(outgoing, body, length, length === body.length ? 'latin1' : 'utf8', options);
 }
 
 /** Resolves once the kernel has taken what waits; to false if nobody reads on. */
@@ -174,43 +155,29 @@ function drained(outgoing: ServerResponse, options: SendOptions): Promise<boolea
   });
 }
 
-/** Sends the pieces of a file as its reader takes them. Rejects with what keeps it from being made whole. */
-async function sendDownload({ pieces }: DownloadResponse, outgoing: ServerResponse, options: SendOptions) {
-  // What was read to decide on the answer is none of it.
-  options.reservation.release();
-  outgoing.flushHeaders();
-  for await (const piece of pieces) {
-    if (outgoing.destroyed || !(outgoing.write(piece) || (await drained(outgoing, options)))) return;
-  }
-  outgoing.end();
-}
-
-/** Writes a response to the socket. Event streams are written as their events arrive. */
+/** Writes a response to the socket. Events and pieces of a file are written as they arrive. */
 export async function sendResponse(
   response: HttpResponse,
   outgoing: ServerResponse,
   options: SendOptions,
 ): Promise<void> {
-  if (response instanceof PlainResponse)
+  const { body } = response;
+  const { reservation, streams } = options;
+  if (typeof body === 'string' || Buffer.isBuffer(body))
     return batchWrite(() => {
-      if (outgoing.destroyed) options.reservation.release();
-      else sendPlain(response, outgoing, options);
+      if (outgoing.destroyed) reservation.release();
+      else sendWhole(response, body, outgoing, options);
     });
-  if (response instanceof StreamResponse || response instanceof WebStreamResponse)
-    return sendEvents(response, outgoing, options);
-  if (outgoing.destroyed) {
-    options.reservation.release();
-    return void (await response.body?.cancel());
-  }
-  outgoing.statusCode = response.status;
-  response.headers.forEach((value, name) => {
-    if (name !== 'set-cookie') outgoing.setHeader(name, value);
-  });
-  const cookies = response.headers.getSetCookie();
-  if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies);
-  if (options.close()) outgoing.setHeader('connection', 'close');
-  if (response instanceof DownloadResponse && !options.head) return sendDownload(response, outgoing, options);
-  const body = Buffer.from(await response.arrayBuffer());
-  if (hasLength(response.status)) outgoing.setHeader('content-length', body.length);
-  end(outgoing, options.head ? Buffer.alloc(0) : body, options.head ? 0 : body.length, 'utf8', options);
+  // What was read to decide on the response is no part of it.
+  reservation.release();
+  const isStream = 'attach' in body;
+  if (outgoing.destroyed) return isStream ? body.close() : void (await body.return(undefined));
+  outgoing.writeHead(response.status, fieldsOf(response, options));
+  if (isStream) return sendStream(body, outgoing, streams, reservation);
+  outgoing.flushHeaders();
+  for await (const piece of body)
+    if (outgoing.destroyed || !(outgoing.write(piece) || (await drained(outgoing, options))))
+      return undefined;
+  outgoing.end();
+  return undefined;
 }

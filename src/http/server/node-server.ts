@@ -5,6 +5,7 @@ import { Request } from '@whatwg-node/fetch';
 import { eventLoop } from '../../platform/event-loop.ts';
 import type { Logger } from '../../platform/log.ts';
 import { SocketDeparture } from '../../request/departure.ts';
+import type { HttpResponse } from '../../request/http-message.ts';
 import { negotiate } from '../../request/media-type.ts';
 import type { PendingResponses, Reservation } from '../../request/pending-responses.ts';
 import type { Arrival } from '../../request/request-state.ts';
@@ -53,7 +54,7 @@ function answerClientError(error: Error & { code?: string }, socket: Duplex): vo
 }
 
 export interface NodeServerOptions {
-  readonly handle: (request: globalThis.Request, arrival: Arrival) => Promise<Response>;
+  readonly handle: (request: globalThis.Request, arrival: Arrival) => Promise<HttpResponse>;
   readonly fastPath: FastPath;
   /** Counts the memory that responses hold until they are read. */
   readonly pending: PendingResponses;

@@ -4,62 +4,12 @@ import { Socket } from 'node:net';
 import type { KoaContextWithOIDC, default as Provider } from 'oidc-provider';
 import { FORM_TYPE } from '../../http/request/body.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { HttpRequest } from '../../request/http-message.ts';
+import { type HttpRequest, HttpResponse } from '../../request/http-message.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import { isPublic } from '../records/clients.ts';
 import { RESUME_COOKIE } from './authorization-parameters.ts';
 import { nameClientErrors, oauthErrorResponse, oauthRefusal } from './errors.ts';
 import type { Answered } from './work.ts';
-
-interface ExchangeOptions {
-  readonly method: string;
-  /** Path and query. */
-  readonly target: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | undefined;
-  /** The origin of URLs in the response, whatever Host the client sent. */
-  readonly origin: string;
-}
-
-type Ending = (chunk?: string | Uint8Array<ArrayBuffer> | null) => ServerResponse;
-
-const WITHOUT_BODY = new Set([204, 304]);
-
-/**
- * A request as Node's HTTP server would deliver it, with its response once that has ended. Adapts between our plugins
- * and the library, which expects Node's HTTP objects. No socket is behind these.
- */
-function createExchange({ method, target, headers, body = '', origin }: ExchangeOptions) {
-  const { host, protocol } = new URL(origin);
-  const socket = Object.assign(new Socket(), { encrypted: protocol === 'https:' });
-  const incoming = new IncomingMessage(socket);
-  const bytes = Buffer.from(body);
-  Object.assign(incoming, {
-    method,
-    url: target,
-    httpVersion: '1.1',
-    headers: { ...headers, host, ...(method === 'POST' ? { 'content-length': String(bytes.length) } : {}) },
-    complete: true,
-  });
-  if (bytes.length > 0) incoming.push(bytes);
-  incoming.push(null);
-  const outgoing = new ServerResponse(incoming);
-  const { promise, resolve } = Promise.withResolvers<Response>();
-  const end: Ending = (chunk) => {
-    const answered = new Headers();
-    for (const [name, value] of Object.entries(outgoing.getHeaders()))
-      for (const one of Array.isArray(value) ? value : [value])
-        if (one !== undefined) answered.append(name, String(one));
-    answered.delete('content-length');
-    const { statusCode: status } = outgoing;
-    const content = WITHOUT_BODY.has(status) || method === 'HEAD' ? null : (chunk ?? '');
-    resolve(new Response(content, { status, headers: answered }));
-    outgoing.emit('finish');
-    return outgoing;
-  };
-  outgoing.end = end as ServerResponse['end'];
-  return { incoming, outgoing, response: promise };
-}
 
 interface Call {
   readonly request: HttpRequest;
@@ -72,23 +22,63 @@ interface Call {
   readonly resumes?: string | undefined;
 }
 
+/** The client's headers that are passed to the library. We set the others ourselves, including Host. */
+const PASSED_ON = ['authorization', 'user-agent'] as const;
+/** Header fields of the library's responses that we set ourselves, or do not send. */
+const OURS = /^(?:content-length|set-cookie|access-control-.*)$/;
+
+/**
+ * A request as Node's HTTP server would deliver it, with its response once that has ended. Adapts between our plugins
+ * and the library, which expects Node's HTTP objects. No socket is behind these. URLs in the response have the origin of
+ * the issuer, whatever Host the client sent.
+ */
+function exchange({ request, form, target, resumes }: Call, issuer: string) {
+  const { host, protocol } = new URL(issuer);
+  const body = Buffer.from(form?.toString() ?? '');
+  const { method } = request;
+  const headers: Record<string, string> = { host };
+  for (const name of PASSED_ON) {
+    const value = request.headers.get(name);
+    if (value !== null) headers[name] = value;
+  }
+  if (method === 'POST') headers['content-length'] = String(body.length);
+  if (form !== undefined) headers['content-type'] = FORM_TYPE;
+  if (resumes !== undefined) headers.cookie = `${RESUME_COOKIE}=${resumes}`;
+  const socket = Object.assign(new Socket(), { encrypted: protocol === 'https:' });
+  const incoming = new IncomingMessage(socket);
+  Object.assign(incoming, { method, url: target, httpVersion: '1.1', headers, complete: true });
+  if (body.length > 0) incoming.push(body);
+  incoming.push(null);
+  const outgoing = new ServerResponse(incoming);
+  const { promise: response, resolve } = Promise.withResolvers<HttpResponse>();
+  const end = (chunk?: string | Uint8Array | null): ServerResponse => {
+    const fields = Object.entries(outgoing.getHeaders()).filter(([name]) => !OURS.test(name));
+    resolve(
+      new HttpResponse(typeof chunk === 'object' ? Buffer.from(chunk ?? []) : (chunk ?? ''), {
+        status: outgoing.statusCode,
+        headers: Object.fromEntries(fields.map(([name, value]) => [name, String(value)])),
+      }),
+    );
+    outgoing.emit('finish');
+    return outgoing;
+  };
+  outgoing.end = end as ServerResponse['end'];
+  return { incoming, outgoing, response };
+}
+
 /** A response of the library, and what it does not say. */
 export interface Called {
-  readonly response: Response;
+  readonly response: HttpResponse;
   /** The client that was authenticated or named. */
   readonly client: { readonly id: string; readonly isPublic: boolean } | undefined;
-  /** The internal error, if there was one. */
-  readonly failure: unknown;
 }
 
 interface Seen {
   readonly state: RequestState;
   client: Called['client'];
+  /** The internal error, if there was one. */
   failure: unknown;
 }
-
-/** The client's headers that are passed to the library. We set the others ourselves, including Host. */
-const PASSED_ON = ['authorization', 'user-agent'] as const;
 
 /** Calls the library, and collects what its responses do not say. */
 export interface LibraryCalls {
@@ -112,26 +102,6 @@ interface LibraryCallsOptions {
 export function createLibraryCalls({ issuer, turn, log }: LibraryCallsOptions): LibraryCalls {
   const seen = new WeakMap<IncomingMessage, Seen>();
   const callbacks = new WeakMap<Provider, ReturnType<Provider['callback']>>();
-
-  function exchange({ request, state, form, target, resumes }: Call) {
-    const headers: Record<string, string> = Object.fromEntries(
-      PASSED_ON.flatMap((name) => {
-        const value = request.headers.get(name);
-        return value === null ? [] : [[name, value]];
-      }),
-    );
-    if (form !== undefined) headers['content-type'] = FORM_TYPE;
-    if (resumes !== undefined) headers.cookie = `${RESUME_COOKIE}=${resumes}`;
-    const made = createExchange({
-      method: request.method,
-      target,
-      headers,
-      body: form?.toString(),
-      origin: issuer(),
-    });
-    seen.set(made.incoming, { state, client: undefined, failure: undefined });
-    return made;
-  }
 
   return {
     stateOf: (incoming) => seen.get(incoming)?.state,
@@ -168,26 +138,21 @@ export function createLibraryCalls({ issuer, turn, log }: LibraryCallsOptions): 
     },
     async call(provider, call) {
       const answers = await turn(call.state);
-      const { incoming, outgoing, response } = exchange(call);
+      const { incoming, outgoing, response } = exchange(call, issuer());
+      seen.set(incoming, { state: call.state, client: undefined, failure: undefined });
       await callbacks.get(provider)?.(incoming, outgoing);
       const answered = await response;
       // An outage is no fault of whoever asked.
       answers(answered.status >= 400 && answered.status < 500);
       const { client, failure } = seen.get(incoming) ?? { client: undefined, failure: undefined };
       const { headers } = answered;
-      for (const name of [...headers.keys()]) if (name.startsWith('access-control-')) headers.delete(name);
       const isPage = headers.get('content-type')?.startsWith('text/html') === true;
       if (isPage) headers.set('cross-origin-opener-policy', 'same-origin');
       else headers.delete('content-security-policy');
-      headers.delete('set-cookie');
       // HTML error pages are already rendered by us.
       if (failure !== undefined && !isPage)
-        return {
-          response: oauthErrorResponse(oauthRefusal(failure, call.state, log)).toResponse(),
-          client,
-          failure,
-        };
-      return { response: answered, client, failure };
+        return { response: oauthErrorResponse(oauthRefusal(failure, call.state, log)), client };
+      return { response: answered, client };
     },
   };
 }

@@ -6,7 +6,7 @@ import { type MaskOptions, publicRefusal } from '../../graphql/mask-error.ts';
 import { errorPage, pageHeaders } from '../../http/pages/page-response.ts';
 import { jsonResponse } from '../../http/response/responder.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { PlainResponse } from '../../request/http-message.ts';
+import type { HttpResponse } from '../../request/http-message.ts';
 import type { RequestState, Route } from '../../request/request-state.ts';
 
 /** Maps the service's codes to OAuth errors (RFC 6749 sections 4.1.2.1 and 5.2). */
@@ -35,7 +35,7 @@ export function oauthRefusal(error: unknown, state: RequestState, log: MaskOptio
 }
 
 /** The JSON response of RFC 6749. */
-export function oauthErrorResponse({ status, headers, error, description }: OAuthRefusal): PlainResponse {
+export function oauthErrorResponse({ status, headers, error, description }: OAuthRefusal): HttpResponse {
   return jsonResponse({ error, error_description: description }, status, headers);
 }
 

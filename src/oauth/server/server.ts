@@ -99,7 +99,7 @@ function oauthRoutes(options: RoutesOptions): Route[] {
     query.set(BROWSER, browser.hash);
     query.set(ADDRESS, options.addressHash(addressKey(state.clientAddress)));
     const { response } = await calls.call(provider, { request, state, target: `${pathname}?${query}` });
-    if (browser.setCookie !== undefined) response.headers.append('set-cookie', browser.setCookie);
+    if (browser.setCookie !== undefined) response.headers.set('set-cookie', browser.setCookie);
     return response;
   }
 
@@ -115,8 +115,8 @@ function oauthRoutes(options: RoutesOptions): Route[] {
         state,
         target: OAUTH_PATHS.discovery,
       });
-      if (!response.ok) return response;
-      known = metadataOf((await response.json()) as Record<string, unknown>);
+      if (response.status !== 200) return response;
+      known = metadataOf(JSON.parse(String(response.body)));
       metadata.set(provider, known);
     }
     return jsonResponse(known);

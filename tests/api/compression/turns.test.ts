@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { createCompression } from '../../../src/http/response/compression.ts';
 import { NOTHING, OPEN } from '../../../src/http/routes/table.ts';
-import { PlainRequest, PlainResponse } from '../../../src/request/http-message.ts';
+import { HttpResponse, PlainRequest } from '../../../src/request/http-message.ts';
 import { stateOf } from '../../support/request-state.ts';
 
 const CROWD = 30;
@@ -17,7 +17,7 @@ it('Whoever asks for one large answer does not wait behind all of another who as
   const ask = async (peerAddress: string) => {
     const request = new PlainRequest('GET', URL_ASKED, { 'accept-encoding': 'gzip' }, new Uint8Array());
     const state = stateOf(peerAddress, { route });
-    const response = new PlainResponse(TEXT, { headers: { 'content-type': 'application/json' } });
+    const response = new HttpResponse(TEXT, { headers: { 'content-type': 'application/json' } });
     const coding = compression.choose(response, request, state, new URL(URL_ASKED));
     if (coding === undefined) throw new Error('The answer is not compressed.');
     await compression.encode(response, coding, state);

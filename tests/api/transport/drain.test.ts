@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { drain } from '../../../src/http/server/listen.ts';
 import { createNodeServer } from '../../../src/http/server/node-server.ts';
 import { createLogger } from '../../../src/platform/log.ts';
+import { HttpResponse } from '../../../src/request/http-message.ts';
 import { nodeServerOptions } from '../../../src/serve.ts';
 import { useApp } from '../../support/app.ts';
 import { NO_FAST_PATH } from '../../support/socket.ts';
@@ -114,7 +115,7 @@ describe('a service that stops', () => {
         begun();
         await held;
       }
-      return new Response('{}');
+      return new HttpResponse('{}');
     });
     const [idle, busy] = [new Client(port), new Client(port)];
     await idle.ask();

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/graphql/errors.ts';
 import { createCompression } from '../../../src/http/response/compression.ts';
 import { createLogger } from '../../../src/platform/log.ts';
-import { asResponse, PlainRequest, PlainResponse } from '../../../src/request/http-message.ts';
+import { HttpResponse, PlainRequest } from '../../../src/request/http-message.ts';
 import type { Route } from '../../../src/request/request-state.ts';
 import { useApp } from '../../support/app.ts';
 import { visitor } from '../../support/credentials/session.ts';
@@ -76,7 +76,7 @@ describe('every route of the table', () => {
       return [...new Set(responses.map((it) => JSON.stringify(it)))];
     });
     const expected = await each(routes, async (route) => {
-      const shown = asResponse(route.errors(refusal, stateOf(), log));
+      const shown = route.errors(refusal, stateOf(), log).toResponse();
       const body = await shown.text();
       const type = shown.headers.get('content-type');
       return [JSON.stringify([405, route.methods.join(', '), type, body.slice(0, 10)])];
@@ -100,7 +100,7 @@ describe('every route of the table', () => {
     const encoding = async (route: Route) => {
       const url = `http://localhost${pathOf(route)}`;
       const request = new PlainRequest('GET', url, { 'accept-encoding': 'gzip' }, new Uint8Array());
-      const response = new PlainResponse('a'.repeat(2_000), { headers: { 'content-type': 'text/plain' } });
+      const response = new HttpResponse('a'.repeat(2_000), { headers: { 'content-type': 'text/plain' } });
       return (
         compression.choose(response, request, stateOf('127.0.0.1', { route }), new URL(url)) !== undefined
       );

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { EXAMPLE, exampleAnswer } from '../../../src/development/example.ts';
-import { asResponse } from '../../../src/request/http-message.ts';
 import { stateOf } from '../../support/request-state.ts';
 
 it('an example that is not built is a page that says how to build it', async () => {
@@ -14,6 +13,6 @@ it('an example that is not built is a page that says how to build it', async () 
     const response = await exampleAnswer(missing)(new Request(url), stateOf(), url);
     if (response === undefined) throw new Error('there is no response');
     expect(response.status).toBe(200);
-    expect(await asResponse(response).text()).toContain('npm run example:build');
+    expect(await response.toResponse().text()).toContain('npm run example:build');
   }
 });
