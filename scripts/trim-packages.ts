@@ -15,14 +15,11 @@ const BUILD_ONLY = 'prisma';
 const DEVELOPMENT_PACKAGE = 'node_modules/vitest';
 const GENERATED = 'src/generated/prisma/internal/class.ts';
 const RUNTIME = 'node_modules/@prisma/client/runtime';
-/** Themes, a second build of GraphiQL, and the headers of Node, by which no package here is compiled. */
+/** A second build of GraphiQL, and the headers of Node, by which no package here is compiled. */
 const UNUSED = [
-  'node_modules/highlight.js/{scss,styles}',
   'node_modules/@graphql-yoga/render-graphiql/cjs',
   'node_modules/node/node_modules/node-*/{include,share}',
 ];
-/** Loaded by the pages of development. */
-const DEVELOPMENT_ONLY = ['node_modules/highlight.js/es'];
 const COMPILER = /^query_compiler_/;
 
 interface LockedPackage {
@@ -99,5 +96,5 @@ if (isProduction) {
   };
   removePackages(packages);
 }
-for (const folder of globSync(isProduction ? [...UNUSED, ...DEVELOPMENT_ONLY] : UNUSED, { cwd: root }))
+for (const folder of globSync(UNUSED, { cwd: root }))
   rmSync(join(root, folder), { recursive: true, force: true });

@@ -46,7 +46,7 @@ const tests = (folder: string, names: readonly string[]): string[] =>
  */
 export const ANY_DATABASE = tests('api', [
   'deprecation/{metric-and-log,told}',
-  'transport/{audits,compact-json,cors,cors-token-origins,development,docs,graphiql,introspection,metrics-token,pipelining}',
+  'transport/{audits,compact-json,cors,cors-token-origins,development,graphiql,introspection,metrics-token,pipelining}',
   'transport/{plain-http,probes,request-head,request-id,routes,transport,validation-errors,wrong-body,yoga-plugins}',
   'oauth/{documents,pages}',
   'multipart/negotiation',
@@ -84,7 +84,6 @@ const FULL_ONLY = [
     'limits/operation/wide-operations',
     'oauth/fuzz',
     'tracing/*',
-    'transport/docs',
     'worlds/settings',
   ]),
   ...tests('postgres', [

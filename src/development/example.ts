@@ -1,14 +1,12 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { html } from '../http/pages/layout.ts';
+import { html, layout } from '../http/pages/layout.ts';
+import { pageResponse } from '../http/pages/page-response.ts';
 import { ASKED_AGAIN } from '../http/response/caching.ts';
 import { HOME } from '../http/routes/table.ts';
 import { HttpResponse } from '../request/http-message.ts';
 import type { Answer } from '../request/request-state.ts';
-import { codeBlock } from './code.ts';
-import { moved, siteResponse } from './layout.ts';
-import { unlessMissing } from './pages.ts';
 
 /** The address of the page. */
 export const EXAMPLE = '/example/';
@@ -39,30 +37,27 @@ export const BUILD_EXAMPLE = 'npm run example:build';
 /** Whether there is a page to serve. */
 export const isBuilt = (folder: string = FOLDER): boolean => existsSync(join(folder, 'index.html'));
 
-const BACK = html`<p><a href="${HOME}">Back to the start page</a></p>`;
+/** Not storable, because another service may use this port later. */
+export const redirectPermanently = (location: string) =>
+  new HttpResponse('', { status: 308, headers: { location, 'cache-control': 'no-store' } });
 
-const notBuilt = () =>
-  siteResponse({
-    title: 'Example',
-    content: html`<h1>The example is not built yet</h1>
-<p>Open a second terminal in the folder of the project, and type:</p>
-${codeBlock(BUILD_EXAMPLE, 'sh')}<p>This installs the packages of the page and builds it, which takes a minute the first time. The service goes on running. Then <a href="${EXAMPLE}">open the example</a>.</p>
-${BACK}`,
-  });
-
-/** For browsers, at paths below the page that no file has. */
-export const answerNoFile: Answer = async () =>
-  siteResponse({
-    status: 404,
-    title: 'No such page',
-    content: html`<h1>There is no such page</h1>
-<p>The example is one page, <a href="${EXAMPLE}">${EXAMPLE}</a>.</p>
-${BACK}`,
-  });
+const notBuilt = (search: string) =>
+  pageResponse(
+    layout({
+      title: 'Example',
+      content: html`<h1>The example is not built yet</h1>
+<p>Open a second terminal in the folder of the project, and run:</p>
+<pre tabindex="0"><code>${BUILD_EXAMPLE}</code></pre>
+<p>The first build takes a minute, because the command also installs the packages of the page. The service keeps running. Then <a href="${EXAMPLE}${search}">open the example</a>.</p>
+<p><a href="${HOME}${search}">Back to the start page</a></p>`,
+    }),
+    { headers: { 'cache-control': 'no-store' } },
+  );
 
 /** The names of the files in a folder, below it and with slashes. A symbolic link is not a file. */
 async function filesIn(folder: string): Promise<ReadonlySet<string>> {
-  const entries = (await unlessMissing(readdir(folder, { recursive: true, withFileTypes: true }))) ?? [];
+  if (!existsSync(folder)) return new Set();
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
   return new Set(
     files.map(({ parentPath, name }) =>
@@ -89,11 +84,11 @@ async function fileResponse(folder: string, name: string): Promise<HttpResponse>
  * made, so no path leads out of the folder. The folder is read for each request: it may be built again meanwhile.
  */
 export function exampleAnswer(folder: string = FOLDER): Answer {
-  return async ({ url }, _state, { pathname }) => {
-    if (pathname.length < EXAMPLE.length) return moved(EXAMPLE, url);
+  return async (_request, _state, { pathname, search }) => {
+    if (pathname.length < EXAMPLE.length) return redirectPermanently(EXAMPLE + search);
     const name = pathname === EXAMPLE ? 'index.html' : pathname.slice(EXAMPLE.length);
     const files = await filesIn(folder);
     if (files.has(name)) return fileResponse(folder, name);
-    return name === 'index.html' ? notBuilt() : undefined;
+    return name === 'index.html' ? notBuilt(search) : undefined;
   };
 }

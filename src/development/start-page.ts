@@ -1,98 +1,83 @@
-import { type Html, html, NOTHING } from '../http/pages/layout.ts';
+import { type Html, html, layout, NOTHING } from '../http/pages/layout.ts';
+import { pageResponse } from '../http/pages/page-response.ts';
 import { ACCOUNT, OAUTH_METADATA, PATHS } from '../http/routes/table.ts';
-import type { HttpResponse } from '../request/http-message.ts';
-import type { DemoKey } from '../request/local-request.ts';
-import { codeBlock } from './code.ts';
+import { type DemoKey, withToken } from '../request/local-request.ts';
 import { DEMO_USERS } from './demo-content.ts';
 import { BUILD_EXAMPLE, EXAMPLE } from './example.ts';
-import { siteResponse } from './layout.ts';
-import { addressOf, DOCS, EXAMPLE_FILES } from './pages.ts';
 
 export interface StartPage {
   readonly origin: string;
   readonly graphiql: boolean;
-  /** Whether the example page is there. */
   readonly exampleBuilt: boolean;
-  /** The key in the first call. */
+  /** The key that the first call sends. */
   readonly demo: DemoKey | 'hidden' | undefined;
 }
 
-interface Place {
-  readonly path: string;
-  readonly name: string;
-  readonly about: Html | string;
-}
-
-/** For visitors without the token. */
-const whereTheKeyIs = (
-  graphiql: boolean,
-) => html`<p class="notice">To have the demo key filled in here${graphiql ? ' and in GraphiQL' : ''}, open the address that the service prints in its terminal when it starts: it ends in <code>?token=…</code> The key itself is printed too, and is in <code>demo.json</code> in the data folder.</p>
+const row = (name: Html, about: Html | string) => html`<li><div>${name}<p class="soft">${about}</p></div></li>
 `;
+const link = (path: string, name: string) => html`<a href="${path}">${name}</a>`;
+const file = (path: string, about: string) => row(html`<code>${path}</code>`, about);
 
-const signIn = (hasDemo: boolean): Html =>
-  hasDemo
-    ? html`Sign in as <code>${DEMO_USERS[0].email}</code> with the demo password that the terminal shows.`
-    : html`Sign in with an account of yours: <code>npm run -s admin -- user create --help</code>`;
+const FILES = [
+  file('README.md', 'The overview, a tour of five minutes, and a list of all guides.'),
+  file('docs/web-page.md', 'From an empty folder to a page with a live list in ten minutes.'),
+  file('docs/api.md', 'Every query, mutation, subscription and type, with arguments, scopes and costs.'),
+  file('docs/contract.md', 'What the service guarantees.'),
+  file('schema.graphql', 'The schema, for tools.'),
+  file('examples/', 'Recipes for client libraries, made to be copied.'),
+];
 
-function placesOf({ graphiql, exampleBuilt, demo }: StartPage): readonly Place[] {
-  const explorer = {
-    path: PATHS.graphql,
-    name: 'GraphiQL',
-    about: 'Run the examples, or your own operations.',
-  };
-  const build = html`Not built yet: type <code>${BUILD_EXAMPLE}</code> in a second terminal, in the folder of the project.`;
+function findPlaces({ graphiql, exampleBuilt, demo }: StartPage): readonly Html[] {
+  const token = withToken(typeof demo === 'object' ? demo.pageToken : undefined);
+  const signIn =
+    demo === undefined
+      ? html`Sign in with your own account: <code>npm run -s admin -- user create --help</code>`
+      : html`Sign in as <code>${DEMO_USERS[0].email}</code> with the demo password that the terminal shows.`;
+  const build = html`Run <code>${BUILD_EXAMPLE}</code> in a second terminal to build it.`;
   return [
-    ...(graphiql ? [explorer] : []),
-    {
-      path: EXAMPLE,
-      name: 'Example',
-      about: html`A web page on this API, with a live list. ${exampleBuilt ? signIn(demo !== undefined) : build}`,
-    },
-    {
-      path: ACCOUNT,
-      name: 'Account',
-      about: html`Name, password, sessions, API keys and applications. ${signIn(demo !== undefined)}`,
-    },
-    { path: DOCS, name: 'Docs', about: 'Guides, the contract and the reference.' },
-    {
-      path: addressOf('docs/web-page.md'),
-      name: 'Build a web page',
-      about: 'From an empty folder to a live list in ten minutes.',
-    },
-    {
-      path: addressOf('docs/api.md'),
-      name: 'API reference',
-      about: 'Every field with its arguments, scope and cost.',
-    },
-    { path: `${DOCS}schema.graphql`, name: 'Schema', about: 'Every type, field and argument, as a file.' },
-    { path: EXAMPLE_FILES, name: 'Example files', about: 'Recipes for client libraries, made to be copied.' },
-    {
-      path: OAUTH_METADATA,
-      name: 'OAuth metadata',
-      about: 'What OAuth libraries read of the authorization server.',
-    },
-    { path: PATHS.ready, name: 'Health', about: 'Whether the service is ready for requests.' },
-    { path: PATHS.metrics, name: 'Metrics', about: 'For Prometheus.' },
+    graphiql
+      ? row(link(PATHS.graphql + token, 'GraphiQL'), 'An editor with examples and the schema.')
+      : NOTHING,
+    row(
+      link(EXAMPLE + token, 'Example'),
+      html`A web page on this API, with a live list. ${exampleBuilt ? signIn : build}`,
+    ),
+    row(link(ACCOUNT, 'Account'), html`Name, password, sessions, API keys and applications. ${signIn}`),
+    row(link(PATHS.ready, 'Health'), 'Tells whether the service is ready for requests.'),
+    row(link(PATHS.metrics, 'Metrics'), 'For Prometheus.'),
+    row(link(OAUTH_METADATA, 'OAuth metadata'), 'The authorization server, for OAuth libraries.'),
   ];
 }
 
-/** A page of links, and a first call to copy. */
-export function startPage(page: StartPage): HttpResponse {
-  const { origin, graphiql, demo } = page;
+/** Links to every page that a browser can open, and shows a first call to paste. */
+export function startPage(page: StartPage) {
+  const { origin, demo, graphiql } = page;
+  const pages = graphiql ? 'this page and GraphiQL' : 'this page';
   const key = typeof demo === 'object' ? demo.apiKey : '<your API key>';
   const call = `curl -s ${origin}${PATHS.graphql} -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '{"query":"{ posts(limit: 3) { title author { name } } }"}'`;
-  return siteResponse({
-    title: 'Start',
-    wide: true,
-    content: html`<h1>Content Graph API</h1>
-<p class="lead">Users, posts and comments over GraphQL. Queries, mutations and subscriptions are at <code>${PATHS.graphql}</code>.</p>
-${demo === 'hidden' ? whereTheKeyIs(graphiql) : NOTHING}<ul class="cards">
-${placesOf(page).map(
-  ({ path, name, about }) => html`<li><a href="${path}">${name}</a><p>${about}</p></li>
-`,
-)}</ul>
+  const notice = html`<p class="done">The demo key is filled in on ${pages} if you open the URL that the service prints when it starts. The URL ends in <code>?token=…</code></p>
+`;
+  return pageResponse(
+    layout({
+      title: 'Start',
+      wide: true,
+      content: html`<h1>The service is running</h1>
+<p>Users, posts and comments over GraphQL. Queries, mutations and subscriptions are at <code>${PATHS.graphql}</code>.</p>
+${demo === 'hidden' ? notice : NOTHING}<ul class="rows">
+${findPlaces(page)}</ul>
+<section>
 <h2>First call</h2>
-<p>Paste it into a shell.</p>
-${codeBlock(call, 'sh', true)}<p class="small">This page is for development. Production has the API and the account page.</p>`,
-  });
+<p>Click the command to select it, copy it, and paste it into a shell.</p>
+<pre tabindex="0"><code>${call}</code></pre>
+</section>
+<section>
+<h2>Documentation</h2>
+<p>Open these files in the folder of the project.</p>
+<ul class="rows">
+${FILES}</ul>
+</section>
+<p class="soft">This page exists in development only.</p>`,
+    }),
+    { headers: { 'cache-control': 'no-store' } },
+  );
 }

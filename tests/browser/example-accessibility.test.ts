@@ -133,11 +133,9 @@ describe('the example page', () => {
     await page.getByRole('link', { name: 'New post' }).press('Enter');
     await page.getByRole('heading', { name: 'New post' }).waitFor();
     expect(await current()).toEqual(['New post']);
-    for (const name of ['Start page', 'Docs']) {
-      const address = await page.getByRole('contentinfo').getByRole('link', { name }).getAttribute('href');
-      const url = new URL(address ?? '', page.url());
-      const opened = await page.request.get(url.href, { headers: { accept: 'text/html' } });
-      expect({ name, status: opened.status() }).toEqual({ name, status: 200 });
-    }
+    const home = page.getByRole('contentinfo').getByRole('link', { name: 'Start page' });
+    const url = new URL((await home.getAttribute('href')) ?? '', page.url());
+    const opened = await page.request.get(url.href, { headers: { accept: 'text/html' } });
+    expect(opened.status()).toBe(200);
   });
 });

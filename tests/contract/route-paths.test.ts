@@ -13,7 +13,6 @@ const HOMES = [
   'account-pages/paths.ts',
   'oauth/server/paths.ts',
   'development/example.ts',
-  'development/pages.ts',
 ];
 
 /** All that look at the path of a request, and why. What differs by path is in `state.route`; `platform` knows no request. */
@@ -25,8 +24,6 @@ const READERS = new Map([
   ['http/response/use-access-log.ts', 'gives the path to log and traces'],
   ['http/graphiql/routes.ts', 'finds a file below the path of its route'],
   ['development/example.ts', 'finds a file below the path of its route'],
-  ['development/docs.ts', 'finds a file below the path of its route'],
-  ['development/markdown.ts', 'resolves links, not requests'],
   ['oauth/server/paths.ts', 'reads the parameter in the path of its routes'],
   ['oauth/server/server.ts', 'hands the path to the library of OAuth'],
   ['oauth/server/endpoints.ts', 'hands the path to the library of OAuth'],

@@ -145,7 +145,7 @@ export function startApp(root: HTMLElement): void {
           ${content()}
         </main>
         <footer>
-          <p>An example for the Content Graph API. <a href="${API_ORIGIN}/">Start page</a> <a href="${API_ORIGIN}/docs/">Docs</a></p>
+          <p>An example for the Content Graph API. <a href="${API_ORIGIN}/">Start page</a></p>
         </footer>`,
       root,
     );

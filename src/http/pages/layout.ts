@@ -31,7 +31,7 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
 export const NOTHING: Html = { html: '' };
 
 /** The colours, in light and dark. */
-export const COLOURS = `
+const COLOURS = `
 :root { color-scheme: light dark; --ink: #17212b; --soft: #52606d; --line: #d3dae1; --edge: #7b8794; --paper: #fff; --ground: #f1f4f7; --act: #0b5fb0; --act-over: #094c8d; --on-act: #fff; --tint: #eef4fb; --good: #18794e; --bad: #a4161a; --bad-tint: #fdf0f0; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8edf2; --soft: #a9b6c3; --line: #36424f; --edge: #76889a; --paper: #1a222b; --ground: #10161d; --act: #79b8ff; --act-over: #a5d0ff; --on-act: #06182b; --tint: #202c38; --good: #6fd3a2; --bad: #ff9c9c; --bad-tint: #33201f; } }
 `;
@@ -47,6 +47,9 @@ main { padding: 1.75rem 1.5rem; background: var(--paper); border: 1px solid var(
 h1 { margin: 0; font-size: 1.5rem; line-height: 1.25; text-wrap: balance; }
 h2 { margin: 1.5rem 0 .5rem; font-size: 1rem; }
 p { margin: .5rem 0 0; }
+code { padding: .1em .3em; border-radius: .25rem; background: var(--tint); font: .875em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+pre { margin: .5rem 0 0; padding: .875rem 1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--ground); white-space: pre-wrap; user-select: all; }
+pre code { padding: 0; background: none; }
 label { display: block; margin-top: 1.125rem; font-weight: 600; }
 input, select { display: block; width: 100%; min-height: 2.875rem; margin-top: .25rem; padding: .5rem .75rem; font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--edge); border-radius: .5rem; }
 [hidden] { display: none; }

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createApp } from '../../../src/app.ts';
 import { developmentRoutes } from '../../../src/development/routes.ts';
@@ -6,6 +8,7 @@ import { type TestApp, useApp } from '../../support/app.ts';
 import { login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
 
 const CORS_ORIGINS = 'http://localhost:5173, https://app.example/';
+const ROOT = join(import.meta.dirname, '../../..');
 const ASK = '/graphql?query={__typename}';
 
 /** The lines of the log that hold a text. */
@@ -125,34 +128,44 @@ describe('in development', () => {
   it('/ is a page of links to everything, which all work', async () => {
     const page = await app.fetch('/');
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-    const links = [...(await page.text()).matchAll(/<li><a href="([^"]*)"/g)].map(([, path = '']) => path);
+    const text = await page.text();
+    const links = [...text.matchAll(/<a href="([^"]*)"/g)].map(([, path = '']) => path);
     expect(links).toEqual(
-      expect.arrayContaining([
-        '/graphql',
-        '/example/',
-        '/account',
-        '/docs/',
-        '/docs/api',
-        '/health/ready',
-        '/metrics',
-      ]),
+      expect.arrayContaining(['/graphql', '/example/', '/account', '/health/ready', '/metrics']),
     );
     for (const link of links) {
       const { status } = await app.fetch(link, { headers: { accept: 'text/html' } });
       expect({ link, status }).toEqual({ link, status: 200 });
     }
+    const named = [...text.matchAll(/<li><div><code>([^<]*)/g)].map(([, file = '']) => file);
+    expect(named).toContain('docs/api.md');
+    expect(named.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
   });
 
-  it('the docs show the port that is in use, but where they are about production', async () => {
-    const at = async (address: string) => (await app.app.fetch(new Request(address))).text();
-    for (const name of ['readme', 'web-page', 'oauth', 'events']) {
-      const text = await at(`http://localhost:5123/docs/${name}`);
-      expect(text).not.toMatch(/(?:localhost|127\.0\.0\.1)(?::|%3A)4000/);
-      expect(text).toMatch(/(?:localhost|127\.0\.0\.1):5123/);
+  it('pages run no script, load nothing from elsewhere and are kept by no cache', async () => {
+    for (const path of ['/', '/example']) {
+      const { headers } = await app.fetch(path);
+      expect([path, headers.get('cache-control')]).toEqual([path, 'no-store']);
     }
-    expect(await at('http://localhost:5123/docs/?q=VITE_API_URL')).not.toContain(':4000');
-    expect(await at('http://localhost:5123/docs/scaling')).toContain('127.0.0.1:4000');
-    expect(await at('http://localhost/docs/readme')).toContain('localhost:80/graphql');
+    expect((await app.fetch('/')).headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+'; form-action/,
+    );
+  });
+
+  it('/example leads to /example/ with its query', async () => {
+    const { status, headers } = await app.fetch('/example?token=x');
+    expect([status, headers.get('location')]).toEqual([308, '/example/?token=x']);
+  });
+
+  it('a browser gets a page for what the example does not have, and a program gets JSON', async () => {
+    const types = ['text/html,*/*;q=0.8', '*/*'].map(async (accept) => {
+      const { status, headers } = await app.fetch('/example/deep/link', { headers: { accept } });
+      return [status, headers.get('content-type'), headers.get('vary')?.includes('Accept')];
+    });
+    expect(await Promise.all(types)).toEqual([
+      [404, 'text/html; charset=utf-8', true],
+      [404, 'application/json; charset=utf-8', true],
+    ]);
   });
 
   it('/graphql/ leads to /graphql', async () => {
@@ -216,13 +229,13 @@ describe('the pages of development and the demo key', () => {
     const page = withDemo();
     const linked = (text: string) =>
       [...text.matchAll(/href=\\?"(\/[^"\\]*)/g)].map(([, address = '']) => address);
-    for (const path of ['/', '/docs/', '/docs/contract', '/graphql']) {
+    for (const path of ['/', '/graphql']) {
       const links = linked(await page(`http://localhost:4000${path}?token=${pageToken}`));
       const plain = linked(await page(`http://localhost:4000${path}`));
       expect(plain.some((link) => link.includes('token='))).toBe(false);
       expect(links.map((link) => link.replace(`?token=${pageToken}`, ''))).toEqual(plain);
       const without = links.filter((link) => !link.includes('?token='));
-      const open = /^\/(health|metrics|graphiql|account|\.well-known)|\.graphql/;
+      const open = /^\/(health|metrics|graphiql|account|\.well-known)/;
       expect(without.filter((link) => !open.test(link))).toEqual([]);
     }
   });

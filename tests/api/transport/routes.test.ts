@@ -51,9 +51,9 @@ const wanted = <T>(routes: readonly Route[], of: (route: Route) => T) =>
 describe('every route of the table', () => {
   it('is there: those of the core, of OAuth and of development', () => {
     const paths = app.app.routes.map(({ path }) => path);
-    expect(paths).toEqual(expect.arrayContaining(['/graphql', '/oauth/token', '/docs/*']));
+    expect(paths).toEqual(expect.arrayContaining(['/graphql', '/oauth/token', '/example/*']));
     expect(new Set(paths).size).toBe(paths.length);
-    expect(production.app.routes.map(({ path }) => path)).not.toContain('/docs/*');
+    expect(production.app.routes.map(({ path }) => path)).not.toContain('/example/*');
   });
 
   it('refuses other methods with 405, its own as Allow, and the errors of its form', async () => {
@@ -91,7 +91,7 @@ describe('every route of the table', () => {
     const routes = app.app.routes.filter(({ path, storable }) => !storable || !path.endsWith('/*'));
     const looked = await each(routes, (route) => noStore(pathOf(route), usualMethod(route)));
     expect(looked).toEqual(wanted(routes, ({ storable }) => !storable));
-    for (const path of ['/nowhere', '/graphiql/nothing', '/docs/nothing', '/example/nothing'])
+    for (const path of ['/nowhere', '/graphiql/nothing', '/example/nothing'])
       expect([path, await noStore(path)]).toEqual([path, true]);
   });
 

@@ -49,3 +49,29 @@ export function blocksOf(page: string): Block[] {
 export function pathOf({ before }: Block): string | undefined {
   return /`([^`]+\.\w+)`:$/.exec(before)?.[1];
 }
+
+const withoutBlocks = (page: string) => page.replaceAll(BLOCK, '');
+
+/** The targets of the links and pictures of a page. */
+export function linksOf(page: string): string[] {
+  const prose = withoutBlocks(page).replaceAll(/(`+)(?!`).*?[^`]\1(?!`)/g, 'code');
+  return [...prose.matchAll(/\]\(([^()\s]+)\)|\b(?:src|srcset|href)="([^"]+)"/g)].map(
+    ([, target, attribute]) => target ?? attribute ?? '',
+  );
+}
+
+/** The anchors that GitHub gives to the headings of a page. The second of two equal ones ends with `-1`. */
+export function anchorsOf(page: string): Set<string> {
+  const anchors = new Set<string>();
+  for (const [, heading = ''] of withoutBlocks(page).matchAll(/^#+ (.*)$/gm)) {
+    const anchor = heading
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, '')
+      .replaceAll(' ', '-');
+    let unique = anchor;
+    for (let count = 1; anchors.has(unique); count += 1) unique = `${anchor}-${count}`;
+    anchors.add(unique);
+  }
+  return anchors;
+}
