@@ -41,7 +41,7 @@ export const ASKED_AGAIN = 'no-cache';
 /** The caller's own cache may keep it, and asks before each use. */
 const PRIVATE = 'private, no-cache';
 /** What asks for more than the answer: nobody else would get the same. */
-const SHOWN = /^x-(?:show-.*|query-cost|consistency-token)$/;
+const SHOWN = /^x-(?:show-.*|query-cost)$/;
 
 /**
  * Gives a response the validator of its representation and says what caches may do with it. Returns a 304 in its place if

@@ -145,10 +145,6 @@ describe('no cache keeps', () => {
       async () => ask(open, { documentId: await documentOf(open) }, { 'x-show-deprecations': '1' }),
     ],
     [
-      'an answer of a certain age',
-      async () => ask(open, { documentId: await documentOf(open) }, { 'x-consistency-token': 'a' }),
-    ],
-    [
       'a cost by key',
       () => ask(open, { query: LIST }, { authorization: `Bearer ${key}`, 'x-query-cost': '1' }),
     ],
