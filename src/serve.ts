@@ -105,7 +105,7 @@ export async function startService(
     const usable = await database.watch.first(use);
     const demoKey = isLoopbackHost(config.host) ? demo : undefined;
     const routes = await developmentRoutes(config, demoKey);
-    const tracing = openTracing(config.tracing, build().version, log);
+    const tracing = await openTracing(config.tracing, build().version, log);
     const app = createApp({ ...options, config, database, log, demoKey, routes, tracing });
     let draining = false;
     const server = createNodeServer({ ...nodeServerOptions(app, config, log), closing: () => draining });

@@ -8,7 +8,7 @@ import type { Queryable } from '../platform/db/statement.ts';
 import { createDeadline } from '../platform/deadline.ts';
 import { eventLoop } from '../platform/event-loop.ts';
 import type { Line } from '../platform/line.ts';
-import type { Span } from '../platform/tracing/span.ts';
+import type { Span } from '../platform/tracing/tracing.ts';
 import { holderOf } from '../request/caller.ts';
 import type { Reservation } from '../request/pending-responses.ts';
 import { createIntrospectionCache } from './introspection.ts';

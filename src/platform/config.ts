@@ -179,7 +179,6 @@ function toConfig(v: Variables) {
       tracesEndpoint: v.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT,
       headers: v.OTEL_EXPORTER_OTLP_HEADERS,
       timeoutMs: v.OTEL_EXPORTER_OTLP_TIMEOUT,
-      disabled: v.OTEL_SDK_DISABLED,
       exporter: v.OTEL_TRACES_EXPORTER,
       serviceName: v.OTEL_SERVICE_NAME,
       resource: v.OTEL_RESOURCE_ATTRIBUTES,
@@ -203,17 +202,6 @@ function databaseProblems({ DATABASE_URL: url, DIRECT_DATABASE_URL: direct }: Va
     : [`DIRECT_DATABASE_URL names the schema "${named}", and DATABASE_URL another one: name the same.`];
 }
 
-/** Collectors take several forms of OTLP, at a port for each. */
-function tracingProblems(v: Variables): string[] {
-  const endpoint = v.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? v.OTEL_EXPORTER_OTLP_ENDPOINT;
-  const isOff = endpoint === undefined || v.OTEL_SDK_DISABLED || v.OTEL_TRACES_EXPORTER === 'none';
-  return isOff || v.OTEL_EXPORTER_OTLP_PROTOCOL === 'http/protobuf'
-    ? []
-    : [
-        'OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf, for which collectors listen on port 4318: the service has no other.',
-      ];
-}
-
 /**
  * Reads the settings from `environment`, and those named there as files. An empty value counts as unset. Throws
  * ConfigError, which lists all mistakes.
@@ -233,7 +221,6 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   const together = [
     ...(v.NODE_ENV === 'production' ? productionProblems(v) : []),
     ...databaseProblems(v),
-    ...tracingProblems(v),
     ...(v.MAX_BUFFERED_BODY_BYTES < v.MAX_BODY_BYTES
       ? ['MAX_BUFFERED_BODY_BYTES must be at least MAX_BODY_BYTES, so that one body fits.']
       : []),

@@ -4,7 +4,8 @@ import type { Database } from './db/database.ts';
 import { registerDatabaseMetrics } from './db/database-metrics.ts';
 import { registerLogMetrics } from './log-output.ts';
 import { createMetrics, type Metrics, registerBuildInfo } from './metrics.ts';
-import { registerTracing, type Tracing } from './tracing/tracing.ts';
+import { registerTracing } from './tracing/open-tracing.ts';
+import type { Tracing } from './tracing/tracing.ts';
 
 export interface ServiceMetricsOptions {
   readonly config: Config;

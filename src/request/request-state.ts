@@ -5,7 +5,7 @@ import type { Provisional } from '../auth/provisional.ts';
 import type { FailedCredential } from '../auth/security-log.ts';
 import type { ApiError } from '../graphql/errors.ts';
 import type { Logger } from '../platform/log.ts';
-import type { RequestTrace, Span } from '../platform/tracing/span.ts';
+import type { RequestTrace, Span } from '../platform/tracing/tracing.ts';
 import { normaliseAddress } from './client-address.ts';
 import type { Departure } from './departure.ts';
 import type { DeprecatedElement } from './deprecated-element.ts';

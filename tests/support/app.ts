@@ -97,7 +97,7 @@ export async function startApp(
   });
   const database = await openDatabase({ config, log });
   const own = openPrisma(config);
-  const tracing = openTracing(config.tracing, 'test', log);
+  const tracing = await openTracing(config.tracing, 'test', log);
   const app = createTestApp({
     config,
     database,

@@ -11,7 +11,7 @@ import type { Subscriber } from '../../operation/subscription/subscriber.ts';
 import { refusalOf, requireSubscription } from '../../operation/subscription/subscription-check.ts';
 import { forgetUndeclared } from '../../operation/variables.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { Attributes, Span } from '../../platform/tracing/span.ts';
+import type { Attributes, Span } from '../../platform/tracing/tracing.ts';
 import { type HttpRequest, PlainRequest, type RequestUrl } from '../../request/http-message.ts';
 import type { Answer, RequestState } from '../../request/request-state.ts';
 import type { Responder } from '../response/responder.ts';

@@ -1,6 +1,5 @@
-import type { Attributes, RequestTrace } from '../../platform/tracing/span.ts';
 import { rememberTrace } from '../../platform/tracing/trace-ids.ts';
-import type { Tracing } from '../../platform/tracing/tracing.ts';
+import type { Attributes, RequestTrace, Tracing } from '../../platform/tracing/tracing.ts';
 import type { RequestUrl } from '../../request/http-message.ts';
 import type { RequestFields } from '../../request/request-fields.ts';
 import type { Arrival, Route } from '../../request/request-state.ts';

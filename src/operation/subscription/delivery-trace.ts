@@ -1,6 +1,5 @@
 import { isAfter, type LogEvent, type LogPosition } from '../../events/position.ts';
-import type { Span } from '../../platform/tracing/span.ts';
-import type { Tracing } from '../../platform/tracing/tracing.ts';
+import type { Span, Tracing } from '../../platform/tracing/tracing.ts';
 
 /** A mutation may append thousands of events, and each has as many deliveries as there are groups. */
 const MAX_SPANS = 20;
@@ -39,7 +38,7 @@ export class DeliveryTraces {
       const isNew = this.#tracedTo !== undefined && isAfter(event.position, this.#tracedTo);
       if (event.trace === null || !isNew) continue;
       const span = this.#tracing?.follow('process events', event.trace, {
-        kind: 'consumer',
+        kind: 'CONSUMER',
         attributes: {
           'messaging.system': 'content_graph',
           'messaging.destination.name': 'events',

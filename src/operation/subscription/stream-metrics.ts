@@ -1,6 +1,5 @@
 import { isAfter, type LogEvent } from '../../events/position.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { parseTraceparent } from '../../platform/tracing/span.ts';
 import type { StreamType } from '../../request/media-type.ts';
 import type { StreamEnding, SubscriberStream } from './subscriber-stream.ts';
 
@@ -93,7 +92,8 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
       for (const { createdAt, trace } of events.slice(leastHistory))
         lag.observe(
           Math.max(0, nowMs - createdAt.getTime()) / 1000,
-          trace === null ? undefined : parseTraceparent(trace)?.traceId,
+          // The second part of a traceparent.
+          trace?.split('-')[1],
         );
     },
     resumed: () => resumed.inc(),

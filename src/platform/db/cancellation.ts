@@ -1,4 +1,4 @@
-import type { Span } from '../tracing/span.ts';
+import type { Span } from '../tracing/tracing.ts';
 
 /** Counts the bytes that the database sends for some work, and decides whether the work may continue. */
 export interface ReceivedMeter {

@@ -1,4 +1,4 @@
-import type { Attributes, Span } from '../tracing/span.ts';
+import type { Attributes, Span } from '../tracing/tracing.ts';
 import { DatabaseError } from './errors.ts';
 import type { Query } from './statement.ts';
 
@@ -36,7 +36,7 @@ export class TracedStatements {
 
   /** `sql` begins a transaction. Returns SQL that tells its statements of the trace, too. */
   begin(sql: string): string {
-    this.#transaction = this.#work.child('transaction', { kind: 'client', attributes: SYSTEM });
+    this.#transaction = this.#work.child('transaction', { kind: 'CLIENT', attributes: SYSTEM });
     return `${sql}; SELECT ${this.#tell()}`;
   }
 
@@ -46,7 +46,7 @@ export class TracedStatements {
   }
 
   #tell(): string {
-    this.#events = (this.#transaction ?? this.#work).child('send events', { kind: 'producer' });
+    this.#events = (this.#transaction ?? this.#work).child('send events', { kind: 'PRODUCER' });
     return `set_config('${SETTING}', '${this.#events.traceparent}', true)`;
   }
 
@@ -56,7 +56,7 @@ export class TracedStatements {
       const summary = name.replace(DIGEST, '');
       const attributes = { ...SYSTEM, 'db.query.summary': summary };
       return {
-        span: (this.#transaction ?? this.#work).child(summary, { kind: 'client', attributes }),
+        span: (this.#transaction ?? this.#work).child(summary, { kind: 'CLIENT', attributes }),
         appends: text.includes(TRACE_SQL),
       };
     });

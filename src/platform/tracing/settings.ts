@@ -19,7 +19,6 @@ export interface GivenTracing extends Pick<TracingSettings, 'headers' | 'timeout
   /** Of a collector for all signals, and of what takes traces alone. */
   readonly endpoint: string | undefined;
   readonly tracesEndpoint: string | undefined;
-  readonly disabled: boolean;
   readonly exporter: string;
   readonly serviceName: string | undefined;
   readonly resource: Readonly<Record<string, string>>;
@@ -35,7 +34,7 @@ const DEFAULT_NAME = 'content-graph';
 export function tracingOf(given: GivenTracing): TracingSettings | undefined {
   const { endpoint, tracesEndpoint, headers, timeoutMs, sampler, samplerArg, queue } = given;
   const url = tracesEndpoint ?? (endpoint && `${endpoint.replace(/\/+$/, '')}/${TRACES}`);
-  if (url === undefined || given.disabled || given.exporter === 'none') return undefined;
+  if (url === undefined || given.exporter === 'none') return undefined;
   const { 'service.name': named = DEFAULT_NAME, ...resource } = given.resource;
   const isRatio = sampler.endsWith('traceidratio');
   return {

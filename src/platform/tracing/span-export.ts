@@ -1,109 +1,89 @@
-import { Worker } from 'node:worker_threads';
+import { ExportResultCode } from '@opentelemetry/core';
+import { OTLPExporterBase } from '@opentelemetry/otlp-exporter-base';
+import {
+  createOtlpHttpExportDelegate,
+  httpAgentFactoryFromOptions,
+} from '@opentelemetry/otlp-exporter-base/node-http';
+import { ProtobufTraceSerializer, TraceExporterMetricsHelper } from '@opentelemetry/otlp-transformer';
+import { BatchSpanProcessor, type SpanExporter, type SpanProcessor } from '@opentelemetry/sdk-trace';
 import type { Logger } from '../log.ts';
 import { createOutageLog } from '../outage-log.ts';
 import type { Tally } from '../tally.ts';
 import type { TracingSettings } from './settings.ts';
-import type { Exported, ExporterOptions, ExportFailure, SpanRecord } from './span-record.ts';
 
-export interface SpanExportOptions {
-  readonly exporter: ExporterOptions;
-  readonly queue: TracingSettings['queue'];
-  /** Counts what becomes of each span. */
-  readonly outcomes: Tally;
+const CONCURRENT_EXPORTS = 4;
+
+/** Where the outcomes of spans are told. */
+export interface ExportReport {
   readonly log: Logger;
+  readonly outcomes: Tally;
 }
 
-/** Spans on their way to a collector. */
-export interface SpanExport {
-  add(span: SpanRecord): void;
-  /** Sends what is left, and ends the thread once the collector has it, or after so long. Never rejects. */
-  close(limitMs: number): Promise<void>;
+/** Made of the parts of `OTLPTraceExporter`, which itself reads the environment. */
+function createExporter({ url, headers, timeoutMs }: TracingSettings): SpanExporter {
+  const options = {
+    url,
+    headers: async () => ({ ...headers, 'Content-Type': 'application/x-protobuf' }),
+    timeoutMillis: timeoutMs,
+    compression: 'none' as const,
+    concurrencyLimit: CONCURRENT_EXPORTS,
+    // The exporter's own timeout begins only when the socket is connected.
+    agentFactory: httpAgentFactoryFromOptions({ keepAlive: true, timeout: timeoutMs }),
+  };
+  return new OTLPExporterBase(
+    createOtlpHttpExportDelegate(
+      options,
+      ProtobufTraceSerializer,
+      'otlp_http_span_exporter',
+      TraceExporterMetricsHelper,
+      undefined,
+    ),
+  );
 }
 
-const failureFrom = ({ name, message }: Error): ExportFailure => ({ name, code: undefined, message });
-const GONE = failureFrom(new Error('the thread that exports traces has ended'));
+/** Without the body of the response, which errors of the exporter have. */
+function describeFailure(error: (Error & { readonly code?: unknown }) | undefined) {
+  const [first] = error instanceof AggregateError ? (error.errors as Error[]) : [];
+  const message = error?.message || first?.message || 'the export failed';
+  return { name: error?.name, code: error?.code, message };
+}
 
 /**
- * Exports spans in batches, from a thread of its own. At most `queue.most` wait or are under way: those that end meanwhile
- * are dropped, however long a collector takes. A thread that dies takes its batches with it. The next batch gets another one,
- * unless the last has died just now.
+ * Exports spans in batches. At most `queue.most` are waiting or being sent. The batch processor counts only those that are
+ * waiting, and tells nobody of the spans that it drops.
  */
-export function createSpanExport({ exporter, queue, outcomes, log }: SpanExportOptions): SpanExport {
+export function createSpanExport(settings: TracingSettings, { log, outcomes }: ExportReport): SpanProcessor {
+  const { queue, timeoutMs } = settings;
   const outage = createOutageLog(log, 'traces could not be exported', 'traces are exported again');
-  let batch: SpanRecord[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let waiting = 0;
-  /** The sizes of the batches that the thread has, the oldest first. */
-  let given: number[] = [];
-  let worker: Worker | undefined;
-  let diedMs = Number.NEGATIVE_INFINITY;
-  let closed = false;
-  let onIdle: (() => void) | undefined;
-
-  function done(count: number, failure: ExportFailure | undefined): void {
-    waiting -= count;
-    outcomes.add(failure === undefined ? 'exported' : 'failed', '', count);
-    if (failure === undefined) outage.over();
-    else outage.failed({ err: failure });
-    if (given.length === 0) onIdle?.();
-  }
-
-  function start(): Worker {
-    const started = new Worker(new URL('./export-worker.ts', import.meta.url), { workerData: exporter });
-    started.unref();
-    started.on('message', ({ kind, failure }: Partial<Exported>) => {
-      if (kind === 'exported') done(given.shift() ?? 0, failure);
-    });
-    let reason = GONE;
-    started.on('error', (error: Error) => {
-      reason = failureFrom(error);
-    });
-    started.on('exit', () => {
-      if (worker === started) worker = undefined;
-      diedMs = performance.now();
-      const lost = given;
-      given = [];
-      for (const count of lost) done(count, reason);
-    });
-    return started;
-  }
-
-  function flush(): void {
-    clearTimeout(timer);
-    timer = undefined;
-    const spans = batch;
-    batch = [];
-    if (spans.length === 0) return;
-    try {
-      if (worker === undefined && performance.now() - diedMs < queue.delayMs) throw new Error(GONE.message);
-      worker ??= start();
-      worker.postMessage(spans);
-      given.push(spans.length);
-    } catch (error) {
-      // No thread can be had. Whoever ends a span is not told.
-      done(spans.length, failureFrom(error as Error));
-    }
-  }
-
+  const exporter = createExporter(settings);
+  let unsent = 0;
+  const batches = new BatchSpanProcessor({
+    maxQueueSize: queue.most,
+    maxExportBatchSize: queue.batch,
+    scheduledDelayMillis: queue.delayMs,
+    exportTimeoutMillis: timeoutMs,
+    exporter: {
+      export(spans, done) {
+        exporter.export(spans, (result) => {
+          const exported = result.code === ExportResultCode.SUCCESS;
+          unsent -= spans.length;
+          outcomes.add(exported ? 'exported' : 'failed', '', spans.length);
+          if (exported) outage.over();
+          else outage.failed({ err: describeFailure(result.error) });
+          done(result);
+        });
+      },
+      shutdown: () => exporter.shutdown(),
+    },
+  });
   return {
-    add(span) {
-      if (closed || waiting >= queue.most) return outcomes.add('dropped');
-      waiting += 1;
-      batch.push(span);
-      if (batch.length >= queue.batch) flush();
-      else timer ??= setTimeout(flush, queue.delayMs).unref();
+    onStart() {},
+    onEnd(span) {
+      if (unsent >= queue.most) return outcomes.add('dropped');
+      unsent += 1;
+      batches.onEnd(span);
     },
-    async close(limitMs) {
-      closed = true;
-      flush();
-      if (given.length > 0) {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        onIdle = resolve;
-        const limit = setTimeout(resolve, limitMs);
-        await promise;
-        clearTimeout(limit);
-      }
-      await worker?.terminate();
-    },
+    forceFlush: () => batches.forceFlush(),
+    shutdown: () => batches.shutdown(),
   };
 }

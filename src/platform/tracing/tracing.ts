@@ -1,38 +1,50 @@
-import type { Metrics } from '../metrics.ts';
-import { Tally } from '../tally.ts';
-import type { RequestTrace, Span, SpanOptions } from './span.ts';
+import type { SpanKind } from '@opentelemetry/api';
+import type { Tally } from '../tally.ts';
 
-/** The traces of a service. Its parts begin spans by hand, each where a trace is sampled. */
+/** The attributes of a span, named by OpenTelemetry's semantic conventions. They have no variable, no credential and no IP address of a client. */
+export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface SpanOptions {
+  /** `INTERNAL` by default. */
+  readonly kind?: keyof typeof SpanKind;
+  readonly attributes?: Attributes;
+}
+
+/** A step of a trace. It ends once; one that never ends is never exported. */
+export interface Span {
+  /** 32 hexadecimal digits. */
+  readonly traceId: string;
+  /** Names it to others (W3C Trace Context section 3.2). */
+  readonly traceparent: string;
+  /** Begins a step of it. */
+  child(name: string, options?: SpanOptions): Span;
+  /** `error` is of a closed set, such as an error code; undefined if it went well. */
+  end(attributes?: Attributes, error?: string): void;
+}
+
+/** The trace that a request belongs to. */
+export interface RequestTrace {
+  /** Undefined if nobody knows of it and nobody will. */
+  readonly traceId: string | undefined;
+  /** Undefined if the trace is not sampled. */
+  readonly span: Span | undefined;
+  /** Undefined without a socket. */
+  readonly httpVersion: string | undefined;
+  /** Call it when the request is answered: its id is then removed from the index of traces. */
+  readonly forget: () => void;
+}
+
+/** The traces of a service. Modules begin spans by hand, and only where a trace is sampled. */
 export interface Tracing {
   /**
-   * Begins the trace of a request, or goes on with that of its `traceparent`. Whether it is sampled is for a trusted
-   * peer to say; for all others it is drawn, or anybody could have all of theirs exported.
+   * Begins the trace of a request, or continues the trace of its `traceparent`. A trusted peer decides whether the trace is
+   * sampled. For other clients it is drawn, because otherwise a client could have all of its requests exported.
    */
   begin(name: string, traceparent: string | null, trusted: boolean): Pick<RequestTrace, 'traceId' | 'span'>;
-  /** A span of what another one led to, in its trace and linked to it. Undefined if that is not sampled. */
+  /** @returns A span below its cause and linked to the cause, or undefined if the cause is not sampled. */
   follow(name: string, cause: string, options?: SpanOptions): Span | undefined;
-  /** How many ended spans were exported, how many an exporter failed on, and how many found the queue full. */
+  /** Ended spans that were exported, that the exporter failed on, and that found the queue full. */
   readonly outcomes: Tally;
-  /** Exports what has ended, within two seconds. Never rejects. */
+  /** Exports the spans that have ended, within two seconds. Never rejects. */
   close(): Promise<void>;
-}
-
-/** What becomes of a span that has ended. */
-export type SpanOutcome = 'exported' | 'failed' | 'dropped';
-
-/** A tally of outcomes, all of them none so far. */
-export function newOutcomes(): Tally {
-  const outcomes = new Tally();
-  for (const outcome of ['exported', 'failed', 'dropped'] satisfies SpanOutcome[])
-    outcomes.add(outcome, '', 0);
-  return outcomes;
-}
-
-export function registerTracing(metrics: Metrics, tracing: Pick<Tracing, 'outcomes'> | undefined): void {
-  metrics.readTally(
-    'trace_spans_total',
-    'Spans of sampled traces that have ended: exported, failed where the collector did not take them, or dropped where too many were waiting for it.',
-    ['outcome'],
-    tracing?.outcomes ?? newOutcomes(),
-  );
 }

@@ -32,7 +32,7 @@ describe('A trace', () => {
   /** Another instance with its own traces, and a stream that it delivers to. */
   async function subscribed(): Promise<void> {
     const log = createLogger({ level: 'silent', pretty: false });
-    other = secondInstance(app, { tracing: openTracing(app.config.tracing, 'other', log) });
+    other = secondInstance(app, { tracing: await openTracing(app.config.tracing, 'other', log) });
     stream = await subscribeToChanges(other, { key: ada.key });
   }
 

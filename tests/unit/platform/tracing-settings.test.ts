@@ -79,7 +79,6 @@ describe('The settings of traces', () => {
     ['OTEL_TRACES_SAMPLER', 'sometimes'],
     ['OTEL_TRACES_SAMPLER_ARG', '2'],
     ['OTEL_TRACES_EXPORTER', 'zipkin'],
-    ['OTEL_SDK_DISABLED', 'yes'],
     ['OTEL_BSP_SCHEDULE_DELAY', '0'],
     ['OTEL_BSP_MAX_QUEUE_SIZE', '0'],
     ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', '0'],
@@ -87,13 +86,7 @@ describe('The settings of traces', () => {
     expect(problemsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} must be `))]);
   });
 
-  it.each([{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }, {}])(
-    'refuse another protocol only where it is used: %o',
-    (off) => {
-      const settings = { ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', ...off };
-      if (Object.keys(off).length > 0) expect(tracing(settings)).toBeUndefined();
-      else expect(problemsOf(settings)).toEqual([expect.stringContaining('http/protobuf')]);
-      expect(tracing({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toBeUndefined();
-    },
-  );
+  it('are none with the exporter none', () => {
+    expect(tracing({ ...ENDPOINT, OTEL_TRACES_EXPORTER: 'none' })).toBeUndefined();
+  });
 });
