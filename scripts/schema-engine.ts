@@ -90,11 +90,8 @@ async function onEmbedded<T>(work: (connection: Connection) => Promise<T>): Prom
   const server = await startEmbeddedServer(folder, createLogger({ level: 'error', pretty: false }));
   try {
     return await work({
-      ...server.address,
-      application_name: server.own,
-      user: 'postgres',
-      password: '',
-      database: 'postgres',
+      ...{ user: 'postgres', database: 'postgres' },
+      stream: server.createStream,
     });
   } finally {
     await server.close();

@@ -1,4 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { listenForCommands } from './admin/socket/admin-listener.ts';
+import { hasSafeSocket } from './admin/socket/socket-folder.ts';
 import { type App, type AppOptions, createApp } from './app.ts';
 import type { DemoCredentials } from './development/demo-seed.ts';
 import { drain, limitConnections, listen, refuseTakenPort } from './http/server/listen.ts';
@@ -7,7 +9,6 @@ import { build } from './platform/build.ts';
 import type { Config } from './platform/config.ts';
 import { type Database, openDatabase } from './platform/db/database.ts';
 import { refuseSeeded } from './platform/db/demo-mark.ts';
-import { publishedAddress } from './platform/db/embedded/address.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { tellHistory } from './platform/db/migration-watch.ts';
 import { checkFileDescriptors, EMBEDDED_FILES } from './platform/file-descriptors.ts';
@@ -40,7 +41,7 @@ const COMMON_CLIENTS = 500;
 
 /** A service that is just stopping has its port and its folder, for which opening the database waits. */
 const mayBeStopping = ({ database }: Config): boolean =>
-  database.kind === 'embedded' && publishedAddress(database.dataDir) !== undefined;
+  database.kind === 'embedded' && hasSafeSocket(database.dataDir);
 
 async function prepare(
   config: Config,
@@ -112,6 +113,10 @@ export async function startService(
     const origin = await listen(server, config);
     const accepting = limitConnections(server, { most, log });
     app.listensAt(origin);
+    const commands =
+      config.database.kind === 'embedded'
+        ? await listenForCommands(config.database.dataDir, { config, database, log })
+        : undefined;
     let stopping: Promise<void> | undefined;
     const ready = usable ? Promise.resolve(true) : database.watch.reached(use);
     // Whoever waits for it gets the error.
@@ -128,6 +133,7 @@ export async function startService(
         },
       });
       accepting.close();
+      await commands?.close();
       await app.close();
       await database.close();
     };

@@ -3,7 +3,7 @@ import { findAccount } from '../auth/account/store.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import type { AdminCommand } from './command.ts';
 import { parseInstant } from './options.ts';
-import { JsonText } from './output.ts';
+import { StreamedText } from './output.ts';
 
 interface Options {
   readonly since?: Date;
@@ -40,7 +40,7 @@ export const auditCommand: AdminCommand = {
       .action(({ since, actor, subject, action }: Options) =>
         run(async ({ database }) => {
           const [by, of] = [await idOf(database, actor), await idOf(database, subject)];
-          return new JsonText(textOf(auditEntries(database, { since, actor: by, subject: of, action })));
+          return new StreamedText(textOf(auditEntries(database, { since, actor: by, subject: of, action })));
         }),
       );
   },

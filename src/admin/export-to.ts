@@ -15,7 +15,7 @@ import { secretFile } from '../platform/secret-key.ts';
 import type { AdminCommand } from './command.ts';
 import { embeddedFolder, openAlone } from './connection.ts';
 import { parseDatabaseUrl } from './options.ts';
-import { AdminError, tell } from './output.ts';
+import { AdminError, type CommandIo, tell } from './output.ts';
 import { showProgress } from './progress.ts';
 
 /** What is not in the database, and where it is; undefined where there is none. */
@@ -61,14 +61,13 @@ async function copy(source: Database, target: Database): Promise<CopiedTable[]> 
   }
 }
 
-async function exportTo({ config, log }: { config: Config; log: Logger }, url: string) {
+async function exportTo({ config, log, io }: { config: Config; log: Logger; io: CommandIo }, url: string) {
   const startedMs = performance.now();
   refuseNoDatabase(embeddedFolder(config));
   const target = await openDatabase({
     config: loadConfig({ DATABASE_URL: url }),
     log,
-    namedStatements: false,
-    waitsForLocks: true,
+    isCommand: true,
   });
   try {
     await target.watch.refuse({ direct: true });
@@ -77,7 +76,7 @@ async function exportTo({ config, log }: { config: Config; log: Logger }, url: s
       .catch((error: unknown) => Promise.reject(setupError('DATABASE_URL', error)))
       .finally(() => source.close());
     const advice = secretAdvice(config);
-    if (advice !== undefined) tell(advice);
+    if (advice !== undefined) tell(io.stderr, advice);
     return {
       tables,
       rows: tables.reduce((sum, { rows }) => sum + rows, 0),

@@ -3,12 +3,14 @@
  * code: 0 on success, 1 if the command failed, 2 on a usage error.
  */
 import { constants } from 'node:os';
+import { processOperator } from '../audit/operator.ts';
 import { loadProcessConfig } from '../platform/config.ts';
 import { createLogger } from '../platform/log.ts';
 import type { RunCommand, RunWithout } from './command.ts';
 import { openForCommand } from './connection.ts';
-import { EXIT, outliveReaders, printResult, report, UndoneError } from './output.ts';
-import { createProgram } from './program.ts';
+import { createLocalIo, printResult } from './output.ts';
+import { runCommandLine, runOpened } from './session.ts';
+import { relayCommand } from './socket/relay.ts';
 
 // Before any thread starts: files written here are private to the user.
 process.umask(0o077);
@@ -16,26 +18,44 @@ process.umask(0o077);
 // removes its draft.
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => process.exit(128 + constants.signals[signal]));
-outliveReaders([process.stdout, process.stderr]);
+// A stream that cannot be written to must not end the process with a stack. `printResult` has the error, too.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
+const args = process.argv.slice(2);
+const operator = processOperator();
+const inputs: Record<string, string> = {};
+const io = createLocalIo(inputs);
 const given = () => ({
   config: loadProcessConfig(),
   log: createLogger({ level: 'error', pretty: false, destination: process.stderr }),
 });
+
+let relayedExitCode: number | undefined;
+/** Resolves to undefined if no server has the database. */
+async function relay({ database }: ReturnType<typeof given>['config']): Promise<number | undefined> {
+  if (database.kind !== 'embedded') return undefined;
+  const terminalOf = ({ isTTY, columns }: NodeJS.WriteStream) => ({ isTTY, columns });
+  const terminals = { stdout: terminalOf(process.stdout), stderr: terminalOf(process.stderr) };
+  relayedExitCode = await relayCommand(database.dataDir, { args, operator, inputs, ...terminals }, io);
+  return relayedExitCode;
+}
+
 const run: RunCommand = async (work, { migrates } = { migrates: false }) => {
-  const opened = await openForCommand({ ...given(), migrates });
+  const { config, log } = given();
+  const opened = await openForCommand({ config, log, migrates }, () => relay(config));
+  if (typeof opened === 'number') return;
   try {
-    await printResult(await work(opened));
+    await runOpened(opened, work, io);
   } finally {
     await opened.database.close();
   }
 };
-const runWithout: RunWithout = async (work) => printResult(await work(given()));
+const runWithout: RunWithout = async (work, { relayed } = { relayed: false }) => {
+  const { config, log } = given();
+  if (relayed && (await relay(config)) !== undefined) return;
+  const open = () => openForCommand({ config, log, migrates: false, asIs: true });
+  await printResult(io, await work({ config, log, io, open }));
+};
 
-try {
-  await createProgram(run, runWithout).parseAsync();
-  process.exitCode = EXIT.ok;
-} catch (error) {
-  if (error instanceof UndoneError) await printResult(error.result);
-  process.exitCode = report(error);
-}
+const exitCode = await runCommandLine(args, io, { run, runWithout, operator });
+process.exitCode = relayedExitCode ?? exitCode;

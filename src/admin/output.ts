@@ -19,6 +19,35 @@ export class UndoneError extends AdminError {
 /** The exit codes of contract section 8. */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
+/** Standard output or standard error of the person who runs a command: of this process, or at the other end of a socket. */
+export interface Output {
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+  write(text: string, done?: (error?: Error | null) => void): unknown;
+}
+
+/** What a command reads and writes. Its process may be the server's, and the person elsewhere. */
+export interface CommandIo {
+  readonly stdout: Output;
+  readonly stderr: Output;
+  /**
+   * The input of that name, such as a password. `read` is called where the person is, before a database is opened. Throws
+   * what `read` throws.
+   */
+  input(name: string, read: () => Promise<string>): Promise<string>;
+}
+
+/** The input and output of this process. `inputs` gets what is read. */
+export const createLocalIo = (inputs: Record<string, string> = {}): CommandIo => ({
+  stdout: process.stdout,
+  stderr: process.stderr,
+  async input(name, read) {
+    const value = await read();
+    inputs[name] = value;
+    return value;
+  },
+});
+
 /** A readable error message. Only unexpected errors include a stack. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -32,20 +61,15 @@ function describe(error: unknown): string {
 }
 
 /** Prints a command's error to standard error and returns its exit code. */
-export function report(error: unknown): number {
+export function report({ stderr }: Pick<CommandIo, 'stderr'>, error: unknown): number {
   // The parser has already printed its message.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-  process.stderr.write(`${escapeTerminal(withoutUserInformation(describe(error)))}\n`);
+  tell(stderr, withoutUserInformation(describe(error)));
   return error instanceof KeyExpiredError ? EXIT.usage : EXIT.failed;
 }
 
-/** Keeps a stream that cannot be written to from ending the process with a stack. `printResult` has the error, too. */
-export function outliveReaders(streams: readonly NodeJS.WritableStream[]): void {
-  for (const stream of streams) stream.on('error', () => undefined);
-}
-
-/** A result too long for memory: the pieces of its JSON text. */
-export class JsonText {
+/** A result that is not JSON, or too long for memory: the pieces of its text. */
+export class StreamedText {
   readonly pieces: AsyncIterable<string>;
   constructor(pieces: AsyncIterable<string>) {
     this.pieces = pieces;
@@ -53,9 +77,9 @@ export class JsonText {
 }
 
 /** Resolves once the text is written: to false if its reader has left. Throws AdminError. */
-function write(text: string): Promise<boolean> {
+function write(stdout: Output, text: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    process.stdout.write(text, (error) => {
+    stdout.write(text, (error) => {
       const closed = (error as NodeJS.ErrnoException | null | undefined)?.code === 'EPIPE';
       if (!error || closed) resolve(!closed);
       else reject(new AdminError(`The result could not be printed: ${error.message}.`));
@@ -64,12 +88,13 @@ function write(text: string): Promise<boolean> {
 }
 
 /**
- * Prints a command's result as JSON. Resolves once it is written. A reader that has seen enough, such as `head -1`, is no
- * failure: the command has done its work. Throws AdminError, and what the pieces of a JsonText throw.
+ * Prints a command's result as JSON, or the text that it is. Resolves once it is written. A reader that has seen enough,
+ * such as `head -1`, is no failure: the command has done its work. Throws AdminError, and what the pieces throw.
  */
-export async function printResult(result: unknown): Promise<void> {
-  if (!(result instanceof JsonText)) await write(`${escapeControls(JSON.stringify(result, null, 2))}\n`);
-  else for await (const piece of result.pieces) if (!(await write(escapeControls(piece)))) return;
+export async function printResult({ stdout }: Pick<CommandIo, 'stdout'>, result: unknown): Promise<void> {
+  if (!(result instanceof StreamedText))
+    await write(stdout, `${escapeControls(JSON.stringify(result, null, 2))}\n`);
+  else for await (const piece of result.pieces) if (!(await write(stdout, escapeControls(piece)))) return;
 }
 
 /** C1 controls, which JSON leaves as they are, and characters that reorder text on a terminal (Unicode UAX #9). */
@@ -78,13 +103,13 @@ const CONTROLS = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const escapeOf = (control: string) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** Escapes characters of a message that change what a terminal shows, except line breaks and tabs. */
-const escapeTerminal = (message: string): string =>
+export const escapeTerminal = (message: string): string =>
   message.replaceAll(CONTROLS, escapeOf).replaceAll(/[^\P{Cc}\n\t]/gu, escapeOf);
 
-/** Escapes characters that change what a terminal shows. The result is the same JSON. */
+/** Escapes characters that change what a terminal shows. JSON stays the same JSON. */
 const escapeControls = (json: string): string => json.replaceAll(CONTROLS, escapeOf);
 
-/** Says something to whoever runs the command. */
-export function tell(message: string): void {
-  process.stderr.write(`${escapeTerminal(message)}\n`);
+/** Says something to the person who runs the command. */
+export function tell(stderr: Output, message: string): void {
+  stderr.write(`${escapeTerminal(message)}\n`);
 }

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { setReason } from '../audit/operator.ts';
+import { type Operator, processOperator, runAs } from '../audit/operator.ts';
 import { API_KEY_NAMES } from '../auth/api-key/store.ts';
 import { deprecationsCommand } from '../deprecation/commands/deprecations.ts';
 import { ENDINGS, ENDINGS_OF_PASSWORD } from '../endings.ts';
@@ -17,7 +17,9 @@ import { sessionCommands, tokenCommands } from './credentials.ts';
 import { doctorCommand } from './doctor/doctor.ts';
 import { exportCommand } from './export-to.ts';
 import { parseReason, type ReasonOption } from './options.ts';
+import { type CommandIo, createLocalIo } from './output.ts';
 import { revokeAllCommand } from './revoke-all.ts';
+import { sqlCommand } from './sql.ts';
 import { streamTokenCommands } from './stream-tokens.ts';
 import { topCommand } from './top.ts';
 import { upgradeCommand } from './upgrade.ts';
@@ -40,6 +42,7 @@ const COMMANDS: readonly AdminCommand[] = [
   eventLogCommands,
   auditCommand,
   topCommand,
+  sqlCommand,
   doctorCommand,
   blockCommand,
   unblockCommand,
@@ -51,19 +54,43 @@ const COMMANDS: readonly AdminCommand[] = [
   upgradeCommand,
 ];
 
-/** The command line. To add a command, define it in its own file and list it here. */
-export function createProgram(run: RunCommand, runWithout: RunWithout): Command {
+const HELP_WIDTH = 80;
+
+/**
+ * The command line of an operator, whose name and reason are in what its commands leave in the audit log. To add a command,
+ * define it in its own file and list it here.
+ */
+export function createProgram(
+  run: RunCommand,
+  runWithout: RunWithout,
+  io: CommandIo = createLocalIo(),
+  operator: Operator = processOperator(),
+): Command {
   const program = new Command('npm run -s admin --')
     .description('Administers the configured database, even while a server uses it.')
     .version(buildText(), '--version', 'prints the version and the commit')
     .addOption(new Option('--reason <text>', 'why, for the audit log').argParser(parseReason))
-    .hook('preAction', (program) => setReason(program.opts<ReasonOption>().reason))
     .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => void io.stdout.write(text),
+      writeErr: (text) => void io.stderr.write(text),
+      getOutHelpWidth: () => io.stdout.columns ?? HELP_WIDTH,
+      getErrHelpWidth: () => io.stderr.columns ?? HELP_WIDTH,
+    })
     .exitOverride()
     .showHelpAfterError('(add --help for usage)');
+  const asOperator = <T>(work: () => T): T => {
+    const { reason } = program.opts<ReasonOption>();
+    return runAs(reason === undefined ? operator : { ...operator, reason }, work);
+  };
   for (const { name, description, define } of COMMANDS) {
     const group = program.commands.find((known) => known.name() === name);
-    define(group ?? program.command(name).description(description), run, runWithout);
+    define(
+      group ?? program.command(name).description(description),
+      (work, options) => asOperator(() => run(work, options)),
+      (work, options) => asOperator(() => runWithout(work, options)),
+      io,
+    );
   }
   return program;
 }

@@ -1,3 +1,5 @@
+import type { Output } from './output.ts';
+
 const MIB = 1_048_576;
 const SHOW_MS = 200;
 
@@ -10,28 +12,30 @@ export interface Progress {
   end(): void;
 }
 
-export function showProgress(stream: NodeJS.WriteStream): Progress {
+export function showProgress(stderr: Output): Progress {
   let step = '';
   let bytes = 0;
   let shownMs = 0;
-  const show = () => {
-    if (!stream.isTTY) return;
+  const show = (text: string) => {
+    if (stderr.isTTY !== true) return;
     shownMs = performance.now();
-    stream.write(`\r\x1b[K${step}${bytes > 0 ? ` ${Math.floor(bytes / MIB)} MiB` : ''}`);
+    stderr.write(`\r\x1b[K${text}`);
+  };
+  const update = (isNew: boolean) => {
+    if (!isNew && performance.now() - shownMs < SHOW_MS) return;
+    show(`${step}${bytes > 0 ? ` ${Math.floor(bytes / MIB)} MiB` : ''}`);
   };
   return {
     add(more) {
       bytes += more;
-      if (performance.now() - shownMs >= SHOW_MS) show();
+      update(false);
     },
     step(name, done = 0) {
       const isNew = name !== step;
       step = name;
       bytes = done;
-      if (isNew || performance.now() - shownMs >= SHOW_MS) show();
+      update(isNew);
     },
-    end() {
-      if (stream.isTTY) stream.write('\r\x1b[K');
-    },
+    end: () => show(''),
   };
 }

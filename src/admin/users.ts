@@ -23,7 +23,7 @@ import { resetAccountLimits, setAccountLimits } from '../restrictions/account-li
 import { deleteAccount, type Fate } from './account-deletion.ts';
 import type { AdminCommand } from './command.ts';
 import { type LimitOptions, limitOptions, limitsOf, parseRole } from './options.ts';
-import { JsonText } from './output.ts';
+import { StreamedText } from './output.ts';
 import { type PasswordOptions, passwordStdinOption, readPassword } from './password-input.ts';
 
 interface CreateOptions extends PasswordOptions {
@@ -130,7 +130,7 @@ export const userCommands = (
 ): AdminCommand => ({
   name: 'user',
   description: 'manages accounts',
-  define(user, run) {
+  define(user, run, _runWithout, io) {
     const { name: fateOption } = content.option;
     user
       .command('create')
@@ -141,7 +141,7 @@ export const userCommands = (
       .addOption(passwordStdinOption().conflicts('password'))
       .option('--role <role>', 'member or admin', parseRole, 'member')
       .action(async ({ name, email, role, ...options }: CreateOptions, command: Command) => {
-        const password = await readPassword(options, command);
+        const password = await readPassword(options, command, io);
         await run(({ database }) => create(database, { name, email, role, password }));
       });
 
@@ -158,7 +158,7 @@ export const userCommands = (
       .action((email: string) =>
         run(
           async ({ database }) =>
-            new JsonText(exportAccount(database, await accountToExport(database, email), stored)),
+            new StreamedText(exportAccount(database, await accountToExport(database, email), stored)),
         ),
       );
 
@@ -182,7 +182,7 @@ export const userCommands = (
       .description(`sets a password; ends ${inWords(signedIn)}, but no API keys`)
       .addOption(passwordStdinOption())
       .action(async (email: string, options: PasswordOptions, command: Command) => {
-        const password = await readPassword(options, command);
+        const password = await readPassword(options, command, io);
         await run(({ database }) => changePassword(database, signedIn, email, password));
       });
 

@@ -1,23 +1,17 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { hostname, userInfo } from 'node:os';
 import { sudoUser } from '../platform/config.ts';
 
-/** Who runs a command of the command line, as far as the operating system knows. */
+/** The person who runs a command of the command line, as far as the operating system knows. */
 export interface Operator {
   /** The user of the operating system: the one who called sudo, where that is known. */
   readonly user: string;
   readonly host: string;
   /** The operator's own words. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 const MAX_USER_LENGTH = 100;
-
-let reason: string | undefined;
-
-/** Sets the reason of the command that this process runs. */
-export function setReason(text: string | undefined): void {
-  reason = text;
-}
 
 function processUser(): string {
   try {
@@ -29,9 +23,16 @@ function processUser(): string {
   }
 }
 
-/** The operator behind the command that this process runs. */
-export const currentOperator = (): Operator => ({
+/** The operator who has started this process. */
+export const processOperator = (): Operator => ({
   user: (sudoUser() ?? processUser()).slice(0, MAX_USER_LENGTH),
   host: hostname(),
-  ...(reason === undefined ? {} : { reason }),
 });
+
+const current = new AsyncLocalStorage<Operator>();
+
+/** Runs a command whose changes are those of the operator. A server runs those of several operators at a time. */
+export const runAs = <T>(operator: Operator, command: () => T): T => current.run(operator, command);
+
+/** The operator behind the command that runs. */
+export const currentOperator = (): Operator => current.getStore() ?? processOperator();

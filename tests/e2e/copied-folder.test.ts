@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
@@ -8,7 +8,7 @@ import { otherUser } from '../support/processes/other-user.ts';
 import { endOfTest, until } from '../support/processes/process.ts';
 import { admin, demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
 
-const LONG = 'd'.repeat(100);
+const LONG = 'd'.repeat(150);
 
 const copy = (from: string, to: string) => execFileSync('cp', ['-a', from, to], { stdio: 'pipe' });
 
@@ -19,14 +19,7 @@ function copyOf({ kill }: Pick<ServerProcess, 'kill'>, from: string, to: string)
   kill('SIGCONT');
 }
 
-/** Where the server of a folder says that it listens. */
-async function socketOf(dataDir: string): Promise<string> {
-  const { host, port } = JSON.parse(await readFile(join(dataDir, 'address.json'), 'utf8')) as {
-    host: string;
-    port: number;
-  };
-  return join(host, `.s.PGSQL.${port}`);
-}
+const socketIn = (dataDir: string) => join(dataDir, 'admin.sock');
 
 /** Keyed mutations one after the other until it is stopped. */
 function stream(server: ServerProcess, key: string) {
@@ -65,99 +58,79 @@ const listed = async (dataDir: string, settings = {}) => {
 };
 const LISTED = { code: 0, stderr: '', users: 3 };
 
-describe('a copy of the folder of a running service', () => {
-  it.each([
-    ['the socket is in the folder', 'data'],
-    ['the socket is in a temporary folder', LONG],
-  ])('does it no harm where %s', async (_where, name) => {
-    const parent = await migratedFolder();
-    const dataDir = join(parent, name);
-    const server = await startServer(dataDir, { RATE_LIMIT_BURST: '1000000' });
-    const requests = stream(server, await demoKey(dataDir));
-    const socket = await socketOf(dataDir);
-    // Where it is a temporary folder, both are in one.
-    expect(socket.startsWith(dataDir)).toBe(name === 'data');
-    await requests.more();
-    const copied = join(parent, `${name}-copied`);
-    copyOf(server, dataDir, copied);
+describe('A copy of the folder of a running service', () => {
+  it.each(['data', LONG])(
+    'does no harm to the service, and has commands that see its own data (%s)',
+    async (name) => {
+      const parent = await migratedFolder();
+      const dataDir = join(parent, name);
+      const server = await startServer(dataDir, { RATE_LIMIT_BURST: '1000000' });
+      const requests = stream(server, await demoKey(dataDir));
+      await requests.more();
+      const copied = join(parent, `${name}-copied`);
+      copyOf(server, dataDir, copied);
+      expect(await listed(dataDir)).toEqual(LISTED);
 
-    // A command of its own, and a service.
-    expect(existsSync(socket)).toBe(true);
-    expect(await listed(copied)).toEqual(LISTED);
-    const second = await startServer(copied);
-    await requests.more();
-    expect(existsSync(socket)).toBe(true);
-    expect(await listed(dataDir)).toEqual(LISTED);
-    expect(await listed(copied)).toEqual(LISTED);
-    expect(await socketOf(copied)).not.toBe(socket);
+      // A command in its own process, then one in that of a service.
+      const eve = [
+        'user',
+        'create',
+        '--name',
+        'Eve',
+        '--email',
+        'eve@example.org',
+        '--password',
+        'a long passphrase',
+      ];
+      expect((await admin(eve, copied)).code).toBe(0);
+      const second = await startServer(copied);
+      await requests.more();
+      expect(await listed(dataDir)).toEqual(LISTED);
+      expect(await listed(copied)).toEqual({ ...LISTED, users: 4 });
 
-    second.kill('SIGTERM');
-    expect(await second.exited).toMatchObject({ code: 0, stderr: '' });
-    await requests.more();
-    expect(existsSync(socket)).toBe(true);
-    expect(await listed(dataDir)).toEqual(LISTED);
-    await requests.stop();
-    expect(server.stderr).toBe('');
-    expect(server.stdout).not.toMatch(/starting it again|restarting/);
-    server.kill('SIGTERM');
-    await server.exited;
-    expect(existsSync(socket)).toBe(false);
-  });
+      second.kill('SIGTERM');
+      expect(await second.exited).toMatchObject({ code: 0, stderr: '' });
+      await requests.more();
+      expect(await listed(dataDir)).toEqual(LISTED);
+      await requests.stop();
+      expect(server.stderr).toBe('');
+      expect(server.stdout).not.toMatch(/starting it again|restarting/);
+      server.kill('SIGTERM');
+      await server.exited;
+      expect(existsSync(socketIn(dataDir))).toBe(false);
+    },
+  );
 
-  it('does it no harm where another user opens it', async () => {
+  it('does the service no harm where another user opens it', async () => {
     const parent = await migratedFolder();
     await chmod(parent, 0o755);
     const dataDir = join(parent, 'data');
     const server = await startServer(dataDir);
-    const socket = await socketOf(dataDir);
     const other = await otherUser();
     const copied = join(parent, 'copied');
     copyOf(server, dataDir, copied);
     other.own(copied);
     const theirs = other.serve(copied);
     await theirs.printed(/listening/);
-    expect(existsSync(socket)).toBe(true);
     expect(await listed(dataDir)).toEqual(LISTED);
-    expect(await socketOf(copied)).toBe(join(copied, '.s.PGSQL.5432'));
   });
 });
 
-describe('what a killed service has left', () => {
-  it('goes with the next start in the same folder, by whatever path that is reached', async () => {
+describe('The socket of a killed service', () => {
+  it('is replaced by the next start, whose commands also come by another path of the folder', async () => {
     const parent = await migratedFolder();
-    const [dataDir, link, tmp] = [join(parent, LONG), join(parent, 'link'), join(parent, 'tmp')];
-    await mkdir(tmp);
+    const [dataDir, link] = [join(parent, LONG), join(parent, 'link')];
     await symlink(dataDir, link);
-    const killed = await startServer(dataDir, { TMPDIR: tmp });
-    const left = await readdir(tmp);
+    const killed = await startServer(dataDir);
     killed.kill('SIGKILL');
     await killed.exited;
-    expect(await readdir(tmp)).toEqual(left);
-    const server = await startServer(link, { TMPDIR: tmp });
-    const made = await readdir(tmp);
-    expect(made).toHaveLength(1);
-    expect(made).not.toEqual(left);
+    expect(existsSync(socketIn(dataDir))).toBe(true);
+    const server = await startServer(link);
     expect(await listed(dataDir)).toEqual(LISTED);
     expect(await listed(link)).toEqual(LISTED);
     server.kill('SIGTERM');
     await server.exited;
-    expect(await readdir(tmp)).toEqual([]);
-  });
-
-  it('leads nowhere once the folder is moved: another may have its path', async () => {
-    const parent = await migratedFolder();
-    const [dataDir, moved] = [join(parent, 'data'), join(parent, 'moved')];
-    const killed = await startServer(dataDir);
-    killed.kill('SIGKILL');
-    await killed.exited;
-    await rename(dataDir, moved);
-    copy(moved, dataDir);
-    await startServer(dataDir);
-    const socket = await socketOf(dataDir);
-    await startServer(moved);
-    expect(existsSync(socket)).toBe(true);
-    expect(await listed(dataDir)).toEqual(LISTED);
-    expect(await listed(moved)).toEqual(LISTED);
+    expect(existsSync(socketIn(dataDir))).toBe(false);
   });
 });
 
@@ -183,9 +156,9 @@ describe('a service whose folder was moved away', () => {
     const server = await startServer(dataDir);
     await rename(dataDir, moved);
     await mkdir(dataDir, { mode: 0o700 });
-    await writeFile(join(dataDir, 'address.json'), '{}');
+    await writeFile(join(dataDir, 'admin.sock'), '');
     server.kill('SIGTERM');
     expect((await server.exited).code).toBe(0);
-    expect(await readdir(dataDir)).toEqual(['address.json']);
+    expect(await readdir(dataDir)).toEqual(['admin.sock']);
   });
 });

@@ -5,7 +5,6 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { lockFolder } from '../../src/platform/db/embedded/lock.ts';
 import { startEmbeddedServer } from '../../src/platform/db/embedded/server.ts';
 import { EmbeddedStartError } from '../../src/platform/db/embedded/worker-thread.ts';
-import { embeddedServer } from '../../src/platform/db/server.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { until } from '../support/processes/process.ts';
@@ -66,7 +65,7 @@ describe('an embedded database that ends and cannot start again', () => {
         () => false,
       ),
     );
-    const client = new pg.Client(embeddedServer(server.address, { application_name: server.own }).connection);
+    const client = new pg.Client({ user: 'postgres', database: 'postgres', stream: server.createStream });
     await client.connect();
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
     await client.end();

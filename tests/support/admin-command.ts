@@ -1,5 +1,5 @@
 import type { RunCommand } from '../../src/admin/command.ts';
-import { AdminError, JsonText, UndoneError } from '../../src/admin/output.ts';
+import { AdminError, createLocalIo, StreamedText, UndoneError } from '../../src/admin/output.ts';
 import { createProgram } from '../../src/admin/program.ts';
 import type { TestApp } from './app.ts';
 import type { Parsed } from './parsed.ts';
@@ -19,9 +19,9 @@ export async function adminCommand(
 ): Promise<CommandResult> {
   let result: unknown;
   const run: RunCommand = async (work) => {
-    result = await work({ database, config, applied: [] });
+    result = await work({ database, config, applied: [], io: createLocalIo() });
     // It is read while the database is open.
-    if (!(result instanceof JsonText)) return;
+    if (!(result instanceof StreamedText)) return;
     let text = '';
     for await (const piece of result.pieces) text += piece;
     result = JSON.parse(text);

@@ -9,7 +9,8 @@ import type { PrismaClient } from '../../src/generated/prisma/client.ts';
 import type { YogaPlugin } from '../../src/http/pipeline/yoga.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type Config, loadConfig } from '../../src/platform/config.ts';
-import { type Database, openDatabase } from '../../src/platform/db/database.ts';
+import { connectDatabase, type Database } from '../../src/platform/db/database.ts';
+import { openServer } from '../../src/platform/db/server.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { openTracing } from '../../src/platform/tracing/open-tracing.ts';
 import { createTestDatabase, type TestDatabase } from './database/database.ts';
@@ -95,8 +96,9 @@ export async function startApp(
     ...testDatabase.settings,
     ...settings,
   });
-  const database = await openDatabase({ config, log });
-  const own = openPrisma(config);
+  const server = await openServer({ config, log });
+  const database = connectDatabase(config.database.kind, server, log);
+  const own = openPrisma(server);
   const tracing = await openTracing(config.tracing, 'test', log);
   const app = createTestApp({
     config,

@@ -2,12 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, lstatSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import type { Client } from 'pg';
-import type { Config } from '../../platform/config.ts';
 import { flushEntries } from '../../platform/db/embedded/flushed-files.ts';
 import { folderProblem } from '../../platform/db/embedded/folder-watch.ts';
 import { EMBEDDED_MAJOR } from '../../platform/db/embedded/major-version.ts';
-import type { Logger } from '../../platform/log.ts';
-import { embeddedFolder, openForCommand } from '../connection.ts';
+import { embeddedFolder, type Given } from '../connection.ts';
 import { AdminError } from '../output.ts';
 import type { Progress } from '../progress.ts';
 import type { Manifest } from './archive-form.ts';
@@ -25,9 +23,7 @@ export const LABEL = `${CLUSTER}/backup_label`;
 /** object_not_in_prerequisite_state: a backup runs already, or none does. */
 const NOT_NOW = '55000';
 
-export interface BackUpOptions {
-  readonly config: Config;
-  readonly log: Logger;
+export interface BackUpOptions extends Given {
   readonly file: string;
   readonly withSecretKey: boolean;
   readonly progress: Progress;
@@ -133,9 +129,9 @@ function checkSource(dataDir: string): void {
 async function writeVerified(
   draft: string,
   dataDir: string,
-  { config, log, file, withSecretKey, progress }: BackUpOptions,
+  { open, file, withSecretKey, progress }: BackUpOptions,
 ): Promise<Manifest> {
-  const { database } = await openForCommand({ config, log, migrates: false, asIs: true });
+  const { database } = await open();
   let manifest: Manifest;
   try {
     const client = await database.dedicatedClient();

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Endings } from '../../auth/account/endings.ts';
 import type { AdminCommand } from '../command.ts';
 import { showProgress } from '../progress.ts';
@@ -8,21 +9,23 @@ import { restore } from './restore.ts';
 export const backupCommand: AdminCommand = {
   name: 'backup',
   description: 'writes a backup of the embedded database, even while a server uses it',
-  define(command, _run, runWithout) {
+  define(command, _run, runWithout, io) {
     command
       .argument('<file>', 'a new file; others of this machine cannot read it')
       .option('--without-secret-key', 'leaves out the secret that OAuth signing keys are sealed under')
-      .action((file: string, { withoutSecretKey = false }: { withoutSecretKey?: boolean }) =>
-        runWithout(({ config, log }) =>
-          backUp({
-            config,
-            log,
-            file,
-            withSecretKey: !withoutSecretKey,
-            progress: showProgress(process.stderr),
-          }),
-        ),
-      );
+      .action(async (name: string, { withoutSecretKey = false }: { withoutSecretKey?: boolean }) => {
+        const file = await io.input('file', async () => resolve(name));
+        await runWithout(
+          (given) =>
+            backUp({
+              ...given,
+              file,
+              withSecretKey: !withoutSecretKey,
+              progress: showProgress(given.io.stderr),
+            }),
+          { relayed: true },
+        );
+      });
   },
 };
 

@@ -4,18 +4,12 @@ import { type Config, ConfigError, misspelledInProcess } from '../../platform/co
 import { DatabaseUnreachableError, messageOf } from '../../platform/db/contact.ts';
 import { freeBytes } from '../../platform/db/embedded/folder-watch.ts';
 import { refuseNoDatabase } from '../../platform/db/embedded/major-version.ts';
-import type { Logger } from '../../platform/log.ts';
 import type { AdminCommand } from '../command.ts';
-import { openForCommand } from '../connection.ts';
+import type { Given } from '../connection.ts';
 import { UndoneError } from '../output.ts';
 import { type Check, failed, ok, warning } from './check.ts';
 import { databaseChecks } from './database.ts';
 import { proxyChecks, redisCheck } from './outside.ts';
-
-interface Given {
-  readonly config: Config;
-  readonly log: Logger;
-}
 
 const MEBIBYTE = 1_048_576;
 const LITTLE_MIB = 1_024;
@@ -60,10 +54,10 @@ function disk({ database }: Config): Check {
 }
 
 /** Never creates, migrates or moves a database. Never rejects. */
-async function database({ config, log }: Given): Promise<Check[]> {
+async function database({ config, open }: Given): Promise<Check[]> {
   try {
     if (config.database.kind === 'embedded') refuseNoDatabase(config.database.dataDir);
-    const opened = await openForCommand({ config, log, migrates: false, asIs: true });
+    const opened = await open();
     try {
       await opened.database.watch.refuse({ direct: true });
       return await databaseChecks(config, opened.database);
@@ -99,7 +93,7 @@ export const doctorCommand: AdminCommand = {
   define(command, _run, runWithout) {
     command.action(async () => {
       try {
-        await runWithout(examine);
+        await runWithout(examine, { relayed: true });
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error;
         const todo = 'correct them: nothing else can be looked at before';

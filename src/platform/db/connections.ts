@@ -1,4 +1,3 @@
-import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Cancellable } from '../line.ts';
 import type { Logger } from '../log.ts';
@@ -147,7 +146,7 @@ export class Connections {
   /** True if a connection can be reused. The pool replaces a connection that is closing or broken. */
   #isGood(client: pg.PoolClient): boolean {
     const { stream } = client.connection;
-    return this.#current.has(client) && stream instanceof Socket && stream.readyState === 'open';
+    return this.#current.has(client) && stream.readable && stream.writable;
   }
 
   async #open(cancellation?: Cancellable): Promise<pg.PoolClient> {

@@ -4,6 +4,7 @@ import { Line, TurnRefusedError } from '../line.ts';
 import type { Logger } from '../log.ts';
 import { Cancellation } from './cancellation.ts';
 import { Connections, openClient, openPool, serverReady } from './connections.ts';
+import type { Notifications } from './embedded/notifications.ts';
 import { DatabaseError, isAbandoned, toDatabaseError } from './errors.ts';
 import { lendFor, statementCancelled } from './limited-client.ts';
 import { NamedQuery } from './named-query.ts';
@@ -52,8 +53,8 @@ export interface Database extends Queryable {
   dedicatedClient(options?: { readonly limited?: boolean }): Promise<pg.Client>;
   /** How long a statement or a transaction keeps trying to acquire its locks. */
   readonly lockWaitMs: number;
-  /** Set if LISTEN on a connection does not hear of others, as on the embedded database. */
-  readonly notified: DatabaseServer['notified'];
+  /** Set if LISTEN on another connection hears nothing, as on the embedded database. */
+  readonly notified: Notifications['notified'] | undefined;
   close(): Promise<void>;
 }
 
@@ -105,6 +106,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
       ? UNWATCHED
       : watchServer({ ...server.watched, log, onLook, isConnected: () => connections.isConnected });
   pool.on('error', watch.broke);
+  pool.on('connect', (client) => server.notifications?.hear(client));
   const connections = new Connections({ pool, server, watch: kind === 'embedded' ? undefined : watch, log });
   const line = new Line<pg.PoolClient>({ places: server.poolSize });
   const statistics = new DatabaseStatistics(() => ({
@@ -266,7 +268,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     directSetting: (server.watched?.direct ?? server.watched?.server)?.setting ?? 'DATA_DIR',
     line,
     lockWaitMs: server.lockWaitMs,
-    notified: server.notified,
+    notified: server.notifications?.notified,
     statistics,
     query: (statement, values) => query(statement, values),
     cancellable: (cancellation, { takesTurns = true } = {}) => ({
@@ -288,7 +290,9 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
       new UnitOfWork(() => connect(cancellation), options, cancellation),
     async dedicatedClient({ limited = false } = {}) {
       await serverReady(server);
-      return openClient(server, limited);
+      const client = await openClient(server, limited);
+      server.notifications?.hear(client);
+      return client;
     },
     async close() {
       watch.close();

@@ -3,7 +3,7 @@ import type { Deadline } from '../deadline.ts';
 import { eventLoop } from '../event-loop.ts';
 import { intake, type Source } from '../intake.ts';
 import type { Cancellation } from './cancellation.ts';
-import { CONNECTION_LOST, isConnectionLost, TRANSACTION_RESOLUTION_UNKNOWN } from './errors.ts';
+import { CONNECTION_LOST, TRANSACTION_RESOLUTION_UNKNOWN } from './errors.ts';
 import { NamedQuery } from './named-query.ts';
 
 /** How to end a statement that runs too long or is no longer wanted. */
@@ -18,10 +18,6 @@ export interface StatementControl {
   readonly begin?: string | undefined;
   /** Whether an ended statement is rolled back even if the connection was lost. */
   readonly lostIsUndone?: boolean;
-  /** How long others have had the server, in all. A statement waits for them, which is not its own time. */
-  heldMs?(): number;
-  /** Whether a statement whose connection was lost without a byte of an answer has not begun. */
-  neverBegan?(): boolean;
   /** Called with the time at which a statement was begun when it has ended, and with its error if it failed. */
   readonly onEnd?: ((sinceMs: number, error: unknown) => void) | undefined;
   /** Ends a statement past its time limit. Resolves once it can no longer hit a later statement. */
@@ -56,7 +52,6 @@ export function lendFor(client: pg.ClientBase, cancellation: Cancellation | unde
 }
 
 const QUERY_CANCELED = '57014';
-const LOCK_NOT_AVAILABLE = '55P03';
 
 function databaseError(code: string, message: string, cause?: unknown): Error {
   return Object.assign(new pg.DatabaseError(message, 0, 'error'), { code, severity: 'ERROR', cause });
@@ -89,10 +84,9 @@ const LARGE_CHUNK = 65_536;
 
 /**
  * Counts the bytes received on a connection before pg buffers them. Too many, for the loan or for a statement
- * without one, end the connection: there is no other way to refuse the rest of a row. Returns the count of the
- * running statement.
+ * without one, end the connection: there is no other way to refuse the rest of a row.
  */
-function boundReceived(client: pg.Client, lending: Lending): { reset(): void; readonly bytes: number } {
+function boundReceived(client: pg.Client, lending: Lending): { reset(): void } {
   const { stream } = client.connection;
   let uncounted = 0;
   // Replaces pg's own listener and calls it: a second listener would cost more than the counting.
@@ -113,9 +107,6 @@ function boundReceived(client: pg.Client, lending: Lending): { reset(): void; re
     reset() {
       uncounted = 0;
     },
-    get bytes() {
-      return uncounted;
-    },
   };
 }
 
@@ -132,31 +123,16 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
   lendings.set(client, lending);
   const received = boundReceived(client, lending);
 
-  /** The error of a statement, by what we know of its end. */
-  function reasonOf(error: unknown, ended: boolean): unknown {
-    if (error == null) return error;
-    if (received.bytes === 0 && isConnectionLost(error) && control.neverBegan?.() === true)
-      return databaseError(LOCK_NOT_AVAILABLE, 'an outside connection had the database', error);
-    return ended ? endedWith(error, control.lostIsUndone) : error;
-  }
-
   /** Watches a statement about to run. Calls `done` with its outcome; the error says whether we ended it. */
   function watch(cancellation: Cancellation | undefined, done: Callback): Callback {
     const sinceMs = performance.now();
     let ended = false;
     let cancelling: Promise<void> | undefined;
-    let heldMs = control.heldMs?.() ?? 0;
     const end = () => {
-      const heldMeanwhileMs = (control.heldMs?.() ?? 0) - heldMs;
-      heldMs += heldMeanwhileMs;
-      if (heldMeanwhileMs > 0) {
-        timer = setTimeout(end, heldMeanwhileMs);
-        return;
-      }
       ended = true;
       cancelling = control.overrun?.(client);
     };
-    let timer =
+    const timer =
       control.statementLimitMs === undefined ? undefined : setTimeout(end, control.statementLimitMs);
     // Without this, a vanished server is noticed only by TCP: after hours if everything was acknowledged.
     const giveUp = () => void (client as pg.Client).end();
@@ -172,7 +148,7 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
       heard?.();
       heardAfterwards?.();
       release?.();
-      const reason = reasonOf(error, ended);
+      const reason = error != null && ended ? endedWith(error, control.lostIsUndone) : error;
       cancellation?.spend(performance.now() - sinceMs);
       control.onEnd?.(sinceMs, reason);
       // A cancel request still in flight must not hit the next statement.

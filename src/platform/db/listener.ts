@@ -46,14 +46,14 @@ const END_LIMIT_MS = 1_000;
 const PROBE_INTERVAL_MS = 150;
 const MAX_MISSED = 3;
 
-/** The embedded database: its worker hears what all connections send. */
+/** The embedded database: notifications come on the connection that has sent them. */
 function embedded(
   notified: NonNullable<Database['notified']>,
   { onNotification, onConnect }: ListenerOptions,
 ): Listener {
   const stop = notified((notification) => {
     if (notification === undefined) onConnect();
-    else onNotification({ ...notification, own: false });
+    else onNotification({ channel: notification.channel, payload: notification.payload ?? '', own: false });
   });
   return {
     notify: () => undefined,

@@ -1,11 +1,11 @@
-import type { ClientConfig } from 'pg';
 import type { Config } from '../config.ts';
 import { createDeadline } from '../deadline.ts';
 import type { Logger } from '../log.ts';
 import { cancelStatement } from './cancel-statement.ts';
+import { CREDENTIALS_CHANNEL, DOCUMENTS_CHANNEL, RESTRICTIONS_CHANNEL } from './channels.ts';
 import type { ServerAddress } from './contact.ts';
-import type { EmbeddedAddress } from './embedded/address.ts';
-import { type EmbeddedServer, startEmbeddedServer } from './embedded/server.ts';
+import { createNotifications, type Notifications } from './embedded/notifications.ts';
+import { type EmbeddedServerOptions, startEmbeddedServer } from './embedded/server.ts';
 import { watchFolder } from './folder-lines.ts';
 import type { StatementControl } from './limited-client.ts';
 import { connectionTo, type ServerConnection } from './server-client.ts';
@@ -35,8 +35,8 @@ export interface DatabaseServer extends StatementControl {
   readonly alone?: string | undefined;
   /** How long a statement of its own keeps trying to acquire its locks. */
   readonly lockWaitMs: number;
-  /** Set if LISTEN on a connection does not hear of others: like that of EmbeddedServer. */
-  readonly notified?: EmbeddedServer['notified'] | undefined;
+  /** Set if a notification comes only on the connection that has sent it, as on the embedded database. */
+  readonly notifications?: Notifications;
   /** Resolves once the server accepts connections. */
   ready(): Promise<void>;
   close(): Promise<void>;
@@ -45,10 +45,13 @@ export interface DatabaseServer extends StatementControl {
 export interface ServerOptions {
   readonly config: Config;
   readonly log: Logger;
-  /** The embedded server's connections share all prepared statements, so only one process may use them. */
-  readonly namedStatements?: boolean;
-  /** An admin command waits for a lock: no request waits for it, and retries of requests must not overtake it for ever. */
-  readonly waitsForLocks?: boolean;
+  /**
+   * True for an admin command in its own process. It waits for locks, because no request waits for it, and retries of
+   * requests must not overtake it for ever. It does not wait for an embedded folder that another process has.
+   */
+  readonly isCommand?: boolean;
+  /** The part of an embedded folder to open. */
+  readonly folder?: EmbeddedServerOptions;
 }
 
 const APPLICATION_NAME = 'content-graph-api';
@@ -68,37 +71,16 @@ const FOLDER_PATIENCE_MS = 10_000;
 const DURABILITY =
   'the embedded database survives a crash of the process and, on a disk that honours flushes, a loss of power; it does not survive the loss of the disk, so back up DATA_DIR';
 
-/** How `pg` reaches an embedded server. All connections share one backend, and with it what they prepare by name. */
-export function embeddedServer(
-  { host, port, password = '' }: EmbeddedAddress,
-  further: ClientConfig & { readonly application_name: string },
-) {
-  const connection: ClientConfig = {
-    ...{ host, port, user: 'postgres', password, database: 'postgres', ssl: false },
-    ...further,
-  };
-  const greeting = settingsSql({ schema: DEFAULT_SCHEMA, shared: true });
-  return {
-    connection,
-    direct: connection,
-    poolSize: 1,
-    named: false,
-    schema: DEFAULT_SCHEMA,
-    greeting,
-    directGreeting: greeting,
-  };
-}
-
 function postgresServer(
   database: Config['database'] & { kind: 'postgres' },
   statementLimitMs: number,
-  { config, namedStatements = true, waitsForLocks = false }: ServerOptions,
+  { config, isCommand = false }: ServerOptions,
 ): DatabaseServer {
   const { url, directUrl, poolSize, schema = DEFAULT_SCHEMA } = database;
   const pooled = url !== directUrl;
-  const limits = { statement_timeout: statementLimitMs, lock_timeout: waitsForLocks ? 0 : LOCK_LIMIT_MS };
+  const limits = { statement_timeout: statementLimitMs, lock_timeout: isCommand ? 0 : LOCK_LIMIT_MS };
   // A command that waits for locks may wait in a transaction.
-  const transactionLimitMs = waitsForLocks ? undefined : config.operationTimeoutMs + IDLE_IN_TRANSACTION_MS;
+  const transactionLimitMs = isCommand ? undefined : config.operationTimeoutMs + IDLE_IN_TRANSACTION_MS;
   const base = { application_name: APPLICATION_NAME };
   // A pooler refuses settings in the start-up message and shares sessions between clients: prepared
   // statements may be missing, and session settings would leak. So each transaction sets its own limits. PostgreSQL starts
@@ -124,7 +106,7 @@ function postgresServer(
         : undefined,
     },
     poolSize,
-    named: namedStatements && !pooled,
+    named: !pooled,
     schema,
     greeting: pooled ? undefined : settingsSql({ schema, limits, transactionLimitMs }),
     directGreeting: settingsSql({ schema, limits: { statement_timeout: 0, ...GONE } }),
@@ -145,40 +127,63 @@ function postgresServer(
   };
 }
 
-/** Throws what `startEmbeddedServer` throws if the embedded server cannot start. */
-export async function openServer(options: ServerOptions): Promise<DatabaseServer> {
-  const { config, log, namedStatements = true } = options;
-  const statementLimitMs = config.statementTimeoutMs;
-  if (config.database.kind === 'postgres') return postgresServer(config.database, statementLimitMs, options);
-  const server = await startEmbeddedServer(config.database.dataDir, log, {
-    patienceMs: FOLDER_PATIENCE_MS,
+/** Prepared statements of an earlier connection are still in the session. */
+const embeddedGreeting = () =>
+  [
+    'DEALLOCATE ALL',
+    ...[CREDENTIALS_CHANNEL, DOCUMENTS_CHANNEL, RESTRICTIONS_CHANNEL].map((channel) => `LISTEN ${channel}`),
+    settingsSql({ schema: DEFAULT_SCHEMA }),
+  ].join('; ');
+
+/** Throws what `startEmbeddedServer` throws. */
+async function embeddedServer(
+  dataDir: string,
+  { config, log, isCommand = false, folder }: ServerOptions,
+): Promise<DatabaseServer> {
+  const server = await startEmbeddedServer(dataDir, log, {
+    patienceMs: isCommand ? 0 : FOLDER_PATIENCE_MS,
     strict: config.environment === 'production',
+    ...folder,
   });
-  log.info({ dataDir: config.database.dataDir }, DURABILITY);
-  const reached = embeddedServer(server.address, { application_name: server.own });
-  const folder = watchFolder(config.database.dataDir, log);
+  const connection: ServerConnection = {
+    ...{ user: 'postgres', database: 'postgres', ssl: false },
+    stream: server.createStream,
+  };
+  const watch = isCommand ? undefined : watchFolder(dataDir, log);
+  if (!isCommand) log.info({ dataDir }, DURABILITY);
   return {
-    ...reached,
-    named: namedStatements,
-    statementLimitMs,
-    lockWaitMs: statementLimitMs,
-    heldMs: server.heldMs,
-    neverBegan: server.neverBegan,
-    // It answers as soon as it has committed, so a statement without an answer has not.
+    connection,
+    direct: connection,
+    poolSize: 1,
+    named: true,
+    schema: DEFAULT_SCHEMA,
+    greeting: embeddedGreeting(),
+    directGreeting: settingsSql({ schema: DEFAULT_SCHEMA }),
+    notifications: createNotifications(),
+    statementLimitMs: isCommand ? undefined : config.statementTimeoutMs,
+    lockWaitMs: config.statementTimeoutMs,
+    // It responds as soon as it has committed, so a statement without a response has not.
     lostIsUndone: true,
-    // PGlite can neither time out nor cancel a statement. Ending its worker drops what is not committed. One that nobody
-    // waits for ends within its time limit anyway: ending the worker would abort everyone's work.
+    // PGlite can neither time out nor cancel a statement. A restart of its worker drops what is not committed. One that
+    // nobody waits for ends within its time limit anyway: a restart would abort everyone's work.
     overrun() {
       server
         .restart('a statement exceeded its time limit')
         .catch((error: unknown) => log.debug({ err: error }, 'the embedded database did not restart'));
       return undefined;
     },
-    notified: server.notified,
     ready: server.ready,
     async close() {
-      folder.close();
+      watch?.close();
       await server.close();
     },
   };
+}
+
+/** Throws what `startEmbeddedServer` throws if the embedded server cannot start. */
+export async function openServer(options: ServerOptions): Promise<DatabaseServer> {
+  const { database, statementTimeoutMs } = options.config;
+  return database.kind === 'postgres'
+    ? postgresServer(database, statementTimeoutMs, options)
+    : embeddedServer(database.dataDir, options);
 }

@@ -40,12 +40,6 @@ export interface SettingsScope {
   readonly schema: string;
   /** Only until the transaction ends: through a pooler, sessions belong to nobody. */
   readonly local?: boolean;
-  /**
-   * Whether the session may hold temporary tables of other connections. pg_temp is then named last in the search path,
-   * since PostgreSQL searches it first otherwise. Not named elsewhere: a user without rights to `schema` would create
-   * tables in it.
-   */
-  readonly shared?: boolean;
   /** Further settings, in the units of PostgreSQL. */
   readonly limits?: Readonly<Record<string, number>>;
   /** The longest time of a transaction, where the server knows `transaction_timeout` (PostgreSQL 17). */
@@ -56,12 +50,11 @@ export interface SettingsScope {
 export function settingsSql({
   schema,
   local = false,
-  shared = false,
   limits = {},
   transactionLimitMs,
 }: SettingsScope): string {
   const further = Object.entries(limits).map(([name, value]): Setting => [name, String(value)]);
-  const path: Setting = ['search_path', `${escapeIdentifier(schema)}${shared ? ', pg_temp' : ''}`];
+  const path: Setting = ['search_path', escapeIdentifier(schema)];
   const calls = [...MEANING, ...PLANNING, path, ...further].map(
     ([name, value]) => `set_config('${name}', ${escapeLiteral(value)}, ${local})`,
   );

@@ -7,6 +7,7 @@ import { audit, OPERATOR } from '../../audit/audit.ts';
 import { DOCUMENTS_CHANNEL } from '../../platform/db/channels.ts';
 import { listDocuments, type Release, retireDocuments } from '../store.ts';
 import { listTextUses } from '../text-uses-store.ts';
+import { type ManifestEntry, readManifest } from './manifest.ts';
 
 interface ReleaseOptions {
   readonly client?: string;
@@ -24,7 +25,7 @@ function retiredBy(ids: readonly string[], { client, release }: ReleaseOptions) 
   return client === undefined ? undefined : { client, release: release ?? '' };
 }
 
-async function retire({ database }: Opened, ids: readonly string[], what: Release | readonly string[]) {
+async function retire({ database, io }: Opened, ids: readonly string[], what: Release | readonly string[]) {
   const { ended, retired } = await database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const done = await retireDocuments(work, what, DOCUMENTS_CHANNEL);
     const named = 'client' in what ? what : { documents: done.ended };
@@ -35,8 +36,8 @@ async function retire({ database }: Opened, ids: readonly string[], what: Releas
     return done;
   });
   const unknown = ids.filter((id) => !ended.includes(id));
-  if (unknown.length > 0) tell(`Not published: ${unknown.join(', ')}.`);
-  if (ended.length > retired) tell(`${ended.length - retired} stay published by other releases.`);
+  if (unknown.length > 0) tell(io.stderr, `Not published: ${unknown.join(', ')}.`);
+  if (ended.length > retired) tell(io.stderr, `${ended.length - retired} stay published by other releases.`);
   return { retired };
 }
 
@@ -50,19 +51,20 @@ function parseRelease(text: string): string {
 export const documentCommands = (clientNames: readonly string[]): AdminCommand => ({
   name: 'documents',
   description: 'manages the published documents that clients name by their ids',
-  define(documents, run) {
+  define(documents, run, _runWithout, io) {
     documents
       .command('publish <file...>')
       .description('checks the documents of manifests or .graphql files, and publishes them')
       .requiredOption('--client <name>', 'the client that they are of', parseCredentialName)
       .option('--release <name>', 'the release of the client', parseRelease)
       .option('--partial', 'publishes the others where some are refused')
-      .action((files: readonly string[], { client, release = '', partial = false }: PublishOptions) =>
-        run(async (opened) => {
+      .action(async (files: readonly string[], { client, release = '', partial = false }: PublishOptions) => {
+        const manifests = await io.input('files', async () => JSON.stringify(files.flatMap(readManifest)));
+        await run(async (opened) => {
           const { publish } = await import('./publish.ts');
-          return publish(opened, files, { client, release, partial });
-        }),
-      );
+          return publish(opened, JSON.parse(manifests) as ManifestEntry[], { client, release, partial });
+        });
+      });
 
     documents
       .command('list')

@@ -6,7 +6,7 @@ import { rulesOf } from '../../modules/rules.ts';
 import { isPublishableId } from '../catalog.ts';
 import { createDocumentCheck, type DocumentCheck } from '../check.ts';
 import { type NewDocument, publishDocuments, type Release } from '../store.ts';
-import { type ManifestEntry, readManifest } from './manifest.ts';
+import type { ManifestEntry } from './manifest.ts';
 
 interface Refused {
   readonly id: string;
@@ -56,18 +56,18 @@ function checkAll(entries: readonly ManifestEntry[], { check }: DocumentCheck) {
 }
 
 /**
- * Checks the documents of files as requests would be, and publishes them in one transaction: all of them, or with `partial`
+ * Checks the documents of manifests as requests would be, and publishes them in one transaction: all of them, or with `partial`
  * those that are not refused. Throws UndoneError if any is refused otherwise, and AdminError, DatabaseError.
  */
 export async function publish(
   { database, config }: Opened,
-  files: readonly string[],
+  entries: readonly ManifestEntry[],
   { partial, ...release }: Release & { readonly partial: boolean },
 ): Promise<PublishResult> {
   // Only this command needs the whole schema.
   const { buildSchema } = await import('../../schema.ts');
   const checks = createDocumentCheck(buildSchema(rulesOf(config)), config);
-  const { documents, refused } = checkAll(files.flatMap(readManifest), checks);
+  const { documents, refused } = checkAll(entries, checks);
   const total = documents.length + refused.size;
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const { published, taken } = await publishDocuments(work, documents, release, checks.schemaId);

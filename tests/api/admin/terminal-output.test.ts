@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { describe, expect, it, vi } from 'vitest';
 import type { RunCommand, RunWithout } from '../../../src/admin/command.ts';
-import { printResult, report } from '../../../src/admin/output.ts';
+import { createLocalIo, report } from '../../../src/admin/output.ts';
 import { createProgram } from '../../../src/admin/program.ts';
+import { runOpened } from '../../../src/admin/session.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
@@ -32,12 +33,13 @@ async function runOnTerminal(args: readonly string[]): Promise<{ stdout: string;
       return true;
     });
   const { database, config } = app;
-  const run: RunCommand = async (work) => printResult(await work({ database, config, applied: [] }));
+  const io = createLocalIo();
+  const run: RunCommand = async (work) => runOpened({ database, config, applied: [] }, work, io);
   const runWithout: RunWithout = () => Promise.reject(new Error('the command opens a database of its own'));
   try {
     await createProgram(run, runWithout).parseAsync(args, { from: 'user' });
   } catch (error) {
-    report(error);
+    report(io, error);
   } finally {
     vi.restoreAllMocks();
   }
@@ -59,6 +61,7 @@ const PRINT_TEXT: readonly (readonly [command: string, ...args: string[]])[] = [
   ['audit'],
   ['block', '203.0.113.9', '--reason', HOSTILE],
   ['blocks'],
+  ['sql', 'SELECT name, email FROM users'],
 ];
 
 /** The commands that print ids, numbers, times and secrets only; `doctor` and `restore` print what the operator has named. */

@@ -29,6 +29,7 @@ const READ_TOO = [
   'documents.unknown',
   'audit',
   'top',
+  'sql',
   'blocks',
   'deprecations',
   'doctor',

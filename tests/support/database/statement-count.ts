@@ -1,10 +1,10 @@
 import { connect, createServer, type Socket } from 'node:net';
+import { type Duplex, Transform } from 'node:stream';
 import { afterAll, beforeAll } from 'vitest';
 import { openLog } from '../../../src/events/log-state.ts';
 import { HOLD_KEY } from '../../../src/operation/idempotency/store.ts';
 import { loadConfig } from '../../../src/platform/config.ts';
 import { openDatabase } from '../../../src/platform/db/database.ts';
-import { socketPath } from '../../../src/platform/db/embedded/address.ts';
 import { startEmbeddedServer } from '../../../src/platform/db/embedded/server.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { holdTimers } from '../time/timers.ts';
@@ -66,6 +66,29 @@ function messageReader(
   };
 }
 
+/** Passes on what a client sends in whole messages, as the embedded database takes them. */
+function wholeMessages(): Transform {
+  let rest: Buffer = Buffer.alloc(0);
+  let started = false;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      rest = Buffer.concat([rest, chunk]);
+      let end = 0;
+      for (;;) {
+        const lengthAt = end + (started ? 1 : 0);
+        if (rest.length < lengthAt + 4) break;
+        const next = lengthAt + rest.readUInt32BE(lengthAt);
+        if (rest.length < next) break;
+        end = next;
+        started = true;
+      }
+      if (end > 0) this.push(Buffer.from(rest.subarray(0, end)));
+      rest = rest.subarray(end);
+      done();
+    },
+  });
+}
+
 /** The names of the statements of each trip that a client has asked for, in the order in which they are answered. */
 function askedOn(client: Socket): string[][] {
   const trips: string[][] = [];
@@ -81,7 +104,7 @@ function askedOn(client: Socket): string[][] {
   return trips;
 }
 
-async function openUpstream(): Promise<{ path: string; dial: () => Socket; close: () => Promise<void> }> {
+async function openUpstream(): Promise<{ path: string; dial: () => Duplex; close: () => Promise<void> }> {
   const own = await createTestDatabase();
   const { DATABASE_URL: url, DATA_DIR: dataDir = '' } = own.settings;
   if (url !== undefined) {
@@ -89,12 +112,9 @@ async function openUpstream(): Promise<{ path: string; dial: () => Socket; close
     return { path: pathname, dial: () => connect(Number(port || 5432), hostname), close: own.drop };
   }
   const server = await startEmbeddedServer(dataDir, createLogger({ level: 'error', pretty: false }));
-  const { host, port } = server.address;
-  const path = socketPath(server.address);
   return {
-    // As one of the service's own connections: those of others are bounded and have sessions of their own.
-    path: `/postgres?application_name=${encodeURIComponent(server.own)}`,
-    dial: () => (path === undefined ? connect(port, host) : connect(path)),
+    path: '/postgres',
+    dial: () => server.createStream().connect(),
     async close() {
       await server.close();
       await own.drop();
@@ -112,7 +132,7 @@ async function open(): Promise<CountedDatabase & { close(): Promise<void> }> {
   const upstream = await openUpstream();
   const completed: string[] = [];
   let ready = 0;
-  const sockets = new Set<Socket>();
+  const sockets = new Set<Duplex>();
   const proxy = createServer((client) => {
     const server = upstream.dial();
     let started = false;
@@ -151,7 +171,8 @@ async function open(): Promise<CountedDatabase & { close(): Promise<void> }> {
       [server, client],
     ] as const) {
       sockets.add(from);
-      from.pipe(to);
+      if (from === client) from.pipe(wholeMessages()).pipe(to);
+      else from.pipe(to);
       // Either end may hang up; the other then does too.
       from.on('error', () => to.destroy());
       from.on('close', () => to.destroy());

@@ -1,7 +1,7 @@
 /**
  * What another user of the machine tries, given a command and paths; prints JSON.
  * `make PATH…` makes folders that anybody may write to. `attack PATH…` tries everything on what is under the paths.
- * `listen PATH…` listens in each folder where the database's socket would be, and prints a line for whoever connects.
+ * `listen PATH…` listens in each folder where the admin socket would be, and prints a line for whoever connects.
  * `take PATH…` puts a listener in the place of each socket and prints a line for whoever connects.
  */
 import fs from 'node:fs';
@@ -11,8 +11,7 @@ import path from 'node:path';
 const [command, ...roots] = process.argv.slice(2);
 /** What is there, also where the folder does not say so. */
 const KNOWN = [
-  '.s.PGSQL.5432',
-  'address.json',
+  'admin.sock',
   'demo.json',
   'secret-key',
   'lock',
@@ -81,7 +80,7 @@ if (command === 'make') {
   process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit());
 } else if (command === 'listen') {
   for (const root of roots) {
-    const file = path.join(root, '.s.PGSQL.5432');
+    const file = path.join(root, 'admin.sock');
     if (await listen(file, () => say(`connected ${file}`))) say('waiting');
   }
 } else if (command === 'take') {

@@ -1,64 +1,135 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { PGlite } from '@electric-sql/pglite';
-import { fatalText, READY_BYTES, readyStatus } from './protocol.ts';
 
-export type Send = (data: Uint8Array) => void;
+/** A connection of the service, on whose port each message has one or more whole messages of the protocol. */
+interface Connection {
+  readonly port: MessagePort;
+  closed: boolean;
+}
 
-/** The one backend of PGlite. Whoever calls it waits for the end of each call. */
-export interface Backend {
-  readonly db: PGlite;
-  /**
-   * Runs messages of the protocol. Resolves to the bytes of the answer and the transaction status. Rejects if the backend
-   * has ended, or has not become ready for the next query where it should, as after a Sync.
-   */
-  run(
-    message: Uint8Array,
-    send?: Send,
-    options?: { readonly ready: boolean },
-  ): Promise<{ readonly bytes: number; readonly status: 'I' | 'T' | 'E' }>;
-  /** Writes a checkpoint if the log since the last one is long. */
-  checkpoint(): Promise<void>;
-  /** Ends a backup whose connection is gone. */
-  endBackup(): Promise<void>;
+interface Entry {
+  readonly connection: Connection;
+  readonly message: Uint8Array;
 }
 
 const MAX_LOG_BYTES = 67_108_864;
 const CHECKPOINT_DUE = `SELECT FROM pg_catalog.pg_control_checkpoint()
   WHERE pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_insert_lsn(), redo_lsn) > ${MAX_LOG_BYTES}`;
-/** Somebody who has ended the backup has nothing left to end. */
-const END_BACKUP = `DO $$ BEGIN PERFORM pg_catalog.pg_backup_stop(false);
-  EXCEPTION WHEN object_not_in_prerequisite_state THEN NULL; END $$`;
+
+const code = (type: string): number => type.charCodeAt(0);
+const [QUERY, TERMINATE] = [code('Q'), code('X')];
+const SYNC = Buffer.from([code('S'), 0, 0, 0, 4]);
+/** The length of ReadyForQuery (PostgreSQL protocol, "Message Formats"). */
+const READY_BYTES = 6;
+const FATAL = Buffer.from('VFATAL\0');
+
+/** The transaction status at the end of a response. Undefined if the response does not end with ReadyForQuery. */
+function parseStatus(end: Uint8Array): string | undefined {
+  const ready = Buffer.from(end).subarray(-READY_BYTES);
+  return ready[0] === code('Z') && ready[4] === 5 ? ready.toString('latin1', 5) : undefined;
+}
+
+/** The text of an error that ends the backend. Its severity finds it, because no text of a row has a NUL. */
+function parseFatal(data: Uint8Array): string | undefined {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  const at = bytes.indexOf(FATAL);
+  return at === -1 ? undefined : (/\0M([^\0]*)/.exec(bytes.toString('utf8', at))?.[1] ?? '');
+}
 
 /**
- * `heard` gets each part of an answer. `ended` is called in the middle of one with a fatal error, after which PGlite may go
- * on answering for ever: it must end the thread.
+ * PGlite is one backend with one session. This gives the backend to one connection of the service at a time, for a
+ * query, an extended query up to its Sync, or a transaction. All connections share the settings of the session.
  */
-export function createBackend(db: PGlite, heard: Send, ended: (reason: string) => void): Backend {
-  return {
-    db,
-    async run(message, send = () => undefined, { ready } = { ready: true }) {
-      let bytes = 0;
-      let end = new Uint8Array();
-      await db.execProtocolRawStream(message, {
-        onRawData(data) {
-          bytes += data.length;
-          // A copy: the part is a view of memory that changes.
-          end = data.length < READY_BYTES ? Buffer.concat([end, data]) : data.slice(-READY_BYTES);
-          heard(data);
-          send(data);
-          const fatal = fatalText(data);
-          if (fatal !== undefined) ended(fatal);
-        },
+export class Backend {
+  readonly #db: PGlite;
+  readonly #onEnd: (reason: string) => void;
+  #waiting: Entry[] = [];
+  /** The connection that is in a transaction or in an unfinished extended query. */
+  #holder: Connection | undefined;
+  #isCheckpointWanted = false;
+  #working: Promise<void> | undefined;
+
+  /** `onEnd` must exit the thread, because PGlite may respond for ever after a fatal error. */
+  constructor(db: PGlite, onEnd: (reason: string) => void) {
+    this.#db = db;
+    this.#onEnd = onEnd;
+  }
+
+  accept(port: MessagePort): void {
+    const connection: Connection = { port, closed: false };
+    port.on('message', (message: Uint8Array) => {
+      if (message[0] === TERMINATE) return;
+      this.#waiting.push({ connection, message });
+      this.#wake();
+    });
+    port.on('close', () => {
+      connection.closed = true;
+      this.#waiting = this.#waiting.filter((entry) => entry.connection !== connection);
+      this.#wake();
+    });
+  }
+
+  /** Writes a checkpoint soon if the log since the last one is long. PGlite never does so by itself. */
+  checkpoint(): void {
+    this.#isCheckpointWanted = true;
+    this.#wake();
+  }
+
+  /** Resolves when nothing runs. */
+  async settled(): Promise<void> {
+    await this.#working;
+  }
+
+  #wake(): void {
+    this.#working ??= this.#work()
+      .catch((error: unknown) => this.#onEnd(String(error)))
+      .finally(() => {
+        this.#working = undefined;
       });
-      const status = readyStatus(end);
-      if (ready && status === undefined) throw new Error('the backend has ended');
-      return { bytes, status: status ?? 'T' };
-    },
-    async checkpoint() {
-      const [due] = await db.exec(CHECKPOINT_DUE);
-      if (due?.rows.length === 1) await db.exec('CHECKPOINT');
-    },
-    async endBackup() {
-      await db.exec(END_BACKUP);
-    },
-  };
+  }
+
+  async #work(): Promise<void> {
+    for (;;) {
+      const holder = this.#holder;
+      if (holder?.closed === true) await this.#rollBack();
+      else if (holder === undefined && this.#isCheckpointWanted) await this.#checkpoint();
+      else {
+        const at = this.#waiting.findIndex(({ connection }) => holder === undefined || connection === holder);
+        const [entry] = at === -1 ? [] : this.#waiting.splice(at, 1);
+        if (entry === undefined) return;
+        await this.#run(entry);
+      }
+    }
+  }
+
+  async #run({ connection, message }: Entry): Promise<void> {
+    let end: Uint8Array = new Uint8Array();
+    await this.#db.execProtocolRawStream(message, {
+      onRawData: (data) => {
+        // A copy, because the part is a view of memory that changes.
+        const part = data.slice();
+        end = part.length < READY_BYTES ? Buffer.concat([end, part]) : part.slice(-READY_BYTES);
+        const fatal = parseFatal(part);
+        connection.port.postMessage(part, [part.buffer]);
+        if (fatal !== undefined) this.#onEnd(fatal);
+      },
+    });
+    const status = parseStatus(end);
+    const isComplete = message[0] === QUERY || SYNC.equals(message.subarray(-SYNC.length));
+    if (isComplete && status === undefined) throw new Error('the backend has ended');
+    this.#holder = status === 'I' ? undefined : connection;
+  }
+
+  async #rollBack(): Promise<void> {
+    // Sync ends an unfinished extended query.
+    await this.#db.execProtocolRawStream(SYNC, { onRawData: () => undefined });
+    await this.#db.exec('ROLLBACK');
+    this.#holder = undefined;
+  }
+
+  async #checkpoint(): Promise<void> {
+    this.#isCheckpointWanted = false;
+    const [due] = await this.#db.exec(CHECKPOINT_DUE);
+    if (due?.rows.length === 1) await this.#db.exec('CHECKPOINT');
+  }
 }

@@ -84,7 +84,7 @@ export function securePrivateFolder(path: string, { strict }: { readonly strict:
 }
 
 /** The files of the service; others, such as lost+found, may be anybody's. */
-const FILES = ['lock', 'address.json', 'secret-key', 'demo.json'];
+const FILES = ['lock', 'secret-key', 'demo.json'];
 
 /**
  * Checks the owner and the rights of what is in the folder, two levels deep: a backup that another user has put back

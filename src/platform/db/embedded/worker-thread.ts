@@ -1,14 +1,9 @@
-import { rmSync } from 'node:fs';
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { Logger } from '../../log.ts';
 import { OperatorError, onOneLine } from '../../operator-error.ts';
-import { CREDENTIALS_CHANNEL, DOCUMENTS_CHANNEL, RESTRICTIONS_CHANNEL } from '../channels.ts';
-import { type EmbeddedAddress, socketPath } from './address.ts';
 import { folderError } from './folder-error.ts';
-import type { HoldMark, HoldWatch } from './held-time.ts';
-import type { Notification } from './notifications.ts';
 import type { Running } from './supervisor.ts';
-import type { EmbeddedWorkerData, WorkerMessage } from './worker.ts';
+import type { EmbeddedWorkerData, WorkerMessage, WorkerRequest } from './worker.ts';
 
 /** The folder's data cannot be opened. `cause` is the error of PGlite or the operating system. */
 export class EmbeddedStartError extends OperatorError {
@@ -24,7 +19,7 @@ export class EmbeddedStartError extends OperatorError {
   }
 }
 
-/** What the operating system refuses is no fault of the data, unless a file of them is missing. */
+/** An error of the operating system says nothing about the data, unless a file of the data is missing. */
 function startError(dataDir: string, failure: unknown): OperatorError {
   const { syscall, code } = failure instanceof Error ? (failure as NodeJS.ErrnoException) : {};
   return syscall === undefined || code === 'ENOENT'
@@ -32,61 +27,44 @@ function startError(dataDir: string, failure: unknown): OperatorError {
     : folderError(dataDir, failure);
 }
 
-/** The channels that other processes notify, too. */
-const NOTIFIED_CHANNELS = [CREDENTIALS_CHANNEL, DOCUMENTS_CHANNEL, RESTRICTIONS_CHANNEL];
-
-/** What a worker and the service's thread share. */
-export interface Shared {
-  /** The path of the data folder. */
-  readonly cluster: string;
-  readonly address: EmbeddedAddress;
-  readonly log: Logger;
-  readonly own: string;
-  readonly mark: HoldMark;
-  readonly holds: Pick<HoldWatch, 'guests'>;
-  tell(notification: Notification | undefined): void;
+/** A running worker thread. */
+export interface RunningWorker extends Running {
+  /** Opens a connection. Its port closes when the worker ends. */
+  open(): MessagePort;
 }
 
 /** Starts the worker thread of the embedded database. Rejects with EmbeddedStartError, UnusableFolderError. */
-export function startWorker(dataDir: string, shared: Shared): Promise<Running> {
-  const { cluster, address, log, own, mark, holds, tell } = shared;
-  const path = socketPath(address);
-  if (path !== undefined) rmSync(path, { force: true });
-  holds.guests(0);
-  const data: EmbeddedWorkerData = {
-    folder: cluster,
-    address: path === undefined ? address : { path },
-    channels: NOTIFIED_CHANNELS,
-    own,
-    mark: mark.buffer,
-  };
+export function startWorker(dataDir: string, folder: string, log: Logger): Promise<RunningWorker> {
+  const data: EmbeddedWorkerData = { folder };
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: data });
+  const request = (message: WorkerRequest, ports: MessagePort[] = []) => worker.postMessage(message, ports);
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   return new Promise((resolve, reject) => {
-    let listening = false;
+    let isReady = false;
     let failure: unknown;
     const { promise: ending, resolve: ends } = Promise.withResolvers<void>();
     void ended.then(ends);
     const fail = (error: unknown) => {
       failure = error;
       ends();
-      if (listening) log.error({ err: error }, 'the embedded database failed');
+      if (isReady) log.error({ err: error }, 'the embedded database failed');
     };
     // Under `node --watch`, Node sends messages of its own this way.
     worker.on('message', (message: WorkerMessage | { readonly kind?: undefined }) => {
-      if (message.kind === 'notification') tell(message.notification);
       if (message.kind === 'failed') fail(new Error(`the backend has ended: ${message.reason}`));
-      if (message.kind === 'guests') holds.guests(message.count);
-      if (message.kind === 'line') log.warn(message.fields, message.message);
-      if (message.kind !== 'listening') return;
-      listening = true;
-      tell(undefined);
+      if (message.kind !== 'ready') return;
+      isReady = true;
       resolve({
         ending,
         ended,
+        open() {
+          const { port1, port2 } = new MessageChannel();
+          request({ port: port2 }, [port2]);
+          return port1;
+        },
         terminate: () => worker.terminate(),
         async close() {
-          worker.postMessage('close');
+          request('close');
           await ended;
         },
       });

@@ -1,0 +1,68 @@
+import { chmodSync, rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { atMost } from '../../platform/at-most.ts';
+import type { Config } from '../../platform/config.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Logger } from '../../platform/log.ts';
+import { openSocketFolder } from './socket-folder.ts';
+
+/** What commands in the server's process work with. */
+export interface ServedCommands {
+  readonly config: Config;
+  readonly database: Database;
+  readonly log: Logger;
+}
+
+/** The admin socket of a running server. */
+export interface AdminListener {
+  /** Accepts no further command, and waits a while for those that run. */
+  close(): Promise<void>;
+}
+
+/** As long as requests have when the service stops. */
+const END_WAIT_MS = 10_000;
+
+/** Commands are loaded when there is one. */
+async function serveCommand(socket: Socket, served: ServedCommands): Promise<void> {
+  const { runReceived } = await import('./received-command.ts');
+  await runReceived(socket, served);
+}
+
+/**
+ * Accepts admin commands of the owner of DATA_DIR and of root, on a Unix socket in it. The caller has locked the folder. If
+ * there can be no socket, the log says so, and commands need a stopped server.
+ */
+export async function listenForCommands(dataDir: string, served: ServedCommands): Promise<AdminListener> {
+  const { log } = served;
+  const folder = openSocketFolder(dataDir);
+  const running = new Map<Socket, Promise<void>>();
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('error', (error) => log.debug({ err: error }, 'an admin command lost its client'));
+    const done = serveCommand(socket, served)
+      .catch((error: unknown) => log.warn({ err: error }, 'an admin command was not understood'))
+      .finally(() => {
+        running.delete(socket);
+        socket.end();
+      });
+    running.set(socket, done);
+  });
+  // A killed server leaves it.
+  rmSync(folder.socket, { force: true });
+  const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject).listen(folder.socket, resolve);
+  try {
+    await listening;
+    chmodSync(folder.socket, 0o600);
+  } catch (error) {
+    log.warn({ err: error }, 'no admin socket: commands need a stopped server');
+  }
+  return {
+    async close() {
+      // This also removes the socket.
+      server.close();
+      folder.close();
+      await atMost(END_WAIT_MS, Promise.all(running.values()));
+      for (const socket of running.keys()) socket.destroy();
+    },
+  };
+}

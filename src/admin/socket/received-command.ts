@@ -1,0 +1,61 @@
+import type { Socket } from 'node:net';
+import { AdminError, type CommandIo, EXIT, type Output, printResult } from '../output.ts';
+import { runCommandLine, runOpened } from '../session.ts';
+import type { ServedCommands } from './admin-listener.ts';
+import { type CommandReply, type CommandRequest, commandRequest, encodeLine, readLines } from './messages.ts';
+
+/** The input and output of the client. Output ends quietly when the client has gone, or when its reader has. */
+function ioOf(socket: Socket, { inputs, ...terminals }: CommandRequest): CommandIo {
+  const output = (name: 'stdout' | 'stderr'): Output => ({
+    ...terminals[name],
+    write(text, done) {
+      const gone = () => done?.(Object.assign(new Error('the client has gone'), { code: 'EPIPE' }));
+      if (socket.readableEnded || !socket.writable) gone();
+      else
+        send(socket, name === 'stdout' ? { stdout: text } : { stderr: text }, (error) =>
+          error ? gone() : done?.(),
+        );
+    },
+  });
+  return {
+    stdout: output('stdout'),
+    stderr: output('stderr'),
+    async input(name) {
+      const value = inputs[name];
+      if (value === undefined) throw new AdminError(`The command lacks its ${name}: repeat it.`);
+      return value;
+    },
+  };
+}
+
+function send(socket: Socket, reply: CommandReply, done?: (error?: Error | null) => void): void {
+  socket.write(encodeLine(reply), done);
+}
+
+/** Runs the command that comes on a socket on the server's own database. Rejects if nothing comes, or no command. */
+export async function runReceived(socket: Socket, { config, database, log }: ServedCommands): Promise<void> {
+  const lines = readLines(socket);
+  const { value } = await lines.next();
+  const { data: request, error } = commandRequest.safeParse(value);
+  if (request === undefined) {
+    send(socket, {
+      stderr: 'The server does not understand the command: restart the server if it is of another version.\n',
+    });
+    send(socket, { exitCode: EXIT.failed });
+    throw error;
+  }
+  // Notices that the client ends the connection.
+  void lines.next().catch(() => undefined);
+  send(socket, { begun: true });
+  const io = ioOf(socket, request);
+  const opened = { config, database, applied: [] };
+  const exitCode = await runCommandLine(request.args, io, {
+    operator: request.operator,
+    run: (work) => runOpened(opened, work, io),
+    runWithout: async (work) => {
+      const closed = { ...opened, database: { ...database, close: async () => undefined } };
+      await printResult(io, await work({ config, log, io, open: async () => closed }));
+    },
+  });
+  send(socket, { exitCode });
+}

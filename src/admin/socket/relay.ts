@@ -1,0 +1,61 @@
+import { connect } from 'node:net';
+import { AdminError, type CommandIo, type Output } from '../output.ts';
+import { type CommandRequest, commandReply, encodeLine, readLines } from './messages.ts';
+import { hasSafeSocket, openSocketFolder } from './socket-folder.ts';
+
+/** A server that accepts connections begins a command soon. */
+const BEGIN_WAIT_MS = 20_000;
+/** Nobody listens: the server was killed, or is just stopping. */
+const ABSENT = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
+
+function connectTo(dataDir: string) {
+  const folder = openSocketFolder(dataDir);
+  // The system call has been made when this returns.
+  const socket = connect(folder.socket);
+  folder.close();
+  return socket;
+}
+
+/** Prints a part of the output. Resolves to false if its reader has left. */
+const print = (output: Output, text: string) =>
+  new Promise<boolean>((resolve) => output.write(text, (error) => resolve(!error)));
+
+/**
+ * Has the server of an embedded database run a command, and prints its output. Resolves to the exit code, or to undefined if
+ * there is no server or it has not begun. Throws AdminError if the server does not respond, or stops before the end.
+ */
+export async function relayCommand(
+  dataDir: string,
+  request: CommandRequest,
+  io: CommandIo,
+): Promise<number | undefined> {
+  if (!hasSafeSocket(dataDir)) return undefined;
+  const socket = connectTo(dataDir);
+  let begun = false;
+  socket.setTimeout(BEGIN_WAIT_MS, () =>
+    socket.destroy(
+      new AdminError(
+        `The server that has the embedded database in "${dataDir}" does not respond. The command was not begun.`,
+      ),
+    ),
+  );
+  socket.write(encodeLine(request));
+  try {
+    for await (const line of readLines(socket)) {
+      const reply = commandReply.parse(line);
+      if ('exitCode' in reply) return reply.exitCode;
+      begun = true;
+      socket.setTimeout(0);
+      if ('stdout' in reply && !(await print(io.stdout, reply.stdout))) socket.end();
+      if ('stderr' in reply) await print(io.stderr, reply.stderr);
+    }
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && ABSENT.has(String(error.code)))) throw error;
+  } finally {
+    socket.destroy();
+  }
+  if (!begun) return undefined;
+  throw new AdminError(
+    'The server stopped before the command ended: check whether the command took effect before you repeat it.',
+  );
+}
