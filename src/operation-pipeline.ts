@@ -84,7 +84,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
   registerFanOutMetrics(metrics, fanOut, streams);
   const paths = metrics.tally(
     'graphql_paths_total',
-    'How often each path was taken: requests on the fast path, whole answers, one-statement mutations, root fields read ahead, root fields left to loaders.',
+    'How often each path was taken: requests on the fast path, responses that the database wrote, one-statement mutations, root fields left to loaders.',
     ['path'],
   );
   const executor = createExecutor({

@@ -11,10 +11,10 @@ import type { Preparations } from './preparation.ts';
 
 /**
  * How a response was produced. `fast_path`: the request bypassed Yoga's HTTP handling. `whole_answer`: the
- * database answered the whole query. `one_statement`: the mutation ran as a single statement. `look_ahead`: a
- * root field was read with its whole selection. `loaders`: a root field was left to its resolver and loaders.
+ * database wrote the whole response, or some root fields of the response. `one_statement`: the mutation ran as a single
+ * statement. `loaders`: a root field was left to its resolver and loaders.
  */
-export type AnswerPath = 'fast_path' | 'whole_answer' | 'one_statement' | 'look_ahead' | 'loaders';
+export type AnswerPath = 'fast_path' | 'whole_answer' | 'one_statement' | 'loaders';
 
 /** How a request was answered, for the debug log. */
 export interface Trace {
@@ -39,7 +39,7 @@ export interface Context {
   readonly caller: Caller;
   /** Set if the caller remains to be confirmed, or had to be. */
   readonly provisional?: Provisional | undefined;
-  /** Whether root fields read their whole selection at once. If not, loaders read it. */
+  /** Whether the database writes responses. If not, loaders read what they show. */
   readonly lookAhead: boolean;
   /** Plans derived from the operation's text, cached with its document. */
   readonly plans: OperationPlans;

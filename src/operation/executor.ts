@@ -1,8 +1,8 @@
 import { execute } from 'graphql';
 import { afterSnapshot } from '../graphql/after-snapshot.ts';
-import { confirmCaller, declined } from '../graphql/context.ts';
+import { confirmCaller } from '../graphql/context.ts';
 import { ApiError } from '../graphql/errors.ts';
-import { answerWhole } from '../graphql/look-ahead/answer-whole.ts';
+import { answerWhole, type LeftPart } from '../graphql/look-ahead/answer-whole.ts';
 import { Cancellation, type Work } from '../platform/db/cancellation.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import { createDeadline } from '../platform/deadline.ts';
@@ -25,6 +25,22 @@ export interface ExecutorOptions extends MutationOptions {
   /** Events have their own line: a thousand subscribers must not hold up a query. */
   readonly eventLine: Line;
   readonly timeoutMs: number;
+}
+
+/** A response that the database has written. */
+interface Written {
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** The outcome of an operation of which the database has written some root fields and resolvers have made the others. */
+function completed({ data: written }: Written, { names }: LeftPart, executed: Single): Single {
+  if (executed.kind !== 'executed' || executed.result.data == null) return executed;
+  const { result } = executed;
+  const made = result.data ?? {};
+  const data = Object.fromEntries(
+    names.map((name) => [name, Object.hasOwn(made, name) ? made[name] : written[name]]),
+  );
+  return { kind: 'executed', result: { ...result, data } };
 }
 
 /** For whom events are read. */
@@ -72,14 +88,23 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const deadline = createDeadline(timeoutMs);
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
 
-  /** Undefined if the database cannot build the response by itself. */
+  /** Undefined if the database cannot write any of the response. */
   async function executeWhole(args: OperationArgs, reservation: Reservation): Promise<Single | undefined> {
     const { contextValue: context } = args;
     const { node } = context.operation;
     try {
-      const response = await answerWhole(args, node, context);
-      if (response === undefined) return undefined;
-      return bounds.checked(rendered(response), context.state, reservation);
+      const answer = await answerWhole(args, node, context);
+      if (answer === undefined) return undefined;
+      const { response, left } = answer;
+      if (left === undefined && context.state.cost === undefined)
+        return bounds.checked(rendered(response), context.state, reservation);
+      // The cost is put beside the data where the response becomes text.
+      const written: Written = JSON.parse(response);
+      const outcome =
+        left === undefined
+          ? ({ kind: 'executed', result: written } as const)
+          : completed(written, left, await executeFields({ ...args, document: left.document }, reservation));
+      return bounds.checked(outcome, context.state, reservation);
     } catch (error) {
       // A refusal belongs to no field.
       const refusal = reservation.refusal ?? (error instanceof ApiError ? error : undefined);
@@ -108,10 +133,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   ): Promise<Single> {
     const { contextValue } = args;
     const own = { ...args, contextValue: { ...contextValue, db: database.cancellable(cancellation) } };
-    const asksForCost = contextValue.state.cost !== undefined;
-    if (asksForCost) declined(contextValue, 'the client asks for the cost');
-    const mayBeWhole = contextValue.lookAhead && !asksForCost;
-    const whole = mayBeWhole ? await executeWhole(own, reservation) : undefined;
+    const whole = contextValue.lookAhead ? await executeWhole(own, reservation) : undefined;
     if (whole !== undefined) return whole;
     await confirmCaller(contextValue);
     const db = afterSnapshot(own.contextValue);

@@ -20,7 +20,6 @@ const OTHER_MEANINGS: Readonly<Record<string, RegExp>> = {
   'oauth/server/pages.ts': /method="post"/,
   'http/request/body.ts': /'accept-post'/,
   'platform/db/embedded/worker.ts': /\bpost\(|\bpost = \(/,
-  'graphql/look-ahead/size.ts': /\btag\b/,
 };
 
 /** What is not code: comments tell examples. */

@@ -1,4 +1,4 @@
-import type { ExecutionArgs, OperationDefinitionNode } from 'graphql';
+import { type DocumentNode, type ExecutionArgs, Kind, type OperationDefinitionNode } from 'graphql';
 import type { Provisional } from '../../auth/provisional.ts';
 import { SNAPSHOT_NAME } from '../../events/log.ts';
 import { type Context, declined, notConfirmed } from '../context.ts';
@@ -18,7 +18,7 @@ import {
 } from './whole-plan.ts';
 
 /** The `data` of a query that reads nothing. */
-function typeNames({ members }: WholePlan): string {
+function typeNames({ members }: WholeArguments): string {
   const named = members.flatMap((member) =>
     member.kind === 'typename' ? `${JSON.stringify(member.name)}:${JSON.stringify(member.type)}` : [],
   );
@@ -43,11 +43,12 @@ const besides = (rows: string, columns: readonly string[]): string =>
 
 /** If the response may be too large, the statement measures it. */
 function statementOf(
-  { id, members, roots }: WholePlan,
+  { id, roots }: WholePlan,
   given: WholeArguments,
   { maxResponseBytes, onSnapshot }: Context,
   provisional: Provisional | undefined,
 ): JsonStatement {
+  const { members } = given;
   const bounded = given.maxBytes > maxResponseBytes;
   return cachedStatement(
     id,
@@ -56,8 +57,8 @@ function statementOf(
     () => `whole_${roots[0]?.field.name}`,
     (sql) => {
       const rows = bounded
-        ? buildBoundedSql(members, sql, 'whole', maxResponseBytes - ENVELOPE_BYTES)
-        : buildSql(members, sql, 'whole');
+        ? buildBoundedSql(members, sql, maxResponseBytes - ENVELOPE_BYTES)
+        : buildSql(members, sql);
       return besides(rows, [
         ...(provisional === undefined ? [] : [confirmingSql(provisional, sql)]),
         ...(onSnapshot === undefined ? [] : [`${SNAPSHOT_NAME} AS snapshot`]),
@@ -76,24 +77,64 @@ async function read(plan: WholePlan, given: WholeArguments, context: Context): P
   return row;
 }
 
+/** The part of an operation that the database does not write. */
+export interface LeftPart {
+  /** The document with the root fields that are left. */
+  readonly document: DocumentNode;
+  /** The names of all root fields, in the order of the response. */
+  readonly names: readonly string[];
+}
+
+function leftPart(
+  { fields }: WholePlan,
+  { members }: WholeArguments,
+  operation: OperationDefinitionNode,
+  { plans }: Context,
+): LeftPart | undefined {
+  if (members.length === fields.size) return undefined;
+  const written = new Set(members.map(({ name }) => name));
+  const selections = [...fields].flatMap(([name, nodes]) => (written.has(name) ? [] : nodes));
+  const left: OperationDefinitionNode = {
+    ...operation,
+    selectionSet: { kind: Kind.SELECTION_SET, selections },
+  };
+  return {
+    document: { kind: Kind.DOCUMENT, definitions: [left, ...Object.values(plans.fragments)] },
+    names: [...fields.keys()],
+  };
+}
+
+/** What the database writes of a response. */
+export interface DatabaseAnswer {
+  /** The response in JSON. */
+  readonly response: string;
+  /** What resolvers have to add; undefined if the response is complete. */
+  readonly left: LeftPart | undefined;
+}
+
 /**
- * Answers a query with at most one statement, which writes the `data` of the response itself: nothing is parsed,
- * resolved or serialised on the way. Undefined if the query cannot be planned so: an execution then answers it, with its
- * usual errors. Throws DatabaseError, and COMPLEXITY_LIMIT if the response is too large.
+ * Answers a query, or some of its root fields, with at most one statement, which writes the `data` of the response itself:
+ * nothing is parsed, resolved or serialised on the way. Undefined if no root field can be answered so: an execution then
+ * answers, with its usual errors.
+ *
+ * @throws {DatabaseError}
+ * @throws {ApiError} COMPLEXITY_LIMIT if the response is too large.
  */
 export async function answerWhole(
   args: ExecutionArgs,
   operation: OperationDefinitionNode,
   context: Context,
-): Promise<string | undefined> {
+): Promise<DatabaseAnswer | undefined> {
   const planned = planWhole(args, operation, context);
   if (planned === undefined) return undefined;
   const { plan, given } = planned;
   context.onPath('whole_answer');
-  if (plan.roots.length === 0) return responseWith(typeNames(plan));
+  const left = leftPart(plan, given, operation, context);
+  if (plan.roots.length === 0) return { response: responseWith(typeNames(given)), left };
   const row = await read(plan, given, context);
   const bytes = (row?.size ?? 0) + ENVELOPE_BYTES;
   if (row?.data == null && bytes > context.maxResponseBytes)
     throw answerTooLarge(bytes, context.maxResponseBytes);
-  return row?.data == null ? declined(context, 'a row is missing') : responseWith(withCursors(row.data));
+  if (row?.data == null) return declined(context, 'a row is missing');
+  return { response: responseWith(withCursors(row.data)), left };
 }

@@ -2,7 +2,7 @@ import { getArgumentValues, type VariableValues } from 'graphql';
 import { isAuthenticated } from '../../auth/principal.ts';
 import type { EventRecord } from '../../events/position.ts';
 import type { Parameter } from '../../platform/db/statement.ts';
-import type { Context } from '../context.ts';
+import { type Context, declined } from '../context.ts';
 import type { Page } from '../pagination/arguments.ts';
 import { pageShape } from '../read/page-statement.ts';
 import type { AddParameter } from '../read/written-statement.ts';
@@ -39,10 +39,9 @@ export interface Given {
 
 /** The arguments of all edges of a plan that take some. */
 export interface PlanArguments extends Given {
-  /** Without the edges whose arguments are invalid or name no row: those are left to their resolvers. */
   readonly edges: ReadonlyMap<EdgePlan, EdgeArguments>;
-  /** What is wrong with the first edge that is left to its resolver. */
-  readonly invalid: string | undefined;
+  /** The root fields that are not left to their resolvers. */
+  readonly written: ReadonlySet<EdgePlan>;
   /** The part of the arguments that changes the statement's text. */
   readonly shape: string;
 }
@@ -88,8 +87,8 @@ export function planSql({ edges, list }: PlanArguments, add: AddParameter<Given>
 }
 
 /** A connection reads one extra row if it has to tell whether the list goes on. */
-export function rowsToRead({ edge, connection }: EdgePlan, page: Page): Page {
-  const oneMore = edge.kind === 'connection' && (connection === undefined || showsMore(connection, page));
+export function rowsToRead({ connection }: EdgePlan, page: Page): Page {
+  const oneMore = connection !== undefined && showsMore(connection, page);
   return oneMore ? { ...page, limit: page.limit + 1 } : page;
 }
 
@@ -127,26 +126,33 @@ function edgeArguments(
   }
 }
 
-/** The arguments of a request. */
+/**
+ * The arguments of a request. A root field is left to its resolver if `isRefused`, or if arguments in its selection are
+ * invalid or name no row.
+ */
 export function resolveArguments(
   roots: readonly EdgePlan[],
   variables: VariableValues,
   context: Context,
+  isRefused: (root: EdgePlan) => boolean,
 ): PlanArguments {
   const edges = new Map<EdgePlan, EdgeArguments>();
-  let invalid: string | undefined;
+  const written = new Set<EdgePlan>();
   let shape = '';
-  const visit = (plan: EdgePlan): void => {
+  const visit = (plan: EdgePlan): boolean => {
     const given = edgeArguments(plan, variables, context);
     if (given === undefined) {
-      invalid ??= `the arguments of ${plan.field.name} are invalid or name no row`;
-      shape += '!';
-      return;
+      declined(context, `the arguments of ${plan.field.name} are invalid or name no row`);
+      return false;
     }
     if (given !== NONE) edges.set(plan, given);
     shape += given.page === undefined ? ',' : `,${pageShape(rowsToRead(plan, given.page))}`;
-    for (const { edges: children } of objectsOf(plan)) for (const child of children.values()) visit(child);
+    for (const { edges: children } of objectsOf(plan))
+      for (const child of children.values()) if (!visit(child)) return false;
+    return true;
   };
-  for (const root of roots) visit(root);
-  return { edges, list: [...edges.values()], invalid, shape };
+  for (const root of roots)
+    if (!isRefused(root) && visit(root)) written.add(root);
+    else shape += '!';
+  return { edges, list: [...edges.values()], written, shape };
 }

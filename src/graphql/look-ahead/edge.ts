@@ -96,8 +96,3 @@ export type Edge<Row = Record<string, unknown>, Args = Record<string, unknown>> 
 export function isToMany(edge: Edge): edge is ToManyEdge {
   return edge.kind === 'many' || edge.kind === 'connection';
 }
-
-/** The row property with the value read ahead for a field, by the field's response name. */
-export function aheadKey(responseName: string | number): string {
-  return `$${responseName}`;
-}

@@ -62,7 +62,7 @@ export function planEvents(
   const planned = planWhole(args, operation, context);
   if (planned === undefined) return undefined;
   const { plan, given } = planned;
-  const [root] = plan.roots;
+  const [root] = given.written;
   if (root?.edge.kind !== 'event') return undefined;
   const { edge } = root;
   const { list, shape, maxBytes } = given;
@@ -72,7 +72,7 @@ export function planEvents(
     given,
     shape,
     () => `events_${root.field.name}`,
-    (sql) => eventsSql(plan.members, edge, sql),
+    (sql) => eventsSql(given.members, edge, sql),
   );
   return { written, given: { list }, maxBytes };
 }

@@ -41,9 +41,6 @@ export function objectPieces(members: Iterable<NamedJson>): Piece[] {
   return [...(pieces.length === 0 ? [{ text: '{' }] : pieces), { text: '}' }];
 }
 
-/** Any value, as JSON. */
-export const anyJson = (value: string): Piece[] => [{ sql: `coalesce(to_json(${value})::text, 'null')` }];
-
 /** RFC 3339 in UTC with milliseconds, as the DateTime scalar prints it. */
 const printedInstant = (value: string) =>
   `to_char(${value} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

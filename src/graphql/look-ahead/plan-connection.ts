@@ -24,8 +24,8 @@ interface Info extends Pick<GraphQLResolveInfo, 'fragments' | 'variableValues'> 
   readonly decline?: Decline;
 }
 
-/** Plans a selection of the nodes. */
-type PlanNode = (type: GraphQLObjectType, sets: readonly SelectionSetNode[]) => ObjectPlan;
+/** Plans a selection of the nodes; undefined if the database cannot write it. */
+type PlanNode = (type: GraphQLObjectType, sets: readonly SelectionSetNode[]) => ObjectPlan | undefined;
 
 /** An object type and what is selected of it. */
 interface Selected {
@@ -53,7 +53,7 @@ function planMembers<Member>(
       field === '__typename'
         ? { name, kind: 'typename' as const, type: type.name }
         : plan(name, field, fieldNodes);
-    if (member === undefined) return info.decline?.(`${type.name}.${field} is unknown to look-ahead`);
+    if (member === undefined) return info.decline?.(`the database cannot write ${type.name}.${field}`);
     members.push(member);
   }
   return members;
@@ -67,9 +67,8 @@ function planEdgeMembers(
   return planMembers<ConnectionEdgeMember>(info, edges, (name, field, fieldNodes) => {
     if (field === 'cursor') return { name, kind: 'cursor' };
     const node = selectedBy(edges.type, fieldNodes);
-    return field === 'node' && node
-      ? { name, kind: 'node', object: planNode(node.type, node.sets) }
-      : undefined;
+    const object = field === 'node' && node ? planNode(node.type, node.sets) : undefined;
+    return object && { name, kind: 'node', object };
   });
 }
 
@@ -80,7 +79,7 @@ function planPageInfo(info: Info, pageInfo: Selected): PageInfoMember[] | undefi
   });
 }
 
-/** The plan of a connection in the form `whole`; undefined if it selects a field that is not Relay's. */
+/** The plan of a connection; undefined if the database cannot write all that is selected of it. */
 export function planConnectionMembers(
   info: Info,
   type: GraphQLObjectType,
@@ -90,7 +89,10 @@ export function planConnectionMembers(
   const members = planMembers<ConnectionMember>(info, { type, sets }, (name, field, fieldNodes) => {
     const selected = selectedBy(type, fieldNodes);
     if (selected === undefined) return undefined;
-    if (field === 'nodes') return { name, kind: 'nodes', object: planNode(selected.type, selected.sets) };
+    if (field === 'nodes') {
+      const object = planNode(selected.type, selected.sets);
+      return object && { name, kind: 'nodes', object };
+    }
     if (field === 'edges') {
       const edges = planEdgeMembers(info, selected, planNode);
       return edges && { name, kind: 'edges', members: edges };
@@ -154,11 +156,10 @@ export function connectionObject(entity: Entity<object>, plan: ConnectionPlan): 
   return {
     entity,
     columns,
-    codecs: new Map(),
     // Sizes are those of the selections.
     bytes: () => 0,
     edges,
     scopes: new Set(objects.flatMap(({ scopes }) => [...scopes])),
-    members: objects.every(({ members }) => members !== undefined) ? [] : undefined,
+    members: [],
   };
 }

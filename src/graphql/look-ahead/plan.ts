@@ -1,24 +1,9 @@
 import type { FieldNode, GraphQLField, GraphQLOutputType } from 'graphql';
 import type { Scope } from '../../auth/scopes.ts';
-import type { JsonCodec } from '../read/column.ts';
 import type { Entity } from '../read/entity.ts';
 import type { Edge } from './edge.ts';
 
-/** `ahead`: rows for resolvers, by property. `whole`: the response itself, by response name. */
-export type JsonForm = 'ahead' | 'whole';
-
-/**
- * The caller's permissions in the form `ahead`. Resolvers refuse what a scope is missing for, so it is not read: its
- * size would be counted, and told to a caller who may not read it.
- */
-export interface Permissions {
-  /** The scopes that the caller lacks. */
-  readonly lacked: ReadonlySet<Scope>;
-  /** Receives every scope that the plan depends on. */
-  readonly needed: Set<Scope>;
-}
-
-/** Takes the reason why the database cannot write a whole response; the first counts. */
+/** Takes the reason why the database cannot write a root field; the first counts. */
 export type Decline = (reason: string) => undefined;
 
 /** What a selection needs from a row: its columns and edges. */
@@ -26,18 +11,14 @@ export interface ObjectPlan {
   readonly entity: Entity<object>;
   /** Properties of the entity. */
   readonly columns: Set<string>;
-  /** The codecs of the columns that have one. */
-  readonly codecs: Map<string, JsonCodec>;
   /** The maximum size of a property in JSON, in bytes. */
   readonly bytes: (property: string) => number;
   /** By response name. */
   readonly edges: Map<string, EdgePlan>;
   /** The scopes without which columns of the rows are refused. */
   readonly scopes: Set<Scope>;
-  /** The members of the response object, in order; undefined if the database cannot write all of them. */
-  members: Member[] | undefined;
-  /** The type's name, for rows of a field with an abstract type: `__typename` tells them apart. */
-  readonly typename?: string | undefined;
+  /** The members of the response object, in order. */
+  readonly members: readonly Member[];
 }
 
 export interface TypenameMember {
@@ -53,7 +34,8 @@ export interface ColumnMember {
   readonly type: GraphQLOutputType;
 }
 
-interface EdgeMember {
+/** Members with the same computed value share a plan, so that the value is computed once. */
+export interface EdgeMember {
   readonly name: string;
   readonly kind: 'edge';
   readonly plan: EdgePlan;
@@ -75,7 +57,7 @@ export interface EdgePlan {
   readonly object: ObjectPlan | undefined;
   /** Of nodes: the same for each type that they can have. */
   readonly types?: readonly ObjectPlan[];
-  /** Of a connection, in the form `whole`. */
+  /** Of a connection. */
   readonly connection?: ConnectionPlan | undefined;
 }
 

@@ -10,12 +10,11 @@ import SchemaBuilder, {
 import type { GraphQLFieldResolver } from 'graphql';
 import type { Context } from '../context.ts';
 import { withOptions } from '../field-options.ts';
-import { aheadKey, type Edge } from './edge.ts';
+import type { Edge } from './edge.ts';
 import '../max-json-bytes.ts';
 import { isTooWide } from '../operation-plans.ts';
 import { noteReader } from '../read/column.ts';
 import { readInRounds } from '../read/rounds.ts';
-import { readAhead } from './read-ahead.ts';
 
 declare global {
   export namespace PothosSchemaTypes {
@@ -31,7 +30,7 @@ declare global {
       ResolveShape = unknown,
       ResolveReturnShape = unknown,
     > {
-      /** How the field reads what it returns, so that look-ahead can read it together with its parent. */
+      /** How the field reads what it returns, so that the database can write it together with its parent. */
       edge?: Edge<ParentShape, InputShapeFromFields<Args>>;
       /** The properties of the row that a computed field reads, in its resolver and in its SQL, besides `id`. */
       columns?: readonly (keyof ParentShape & string)[];
@@ -43,7 +42,7 @@ const ROOTS: ReadonlySet<string> = new Set(['Query', 'Mutation', 'Subscription']
 
 type Resolver<C extends object> = GraphQLFieldResolver<unknown, C, object>;
 
-/** The field option `edge`: a root field reads its whole selection, a field below returns what was read. */
+/** The field options that say how the database reads a field: `edge` and `columns`. */
 class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
     const { edge, columns, maxCharacters } = config.pothosOptions as {
@@ -60,11 +59,10 @@ class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     config: PothosOutputFieldConfig<Types>,
   ): Resolver<Types['Context']> {
     const { edge, columns } = config.pothosOptions as { edge?: Edge; columns?: readonly string[] };
-    const hasEdge = edge !== undefined;
-    if (ROOTS.has(config.kind)) return inRoundsWhereWide(hasEdge ? readingAhead(resolve) : resolve);
-    const own =
-      columns === undefined ? resolve : withOnly(columns, `${config.parentType}.${config.name}`, resolve);
-    return hasEdge ? readAlready(own) : own;
+    if (ROOTS.has(config.kind)) return leftToLoaders(resolve, edge !== undefined);
+    return columns === undefined
+      ? resolve
+      : withOnly(columns, `${config.parentType}.${config.name}`, resolve);
   }
 }
 
@@ -72,32 +70,18 @@ class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 const ours = (context: object) => context as Context;
 
 /** Operations too wide for one statement are read level by level, with a few statements per level. */
-function inRoundsWhereWide<C extends object>(resolve: Resolver<C>): Resolver<C> {
+function leftToLoaders<C extends object>(resolve: Resolver<C>, hasEdge: boolean): Resolver<C> {
   return (parent, args, context, info) => {
-    if (isTooWide(ours(context).plans)) readInRounds(context);
+    const { plans, onPath } = ours(context);
+    if (hasEdge) onPath('loaders');
+    if (isTooWide(plans)) readInRounds(context);
     return resolve(parent, args, context, info);
   };
 }
 
-function readingAhead<C extends object>(resolve: Resolver<C>): Resolver<C> {
-  return async (parent, args, context, info) => {
-    const own = ours(context);
-    const ahead = own.lookAhead ? await readAhead(own, info) : undefined;
-    own.onPath(ahead === undefined ? 'loaders' : 'look_ahead');
-    return ahead === undefined ? resolve(parent, args, context, info) : ahead.value;
-  };
-}
-
-function readAlready<C extends object>(resolve: Resolver<C>): Resolver<C> {
-  return (parent, args, context, info) => {
-    const value = (parent as Record<string, unknown>)[aheadKey(info.path.key)];
-    return value === undefined ? resolve(parent, args, context, info) : value;
-  };
-}
-
 /**
- * The resolver gets no property that `columns` leaves out: look-ahead does not read it, so that the resolver would work
- * for some operations only.
+ * The resolver gets no property that `columns` leaves out: the SQL of the field does not read it either, so that the
+ * field would have another value for some operations.
  */
 function withOnly<C extends object>(
   columns: readonly string[],

@@ -1,11 +1,11 @@
-import { fromIds, type PlanArguments, type PlanSql, rowsToRead } from './arguments.ts';
+import { fromIds, type PlanArguments, type PlanSql } from './arguments.ts';
 import { CURSOR_JSON_BYTES } from './cursor-json.ts';
 import { isToMany } from './edge.ts';
 import { idRows, isNodeList, ROW_ID } from './nodes-sql.ts';
-import type { ConnectionPlan, EdgePlan, JsonForm, ObjectPlan, RootMember } from './plan.ts';
+import type { ConnectionPlan, EdgePlan, ObjectPlan, RootMember } from './plan.ts';
 import { nodeObjects } from './plan-connection.ts';
 import { notesOf } from './plan-edge.ts';
-import { buildSql, isListPlan, listRows, rowById, rowsSql, selectFor, valueSql } from './statement.ts';
+import { buildSql, isListPlan, pageOf, rowById, rowsSql, selectFor, valueSql } from './statement.ts';
 
 /** The quotes around a name, its colon and its comma. */
 const NAME_BYTES = 4;
@@ -20,21 +20,17 @@ interface RowSize {
   readonly edges: readonly EdgePlan[];
 }
 
-function rowSize({ columns, edges, members, typename }: ObjectPlan, form: JsonForm): RowSize {
-  if (form === 'ahead' || members === undefined) {
-    const names = [...columns, ...edges.keys()];
-    const tag = typename === undefined ? 0 : '__typename'.length + NAME_BYTES + typename.length + BRACKETS;
-    const fixed = names.reduce((sum, name) => sum + name.length + NAME_BYTES, BRACKETS + tag);
-    return { columns: [...columns], fixed, edges: [...edges.values()] };
-  }
+function rowSize({ members }: ObjectPlan): RowSize {
   let fixed = BRACKETS;
-  const shown: string[] = [];
+  const columns: string[] = [];
+  const edges: EdgePlan[] = [];
   for (const member of members) {
     fixed += member.name.length + NAME_BYTES;
     if (member.kind === 'typename') fixed += member.type.length + BRACKETS;
-    if (member.kind === 'column') shown.push(member.property);
+    if (member.kind === 'column') columns.push(member.property);
+    if (member.kind === 'edge') edges.push(member.plan);
   }
-  return { columns: shown, fixed, edges: [...edges.values()] };
+  return { columns, fixed, edges };
 }
 
 const nameBytes = ({ name }: { readonly name: string }) => name.length + NAME_BYTES;
@@ -71,9 +67,9 @@ function mostOfConnection(
  * The maximum size of the JSON of root fields: every list full, every text as long as its rules allow and
  * fully escaped. For nearly all queries it is small, and nothing needs to be measured.
  */
-export function mostBytes(roots: readonly RootMember[], given: PlanArguments, form: JsonForm): number {
+export function mostBytes(roots: readonly RootMember[], given: Pick<PlanArguments, 'edges'>): number {
   const mostOfRow = (object: ObjectPlan): number => {
-    const { columns, fixed, edges } = rowSize(object, form);
+    const { columns, fixed, edges } = rowSize(object);
     let row = fixed;
     for (const column of columns) row += object.bytes(column);
     for (const edge of edges) row += most(edge);
@@ -84,11 +80,10 @@ export function mostBytes(roots: readonly RootMember[], given: PlanArguments, fo
     const { page, count = 1 } = given.edges.get(plan) ?? {};
     if (types !== undefined) return BRACKETS + count * (1 + Math.max('null'.length, ...types.map(mostOfRow)));
     if (object === undefined) return maxBytes;
-    if (connection !== undefined) return mostOfConnection(connection, page?.limit ?? 0, mostOfRow);
+    const limit = page?.limit ?? 0;
+    if (connection !== undefined) return mostOfConnection(connection, limit, mostOfRow);
     const row = mostOfRow(object) + 1;
-    return isToMany(plan.edge)
-      ? BRACKETS + (page === undefined ? 0 : rowsToRead(plan, page).limit * row)
-      : row;
+    return isToMany(plan.edge) ? BRACKETS + limit * row : row;
   };
   let bytes = BRACKETS;
   for (const member of roots)
@@ -102,11 +97,11 @@ export function mostBytes(roots: readonly RootMember[], given: PlanArguments, fo
  * long texts, which PostgreSQL knows without reading the texts. In JSON, a text takes at most six times its
  * length.
  */
-function leastBytesSql(roots: readonly RootMember[], sql: PlanSql, form: JsonForm): string {
+function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
   let aliases = 0;
 
   const isLongRow = (object: ObjectPlan): boolean => {
-    const { columns, edges } = rowSize(object, form);
+    const { columns, edges } = rowSize(object);
     return columns.some((column) => object.bytes(column) > SHORT_TEXT_BYTES) || edges.some(isLong);
   };
 
@@ -117,7 +112,7 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql, form: JsonFor
   };
 
   function rowSql(object: ObjectPlan, alias: string): string {
-    const { columns, fixed, edges } = rowSize(object, form);
+    const { columns, fixed, edges } = rowSize(object);
     const times = new Map<string, number>();
     for (const column of columns)
       if (object.bytes(column) > SHORT_TEXT_BYTES) times.set(column, (times.get(column) ?? 0) + 1);
@@ -132,12 +127,13 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql, form: JsonFor
 
   /** The rows of the page are read for each selection of its nodes that has long texts. */
   function connectionTerms(connection: ConnectionPlan, rows: string): string[] {
-    return nodeObjects(connection).flatMap((object) => {
-      if (!isLongRow(object)) return [];
-      aliases += 1;
-      const alias = `m${aliases}`;
-      return `coalesce((SELECT sum(${rowSql(object, alias)})::bigint FROM (${rows}) AS ${alias}), 0)`;
-    });
+    return nodeObjects(connection).flatMap((object) => (isLongRow(object) ? rowsTerm(object, rows) : []));
+  }
+
+  function rowsTerm(object: ObjectPlan, rows: string): string {
+    aliases += 1;
+    const alias = `m${aliases}`;
+    return `coalesce((SELECT sum(${rowSql(object, alias)})::bigint FROM (${rows}) AS ${alias}), 0)`;
   }
 
   /** The size of the row with an id; NULL if there is none. */
@@ -165,23 +161,19 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql, form: JsonFor
     if (edge.kind === 'value') {
       // What is read from another table is not measured: that would read it twice.
       const { columns } = notesOf(plan.field);
-      const value = columns && valueSql(plan, edge, parent ?? '', sql);
-      return value && `coalesce(octet_length(${value}::text), 0)::bigint`;
+      if (columns === undefined) return undefined;
+      return `coalesce(octet_length(${valueSql(plan, edge, parent ?? '', sql)}::text), 0)::bigint`;
     }
     if (object === undefined) return undefined;
     if (edge.kind === 'row' || edge.kind === 'one') {
       const id = edge.kind === 'row' ? sql.ofEdge(plan, fromIds) : `${parent}."${edge.key}"`;
       return `coalesce(${rowWithId(object, id)}, 0)`;
     }
-    aliases += 1;
-    const alias = `m${aliases}`;
-    const page = sql.edges.get(plan)?.page;
-    if (page === undefined || !isListPlan(plan)) return undefined;
-    if (plan.connection !== undefined)
-      return connectionTerms(plan.connection, rowsSql(plan, page, parent, sql)).join(' + ');
-    const rows = listRows(plan, page, parent, sql);
-    const size = rows.perRow(rowSql(object, alias), '0', alias);
-    return `coalesce((SELECT sum(${size})::bigint FROM (${rows.from}) AS ${alias}), 0)`;
+    if (!isListPlan(plan)) return undefined;
+    const rows = rowsSql(plan, pageOf(plan, sql), parent, sql);
+    return plan.connection === undefined
+      ? rowsTerm(object, rows)
+      : connectionTerms(plan.connection, rows).join(' + ');
   }
 
   const terms = roots.flatMap((root) => (root.kind === 'edge' ? (edgeSql(root.plan, undefined) ?? []) : []));
@@ -193,14 +185,9 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql, form: JsonFor
  * it has at most six times the maximum, and returned only if it fits itself. One statement, so both sizes are
  * of one snapshot. `size` is the size of the text or, if it was not built, its minimum size.
  */
-export function buildBoundedSql(
-  roots: readonly RootMember[],
-  sql: PlanSql,
-  form: JsonForm,
-  maxBytes: number,
-): string {
+export function buildBoundedSql(roots: readonly RootMember[], sql: PlanSql, maxBytes: number): string {
   return `SELECT CASE WHEN octet_length(b.data) <= ${maxBytes} THEN b.data END AS data,
   coalesce(octet_length(b.data), s.least)::bigint AS size
-FROM (SELECT ${leastBytesSql(roots, sql, form)} AS least OFFSET 0) AS s
-LEFT JOIN LATERAL (SELECT w.data FROM (${buildSql(roots, sql, form)}) AS w WHERE s.least <= ${maxBytes} OFFSET 0) AS b ON true`;
+FROM (SELECT ${leastBytesSql(roots, sql)} AS least OFFSET 0) AS s
+LEFT JOIN LATERAL (SELECT w.data FROM (${buildSql(roots, sql)}) AS w WHERE s.least <= ${maxBytes} OFFSET 0) AS b ON true`;
 }

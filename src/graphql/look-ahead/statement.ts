@@ -14,16 +14,8 @@ import {
   rowsToRead,
 } from './arguments.ts';
 import { connectionPieces } from './connection-sql.ts';
+import { type CallerSql, type EventEdge, isToMany, type ToManyEdge, type ValueEdge } from './edge.ts';
 import {
-  aheadKey,
-  type CallerSql,
-  type EventEdge,
-  isToMany,
-  type ToManyEdge,
-  type ValueEdge,
-} from './edge.ts';
-import {
-  anyJson,
   columnJson,
   computedJson,
   concatenation,
@@ -33,16 +25,20 @@ import {
   valuesOf,
 } from './json-text.ts';
 import { nodesPieces } from './nodes-sql.ts';
-import type { ColumnMember, ConnectionPlan, EdgePlan, JsonForm, ObjectPlan, RootMember } from './plan.ts';
+import type { ColumnMember, EdgeMember, EdgePlan, ObjectPlan, RootMember } from './plan.ts';
 import { rowProperties } from './plan-edge.ts';
-
-/** The column with the number of a row in its page, from 1. */
-const ROW_NUMBER = '$n';
 
 type ListPlan = EdgePlan & { readonly edge: ToManyEdge; readonly object: ObjectPlan };
 
 export const isListPlan = (plan: EdgePlan): plan is ListPlan =>
   isToMany(plan.edge) && plan.object !== undefined;
+
+/** The page of a list. The SQL of a list is only written if the arguments are valid. */
+export function pageOf(plan: ListPlan, { edges }: PlanSql): Page {
+  const page = edges.get(plan)?.page;
+  if (page === undefined) throw new Error(`${plan.field.name} has no page`);
+  return page;
+}
 
 /** The query of these rows of a list. */
 export function rowsSql(plan: ListPlan, rows: Page, parent: string | undefined, sql: PlanSql): string {
@@ -50,28 +46,6 @@ export function rowsSql(plan: ListPlan, rows: Page, parent: string | undefined, 
   const parentId = list.parent === undefined ? undefined : `${parent}."id"`;
   const clauses = pageClauses(list, rows, parentId, (source) => sql.ofEdge(plan, fromPage(source)));
   return `SELECT ${selectFor(plan.object)} ${clauses}`;
-}
-
-/** The rows of a list in SQL, and what is read from each. */
-interface ListRows {
-  readonly from: string;
-  /** `shown` for the row under `alias`, or `hidden` for a connection's extra row. */
-  perRow(shown: string, hidden: string, alias: string): string;
-}
-
-/**
- * The rows of a list. The edges of a connection's extra row are not read: the operation's cost does not
- * include them, and in nested connections they would double at each level.
- */
-export function listRows(plan: ListPlan, page: Page, parent: string | undefined, sql: PlanSql): ListRows {
-  const { edge, object } = plan;
-  const rows = rowsSql(plan, rowsToRead(plan, page), parent, sql);
-  if (edge.kind !== 'connection' || object.edges.size === 0) return { from: rows, perRow: (shown) => shown };
-  return {
-    from: `SELECT p.*, row_number() OVER () AS "${ROW_NUMBER}" FROM (${rows}) AS p`,
-    perRow: (shown, hidden, alias) =>
-      `CASE WHEN ${alias}."${ROW_NUMBER}" <= ${page.limit} THEN ${shown} ELSE ${hidden} END`,
-  };
 }
 
 /** The select list of the columns that a row's JSON and its edges need. */
@@ -96,10 +70,9 @@ function callerSql(plan: EdgePlan, { ofCaller }: ValueEdge, sql: PlanSql): Calle
   };
 }
 
-/** The SQL of a computed value of the row under `alias`; undefined if its arguments are invalid. */
-export function valueSql(plan: EdgePlan, edge: ValueEdge, alias: string, sql: PlanSql): string | undefined {
+/** The SQL of a computed value of the row under `alias`. */
+export function valueSql(plan: EdgePlan, edge: ValueEdge, alias: string, sql: PlanSql): string {
   const { field } = plan;
-  if (field.args.length > 0 && !sql.edges.has(plan)) return undefined;
   const row = rowProperties(field).map((name) => [name, `${alias}."${name}"`]);
   const parameters = field.args.map(({ name }) => [name, sql.ofEdge(plan, fromParameters(name))]);
   const value = `(${edge.sql(Object.fromEntries(row), Object.fromEntries(parameters), callerSql(plan, edge, sql))})`;
@@ -129,28 +102,31 @@ export function eventsSql(roots: readonly RootMember[], { shows }: EventEdge, sq
   const columns: readonly EventColumn[] = shows === 'row' ? ['root_id'] : ALL_EVENT_COLUMNS;
   const lists = columns.map((column) => `${sql.add(fromEvents(column))}::${EVENT_COLUMNS[column][0]}[]`);
   const from = `unnest(${lists.join(', ')}) WITH ORDINALITY AS ${EVENT}(${columns.join(', ')}, n)`;
-  return `${buildSql(roots, sql, 'whole')} FROM ${from} ORDER BY ${EVENT}.n`;
+  return `${buildSql(roots, sql)} FROM ${from} ORDER BY ${EVENT}.n`;
 }
 
-const NULL: readonly Piece[] = [{ text: 'null' }];
+/** A member whose value a selection may have under several names. */
+type RepeatableMember = ColumnMember | EdgeMember;
 
-const columnKey = ({ property, type }: ColumnMember) => `${property} ${type}`;
+/** Identifies the value of a member within its row. */
+const valueKey = (member: RepeatableMember) =>
+  member.kind === 'edge' ? member.plan : `${member.property} ${member.type}`;
 
-/** One member of each column that a selection has under several names. */
-function repeatedColumns({ members = [] }: ObjectPlan): ColumnMember[] {
-  const met = new Set<string>();
-  const repeated = new Map<string, ColumnMember>();
+/** One member of each value that a selection has under several names. */
+function repeatedMembers({ members }: ObjectPlan): RepeatableMember[] {
+  const met = new Set<unknown>();
+  const repeated = new Map<unknown, RepeatableMember>();
   for (const member of members) {
-    if (member.kind !== 'column') continue;
-    const key = columnKey(member);
+    if (member.kind === 'typename') continue;
+    const key = valueKey(member);
     if (met.has(key)) repeated.set(key, member);
     met.add(key);
   }
   return [...repeated.values()];
 }
 
-/** The columns whose JSON is written already, by their keys, and where it is. */
-type Written = ReadonlyMap<string, string>;
+/** The places of the values whose JSON is written already, by their keys. */
+type Written = ReadonlyMap<unknown, string>;
 
 const NOTHING_WRITTEN: Written = new Map();
 
@@ -158,10 +134,9 @@ const NOTHING_WRITTEN: Written = new Map();
  * The SQL that reads root fields and everything in their plans as one JSON text, compact and on one line. A
  * subquery finds, orders and limits the rows; their JSON is built outside it, so none is built for rows that
  * are not returned. The JSON is built as text: PostgreSQL's JSON functions add white space between rows, take
- * at most 100 arguments, and cost more. In the form `ahead` there is one root and the text is its value; in
- * the form `whole` the text is an object of all roots.
+ * at most 100 arguments, and cost more.
  */
-export function buildSql(roots: readonly RootMember[], sql: PlanSql, form: JsonForm): string {
+export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
   let aliases = 0;
 
   const nextAlias = (): string => {
@@ -169,50 +144,33 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql, form: JsonF
     return `r${aliases}`;
   };
 
-  function aheadMembers({ columns, codecs, edges, typename }: ObjectPlan, alias: string): NamedJson[] {
-    const members = [...columns].map((property): NamedJson => {
-      const value = `${alias}."${property}"`;
-      const codec = codecs.get(property);
-      return [property, codec === undefined ? anyJson(value) : [{ sql: codec.sql(value) }]];
-    });
-    if (typename !== undefined) members.push(['__typename', [{ text: JSON.stringify(typename) }]]);
-    for (const [name, child] of edges) {
-      const value = edgePieces(child, alias);
-      if (value !== undefined) members.push([aheadKey(name), value]);
-    }
-    return members;
-  }
+  const memberPieces = (member: RepeatableMember, alias: string): readonly Piece[] =>
+    member.kind === 'edge'
+      ? edgePieces(member.plan, alias)
+      : columnJson(member.type, `${alias}."${member.property}"`);
 
-  function wholeMembers({ members = [] }: ObjectPlan, alias: string, written: Written): NamedJson[] {
+  function membersOf({ members }: ObjectPlan, alias: string, written: Written): NamedJson[] {
     return valuesOf(members, (member) => {
-      if (member.kind === 'edge') return edgePieces(member.plan, alias) ?? NULL;
-      const place = written.get(columnKey(member));
-      return place === undefined
-        ? columnJson(member.type, `${alias}."${member.property}"`)
-        : [{ sql: place }];
+      const place = written.get(valueKey(member));
+      return place === undefined ? memberPieces(member, alias) : [{ sql: place }];
     });
   }
 
   /**
-   * A column under several names is written once: escaping a text can take longer than everything else. `OFFSET 0`
-   * keeps PostgreSQL from writing it at each name.
+   * The JSON of the row under `alias`. A value under several names is written once: escaping a text can take longer than
+   * everything else. `OFFSET 0` keeps PostgreSQL from writing it at each name.
    */
-  function wholeRow(plan: ObjectPlan, alias: string): string {
-    const repeated = repeatedColumns(plan);
-    if (repeated.length === 0) return concatenation(objectPieces(wholeMembers(plan, alias, NOTHING_WRITTEN)));
+  function rowJson(plan: ObjectPlan, alias: string): string {
+    const repeated = repeatedMembers(plan);
+    if (repeated.length === 0) return concatenation(objectPieces(membersOf(plan, alias, NOTHING_WRITTEN)));
     const inner = nextAlias();
     const texts = repeated.map(
-      ({ type, property }, index) =>
-        `${concatenation(columnJson(type, `${alias}."${property}"`))} AS c${index}`,
+      (member, index) => `${concatenation(memberPieces(member, alias))} AS c${index}`,
     );
-    const written = new Map(repeated.map((member, index) => [columnKey(member), `${inner}.c${index}`]));
-    const json = concatenation(objectPieces(wholeMembers(plan, alias, written)));
+    const written = new Map(repeated.map((member, index) => [valueKey(member), `${inner}.c${index}`]));
+    const json = concatenation(objectPieces(membersOf(plan, alias, written)));
     return `(SELECT ${json} FROM (SELECT ${texts.join(', ')} OFFSET 0) AS ${inner})`;
   }
-
-  /** The JSON of the row under `alias`. */
-  const rowJson = (plan: ObjectPlan, alias: string): string =>
-    form === 'whole' ? wholeRow(plan, alias) : concatenation(objectPieces(aheadMembers(plan, alias)));
 
   /** The JSON of the row with an id; NULL if there is none. */
   function rowWithId(object: ObjectPlan, id: string): string {
@@ -228,51 +186,39 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql, form: JsonF
     return `(SELECT ${rowJson(object, alias)} FROM (${row}) AS ${alias})`;
   }
 
-  function connectionJson(
-    plan: ListPlan,
-    connection: ConnectionPlan,
-    page: Page,
-    parent: string | undefined,
-  ): Piece[] {
+  function listPieces(plan: ListPlan, parent: string | undefined): readonly Piece[] {
+    const page = pageOf(plan, sql);
     const rows = rowsSql(plan, rowsToRead(plan, page), parent, sql);
-    const { list } = plan.edge;
-    return connectionPieces({ plan: connection, list, page, rows, nextAlias, nodeJson: rowJson });
-  }
-
-  /** The value of an edge; undefined if it is left to a resolver. */
-  function edgePieces(plan: EdgePlan, parent: string | undefined): readonly Piece[] | undefined {
-    const { edge, object } = plan;
-    if (edge.kind === 'value') {
-      const value = valueSql(plan, edge, parent ?? '', sql);
-      if (value === undefined) return undefined;
-      return form === 'whole' ? computedJson(plan.field.type, value) : anyJson(value);
-    }
-    if (edge.kind === 'by-id') {
-      const ids = sql.ofEdge(plan, fromIds);
-      return nodesPieces(plan, ids, rowWithId);
-    }
-    if (object === undefined) return undefined;
-    if (edge.kind === 'event')
-      return [{ sql: edge.shows === 'row' ? rowWithId(object, `${EVENT}.root_id`) : eventItself(object) }];
-    if (edge.kind === 'row' || edge.kind === 'one') {
-      const id = edge.kind === 'row' ? sql.ofEdge(plan, fromIds) : `${parent}."${edge.key}"`;
-      const row = rowWithId(object, id);
-      // Without a row that may not be absent, the whole text is NULL: an execution reports the error.
-      const mayBeNull = edge.kind === 'one' || !isNonNullType(plan.field.type);
-      return [{ sql: mayBeNull ? `coalesce(${row}, 'null')` : row }];
-    }
-    const page = sql.edges.get(plan)?.page;
-    if (page === undefined || !isListPlan(plan)) return undefined;
+    const { connection, edge, object } = plan;
+    if (connection !== undefined)
+      return connectionPieces({
+        plan: connection,
+        list: edge.list,
+        page,
+        rows,
+        nextAlias,
+        nodeJson: rowJson,
+      });
     const alias = nextAlias();
-    if (plan.connection !== undefined) return connectionJson(plan, plan.connection, page, parent);
-    const rows = listRows(plan, page, parent, sql);
-    const json = rows.perRow(rowJson(object, alias), "'null'", alias);
-    const list = `coalesce((SELECT string_agg(${json}, ',') FROM (${rows.from}) AS ${alias}), '')`;
+    const list = `coalesce((SELECT string_agg(${rowJson(object, alias)}, ',') FROM (${rows}) AS ${alias}), '')`;
     return [{ text: '[' }, { sql: list }, { text: ']' }];
   }
 
-  const values = valuesOf(roots, ({ plan }) => edgePieces(plan, undefined) ?? NULL);
-  const [only] = values;
-  const pieces = form === 'ahead' && only !== undefined ? only[1] : objectPieces(values);
-  return `SELECT ${concatenation(pieces)} AS data`;
+  /** The value of an edge. */
+  function edgePieces(plan: EdgePlan, parent: string | undefined): readonly Piece[] {
+    const { edge, object } = plan;
+    if (edge.kind === 'value') return computedJson(plan.field.type, valueSql(plan, edge, parent ?? '', sql));
+    if (edge.kind === 'by-id') return nodesPieces(plan, sql.ofEdge(plan, fromIds), rowWithId);
+    if (isListPlan(plan)) return listPieces(plan, parent);
+    if (object === undefined || isToMany(edge)) throw new Error(`${plan.field.name} leads to no rows`);
+    if (edge.kind === 'event')
+      return [{ sql: edge.shows === 'row' ? rowWithId(object, `${EVENT}.root_id`) : eventItself(object) }];
+    const id = edge.kind === 'row' ? sql.ofEdge(plan, fromIds) : `${parent}."${edge.key}"`;
+    const row = rowWithId(object, id);
+    // Without a row that may not be absent, the whole text is NULL: an execution reports the error.
+    const mayBeNull = edge.kind === 'one' || !isNonNullType(plan.field.type);
+    return [{ sql: mayBeNull ? `coalesce(${row}, 'null')` : row }];
+  }
+
+  return `SELECT ${concatenation(objectPieces(valuesOf(roots, ({ plan }) => edgePieces(plan, undefined))))} AS data`;
 }

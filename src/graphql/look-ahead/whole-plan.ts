@@ -1,4 +1,4 @@
-import type { ExecutionArgs, OperationDefinitionNode, VariableValues } from 'graphql';
+import type { ExecutionArgs, FieldNode, OperationDefinitionNode, VariableValues } from 'graphql';
 import type { Scope } from '../../auth/scopes.ts';
 import { SmallMap } from '../../platform/small-map.ts';
 import { type Context, declined } from '../context.ts';
@@ -8,21 +8,27 @@ import { type PlanArguments, resolveArguments } from './arguments.ts';
 import { collectFields } from './collect.ts';
 import { choiceOf, variablesOf } from './conditions.ts';
 import { isToMany } from './edge.ts';
-import { type Decline, type EdgePlan, type ObjectPlan, objectsOf, type RootMember } from './plan.ts';
+import { type EdgePlan, objectsOf, type RootMember } from './plan.ts';
 import { mostPageFacts } from './plan-connection.ts';
 import { planEdge } from './plan-edge.ts';
 import { mostBytes } from './size.ts';
 import { nextPlanId } from './statement-cache.ts';
 
-/** The plan of an operation whose responses the database can write. */
+/** The plan of an operation of which the database can write all root fields, or some. */
 export interface WholePlan {
   readonly id: number;
-  /** The root fields, in order. */
+  /** All root fields, in the order of the response. */
+  readonly fields: Fields;
+  /** The root fields that the database can write. */
   readonly members: readonly RootMember[];
-  /** Those of the members that are not `__typename`. */
+  /** The members that are not `__typename`. */
   readonly roots: readonly EdgePlan[];
-  /** The scopes that the fields need. If the caller lacks one, resolvers refuse the fields one by one. */
+  /** The scopes that each of the roots needs. If the caller lacks one, resolvers refuse the fields one by one. */
+  readonly scopesByRoot: ReadonlyMap<EdgePlan, ReadonlySet<Scope>>;
+  /** The scopes that any of the roots needs. */
   readonly scopes: readonly Scope[];
+  /** The reason why resolvers answer the other root fields; undefined if there are no others. */
+  readonly reason: string | undefined;
   /**
    * Whether all requests have the same arguments: no variables, no root row that may depend on the caller.
    */
@@ -31,8 +37,13 @@ export interface WholePlan {
   known: WholeArguments | undefined;
 }
 
+/** The nodes of fields, by response name. */
+type Fields = ReadonlyMap<string, readonly FieldNode[]>;
+
 export interface WholeArguments extends PlanArguments {
-  /** The maximum size of the response. */
+  /** The root fields that the database writes. */
+  readonly members: readonly RootMember[];
+  /** The maximum size of their JSON. */
   readonly maxBytes: number;
 }
 
@@ -51,21 +62,15 @@ export const responseWith = (data: string): string => `{"data":${data}}`;
 /** The bytes of a response around its `data`. */
 export const ENVELOPE_BYTES = responseWith('').length;
 
-/** Adds the scopes that the fields of a plan need. False if the database cannot write all of its response. */
-function addScopes(scopes: Set<Scope>, { edge, field, object, types }: EdgePlan): boolean {
-  const { scope, session } = permissionsOf(field);
+/** Adds the scopes that the fields of a plan need. False if one of the fields needs a session. */
+function addScopes(scopes: Set<Scope>, plan: EdgePlan): boolean {
+  const { scope, session } = permissionsOf(plan.field);
   if (session === true) return false;
   if (scope !== undefined) scopes.add(scope);
-  if (edge.kind === 'value') return true;
-  if (object !== undefined) return addScopesOfRow(scopes, object);
-  return types === undefined || types.every((type) => addScopesOfRow(scopes, type));
-}
-
-function addScopesOfRow(scopes: Set<Scope>, { members, edges, scopes: own }: ObjectPlan): boolean {
-  if (members === undefined) return false;
-  for (const scope of own) scopes.add(scope);
-  for (const edge of edges.values()) if (!addScopes(scopes, edge)) return false;
-  return true;
+  return objectsOf(plan).every(({ edges, scopes: own }) => {
+    for (const needed of own) scopes.add(needed);
+    return [...edges.values()].every((edge) => addScopes(scopes, edge));
+  });
 }
 
 /**
@@ -92,20 +97,25 @@ function isOfCaller(plan: EdgePlan): boolean {
 
 const TOO_WIDE = 'the operation is too wide for one statement';
 
-/** Plans an operation; undefined if the database cannot write its whole response. */
+/** Plans an operation; undefined if the database can write none of its root fields. */
 function planOperation(
   { schema }: ExecutionArgs,
   { operation, selectionSet, variableDefinitions = [] }: OperationDefinitionNode,
   variableValues: VariableValues,
   { plans }: Context,
-  decline: Decline,
-): WholePlan | undefined {
+): WholePlan | string {
   const root = schema.getRootType(operation);
-  if (root == null || isTooWide(plans)) return decline(TOO_WIDE);
-  const info = { schema, fragments: plans.fragments, variableValues, form: 'whole' as const, decline };
+  if (root == null || isTooWide(plans)) return TOO_WIDE;
+  let reason: string | undefined;
+  const decline = (given: string) => {
+    reason ??= given;
+    return undefined;
+  };
+  const info = { schema, fragments: plans.fragments, variableValues, decline };
+  const fields = collectFields(info, root, [selectionSet]);
   const members: RootMember[] = [];
-  const scopes = new Set<Scope>();
-  for (const [name, fieldNodes] of collectFields(info, root, [selectionSet])) {
+  const scopesByRoot = new Map<EdgePlan, ReadonlySet<Scope>>();
+  for (const [name, fieldNodes] of fields) {
     const fieldName = fieldNodes[0]?.name.value ?? '';
     if (fieldName === '__typename') {
       members.push({ name, kind: 'typename', type: root.name });
@@ -113,16 +123,21 @@ function planOperation(
     }
     const field = root.getFields()[fieldName];
     const plan = field === undefined ? undefined : planEdge(info, field, fieldNodes);
-    if (plan === undefined || !addScopes(scopes, plan))
-      return decline(`${root.name}.${fieldName} has no edge, or needs a session`);
+    const needed = new Set<Scope>();
+    if (plan === undefined || !addScopes(needed, plan)) {
+      decline(`${root.name}.${fieldName} has no edge, or needs a session`);
+      continue;
+    }
     members.push({ name, kind: 'edge', plan });
+    scopesByRoot.set(plan, needed);
   }
-  const roots = members.flatMap((member) => (member.kind === 'edge' ? [member.plan] : []));
-  if (isTooWide(plans, countOtherSubqueries(roots))) return decline(TOO_WIDE);
-  if (members.length === 0) return undefined;
+  const roots = [...scopesByRoot.keys()];
+  if (isTooWide(plans, countOtherSubqueries(roots))) return TOO_WIDE;
+  if (roots.length === 0 && members.length < fields.size) return reason ?? 'nothing is selected';
   const alike =
     variableDefinitions.length === 0 && roots.every((root) => isToMany(root.edge) && !isOfCaller(root));
-  return { id: nextPlanId(), members, roots, scopes: [...scopes], alike, known: undefined };
+  const scopes = [...new Set([...scopesByRoot.values()].flatMap((needed) => [...needed]))];
+  return { id: nextPlanId(), fields, members, roots, scopesByRoot, scopes, reason, alike, known: undefined };
 }
 
 /** The plan for the variables, made if it is not cached. */
@@ -138,20 +153,16 @@ function cachedPlan(
   plans.whole ??= new SmallMap(MAX_PLANS);
   let found = plans.whole.get(key);
   if (found === undefined) {
-    let reason: string | undefined;
-    const decline = (given: string) => {
-      reason ??= given;
-      return undefined;
-    };
-    found = planOperation(args, operation, variables, context, decline) ?? reason ?? 'nothing is selected';
+    found = planOperation(args, operation, variables, context);
     plans.whole.set(key, found);
   }
   return typeof found === 'string' ? declined(context, found) : found;
 }
 
 /**
- * The plan of an operation, and the arguments of this request. Undefined if a field needs a resolver, the caller lacks a
- * scope or an argument is invalid or names no row: an execution then answers, with its usual errors.
+ * The plan of an operation, and the arguments of this request. Resolvers answer root fields that need them, that the
+ * caller lacks a scope for, or whose arguments are invalid or name no row, with the usual errors. Undefined if these are
+ * all root fields.
  */
 export function planWhole(
   args: ExecutionArgs,
@@ -162,12 +173,20 @@ export function planWhole(
   if (variables === undefined) return declined(context, 'a variable is invalid');
   const plan = cachedPlan(args, operation, variables, context);
   if (plan === undefined) return undefined;
-  const missing = plan.scopes.find((scope) => !context.caller.scopes.has(scope));
-  if (missing !== undefined) return declined(context, `the caller lacks the scope ${missing}`);
-  if (plan.known !== undefined) return { plan, given: plan.known };
-  const resolved = resolveArguments(plan.roots, variables, context);
-  if (resolved.invalid !== undefined) return declined(context, resolved.invalid);
-  const given = { ...resolved, maxBytes: mostBytes(plan.members, resolved, 'whole') + ENVELOPE_BYTES };
-  if (plan.alike) plan.known = given;
+  if (plan.reason !== undefined) declined(context, plan.reason);
+  const lacks = (scope: Scope) => !context.caller.scopes.has(scope);
+  const missing = plan.scopes.find(lacks);
+  if (missing !== undefined) declined(context, `the caller lacks the scope ${missing}`);
+  else if (plan.known !== undefined) return { plan, given: plan.known };
+  const isRefused = (root: EdgePlan) =>
+    missing !== undefined && [...(plan.scopesByRoot.get(root) ?? [])].some(lacks);
+  const resolved = resolveArguments(plan.roots, variables, context, isRefused);
+  const isComplete = resolved.written.size === plan.roots.length;
+  const members = isComplete
+    ? plan.members
+    : plan.members.filter((member) => member.kind === 'typename' || resolved.written.has(member.plan));
+  if (resolved.written.size === 0 && members.length < plan.fields.size) return undefined;
+  const given = { ...resolved, members, maxBytes: mostBytes(members, resolved) + ENVELOPE_BYTES };
+  if (plan.alike && isComplete) plan.known = given;
   return { plan, given };
 }

@@ -14,6 +14,8 @@ interface NodeSource {
 
 export interface NodeType extends NodeSource {
   readonly type: GraphQLObjectType;
+  /** The same rows with nothing but their ids. */
+  readonly ids: Entity<Identified>;
 }
 
 /** The `extensions` of an object type that implements Node. */
@@ -28,7 +30,8 @@ function findTypes(schema: GraphQLSchema): readonly NodeType[] {
     const { node: source } = type.extensions as { readonly node?: NodeSource };
     if (source === undefined)
       throw new Error(`the type ${type.name} implements ${NODE} without "nodeFrom" in its extensions`);
-    return { type, ...source };
+    const { entity } = source;
+    return { type, ...source, ids: { ...entity, name: `${entity.name}_ids`, columns: { id: 'id' } } };
   });
 }
 

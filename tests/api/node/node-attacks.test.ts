@@ -4,7 +4,9 @@ import { isUuid } from '../../../src/platform/uuid.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { past, seedPosts } from '../../support/content.ts';
 import { visitor } from '../../support/credentials/session.ts';
+import { answerOf, graphqlPost } from '../../support/graphql.ts';
 import { dataOf, expectRefused } from '../../support/refusal.ts';
+import { secondInstance } from '../../support/second-instance.ts';
 import { type SeededNodes, seedNodes } from './seeded-nodes.ts';
 
 const NODES = 'query ($ids: [ID!]!) { nodes(ids: $ids) { __typename id } }';
@@ -172,11 +174,14 @@ describe('Hostile ids of nodes', () => {
     const body = '\u0001'.repeat(50_000);
     const [large = ''] = await seedPosts(app, [{ authorId: reader.id, createdAt: past(9_000), body }]);
     const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Post { body } } }';
-    const ask = (count: number, headers: Record<string, string>) =>
-      app.gql(query, { key: reader.key, variables: { ids: new Array(count).fill(large) }, headers });
-    for (const headers of [{}, { 'x-query-cost': '1' }] as const) {
-      expectRefused(await ask(30, headers), { code: 'COMPLEXITY_LIMIT', status: 400 });
-      expect(dataOf(await ask(3, headers)).nodes[2].body).toBe(body);
+    for (const lookAhead of [true, false]) {
+      const { fetch } = secondInstance(app, { lookAhead });
+      const ask = async (count: number) => {
+        const options = { key: reader.key, variables: { ids: new Array(count).fill(large) } };
+        return answerOf(await fetch('/graphql', graphqlPost(query, options)));
+      };
+      expectRefused(await ask(30), { code: 'COMPLEXITY_LIMIT', status: 400 });
+      expect(dataOf(await ask(3)).nodes[2].body).toBe(body);
     }
   });
 });

@@ -2,15 +2,16 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Scope } from '../../../src/auth/scopes.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { past, seedComments, seedPosts } from '../../support/content.ts';
-import type { Answer } from '../../support/graphql.ts';
+import { type Answer, answerOf, type GraphqlOptions, graphqlPost } from '../../support/graphql.ts';
 import { dataOf, expectRefused } from '../../support/refusal.ts';
+import { secondInstance } from '../../support/second-instance.ts';
 
 const COUNT = 100;
 /** In JSON, six times as long: a hundred of them are more than a response may hold. */
 const LONG = '\u0001'.repeat(50_000);
 
-/** Without the cost, the database may write the whole response; with it, resolvers run. */
-const WAYS = [{}, { 'x-query-cost': '1' }];
+/** The database may write the response; or resolvers run. */
+const WAYS = [true, false];
 
 describe('The size of what a caller may not read', () => {
   const app = useApp();
@@ -30,10 +31,12 @@ describe('The size of what a caller may not read', () => {
   });
   const keyWith = async (...scopes: Scope[]) => (await app.account({ scopes })).key;
 
-  const ask = (key: string, selection: string, headers: Record<string, string>) =>
-    app.gql(`query ($ids: [ID!]!) { nodes(ids: $ids) { ${selection} } }`, {
+  const askWith = async (lookAhead: boolean, query: string, options: GraphqlOptions) =>
+    answerOf(await secondInstance(app, { lookAhead }).fetch('/graphql', graphqlPost(query, options)));
+
+  const ask = (key: string, selection: string, lookAhead: boolean) =>
+    askWith(lookAhead, `query ($ids: [ID!]!) { nodes(ids: $ids) { ${selection} } }`, {
       key,
-      headers,
       variables: { ids: new Array(COUNT).fill(post) },
     });
 
@@ -51,12 +54,12 @@ describe('The size of what a caller may not read', () => {
     '... on Post { id author { name } tags } ... on Node { ... on Post { body } }',
   ])('is not measured in a node, which is null with FORBIDDEN: %s', async (selection) => {
     const keys = [await keyWith('posts:write'), await keyWith('users:read')];
-    for (const headers of WAYS) {
-      for (const key of keys) expectAllRefused(await ask(key, selection, headers));
+    for (const lookAhead of WAYS) {
+      for (const key of keys) expectAllRefused(await ask(key, selection, lookAhead));
       // The same operation, in the same cache, for a caller who may read it.
-      const allowed = await ask(reader.key, selection, headers);
+      const allowed = await ask(reader.key, selection, lookAhead);
       expectRefused(allowed, { code: 'COMPLEXITY_LIMIT', status: 400 });
-      for (const key of keys) expectAllRefused(await ask(key, selection, headers));
+      for (const key of keys) expectAllRefused(await ask(key, selection, lookAhead));
     }
   });
 
@@ -66,9 +69,9 @@ describe('The size of what a caller may not read', () => {
       app,
       Array.from({ length: COUNT }, (_, at) => ({ authorId: id, createdAt: past(at), body: LONG })),
     );
-    for (const headers of WAYS)
+    for (const lookAhead of WAYS)
       for (const list of ['posts(limit: 100) { body }', 'postsConnection(first: 100) { nodes { body } }']) {
-        const { status, data, errors } = await app.gql(`{ viewer { name ${list} } }`, { key, headers });
+        const { status, data, errors } = await askWith(lookAhead, `{ viewer { name ${list} } }`, { key });
         expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['FORBIDDEN']);
         expect(data ?? null).toBeNull();
         expect(status).toBe(403);
@@ -78,14 +81,14 @@ describe('The size of what a caller may not read', () => {
   it('does not keep a caller from what it may read beside it', async () => {
     const key = await keyWith('users:read');
     const query = `query ($ids: [ID!]!, $more: Boolean!) { nodes(ids: $ids) { id ... on User { name } ... on Post { body @include(if: $more) } } }`;
-    for (const headers of WAYS)
+    for (const lookAhead of WAYS)
       for (const more of [true, false]) {
         const ids = [reader.id, ...new Array(50).fill(post)];
-        const { data, errors } = await app.gql(query, { key, headers, variables: { ids, more } });
+        const { data, errors } = await askWith(lookAhead, query, { key, variables: { ids, more } });
         expect(data.nodes).toEqual([{ id: reader.id, name: 'Someone' }, ...new Array(50).fill(null)]);
         expect(errors).toHaveLength(50);
         const short = { ids: ids.slice(0, 2), more };
-        const all = dataOf(await app.gql(query, { key: reader.key, headers, variables: short })).nodes;
+        const all = dataOf(await askWith(lookAhead, query, { key: reader.key, variables: short })).nodes;
         expect(all[1]).toEqual({ id: post, ...(more ? { body: LONG } : {}) });
       }
   });

@@ -173,7 +173,7 @@ describe('A computed field with an argument that was added with one declaration 
       closedAt: null,
       subtitle: null,
     });
-    expect(paths).toEqual(['fast_path', other === '' ? 'whole_answer' : 'look_ahead']);
+    expect(paths).toEqual(['fast_path', other === '' ? 'whole_answer' : 'loaders']);
   });
 
   it('refuses an argument as its resolver does', async () => {
@@ -181,14 +181,14 @@ describe('A computed field with an argument that was added with one declaration 
       'query ($id: ID!) { post(id: $id) { id preview(length: 0) } }',
     );
     expect(answer.errors).toMatchObject([{ path: ['post', 'preview'], extensions: { argument: 'length' } }]);
-    expect(paths).toEqual(['fast_path', 'look_ahead']);
+    expect(paths).toEqual(['fast_path', 'loaders']);
     expect(declined).toBe('the arguments of preview are invalid or name no row');
   });
 
   it('is read beside a field that needs a resolver, and in rounds', async () => {
-    const ahead = await ask('query ($id: ID!) { post(id: $id) { preview(length: 3) shout } }');
-    expect(ahead.answer).toEqual({ data: { post: { preview: previewOf(3), shout: 'T' } } });
-    expect(ahead.paths).toEqual(['fast_path', 'look_ahead']);
+    const beside = await ask('query ($id: ID!) { post(id: $id) { preview(length: 3) shout } }');
+    expect(beside.answer).toEqual({ data: { post: { preview: previewOf(3), shout: 'T' } } });
+    expect(beside.paths).toEqual(['fast_path', 'loaders']);
     const rounds = await ask(`{ users(limit: 5) { posts(limit: 5) { preview(length: 3) ${WIDE} } } }`);
     expect(rounds.answer.data.users[0].posts[0].preview).toBe(previewOf(3));
     expect(rounds.paths).toEqual(['fast_path', 'loaders']);

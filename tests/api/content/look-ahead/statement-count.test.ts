@@ -92,6 +92,26 @@ describe('The number of SQL statements of a request', () => {
     );
   });
 
+  it.each([
+    [
+      'beside a root field that is left to its resolver',
+      'tags author { name }',
+      'node(id: "none") { id }',
+      {},
+    ],
+    ['for a value under two names', 'a: tags b: tags author { name c: role d: role }', '__typename', {}],
+    ['for a query that asks for its cost', 'tags author { name }', '__typename', { 'x-query-cost': '1' }],
+  ])('is one %s', async (_what, selection, other, headers) => {
+    const ask = async () => {
+      const query = `{ posts(limit: ${POSTS}, tag: "tagged") { ${selection} } ${other} viewer { id } }`;
+      return dataOf(await app.gql(query, { key: reader.key, headers }));
+    };
+    const data = await ask();
+    expect(data.posts).toHaveLength(POSTS);
+    expect(Object.keys(data)).toEqual(['posts', other === '__typename' ? other : 'node', 'viewer']);
+    expect(await completedBy(ask)).toEqual(['SELECT']);
+  });
+
   it('is the same for lists in lists of what a mutation returns, which loaders read', async () => {
     const other = await app.account();
     const posts = await seedPosts(

@@ -9,7 +9,7 @@ describe('A selection that costs few points', () => {
   const wholeAnswers = async () =>
     (await readMetricBy(app.app, 'graphql_paths_total', 'path')).get('whole_answer') ?? 0;
 
-  it('is left to look-ahead if the facts about its pages are more subqueries than a statement may have', async () => {
+  it('is left to loaders if the facts about its pages are more subqueries than a statement may have', async () => {
     const { key } = await app.account();
     const pageInfo = 'pageInfo { hasNextPage startCursor endCursor }';
     const connections = (count: number) =>
