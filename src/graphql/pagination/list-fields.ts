@@ -3,7 +3,7 @@ import type { Scope } from '../../auth/scopes.ts';
 import type { SchemaTypes } from '../builder.ts';
 import type { ListEdge } from '../read/entity.ts';
 import { loadPages } from '../read/loads.ts';
-import { readPage } from '../read/read.ts';
+import { readPage } from '../read/pages.ts';
 import { connectionPage, listPage, type Page } from './arguments.ts';
 import type { Position } from './cursor.ts';
 import { connectionArguments, limitArgument, listCost, offsetArgument } from './fields.ts';
@@ -83,7 +83,7 @@ export function rootList<Row extends Position, Args extends InputFieldMap>(
     args,
     edge: { kind: 'many', list, page: pageOfCoerced(options) },
     complexity: listCost,
-    resolve: (_root, given, { db }) => readPage(db, list, page(given)),
+    resolve: (_root, given, context) => readPage(context, list, page(given)),
   });
 }
 
@@ -100,6 +100,6 @@ export function rootConnection<Row extends Position, Args extends InputFieldMap>
     args,
     edge: { kind: 'connection', list, page: pageOfCoerced(options) },
     complexity: listCost,
-    resolve: (_root, given, { db }) => readSlice(db, list, page(given)),
+    resolve: (_root, given, context) => readSlice(context, list, page(given)),
   });
 }

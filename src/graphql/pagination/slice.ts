@@ -1,8 +1,7 @@
-import type { Queryable } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
 import type { ListEdge } from '../read/entity.ts';
 import { loadPages } from '../read/loads.ts';
-import { readPage } from '../read/read.ts';
+import { readPage } from '../read/pages.ts';
 import { endsOf, type Page } from './arguments.ts';
 import type { Position } from './cursor.ts';
 
@@ -17,7 +16,7 @@ export interface Slice<Row extends Position> {
 const oneMore = (page: Page): Page => ({ ...page, limit: page.limit + 1 });
 
 /** The page of the rows that were read for it, in the order of reading. */
-export function sliceOf<Row extends Position>(read: readonly Row[], page: Page): Slice<Row> {
+function sliceOf<Row extends Position>(read: readonly Row[], page: Page): Slice<Row> {
   const rows = read.slice(0, page.limit);
   return {
     rows: page.backwards === true ? rows.reverse() : rows,
@@ -26,11 +25,11 @@ export function sliceOf<Row extends Position>(read: readonly Row[], page: Page):
 }
 
 export async function readSlice<Row extends Position>(
-  db: Queryable,
+  context: Context,
   edge: ListEdge<Row>,
   page: Page,
 ): Promise<Slice<Row>> {
-  return sliceOf(await readPage(db, edge, oneMore(page)), page);
+  return sliceOf(await readPage(context, edge, oneMore(page)), page);
 }
 
 /** The same for loaders: one slice per parent, in the order of the parents. */

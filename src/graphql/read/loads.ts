@@ -2,9 +2,9 @@ import type { Context } from '../context.ts';
 import { notFound } from '../errors.ts';
 import type { Page } from '../pagination/arguments.ts';
 import type { Entity, ListEdge } from './entity.ts';
-import { type PageKey, readKeys } from './pages.ts';
-import { readByIds, readPages } from './read.ts';
-import { inRound, readsInRounds } from './rounds.ts';
+import { readPages } from './pages.ts';
+import { readByIds } from './read.ts';
+import { inRound } from './rounds.ts';
 
 /** Loads the rows with the ids, in the order of the ids; undefined for an id without a row. */
 export function loadByIds<Row extends { readonly id: string }>(
@@ -30,8 +30,6 @@ export function loadPages<Row extends object>(
   parentIds: readonly string[],
   page: Page,
 ): Promise<readonly Row[][]> {
-  if (!readsInRounds(context)) return readPages(context.db, edge, parentIds, page);
-  const { names } = context.plans;
-  const keys = parentIds.map((id): PageKey => ({ id, page, names }));
-  return inRound(context, edge, keys, (all) => readKeys(context.db, edge, all));
+  const keys = parentIds.map((id) => ({ id, page }));
+  return inRound(context, edge, keys, (all) => readPages(context, edge, all));
 }

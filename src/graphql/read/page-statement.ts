@@ -4,9 +4,6 @@ import type { Page } from '../pagination/arguments.ts';
 import { type ListEdge, selectList } from './entity.ts';
 import { type AddParameter, type WrittenStatement, writeStatement } from './written-statement.ts';
 
-/** The column with the id of a row's parent, in a batch. */
-export const PARENT_KEY = '$parent';
-
 const STEPS = {
   'newest-first': { beyond: '<', until: '>', direction: 'DESC', backwards: 'ASC' },
   'oldest-first': { beyond: '>', until: '<', direction: 'ASC', backwards: 'DESC' },
@@ -133,32 +130,16 @@ function cached<Row, Given>(
 }
 
 /** One page of a list without a parent. */
-export const pageStatement = <Row extends object>(edge: ListEdge<Row>, page: Page) =>
+export const pageStatement = <Row extends object>(
+  edge: ListEdge<Row>,
+  page: Page,
+  columns: readonly string[],
+) =>
   cached<Row, Page>(
     edge,
-    pageShape(page),
-    (add) => `SELECT ${selectList(edge.entity)} ${pageClauses(edge, page, undefined, add)}`,
+    `${pageShape(page)}_${columns.join('_')}`,
+    (add) => `SELECT ${selectList(edge.entity, columns)} ${pageClauses(edge, page, undefined, add)}`,
   );
-
-/** The same page of several parents. */
-export interface PageOfParents {
-  readonly parentIds: readonly string[];
-  readonly page: Page;
-}
-
-/**
- * The same page for many parents. The statement reads only the requested rows: one index scan per parent,
- * each ending at its LIMIT.
- */
-export const batchStatement = <Row extends object>(edge: ListEdge<Row>, page: Page) =>
-  cached<Row & { [PARENT_KEY]: string }, PageOfParents>(edge, `batch_${pageShape(page)}`, (add) => {
-    const direction = directionOf(edge, page);
-    const ids = add(({ parentIds }) => parentIds);
-    const clauses = pageClauses(edge, page, 'k.id', (source) => add((given) => source(given.page)));
-    return `SELECT k.id AS "${PARENT_KEY}", r.* FROM unnest(${ids}::uuid[]) WITH ORDINALITY AS k(id, n)
-CROSS JOIN LATERAL (SELECT ${selectList(edge.entity)} ${clauses}) AS r
-ORDER BY k.n, r."createdAt" ${direction}, r."id" ${direction}`;
-  });
 
 /** The column with the number of a row's page, counted from 1. */
 export const PAGE_NUMBER = '$page';

@@ -1,8 +1,5 @@
 import { type Queryable, type Statement, statement } from '../../platform/db/statement.ts';
-import type { Page } from '../pagination/arguments.ts';
-import { type Entity, type ListEdge, selectList } from './entity.ts';
-import { batchStatement, PARENT_KEY, pageStatement } from './page-statement.ts';
-import { queryWritten } from './written-statement.ts';
+import { type Entity, selectList } from './entity.ts';
 
 /** A row with an id. */
 export interface Identified {
@@ -42,26 +39,4 @@ export async function readByIds<Row extends Identified>(
   const rows = await db.query(byIds(entity), [ids]);
   const found = new Map(rows.map((row) => [row.id, row]));
   return ids.map((id) => found.get(id));
-}
-
-/** One page of a list without a parent. */
-export async function readPage<Row extends object>(
-  db: Queryable,
-  edge: ListEdge<Row>,
-  page: Page,
-): Promise<Row[]> {
-  return queryWritten(db, pageStatement(edge, page), page);
-}
-
-/** The same page for each parent, in the order of the parents. One statement. */
-export async function readPages<Row extends object>(
-  db: Queryable,
-  edge: ListEdge<Row>,
-  parentIds: readonly string[],
-  page: Page,
-): Promise<Row[][]> {
-  const rows = await queryWritten(db, batchStatement(edge, page), { parentIds, page });
-  const lists = new Map<string, Row[]>(parentIds.map((id) => [id, []]));
-  for (const row of rows) lists.get(row[PARENT_KEY])?.push(row);
-  return parentIds.map((id) => lists.get(id) ?? []);
 }

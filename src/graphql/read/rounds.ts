@@ -14,8 +14,6 @@ export function readInRounds(context: object): void {
   if (!batchesOf.has(context)) batchesOf.set(context, new Map());
 }
 
-export const readsInRounds = (context: object): boolean => batchesOf.has(context);
-
 /**
  * Reads the values of the keys, in their order: immediately, or in a round together with all other keys of the kind. A
  * `kind` always comes with the same `read`.
