@@ -7,9 +7,8 @@ import { Connections, openClient, openPool, serverReady } from './connections.ts
 import type { Notifications } from './embedded/notifications.ts';
 import { DatabaseError, isAbandoned, toDatabaseError } from './errors.ts';
 import { lendFor, statementCancelled } from './limited-client.ts';
-import { NamedQuery } from './named-query.ts';
+import { NamedQuery, PreparedBudget } from './named-query.ts';
 import { prismaOn } from './pinned-prisma.ts';
-import { PreparedBudget } from './prepared-statements.ts';
 import { Retries } from './retries.ts';
 import { type DatabaseServer, openServer, type ServerOptions } from './server.ts';
 import type { Parameter, Query, Queryable, Statement } from './statement.ts';

@@ -1,11 +1,7 @@
+import { LRUCache } from 'lru-cache';
 import pg from 'pg';
+import { SeenBefore } from '../seen-before.ts';
 import { encodeParameter } from './parameter.ts';
-import {
-  type Column,
-  type Prepared,
-  type PreparedBudget,
-  PreparedStatements,
-} from './prepared-statements.ts';
 import type { Query, Statement } from './statement.ts';
 
 /** The part of `pg` that custom query classes such as pg-cursor use. Its types omit it. */
@@ -20,13 +16,70 @@ interface WireConnection {
   sync(): void;
 }
 
-const connections = new WeakMap<WireConnection, PreparedStatements>();
+/** A column of a result, and the parser for its text. */
+interface Column {
+  readonly name: string;
+  readonly parse: (text: string) => unknown;
+}
 
-function preparedOn(connection: WireConnection, { share }: PreparedBudget): PreparedStatements {
-  let found = connections.get(connection);
+/** A statement that a connection has prepared or is about to prepare. */
+interface Prepared {
+  readonly bytes: number;
+  /** Undefined until the server has described them. PostgreSQL does not let them change. */
+  columns: readonly Column[] | undefined;
+}
+
+const MIB = 1_048_576;
+/** Memory for prepared statements, per backend and for all backends of a pool. */
+const CONNECTION_BYTES = 16 * MIB;
+const POOL_BYTES = 128 * MIB;
+/** A statement above this part of the budget of a connection is not prepared, because it would evict too many others. */
+const LARGEST_PART = 1 / 8;
+
+/**
+ * Memory that PostgreSQL needs for a prepared statement and its generic plan. Tree and plan grow with the
+ * text: 80 to 165 bytes per character for the statements of look-ahead.
+ */
+const BYTES_A_STATEMENT = 8_192;
+const BYTES_A_CHARACTER = 170;
+
+/**
+ * Limits what the connections of a pool keep prepared. Clients can produce any number of distinct statements
+ * by varying their selections, and a backend keeps a prepared statement in memory until it is closed. So only
+ * repeated statements are prepared, within a budget for each connection (decisions/0010-prepared-statements.md).
+ */
+export class PreparedBudget {
+  readonly connectionBytes: number;
+  readonly #seen = new SeenBefore();
+
+  constructor(connections: number) {
+    this.connectionBytes = Math.min(CONNECTION_BYTES, Math.floor(POOL_BYTES / connections));
+  }
+
+  /** Estimates the memory of a statement that is worth preparing: seen recently and not too large. Otherwise undefined. */
+  bytesOf({ name, text }: Statement<unknown>): number | undefined {
+    const bytes = BYTES_A_STATEMENT + BYTES_A_CHARACTER * text.length;
+    return bytes <= this.connectionBytes * LARGEST_PART && this.#seen.see(name) ? bytes : undefined;
+  }
+}
+
+/** The prepared statements of each connection, by name. */
+const preparedOn = new WeakMap<WireConnection, LRUCache<string, Prepared>>();
+
+/** The cache closes a statement that it evicts in the network flight that prepares the next one. */
+function preparedStatements(connection: WireConnection, budget: PreparedBudget): LRUCache<string, Prepared> {
+  let found = preparedOn.get(connection);
   if (found === undefined) {
-    found = new PreparedStatements(share);
-    connections.set(connection, found);
+    found = new LRUCache<string, Prepared>({
+      maxSize: budget.connectionBytes,
+      sizeCalculation: ({ bytes }) => bytes,
+      dispose(_prepared, name, reason) {
+        if (reason !== 'evict') return;
+        delete connection.parsedStatements[name];
+        connection.close({ type: 'S', name });
+      },
+    });
+    preparedOn.set(connection, found);
   }
   return found;
 }
@@ -129,23 +182,19 @@ export class NamedQuery {
     connection.execute({});
   }
 
-  /** Finds or adds the prepared statement within the budget. Closes evicted ones in the same round trip. */
+  /** Finds or adds the prepared statement within the budget. */
   #prepare(
     connection: WireConnection,
     statement: Statement<unknown>,
     budget: PreparedBudget,
   ): Prepared | undefined {
-    const { name } = statement;
-    const all = preparedOn(connection, budget);
-    const known = all.use(name);
+    const all = preparedStatements(connection, budget);
+    const known = all.get(statement.name);
     if (known !== undefined) return known;
-    const weight = budget.weigh(statement);
-    if (weight === undefined) return undefined;
-    const prepared: Prepared = { weight, columns: undefined };
-    for (const gone of all.add(name, prepared)) {
-      delete connection.parsedStatements[gone];
-      connection.close({ type: 'S', name: gone });
-    }
+    const bytes = budget.bytesOf(statement);
+    if (bytes === undefined) return undefined;
+    const prepared: Prepared = { bytes, columns: undefined };
+    all.set(statement.name, prepared);
     return prepared;
   }
 
@@ -185,7 +234,7 @@ export class NamedQuery {
     if (connection !== undefined)
       for (const { name } of this.#steps.slice(this.#at))
         if (name !== '' && connection.parsedStatements[name] === undefined)
-          connections.get(connection)?.remove(name);
+          preparedOn.get(connection)?.delete(name);
     this.callback(error, []);
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PreparedBudget } from '../../../src/platform/db/prepared-statements.ts';
+import { PreparedBudget } from '../../../src/platform/db/named-query.ts';
 import { statement } from '../../../src/platform/db/statement.ts';
 
 const MIB = 1_048_576;
@@ -7,17 +7,17 @@ const MIB = 1_048_576;
 describe('what connections may keep prepared', () => {
   it('is at most 16 MiB each and 128 MiB together, however many they are', () => {
     for (let connections = 1; connections <= 200; connections += 1) {
-      const { share } = new PreparedBudget(connections);
-      expect(share).toBeGreaterThan(0);
-      expect(share).toBeLessThanOrEqual(16 * MIB);
-      expect(connections * share).toBeLessThanOrEqual(128 * MIB);
+      const { connectionBytes } = new PreparedBudget(connections);
+      expect(connectionBytes).toBeGreaterThan(0);
+      expect(connectionBytes).toBeLessThanOrEqual(16 * MIB);
+      expect(connections * connectionBytes).toBeLessThanOrEqual(128 * MIB);
     }
   });
 
   it('is a statement that comes again, also by another object with the same text', () => {
     const budget = new PreparedBudget(10);
-    expect(budget.weigh(statement('whole_posts', 'SELECT 1 AS a'))).toBeUndefined();
-    expect(budget.weigh(statement('whole_posts', 'SELECT 1 AS b'))).toBeUndefined();
-    expect(budget.weigh(statement('whole_posts', 'SELECT 1 AS a'))).toBeGreaterThan(0);
+    expect(budget.bytesOf(statement('whole_posts', 'SELECT 1 AS a'))).toBeUndefined();
+    expect(budget.bytesOf(statement('whole_posts', 'SELECT 1 AS b'))).toBeUndefined();
+    expect(budget.bytesOf(statement('whole_posts', 'SELECT 1 AS a'))).toBeGreaterThan(0);
   });
 });
