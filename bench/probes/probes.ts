@@ -139,13 +139,13 @@ export const PROBES: readonly Probe[] = [
     name: 'huge variables (past the limit of a body)',
     code: 'BAD_REQUEST',
     closes: true,
-    body: (n) => operation(`query Q${n} { posts(limit: 1) { id } }`, { a: 'x'.repeat(300_000) }),
+    body: (n) => operation(`query Q${n} { posts(limit: 1) { id } }`, { a: 'x'.repeat(1_100_000) }),
   },
   {
     name: 'large variables, unused',
     code: undefined,
     body: (n) =>
-      operation(`query Q${n} { posts(limit: 1) { id } }`, { a: Array.from({ length: 40_000 }, (_, i) => i) }),
+      operation(`query Q${n} { posts(limit: 1) { id } }`, { a: Array.from({ length: 19_900 }, (_, i) => i) }),
   },
   {
     name: 'large variables, of the wrong type',
