@@ -10,35 +10,33 @@ import { fileURLToPath } from 'node:url';
 import { oneAtATime, writtenMs } from './one-at-a-time.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** Includes the installed packages, because another version of Prisma generates another client. */
-const SOURCES = ['prisma/schema.prisma', 'node_modules/.package-lock.json'].map((file) => join(root, file));
+const SCHEMA = join(root, 'prisma/schema.prisma');
+/** Another version of Prisma generates another client. */
+const INSTALLED = join(root, 'node_modules/.package-lock.json');
+/** `npm prune --omit=optional` removes the generator from a production install, which keeps its client. */
+const canGenerate = existsSync(join(root, 'node_modules/@prisma/client-generator-ts'));
 const PRODUCTS = ['client.ts', 'models.ts', 'internal/class.ts', 'internal/prismaNamespace.ts'].map((file) =>
   join(root, 'src/generated/prisma', file),
 );
 const LOCK_WAIT_MS = 120_000;
 
 function isCurrent(): boolean {
-  const newestSource = Math.max(1, ...SOURCES.map(writtenMs));
+  const newestSource = Math.max(1, writtenMs(SCHEMA), canGenerate ? writtenMs(INSTALLED) : 0);
   return PRODUCTS.every((product) => writtenMs(product) >= newestSource);
 }
 
-/** A production install is without it: its client was generated when it was made. */
-function canGenerate(): boolean {
-  if (existsSync(join(root, 'node_modules/prisma'))) return true;
-  process.stderr.write(
-    'The Prisma client has to be generated, and the package "prisma" is not installed here. Run "npm ci" again.\n',
-  );
-  return false;
-}
-
 function generate(): number {
-  if (!canGenerate()) return 1;
+  if (!canGenerate) {
+    process.stderr.write(
+      'The Prisma client must be generated, but "@prisma/client-generator-ts" is not installed. Run "npm ci" again.\n',
+    );
+    return 1;
+  }
   process.stderr.write('Generating the Prisma client …\n');
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [join(root, 'scripts/prisma.ts'), 'generate'],
-    { cwd: root, encoding: 'utf8' },
-  );
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'scripts/generate-client.ts')], {
+    cwd: root,
+    encoding: 'utf8',
+  });
   if (status !== 0) process.stderr.write(`${stdout}${stderr}`);
   return status ?? 1;
 }
