@@ -140,6 +140,9 @@ export const GATE_STAGES: readonly GateStage[] = [
           ...tests('e2e', [
             'admin-accounts',
             'admin-beside-server',
+            'admin-socket',
+            'copied-folder',
+            'embedded-start',
             'durability',
             'first-start',
             'folder-mistakes',

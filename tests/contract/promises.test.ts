@@ -14,7 +14,7 @@ const promises: Readonly<Record<string, readonly string[]>> = JSON.parse(
 /** Files about mechanisms that are to be removed. Their promises go with them, so only the full run tests them. */
 const REMOVED_SOON = [
   'api/tracing/**',
-  'e2e/{backup*,copied-folder,embedded-*,guests*,restore-*,traces,upgrade}',
+  'e2e/{backup*,restore-*,traces,upgrade}',
   'postgres/{copied-database,export-to,traces-through-pooler}',
 ].map((pattern) => `tests/${pattern}.test.ts`);
 

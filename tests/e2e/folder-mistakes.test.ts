@@ -1,13 +1,12 @@
-import { existsSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EMBEDDED_MAJOR } from '../../src/platform/db/embedded/major-version.ts';
-import { fillFolder, migratedFolder } from '../support/processes/migrated-folder.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { expectBothSay, expectOneLine } from '../support/processes/mistakes.ts';
-import { mountedDisk, withoutTmp } from '../support/processes/mounted.ts';
+import { mountedDisk } from '../support/processes/mounted.ts';
 import { otherUser } from '../support/processes/other-user.ts';
-import { ROOT, runProgram, temporaryFolder } from '../support/processes/process.ts';
+import { temporaryFolder } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
 
 describe('DATA_DIR', () => {
@@ -128,14 +127,15 @@ describe('DATA_DIR', () => {
     );
   });
 
-  it('holds what the pinned PGlite writes, and a damaged address is written anew', async () => {
+  it('holds what the pinned PGlite writes, and a file in the place of the socket is replaced', async () => {
     const dataDir = await migratedFolder();
     const settings = productionSettings();
     const server = await startServer(dataDir, settings);
     expect((await readFile(join(dataDir, 'postgres/PG_VERSION'), 'utf8')).trim()).toBe(EMBEDDED_MAJOR);
     server.kill('SIGKILL');
     await server.exited;
-    await writeFile(join(dataDir, 'address.json'), '{"host":');
+    await rm(join(dataDir, 'admin.sock'));
+    await writeFile(join(dataDir, 'admin.sock'), '');
     await startServer(dataDir, settings);
     expect((await admin(['user', 'list'], dataDir, settings)).json).toEqual([]);
   });
@@ -144,41 +144,5 @@ describe('DATA_DIR', () => {
     const dataDir = await temporaryFolder();
     await writeFile(join(dataDir, 'demo.json'), '{');
     expectOneLine(await launchServer(dataDir).exited, /demo\.json" .* cannot be read: remove it/);
-  });
-});
-
-describe('DATA_DIR whose path is too long for a socket', () => {
-  const LONG = 'd'.repeat(120);
-
-  it.each([
-    ['is missing', (parent: string) => join(parent, 'missing')],
-    ['is a file', (parent: string) => join(parent, 'file')],
-    ['has a long path itself', (parent: string) => join(parent, LONG)],
-  ])('has its socket in /tmp where TMPDIR %s', async (_what, make) => {
-    const parent = await temporaryFolder();
-    const dataDir = join(parent, LONG);
-    await mkdir(dataDir, { mode: 0o700 });
-    await fillFolder(dataDir);
-    await writeFile(join(parent, 'file'), '');
-    const settings = { ...productionSettings(), TMPDIR: make(parent) };
-    const server = await startServer(dataDir, settings);
-    const { host } = JSON.parse(await readFile(join(dataDir, 'address.json'), 'utf8')) as { host: string };
-    expect(host).toMatch(/^\/tmp\/content-graph-/);
-    expect((await admin(['user', 'list'], dataDir, settings)).json).toEqual([]);
-    server.kill('SIGTERM');
-    await server.exited;
-    expect(existsSync(host)).toBe(false);
-  });
-
-  it('has it nowhere: what to do is said in one line', async () => {
-    const parent = await temporaryFolder();
-    await mkdir(join(parent, LONG), { mode: 0o700 });
-    const settings = { ...productionSettings(), DATA_DIR: `/mnt/${LONG}`, PORT: '0', TMPDIR: '/mnt/missing' };
-    const node = join(ROOT, 'node_modules/.bin/node');
-    for (const script of [['src/main.ts'], ['src/admin/main.ts', 'user', 'list']])
-      expectOneLine(
-        await runProgram(withoutTmp(parent, [node, ...script]), settings, ROOT).exited,
-        /^DATA_DIR "\/mnt\/d+" has too long a path .*: name a shorter path, or set TMPDIR .*\(ENOENT: .*; EROFS: .*\)\.$/m,
-      );
   });
 });

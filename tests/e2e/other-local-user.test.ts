@@ -1,10 +1,9 @@
 import { chmod, mkdir, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { lockFolder } from '../../src/platform/db/embedded/lock.ts';
+import { describe, expect, it } from 'vitest';
 import { fillFolder } from '../support/processes/migrated-folder.ts';
 import { type OtherUser, otherUser } from '../support/processes/other-user.ts';
-import { ROOT, runProgram, type Settings, temporaryFolder, until } from '../support/processes/process.ts';
+import { ROOT, runProgram, type Settings, temporaryFolder } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
 import { AMPLE_TIMEOUTS } from '../support/settings.ts';
 

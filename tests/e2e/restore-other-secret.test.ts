@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type KeyedRequest, send } from '../support/keyed.ts';
-import { asApp, CREATE, openGuest } from '../support/processes/backups.ts';
+import { asApp, CREATE } from '../support/processes/backups.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { type Settings, temporaryFolder } from '../support/processes/process.ts';
 import { admin, demoKey, startServer } from '../support/processes/server.ts';
@@ -40,13 +40,12 @@ it('A restored stored response needs the SECRET_KEY of its instance, and a retry
   const retry = (settings: Settings) =>
     withServer(restored, settings, async (app) => {
       const answer = await send(app, request);
-      const guest = await openGuest(restored);
-      const { rowCount } = await guest.query('SELECT FROM posts WHERE title = $1', [TITLE]);
+      const { json } = await admin(['sql', `SELECT id FROM posts WHERE title = '${TITLE}'`], restored);
       return {
         status: answer.status,
         replayed: answer.replayed,
         isSame: answer.text === first.text,
-        posts: rowCount,
+        posts: json.length,
       };
     });
   const replay = { status: 200, replayed: 'true', isSame: true, posts: 1 };

@@ -46,11 +46,11 @@ export async function listenForCommands(dataDir: string, served: ServedCommands)
       });
     running.set(socket, done);
   });
-  // A killed server leaves it.
-  rmSync(folder.socket, { force: true });
   const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject).listen(folder.socket, resolve);
   try {
+    // A killed server leaves it.
+    rmSync(folder.socket, { force: true });
+    server.once('error', reject).listen(folder.socket, resolve);
     await listening;
     chmodSync(folder.socket, 0o600);
   } catch (error) {

@@ -28,10 +28,3 @@ export async function mountedDisk(mebibytes: number): Promise<MountedDisk> {
   onTestFinished(() => run('umount', '--lazy', folder));
   return { folder, makeReadOnly: () => run('mount', '-o', 'remount,ro', folder) };
 }
-
-/** A command line that runs `command` where nothing can be written to /tmp, and `folder` is mounted on /mnt. */
-export function withoutTmp(folder: string, command: readonly string[]): readonly string[] {
-  const mounts =
-    'mount --bind "$0" /mnt && mount --bind /tmp /tmp && mount -o remount,ro,bind /tmp && exec "$@"';
-  return [...asRoot, 'unshare', '--mount', 'sh', '-c', mounts, folder, ...command];
-}

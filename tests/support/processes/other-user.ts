@@ -3,7 +3,7 @@ import { chmod, copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AMPLE_TIMEOUTS } from '../settings.ts';
-import { ROOT, runProgram, type Settings, temporaryFolder } from './process.ts';
+import { type Exit, ROOT, runProgram, type Settings, temporaryFolder } from './process.ts';
 
 /** Somebody else on the machine. */
 export interface OtherUser {
@@ -15,6 +15,8 @@ export interface OtherUser {
   own(folder: string): void;
   /** Starts the service on a folder of the user and a free port. */
   serve(dataDir: string): ReturnType<typeof runProgram>;
+  /** Runs an admin command on a folder as the user. */
+  admin(args: readonly string[], dataDir: string): Promise<Exit>;
 }
 
 /** What came of an attack: the paths of what was possible. */
@@ -50,20 +52,18 @@ export async function otherUser(): Promise<OtherUser> {
   const settings: Settings = {};
   const start = (command: string, ...paths: string[]) =>
     runProgram([...prefix, node, script, command, ...paths], settings);
+  const runScriptAsUser = (script: string, args: readonly string[], dataDir: string) =>
+    runProgram([...prefix, ...READING_ALL, node, join(ROOT, script), ...args], {
+      ...{ ...AMPLE_TIMEOUTS, DATA_DIR: dataDir, PORT: '0' },
+    });
   return {
     start,
     own(path) {
       const [program = '', ...args] = [...asRoot, 'chown', '-R', `${NOBODY}:${NOBODY}`, path];
       execFileSync(program, args, { stdio: 'pipe' });
     },
-    serve(dataDir) {
-      const service = [node, join(ROOT, 'src/main.ts')];
-      return runProgram([...prefix, ...READING_ALL, ...service], {
-        ...AMPLE_TIMEOUTS,
-        DATA_DIR: dataDir,
-        PORT: '0',
-      });
-    },
+    serve: (dataDir) => runScriptAsUser('src/main.ts', [], dataDir),
+    admin: (args, dataDir) => runScriptAsUser('src/admin/main.ts', args, dataDir).exited,
     async attack(command, ...paths) {
       const { code, stdout, stderr } = await start(command, ...paths).exited;
       if (code !== 0) throw new Error(`cannot act as another user (as root, or with sudo -n): ${stderr}`);
