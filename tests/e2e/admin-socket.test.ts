@@ -122,8 +122,9 @@ describe('An admin command in the process of a running server', () => {
       return text(socket);
     };
     expect(await send('{"args":["user","list"]}\n')).toContain('does not understand the command');
-    for (const input of ['', '\n', 'GET / HTTP/1.1\r\n\r\n', '{"args":', '[]', '\0'.repeat(100_000)])
-      expect(await send(input)).not.toContain('begun');
+    for (const input of ['\n', 'GET / HTTP/1.1\r\n\r\n', '[]\n', `${'\0'.repeat(100_000)}\n`])
+      expect(await send(input), input.slice(0, 20)).toContain('"exitCode":1');
+    for (const input of ['', '{"args":', '\0']) expect(await send(input)).toBe('{"ready":true}\n');
     expect(await emails(dataDir)).toContain('ada@example.com');
     expect((await fetch(`${server.origin}/health/ready`)).status).toBe(200);
   });

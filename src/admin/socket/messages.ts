@@ -1,10 +1,19 @@
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 
+const json = z.string().transform((line, context): unknown => {
+  try {
+    return JSON.parse(line);
+  } catch {
+    context.addIssue('not JSON');
+    return z.NEVER;
+  }
+});
+
 const terminal = z.object({ isTTY: z.boolean().optional(), columns: z.number().optional() });
 
 /** A command, as the client sends it. */
-export const commandRequest = z.object({
+const request = z.object({
   args: z.array(z.string()),
   operator: z.object({ user: z.string(), host: z.string() }),
   /** What the client has read for the command, such as a password. */
@@ -12,16 +21,20 @@ export const commandRequest = z.object({
   stdout: terminal,
   stderr: terminal,
 });
-export type CommandRequest = Readonly<z.infer<typeof commandRequest>>;
+export type CommandRequest = Readonly<z.infer<typeof request>>;
+/** Reads a request from its line. */
+export const commandRequest = json.pipe(request);
 
-/** What the server sends: that the command begins, its output, its end. */
-export const commandReply = z.union([
-  z.object({ begun: z.literal(true) }),
+/** What the server sends: that it is ready for the request, the output of the command, its end. */
+const reply = z.union([
+  z.object({ ready: z.literal(true) }),
   z.object({ stdout: z.string() }),
   z.object({ stderr: z.string() }),
   z.object({ exitCode: z.number() }),
 ]);
-export type CommandReply = Readonly<z.infer<typeof commandReply>>;
+export type CommandReply = Readonly<z.infer<typeof reply>>;
+/** Reads a reply from its line. */
+export const commandReply = json.pipe(reply);
 
 /** A message on a line of its own. JSON has no line break within. */
 export const encodeLine = (message: CommandRequest | CommandReply): string => `${JSON.stringify(message)}\n`;
@@ -29,13 +42,13 @@ export const encodeLine = (message: CommandRequest | CommandReply): string => `$
 /** Files of documents come in a request. */
 const MAX_LENGTH = 268_435_456;
 
-/** The messages of a socket. Throws SyntaxError for a line that is not JSON, RangeError for one that is too long. */
-export async function* readLines(socket: Readable): AsyncGenerator<unknown> {
+/** The lines of a socket. Throws RangeError for a line that is too long. */
+export async function* readLines(socket: Readable): AsyncGenerator<string, void> {
   let rest = '';
   for await (const chunk of socket.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
     const lines = (rest + String(chunk)).split('\n');
     rest = lines.pop() ?? '';
     if (rest.length > MAX_LENGTH) throw new RangeError('a message is too long');
-    for (const line of lines) yield JSON.parse(line);
+    yield* lines;
   }
 }

@@ -32,11 +32,14 @@ function send(socket: Socket, reply: CommandReply, done?: (error?: Error | null)
   socket.write(encodeLine(reply), done);
 }
 
-/** Runs the command that comes on a socket on the server's own database. Rejects if nothing comes, or no command. */
+/** Runs the command that comes on a socket on the server's own database. Rejects if something else comes. */
 export async function runReceived(socket: Socket, { config, database, log }: ServedCommands): Promise<void> {
+  // A client that has given up by now has sent nothing.
+  send(socket, { ready: true });
   const lines = readLines(socket);
-  const { value } = await lines.next();
-  const { data: request, error } = commandRequest.safeParse(value);
+  const { value: line } = await lines.next();
+  if (line === undefined) return;
+  const { data: request, error } = commandRequest.safeParse(line);
   if (request === undefined) {
     send(socket, {
       stderr: 'The server does not understand the command: restart the server if it is of another version.\n',
@@ -48,7 +51,6 @@ export async function runReceived(socket: Socket, { config, database, log }: Ser
   void lines.next().catch(() => undefined);
   // Arguments may be secrets.
   log.info({ command: request.args[0], user: request.operator.user }, 'an admin command begins');
-  send(socket, { begun: true });
   const io = ioOf(socket, request);
   const opened = { config, database, applied: [] };
   const exitCode = await runCommandLine(request.args, io, {

@@ -3,8 +3,8 @@ import { AdminError, type CommandIo, type Output } from '../output.ts';
 import { type CommandRequest, commandReply, encodeLine, readLines } from './messages.ts';
 import { hasSafeSocket, openSocketFolder } from './socket-folder.ts';
 
-/** A server that accepts connections begins a command soon. */
-const BEGIN_WAIT_MS = 20_000;
+/** A server that accepts connections responds soon. */
+const READY_WAIT_MS = 20_000;
 /** Nobody listens: the server was killed, or is just stopping. */
 const ABSENT = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
 
@@ -22,7 +22,7 @@ const print = (output: Output, text: string) =>
 
 /**
  * Has the server of an embedded database run a command, and prints its output. Resolves to the exit code, or to undefined if
- * there is no server or it has not begun. Throws AdminError if the server does not respond, or stops before the end.
+ * there is no server. Throws AdminError if the server does not respond, or stops before the end.
  */
 export async function relayCommand(
   dataDir: string,
@@ -31,21 +31,22 @@ export async function relayCommand(
 ): Promise<number | undefined> {
   if (!hasSafeSocket(dataDir)) return undefined;
   const socket = connectTo(dataDir);
-  let begun = false;
-  socket.setTimeout(BEGIN_WAIT_MS, () =>
+  let isSent = false;
+  socket.setTimeout(READY_WAIT_MS, () =>
     socket.destroy(
       new AdminError(
-        `The server that has the embedded database in "${dataDir}" does not respond. The command was not begun.`,
+        `The server that has the embedded database in "${dataDir}" does not respond. Nothing was changed.`,
       ),
     ),
   );
-  socket.write(encodeLine(request));
   try {
     for await (const line of readLines(socket)) {
       const reply = commandReply.parse(line);
       if ('exitCode' in reply) return reply.exitCode;
-      begun = true;
-      socket.setTimeout(0);
+      if ('ready' in reply) {
+        isSent = true;
+        socket.setTimeout(0).write(encodeLine(request));
+      }
       if ('stdout' in reply && !(await print(io.stdout, reply.stdout))) socket.end();
       if ('stderr' in reply) await print(io.stderr, reply.stderr);
     }
@@ -54,7 +55,7 @@ export async function relayCommand(
   } finally {
     socket.destroy();
   }
-  if (!begun) return undefined;
+  if (!isSent) return undefined;
   throw new AdminError(
     'The server stopped before the command ended: check whether the command took effect before you repeat it.',
   );
