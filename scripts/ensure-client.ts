@@ -13,8 +13,8 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const SCHEMA = join(root, 'prisma/schema.prisma');
 /** Another version of Prisma generates another client. */
 const INSTALLED = join(root, 'node_modules/.package-lock.json');
-/** `npm prune --omit=optional` removes the generator from a production install, which keeps its client. */
-const canGenerate = existsSync(join(root, 'node_modules/@prisma/client-generator-ts'));
+/** `npm prune` removes Prisma's CLI from a production install, which keeps its client. */
+const canGenerate = existsSync(join(root, 'node_modules/prisma'));
 const PRODUCTS = ['client.ts', 'models.ts', 'internal/class.ts', 'internal/prismaNamespace.ts'].map((file) =>
   join(root, 'src/generated/prisma', file),
 );
@@ -28,15 +28,16 @@ function isCurrent(): boolean {
 function generate(): number {
   if (!canGenerate) {
     process.stderr.write(
-      'The Prisma client must be generated, but "@prisma/client-generator-ts" is not installed. Run "npm ci" again.\n',
+      'The Prisma client must be generated, but the package "prisma" is not installed. Run "npm ci" again.\n',
     );
     return 1;
   }
   process.stderr.write('Generating the Prisma client …\n');
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'scripts/generate-client.ts')], {
-    cwd: root,
-    encoding: 'utf8',
-  });
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(root, 'scripts/prisma.ts'), 'generate'],
+    { cwd: root, encoding: 'utf8' },
+  );
   if (status !== 0) process.stderr.write(`${stdout}${stderr}`);
   return status ?? 1;
 }

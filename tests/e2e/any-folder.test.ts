@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ROOT, runScript, temporaryFolder } from '../support/processes/process.ts';
 
 /** What a start reads of the project; the packages are linked. */
-const PARTS = ['src', 'prisma', 'scripts', 'package.json'];
+const PARTS = ['src', 'prisma', 'scripts', 'package.json', 'prisma.config.ts'];
 
 describe('the project in a folder with any name', () => {
   it('starts, migrates and takes admin commands where the path has spaces and letters beyond ASCII', async () => {
