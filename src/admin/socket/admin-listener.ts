@@ -1,17 +1,8 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { atMost } from '../../platform/at-most.ts';
-import type { Config } from '../../platform/config.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { ServedCommands } from './received-command.ts';
 import { openSocketFolder } from './socket-folder.ts';
-
-/** What commands in the server's process work with. */
-export interface ServedCommands {
-  readonly config: Config;
-  readonly database: Database;
-  readonly log: Logger;
-}
 
 /** The admin socket of a running server. */
 export interface AdminListener {

@@ -1,8 +1,17 @@
 import type { Socket } from 'node:net';
+import type { Config } from '../../platform/config.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Logger } from '../../platform/log.ts';
 import { AdminError, type CommandIo, EXIT, type Output, printResult } from '../output.ts';
 import { runCommandLine, runOpened } from '../session.ts';
-import type { ServedCommands } from './admin-listener.ts';
 import { type CommandReply, type CommandRequest, commandRequest, encodeLine, readLines } from './messages.ts';
+
+/** What commands in the server's process work with. */
+export interface ServedCommands {
+  readonly config: Config;
+  readonly database: Database;
+  readonly log: Logger;
+}
 
 /** The input and output of the client. Output ends quietly when the client has gone, or when its reader has. */
 function ioOf(socket: Socket, { inputs, ...terminals }: CommandRequest): CommandIo {

@@ -25,6 +25,7 @@ export function openPool(kind: 'embedded' | 'postgres', server: DatabaseServer):
     ...KEEP_ALIVE,
     async onConnect(client) {
       limitStatements(client, server);
+      server.notifications?.hear(client);
       if (server.greeting !== undefined) await client.query(server.greeting);
     },
   });
@@ -41,6 +42,7 @@ export async function openClient(server: DatabaseServer, limited: boolean): Prom
   client.on('error', () => undefined);
   await client.connect().catch((error: unknown) => Promise.reject(toConnectError(error)));
   if (limited) limitStatements(client, server);
+  server.notifications?.hear(client);
   await client.query(server.directGreeting);
   return client;
 }

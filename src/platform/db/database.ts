@@ -4,7 +4,6 @@ import { Line, TurnRefusedError } from '../line.ts';
 import type { Logger } from '../log.ts';
 import { Cancellation } from './cancellation.ts';
 import { Connections, openClient, openPool, serverReady } from './connections.ts';
-import type { Notifications } from './embedded/notifications.ts';
 import { DatabaseError, isAbandoned, toDatabaseError } from './errors.ts';
 import { lendFor, statementCancelled } from './limited-client.ts';
 import { NamedQuery, PreparedBudget } from './named-query.ts';
@@ -53,7 +52,7 @@ export interface Database extends Queryable {
   /** How long a statement or a transaction keeps trying to acquire its locks. */
   readonly lockWaitMs: number;
   /** Set if LISTEN on another connection hears nothing, as on the embedded database. */
-  readonly notified: Notifications['notified'] | undefined;
+  readonly notified: NonNullable<DatabaseServer['notifications']>['notified'] | undefined;
   close(): Promise<void>;
 }
 
@@ -105,7 +104,6 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
       ? UNWATCHED
       : watchServer({ ...server.watched, log, onLook, isConnected: () => connections.isConnected });
   pool.on('error', watch.broke);
-  pool.on('connect', (client) => server.notifications?.hear(client));
   const connections = new Connections({ pool, server, watch: kind === 'embedded' ? undefined : watch, log });
   const line = new Line<pg.PoolClient>({ places: server.poolSize });
   const statistics = new DatabaseStatistics(() => ({
@@ -289,9 +287,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
       new UnitOfWork(() => connect(cancellation), options, cancellation),
     async dedicatedClient({ limited = false } = {}) {
       await serverReady(server);
-      const client = await openClient(server, limited);
-      server.notifications?.hear(client);
-      return client;
+      return openClient(server, limited);
     },
     async close() {
       watch.close();
