@@ -26,8 +26,8 @@ export interface Service {
   /** In the addresses of the pages that show the demo key; undefined if none does. */
   readonly pageToken: string | undefined;
   /**
-   * Resolves to true once the database can be used: at once, unless it has to be waited for. Resolves to false
-   * if the service is stopped before. Throws OperatorError.
+   * Resolves to true once the database can be used, and to false if the service is stopped before.
+   * @throws {OperatorError}
    */
   readonly ready: Promise<boolean>;
   /** Drains requests, ends event streams, then closes. Never throws. A second call awaits the first. */
@@ -103,7 +103,7 @@ export async function startService(
     const use = async () => {
       demo = await prepare(config, database, log);
     };
-    const usable = await database.watch.first(use);
+    const { ready } = await database.watch.start(use);
     const demoKey = isLoopbackHost(config.host) ? demo : undefined;
     const routes = await developmentRoutes(config, demoKey);
     const tracing = await openTracing(config.tracing, build().version, log);
@@ -118,9 +118,6 @@ export async function startService(
         ? await listenForCommands(config.database.dataDir, { config, database, log })
         : undefined;
     let stopping: Promise<void> | undefined;
-    const ready = usable ? Promise.resolve(true) : database.watch.reached(use);
-    // Whoever waits for it gets the error.
-    ready.catch(() => undefined);
     const stop = async () => {
       database.watch.close();
       app.announceShutdown();

@@ -127,7 +127,7 @@ export function startCleanUp({ jobs, database, log, ...options }: CleanUpOptions
   async function noteNoLock(error: unknown): Promise<void> {
     for (const { name } of jobs) metrics.failed(name);
     // The lock needs a connection past a pooler, so the database may be there all the same.
-    if (isOutage(error) && !(await database.watch.check(error))) return;
+    if (isOutage(error) && !(await database.watch.check())) return;
     tell(LOCK, { err: error }, 'the clean-up could not start');
   }
 

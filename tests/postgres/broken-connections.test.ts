@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { watchServer } from '../../src/platform/db/watch.ts';
+import { watchDatabase } from '../../src/platform/db/watch.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { database } from '../support/processes/started.ts';
@@ -12,13 +12,13 @@ it('connections that break again and again fill no log, and each line has a reas
     destination: { write: (line) => void logged.push(line) },
   });
   const connection = { connectionString: await database() };
-  const onLook = () => undefined;
-  const watch = watchServer({
+  const watch = watchDatabase({
     server: { setting: 'DATABASE_URL', connection, schema: undefined, hasSessions: true },
-    direct: undefined,
+    isSupervised: false,
     log,
-    onLook,
+    onLook: () => undefined,
     isConnected: () => false,
+    onWritable: () => undefined,
   });
   onTestFinished(() => watch.close());
   for (const error of [
@@ -27,12 +27,12 @@ it('connections that break again and again fill no log, and each line has a reas
     ...Array(10).fill(new Error('x')),
   ]) {
     watch.broke(error);
-    expect(await watch.check(error)).toBe(true);
+    expect(await watch.check()).toBe(true);
   }
   watch.close();
   const reasons = linesOf(logged, 'a database connection broke').map(({ reason }) => reason);
   expect(reasons).toEqual(['the server ended the connection', 'reset', ...Array(8).fill('x')]);
   expect(linesOf(logged, 'lines left out: too many in a minute')).toMatchObject([
-    { what: 'broken database connection', omitted: 2 },
+    { what: 'passing database error', omitted: 2 },
   ]);
 });

@@ -43,6 +43,8 @@ async function statusesOf(instance: Awaited<ReturnType<typeof instanceWithRoomFo
 const linesWith = (message: string) =>
   app.logged.map((line) => JSON.parse(line)).filter(({ msg }) => msg === message);
 
+const unreachable = () => linesWith('the database cannot be reached');
+
 describe('An instance whose database accepts fewer connections than the pool may have', () => {
   it.each([3, 1])('fails no request with room for %i', async (room) => {
     const instance = await instanceWithRoomFor(room);
@@ -93,15 +95,14 @@ describe('An instance whose database accepts fewer connections than the pool may
   });
 
   it('responds with 503 and gives the reason in the log with room for none', async () => {
-    const unreachable = () => linesWith('the database cannot be reached').length;
-    const before = unreachable();
     const instance = await instanceWithRoomFor(0);
     expect(await statusesOf(instance)).toEqual([503]);
-    await expect.poll(() => linesWith('the database accepts no connection')).toHaveLength(1);
-    expect(linesWith('the database accepts no connection')[0]).toMatchObject({
-      reason: expect.stringContaining('too many connections'),
-    });
-    expect(unreachable()).toBe(before);
+    await expect.poll(unreachable).toContainEqual(
+      expect.objectContaining({
+        reason: expect.stringContaining('too many connections'),
+        check: expect.stringContaining('max_connections'),
+      }),
+    );
   });
 });
 
@@ -121,16 +122,11 @@ describe('An instance whose PgBouncer accepts fewer connections than the pool ma
   it('responds with 503 and gives the reason in the log with room for none', async () => {
     const { url, start } = await instanceBehindPooler(1);
     await connect(url);
-    const noConnection = () => linesWith('the database accepts no connection');
-    const before = {
-      lines: noConnection().length,
-      unreachable: linesWith('the database cannot be reached').length,
-    };
     expect(await statusesOf(await start())).toEqual([503]);
-    await expect.poll(() => noConnection().length).toBe(before.lines + 1);
-    expect(noConnection().at(-1)).toMatchObject({
-      reason: expect.stringContaining('no more connections allowed'),
-    });
-    expect(linesWith('the database cannot be reached')).toHaveLength(before.unreachable);
+    await expect
+      .poll(unreachable)
+      .toContainEqual(
+        expect.objectContaining({ reason: expect.stringContaining('no more connections allowed') }),
+      );
   });
 });

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadConfig } from '../../src/platform/config.ts';
+import { tryToWrite } from '../../src/platform/db/contact.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { refusedWrite } from '../../src/platform/db/errors.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
-import { tryToWrite } from '../../src/platform/db/write-probe.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
@@ -183,6 +183,12 @@ describe('A disk of PostgreSQL that is full', () => {
   });
 });
 
+const attempt = (connectionString: string) =>
+  tryToWrite({
+    ...{ setting: 'DATABASE_URL', connection: { connectionString } },
+    ...{ schema: undefined, hasSessions: true },
+  });
+
 describe('A try to write', () => {
   it('needs no rights, leaves nothing, and is refused by files without rights and by a standby', async () => {
     const server = await startOwnPostgres({ settings: { temp_buffers: '1MB' } });
@@ -194,19 +200,17 @@ describe('A try to write', () => {
     const before = await relations();
     const url = new URL(server.url);
     url.username = 'nobody';
-    expect(await tryToWrite({ connectionString: url.href })).toBeUndefined();
+    expect(await attempt(url.href)).toBeUndefined();
     expect(await relations()).toEqual(before);
     const files = join(server.path('data'), 'base/pgsql_tmp');
     await chmod(files, 0o500);
-    const refused = await tryToWrite({ connectionString: url.href });
+    const refused = await attempt(url.href);
     expect(refusedWrite(refused)?.reason).toBe('its files cannot be written');
     await chmod(files, 0o700);
-    expect(await tryToWrite({ connectionString: url.href })).toBeUndefined();
+    expect(await attempt(url.href)).toBeUndefined();
     const standby = await (await server.copy()).standby();
-    expect(await tryToWrite({ connectionString: standby.url })).toMatchObject({ code: '25006' });
+    expect(await attempt(standby.url)).toMatchObject({ code: '25006' });
     await standby.stop();
-    await expect(tryToWrite({ connectionString: standby.url })).rejects.toMatchObject({
-      code: 'ECONNREFUSED',
-    });
+    await expect(attempt(standby.url)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
   });
 });

@@ -3,9 +3,9 @@ import { compareClock } from '../../platform/clock-watch.ts';
 import type { Config } from '../../platform/config.ts';
 import { messageOf } from '../../platform/db/contact.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { NUMBERED_TABLES } from '../../platform/db/errors.ts';
 import { pendingMigrations, unknownMigrations } from '../../platform/db/migrate.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
-import { NUMBERED_TABLES } from '../../platform/db/write-refusals.ts';
 import { type Check, failed, ok, warning } from './check.ts';
 
 interface Seen {

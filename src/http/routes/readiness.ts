@@ -45,8 +45,8 @@ export const databaseReadiness = (
 ): Readiness =>
   createReadiness({
     load,
-    pendingMigrations: () => pendingMigrations(database, () => database.writes.check(readOnlyError())),
-    writeProblem: () => database.writes.problem,
+    pendingMigrations: () => pendingMigrations(database, () => database.watch.failed(readOnlyError())),
+    writeProblem: () => database.watch.writeProblem,
     clock,
     onFailure: database.watch.broke,
   });

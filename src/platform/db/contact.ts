@@ -1,12 +1,12 @@
-import type { Client } from 'pg';
+import type { Client, QueryResult } from 'pg';
 import { OperatorError, onOneLine } from '../operator-error.ts';
-import { codeOf, DatabaseError, refusedWrite, toDatabaseError } from './errors.ts';
+import { codeOf, DatabaseError, readOnlyError, refusedWrite, toDatabaseError } from './errors.ts';
 import { ServerClient, type ServerConnection } from './server-client.ts';
 import { DEFAULT_SCHEMA, FIXED_SETTINGS } from './session-settings.ts';
 
 /** A setting with the address of a PostgreSQL server. */
 export interface ServerAddress {
-  readonly setting: 'DATABASE_URL' | 'DIRECT_DATABASE_URL';
+  readonly setting: 'DATABASE_URL' | 'DIRECT_DATABASE_URL' | 'DATA_DIR';
   readonly connection: ServerConnection;
   /** The schema that the address names. */
   readonly schema: string | undefined;
@@ -143,14 +143,6 @@ function flawOf({ version, fixed, installedIn }: Found, schema: string | undefin
   return undefined;
 }
 
-/** The look at a server. In a transaction, because a pooler in statement mode rejects those. */
-async function lookInTransaction(client: ServerClient): Promise<Found | undefined> {
-  await client.query('BEGIN');
-  const { rows } = await client.query<Found>(LOOK);
-  await client.query('COMMIT');
-  return rows[0];
-}
-
 const pidOn = async (client: ServerClient): Promise<number | undefined> =>
   (await client.query<Pick<Found, 'pid'>>(`SELECT ${PID}`)).rows[0]?.pid;
 
@@ -187,14 +179,16 @@ async function sharesSessions(
 }
 
 /**
- * Connects to a server for a moment, through to PostgreSQL itself where a pooler is between. Throws
- * DatabaseSetupError, DatabaseUnreachableError.
+ * Connects to a server for a moment, through a pooler if there is one, and checks that the service can use the server.
+ * @throws {DatabaseSetupError}
+ * @throws {DatabaseUnreachableError}
  */
 export async function contact(address: ServerAddress): Promise<void> {
   await onConnection(address, async (client) => {
-    const found = address.hasSessions
-      ? (await client.query<Found>(LOOK)).rows[0]
-      : await lookInTransaction(client);
+    // A pooler in statement mode rejects transactions.
+    await client.query('BEGIN');
+    const [found] = (await client.query<Found>(LOOK)).rows;
+    await client.query('COMMIT');
     if (found === undefined) return;
     const flaw =
       flawOf(found, address.schema) ??
@@ -203,6 +197,36 @@ export async function contact(address: ServerAddress): Promise<void> {
         : undefined);
     if (flaw !== undefined) throw new DatabaseSetupError(`${address.setting} (${placeOf(client)}) ${flaw}.`);
   });
+}
+
+/**
+ * Writes 1.4 MB of temporary data to the disk, and flushes a record to the log of the server. Nothing remains. This needs
+ * no rights and no session: a table would need the right to create a table, and leave dead rows in the catalogues. If the
+ * disk is full, the statement fails before it has written to the log.
+ */
+const WRITE = `SELECT set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true);
+  SELECT count(*) FROM generate_series(1, 100000);
+  SELECT CASE WHEN current_setting('transaction_read_only') = 'on' THEN 'read-only'
+    ELSE pg_logical_emit_message(true, 'content-graph', 'a try to write')::text END AS written`;
+
+/**
+ * Tries to write on a new connection.
+ * @returns the error with which the server refuses to write, or undefined if the server writes.
+ * @throws {DatabaseUnreachableError}
+ */
+export async function tryToWrite(address: ServerAddress): Promise<unknown> {
+  try {
+    return await onConnection(address, async (client) => {
+      // pg returns one result a statement, which its types do not know.
+      const results: unknown = await client.query(WRITE);
+      const last = Array.isArray(results) ? (results.at(-1) as QueryResult<{ written: string }>) : undefined;
+      return last?.rows[0]?.written === 'read-only' ? readOnlyError() : undefined;
+    });
+  } catch (error) {
+    const cause = error instanceof DatabaseUnreachableError ? error.cause : error;
+    if (refusedWrite(cause) === undefined) throw error;
+    return cause;
+  }
 }
 
 /** Insufficient privilege, and no schema in which the user may create tables. */

@@ -15,7 +15,7 @@ function freeOn(dataDir: string): number {
 /** Has the metrics tell what the database knows of itself. Asks it nothing. */
 export function registerDatabaseMetrics(
   metrics: Metrics,
-  { statistics, writes }: Database,
+  { statistics, watch }: Database,
   { database }: Pick<Config, 'database'>,
 ): void {
   if (database.kind === 'embedded')
@@ -48,12 +48,12 @@ export function registerDatabaseMetrics(
   metrics.gauge(
     'database_up',
     'Whether the database answered when it was last used or looked for and, as far as known, writes (1), or could not be reached or cannot write (0).',
-    () => (statistics.up && writes.problem === undefined ? 1 : 0),
+    () => (statistics.up && watch.writeProblem === undefined ? 1 : 0),
   );
   metrics.gauge(
     'database_writable',
     'Whether the database writes, as far as known (1), or has refused to and has not written since (0): it is full, fails, or is read-only.',
-    () => (writes.problem === undefined ? 1 : 0),
+    () => (watch.writeProblem === undefined ? 1 : 0),
   );
   metrics.readTally(
     'database_failures_total',

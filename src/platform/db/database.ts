@@ -14,19 +14,14 @@ import type { Parameter, Query, Queryable, Statement } from './statement.ts';
 import { DatabaseStatistics } from './statistics.ts';
 import { TracedStatements } from './traced-statements.ts';
 import { type Connection, UnitOfWork, type UnitOfWorkOptions } from './unit-of-work.ts';
-import { type DatabaseWatch, UNWATCHED, watchServer } from './watch.ts';
-import { tryToWrite } from './write-probe.ts';
-import { createWriteWatch, type WriteWatch } from './write-watch.ts';
+import { type DatabaseWatch, watchDatabase } from './watch.ts';
 
 /** The database, embedded or a server: statements and units of work share one pool. */
 export interface Database extends Queryable {
   readonly kind: 'embedded' | 'postgres';
   /** The schema of the tables. */
   readonly schema: string;
-  /** Whether the server can be reached. Tells of outages in the log. */
   readonly watch: DatabaseWatch;
-  /** Whether it writes. Tells in the log if not. */
-  readonly writes: WriteWatch;
   /** The setting that names the server for migrations and LISTEN. */
   readonly directSetting: string;
   /** Who waits for a connection, and each owner's recent use of them. */
@@ -84,25 +79,20 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     ...server,
     onEnd(sinceMs, error) {
       statistics.ended(sinceMs, error == null ? undefined : toDatabaseError(error).kind);
-      if (error != null) writes.heard(error);
+      if (error != null) void watch.failed(error);
     },
   };
   const pool = openPool(kind, control);
-  const writes = createWriteWatch({
-    async tryToWrite() {
-      await server.ready();
-      return tryToWrite(server.connection);
-    },
-    onWritable: () => connections.renew(),
+  const watch = watchDatabase({
+    ...server.watched,
+    isSupervised: kind === 'embedded',
     log,
+    onLook(reachable) {
+      statistics.up = reachable;
+    },
+    isConnected: () => connections.isConnected,
+    onWritable: () => connections.renew(),
   });
-  const onLook = (reachable: boolean) => {
-    statistics.up = reachable;
-  };
-  const watch =
-    server.watched === undefined
-      ? UNWATCHED
-      : watchServer({ ...server.watched, log, onLook, isConnected: () => connections.isConnected });
   pool.on('error', watch.broke);
   const connections = new Connections({ pool, server, watch: kind === 'embedded' ? undefined : watch, log });
   const line = new Line<pg.PoolClient>({ places: server.poolSize });
@@ -261,8 +251,7 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     kind,
     schema: server.schema,
     watch,
-    writes,
-    directSetting: (server.watched?.direct ?? server.watched?.server)?.setting ?? 'DATA_DIR',
+    directSetting: (server.watched.direct ?? server.watched.server).setting,
     line,
     lockWaitMs: server.lockWaitMs,
     notified: server.notifications?.notified,
@@ -291,7 +280,6 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     },
     async close() {
       watch.close();
-      writes.close();
       await pool.end();
       await server.close();
     },

@@ -1,5 +1,4 @@
 import pg from 'pg';
-import { READ_ONLY, type WriteRefusal, writeRefusal } from './write-refusals.ts';
 
 /**
  * What went wrong, as far as a caller can act on it. `unknown`: the connection was lost during a commit,
@@ -66,16 +65,55 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-/** The error of PostgreSQL in an error. */
-function reportedBy(error: unknown): pg.DatabaseError | undefined {
-  if (error instanceof pg.DatabaseError) return error;
-  return error instanceof DatabaseError ? reportedBy(error.cause) : undefined;
+/** Why a server that responds writes nothing, and what the operator must do. */
+export interface WriteRefusal {
+  /** The cause, after "the database cannot write:". */
+  readonly reason: string;
+  readonly check: string;
 }
 
-/** Why the database refuses to write, if an error says so. */
+export const READ_ONLY = '25006';
+const UNIQUE_VIOLATION = '23505';
+
+const REFUSALS: Readonly<Record<string, WriteRefusal>> = {
+  '53100': { reason: 'its disk is full', check: 'make room on the disk of its data' },
+  '58030': { reason: 'its disk fails', check: 'look at that disk and at the log of the database' },
+  [READ_ONLY]: {
+    reason: 'it is read-only',
+    check: 'name the primary and not a standby, and turn default_transaction_read_only off',
+  },
+};
+
+/** A file that the system protects has the code of a missing right, and a temporary file the code of an internal error. */
+const UNWRITABLE_FILES: Readonly<Record<string, RegExp>> = {
+  '42501': /^(fd|md|smgr|slru|xlog|buffile|copydir|relmapper)\.c$/,
+  XX000: /^fd\.c$/,
+};
+const UNWRITABLE: WriteRefusal = {
+  reason: 'its files cannot be written',
+  check: 'its disk may have become read-only: look at that disk, and at the rights of the files',
+};
+
+/** Tables whose ids come from a sequence. Logical replication copies their rows and not the state of the sequences. */
+export const NUMBERED_TABLES = ['events', 'audit_log'] as const;
+const NUMBERED_KEYS: readonly string[] = NUMBERED_TABLES.map((table) => `${table}_pkey`);
+const BEHIND: WriteRefusal = {
+  reason: 'a sequence is behind its table',
+  check: 'run "npm run -s admin -- doctor", which names the sequence and the statement that advances it',
+};
+
+/** Finds the error of PostgreSQL in an error. */
+function findReported(error: unknown): pg.DatabaseError | undefined {
+  if (error instanceof pg.DatabaseError) return error;
+  return error instanceof DatabaseError ? findReported(error.cause) : undefined;
+}
+
+/** Explains why the database does not write. Undefined if the error says nothing about writing. */
 export function refusedWrite(error: unknown): WriteRefusal | undefined {
-  const { file, constraint } = reportedBy(error) ?? {};
-  return writeRefusal({ code: codeOf(error), file, constraint });
+  const code = codeOf(error);
+  const { file = '', constraint = '' } = findReported(error) ?? {};
+  if (code === UNIQUE_VIOLATION && NUMBERED_KEYS.includes(constraint)) return BEHIND;
+  return UNWRITABLE_FILES[code]?.test(file) ? UNWRITABLE : REFUSALS[code];
 }
 
 /** PostgreSQL's own error for a write in a read-only transaction. */
@@ -137,7 +175,6 @@ export function isConnectionLimit(error: unknown): boolean {
 }
 
 const FOREIGN_KEY_VIOLATION = '23503';
-const UNIQUE_VIOLATION = '23505';
 
 /** The constraint that a statement violated. Messages say the same in the language of the server. */
 function violated({ cause }: DatabaseError, code: string): string | undefined {

@@ -133,7 +133,7 @@ export function createListener(options: ListenerOptions): Listener {
 
   /** The watch of the database logs an outage of all of it. */
   async function tell(error: unknown): Promise<void> {
-    if (!(await database.watch.check(error)) || client !== undefined || closed) return;
+    if (!(await database.watch.check()) || client !== undefined || closed) return;
     outage.failed({
       setting: database.directSetting,
       reason: error == null ? 'the server ended the connection' : messageOf(error),

@@ -7,17 +7,6 @@ import { MigrationError, pendingMigrations, unknownMigrations } from './migrate.
 
 const RECHECK_MS = 2_000;
 
-/** The names of the pending migrations. Says in the log if the history does not fit; nothing is pending then. */
-async function pendingOrTold(database: Database, log: Logger): Promise<string[]> {
-  try {
-    return await pendingMigrations(database);
-  } catch (error) {
-    if (!(error instanceof MigrationError)) throw error;
-    log.error({ reason: error.message }, 'the migrations of the database do not fit this version');
-    return [];
-  }
-}
-
 async function tellOnceApplied(database: Database, log: Logger): Promise<void> {
   for (;;) {
     await delay(RECHECK_MS, undefined, { ref: false });
@@ -34,8 +23,10 @@ async function tellOnceApplied(database: Database, log: Logger): Promise<void> {
 }
 
 /**
- * Says in the log which migrations are pending, once they have been applied, and which the database has from a
- * newer version: that one only adds, so this one runs on it. Throws DatabaseError, DatabaseSetupError.
+ * Logs which migrations are pending, when they have been applied, and which migrations of a newer version the database has.
+ * A newer version only adds, so this version runs on them.
+ * @throws {DatabaseError}
+ * @throws {DatabaseSetupError}
  */
 export async function tellHistory(database: Database, log: Logger): Promise<void> {
   try {
@@ -45,7 +36,7 @@ export async function tellHistory(database: Database, log: Logger): Promise<void
         { migrations: unknown },
         'the database has migrations of a newer version; this one runs on them',
       );
-    const pending = await pendingOrTold(database, log);
+    const pending = await pendingMigrations(database);
     if (pending.length === 0) return;
     log.warn(
       { migrations: pending },
@@ -53,6 +44,7 @@ export async function tellHistory(database: Database, log: Logger): Promise<void
     );
     void tellOnceApplied(database, log);
   } catch (error) {
-    throw setupError('DATABASE_URL', error);
+    if (!(error instanceof MigrationError)) throw setupError('DATABASE_URL', error);
+    log.error({ reason: error.message }, 'the migrations of the database do not fit this version');
   }
 }

@@ -18,11 +18,8 @@ export interface DatabaseServer extends StatementControl {
   /** For migrations and LISTEN: bypasses a connection pooler. */
   readonly direct: ServerConnection;
   readonly poolSize: number;
-  /**
-   * The addresses to watch, with the settings that name them: for requests, and past a pooler if there is one. None if
-   * the server is supervised otherwise.
-   */
-  readonly watched?: { readonly server: ServerAddress; readonly direct: ServerAddress | undefined };
+  /** The addresses with the settings that name them: for requests, and past a pooler if there is one. */
+  readonly watched: { readonly server: ServerAddress; readonly direct?: ServerAddress | undefined };
   /** Whether statements may be prepared by name. */
   readonly named: boolean;
   /** The schema of the tables. */
@@ -154,6 +151,7 @@ async function embeddedServer(
   return {
     connection,
     direct: connection,
+    watched: { server: { setting: 'DATA_DIR', connection, schema: undefined, hasSessions: true } },
     poolSize: 1,
     named: true,
     schema: DEFAULT_SCHEMA,

@@ -3,217 +3,233 @@ import { createLineLimit } from '../line-limit.ts';
 import type { Logger } from '../log.ts';
 import { OperatorError } from '../operator-error.ts';
 import { createOutageLog } from '../outage-log.ts';
-import { contact, DatabaseUnreachableError, messageOf, type ServerAddress } from './contact.ts';
-import { isConnectionLimit, isOutage, toDatabaseError } from './errors.ts';
+import { contact, DatabaseUnreachableError, messageOf, type ServerAddress, tryToWrite } from './contact.ts';
+import {
+  codeOf,
+  isConnectionLimit,
+  isOutage,
+  isPanic,
+  READ_ONLY,
+  refusedWrite,
+  toDatabaseError,
+} from './errors.ts';
 
-/** Whether the database server can be reached. Logs an outage at once, then at growing intervals, and its end. */
-export interface DatabaseWatch {
-  readonly down: boolean;
-  readonly closed: boolean;
-  /**
-   * Finds out, after an error that may mean an outage. Resolves to whether the server can be reached. Never
-   * rejects.
-   */
-  check(error: unknown): Promise<boolean>;
-  /** The same for a broken connection. Logs it if the server can be reached. */
-  broke(error: unknown): void;
-  /**
-   * The first contact, and the first `use`. Resolves to false, and says so in the log, if the server has to be waited
-   * for. Throws DatabaseSetupError and what `use` throws.
-   */
-  first(use: () => Promise<void>): Promise<boolean>;
-  /**
-   * Throws DatabaseUnreachableError, DatabaseSetupError if the server cannot be used now, without a line in the log.
-   * With `direct`, also past a pooler.
-   */
-  refuse(options: { readonly direct: boolean }): Promise<void>;
-  /**
-   * Resolves to true once the server can be reached and `use` has succeeded, to false if the watch is closed before.
-   * Throws DatabaseSetupError and what `use` throws.
-   */
-  reached(use: () => Promise<void>): Promise<boolean>;
-  close(): void;
+export interface WatchOptions {
+  /** The server as requests use it, which alone decides whether the database can be reached. */
+  readonly server: ServerAddress;
+  /** The server past a pooler, if there is one. The user of a connection to it logs a loss of the connection. */
+  readonly direct?: ServerAddress | undefined;
+  /** True if a supervisor restarts the server and logs outages. Only writes are watched then. */
+  readonly isSupervised: boolean;
+  readonly log: Logger;
+  /** Called after each look with true if the server responded. */
+  readonly onLook: (reachable: boolean) => void;
+  /** True while requests have a connection. A server that only accepts no further connection can be reached then. */
+  readonly isConnected: () => boolean;
+  /** Called if a new connection can write although an older connection could not. */
+  readonly onWritable: () => void;
 }
 
+export type DatabaseWatch = ReturnType<typeof watchDatabase>;
+
 const FIRST_PAUSE_MS = 100;
-/** Events wait for the wake-ups of the next connection: 2 s after an outage, while a probe every 2 s costs nothing. */
-const LONGEST_PAUSE_MS = 2_000;
+/** The contract: writing is tried every second. */
+const LONGEST_PAUSE_MS = 1_000;
 const LINES_PER_MINUTE = 10;
 
-/** For the embedded database, whose supervisor watches it. */
-export const UNWATCHED: DatabaseWatch = {
-  down: false,
-  closed: false,
-  check: async () => true,
-  broke: () => undefined,
-  first: async (use) => {
-    await use();
-    return true;
-  },
-  refuse: async () => undefined,
-  reached: async (use) => {
-    await use();
-    return true;
-  },
-  close: () => undefined,
-};
-
-/** An error as fields of a log line, without a stack. */
-function fieldsOf(error: unknown): { readonly reason: string; readonly check?: string } {
+/** Formats an error as fields of a log line, without a stack. */
+function describeError(error: unknown): Readonly<Record<string, unknown>> {
+  const refusal = refusedWrite(error);
+  if (refusal !== undefined) return { ...refusal, error: messageOf(error) };
   if (error instanceof DatabaseUnreachableError) return { reason: error.reason, check: error.check };
   const { cause } = toDatabaseError(error);
   return { reason: cause == null ? 'the server ended the connection' : messageOf(cause) };
 }
 
-/** Whether retrying may help. A statement may only have waited for a lock. */
+/** @returns true if a later attempt may succeed. A statement may only have waited for a lock. */
 function mayPass(error: unknown): boolean {
   if (error instanceof OperatorError) return error instanceof DatabaseUnreachableError;
   return isOutage(error) || toDatabaseError(error).kind === 'timeout';
 }
 
-export interface WatchOptions {
-  /** The server as requests use it: it decides whether the database can be reached. */
-  readonly server: ServerAddress;
-  /** The server past a pooler, if there is one. The loser of a connection to it logs the loss. */
-  readonly direct: ServerAddress | undefined;
-  readonly log: Logger;
-  /** Called with what each look at the server finds. */
-  readonly onLook: (reachable: boolean) => void;
-  /** True while requests have a connection. A server that only accepts no further connection is available then. */
-  readonly isConnected: () => boolean;
+function rethrowUnlessUnreachable(error: unknown): void {
+  if (!(error instanceof DatabaseUnreachableError)) throw error;
 }
 
-export function watchServer({ server, direct, log, onLook, isConnected }: WatchOptions): DatabaseWatch {
+const doublePause = (ms: number): number => Math.min(2 * ms, LONGEST_PAUSE_MS);
+
+/**
+ * Knows whether the database can be reached and whether it writes. The users of the database report what fails. A report
+ * leads to a look: a new connection, or an attempt to write if a write was refused. Looks follow until the database can be
+ * reached and writes. The log has a line when an outage begins, reminders, and a line when the outage is over.
+ */
+export function watchDatabase(options: WatchOptions) {
+  const { server, direct, isSupervised, log, onLook, isConnected, onWritable } = options;
   const closing = new AbortController();
   const { signal } = closing;
-  const outage = createOutageLog(log, 'the database cannot be reached', 'the database is back');
-  const full = createOutageLog(
-    log,
-    'the database accepts no connection',
-    'the database accepts connections again',
-  );
   const waiting = createOutageLog(log, 'waiting for the database');
-  const lines = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: 'broken database connection' });
-  let down = false;
-  let checking: Promise<boolean> | undefined;
+  const unreachable = createOutageLog(log, 'the database cannot be reached', 'the database is back');
+  const unwritable = createOutageLog(log, 'the database cannot write', 'the database writes again');
+  const lines = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: 'passing database error' });
+  let isReachable = true;
+  /** The error of a refused write, until an attempt to write succeeds. */
+  let refused: unknown;
+  let writeProblem: string | undefined;
+  let looking: Promise<void> | undefined;
+  let isRecovering = false;
 
   const pause = (ms: number) => delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
 
-  async function probe(): Promise<void> {
-    try {
-      await contact(server);
-      onLook(true);
-    } catch (error) {
-      const isUsable = isConnectionLimit(error) && isConnected();
-      onLook(isUsable);
-      if (!isUsable) throw error;
+  /** A connection limit prevents only a further connection. */
+  const isOnlyFull = (error: unknown) => isConnectionLimit(error) && isConnected();
+
+  async function reach(): Promise<void> {
+    if (isSupervised) return;
+    await contact(server).catch((error: unknown) => {
+      if (!isOnlyFull(error)) throw error;
+    });
+  }
+
+  function noteReachable(): void {
+    isReachable = true;
+    onLook(true);
+    unreachable.over();
+  }
+
+  function noteRefusal(error: unknown): void {
+    writeProblem = `the database cannot write: ${refusedWrite(error)?.reason}`;
+    unwritable.failed(describeError(error));
+  }
+
+  function noteWritten(): void {
+    // A session that is read-only stays read-only.
+    if (unwritable.lasting || codeOf(refused) === READ_ONLY) onWritable();
+    // A part of the database, such as a tablespace, may have no room.
+    else lines.warn(describeError(refused), 'the database refused a write');
+    refused = undefined;
+    writeProblem = undefined;
+    unwritable.over();
+  }
+
+  function noteFailure(error: unknown): void {
+    if (isSupervised) log.debug({ err: error }, 'whether the database writes could not be tried');
+    else if (isOnlyFull(error)) noteReachable();
+    else {
+      // A rejected password is an outage, too: to exit would not help.
+      isReachable = false;
+      onLook(false);
+      unreachable.failed(describeError(error));
     }
   }
 
-  /** Tries until it succeeds or the watch is closed. `failed` gets each error and may throw it. */
-  async function untilDone(attempt: () => Promise<void>, failed: (error: unknown) => void): Promise<boolean> {
-    for (let ms = FIRST_PAUSE_MS; !signal.aborted; ms = Math.min(2 * ms, LONGEST_PAUSE_MS)) {
+  async function lookOnce(): Promise<void> {
+    try {
+      if (refused === undefined) await reach();
+      const isTried = refused !== undefined;
+      const refusal = isTried ? await tryToWrite(server) : undefined;
+      if (signal.aborted) return;
+      noteReachable();
+      if (refusal !== undefined) noteRefusal(refusal);
+      else if (isTried) noteWritten();
+    } catch (error) {
+      // What is being closed fails.
+      if (!signal.aborted) noteFailure(error);
+    }
+    void recover();
+  }
+
+  function look(): Promise<void> {
+    looking ??= lookOnce().finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  }
+
+  async function recover(): Promise<void> {
+    if (isRecovering) return;
+    isRecovering = true;
+    for (let ms = FIRST_PAUSE_MS; !isReachable || refused !== undefined; ms = doublePause(ms)) {
       await pause(ms);
-      if (signal.aborted) break;
+      if (signal.aborted) return;
+      await look();
+    }
+    isRecovering = false;
+  }
+
+  async function untilStarted(use: () => Promise<void>, onWait: () => void): Promise<boolean> {
+    for (let ms = FIRST_PAUSE_MS; !signal.aborted; ms = doublePause(ms)) {
       try {
-        await attempt();
+        await reach();
+        // A mistake in the address is reported. If no server responds there, the users of the connection report that.
+        if (direct !== undefined) await contact(direct).catch(rethrowUnlessUnreachable);
+        await use();
+        isReachable = true;
         return true;
       } catch (error) {
-        // What is being closed fails.
-        if (!signal.aborted) failed(error);
+        if (signal.aborted) break;
+        if (isSupervised || !mayPass(error)) throw error;
+        isReachable = false;
+        waiting.failed(describeError(error));
+        onWait();
+        await pause(ms);
       }
     }
     return false;
   }
 
-  /** During operation a refused password is an outage too: ending the process would not help. */
-  const tell = (error: unknown) => (isConnectionLimit(error) ? full : outage).failed(fieldsOf(error));
-
-  async function recover(): Promise<void> {
-    if (!(await untilDone(probe, tell))) return;
-    down = false;
-    outage.over();
-    full.over();
-  }
-
-  async function look(): Promise<boolean> {
-    try {
-      await probe();
-      return true;
-    } catch (error) {
-      if (signal.aborted) return false;
-      down = true;
-      tell(error);
-      void recover();
-      return false;
-    } finally {
-      checking = undefined;
-    }
-  }
-
-  function check(): Promise<boolean> {
-    if (down || signal.aborted) return Promise.resolve(false);
-    checking ??= look();
-    return checking;
-  }
-
-  /** At the start the server is waited for. */
-  function wait(error: unknown): void {
-    if (!mayPass(error)) throw error;
-    down = true;
-    waiting.failed(fieldsOf(error));
-  }
-
-  /** Reports a mistake in the address at the start. If nobody answers there, its users report that. */
-  async function checkDirect(): Promise<void> {
-    if (direct === undefined) return;
-    try {
-      await contact(direct);
-    } catch (error) {
-      if (!(error instanceof DatabaseUnreachableError)) throw error;
-    }
+  /** Looks at the server after an error that may mean an outage. @returns true if the server can be reached. */
+  async function check(): Promise<boolean> {
+    if (isSupervised) return true;
+    if (signal.aborted || !isReachable) return false;
+    await look();
+    return isReachable;
   }
 
   return {
-    get down() {
-      return down;
+    /** Why nothing can be written, for operators. */
+    get writeProblem() {
+      return writeProblem;
     },
     get closed() {
       return signal.aborted;
     },
     check,
-    broke(error) {
-      // Several connections break at once; one line says so.
-      if (checking !== undefined) return;
+    /** Reports a broken connection. Logs the error if the server can be reached. Several connections break together. */
+    broke(error: unknown): void {
+      if (isSupervised || looking !== undefined) return;
       void check().then((reachable) => {
-        if (reachable) lines.warn(fieldsOf(error), 'a database connection broke');
+        if (reachable) lines.warn(describeError(error), 'a database connection broke');
       });
     },
-    async refuse(options) {
-      await probe();
-      if (options.direct && direct !== undefined) await contact(direct);
+    /** Reports the error of a statement. Resolves once an attempt to write has succeeded or failed. Never rejects. */
+    async failed(error: unknown): Promise<void> {
+      // A server that ends itself while it writes cannot be reached next.
+      if (signal.aborted || refusedWrite(error) === undefined || isPanic(error)) return;
+      const isFirst = refused === undefined;
+      refused ??= error;
+      await (isFirst ? look() : looking);
     },
-    async first(use) {
-      try {
-        await probe();
-        await checkDirect();
-        await use();
-        return true;
-      } catch (error) {
-        wait(error);
-        return false;
-      }
+    /**
+     * Looks at the server now, with `direct` also past a pooler. Logs nothing.
+     * @throws {DatabaseUnreachableError}
+     * @throws {DatabaseSetupError}
+     */
+    async refuse(past: { readonly direct: boolean }): Promise<void> {
+      await reach();
+      if (past.direct && direct !== undefined) await contact(direct);
     },
-    async reached(use) {
-      const attempt = async () => {
-        await probe();
-        await use();
-      };
-      const reached = await untilDone(attempt, wait);
-      if (reached) down = false;
-      return reached;
+    /**
+     * Contacts the server and runs `use`, again and again until both succeed. Resolves after the first attempt. `ready`
+     * resolves to false if the watch is closed before an attempt succeeds.
+     * @throws {DatabaseSetupError} and what `use` throws, also through `ready`.
+     */
+    async start(use: () => Promise<void>): Promise<{ readonly ready: Promise<boolean> }> {
+      const { promise: waits, resolve: onWait } = Promise.withResolvers<void>();
+      const ready = untilStarted(use, onWait);
+      await Promise.race([ready, waits]);
+      return { ready };
     },
-    close() {
+    close(): void {
       closing.abort();
       lines.close();
     },

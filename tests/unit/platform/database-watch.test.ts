@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { type AddressInfo, createServer } from 'node:net';
 import timers from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { watchServer } from '../../../src/platform/db/watch.ts';
+import { watchDatabase } from '../../../src/platform/db/watch.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 
 /** The port of a server that ends every connection, and so cannot be reached as a database. */
@@ -40,20 +40,21 @@ it('A database that cannot be reached is tried again at least every 2 s, however
   const port = await portOfDeadServer();
   const pauses = shortenPauses();
   const waitsMs: number[] = [];
-  const watch = watchServer({
+  const watch = watchDatabase({
     server: {
       setting: 'DATABASE_URL',
       connection: { host: '127.0.0.1', port },
       schema: undefined,
       hasSessions: true,
     },
-    direct: undefined,
+    isSupervised: false,
     log: createLogger({ level: 'silent', pretty: false }),
     onLook: () => void waitsMs.push(pauses.take()),
     isConnected: () => false,
+    onWritable: () => undefined,
   });
   onTestFinished(() => watch.close());
-  expect(await watch.check(new Error('lost'))).toBe(false);
+  expect(await watch.check()).toBe(false);
   await expect.poll(() => waitsMs.length).toBeGreaterThan(30);
   expect(Math.max(...waitsMs)).toBeLessThanOrEqual(2_000);
 });
