@@ -14,15 +14,12 @@ const NOW = statement<{ ms: number }>(
   'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
 );
 
-/** How far a clock is ahead of the database's, and by how much it surely differs. */
-export interface ClockDifference {
-  readonly aheadMs: number;
-  /** The answer may have come at once and been late, or the other way round. */
-  readonly surelyMs: number;
-}
-
-/** Compares a clock with the database's. Throws DatabaseError. */
-export async function compareClock(db: Queryable, clock: Pick<Clock, 'now'>): Promise<ClockDifference> {
+/**
+ * Computes how far a clock is ahead of the clock of the database. The round trip is long at most on one way, so the clocks
+ * differ by at least `surelyMs`.
+ * @throws {DatabaseError}
+ */
+async function compareClock(db: Queryable, clock: Clock): Promise<{ aheadMs: number; surelyMs: number }> {
   const beforeMs = clock.now();
   const [row] = await db.query(NOW, []);
   const afterMs = clock.now();
