@@ -1,6 +1,7 @@
 import type { Database } from '../platform/db/database.ts';
 import type { Listener } from '../platform/db/listener.ts';
 import type { Logger } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import { createOutageLog } from '../platform/outage-log.ts';
 import { HELD, HORIZON } from './log.ts';
 import { IS_OPEN, openLog } from './log-state.ts';
@@ -105,3 +106,20 @@ export function watchLog({ database, listener, log }: LogWatchOptions) {
 }
 
 export type LogWatch = ReturnType<typeof watchLog>;
+
+/** Has the metrics tell whether events of all instances can be read. */
+export function registerEventMetrics(
+  metrics: Metrics,
+  { logWatch, listener }: { readonly logWatch: LogWatch; readonly listener: Listener },
+): void {
+  metrics.gauge(
+    'event_held_seconds',
+    'Age of the oldest committed event that cannot be read yet, because an older transaction is still open on the server; 0 if there is none.',
+    () => logWatch.heldSeconds,
+  );
+  metrics.gauge(
+    'event_notifications_connected',
+    'Whether the connection for wake-ups between instances is open (1), or not needed (embedded database, 1).',
+    () => (listener.connected ? 1 : 0),
+  );
+}

@@ -20,8 +20,8 @@ export interface SchemaTypes {
 
 /**
  * The builder of one schema, which the modules add their types to. The first plugin is the outermost wrapper of a
- * resolver: exceptions become rejections, the scope is checked, a mutation clears the loader caches,
- * look-ahead returns what it has read, and only then are keys loaded.
+ * resolver: exceptions become rejections, the scope is checked, a mutation clears the loader caches, look-ahead checks what
+ * a resolver reads, and only then are keys loaded.
  */
 export function createBuilder() {
   const builder = new SchemaBuilder<SchemaTypes>({

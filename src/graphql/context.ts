@@ -2,12 +2,30 @@ import { type Caller, isAuthenticated, type Principal } from '../auth/principal.
 import type { Provisional } from '../auth/provisional.ts';
 import type { Scope } from '../auth/scopes.ts';
 import type { OpenedSession } from '../auth/session/store.ts';
+import type { FeedStart } from '../events/feed.ts';
+import { readSnapshotName } from '../events/log.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import { unauthenticated } from './errors.ts';
-import type { EventReader } from './event-reader.ts';
 import type { OperationPlans } from './operation-plans.ts';
 import type { Preparations } from './preparation.ts';
+
+/**
+ * What the `subscribe` function of a field returns: where the caller's events start. graphql-js asks for an
+ * async iterable there. This one is never iterated: subscribers whose answers are the same share one reading
+ * of each event.
+ */
+export class EventReader implements AsyncIterable<never> {
+  readonly start: FeedStart;
+
+  constructor(start: FeedStart) {
+    this.start = start;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<never> {
+    throw new Error('events are delivered to groups of subscribers, not iterated');
+  }
+}
 
 /**
  * How a response was produced. `fast_path`: the request bypassed Yoga's HTTP handling. `whole_answer`: the
@@ -100,4 +118,20 @@ export function principalOf({ caller }: Pick<Context, 'caller'>): Principal {
   if (!isAuthenticated(caller))
     throw unauthenticated('Credentials are required.', { 'www-authenticate': 'Bearer' });
   return caller;
+}
+
+/**
+ * What to read from where several statements answer. If the client asks for it, what is known of the event log is read before
+ * the first of them: no change that one of them does not show is older.
+ */
+export function afterSnapshot({ db, onSnapshot }: Pick<Context, 'db' | 'onSnapshot'>): Queryable {
+  if (onSnapshot === undefined) return db;
+  let told: Promise<void> | undefined;
+  return {
+    async query(statement, values) {
+      told ??= readSnapshotName(db).then(onSnapshot);
+      await told;
+      return db.query(statement, values);
+    },
+  };
 }

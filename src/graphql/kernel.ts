@@ -1,6 +1,6 @@
 import { createBuilder } from './builder.ts';
-import { defineNode } from './node/interface.ts';
-import { definePageInfo } from './pagination/page-info.ts';
+import { defineNode } from './node/node-type.ts';
+import { definePageInfo } from './pagination/slice.ts';
 
 /** The builder of one schema, with the types that all modules use. */
 export function createKernel() {

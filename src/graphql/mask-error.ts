@@ -1,11 +1,10 @@
 import { GraphQLError } from 'graphql';
 import { isAccountGone } from '../auth/account/store.ts';
 import { DailyLimitError } from '../platform/daily-limit.ts';
-import { DatabaseError, isOutage } from '../platform/db/errors.ts';
+import { DatabaseError, type DatabaseErrorKind, isOutage } from '../platform/db/errors.ts';
 import { TurnRefusedError } from '../platform/line.ts';
 import type { Logger } from '../platform/log.ts';
-import { ApiError, ERROR_STATUS, type ErrorCode, unauthenticated } from './errors.ts';
-import { withoutStacks } from './without-stacks.ts';
+import { ApiError, ERROR_STATUS, type ErrorCode, unauthenticated, withoutStacks } from './errors.ts';
 
 export interface MaskOptions {
   readonly requestId: string;
@@ -173,4 +172,11 @@ const UNMASKED: PublicError = {
 /** Code, status and headers of a masked error. */
 export function publicError(error: GraphQLError): PublicError {
   return masked.get(error) ?? UNMASKED;
+}
+
+/** The kind of the database error behind an execution error; undefined if there is none. */
+export function databaseKindOf(error: unknown): DatabaseErrorKind | undefined {
+  let origin: unknown = error;
+  while (origin instanceof GraphQLError && origin.originalError != null) origin = origin.originalError;
+  return origin instanceof DatabaseError ? origin.kind : undefined;
 }

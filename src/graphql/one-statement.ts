@@ -15,7 +15,7 @@ import {
 import type { Parameter } from '../platform/db/statement.ts';
 import type { Context } from './context.ts';
 import { type Dated, type InsertStatement, OPEN_INSTANT } from './insert-statement.ts';
-import { variablesOf } from './look-ahead/conditions.ts';
+import { variablesOf } from './look-ahead/selection.ts';
 import { maxJsonBytes } from './max-json-bytes.ts';
 import { fieldNamed, permissionsOf, requirePermissions } from './scope-plugin.ts';
 

@@ -3,8 +3,7 @@ import type { Passwords } from '../auth/password-check.ts';
 import type { Caller } from '../auth/principal.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import { ApiError } from './errors.ts';
-import { collectFields } from './look-ahead/collect.ts';
-import { NO_VARIABLES, variablesOf } from './look-ahead/conditions.ts';
+import { collectFields, NO_VARIABLES, variablesOf } from './look-ahead/selection.ts';
 import type { Fragments } from './operation-plans.ts';
 
 /** What a preparation may use: nothing of it is there while the mutation runs. */

@@ -1,7 +1,7 @@
 import { type GraphQLResolveInfo, getArgumentValues, Kind } from 'graphql';
 import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 import type { Context } from './context.ts';
-import { collectFields } from './look-ahead/collect.ts';
+import { collectFields } from './look-ahead/selection.ts';
 
 /** A row that a mutation will lock, as its arguments name it. */
 export interface NamedRow {

@@ -8,7 +8,7 @@ import {
   validate,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { withoutStacks } from '../graphql/without-stacks.ts';
+import { withoutStacks } from '../graphql/errors.ts';
 import { SeenBefore } from '../platform/seen-before.ts';
 import type { DeprecatedElement } from '../request/deprecated-element.ts';
 import { createAcceptor } from './acceptor/surely-valid.ts';

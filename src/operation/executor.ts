@@ -1,11 +1,10 @@
 import { execute } from 'graphql';
-import { afterSnapshot } from '../graphql/after-snapshot.ts';
-import { confirmCaller } from '../graphql/context.ts';
+import { afterSnapshot, confirmCaller } from '../graphql/context.ts';
 import { ApiError } from '../graphql/errors.ts';
 import { answerWhole, type LeftPart } from '../graphql/look-ahead/answer-whole.ts';
 import { Cancellation, type Work } from '../platform/db/cancellation.ts';
 import type { Queryable } from '../platform/db/statement.ts';
-import { createDeadline } from '../platform/deadline.ts';
+import { createDeadline, within } from '../platform/deadline.ts';
 import { eventLoop } from '../platform/event-loop.ts';
 import type { Line } from '../platform/line.ts';
 import type { Span } from '../platform/tracing/tracing.ts';
@@ -16,7 +15,16 @@ import { createMutationExecutor, type MutationOptions, type MutationSteps } from
 import { createOneStatementExecutor, type KeyLock } from './one-statement-executor.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
 import { executed, located, refused, rendered, type Single } from './outcome.ts';
-import { tooSlow } from './time-limit.ts';
+
+/** The error for an operation past its timeout. */
+const tooSlow = (timeoutMs: number): ApiError =>
+  new ApiError('TIMEOUT', `The operation took longer than ${timeoutMs} ms and was cancelled.`);
+
+/** Makes a function that rejects with TIMEOUT if work before an operation takes longer than the operation may take. */
+export function limitTime(timeoutMs: number): <T>(work: Promise<T>) => Promise<T> {
+  const deadline = createDeadline(timeoutMs);
+  return (work) => within(deadline, work, () => tooSlow(timeoutMs));
+}
 
 /** Whom the memory of event texts counts for if accounts share them. */
 const SHARED = 'events';

@@ -5,7 +5,7 @@ import { authorOf, type Caller } from '../auth/principal.ts';
 import type { SecurityLog } from '../auth/security-log.ts';
 import type { OpenedSession } from '../auth/session/store.ts';
 import { type Changes, principalOf } from '../graphql/context.ts';
-import { databaseKindOf } from '../graphql/database-kind.ts';
+import { databaseKindOf } from '../graphql/mask-error.ts';
 import { type Preparations, prepareFields } from '../graphql/preparation.ts';
 import type { Cancellation } from '../platform/db/cancellation.ts';
 import type { Database } from '../platform/db/database.ts';

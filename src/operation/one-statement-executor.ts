@@ -1,6 +1,6 @@
-import { databaseKindOf } from '../graphql/database-kind.ts';
 import { type KeyLockSql, withInstant } from '../graphql/insert-statement.ts';
 import { responseWith } from '../graphql/look-ahead/whole-plan.ts';
+import { databaseKindOf } from '../graphql/mask-error.ts';
 import { type ReadyInsert, readyInsert } from '../graphql/one-statement.ts';
 import type { Cancellation } from '../platform/db/cancellation.ts';
 import { isAborted } from '../platform/db/retries.ts';

@@ -1,7 +1,6 @@
 import type { ExecutionArgs } from 'graphql';
 import type { Caller } from '../auth/principal.ts';
-import type { AnswerPath, Context } from '../graphql/context.ts';
-import type { EventReader } from '../graphql/event-reader.ts';
+import type { AnswerPath, Context, EventReader } from '../graphql/context.ts';
 import type { Tally } from '../platform/tally.ts';
 import type { HttpRequest } from '../request/http-message.ts';
 import type { RequestState } from '../request/request-state.ts';

@@ -13,7 +13,7 @@ import {
   type OperationDefinitionNode,
   typeFromAST,
 } from 'graphql';
-import { withoutStacks } from '../graphql/without-stacks.ts';
+import { withoutStacks } from '../graphql/errors.ts';
 
 export type Variables = Readonly<Record<string, unknown>>;
 

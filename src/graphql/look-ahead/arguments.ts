@@ -7,9 +7,9 @@ import type { Page } from '../pagination/arguments.ts';
 import { pageShape } from '../read/page-statement.ts';
 import type { AddParameter } from '../read/written-statement.ts';
 import { type CallerSql, isToMany } from './edge.ts';
-import { isNodeList } from './nodes-sql.ts';
 import { type EdgePlan, objectsOf } from './plan.ts';
 import { showsMore } from './plan-connection.ts';
+import { isNodeList } from './statement.ts';
 
 /** Of an edge that takes none. */
 const NONE: EdgeArguments = {};

@@ -8,7 +8,6 @@ import {
 } from 'graphql';
 import { openEnd, type Page } from '../pagination/arguments.ts';
 import type { Entity } from '../read/entity.ts';
-import { collectFields } from './collect.ts';
 import {
   type ConnectionEdgeMember,
   type ConnectionMember,
@@ -19,6 +18,7 @@ import {
   PAGE_INFO_FIELDS,
   type PageInfoMember,
 } from './plan.ts';
+import { collectFields } from './selection.ts';
 
 interface Info extends Pick<GraphQLResolveInfo, 'fragments' | 'variableValues'> {
   readonly decline?: Decline;

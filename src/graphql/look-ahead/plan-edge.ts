@@ -12,10 +12,10 @@ import { nodeTypes } from '../node/node-type.ts';
 import type { Entity } from '../read/entity.ts';
 import { haveSameArguments } from '../same-arguments.ts';
 import { permissionsOf, scopesOf } from '../scope-plugin.ts';
-import { collectFields } from './collect.ts';
 import { type Edge, isToMany } from './edge.ts';
 import type { Decline, EdgePlan, Member, ObjectPlan } from './plan.ts';
 import { connectionObject, planConnectionMembers } from './plan-connection.ts';
+import { collectFields } from './selection.ts';
 
 interface Planning extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'> {
   readonly decline?: Decline;

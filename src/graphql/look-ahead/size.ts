@@ -1,11 +1,21 @@
 import { fromIds, type PlanArguments, type PlanSql } from './arguments.ts';
 import { CURSOR_JSON_BYTES } from './cursor-json.ts';
 import { isToMany } from './edge.ts';
-import { idRows, isNodeList, ROW_ID } from './nodes-sql.ts';
 import type { ConnectionPlan, EdgePlan, ObjectPlan, RootMember } from './plan.ts';
 import { nodeObjects } from './plan-connection.ts';
 import { notesOf } from './plan-edge.ts';
-import { buildSql, isListPlan, pageOf, rowById, rowsSql, selectFor, valueSql } from './statement.ts';
+import {
+  buildSql,
+  idRows,
+  isListPlan,
+  isNodeList,
+  pageOf,
+  ROW_ID,
+  rowById,
+  rowsSql,
+  selectFor,
+  valueSql,
+} from './statement.ts';
 
 /** The quotes around a name, its colon and its comma. */
 const NAME_BYTES = 4;

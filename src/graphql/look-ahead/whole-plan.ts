@@ -5,12 +5,11 @@ import { type Context, declined } from '../context.ts';
 import { isTooWide } from '../operation-plans.ts';
 import { permissionsOf } from '../scope-plugin.ts';
 import { type PlanArguments, resolveArguments } from './arguments.ts';
-import { collectFields } from './collect.ts';
-import { choiceOf, variablesOf } from './conditions.ts';
 import { isToMany } from './edge.ts';
 import { type EdgePlan, objectsOf, type RootMember } from './plan.ts';
 import { mostPageFacts } from './plan-connection.ts';
 import { planEdge } from './plan-edge.ts';
+import { choiceOf, collectFields, variablesOf } from './selection.ts';
 import { mostBytes } from './size.ts';
 import { nextPlanId } from './statement-cache.ts';
 

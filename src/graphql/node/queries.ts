@@ -1,8 +1,38 @@
+import type { GraphQLSchema } from 'graphql';
+import type { Context } from '../context.ts';
 import { costsPerItemOf, MAX_ITEMS } from '../counted-argument.ts';
 import { badInput } from '../errors.ts';
 import { parseId } from '../input.ts';
 import type { Kernel } from '../kernel.ts';
-import { loadNodes } from './load-nodes.ts';
+import { loadByIds } from '../read/loads.ts';
+import { readInRounds } from '../read/rounds.ts';
+import { type NodeRow, nodeTypes } from './node-type.ts';
+
+/**
+ * The rows with the ids, in the order of the ids; null for an id without a row and for undefined. Any number of
+ * ids takes one statement per type, those of other root fields included. Throws DatabaseError.
+ */
+async function loadNodes(
+  context: Context,
+  schema: GraphQLSchema,
+  ids: readonly (string | undefined)[],
+): Promise<(NodeRow | null)[]> {
+  const wanted = [...new Set(ids.filter((id) => id !== undefined))];
+  if (wanted.length === 0) return ids.map(() => null);
+  // The same round reads the ids of all root fields.
+  readInRounds(context);
+  const lists = await Promise.all(
+    nodeTypes(schema).map(async ({ type, entity, ids: onlyIds, scope }) => {
+      // `resolveType` refuses the row if the scope is missing. The size of the row would count towards the limits.
+      const isRefused = !context.caller.scopes.has(scope);
+      const rows = await loadByIds(context, isRefused ? onlyIds : entity, wanted);
+      return rows.flatMap((row) => (row === undefined ? [] : { ...row, __typename: type.name }));
+    }),
+  );
+  // As in look-ahead, the first type that has a row with the id counts.
+  const found = new Map(lists.toReversed().flatMap((rows) => rows.map((row) => [row.id, row])));
+  return ids.map((id) => (id === undefined ? null : (found.get(id) ?? null)));
+}
 
 /** The ids in canonical form; undefined for one that names nothing. Throws BAD_USER_INPUT. */
 function parseIds(ids: readonly unknown[]): (string | undefined)[] {

@@ -2,8 +2,7 @@ import type { InputFieldMap, InputShapeFromFields, ObjectRef } from '@pothos/cor
 import type { Scope } from '../../auth/scopes.ts';
 import type { SchemaTypes } from '../builder.ts';
 import type { ListEdge } from '../read/entity.ts';
-import { loadPages } from '../read/loads.ts';
-import { readPage } from '../read/pages.ts';
+import { loadPages, readPage } from '../read/loads.ts';
 import { connectionPage, listPage, type Page } from './arguments.ts';
 import type { Position } from './cursor.ts';
 import { connectionArguments, limitArgument, listCost, offsetArgument } from './fields.ts';

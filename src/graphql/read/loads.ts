@@ -1,10 +1,68 @@
+import type { Queryable } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
 import { notFound } from '../errors.ts';
 import type { Page } from '../pagination/arguments.ts';
+import { isRead } from './column.ts';
 import type { Entity, ListEdge } from './entity.ts';
-import { readPages } from './pages.ts';
+import {
+  PAGE_NUMBER,
+  type PageOfParent,
+  pageStatement,
+  pagesShape,
+  pagesStatement,
+} from './page-statement.ts';
 import { readByIds } from './read.ts';
 import { inRound } from './rounds.ts';
+import { queryWritten } from './written-statement.ts';
+
+/** The columns to read for an operation with fields of these names. Long texts that none of them reads are left out. */
+function columnsFor<Row extends object>({ entity }: ListEdge<Row>, names: ReadonlySet<string>) {
+  return Object.keys(entity.columns).filter(
+    (column) => isRead(column, names) || !(entity.texts ?? []).includes(column),
+  );
+}
+
+/** Reads pages of one shape with one statement. */
+async function readShape<Row extends object>(
+  db: Queryable,
+  edge: ListEdge<Row>,
+  keys: readonly PageOfParent[],
+  names: ReadonlySet<string>,
+): Promise<Map<PageOfParent, Row[]>> {
+  const [first] = keys;
+  if (first === undefined) return new Map();
+  const pages = pagesStatement(edge, first.page, columnsFor(edge, names));
+  const rows = await queryWritten(db, pages, keys);
+  const lists = new Map<PageOfParent, Row[]>(keys.map((key) => [key, []]));
+  for (const row of rows) {
+    const key = keys[row[PAGE_NUMBER] - 1];
+    if (key !== undefined) lists.get(key)?.push(row);
+  }
+  return lists;
+}
+
+/** Reads one page of a list without a parent. */
+export function readPage<Row extends object>(
+  { db, plans }: Pick<Context, 'db' | 'plans'>,
+  edge: ListEdge<Row>,
+  page: Page,
+): Promise<Row[]> {
+  return queryWritten(db, pageStatement(edge, page, columnsFor(edge, plans.names)), page);
+}
+
+/** Reads pages, in the order of their keys, with one statement per shape. */
+export async function readPages<Row extends object>(
+  { db, plans }: Pick<Context, 'db' | 'plans'>,
+  edge: ListEdge<Row>,
+  keys: readonly PageOfParent[],
+): Promise<Row[][]> {
+  const shapes = Map.groupBy(keys, ({ page }) => pagesShape(page));
+  const parts = await Promise.all(
+    [...shapes.values()].map((group) => readShape(db, edge, group, plans.names)),
+  );
+  const lists = new Map(parts.flatMap((part) => [...part]));
+  return keys.map((key) => lists.get(key) ?? []);
+}
 
 /** Loads the rows with the ids, in the order of the ids; undefined for an id without a row. */
 export function loadByIds<Row extends { readonly id: string }>(

@@ -16,7 +16,7 @@ import {
   type ValueNode,
 } from 'graphql';
 import { countedArgument, MAX_ITEMS } from '../../graphql/counted-argument.ts';
-import { isIncluded } from '../../graphql/look-ahead/conditions.ts';
+import { isIncluded } from '../../graphql/look-ahead/selection.ts';
 import type { Fragments } from '../../graphql/operation-plans.ts';
 import { DEFAULT_LIMIT } from '../../graphql/pagination/arguments.ts';
 import type { OperationCost } from '../../request/request-state.ts';

@@ -17,8 +17,7 @@ import {
   TypeMetaFieldDef,
   type VariableValues,
 } from 'graphql';
-import { collectFields } from '../../graphql/look-ahead/collect.ts';
-import { NO_VARIABLES } from '../../graphql/look-ahead/conditions.ts';
+import { collectFields, NO_VARIABLES } from '../../graphql/look-ahead/selection.ts';
 import type { Fragments } from '../../graphql/operation-plans.ts';
 
 const META_FIELDS = new Map<string, GraphQLField<unknown, unknown>>(

@@ -1,7 +1,7 @@
 import { isAuthenticated } from '../../auth/principal.ts';
 import type { EventFeed, FeedStart } from '../../events/feed.ts';
+import { EventReader } from '../../graphql/context.ts';
 import { ApiError, addressBlocked, documentRetired } from '../../graphql/errors.ts';
-import { EventReader } from '../../graphql/event-reader.ts';
 import type { Logger } from '../../platform/log.ts';
 import { accountOf, clientOf, holderOf } from '../../request/caller.ts';
 import type { StreamFormat } from '../../request/event-stream.ts';

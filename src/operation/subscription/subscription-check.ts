@@ -1,6 +1,6 @@
 import { createSourceEventStream, type ExecutionResult, validateSubscriptionArgs } from 'graphql';
+import { EventReader } from '../../graphql/context.ts';
 import { ApiError } from '../../graphql/errors.ts';
-import { EventReader } from '../../graphql/event-reader.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { OperationArgs } from '../operation-context.ts';
 import { executed, type Single } from '../outcome.ts';
