@@ -5,7 +5,7 @@ import { type Context, declined, notConfirmed } from '../context.ts';
 import { answerTooLarge } from '../errors.ts';
 import { queryWritten } from '../read/written-statement.ts';
 import type { Given, PlanSql } from './arguments.ts';
-import { withCursors } from './cursor-json.ts';
+import { withCursors } from './json-text.ts';
 import { buildBoundedSql } from './size.ts';
 import { buildSql } from './statement.ts';
 import { cachedStatement, type JsonRow, type JsonStatement } from './statement-cache.ts';

@@ -1,8 +1,7 @@
 import { endsOf, type Page } from '../pagination/arguments.ts';
 import type { ListEdge } from '../read/entity.ts';
 import { inListOrder } from '../read/page-statement.ts';
-import { cursorJson } from './cursor-json.ts';
-import { concatenation, objectPieces, type Piece, valuesOf } from './json-text.ts';
+import { concatenation, cursorJson, objectPieces, type Piece, valuesOf } from './json-text.ts';
 import type {
   ConnectionEdgeMember,
   ConnectionMember,

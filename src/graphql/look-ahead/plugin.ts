@@ -8,13 +8,13 @@ import SchemaBuilder, {
   type TypeParam,
 } from '@pothos/core';
 import type { GraphQLFieldResolver } from 'graphql';
+import '../max-json-bytes.ts';
 import type { Context } from '../context.ts';
 import { withOptions } from '../field-options.ts';
-import type { Edge } from './edge.ts';
-import '../max-json-bytes.ts';
 import { isTooWide } from '../operation-plans.ts';
 import { noteReader } from '../read/column.ts';
-import { readInRounds } from '../read/rounds.ts';
+import { readInRounds } from '../read/loads.ts';
+import type { Edge } from './edge.ts';
 
 declare global {
   export namespace PothosSchemaTypes {

@@ -1,6 +1,6 @@
 import { fromIds, type PlanArguments, type PlanSql } from './arguments.ts';
-import { CURSOR_JSON_BYTES } from './cursor-json.ts';
 import { isToMany } from './edge.ts';
+import { CURSOR_JSON_BYTES } from './json-text.ts';
 import type { ConnectionPlan, EdgePlan, ObjectPlan, RootMember } from './plan.ts';
 import { nodeObjects } from './plan-connection.ts';
 import { notesOf } from './plan-edge.ts';

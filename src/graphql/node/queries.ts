@@ -4,8 +4,7 @@ import { costsPerItemOf, MAX_ITEMS } from '../counted-argument.ts';
 import { badInput } from '../errors.ts';
 import { parseId } from '../input.ts';
 import type { Kernel } from '../kernel.ts';
-import { loadByIds } from '../read/loads.ts';
-import { readInRounds } from '../read/rounds.ts';
+import { loadByIds, readInRounds } from '../read/loads.ts';
 import { type NodeRow, nodeTypes } from './node-type.ts';
 
 /**

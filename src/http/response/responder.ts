@@ -1,7 +1,13 @@
 import type { GraphQLError } from 'graphql';
 import { type MaskOptions, publicError, publicRefusal } from '../../graphql/mask-error.ts';
-import { type CostCeilings, errorsOf, type Outcome, type Single, textOf } from '../../operation/outcome.ts';
-import { statusOf } from '../../operation/response-status.ts';
+import {
+  type CostCeilings,
+  errorsOf,
+  type Outcome,
+  type Single,
+  statusOf,
+  textOf,
+} from '../../operation/outcome.ts';
 import { HttpResponse } from '../../request/http-message.ts';
 import type { StreamType } from '../../request/media-type.ts';
 import type { RequestState } from '../../request/request-state.ts';

@@ -16,9 +16,8 @@ import {
 import { rootConnection, rootList } from '../../graphql/pagination/list-fields.ts';
 import { instant } from '../../graphql/read/column.ts';
 import type { Entity, ListEdge } from '../../graphql/read/entity.ts';
-import { loaderOf } from '../../graphql/read/loads.ts';
+import { inRound, loaderOf } from '../../graphql/read/loads.ts';
 import { readById } from '../../graphql/read/read.ts';
-import { inRound } from '../../graphql/read/rounds.ts';
 import { statement } from '../../platform/db/statement.ts';
 
 /** An account as the schema shows it, without its e-mail address, which is read only for callers who may see it. */

@@ -5,8 +5,15 @@ import { holderOf } from '../../request/caller.ts';
 import type { Executor } from '../executor.ts';
 import type { OperationArgs } from '../operation-context.ts';
 import type { RequestedOperation } from '../operation-cost.ts';
-import { type CostCeilings, errorsOf, isRetriable, type Rendered, type Single, textOf } from '../outcome.ts';
-import { statusOf } from '../response-status.ts';
+import {
+  type CostCeilings,
+  errorsOf,
+  isRetriable,
+  type Rendered,
+  type Single,
+  statusOf,
+  textOf,
+} from '../outcome.ts';
 import { createKeyHolds } from './key-hold.ts';
 import type { ReplayCheck } from './replay-check.ts';
 import type { KeyOwner } from './seal.ts';

@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { cursorJson, withCursors } from '../../../../src/graphql/look-ahead/cursor-json.ts';
-import { concatenation, objectPieces } from '../../../../src/graphql/look-ahead/json-text.ts';
+import {
+  concatenation,
+  cursorJson,
+  objectPieces,
+  withCursors,
+} from '../../../../src/graphql/look-ahead/json-text.ts';
 import { encodeCursor } from '../../../../src/graphql/pagination/cursor.ts';
 import { statement } from '../../../../src/platform/db/statement.ts';
 import { type Account, useApp } from '../../../support/app.ts';
