@@ -19,8 +19,7 @@ import { createOwnOperations } from './http/pipeline/own-operations.ts';
 import { requireHttpHooks, type YogaPlugin } from './http/pipeline/yoga.ts';
 import { createRateLimiter } from './http/rate-limit/limiter.ts';
 import { createBuckets } from './http/rate-limit/redis-store.ts';
-import { createRefusals } from './http/response/refusals.ts';
-import { createSlowOperations } from './http/response/use-access-log.ts';
+import { createRefusals, createSlowOperations } from './http/response/use-access-log.ts';
 import { databaseReadiness, registerReadiness } from './http/routes/readiness.ts';
 import { createHttp } from './http-entrance.ts';
 import { startCleanUp } from './jobs/clean-up.ts';
@@ -139,7 +138,7 @@ export function createApp({
   );
   const passwords = createPasswords(new Line(PASSWORD_HASHES), rateLimiter.logins);
   const securityLog = createSecurityLog(log);
-  const slowOperations = createSlowOperations({ thresholdMs: config.slowOperationMs, log });
+  const slowOperations = createSlowOperations(config.slowOperationMs, log);
   const refusals = createRefusals(log, metrics);
   const turns = accountTurns(database, new Line(ACCOUNT_WRITES));
   const endSession = sessionEnder(turns);

@@ -12,9 +12,13 @@ import {
   setRole,
   sumOf,
 } from '../auth/account/endings.ts';
-import { accountToExport, exportAccount } from '../auth/account/export.ts';
 import { findAccount, insertAccount, type NewAccount, readyAccount } from '../auth/account/store.ts';
-import type { AccountContent, StoredPart } from '../auth/account/stored-parts.ts';
+import {
+  type AccountContent,
+  accountToExport,
+  exportAccount,
+  type StoredPart,
+} from '../auth/account/stored-parts.ts';
 import { hashPassword } from '../auth/password.ts';
 import type { Role } from '../auth/scopes.ts';
 import type { Database } from '../platform/db/database.ts';

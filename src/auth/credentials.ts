@@ -3,10 +3,10 @@ import { apiKeyRecognizer } from './api-key/recognizer.ts';
 import type { Recognizer, Resolver } from './authenticate.ts';
 import { KeysUnavailableError } from './jwt/key-source.ts';
 import { jwtRecognizers } from './jwt/recognizer.ts';
+import type { SecretServices } from './look-up.ts';
 import type { Principal } from './principal.ts';
-import { sessionRecognizer } from './session/recognizer.ts';
-import type { SecretServices } from './stored-secret.ts';
-import { createStreamTokens } from './stream-token/recognizer.ts';
+import { sessionRecognizer } from './session/store.ts';
+import { createStreamTokens } from './stream-token/store.ts';
 
 /** Everything that a request can authenticate with. */
 export interface Credentials {

@@ -2,15 +2,11 @@ import { presentedCookie } from '../../auth/authenticate.ts';
 import { CLEAR_SESSION_COOKIE, setSessionCookie } from '../../auth/cookies.ts';
 import { readsOf } from '../../auth/look-up.ts';
 import { isSession, type Principal } from '../../auth/principal.ts';
-import type { RouteServices } from '../../feature.ts';
 import { type PageOptions, pageResponse, pauseFor, seeOther } from '../../http/pages/page-response.ts';
 import { problemOf, signInBy } from '../../http/pages/sign-in.ts';
 import { badRequest, readForm } from '../../http/request/body.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
 import { confirmPassword } from '../../modules/account/password.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Logger } from '../../platform/log.ts';
 import { attemptOrigin } from '../../request/client-address.ts';
 import type { HttpRequest, HttpResponse } from '../../request/http-message.ts';
 import { OWN_SITES } from '../../request/origin-check.ts';
@@ -19,17 +15,7 @@ import { accountPage, newKeyPage, signInPage } from '../pages/account-page.ts';
 import { ACTION, type Action, DONE, isAction, type Problem, TWO_DIFFER } from '../pages/forms.ts';
 import { KEY_DAYS } from '../pages/sections.ts';
 import { accountReader, CHANGES, createKey } from './account.ts';
-import { createOwnData } from './own-data.ts';
-
-export interface AccountOptions
-  extends Pick<
-    RouteServices,
-    'login' | 'endSession' | 'passwords' | 'operations' | 'stored' | 'sessions' | 'securityLog'
-  > {
-  readonly database: Database;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
+import { type AccountServices, createOwnData } from './own-data.ts';
 
 const DAY_MS = 86_400_000;
 const NOT_KEPT =
@@ -83,7 +69,7 @@ interface Asked {
  * The account page. It shows and changes what the API does, with the visitor's session, by the API's own operations.
  * What a form asks for is done, and then the browser is led to the page anew; what is refused is told beside the form.
  */
-export function accountAnswer(options: AccountOptions): Answer {
+export function accountAnswer(options: AccountServices): Answer {
   const { database, login, endSession, passwords, operations, securityLog, clock, log } = options;
   const ownData = createOwnData(options);
   const read = accountReader(operations);

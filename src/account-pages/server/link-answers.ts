@@ -2,11 +2,9 @@ import { audit } from '../../audit/audit.ts';
 import { endMost, setPassword } from '../../auth/account/endings.ts';
 import { AccountError, checkPassword, LOCK_ACCOUNT } from '../../auth/account/store.ts';
 import { readsOf } from '../../auth/look-up.ts';
-import type { RouteServices } from '../../feature.ts';
 import { forbidden } from '../../graphql/errors.ts';
 import { pageResponse } from '../../http/pages/page-response.ts';
 import { readForm } from '../../http/request/body.ts';
-import type { Database } from '../../platform/db/database.ts';
 import { holderOf } from '../../request/caller.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import type { HttpRequest, HttpResponse, RequestUrl } from '../../request/http-message.ts';
@@ -16,11 +14,7 @@ import { consumeLink, findLink, type Link } from '../links/link-store.ts';
 import { TWO_DIFFER } from '../pages/forms.ts';
 import { passwordPage, passwordSetPage, voidLinkPage } from '../pages/password-page.ts';
 import { TOKEN_PARAMETER } from '../paths.ts';
-
-export interface LinkOptions
-  extends Pick<RouteServices, 'passwords' | 'limiter' | 'securityLog' | 'turns' | 'endingsOfPassword'> {
-  readonly database: Database;
-}
+import type { AccountServices } from './own-data.ts';
 
 /** Whether there has never been such a link, or there is none any more, is for nobody to know. */
 const VOID = 404;
@@ -42,7 +36,7 @@ async function problemOf(form: URLSearchParams): Promise<string | undefined> {
  * Where a link leads. A GET changes nothing, so that whoever looks at links in messages uses none up; the form is posted to
  * the same address and answered there, without a redirect. The token is what counts: no cookie is read or set.
  */
-export function linkAnswers(options: LinkOptions) {
+export function linkAnswers(options: AccountServices) {
   const { database, passwords, limiter, securityLog, turns, endingsOfPassword } = options;
   // Others learn nothing of the address, which has the token in it, when the page is left.
   const headers = { 'referrer-policy': 'no-referrer' };

@@ -1,21 +1,14 @@
-import { exportAccount } from '../../auth/account/export.ts';
-import type { StoredPart } from '../../auth/account/stored-parts.ts';
-import type { Recognizer } from '../../auth/authenticate.ts';
+import { exportAccount } from '../../auth/account/stored-parts.ts';
 import { readsOf } from '../../auth/look-up.ts';
 import type { Principal } from '../../auth/principal.ts';
+import type { FeatureServices, RouteServices } from '../../feature.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import { STREAM_HEADERS } from '../../http/response/stream-formats.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Logger } from '../../platform/log.ts';
 import { OperatorError } from '../../platform/operator-error.ts';
 import { HttpResponse } from '../../request/http-message.ts';
 
-export interface OwnDataOptions {
-  readonly database: Database;
-  readonly stored: readonly StoredPart[];
-  readonly sessions: Pick<Recognizer, 'renew'>;
-  readonly log: Logger;
-}
+/** What the core hands to the pages of accounts. */
+export type AccountServices = FeatureServices & RouteServices;
 
 const tooMany = () =>
   new ApiError('RATE_LIMITED', 'Another download of your data is under way. Try again when it is done.', {
@@ -26,7 +19,7 @@ const tooMany = () =>
  * All that is stored about an account, as a file. An account has one at a time in this process, since each holds some rows
  * for as long as its reader takes.
  */
-export function createOwnData({ database, stored, sessions, log }: OwnDataOptions) {
+export function createOwnData({ database, stored, sessions, log }: AccountServices) {
   const running = new Set<string>();
 
   /** Ends with the session: what is stored later is not for whoever had it. */

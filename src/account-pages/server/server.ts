@@ -61,11 +61,10 @@ function accountRoutes({ account, link }: AccountAnswers): Route[] {
 }
 
 /** What the pages of accounts bring to a server. */
-export const createServer: CreateFeature = ({ database, clock, log }) => ({
+export const createServer: CreateFeature = (services) => ({
   recognizers: [],
-  routes: (services) =>
-    accountRoutes({
-      account: accountAnswer({ database, clock, log, ...services }),
-      ...linkAnswers({ database, ...services }),
-    }),
+  routes(needed) {
+    const all = { ...services, ...needed };
+    return accountRoutes({ account: accountAnswer(all), ...linkAnswers(all) });
+  },
 });

@@ -1,8 +1,7 @@
 import type { Presented, Recognizer } from '../authenticate.ts';
-import { createCredentialCache } from '../look-up.ts';
+import { createCredentialCache, type SecretRow, type SecretServices, storedSecrets } from '../look-up.ts';
 import { overridesOf, type Principal, type StoredOverrides } from '../principal.ts';
 import { effectiveScopes, type Role } from '../scopes.ts';
-import { type SecretRow, type SecretServices, storedSecrets } from '../stored-secret.ts';
 import { API_KEY, API_KEY_KIND } from './store.ts';
 import { createApiKeyUses } from './uses.ts';
 

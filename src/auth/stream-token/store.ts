@@ -2,16 +2,18 @@ import { type Queryable, type Statement, statement } from '../../platform/db/sta
 import { newId } from '../../platform/uuid.ts';
 import { type AccountEnding, endRows, endStatement, endSurplus, ofAccounts } from '../account/endings.ts';
 import type { AccountTurns } from '../account/turns.ts';
-import type { FixedOperation, Recognizer } from '../authenticate.ts';
+import type { FixedOperation, Recognizer, Resolver } from '../authenticate.ts';
 import { FRESH } from '../last-use.ts';
+import { type SecretRow, type SecretServices, storedSecrets } from '../look-up.ts';
 import type { Principal } from '../principal.ts';
+import { effectiveScopes, type Role } from '../scopes.ts';
 import { hashSecret, secretFormat } from '../secret-format.ts';
 
 /** Contract section 3, in SQL by the database's clock: 1 hour after the last use, 24 at most. */
 const IDLE_HOUR = "now() + interval '1 hour'";
 const ABSOLUTE_END = "now() + interval '24 hours'";
 /** A use is stored at most once a minute (`FRESH`), and none of them may count less than its hour. */
-export const IDLE_END = `${IDLE_HOUR} + ${FRESH}`;
+const IDLE_END = `${IDLE_HOUR} + ${FRESH}`;
 /** Contract section 3: tokens of an account that are still good. */
 export const MAX_LIVE_TOKENS = 100;
 /** Dates that JavaScript and PostgreSQL both know. No token lives that long. */
@@ -98,7 +100,7 @@ export interface IssuedToken {
  * Issues a token that opens a subscription with the credentials of a principal. The limit is exact under
  * concurrency. Throws StreamTokenLimitError, DatabaseError.
  */
-export type IssueStreamToken = (principal: Principal, operation: FixedOperation) => Promise<IssuedToken>;
+type IssueStreamToken = (principal: Principal, operation: FixedOperation) => Promise<IssuedToken>;
 
 /** `recognizers` are those of all credentials that tokens are issued for. */
 export function streamTokenIssuer(
@@ -133,5 +135,83 @@ export function streamTokensEndWhere(condition: string): AccountEnding {
     ...KIND,
     all: endStatement('account_end_stream_tokens_of', `DELETE FROM stream_tokens t WHERE ${rows}`),
     surplus: [endSurplus('stream_tokens', rows, 'id', 'stream_tokens t')],
+  };
+}
+
+interface TokenRow extends SecretRow {
+  readonly kind: string;
+  readonly credentialId: string | null;
+  readonly clientId: string;
+  readonly role: Role;
+  readonly scopes: string[];
+  readonly credentialExpiresAt: Date | null;
+  readonly credentialIssuedAt: Date | null;
+  readonly credentialKeyId: string | null;
+  readonly operation: string;
+}
+
+interface StreamTokensOptions extends SecretServices {
+  /** The principal behind a token as it is now; undefined if its credentials have ended. */
+  readonly renew: (principal: Principal) => Promise<Principal | undefined>;
+}
+
+/** Recognizes stream tokens. Each look-up asks the database, so a revoked token is refused at once. */
+interface StreamTokens extends Resolver {
+  /** Whether the token behind an open stream still holds. An open stream counts as use. Throws DatabaseError. */
+  holds(id: string): Promise<boolean>;
+}
+
+function principalOf(row: TokenRow): Principal {
+  const { kind, userId, role, scopes, clientId, credentialId, credentialExpiresAt, credentialIssuedAt } = row;
+  const { credentialKeyId } = row;
+  return {
+    kind,
+    userId,
+    role,
+    scopes: effectiveScopes(scopes, role),
+    clientId,
+    credentialId: credentialId ?? undefined,
+    rateLimit: undefined,
+    expiresAtMs: credentialExpiresAt?.getTime(),
+    ...(credentialIssuedAt === null ? {} : { issuedAtMs: credentialIssuedAt.getTime() }),
+    ...(credentialKeyId === null ? {} : { keyId: credentialKeyId }),
+  };
+}
+
+export function createStreamTokens({ renew, ...services }: StreamTokensOptions): StreamTokens {
+  const tokens = storedSecrets<SecretRow, TokenRow>(services, {
+    kind: 'stream-token',
+    what: 'a stream token',
+    table: 'stream_tokens',
+    usedAt: 'last_used_at',
+    prolongedTo: `LEAST(${IDLE_END}, ends_at)`,
+    ended: 's.expires_at <= now()',
+    columns: [],
+    columnsOfSecret: [
+      's.credential_kind AS "kind", s.credential_id AS "credentialId", s.client_id AS "clientId", s.role, s.scopes',
+      's.credential_expires_at AS "credentialExpiresAt", s.credential_issued_at AS "credentialIssuedAt"',
+      's.credential_key_id AS "credentialKeyId", s.operation',
+    ],
+    refusal: 'The stream token is unknown, expired or revoked, or the credentials behind it have ended.',
+  });
+
+  return {
+    async resolve({ place, value }) {
+      if (place !== 'stream-token') return { outcome: 'not-mine' };
+      const row = STREAM_TOKEN.isWellFormed(value) ? await tokens.find(value) : undefined;
+      const behind = row === undefined || row.ended ? undefined : await renew(principalOf(row));
+      if (row === undefined || behind === undefined) return tokens.refused(row);
+      return {
+        outcome: 'valid',
+        principal: { ...behind, streamTokenId: row.id },
+        operation: JSON.parse(row.operation) as FixedOperation,
+        used: () => tokens.noteUse(row),
+      };
+    },
+    async holds(id) {
+      const row = await tokens.holding(id);
+      if (row !== undefined) tokens.noteUse(row);
+      return row !== undefined;
+    },
   };
 }

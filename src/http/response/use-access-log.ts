@@ -6,11 +6,67 @@ import { createLineLimit } from '../../platform/line-limit.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { TimingsBy } from '../../platform/timings.ts';
-import { clientIdOf } from '../../request/caller.ts';
+import { clientIdOf, clientOf, reportedClient } from '../../request/caller.ts';
 import type { RequestUrl } from '../../request/http-message.ts';
 import type { RequestState, Route } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
-import type { Refusals } from './refusals.ts';
+
+const MINUTE_MS = 60_000;
+/** In a minute. Those beyond count as one. */
+const MAX_CLIENTS = 1_000;
+const OTHERS = 'other';
+const TOO_MANY_REQUESTS = 429;
+/** How many clients the metric names. */
+const MAX_REPORTED = 100;
+
+/**
+ * The log lines of requests that are refused because there are too many, or because their address is blocked. At the end
+ * of a minute, one line for each client has the number of its further refusals.
+ */
+export function createRefusals(log: Logger, metrics: Metrics) {
+  const refusals = metrics.tally(
+    'client_refusals_total',
+    'Requests refused with 429 or as of a blocked address, by client: the id of a key or application, or the kind of credentials; after 100 clients, "other".',
+    ['client'],
+  );
+  refusals.add('anonymous', '', 0);
+  const reported = new Set<string>();
+  let counted = new Map<string, number>();
+  let timer: NodeJS.Timeout | undefined;
+
+  function endMinute(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    const refused = counted;
+    counted = new Map();
+    for (const [client, more] of refused)
+      if (more > 0) log.warn({ client, more }, 'further requests of a client refused within a minute');
+  }
+
+  function count({ caller }: RequestState): void {
+    const { client } = reportedClient(caller);
+    if (reported.size < MAX_REPORTED) reported.add(client);
+    refusals.add(reported.has(client) ? client : OTHERS);
+  }
+
+  return {
+    /** True for the first refusal of a client in a minute. The others have no line of their own, and are counted. */
+    hasLine(state: RequestState, status: number): boolean {
+      if (status !== TOO_MANY_REQUESTS && !state.blocked) return true;
+      count(state);
+      timer ??= setTimeout(endMinute, MINUTE_MS).unref();
+      const own = clientOf(state);
+      const client = counted.has(own) || counted.size < MAX_CLIENTS ? own : OTHERS;
+      const known = counted.get(client);
+      counted.set(client, known === undefined ? 0 : known + 1);
+      return known === undefined;
+    },
+    /** Logs what is counted so far, and stops. */
+    close: endMinute,
+  };
+}
+
+export type Refusals = ReturnType<typeof createRefusals>;
 
 /** The metric has at most three series for each of these names, times its buckets. */
 const MAX_NAMES = 100;
@@ -56,19 +112,6 @@ function createOperationTimes(metrics: Metrics) {
   };
 }
 
-/** Logs what slow operations ask for. */
-export interface SlowOperations {
-  /** Called once an operation has been answered. */
-  note(state: RequestState, durationMs: number): void;
-  close(): void;
-}
-
-interface SlowOperationsOptions {
-  /** From how many milliseconds on an operation is slow; 0: none is. */
-  readonly thresholdMs: number;
-  readonly log: Logger;
-}
-
 /** When everything is slow, more lines tell nothing more. */
 const LINES_PER_MINUTE = 100;
 const MAX_SHAPE = 10_000;
@@ -77,10 +120,11 @@ const MAX_SHAPE = 10_000;
  * One line for each slow operation, with its document as the schema knows it: nothing in it is the client's own. The
  * line of the request has the same `requestId`.
  */
-export function createSlowOperations({ thresholdMs, log }: SlowOperationsOptions): SlowOperations {
+export function createSlowOperations(thresholdMs: number, log: Logger) {
   const lines = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: 'slow operation' });
   return {
-    note(state, durationMs) {
+    /** Logs an operation that has taken at least `thresholdMs`. With 0, no operation is slow. */
+    note(state: RequestState, durationMs: number): void {
       const { document, operationKind, requestId } = state;
       if (thresholdMs === 0 || durationMs < thresholdMs || document === undefined) return;
       // The shape of a large document takes time, which is short when everything is slow.
@@ -99,6 +143,8 @@ export function createSlowOperations({ thresholdMs, log }: SlowOperationsOptions
     close: lines.close,
   };
 }
+
+export type SlowOperations = ReturnType<typeof createSlowOperations>;
 
 interface AccessLogOptions {
   readonly clock: Clock;
@@ -122,13 +168,8 @@ export const shownPath = ({ logged, path }: Route, { pathname }: Pick<RequestUrl
  * has the method, path, operation and caller of the request, but never its headers, query string, text, variables or
  * body, which may contain secrets.
  */
-export function useAccessLog({
-  clock,
-  log,
-  metrics,
-  slowOperations,
-  refusals,
-}: AccessLogOptions): HttpPlugin {
+export function useAccessLog(options: AccessLogOptions): HttpPlugin {
+  const { clock, log, metrics, slowOperations, refusals } = options;
   const requests = metrics.tally('http_requests_total', 'HTTP responses by path and status.', [
     'path',
     'status',

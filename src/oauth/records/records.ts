@@ -1,21 +1,7 @@
+import type { AdapterPayload } from 'oidc-provider';
 import { hashSecret } from '../../auth/secret-format.ts';
 import { deletion } from '../../jobs/job.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
-
-/**
- * A record of the OAuth library. The stored form never grants access: ids are codes and tokens, so they are
- * stored as hashes and removed from the payload, which gets its id back when read.
- */
-export interface RecordPayload {
-  readonly jti?: string | undefined;
-  readonly grantId?: string | undefined;
-  readonly accountId?: string | undefined;
-  readonly clientId?: string | undefined;
-  readonly returnTo?: string | undefined;
-  readonly consumed?: number | undefined;
-  /** Expiry in seconds since the epoch. */
-  readonly exp?: number | undefined;
-}
 
 /**
  * An authorization outlasts its refresh token by this much. Without one it lasts this long in all, which is longer than
@@ -39,7 +25,7 @@ const MAX_OF_AN_AUTHORIZATION = 3_000;
 const ID_MARK = '{id}';
 
 interface Row {
-  readonly payload: RecordPayload;
+  readonly payload: AdapterPayload;
   readonly consumedAt: Date | null;
   /** Time to expiry, by the database's clock. */
   readonly secondsLeft: number;
@@ -120,7 +106,7 @@ const END_FAMILY_OF = statement<never>(
 );
 
 /** The payload without its id, wherever it occurs. */
-function withoutId(payload: RecordPayload, id: string): string {
+function withoutId(payload: AdapterPayload, id: string): string {
   const { jti, consumed, returnTo, ...rest } = payload;
   return JSON.stringify({
     ...rest,
@@ -129,7 +115,7 @@ function withoutId(payload: RecordPayload, id: string): string {
 }
 
 /** `exp` is by the clock of this instance, since the library compares it with that clock. */
-function withId(model: string, { payload, consumedAt, secondsLeft }: Row, id: string): RecordPayload {
+function withId(model: string, { payload, consumedAt, secondsLeft }: Row, id: string): AdapterPayload {
   const { returnTo } = payload;
   const exp = Math.floor(Date.now() / 1000 + secondsLeft);
   return {
@@ -143,16 +129,25 @@ function withId(model: string, { payload, consumedAt, secondsLeft }: Row, id: st
 }
 
 /**
- * The records of one model. The ids of codes and tokens are the codes and tokens: their hash is stored. Every method
- * throws DatabaseError.
+ * The records of one model. The stored form never grants access: ids are codes and tokens, so they are stored as hashes and
+ * removed from the payload, which gets its id back when read. Every method throws DatabaseError.
  */
 export function createRecords(db: Queryable, model: string) {
   return {
-    async find(id: string): Promise<RecordPayload | undefined> {
+    async find(id: string): Promise<AdapterPayload | undefined> {
       const [row] = await db.query(FIND, [model, hashSecret(id)]);
       return row && withId(model, row, id);
     },
-    async upsert(id: string, payload: RecordPayload, expiresInSeconds: number): Promise<void> {
+    /**
+     * Stores a record. Anybody can create one with an `origin`: the newest 100 of an origin are kept, and more only if they
+     * are created concurrently.
+     */
+    async upsert(
+      id: string,
+      payload: AdapterPayload,
+      expiresInSeconds: number,
+      origin?: string,
+    ): Promise<void> {
       const body = withoutId(payload, id);
       const { accountId = null, clientId = null, grantId } = payload;
       if (model === 'Grant') {
@@ -175,38 +170,16 @@ export function createRecords(db: Queryable, model: string) {
           hashSecret(grantId),
           expiresInSeconds + AUTHORIZATION_LEFT_SECONDS,
         ]);
-      await db.query(UPSERT, [
-        model,
-        hashSecret(id),
-        body,
-        grantId === undefined ? null : hashSecret(grantId),
-        expiresInSeconds,
-        MAX_OF_AN_AUTHORIZATION - 1,
-      ]);
-    },
-    /**
-     * Stores a record that anybody can create. The newest 100 per origin are kept, and more only if they are
-     * created concurrently.
-     */
-    async insertFrom(
-      origin: string,
-      id: string,
-      payload: RecordPayload,
-      expiresInSeconds: number,
-    ): Promise<void> {
-      const body = withoutId(payload, id);
+      const family = origin ?? grantId;
+      const most = origin === undefined ? MAX_OF_AN_AUTHORIZATION : MAX_OF_AN_ORIGIN;
       const values = [
-        model,
-        hashSecret(id),
-        body,
-        hashSecret(origin),
-        expiresInSeconds,
-        MAX_OF_AN_ORIGIN - 1,
+        ...[model, hashSecret(id), body],
+        ...[family === undefined ? null : hashSecret(family), expiresInSeconds, most - 1],
       ];
-      await db.query(INSERT_FROM, values);
+      await db.query(origin === undefined ? UPSERT : INSERT_FROM, values);
     },
     /** Updates a record. False if it is gone. */
-    async update(id: string, payload: RecordPayload, expiresInSeconds: number): Promise<boolean> {
+    async update(id: string, payload: AdapterPayload, expiresInSeconds: number): Promise<boolean> {
       const values = [model, hashSecret(id), withoutId(payload, id), expiresInSeconds];
       return (await db.query(UPDATE, values)).length > 0;
     },

@@ -1,5 +1,5 @@
 import type * as OidcProvider from 'oidc-provider';
-import type { Adapter, AdapterPayload } from 'oidc-provider';
+import type { Adapter } from 'oidc-provider';
 import type { Queryable } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { clientMetadata, findOAuthClient } from '../records/clients.ts';
@@ -73,10 +73,10 @@ export function createAdapterFactory({
         // finish twice.
         if (model !== 'Interaction') await records.upsert(id, payload, expiresIn);
         else if (payload.result === undefined)
-          await records.insertFrom(String(payload.params?.[ADDRESS]), id, payload, expiresIn);
+          await records.upsert(id, payload, expiresIn, String(payload.params?.[ADDRESS]));
         else if (!(await records.update(id, payload, expiresIn))) throw ended();
       },
-      find: (id) => records.find(id) as Promise<AdapterPayload | undefined>,
+      find: records.find,
       async consume(id) {
         settle();
         // The library checks before it consumes, so two concurrent requests can both pass its check.

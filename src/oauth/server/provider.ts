@@ -71,7 +71,7 @@ const MAX_PARAMETER_CHARACTERS = 2_048;
 const MAX_PARAMETERS_BYTES = 5_000;
 
 /** Throws InvalidRequest, which is sent to the client, if an authorization would take too much space. */
-export function checkSizes({ oidc: { params = {} } }: KoaContextWithOIDC, { errors }: Library): void {
+function checkSizes({ oidc: { params = {} } }: KoaContextWithOIDC, { errors }: Library): void {
   for (const [name, value] of Object.entries(params))
     if (typeof value === 'string' && value.length > MAX_PARAMETER_CHARACTERS)
       throw new errors.InvalidRequest(`${name} must have at most ${MAX_PARAMETER_CHARACTERS} characters`);
@@ -215,21 +215,6 @@ function configure(options: ProviderOptions): Configuration {
   };
 }
 
-/**
- * Configures the OAuth library. A provider signs with one key for its lifetime: another key needs another
- * provider.
- */
-function createProvider(options: ProviderOptions): Provider {
-  const { library, issuer } = options;
-  const provider = new library.Provider(issuer, configure(options));
-  Object.defineProperty(provider.Client.prototype, 'compareClientSecret', {
-    value(this: { readonly clientSecret: string }, presented: string): boolean {
-      return matchesSecret(presented, Buffer.from(this.clientSecret, 'base64url'));
-    },
-  });
-  return provider;
-}
-
 interface ProviderSourceOptions
   extends Pick<ProviderOptions, 'database' | 'settle' | 'renderError' | 'clock'> {
   readonly issuer: () => string;
@@ -241,28 +226,25 @@ interface ProviderSourceOptions
 /** Returns a provider with the current signing key. Throws DatabaseError. */
 export type ProviderSource = () => Promise<Provider>;
 
-export function createProviderSource({
-  issuer,
-  keys,
-  onCreated,
-  ...options
-}: ProviderSourceOptions): ProviderSource {
-  let library: Promise<Library> | undefined;
+/** Configures the OAuth library. A provider signs with one key for its lifetime: another key needs another provider. */
+export function createProviderSource({ keys, onCreated, ...options }: ProviderSourceOptions): ProviderSource {
+  let loading: Promise<Library> | undefined;
   let made: { readonly name: string; readonly provider: Provider } | undefined;
 
   return async () => {
-    library ??= loadLibrary().catch((error: unknown) => {
-      library = undefined;
+    loading ??= loadLibrary().catch((error: unknown) => {
+      loading = undefined;
       throw error;
     });
-    const [loaded, signer] = await Promise.all([library, keys.signer()]);
-    const name = `${issuer()} ${signer.id}`;
+    const [library, signer] = await Promise.all([loading, keys.signer()]);
+    const issuer = options.issuer();
+    const name = `${issuer} ${signer.id}`;
     if (made?.name !== name) {
-      const provider = createProvider({
-        ...options,
-        library: loaded,
-        issuer: issuer(),
-        signer,
+      const provider = new library.Provider(issuer, configure({ ...options, library, issuer, signer }));
+      Object.defineProperty(provider.Client.prototype, 'compareClientSecret', {
+        value(this: { readonly clientSecret: string }, presented: string): boolean {
+          return matchesSecret(presented, Buffer.from(this.clientSecret, 'base64url'));
+        },
       });
       onCreated(provider);
       made = { name, provider };

@@ -11,31 +11,18 @@ import { holderOf } from '../../request/caller.ts';
 import { addressKey, attemptOrigin } from '../../request/client-address.ts';
 import { type HttpResponse, PlainRequest } from '../../request/http-message.ts';
 import type { Answer, RequestState, Route, RouteProperties } from '../../request/request-state.ts';
-import { audienceOf, createOwnTokens, type OwnTokens } from '../tokens/access-token.ts';
-import { oauthRecognizer } from '../tokens/recognizer.ts';
+import { audienceOf, createOwnTokens, type OwnTokens, oauthRecognizer } from '../tokens/access-token.ts';
 import { createKeyRing, type KeyRing } from '../tokens/signing-keys.ts';
 import { ADDRESS, BROWSER, withoutOpenIdParameters, withoutOwnResource } from './authorization-parameters.ts';
-import { createLibraryCalls, type LibraryCalls } from './call.ts';
+import { createLibraryCalls } from './call.ts';
 import { knownBrowser } from './cookies.ts';
 import { createEndpoints, type EndpointRequest } from './endpoints.ts';
 import { createErrorRenderer, oauthErrors } from './errors.ts';
 import { createInteractions, type PageRequest } from './interactions.ts';
 import { OAUTH_PATHS, signInOf } from './paths.ts';
-import { createProviderSource, type ProviderSource } from './provider.ts';
+import { createProviderSource } from './provider.ts';
 import { createSignIns } from './sign-ins.ts';
 import { createTurns, createWorks } from './work.ts';
-
-interface RoutesOptions {
-  readonly provider: ProviderSource;
-  readonly issuer: () => string;
-  readonly keys: KeyRing;
-  readonly calls: LibraryCalls;
-  readonly works: ReturnType<typeof createWorks>;
-  readonly endpoints: ReturnType<typeof createEndpoints>;
-  readonly interactions: ReturnType<typeof createInteractions>;
-  /** Tells addresses apart in the database. */
-  readonly addressHash: (address: string) => string;
-}
 
 /** For what clients call. */
 const ENDPOINT: RouteProperties = { ...SECRET, bucket: 'tokens', credentials: 'own', errors: oauthErrors };
@@ -75,30 +62,73 @@ function metadataOf(document: Record<string, unknown>): Record<string, unknown> 
 }
 
 /** The routes of OAuth 2.0 (contract section 3): those of the library, and those that it leaves to us. */
-function oauthRoutes(options: RoutesOptions): Route[] {
-  const { issuer, keys, calls, works, endpoints, interactions } = options;
+function routesOf(
+  { config, origin: issuer, log, clock, metrics, database: pool }: FeatureServices,
+  keys: KeyRing,
+  ownTokens: OwnTokens,
+  { sessions, endSession, login, limiter, securityLog }: RouteServices,
+): Route[] {
+  const turns = createTurns(config.maxQueuedOperations, metrics);
+  const works = createWorks({
+    database: pool,
+    timeoutMs: config.operationTimeoutMs,
+    onResult: turns.measure,
+  });
+  const { database, transaction, settle } = works;
+  const turn = ({ departure }: RequestState) => turns.take(works.current(), departure);
+  const calls = createLibraryCalls({ issuer, turn, log });
+  const provider = createProviderSource({
+    issuer,
+    keys,
+    database,
+    settle,
+    renderError: createErrorRenderer(calls.stateOf, log),
+    clock,
+    onCreated: calls.watch,
+  });
+  const endpoints = createEndpoints({
+    calls,
+    issuer,
+    ownTokens,
+    revokeToken: (token) => revokeToken(database, token),
+    async failure(state, client) {
+      await limiter.credentials.failure(`address:${addressKey(state.clientAddress)}`);
+      securityLog.failedCredential(attemptOrigin(state), {
+        kind: 'client-secret',
+        client,
+        reason: 'The client could not be authenticated.',
+      });
+    },
+  });
+  const signIns = createSignIns({ sessions, endSession, isOf: works.isOf });
+  const interactions = createInteractions({ calls, database, transaction, login, signIns, settle, log });
+  let keyedHash: ReturnType<typeof createKeyedHash> | undefined;
+  const addressHash = (address: string) => {
+    keyedHash ??= createKeyedHash(secretKeyOf(config), 'addresses of OAuth sign-ins');
+    return keyedHash(address);
+  };
 
   const endpoint =
     (answer: (arrived: EndpointRequest) => Promise<HttpResponse>): Answer =>
     (request, state) =>
       works.run('program', holderOf(state), async () =>
-        answer({ provider: await options.provider(), request, state }),
+        answer({ provider: await provider(), request, state }),
       );
 
   const page =
     (answer: (arrived: PageRequest) => Promise<HttpResponse>): Answer =>
     (request, state, { pathname }) =>
       works.run('user', holderOf(state), async () =>
-        answer({ provider: await options.provider(), request, state, uid: signInOf(pathname) }),
+        answer({ provider: await provider(), request, state, uid: signInOf(pathname) }),
       );
 
-  async function authorize({ provider, request, state }: EndpointRequest): Promise<HttpResponse> {
+  async function authorize({ provider: current, request, state }: EndpointRequest): Promise<HttpResponse> {
     const { pathname, searchParams } = new URL(request.url);
     const query = withoutOpenIdParameters(withoutOwnResource(searchParams, issuer()));
     const browser = knownBrowser(request);
     query.set(BROWSER, browser.hash);
-    query.set(ADDRESS, options.addressHash(addressKey(state.clientAddress)));
-    const { response } = await calls.call(provider, { request, state, target: `${pathname}?${query}` });
+    query.set(ADDRESS, addressHash(addressKey(state.clientAddress)));
+    const { response } = await calls.call(current, { request, state, target: `${pathname}?${query}` });
     if (browser.setCookie !== undefined) response.headers.set('set-cookie', browser.setCookie);
     return response;
   }
@@ -106,18 +136,18 @@ function oauthRoutes(options: RoutesOptions): Route[] {
   /** Cached: the same for everyone, and expensive to get from the library. */
   const metadata = new WeakMap<Provider, Record<string, unknown>>();
 
-  async function discover({ provider, request, state }: EndpointRequest): Promise<HttpResponse> {
-    let known = metadata.get(provider);
+  async function discover({ provider: current, request, state }: EndpointRequest): Promise<HttpResponse> {
+    let known = metadata.get(current);
     if (known === undefined) {
       const plain = new PlainRequest('GET', request.url, {}, new Uint8Array());
-      const { response } = await calls.call(provider, {
+      const { response } = await calls.call(current, {
         request: plain,
         state,
         target: OAUTH_PATHS.discovery,
       });
       if (response.status !== 200) return response;
       known = metadataOf(JSON.parse(String(response.body)));
-      metadata.set(provider, known);
+      metadata.set(current, known);
     }
     return jsonResponse(known);
   }
@@ -171,60 +201,3 @@ export const createServer: CreateFeature = (services) => {
     routes: (needed) => routesOf(services, keys, ownTokens, needed),
   };
 };
-
-function routesOf(
-  { config, origin: issuer, log, clock, metrics, database: pool }: FeatureServices,
-  keys: KeyRing,
-  ownTokens: OwnTokens,
-  { sessions, endSession, login, limiter, securityLog }: RouteServices,
-): Route[] {
-  const turns = createTurns(config.maxQueuedOperations, metrics);
-  const works = createWorks({
-    database: pool,
-    timeoutMs: config.operationTimeoutMs,
-    onResult: turns.measure,
-  });
-  const { database, transaction, settle } = works;
-  const turn = ({ departure }: RequestState) => turns.take(works.current(), departure);
-  const calls = createLibraryCalls({ issuer, turn, log });
-  const provider = createProviderSource({
-    issuer,
-    keys,
-    database,
-    settle,
-    renderError: createErrorRenderer(calls.stateOf, log),
-    clock,
-    onCreated: calls.watch,
-  });
-  const endpoints = createEndpoints({
-    calls,
-    issuer,
-    ownTokens,
-    revokeToken: (token) => revokeToken(database, token),
-    async failure(state, client) {
-      await limiter.credentials.failure(`address:${addressKey(state.clientAddress)}`);
-      securityLog.failedCredential(attemptOrigin(state), {
-        kind: 'client-secret',
-        client,
-        reason: 'The client could not be authenticated.',
-      });
-    },
-  });
-  const signIns = createSignIns({ sessions, endSession, isOf: works.isOf });
-  const interactions = createInteractions({ calls, database, transaction, login, signIns, settle, log });
-  let keyedHash: ReturnType<typeof createKeyedHash> | undefined;
-  const addressHash = (address: string) => {
-    keyedHash ??= createKeyedHash(secretKeyOf(config), 'addresses of OAuth sign-ins');
-    return keyedHash(address);
-  };
-  return oauthRoutes({
-    provider,
-    issuer,
-    keys,
-    calls,
-    works,
-    endpoints,
-    interactions,
-    addressHash,
-  });
-}

@@ -1,14 +1,17 @@
 import { decodeJwt, decodeProtectedHeader, errors } from 'jose';
+import type { Invalid, Recognizer } from '../../auth/authenticate.ts';
 import { looksLikeJwt, type VerifyOptions, verifyJwt } from '../../auth/jwt/verify.ts';
-import { FRESH } from '../../auth/last-use.ts';
-import type { StoredOverrides } from '../../auth/principal.ts';
-import type { Role } from '../../auth/scopes.ts';
+import { createLastUse, FRESH } from '../../auth/last-use.ts';
+import { createCredentialCache } from '../../auth/look-up.ts';
+import { hasExpired, overridesOf, type StoredOverrides } from '../../auth/principal.ts';
+import { effectiveScopes, type Role } from '../../auth/scopes.ts';
 import { byteaText } from '../../auth/secret-format.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { gathered } from '../../platform/db/gathered.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { isUuid } from '../../platform/uuid.ts';
-import type { KeyRing } from './signing-keys.ts';
+import { OAUTH_KIND } from '../records/grants.ts';
+import type { KeyRing, KeyRingOptions } from './signing-keys.ts';
 
 /** The type of an access token (RFC 9068 section 2.1). */
 const TYPE = 'at+jwt';
@@ -32,7 +35,7 @@ export interface AccessToken {
 }
 
 /** The current state of what a token depends on. */
-export interface Standing extends StoredOverrides {
+interface Standing extends StoredOverrides {
   /** The account that acts: the user, or the owner of the client. */
   readonly accountId: string;
   readonly role: Role;
@@ -63,7 +66,7 @@ const STANDINGS = statement<StandingRow>(
    ORDER BY a.place`,
 );
 
-export type Checked =
+type Checked =
   | { readonly outcome: 'not-mine' }
   | { readonly outcome: 'valid'; readonly token: AccessToken }
   | { readonly outcome: 'invalid'; readonly reason: string };
@@ -77,9 +80,9 @@ export interface OwnTokens {
 }
 
 /** What a token depends on. */
-export type Reference = Pick<AccessToken, 'jti' | 'clientId' | 'userId' | 'family'>;
+type Reference = Pick<AccessToken, 'jti' | 'clientId' | 'userId' | 'family'>;
 
-export interface OwnTokensOptions {
+interface OwnTokensOptions {
   readonly database: Queryable;
   readonly keys: KeyRing;
   readonly clock: Clock;
@@ -165,6 +168,78 @@ export function createOwnTokens({ database, keys, clock, issuer }: OwnTokensOpti
     async standing(token) {
       const found = await standingOf(token);
       return found.accountId === null ? undefined : found;
+    },
+  };
+}
+
+interface OAuthRecognizerOptions extends Omit<KeyRingOptions, 'config'> {
+  readonly ownTokens: OwnTokens;
+}
+
+/** Identifies a principal for later look-ups: token, client, user, authorization. None of it is secret. */
+const nameOf = ({ jti, clientId, userId, family }: Reference): string =>
+  [jti, clientId, userId ?? '', family?.toString('base64url') ?? ''].join(' ');
+
+function referenceOf(name: string): Reference {
+  const [jti = '', clientId = '', userId = '', family = ''] = name.split(' ');
+  return {
+    jti,
+    clientId,
+    userId: userId === '' ? undefined : userId,
+    family: family === '' ? undefined : Buffer.from(family, 'base64url'),
+  };
+}
+
+const ended = (accountId?: string): Invalid => ({
+  outcome: 'invalid',
+  kind: OAUTH_KIND,
+  reason: 'The access token has been revoked, or its client or account is gone.',
+  accountId,
+});
+
+/** Resolves the access tokens that the service issues, for users and for clients acting on their own. */
+export function oauthRecognizer({ ownTokens, database, clock, log }: OAuthRecognizerOptions): Recognizer {
+  const known = createCredentialCache<Standing | undefined>(clock);
+  const grants = { what: 'an OAuth grant', table: 'oauth_grants', usedAt: 'last_used_at' };
+  const noteUse = createLastUse({ database, clock, log, ...grants });
+
+  return {
+    kind: OAUTH_KIND,
+    async resolve({ place, value }) {
+      if (place !== 'authorization') return { outcome: 'not-mine' };
+      const checked = await ownTokens.check(value);
+      if (checked.outcome === 'not-mine') return checked;
+      if (checked.outcome === 'invalid') return { ...checked, kind: OAUTH_KIND };
+      const { token } = checked;
+      const name = nameOf(token);
+      const standing = await known(name, () => ownTokens.standing(token));
+      if (standing === undefined || standing.ended) return ended(standing?.accountId);
+      const { accountId, role, grantId, fresh } = standing;
+      return {
+        outcome: 'valid',
+        ...(grantId === null ? {} : { used: () => noteUse(grantId, fresh) }),
+        principal: {
+          kind: OAUTH_KIND,
+          userId: accountId,
+          role,
+          scopes: effectiveScopes(token.scopes, role),
+          clientId: `${accountId}:oauth:${token.clientId}`,
+          credentialId: name,
+          ...overridesOf(standing),
+          expiresAtMs: token.expiresAt * 1000,
+        },
+      };
+    },
+    endedBehind: `EXISTS (SELECT FROM revoked_tokens r WHERE r.jti = split_part(t.credential_id, ' ', 1))
+      OR NOT EXISTS (SELECT FROM oauth_clients c LEFT JOIN oauth_grants g ON g.client_id = c.id AND g.user_id = t.user_id
+        WHERE c.id = split_part(t.credential_id, ' ', 2)::uuid AND (split_part(t.credential_id, ' ', 3) = '' OR g.id IS NOT NULL))`,
+    async renew(principal) {
+      if (hasExpired(principal, clock.now())) return undefined;
+      const standing = await ownTokens.standing(referenceOf(principal.credentialId ?? ''));
+      if (standing === undefined || standing.ended) return undefined;
+      const { role } = standing;
+      const scopes = effectiveScopes([...principal.scopes], role);
+      return { ...principal, role, scopes, ...overridesOf(standing) };
     },
   };
 }
