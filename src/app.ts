@@ -234,7 +234,7 @@ export function createApp({
     sessions: credentials.sessions,
     endingsOfPassword: ENDINGS_OF_PASSWORD,
     limiter: rateLimiter,
-    operations: createOwnOperations({ schema, pipeline }),
+    operations: createOwnOperations(schema, pipeline),
     stored: STORED,
   };
   const http = createHttp({

@@ -26,19 +26,11 @@ export type LoginFailure =
   | 'account without a password'
   | 'changed meanwhile';
 
-/** What an investigation needs to know of logins and credentials (OWASP Logging Cheat Sheet, "authn"). */
-export interface SecurityLog {
-  loggedIn(origin: AttemptOrigin, accountId: string): void;
-  passwordChanged(origin: AttemptOrigin, accountId: string): void;
-  failedLogin(origin: AttemptOrigin, reason: LoginFailure, accountId: string | undefined): void;
-  failedCredential(origin: AttemptOrigin, credential: FailedCredential): void;
-  close(): void;
-}
-
 /** Each address can fail only as often as its failure bucket allows. These bound all addresses together. */
 const LINES_PER_MINUTE = 100;
 
-export function createSecurityLog(log: Logger): SecurityLog {
+/** What an investigation needs to know of logins and credentials (OWASP Logging Cheat Sheet, "authn"). */
+export function createSecurityLog(log: Logger) {
   const logins = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: 'failed login' });
   const credentials = new Map<string, ReturnType<typeof createLineLimit>>();
 
@@ -53,20 +45,23 @@ export function createSecurityLog(log: Logger): SecurityLog {
   }
 
   return {
-    loggedIn: ({ requestId, address }, accountId) =>
+    loggedIn: ({ requestId, address }: AttemptOrigin, accountId: string): void =>
       log.info({ requestId, address, account: accountId }, 'login'),
-    passwordChanged: ({ requestId, address }, accountId) =>
+    passwordChanged: ({ requestId, address }: AttemptOrigin, accountId: string): void =>
       log.info({ requestId, address, account: accountId }, 'password changed'),
-    failedLogin: ({ requestId, address }, reason, accountId) =>
-      logins.warn({ requestId, address, account: accountId, reason }, 'failed login'),
-    failedCredential: ({ requestId, address }, { kind, reason, accountId, client }) =>
-      credentialsOf(kind).warn(
-        { requestId, address, kind, account: accountId, client, reason },
-        'failed credential',
-      ),
-    close() {
+    failedLogin(origin: AttemptOrigin, reason: LoginFailure, account: string | undefined): void {
+      const { requestId, address } = origin;
+      logins.warn({ requestId, address, account, reason }, 'failed login');
+    },
+    failedCredential({ requestId, address }: AttemptOrigin, failed: FailedCredential): void {
+      const { kind, reason, accountId: account, client } = failed;
+      credentialsOf(kind).warn({ requestId, address, kind, account, client, reason }, 'failed credential');
+    },
+    close(): void {
       logins.close();
       for (const limit of credentials.values()) limit.close();
     },
   };
 }
+
+export type SecurityLog = ReturnType<typeof createSecurityLog>;

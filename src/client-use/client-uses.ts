@@ -9,14 +9,6 @@ import { addressNetwork } from '../request/client-address.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { type ClientUse, SLOT_MS, storeClientUses } from './client-uses-store.ts';
 
-/** Counts what clients use, so that whoever uses too much can be found. */
-export interface ClientUses {
-  /** Counts a request once it is answered. Nobody waits for the database. */
-  note(state: RequestState): void;
-  /** Stores what was counted, and stops. */
-  close(): Promise<void>;
-}
-
 type Counted = { -readonly [Name in keyof ClientUse]: ClientUse[Name] };
 
 /** Between two times of storing. Those beyond count as one. */
@@ -51,14 +43,11 @@ function most(uses: readonly Counted[]): ClientUse[] {
   return others.requests === 0 ? [...kept] : [...kept, others];
 }
 
-/** An instance that is killed loses what it has counted since it last stored it. */
-export function createClientUses({
-  database,
-  log,
-}: {
-  readonly database: Queryable;
-  readonly log: Logger;
-}): ClientUses {
+/**
+ * Counts what clients use, so that whoever uses too much can be found. An instance that is killed loses what it has counted since it last
+ * stored it.
+ */
+export function createClientUses({ database, log }: { readonly database: Queryable; readonly log: Logger }) {
   const instance = randomUUID();
   let number = 0;
   let counted = new Map<string, Counted>();
@@ -87,7 +76,8 @@ export function createClientUses({
 
   const timer = setInterval(store, SLOT_MS).unref();
   return {
-    note({ caller, clientAddress, complexity, databaseMs }) {
+    /** Counts a request once it is answered. Nobody waits for the database. */
+    note({ caller, clientAddress, complexity, databaseMs }: RequestState): void {
       const use = isAuthenticated(caller)
         ? of(reportedClient(caller).client, caller.userId)
         : of(addressNetwork(clientAddress), null);
@@ -95,9 +85,12 @@ export function createClientUses({
       use.cost += complexity;
       use.databaseMs += databaseMs;
     },
-    async close() {
+    /** Stores what was counted, and stops. */
+    async close(): Promise<void> {
       clearInterval(timer);
       await atMost(CLOSE_MS, store());
     },
   };
 }
+
+export type ClientUses = ReturnType<typeof createClientUses>;

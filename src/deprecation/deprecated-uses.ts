@@ -8,14 +8,6 @@ import type { DeprecatedElement } from '../request/deprecated-element.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { type CountedUses, OTHER, storeDeprecatedUses } from './deprecated-uses-store.ts';
 
-/** Who uses what is to go. */
-export interface DeprecatedUses {
-  /** Counts an operation that uses deprecated elements. Nobody waits for the database. */
-  note(state: RequestState, used: readonly DeprecatedElement[]): void;
-  /** Stores what was counted, and stops. */
-  close(): Promise<void>;
-}
-
 type Published = RequestState['published'];
 
 interface Use {
@@ -51,7 +43,7 @@ export function createDeprecatedUses({
 }: {
   readonly database: Pick<Database, 'unitOfWork'>;
   readonly log: Logger;
-}): DeprecatedUses {
+}) {
   const instance = randomUUID();
   let number = 0;
   let counted = new Map<string, Use>();
@@ -95,13 +87,17 @@ export function createDeprecatedUses({
   const timer = setInterval(store, FLUSH_MS).unref();
 
   return {
-    note({ caller, published }, used) {
+    /** Counts an operation that uses deprecated elements. Nobody waits for the database. */
+    note({ caller, published }: RequestState, used: readonly DeprecatedElement[]): void {
       const { client, kind } = reportedClient(caller);
       for (const { element } of used) add(element, client, kind, published);
     },
-    async close() {
+    /** Stores what was counted, and stops. */
+    async close(): Promise<void> {
       clearInterval(timer);
       await atMost(CLOSE_MS, (running ?? Promise.resolve()).then(store));
     },
   };
 }
+
+export type DeprecatedUses = ReturnType<typeof createDeprecatedUses>;

@@ -21,17 +21,7 @@ export interface HttpPlugin {
 type Hook = NonNullable<HttpPlugin['onRequest']>;
 
 /** The steps of a request before its route, within a time limit. */
-interface RequestHooks {
-  /**
-   * Runs the hooks in order. Hooks that return nothing are not awaited, and undefined says that no hook waits. Throws or
-   * rejects with a refusal.
-   */
-  run(...given: Parameters<Hook>): Promise<void> | undefined;
-  /** Rejects with SERVICE_UNAVAILABLE if other work before the operation takes too long. */
-  inTime<T>(work: Promise<T>): Promise<T>;
-}
-
-export function createRequestHooks(hooks: readonly Hook[], timeoutMs: number): RequestHooks {
+export function createRequestHooks(hooks: readonly Hook[], timeoutMs: number) {
   const deadline = createDeadline(timeoutMs);
   const tooLate = () =>
     new ApiError('SERVICE_UNAVAILABLE', `The request could not be admitted within ${timeoutMs} ms.`, {
@@ -57,13 +47,18 @@ export function createRequestHooks(hooks: readonly Hook[], timeoutMs: number): R
   }
 
   return {
-    run(...given) {
+    /**
+     * Runs the hooks in order. Hooks that return nothing are not awaited, and undefined says that no hook waits. Throws or
+     * rejects with a refusal.
+     */
+    run(...given: Parameters<Hook>): Promise<void> | undefined {
       for (const [at, hook] of hooks.entries()) {
         const waiting = hook(...given);
         if (waiting !== undefined) return runRest(waiting, at + 1, given);
       }
       return undefined;
     },
-    inTime: (work) => within(deadline, work, tooLate),
+    /** Rejects with SERVICE_UNAVAILABLE if other work before the operation takes too long. */
+    inTime: <T>(work: Promise<T>): Promise<T> => within(deadline, work, tooLate),
   };
 }

@@ -7,22 +7,6 @@ export type OriginCheck = (request: BrowserRequest) => ApiError | undefined;
 /** What a browser says of the page that sends a request. */
 type BrowserRequest = Pick<HttpRequest, 'headers' | 'url'>;
 
-/** The origins whose pages may use the service. */
-export interface Origins {
-  /** Whether pages of an origin may use the service at `url`, the absolute URL of a request. */
-  isKnown(origin: string, url: string): boolean;
-  /** True for requests of pages that may read the responses, and for requests that no page sends. */
-  isFromKnown(request: BrowserRequest): boolean;
-  /** Accepts only pages of the service itself. */
-  readonly checkOwn: OriginCheck;
-  /**
-   * For requests that are authenticated by cookie and do more than read (contract section 3). Browsers add the
-   * cookie by themselves, so the site that initiated the request is checked. A request with neither header does
-   * not come from a browser and cannot be this attack.
-   */
-  readonly check: OriginCheck;
-}
-
 export interface OriginsOptions {
   /**
    * The service's own origin. If undefined, the request's Host determines it, as far as that can be trusted.
@@ -57,7 +41,8 @@ const UNKNOWN_SITE =
 const NO_ORIGINS: ReadonlySet<string> = new Set();
 const OTHER_PAGE = 'This form must be sent from its own page.';
 
-export function createOrigins({ publicUrl, host, corsOrigins, corsTokenOrigins }: OriginsOptions): Origins {
+/** The origins whose pages may use the service. */
+export function createOrigins({ publicUrl, host, corsOrigins, corsTokenOrigins }: OriginsOptions) {
   const trusted = new Set(corsOrigins);
   const readers = new Set([...corsOrigins, ...corsTokenOrigins]);
   const ownOrigin = (url: string): string | undefined => {
@@ -73,10 +58,18 @@ export function createOrigins({ publicUrl, host, corsOrigins, corsTokenOrigins }
     return listed.has(origin) || origin === ownOrigin(url);
   };
   return {
-    isKnown: (origin, url) => readers.has(origin) || origin === ownOrigin(url),
-    isFromKnown: (request) => isFrom(readers, request),
-    checkOwn: (request) => (isFrom(NO_ORIGINS, request) ? undefined : forbidden(OTHER_PAGE)),
-    check(request) {
+    /** Whether pages of an origin may use the service at `url`, the absolute URL of a request. */
+    isKnown: (origin: string, url: string): boolean => readers.has(origin) || origin === ownOrigin(url),
+    /** True for requests of pages that may read the responses, and for requests that no page sends. */
+    isFromKnown: (request: BrowserRequest): boolean => isFrom(readers, request),
+    /** Accepts only pages of the service itself. */
+    checkOwn: (request: BrowserRequest) => (isFrom(NO_ORIGINS, request) ? undefined : forbidden(OTHER_PAGE)),
+    /**
+     * For requests that are authenticated by cookie and do more than read (contract section 3). Browsers add the cookie by
+     * themselves, so the site that initiated the request is checked. A request with neither header does not come from a
+     * browser and cannot be this attack.
+     */
+    check(request: BrowserRequest): ApiError | undefined {
       if (isFrom(trusted, request)) return undefined;
       const origin = request.headers.get('origin');
       return forbidden(
@@ -87,3 +80,5 @@ export function createOrigins({ publicUrl, host, corsOrigins, corsTokenOrigins }
     },
   };
 }
+
+export type Origins = ReturnType<typeof createOrigins>;

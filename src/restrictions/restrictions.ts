@@ -14,26 +14,6 @@ import { LOOPBACK, listOf, networkOf } from './network.ts';
 /** What is known of where a request comes from. */
 export type Origin = Pick<RequestState, 'clientAddress' | 'connection'>;
 
-/** What an operator has set while the service runs. Every instance has all of it in memory. */
-export interface Restrictions {
-  /**
-   * Whether requests from there are refused. Never those of this machine, or of a proxy on its own behalf: whoever looks
-   * after the service is not shut out by a mistake.
-   */
-  blocks(origin: Origin): boolean;
-  /** Calls `onBlocked` once requests from there are refused. Returns what ends that. */
-  watch(origin: Origin, onBlocked: () => void): () => void;
-  /** The limits of an account; undefined if it has those of the settings. */
-  limitsOf(account: string): AccountLimits | undefined;
-  /** The first attempt to read the restrictions; undefined once the attempt has ended. Never rejects. */
-  readonly loading: Promise<void> | undefined;
-  /** False until the restrictions have been read once. */
-  readonly loaded: boolean;
-  /** Something may have changed. */
-  recheck(): void;
-  close(): void;
-}
-
 export interface RestrictionsOptions {
   readonly database: Queryable;
   readonly clock: Clock;
@@ -84,7 +64,8 @@ function lookUpIn(blocks: readonly Block[], clock: Clock): (address: string) => 
   };
 }
 
-export function createRestrictions(options: RestrictionsOptions): Restrictions {
+/** What an operator has set while the service runs. Every instance has all of it in memory. */
+export function createRestrictions(options: RestrictionsOptions) {
   const { database, clock, log, hears, recheckMs } = options;
   const isProxy = trustedProxies(options.trustProxy);
   const loopback = listOf(LOOPBACK);
@@ -154,8 +135,13 @@ export function createRestrictions(options: RestrictionsOptions): Restrictions {
   recheck();
 
   return {
+    /**
+     * Whether requests from there are refused. Never those of this machine, or of a proxy on its own behalf: whoever looks
+     * after the service is not shut out by a mistake.
+     */
     blocks,
-    watch(origin, onBlocked) {
+    /** Calls `onBlocked` once requests from there are refused. Returns what ends that. */
+    watch(origin: Origin, onBlocked: () => void): () => void {
       const { clientAddress, connection } = origin;
       const check = () => {
         if (blocks({ clientAddress, connection })) onBlocked();
@@ -165,17 +151,23 @@ export function createRestrictions(options: RestrictionsOptions): Restrictions {
       queueMicrotask(check);
       return () => watched.delete(check);
     },
-    limitsOf: (account) => limits.get(account),
-    get loading() {
+    /** The limits of an account; undefined if it has those of the settings. */
+    limitsOf: (account: string): AccountLimits | undefined => limits.get(account),
+    /** The first attempt to read the restrictions; undefined once the attempt has ended. Never rejects. */
+    get loading(): Promise<void> | undefined {
       return loading;
     },
-    get loaded() {
+    /** False until the restrictions have been read once. */
+    get loaded(): boolean {
       return loaded;
     },
+    /** Something may have changed. */
     recheck,
-    close() {
+    close(): void {
       closed = true;
       clearInterval(timer);
     },
   };
 }
+
+export type Restrictions = ReturnType<typeof createRestrictions>;

@@ -7,26 +7,7 @@ import type { RequestState } from '../../request/request-state.ts';
 import type { Pipeline } from './pipeline.ts';
 
 /** Operations of pages: what a page does is what the API does, by the same rules, locks and audit entries. */
-export interface OwnOperations {
-  /** Whether the schema has a field. Without the feature that defines it, it has not. */
-  offers(type: string, field: string): boolean;
-  /**
-   * The data of a query or a mutation, run for the caller of the request. `Data` is what the document selects. Throws its first
-   * error, masked, which `publicRefusal` reads.
-   */
-  run<Data extends object>(
-    document: string,
-    variables: Readonly<Record<string, unknown>>,
-    state: RequestState,
-  ): Promise<Data>;
-}
-
-export interface OwnOperationsOptions {
-  readonly schema: GraphQLSchema;
-  readonly pipeline: Pick<Pipeline, 'executeOwn'>;
-}
-
-export function createOwnOperations({ schema, pipeline }: OwnOperationsOptions): OwnOperations {
+export function createOwnOperations(schema: GraphQLSchema, pipeline: Pick<Pipeline, 'executeOwn'>) {
   // Operators set limits for the documents of clients.
   const { operationLimits: limits, introspection } = loadConfig({});
   const documents = createDocumentCache({ schema, introspection, limits });
@@ -39,15 +20,20 @@ export function createOwnOperations({ schema, pipeline }: OwnOperationsOptions):
   }
 
   return {
-    offers(typeName, field) {
+    /** Whether the schema has a field. Without the feature that defines it, it has not. */
+    offers(typeName: string, field: string): boolean {
       const type = schema.getType(typeName);
       return type !== undefined && 'getFields' in type && field in type.getFields();
     },
+    /**
+     * The data of a query or a mutation, run for the caller of the request. `Data` is what the document selects. Throws its
+     * first error, masked, which `publicRefusal` reads.
+     */
     async run<Data extends object>(
       document: string,
       variables: Readonly<Record<string, unknown>>,
       state: RequestState,
-    ) {
+    ): Promise<Data> {
       const outcome = await pipeline.executeOwn(documentOf(document), variables, state);
       if (outcome.kind === 'stream' || outcome.kind === 'unresumable')
         throw new Error('a page opens no stream');
@@ -62,3 +48,5 @@ export function createOwnOperations({ schema, pipeline }: OwnOperationsOptions):
 
 /** Nobody asks for the cost. */
 const NO_LIMITS = { maxDepth: 0, maxComplexity: 0 };
+
+export type OwnOperations = ReturnType<typeof createOwnOperations>;

@@ -15,13 +15,6 @@ interface TracedHead {
   readonly arrival: Arrival;
 }
 
-/** The traces of requests. */
-export interface RequestTraces {
-  begin(head: TracedHead): RequestTrace;
-  /** Ends the span of a request, whose stream may stay open. The last hook: others log the trace id. */
-  useTraces(): HttpPlugin;
-}
-
 /** Of a client's making, any other could be a name that no one can count. */
 const METHODS = new Set([
   'GET',
@@ -56,12 +49,10 @@ function serverAttributes({ href }: Pick<RequestUrl, 'href'>, scheme: keyof type
  * By OpenTelemetry's conventions for HTTP servers, without what may tell a person (IP addresses, user agents) or be a secret
  * (query strings).
  */
-export function createRequestTraces(
-  tracing: Tracing,
-  isTrustedPeer: (address: string) => boolean,
-): RequestTraces {
+export function createRequestTraces(tracing: Tracing, isTrustedPeer: (address: string) => boolean) {
   return {
-    begin({ method, headers, route, requestId, arrival: { peerAddress = LOCAL, httpVersion } }) {
+    begin({ method, headers, route, requestId, arrival }: TracedHead): RequestTrace {
+      const { peerAddress = LOCAL, httpVersion } = arrival;
       const name = `${METHODS.has(method) ? method : 'HTTP'} ${route.path}`;
       const begun = tracing.begin(name, headers.get('traceparent'), isTrustedPeer(peerAddress));
       // An id of the service's own is that of no other request: nothing is to be told apart.
@@ -69,7 +60,8 @@ export function createRequestTraces(
       const forget = isAlone ? () => undefined : rememberTrace(requestId, begun.traceId);
       return { ...begun, httpVersion, forget };
     },
-    useTraces: () => ({
+    /** Ends the span of a request, whose stream may stay open. The last hook: others log the trace id. */
+    useTraces: (): HttpPlugin => ({
       onResponse({ method, headers }, { status }, state, url) {
         const { route, trace, errorCodes, peerAddress } = state;
         trace?.forget();
@@ -95,3 +87,5 @@ export function createRequestTraces(
     }),
   };
 }
+
+export type RequestTraces = ReturnType<typeof createRequestTraces>;

@@ -173,13 +173,6 @@ interface YogaOptions {
   readonly log: Logger;
 }
 
-/** Yoga's HTTP handling. */
-interface YogaServer {
-  /** Never rejects. */
-  handle(request: Request, travelling: Travelling): Promise<Response>;
-  close(): Promise<void>;
-}
-
 /** Passes Yoga's own check of the members, which comes last and knows less than ours. */
 const CHECKED_ALREADY: GraphQLParams = { query: '{ __typename }' };
 
@@ -187,7 +180,7 @@ const CHECKED_ALREADY: GraphQLParams = { query: '{ __typename }' };
  * Yoga's HTTP handling around our own steps, for the plugins of its ecosystem and for requests that the fast path does
  * not take. The hooks of plugins run after our checks and before our headers. Yoga executes nothing: the pipeline does.
  */
-export function createYogaServer(options: YogaOptions): YogaServer {
+export function createYogaServer(options: YogaOptions) {
   const { admit, answer, refuse, pipeline, path, plugins, log } = options;
   const results = createResults(
     pipeline.respond,
@@ -239,7 +232,8 @@ export function createYogaServer(options: YogaOptions): YogaServer {
     plugins: [first, ...plugins, last],
   });
   return {
-    async handle(request, travelling) {
+    /** Never rejects. */
+    async handle(request: Request, travelling: Travelling): Promise<Response> {
       try {
         return await yoga.handleRequest(request, travelling);
       } catch (error) {

@@ -40,29 +40,6 @@ function rateLimited(sentence: string, retryAfterMs: number): ApiError {
   });
 }
 
-/** Limits the requests of clients, and failed guesses. */
-export interface RateLimiter {
-  /**
-   * Takes a token from the client's bucket and from its account's, or from neither. Returns the response
-   * headers, which describe the emptier bucket, and a `refusal` if one was empty.
-   */
-  request(
-    client: Bucket,
-    account?: Bucket,
-  ): Promise<{ headers: Record<string, string>; refusal: ApiError | undefined }>;
-  /** Returns the tokens of a request that turned out not to be the client's. */
-  giveBack(client: Bucket, account?: Bucket): Promise<void>;
-  /** Failed logins, against password guessing. */
-  readonly logins: FailureCounter;
-  /**
-   * Failed keys, tokens and secrets. Any web page can make a browser send those, so they must not lock out
-   * logins.
-   */
-  readonly credentials: FailureCounter;
-  /** Wrong metrics tokens. The right one is not asked of them. */
-  readonly metricsTokens: FailureCounter;
-}
-
 interface RateLimiterOptions {
   readonly store: BucketStore;
   readonly clock: Clock;
@@ -71,7 +48,8 @@ interface RateLimiterOptions {
   readonly metrics: Metrics;
 }
 
-export function createRateLimiter({ store, clock, failures, metrics }: RateLimiterOptions): RateLimiter {
+/** Limits the requests of clients, and failed guesses. */
+export function createRateLimiter({ store, clock, failures, metrics }: RateLimiterOptions) {
   const checks = metrics.tally(
     'rate_limit_checks_total',
     'Tokens asked of buckets, by bucket (client, account, failed logins, failed credentials, wrong metrics tokens) and outcome (allowed, refused).',
@@ -98,7 +76,11 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
     };
   };
   return {
-    async request(client, account) {
+    /**
+     * Takes a token from the client's bucket and from its account's, or from neither. Returns the response headers, which
+     * describe the emptier bucket, and a `refusal` if one was empty.
+     */
+    async request(client: Bucket, account?: Bucket) {
       const taken = await store.take(client, account);
       const headers = rateLimitHeaders(taken, clock.now());
       if (taken.allowed) {
@@ -112,9 +94,17 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
       const whose = shared ? ' across all credentials of this account' : '';
       return { headers, refusal: rateLimited(`Too many requests${whose}.`, taken.retryAfterMs) };
     },
-    giveBack: (client, account) => store.giveBack(client, account),
+    /** Returns the tokens of a request that turned out not to be the client's. */
+    giveBack: (client: Bucket, account?: Bucket): Promise<void> => store.giveBack(client, account),
+    /** Failed logins, against password guessing. */
     logins: failuresOf('login'),
+    /**
+     * Failed keys, tokens and secrets. Any web page can make a browser send those, so they must not lock out logins.
+     */
     credentials: failuresOf('credential'),
+    /** Wrong metrics tokens. The right one is not asked of them. */
     metricsTokens: failuresOf('metrics-token'),
   };
 }
+
+export type RateLimiter = ReturnType<typeof createRateLimiter>;

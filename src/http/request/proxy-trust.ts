@@ -8,16 +8,6 @@ import type { RequestFields } from '../../request/request-fields.ts';
 import type { RequestState } from '../../request/request-state.ts';
 import type { HttpPlugin } from '../plugin.ts';
 
-/** Tells whom a request comes from, and whether it was protected in transit. */
-export interface ProxyTrust {
-  /** Determines the client address, before other plugins use it. */
-  useProxyTrust(): HttpPlugin;
-  /** Whether a peer is one of TRUST_PROXY. */
-  isTrustedPeer(address: string): boolean;
-  /** Whether credentials sent with the request were protected in transit, so that they may be used. */
-  isSecure(request: HttpRequest, state: RequestState): boolean;
-}
-
 /** RFC 6797. Without subdomains: they may belong to somebody else. */
 const HSTS = 'max-age=31536000';
 
@@ -36,10 +26,11 @@ export function saysTls(headers: Pick<RequestFields, 'get'>): boolean {
   return headers.get('x-forwarded-proto')?.split(',').at(-1)?.trim().toLowerCase() === 'https';
 }
 
+/** Tells whom a request comes from, and whether it was protected in transit. */
 export function createProxyTrust(
   { trustProxy, environment, publicUrl }: Pick<Config, 'trustProxy' | 'environment' | 'publicUrl'>,
   log: Logger,
-): ProxyTrust {
+) {
   const isTrustedProxy = remember(trustedProxies(trustProxy));
   /**
    * Whether to send HSTS. On a developer's machine it would make the browser require TLS for all of
@@ -58,8 +49,10 @@ export function createProxyTrust(
   }
 
   return {
-    isTrustedPeer: (address) => isTrustedProxy(normaliseAddress(address)),
-    useProxyTrust: () => ({
+    /** Whether a peer is one of TRUST_PROXY. */
+    isTrustedPeer: (address: string): boolean => isTrustedProxy(normaliseAddress(address)),
+    /** Determines the client address, before other plugins use it. */
+    useProxyTrust: (): HttpPlugin => ({
       onRequest({ headers }, state) {
         state.forwarded = isForwarded(headers);
         if (!state.forwarded) return;
@@ -81,9 +74,11 @@ export function createProxyTrust(
      * have left this machine (contract section 2). A forwarded request came from elsewhere, whoever forwarded
      * it (section 9).
      */
-    isSecure({ headers }, { peerAddress, forwarded }) {
+    isSecure({ headers }: HttpRequest, { peerAddress, forwarded }: RequestState): boolean {
       if (environment !== 'production') return true;
       return forwarded ? isTrustedProxy(peerAddress) && saysTls(headers) : isLoopbackHost(peerAddress);
     },
   };
 }
+
+export type ProxyTrust = ReturnType<typeof createProxyTrust>;

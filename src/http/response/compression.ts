@@ -97,19 +97,6 @@ interface Coding {
   readonly size: number;
 }
 
-/** Gives responses the coding that their clients prefer, or leaves them as they are. */
-export interface Compression {
-  /** The coding for a response; undefined if it stays as it is. */
-  choose(
-    response: HttpResponse,
-    request: AskedRequest,
-    state: RequestState,
-    url: RequestUrl,
-  ): Coding | undefined;
-  /** Gives the response the coding that was chosen for it. */
-  encode(response: HttpResponse, coding: Coding, state: RequestState): Promise<void> | void;
-}
-
 /** Whether an answer made for this caller may be compressed (contract section 2). */
 function mayCompress(
   { headers }: AskedRequest,
@@ -133,8 +120,11 @@ function sizeOf(content: string | Buffer): number {
   return content.length * 3 <= MAX_PLAIN_BYTES ? content.length : Buffer.byteLength(content);
 }
 
-/** Compresses answers over 1 KiB for clients that ask for it. Costs the others one look at a header. */
-export function createCompression(): Compression {
+/**
+ * Gives responses over 1 KiB the coding that their clients prefer, or leaves them as they are. Costs clients that ask for none
+ * one look at a header.
+ */
+export function createCompression() {
   const threads = new Line({ places: THREADS });
   /** By the bytes of the file, which all of its responses share. */
   const files = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
@@ -157,7 +147,13 @@ export function createCompression(): Compression {
   }
 
   return {
-    choose(response, request, state, url) {
+    /** The coding for a response; undefined if it stays as it is. */
+    choose(
+      response: HttpResponse,
+      request: AskedRequest,
+      state: RequestState,
+      url: RequestUrl,
+    ): Coding | undefined {
       const accepted = request.headers.get('accept-encoding');
       const { whole, isFile, cookies, headers } = response;
       if (accepted === null || whole === undefined || cookies.length > 0) return undefined;
@@ -170,7 +166,8 @@ export function createCompression(): Compression {
       if (isFile || size <= MAX_INLINE_BYTES) return { encoding: preferred.small, size };
       return threads.waiting < MAX_WAITING ? { encoding: preferred.large, size } : undefined;
     },
-    encode(response, { encoding, size }, state) {
+    /** Gives the response the coding that was chosen for it. */
+    encode(response: HttpResponse, { encoding, size }: Coding, state: RequestState): Promise<void> | void {
       const content = response.whole ?? '';
       const replaceWith = (bytes: Buffer) => {
         response.body = bytes;
@@ -182,3 +179,5 @@ export function createCompression(): Compression {
     },
   };
 }
+
+export type Compression = ReturnType<typeof createCompression>;

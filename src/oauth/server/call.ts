@@ -80,15 +80,6 @@ interface Seen {
   failure: unknown;
 }
 
-/** Calls the library, and collects what its responses do not say. */
-export interface LibraryCalls {
-  /** Subscribes to the events of a provider. Call it once for each. */
-  watch(provider: Provider): void;
-  call(provider: Provider, call: Call): Promise<Called>;
-  /** The state of the request that a callback of the library is about. */
-  stateOf(incoming: IncomingMessage): RequestState | undefined;
-}
-
 /** Events for requests that the library refused, for the log. */
 const ERRORS = ['grant.error', 'revocation.error', 'introspection.error', 'authorization.error'] as const;
 
@@ -99,13 +90,16 @@ interface LibraryCallsOptions {
   readonly log: Logger;
 }
 
-export function createLibraryCalls({ issuer, turn, log }: LibraryCallsOptions): LibraryCalls {
+/** Calls the library, and collects what its responses do not say. */
+export function createLibraryCalls({ issuer, turn, log }: LibraryCallsOptions) {
   const seen = new WeakMap<IncomingMessage, Seen>();
   const callbacks = new WeakMap<Provider, ReturnType<Provider['callback']>>();
 
   return {
-    stateOf: (incoming) => seen.get(incoming)?.state,
-    watch(provider) {
+    /** The state of the request that a callback of the library is about. */
+    stateOf: (incoming: IncomingMessage): RequestState | undefined => seen.get(incoming)?.state,
+    /** Subscribes to the events of a provider. Call it once for each. */
+    watch(provider: Provider): void {
       provider.use(async (ctx, next) => {
         // The library adds the hash of its script when it responds with a form that submits itself.
         ctx.set(
@@ -136,7 +130,7 @@ export function createLibraryCalls({ issuer, turn, log }: LibraryCallsOptions): 
       );
       callbacks.set(provider, provider.callback());
     },
-    async call(provider, call) {
+    async call(provider: Provider, call: Call): Promise<Called> {
       const answers = await turn(call.state);
       const { incoming, outgoing, response } = exchange(call, issuer());
       seen.set(incoming, { state: call.state, client: undefined, failure: undefined });
@@ -156,3 +150,5 @@ export function createLibraryCalls({ issuer, turn, log }: LibraryCallsOptions): 
     },
   };
 }
+
+export type LibraryCalls = ReturnType<typeof createLibraryCalls>;

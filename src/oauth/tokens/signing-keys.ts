@@ -128,20 +128,6 @@ const MAX_AGE_MS = 1_000;
 /** Verification may use a known key for longer: no key is removed before its last token has expired. */
 const MAX_AGE_TO_VERIFY_MS = 60_000;
 
-/**
- * The service's own signing keys as known to one instance. The database has them; nothing is cached for long.
- */
-export interface KeyRing {
-  /** The key to sign with, created if there is none. Throws DatabaseError. */
-  signer(): Promise<SigningKey>;
-  /** The published key set (RFC 7517), including the key to sign with. Throws DatabaseError. */
-  published(): Promise<readonly JWK[]>;
-  /** The public key of a `kid`, read from the database if unknown. Throws DatabaseError. */
-  publicKey(kid: string): Promise<KeyObject | undefined>;
-  /** The same for verifying a token by its header. */
-  readonly source: KeySource;
-}
-
 interface Known {
   readonly keys: readonly SigningKey[];
   readonly byKid: ReadonlyMap<string, KeyObject>;
@@ -155,7 +141,8 @@ export interface KeyRingOptions {
   readonly log: Logger;
 }
 
-export function createKeyRing({ database, config, clock, log }: KeyRingOptions): KeyRing {
+/** The service's own signing keys as known to one instance. The database has them; nothing is cached for long. */
+export function createKeyRing({ database, config, clock, log }: KeyRingOptions) {
   // The secret is read or created when the first key is needed, because a service without OAuth needs no secret.
   let lazySealer: Sealer | undefined;
   const sealer = () => (lazySealer ??= sealerOf(config));
@@ -201,12 +188,14 @@ export function createKeyRing({ database, config, clock, log }: KeyRingOptions):
   const noOlderThan = async (ms: number): Promise<Known> =>
     known !== undefined && clock.elapsedMs() - known.atMs < ms ? known : read();
 
+  /** The public key of a `kid`, read from the database if unknown. Throws DatabaseError. */
   async function publicKey(kid: string): Promise<KeyObject | undefined> {
     const { byKid } = await noOlderThan(MAX_AGE_TO_VERIFY_MS);
     // The key may be new. Like an unknown API key it costs one look-up.
     return byKid.get(kid) ?? (await readAnew()).byKid.get(kid);
   }
 
+  /** The key to sign with, created if there is none. Throws DatabaseError. */
   async function signer(): Promise<SigningKey> {
     const { keys } = await noOlderThan(MAX_AGE_MS);
     let found = signerOf(keys);
@@ -219,21 +208,27 @@ export function createKeyRing({ database, config, clock, log }: KeyRingOptions):
     return found;
   }
 
+  /** The same for verifying a token by its header. */
+  const source: KeySource = {
+    async *candidates(algorithm, { kid }) {
+      if (algorithm !== 'ES256' || typeof kid !== 'string') return;
+      const key = await publicKey(kid);
+      if (key !== undefined) yield { id: kid, key };
+    },
+  };
+
   return {
     signer,
-    async published() {
+    /** The published key set (RFC 7517), including the key to sign with. Throws DatabaseError. */
+    async published(): Promise<readonly JWK[]> {
       // Never publish an empty set: whoever caches it refuses the first tokens.
       await signer();
       const { keys } = await noOlderThan(MAX_AGE_MS);
       return keys.map(({ id, publicJwk }) => ({ ...publicJwk, kid: id, alg: 'ES256', use: 'sig' }));
     },
     publicKey,
-    source: {
-      async *candidates(algorithm, { kid }) {
-        if (algorithm !== 'ES256' || typeof kid !== 'string') return;
-        const key = await publicKey(kid);
-        if (key !== undefined) yield { id: kid, key };
-      },
-    },
+    source,
   };
 }
+
+export type KeyRing = ReturnType<typeof createKeyRing>;
