@@ -8,25 +8,15 @@ import type { Principal } from './principal.ts';
 import { sessionRecognizer } from './session/store.ts';
 import { createStreamTokens } from './stream-token/store.ts';
 
-/** Everything that a request can authenticate with. */
-export interface Credentials {
-  /** In the order in which they are asked: stream tokens, then the kinds that these may stand for. */
-  readonly resolvers: readonly Resolver[];
-  readonly recognizers: readonly Recognizer[];
-  readonly sessions: Recognizer;
-  /**
-   * The principal of a long operation as it is now. Undefined if the credentials that it started with have ended, or
-   * if nobody vouches for them any more. Throws DatabaseError.
-   */
-  renew(principal: Principal): Promise<Principal | undefined>;
-}
-
-/** `others` are the recognizers of features. They come before the JWTs of other issuers, which have no say in theirs. */
+/**
+ * Everything that a request can authenticate with. `others` are the recognizers of features. They come before the JWTs of
+ * other issuers, which have no say in theirs.
+ */
 export function createCredentials(
   services: SecretServices,
   jwt: Config['jwt'],
   others: readonly Recognizer[],
-): Credentials {
+) {
   const sessions = sessionRecognizer(services);
   const recognizers = [apiKeyRecognizer(services), sessions, ...others, ...jwtRecognizers(services, jwt)];
   const kinds = new Set(['anonymous', ...recognizers.map(({ kind }) => kind)]);
@@ -34,11 +24,17 @@ export function createCredentials(
   const behind = async (principal: Principal) =>
     recognizers.find(({ kind }) => kind === principal.kind)?.renew(principal);
   const streamTokens = createStreamTokens({ ...services, renew: behind });
+  /** In the order in which they are asked: stream tokens, then the kinds that these may stand for. */
+  const resolvers: readonly Resolver[] = [streamTokens, ...recognizers];
   return {
-    resolvers: [streamTokens, ...recognizers],
+    resolvers,
     recognizers,
     sessions,
-    async renew(principal) {
+    /**
+     * The principal of a long operation as it is now. Undefined if the credentials that it started with have ended, or if
+     * nobody vouches for them any more. Throws DatabaseError.
+     */
+    async renew(principal: Principal): Promise<Principal | undefined> {
       const { streamTokenId } = principal;
       if (streamTokenId !== undefined && !(await streamTokens.holds(streamTokenId))) return undefined;
       try {
@@ -51,3 +47,5 @@ export function createCredentials(
     },
   };
 }
+
+export type Credentials = ReturnType<typeof createCredentials>;

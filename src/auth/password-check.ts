@@ -14,21 +14,6 @@ export interface FailureCounter {
   forgive(...names: FailureNames): Promise<void>;
 }
 
-/**
- * Password work. Each hash takes tens of milliseconds and 19 MiB, so it takes a place in line. `owner` is
- * whom it counts for: an account or, before a login, an address.
- */
-export interface Passwords {
-  hash(owner: string, password: string): Promise<string>;
-  /** Whether the password matches. Without a hash it does the same work and returns false. */
-  matches(owner: string, password: string, hash: string | null): Promise<boolean>;
-  /**
-   * Runs a password check as one attempt. It is counted against each name beforehand, so that concurrent
-   * attempts cannot slip through, and taken back on success. Throws what the counter and the line throw.
-   */
-  attempt<T>(names: FailureNames, check: () => Promise<T | undefined>): Promise<T | undefined>;
-}
-
 /** The name for wrong passwords inside the sessions of an account. Only clients with such a session can cause them. */
 export const confirmationFailures = (accountId: string): string => `confirmation:${accountId}`;
 
@@ -37,14 +22,24 @@ export function accountFailures(email: string): string {
   return `account:${hash('sha256', emailKey(email), 'base64url')}`;
 }
 
-export function createPasswords(line: Line, failures: FailureCounter): Passwords {
+/**
+ * Password work. Each hash takes tens of milliseconds and 19 MiB, so it takes a place in line. `owner` is
+ * whom it counts for: an account or, before a login, an address.
+ */
+export function createPasswords(line: Line, failures: FailureCounter) {
   const dummy = unmatchableHash();
 
   return {
-    hash: (owner, password) => line.measured(owner, () => hashPassword(password)),
-    matches: async (owner, password, hash) =>
+    hash: (owner: string, password: string): Promise<string> =>
+      line.measured(owner, () => hashPassword(password)),
+    /** Whether the password matches. Without a hash it does the same work and returns false. */
+    matches: async (owner: string, password: string, hash: string | null): Promise<boolean> =>
       (await line.measured(owner, () => verifyPassword(password, hash ?? dummy))) && hash !== null,
-    async attempt(names, check) {
+    /**
+     * Runs a password check as one attempt. It is counted against each name beforehand, so that concurrent
+     * attempts cannot slip through, and taken back on success. Throws what the counter and the line throw.
+     */
+    async attempt<T>(names: FailureNames, check: () => Promise<T | undefined>): Promise<T | undefined> {
       await failures.failure(...names);
       let failed = false;
       try {
@@ -58,3 +53,5 @@ export function createPasswords(line: Line, failures: FailureCounter): Passwords
     },
   };
 }
+
+export type Passwords = ReturnType<typeof createPasswords>;

@@ -12,7 +12,7 @@ import { refusalOf, requireSubscription } from '../../operation/subscription/sub
 import { forgetUndeclared } from '../../operation/variables.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Attributes, Span } from '../../platform/tracing/tracing.ts';
-import { type HttpRequest, PlainRequest, type RequestUrl } from '../../request/http-message.ts';
+import { type HttpRequest, PlainRequest } from '../../request/http-message.ts';
 import type { Answer, RequestState } from '../../request/request-state.ts';
 import type { Responder } from '../response/responder.ts';
 import { graphqlParams, type SentParams } from './graphql-params.ts';
@@ -38,43 +38,14 @@ export interface PipelineOptions {
   readonly log: Logger;
 }
 
-/** The steps from a GraphQL request to its response. */
-export interface Pipeline {
-  /** Reads the parameters, runs their operation and responds. Never rejects. */
-  readonly answer: Answer;
-  /** Rejects with the error that refuses the request. */
-  read(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<OperationParams>;
-  /** The same without a look at what has been read: it may be changed before `execute` takes it. */
-  parse(request: HttpRequest, url: RequestUrl, state: RequestState): Promise<SentParams>;
-  /** Checks the parameters and runs their operation. Never rejects. */
-  execute(params: SentParams, request: HttpRequest, state: RequestState): Promise<Outcome>;
-  /**
-   * Runs an operation of the service's own for the caller of a request: its route has let them in, and no limit for documents
-   * of clients counts. Never rejects.
-   */
-  executeOwn(
-    document: PreparedDocument,
-    variables: Readonly<Record<string, unknown>>,
-    state: RequestState,
-  ): Promise<Outcome>;
-  readonly respond: Responder;
-  /**
-   * What a subscription would be refused with; undefined if it would start. Nothing is started. Never rejects.
-   */
-  checkSubscription(
-    params: OperationParams,
-    request: HttpRequest,
-    state: RequestState,
-  ): Promise<Single | undefined>;
-}
-
 /** By OpenTelemetry's conventions for GraphQL. The document is none of it: it may hold values. */
 const operationAttributes = ({ kind, name }: PreparedOperation): Attributes => ({
   'graphql.operation.type': kind,
   'graphql.operation.name': name?.slice(0, MAX_NAME),
 });
 
-export function createPipeline(options: PipelineOptions): Pipeline {
+/** The steps from a GraphQL request to its response. */
+export function createPipeline(options: PipelineOptions) {
   const { schema, requested, check, contextOf, execute, subscribe, inTime, respond, maxBodyBytes, log } =
     options;
   const refuse = (error: unknown, { requestId }: RequestState) => refused(error, { requestId, log });
@@ -161,26 +132,40 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     return start(args, state);
   }
 
+  /** Reads the parameters, runs their operation and responds. Never rejects. */
+  const answer: Answer = async (request, state, url) => {
+    let outcome: Outcome;
+    try {
+      outcome = await run(await read(request, url, state), request, state);
+    } catch (error) {
+      outcome = refuse(error, state);
+    }
+    return respond(outcome, state);
+  };
+
   return {
-    async answer(request, state, url) {
-      let outcome: Outcome;
-      try {
-        outcome = await run(await read(request, url, state), request, state);
-      } catch (error) {
-        outcome = refuse(error, state);
-      }
-      return respond(outcome, state);
-    },
+    answer,
+    /** Rejects with the error that refuses the request. */
     read,
+    /** The same without a look at what has been read: it may be changed before `execute` takes it. */
     parse,
-    async execute(params, request, state) {
+    /** Checks the parameters and runs their operation. Never rejects. */
+    async execute(params: SentParams, request: HttpRequest, state: RequestState): Promise<Outcome> {
       try {
         return await run(checkParams(params, state), request, state);
       } catch (error) {
         return refuse(error, state);
       }
     },
-    async executeOwn(document, variables, state) {
+    /**
+     * Runs an operation of the service's own for the caller of a request: its route has let them in, and no limit for
+     * documents of clients counts. Never rejects.
+     */
+    async executeOwn(
+      document: PreparedDocument,
+      variables: Readonly<Record<string, unknown>>,
+      state: RequestState,
+    ): Promise<Outcome> {
       // A page runs several, each a step of its request.
       const { span } = state;
       try {
@@ -194,7 +179,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       }
     },
     respond,
-    async checkSubscription(params, request, state) {
+    /** What a subscription would be refused with; undefined if it would start. Nothing is started. Never rejects. */
+    async checkSubscription(
+      params: OperationParams,
+      request: HttpRequest,
+      state: RequestState,
+    ): Promise<Single | undefined> {
       state.checkedOnly = true;
       try {
         const document = await requested.find(params, state);
@@ -206,3 +196,5 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     },
   };
 }
+
+export type Pipeline = ReturnType<typeof createPipeline>;

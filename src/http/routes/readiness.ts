@@ -8,16 +8,6 @@ import type { Metrics } from '../../platform/metrics.ts';
 import type { Answer } from '../../request/request-state.ts';
 import { jsonResponse } from '../response/responder.ts';
 
-/** Whether the service should receive requests. */
-export interface Readiness {
-  /** The reason why it should not, for operators; undefined if there is none. May be a second old. */
-  problem(): Promise<string | undefined>;
-  /** The last answer; false until there is one. If it is old, the database is asked, for the next caller. */
-  lastKnown(): boolean;
-  /** Marks the service as shutting down. */
-  leave(): void;
-}
-
 interface ReadinessOptions {
   /** Queries the database. Rejects if it is unreachable. */
   readonly pendingMigrations: () => Promise<readonly string[]>;
@@ -38,11 +28,7 @@ const MAX_AGE_MS = 1_000;
 const PROBE_LIMIT_MS = 2_000;
 
 /** Whether a database has all migrations, and writes. */
-export const databaseReadiness = (
-  database: Database,
-  clock: Clock,
-  load: ReadinessOptions['load'],
-): Readiness =>
+export const databaseReadiness = (database: Database, clock: Clock, load: ReadinessOptions['load']) =>
   createReadiness({
     load,
     pendingMigrations: () => pendingMigrations(database, () => database.watch.failed(readOnlyError())),
@@ -51,14 +37,14 @@ export const databaseReadiness = (
     onFailure: database.watch.broke,
   });
 
-/** Applied migrations stay applied. The database is queried all the same, since it may be unreachable. */
+/** Whether the service should receive requests. Applied migrations stay applied. The database is queried all the same, since it may be unreachable. */
 export function createReadiness({
   pendingMigrations,
   load,
   writeProblem,
   clock,
   onFailure,
-}: ReadinessOptions): Readiness {
+}: ReadinessOptions) {
   let leaving = false;
   let migrated = false;
   let answer: { readonly problem: string | undefined; readonly untilMs: number } | undefined;
@@ -103,20 +89,25 @@ export function createReadiness({
   }
 
   return {
-    async problem() {
+    /** The reason why it should not, for operators; undefined if there is none. May be a second old. */
+    async problem(): Promise<string | undefined> {
       const problem = leaving ? undefined : ((await current()) ?? writeProblem());
       return leaving ? 'shutting down' : problem;
     },
-    lastKnown() {
+    /** The last answer; false until there is one. If it is old, the database is asked, for the next caller. */
+    lastKnown(): boolean {
       if (leaving) return false;
       void current();
       return answer !== undefined && answer.problem === undefined && writeProblem() === undefined;
     },
-    leave() {
+    /** Marks the service as shutting down. */
+    leave(): void {
       leaving = true;
     },
   };
 }
+
+export type Readiness = ReturnType<typeof createReadiness>;
 
 /** Has the metrics tell whether the instance is ready. */
 export function registerReadiness(metrics: Metrics, readiness: Pick<Readiness, 'lastKnown'>): void {

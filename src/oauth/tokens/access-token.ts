@@ -71,14 +71,6 @@ type Checked =
   | { readonly outcome: 'valid'; readonly token: AccessToken }
   | { readonly outcome: 'invalid'; readonly reason: string };
 
-/** The service's own access tokens: recognised by type and key, checked, looked up. */
-export interface OwnTokens {
-  /** Throws DatabaseError. */
-  check(token: string): Promise<Checked>;
-  /** Undefined if the client is gone. Never cached. Throws DatabaseError. */
-  standing(token: Reference): Promise<Standing | undefined>;
-}
-
 /** What a token depends on. */
 type Reference = Pick<AccessToken, 'jti' | 'clientId' | 'userId' | 'family'>;
 
@@ -112,7 +104,8 @@ function isOurs(token: string, issuer: string | undefined): boolean {
 
 const text = (value: unknown): value is string => typeof value === 'string';
 
-export function createOwnTokens({ database, keys, clock, issuer }: OwnTokensOptions): OwnTokens {
+/** The service's own access tokens: recognised by type and key, checked, looked up. */
+export function createOwnTokens({ database, keys, clock, issuer }: OwnTokensOptions) {
   const verification: VerifyOptions = {
     keys: [keys.source],
     issuer,
@@ -127,7 +120,8 @@ export function createOwnTokens({ database, keys, clock, issuer }: OwnTokensOpti
     ]),
   );
   return {
-    async check(token) {
+    /** Throws DatabaseError. */
+    async check(token: string): Promise<Checked> {
       if (!looksLikeJwt(token)) return { outcome: 'not-mine' };
       const { typ, kid } = decodeProtectedHeader(token);
       if (typ !== TYPE || !text(kid) || !isOurs(token, issuer) || (await keys.publicKey(kid)) === undefined)
@@ -165,12 +159,15 @@ export function createOwnTokens({ database, keys, clock, issuer }: OwnTokensOpti
         },
       };
     },
-    async standing(token) {
+    /** Undefined if the client is gone. Never cached. Throws DatabaseError. */
+    async standing(token: Reference): Promise<Standing | undefined> {
       const found = await standingOf(token);
       return found.accountId === null ? undefined : found;
     },
   };
 }
+
+export type OwnTokens = ReturnType<typeof createOwnTokens>;
 
 interface OAuthRecognizerOptions extends Omit<KeyRingOptions, 'config'> {
   readonly ownTokens: OwnTokens;
