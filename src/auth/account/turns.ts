@@ -6,34 +6,23 @@ import type { Queryable } from '../../platform/db/statement.ts';
 import type { Author, UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import type { Line } from '../../platform/line.ts';
 
-/** Writes that may wait for the lock of an account. */
-export interface AccountTurns {
-  /** For statements of an account, each of which commits by itself. */
-  statements(owner: string): Queryable;
-  /** Runs a transaction of an account. Throws what `write` throws, and DatabaseError. */
-  transaction<T>(
-    owner: string,
-    write: (work: UnitOfWork) => Promise<T>,
-    options?: { readonly lockWaitMs?: number; readonly author?: Author },
-  ): Promise<T>;
-}
-
 /** Logging in or ending a session twice does no harm, so a write of unknown outcome can be repeated. */
 const repeatable = (error: unknown): unknown =>
   error instanceof DatabaseError && error.kind === 'unknown'
     ? new DatabaseError('unavailable', error.cause)
     : error;
 
-/** Each try queues anew, so writes that pause for a locked account occupy no place meanwhile. */
-export function accountTurns(
-  database: Pick<Database, 'unitOfWork' | 'lockWaitMs'>,
-  line: Line,
-): AccountTurns {
+/**
+ * Writes that may wait for the lock of an account. Each try queues anew, so writes that pause for a locked account occupy no
+ * place meanwhile.
+ */
+export function accountTurns(database: Pick<Database, 'unitOfWork' | 'lockWaitMs'>, line: Line) {
   const inTurns = <T>(owner: string, tryOnce: () => Promise<T>, lockWaitMs: number): Promise<T> =>
     new Retries(lockWaitMs).run(() => line.measured(owner, tryOnce));
 
   return {
-    statements(owner) {
+    /** For statements of an account, each of which commits by itself. */
+    statements(owner: string): Queryable {
       const options = { oneStatement: true };
       return {
         query: (statement, values) =>
@@ -44,11 +33,17 @@ export function accountTurns(
           ).catch((error: unknown) => Promise.reject(repeatable(error))),
       };
     },
-    transaction: (owner, write, { lockWaitMs = database.lockWaitMs, ...options } = {}) =>
-      inTurns(
-        owner,
-        () => database.unitOfWork(options, new Cancellation(undefined, owner)).run(write),
-        lockWaitMs,
-      ),
+    /** Runs a transaction of an account. Throws what `write` throws, and DatabaseError. */
+    transaction<T>(
+      owner: string,
+      write: (work: UnitOfWork) => Promise<T>,
+      given: { readonly lockWaitMs?: number; readonly author?: Author } = {},
+    ): Promise<T> {
+      const { lockWaitMs = database.lockWaitMs, ...options } = given;
+      const cancellation = () => new Cancellation(undefined, owner);
+      return inTurns(owner, () => database.unitOfWork(options, cancellation()).run(write), lockWaitMs);
+    },
   };
 }
+
+export type AccountTurns = ReturnType<typeof accountTurns>;

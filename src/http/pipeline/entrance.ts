@@ -54,24 +54,6 @@ export interface PlainArrival {
   readonly body: Uint8Array;
 }
 
-/** Handles nearly all requests: those of the usual methods, for paths that every parser reads the same way. */
-export interface FastPath {
-  readonly takes: typeof takes;
-  answer(plain: PlainArrival, arrival: Arrival): Promise<HttpResponse>;
-}
-
-/** Where requests enter. Each is matched with its route here, once, before anything else looks at it. */
-export interface Entrance {
-  /** All that it answers; any other path is 404. */
-  readonly routes: readonly Route[];
-  readonly fastPath: FastPath;
-  /** Answers through Yoga a request that the fast path does not take. */
-  handle(request: Request, arrival: Arrival): Promise<HttpResponse>;
-  /** Answers a Fetch API request on the same path as a request from a socket. */
-  readonly fetch: (request: Request, arrival?: Arrival) => Promise<Response>;
-  close(): Promise<void>;
-}
-
 const LIST = new Intl.ListFormat('en');
 
 /** Throws the refusal of a request that its route does not take. */
@@ -92,10 +74,11 @@ function checkRoute(request: HttpRequest, state: RequestState, checkOrigin: Orig
 }
 
 /**
+ * Where requests enter. Each is matched with its route here, once, before anything else looks at it.
  * Runs the same plugins and routes for every request. The fast path does it without Fetch API objects, which are two
  * thirds of what Yoga costs for a short query.
  */
-export function createEntrance(options: EntranceOptions): Entrance {
+export function createEntrance(options: EntranceOptions) {
   const { plugins, routes, checkOrigin, compression, caching, pipeline, yogaPlugins } = options;
   const { traces, pending, timeoutMs, clock, log } = options;
   const hooks = createRequestHooks(
@@ -219,10 +202,13 @@ export function createEntrance(options: EntranceOptions): Entrance {
     return again();
   }
 
-  const fastPath: FastPath = {
+  /** Handles nearly all requests: those of the usual methods, for paths that every parser reads the same way. */
+  const fastPath = {
     // Only Yoga runs the hooks of its plugins.
-    takes: (method, target) => yogaPlugins.length === 0 && takes(method, target),
-    async answer({ method, target, fields, body }, arrival) {
+    takes: (method: string | undefined, target: string | undefined): boolean =>
+      yogaPlugins.length === 0 && takes(method, target),
+    async answer(plain: PlainArrival, arrival: Arrival): Promise<HttpResponse> {
+      const { method, target, fields, body } = plain;
       const url = urlOf(target, String(fields.host));
       const request = new PlainRequest(method, url.href, fields, body);
       const head = headOf(request, url, arrival, true);
@@ -237,11 +223,14 @@ export function createEntrance(options: EntranceOptions): Entrance {
   };
 
   return {
+    /** All that it answers; any other path is 404. */
     routes,
     fastPath,
-    handle: (request, arrival) =>
+    /** Answers through Yoga a request that the fast path does not take. */
+    handle: (request: Request, arrival: Arrival): Promise<HttpResponse> =>
       throughYoga(request, { departure: departureOf(request.signal), ...arrival }),
-    async fetch(request, given) {
+    /** Answers a Fetch API request on the same path as a request from a socket. */
+    async fetch(request: Request, given?: Arrival): Promise<Response> {
       const { method } = request;
       const reservation = given?.reservation ?? pending.reservation();
       const arrival = { departure: departureOf(request.signal), ...given, reservation };
@@ -265,3 +254,6 @@ export function createEntrance(options: EntranceOptions): Entrance {
     close: yoga.close,
   };
 }
+
+export type Entrance = ReturnType<typeof createEntrance>;
+export type FastPath = Entrance['fastPath'];
