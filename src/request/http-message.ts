@@ -125,13 +125,15 @@ export class HttpResponse {
       ...this.cookies.map((it): [string, string] => ['set-cookie', it]),
     ];
     const given =
-      typeof body === 'string'
-        ? body || null
-        : Buffer.isBuffer(body)
-          ? new Uint8Array(body)
-          : 'attach' in body
-            ? bodyOf(body)
-            : readableOf(body);
+      typeof body === 'string' || Buffer.isBuffer(body)
+        ? body.length === 0
+          ? null
+          : typeof body === 'string'
+            ? body
+            : new Uint8Array(body)
+        : 'attach' in body
+          ? bodyOf(body)
+          : readableOf(body);
     const response = new Response(given, { status, headers });
     origins.set(response, this);
     return response;

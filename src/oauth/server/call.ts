@@ -54,7 +54,7 @@ function exchange({ request, form, target, resumes }: Call, issuer: string) {
   const end = (chunk?: string | Uint8Array | null): ServerResponse => {
     const fields = Object.entries(outgoing.getHeaders()).filter(([name]) => !OURS.test(name));
     resolve(
-      new HttpResponse(typeof chunk === 'object' ? Buffer.from(chunk ?? []) : (chunk ?? ''), {
+      new HttpResponse(typeof chunk === 'string' ? chunk : Buffer.from(chunk ?? []), {
         status: outgoing.statusCode,
         headers: Object.fromEntries(fields.map(([name, value]) => [name, String(value)])),
       }),
