@@ -19,8 +19,7 @@ const HOMES = [
 const READERS = new Map([
   ['request/http-message.ts', 'declares the URL of a request'],
   ['http/server/request-head.ts', 'refuses paths that are not in normal form'],
-  ['http/routes/table.ts', 'parses the URL, and tells the targets that every parser reads the same way'],
-  ['http/routes/table.ts', 'finds the route'],
+  ['http/routes/table.ts', 'finds the route, and tells the targets that every parser reads the same way'],
   ['http/response/use-access-log.ts', 'gives the path to log and traces'],
   ['http/graphiql/routes.ts', 'finds a file below the path of its route'],
   ['development/example.ts', 'finds a file below the path of its route'],
