@@ -35,11 +35,7 @@ async function discover(server: ServerProcess): Promise<oauth.AuthorizationServe
 }
 
 /** The code flow by a library that knows nothing of this service. */
-async function codeFlow(
-  server: ServerProcess,
-  client: oauth.Client,
-  authentication: oauth.ClientAuth,
-): Promise<oauth.TokenEndpointResponse> {
+async function codeFlow(server: ServerProcess, client: oauth.Client): Promise<oauth.TokenEndpointResponse> {
   const as = await discover(server);
   const verifier = oauth.generateRandomCodeVerifier();
   const state = oauth.generateRandomState();
@@ -57,7 +53,7 @@ async function codeFlow(
   const answer = await oauth.authorizationCodeGrantRequest(
     as,
     client,
-    authentication,
+    oauth.None(),
     parameters,
     REDIRECT_URI,
     verifier,
@@ -67,66 +63,6 @@ async function codeFlow(
 }
 
 describe('an OAuth library that knows nothing of this service', () => {
-  it('gets tokens, refreshes, asks about and revokes them', async () => {
-    const dataDir = await migratedFolder();
-    const server = await startServer(dataDir);
-    const made = ['user', 'create', '--name', 'Eve', '--email', EMAIL, '--password', PASSWORD];
-    const { id } = (await admin(made, dataDir)).json;
-    const create = ['oauth-client', 'create', '--owner', EMAIL, '--scopes', 'posts:read users:read'];
-    const grants = ['--grants', 'client_credentials authorization_code refresh_token'];
-    const { json } = await admin(
-      [...create, '--name', 'App', ...grants, '--redirect-uri', REDIRECT_URI],
-      dataDir,
-    );
-    expect(json).toEqual({ client_id: expect.any(String), client_secret: expect.any(String) });
-    const client = { client_id: json.client_id };
-    for (const method of [oauth.ClientSecretBasic, oauth.ClientSecretPost]) {
-      const authentication = method(json.client_secret);
-      const as = await discover(server);
-      const tokens = await codeFlow(server, client, authentication);
-      expect(tokens).toMatchObject({ token_type: 'bearer', expires_in: 900, scope: 'posts:read users:read' });
-      expect(await status(server, tokens.access_token)).toBe(200);
-      const request = new Request(`${server.origin}/graphql`, {
-        headers: { authorization: `Bearer ${tokens.access_token}` },
-      });
-      const claims = await oauth.validateJwtAccessToken(as, request, `${server.origin}/graphql`, LOOPBACK);
-      expect(claims).toMatchObject({ sub: id, client_id: client.client_id });
-
-      const refreshed = await oauth.processRefreshTokenResponse(
-        as,
-        client,
-        await oauth.refreshTokenGrantRequest(
-          as,
-          client,
-          authentication,
-          tokens.refresh_token ?? '',
-          LOOPBACK,
-        ),
-      );
-      const introspected = await oauth.processIntrospectionResponse(
-        as,
-        client,
-        await oauth.introspectionRequest(as, client, authentication, refreshed.access_token, LOOPBACK),
-      );
-      expect(introspected).toMatchObject({ active: true, sub: id });
-      const revoked = await oauth.revocationRequest(
-        as,
-        client,
-        authentication,
-        refreshed.refresh_token ?? '',
-        LOOPBACK,
-      );
-      await oauth.processRevocationResponse(revoked);
-      await until('the end of the token', async () => (await status(server, refreshed.access_token)) === 401);
-      const alone = await oauth.processClientCredentialsResponse(
-        as,
-        client,
-        await oauth.clientCredentialsGrantRequest(as, client, authentication, {}, LOOPBACK),
-      );
-      expect(await status(server, alone.access_token)).toBe(200);
-    }
-  });
-
   it('loses nothing when the service is killed, and everything with its client', async () => {
     const dataDir = await migratedFolder();
     const first = await startServer(dataDir);
@@ -142,7 +78,7 @@ describe('an OAuth library that knows nothing of this service', () => {
     const { json } = await admin([...create, '--name', 'App', ...grants], dataDir);
     expect(json).toEqual({ client_id: expect.any(String) });
     const client = { client_id: json.client_id };
-    const tokens = await codeFlow(first, client, oauth.None());
+    const tokens = await codeFlow(first, client);
     first.kill('SIGKILL');
     await first.exited;
 

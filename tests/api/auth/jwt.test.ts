@@ -88,6 +88,22 @@ describe('the attacks on a JWT', () => {
         return signToken(sub, { algorithm: 'RS256', key: own.privateKey, header: { jwk } });
       },
     ],
+    [
+      'the address of a key in the header',
+      (sub) =>
+        signToken(sub, {
+          algorithm: 'RS256',
+          key: newRsaPair().privateKey,
+          header: { jku: 'http://127.0.0.1:1/jwks', x5u: 'http://127.0.0.1:1/' },
+        }),
+    ],
+    ...['', '/dev/null', "' OR 1=1 --"].map((kid): [string, (sub: string) => string] => [
+      `an empty secret and the kid "${kid}"`,
+      (sub) => {
+        const unsigned = assembleToken({ alg: 'HS256', kid }, { ...future, sub }).slice(0, -1);
+        return `${unsigned}.${hmac('', unsigned)}`;
+      },
+    ]),
     ['a critical header that nobody knows', (sub) => signToken(sub, { header: { crit: ['x'], x: 1 } })],
     ['another issuer', (sub) => signToken(sub, { claims: { iss: 'https://evil.example.com' } })],
     ['no issuer', (sub) => signToken(sub, { claims: { iss: undefined } })],

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { scopesOfRole } from '../../../src/auth/scopes.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
@@ -13,6 +13,7 @@ import {
   statusWith,
 } from '../../support/credentials/oauth.ts';
 import { person } from '../../support/credentials/session.ts';
+import { newEcPair } from '../../support/credentials/tokens.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 
 const app = useApp();
@@ -112,6 +113,9 @@ describe('an access token', () => {
       `${header}.${raised}.${signature}`,
       `${other({ ...decodeProtectedHeader(access), alg: 'none' })}.${payload}.`,
       `${other({ ...decodeProtectedHeader(access), typ: 'JWT' })}.${payload}.${signature}`,
+      await new SignJWT(decodeJwt(access))
+        .setProtectedHeader({ ...decodeProtectedHeader(access), alg: 'ES256' })
+        .sign(newEcPair().privateKey),
     ])
       expect(await statusWith(app, forged)).toBe(401);
   });

@@ -75,28 +75,6 @@ export async function graphql(query: string, headers: Record<string, string>): P
   );
 }
 
-/** The status with which a stream is opened. It is closed at once. */
-export function statusOfStream(token: string): Promise<number> {
-  const { hostname, port } = new URL(deployment.origin);
-  return new Promise((resolve, reject) => {
-    const outgoing = httpsRequest({
-      host: '127.0.0.1',
-      servername: hostname,
-      port,
-      path: `/graphql?stream_token=${token}`,
-      headers: { host: `${hostname}:${port}`, accept: 'text/event-stream' },
-      agent: false,
-      ca: certificate,
-    });
-    outgoing.once('error', reject);
-    outgoing.once('response', ({ statusCode = 0 }) => {
-      outgoing.destroy();
-      resolve(statusCode);
-    });
-    outgoing.end();
-  });
-}
-
 /** Sends bytes as they are; all that comes back until the other end closes, which it does when no request is left. */
 export function send(to: 'nginx' | 'service', bytes: string): Promise<string> {
   const { hostname } = new URL(deployment.origin);

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,8 +12,7 @@ import { createOAuthClient } from '../../../src/oauth/records/clients.ts';
 import { loadConfig } from '../../../src/platform/config.ts';
 import { openDatabase } from '../../../src/platform/db/database.ts';
 import { createLogger } from '../../../src/platform/log.ts';
-import { REDIRECT_URI, type TestClient } from '../../support/credentials/oauth.ts';
-import { AUDIENCE, ISSUER, JWT_SECRET } from '../../support/credentials/tokens.ts';
+import type { TestClient } from '../../support/credentials/oauth.ts';
 import { createEmptyDatabase } from '../../support/database/empty-database.ts';
 import { pgbouncer } from '../../support/database/pgbouncer.ts';
 import { AMPLE_TIMEOUTS, UNTHROTTLED } from '../../support/settings.ts';
@@ -24,9 +23,6 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const LIMIT_MS = 300_000;
 export const METRICS_TOKEN = 'a-token-of-24-characters';
 export const PASSWORD = 'a password of the attack run';
-
-/** Those of .env.example. */
-const DEFAULT_LIMITS = { RATE_LIMIT_BURST: '100', RATE_LIMIT_PER_SECOND: '20', FAILURE_BURST: '10' };
 
 export interface Person {
   readonly id: string;
@@ -45,8 +41,6 @@ export interface Deployment {
   readonly plainOrigin: string;
   /** nginx with TLS before an instance that was not told of it by TRUST_PROXY. */
   readonly forgetfulOrigin: string;
-  /** nginx with TLS before an instance with the rate limits that it has by default. */
-  readonly crowdedOrigin: string;
   /** Where the sites of others are, whoever starts them. */
   readonly sitesPort: number;
   /** A line for each request that nginx has answered. */
@@ -57,20 +51,11 @@ export interface Deployment {
   readonly port: number;
   /** An instance that soon gives up a request that never ends, and nginx with TLS before it that does, too. */
   readonly hasty: { readonly port: number; readonly tlsPort: number };
-  /** What JWT_PUBLIC_KEY has, and what signs for it. */
-  readonly rsa: { readonly publicKey: string; readonly privateKey: string };
   readonly ada: Person;
   readonly grace: Person;
   readonly admin: Person;
-  /** Two whose passwords do not stay what they are. */
-  readonly players: readonly Person[];
-  /** For users. */
-  readonly client: TestClient;
-  readonly otherClient: TestClient;
-  /** For users: a web application of somebody else's. */
+  /** A web application that has its users sign in at the service. */
   readonly reader: TestClient;
-  /** For itself, as Ada. */
-  readonly machine: TestClient;
 }
 
 declare module 'vitest' {
@@ -92,26 +77,19 @@ async function populate(settings: Record<string, string>, applicationUri: string
   };
   try {
     const [ada, grace, admin] = [await person('Ada'), await person('Grace'), await person('Root', 'admin')];
-    const client = async (name: string, redirectUri?: string): Promise<TestClient> => {
-      const made = await createOAuthClient(database, {
-        owner: { id: ada.id, role: 'member' },
-        name,
-        grants: redirectUri === undefined ? ['client_credentials'] : ['authorization_code', 'refresh_token'],
-        scopes: scopesOfRole('member'),
-        redirectUris: redirectUri === undefined ? [] : [redirectUri],
-        public: false,
-      });
-      return { id: made.client_id, secret: made.client_secret ?? '' };
-    };
+    const reader = await createOAuthClient(database, {
+      owner: { id: ada.id, role: 'member' },
+      name: 'Reading List',
+      grants: ['authorization_code', 'refresh_token'],
+      scopes: scopesOfRole('member'),
+      redirectUris: [applicationUri],
+      public: false,
+    });
     return {
       ada,
       grace,
       admin,
-      players: [await person('Alan'), await person('Barbara')],
-      client: await client('Reader', REDIRECT_URI),
-      otherClient: await client('Other', REDIRECT_URI),
-      reader: await client('Reading List', applicationUri),
-      machine: await client('Machine'),
+      reader: { id: reader.client_id, secret: reader.client_secret ?? '' },
     };
   } finally {
     await database.close();
@@ -126,23 +104,15 @@ async function deploy(folder: string, keep: (end: () => Promise<unknown>) => voi
   const [
     app = 0,
     forgetful = 0,
-    crowded = 0,
     tls = 0,
     plain = 0,
     forgetfulTls = 0,
-    crowdedTls = 0,
     hasty = 0,
     hastyTls = 0,
     sitesPort = 0,
-  ] = await freePorts(10);
+  ] = await freePorts(8);
   const origin = `https://${NAMES.service}:${tls}`;
-  const crowdedOrigin = `https://${NAMES.crowded}:${crowdedTls}`;
   const applicationOrigin = `https://${NAMES.application}:${sitesPort}`;
-  const encoding = {
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  } as const;
-  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048, ...encoding });
   const settings = {
     NODE_ENV: 'production',
     DATABASE_URL: pooled,
@@ -152,10 +122,6 @@ async function deploy(folder: string, keep: (end: () => Promise<unknown>) => voi
     PUBLIC_URL: origin,
     CORS_ORIGINS: `https://app.example.com,${applicationOrigin}`,
     METRICS_TOKEN,
-    JWT_SECRET,
-    JWT_PUBLIC_KEY: rsa.publicKey,
-    JWT_ISSUER: ISSUER,
-    JWT_AUDIENCE: AUDIENCE,
     // Other tests are about limits and timeouts.
     ...UNTHROTTLED,
     ...AMPLE_TIMEOUTS,
@@ -182,11 +148,10 @@ async function deploy(folder: string, keep: (end: () => Promise<unknown>) => voi
     serve(app, { TRUST_PROXY: '127.0.0.1' }),
     serve(forgetful, {}),
     serve(hasty, { TRUST_PROXY: '127.0.0.1', REQUEST_TIMEOUT_MS: '3000' }),
-    serve(crowded, { TRUST_PROXY: '127.0.0.1', PUBLIC_URL: crowdedOrigin, ...DEFAULT_LIMITS }),
   ]);
 
   const { certificate, key } = await makeCertificate(folder);
-  const ports = { app, forgetful, crowded, tls, plain, forgetfulTls, crowdedTls, hasty, hastyTls };
+  const ports = { app, forgetful, tls, plain, forgetfulTls, hasty, hastyTls };
   const nginx = await startNginx(folder, ports);
   keep(() => nginx.stop());
   const plainOrigin = `http://127.0.0.1:${plain}`;
@@ -200,13 +165,11 @@ async function deploy(folder: string, keep: (end: () => Promise<unknown>) => voi
     key,
     plainOrigin,
     forgetfulOrigin: `https://${NAMES.service}:${forgetfulTls}`,
-    crowdedOrigin,
     sitesPort,
     accessLog: join(folder, 'access.log'),
     databaseUrl: database.url,
     port: app,
     hasty: { port: hasty, tlsPort: hastyTls },
-    rsa,
     ...people,
   };
 }

@@ -6,7 +6,6 @@ import { findNginx } from '../../../scripts/cluster/programs.ts';
 /** Names that resolve nowhere but in the browsers of these tests, to this machine. Whoever owns two of a line is one owner. */
 export const NAMES = {
   service: 'api.corp.test',
-  crowded: 'crowded.corp.test',
   /** Under the service's registrable domain. */
   sibling: 'evil.corp.test',
   application: 'reader.test',
@@ -47,11 +46,9 @@ const proxied = (port: number) => `location / {
 export interface Ports {
   readonly app: number;
   readonly forgetful: number;
-  readonly crowded: number;
   readonly tls: number;
   readonly plain: number;
   readonly forgetfulTls: number;
-  readonly crowdedTls: number;
   readonly hasty: number;
   readonly hastyTls: number;
 }
@@ -79,7 +76,6 @@ http {
   server { listen 127.0.0.1:${ports.tls} ssl; ${certificate} ${proxied(ports.app)} }
   server { listen 127.0.0.1:${ports.plain}; ${proxied(ports.app)} }
   server { listen 127.0.0.1:${ports.forgetfulTls} ssl; ${certificate} ${proxied(ports.forgetful)} }
-  server { listen 127.0.0.1:${ports.crowdedTls} ssl; ${certificate} ${proxied(ports.crowded)} }
   # A request that never ends is given up while a test can wait for it.
   server {
     listen 127.0.0.1:${ports.hastyTls} ssl; ${certificate}

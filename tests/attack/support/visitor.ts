@@ -57,9 +57,7 @@ export class Visitor {
 
 /** A browser for a block of tests. */
 interface UsedBrowser {
-  /** For who asks to be left alone, and closes its context. */
-  open(): Promise<Visitor>;
-  /** Until the end of the test. */
+  /** Opens a profile that lasts until the end of the test. */
   visit(): Promise<Visitor>;
 }
 
@@ -69,14 +67,10 @@ export function useBrowser(name: BrowserName): UsedBrowser {
     browser = await openBrowser(name, deployment.certificate);
   });
   afterAll(() => browser?.close());
-  const open = async () => {
-    if (browser === undefined) throw new Error('the browser is opened before the tests');
-    return new Visitor(await browser.createBrowserContext());
-  };
   return {
-    open,
     async visit() {
-      const visitor = await open();
+      if (browser === undefined) throw new Error('the browser is opened before the tests');
+      const visitor = new Visitor(await browser.createBrowserContext());
       onTestFinished(() => visitor.context.close());
       return visitor;
     },
@@ -130,34 +124,21 @@ export type Held = {
   readonly signIns: string;
 };
 
-async function rowOf<Row extends pg.QueryResultRow>(
-  sql: string,
-  values: readonly string[] = [],
-): Promise<Row> {
+/** It leaves out codes and tokens: clean-up deletes expired ones of earlier tests at any moment. */
+export async function held(): Promise<Held> {
   const client = new pg.Client({ connectionString: deployment.databaseUrl });
   await client.connect();
   try {
-    const { rows } = await client.query<Row>(sql, [...values]);
+    const { rows } = await client.query<Held>(`
+      SELECT (SELECT count(*) FROM public.sessions) AS sessions,
+             (SELECT count(*) FROM public.posts) AS posts,
+             (SELECT count(*) FROM public.stream_tokens) AS "streamTokens",
+             (SELECT count(*) FROM public.oauth_grants) AS grants,
+             (SELECT count(*) FROM public.oauth_records WHERE model = 'Interaction') AS "signIns"`);
     const [row] = rows;
     if (row === undefined) throw new Error('no row');
     return row;
   } finally {
     await client.end();
   }
-}
-
-/** It leaves out codes and tokens: clean-up deletes expired ones of earlier tests at any moment. */
-export const held = () =>
-  rowOf<Held>(`
-    SELECT (SELECT count(*) FROM public.sessions) AS sessions,
-           (SELECT count(*) FROM public.posts) AS posts,
-           (SELECT count(*) FROM public.stream_tokens) AS "streamTokens",
-           (SELECT count(*) FROM public.oauth_grants) AS grants,
-           (SELECT count(*) FROM public.oauth_records WHERE model = 'Interaction') AS "signIns"`);
-
-/** How many clients an account lets act for it. */
-export async function grantsOf(email: string): Promise<number> {
-  const sql = `SELECT count(*)::int AS count FROM public.oauth_grants AS g
-    JOIN public.users AS u ON u.id = g.user_id WHERE u.email = $1`;
-  return (await rowOf<{ readonly count: number }>(sql, [email])).count;
 }
