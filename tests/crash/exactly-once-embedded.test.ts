@@ -1,16 +1,16 @@
 import { describe } from 'vitest';
-import { type Settings, temporaryFolder } from '../support/processes/process.ts';
+import { temporaryFolder } from '../support/processes/process.ts';
 import { demoKey } from '../support/processes/server.ts';
 import { countRows } from './counting.ts';
-import { areDoneOnce, wouldBeDoneTwice } from './done-once.ts';
+import { areDoneOnce } from './done-once.ts';
 import type { Ways } from './keyed-posts.ts';
 import { UNLIMITED } from './own-database.ts';
 import { restartedServer } from './restarted-server.ts';
 import { type Outcome, runRounds } from './rounds.ts';
 
-async function killEmbedded(keys: number, ways: Ways, settings: Settings = {}): Promise<Outcome> {
+async function killEmbedded(keys: number, ways: Ways): Promise<Outcome> {
   const dataDir = await temporaryFolder();
-  const server = await restartedServer(dataDir, { ...UNLIMITED, ...settings });
+  const server = await restartedServer(dataDir, UNLIMITED);
   return runRounds({
     keys,
     ways,
@@ -26,5 +26,4 @@ describe('Keyed mutations, retried until they are answered', () => {
     ['the server on the embedded database', ['transaction'], killEmbedded],
     ['the server on the embedded database', ['statement'], killEmbedded],
   ]);
-  wouldBeDoneTwice('the embedded database', killEmbedded);
 });

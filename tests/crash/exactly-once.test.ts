@@ -1,17 +1,17 @@
 import { describe } from 'vitest';
 import { startOwnPostgres } from '../support/processes/own-postgres.ts';
-import { type Settings, temporaryFolder } from '../support/processes/process.ts';
+import { temporaryFolder } from '../support/processes/process.ts';
 import { countRows } from './counting.ts';
-import { areDoneOnce, wouldBeDoneTwice } from './done-once.ts';
+import { areDoneOnce } from './done-once.ts';
 import type { Ways } from './keyed-posts.ts';
 import { makeKey, ownDatabase, UNLIMITED } from './own-database.ts';
 import { restartedServer } from './restarted-server.ts';
 import { type Outcome, runRounds } from './rounds.ts';
 
-async function killServer(keys: number, ways: Ways, settings: Settings = {}): Promise<Outcome> {
+async function killServer(keys: number, ways: Ways): Promise<Outcome> {
   const dataDir = await temporaryFolder();
   const database = { DATABASE_URL: await ownDatabase() };
-  const server = await restartedServer(dataDir, { ...UNLIMITED, ...database, ...settings });
+  const server = await restartedServer(dataDir, { ...UNLIMITED, ...database });
   const apiKey = await makeKey(dataDir, database);
   return runRounds({
     keys,
@@ -48,5 +48,4 @@ describe('Keyed mutations, retried until they are answered', () => {
     ['PostgreSQL itself', ['transaction'], killPostgres],
     ['PostgreSQL itself', ['statement'], killPostgres],
   ]);
-  wouldBeDoneTwice('PostgreSQL', killServer);
 });

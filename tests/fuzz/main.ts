@@ -3,7 +3,7 @@
  * It exits with 1 where an answer differs, with 2 for wrong options.
  */
 import { Command } from 'commander';
-import { watchCoverage } from './drive/coverage.ts';
+import { fuzz } from './fuzz.ts';
 import { wholeNumber } from './whole-number.ts';
 
 interface Options {
@@ -12,7 +12,6 @@ interface Options {
   readonly seed: number;
   readonly from: number;
   readonly reports: number;
-  readonly coverage: boolean;
 }
 
 const DEFAULT_SECONDS = 60;
@@ -29,15 +28,11 @@ const options = new Command('npm run test:fuzz --')
   .option('--seed <n>', 'the seed of the run, 32 bits', wholeNumber, defaultSeed)
   .option('--from <n>', 'the number of the first case', wholeNumber, 0)
   .option('--reports <n>', 'stop after this many differences', wholeNumber, 1)
-  .option('--coverage', 'also print the lines that no operation reached', false)
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   .parse()
   .opts<Options>();
 
 const seconds = options.seconds ?? (options.count === undefined ? DEFAULT_SECONDS : Number.POSITIVE_INFINITY);
-const missed = options.coverage ? await watchCoverage() : undefined;
-// What is noted is what is imported from here on.
-const { fuzz } = await import('./fuzz.ts');
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 const { tally, differences } = await fuzz({
   ...options,
@@ -46,6 +41,5 @@ const { tally, differences } = await fuzz({
   print,
 });
 print(`Seed ${options.seed}. ${tally}`);
-if (missed !== undefined) print(await missed());
 print(differences === 0 ? 'No difference.' : `${differences} differences.`);
 process.exit(differences === 0 ? 0 : 1);

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { freePort } from '../../../scripts/cluster/processes.ts';
 import { type Exit, type Process, runScript, type Settings } from '../../support/processes/process.ts';
 import { UNTHROTTLED } from '../../support/settings.ts';
@@ -12,11 +11,6 @@ export interface Instance {
   /** Kills it with SIGKILL and starts it again. */
   restart(): Promise<void>;
 }
-
-const FAULT = fileURLToPath(new URL('allocation-order.ts', import.meta.url));
-
-/** Settings of an instance that is to be wrong on purpose: its event ids follow allocation. */
-export const ALLOCATION_ORDER: Settings = { NODE_OPTIONS: `--import=${FAULT}` };
 
 export async function createInstance(settings: Settings): Promise<Instance> {
   const port = await freePort();
