@@ -232,24 +232,16 @@ export async function tryToWrite(address: ServerAddress): Promise<unknown> {
 /** Insufficient privilege, and no schema in which the user may create tables. */
 const LACKS_RIGHTS = /^(42501|3F000)$/;
 
-/** What is wrong and what to do about an error of a migration or of reading the history. */
-function adviceOf(error: unknown): string | undefined {
-  const refusal = refusedWrite(error);
-  if (refusal !== undefined) return `${refusal.reason}; ${refusal.check}`;
-  return LACKS_RIGHTS.test(codeOf(error))
-    ? 'its user lacks rights; make it the owner of the database, or GRANT what is missing (migrations need CREATE on the schema, which is "public" unless the address says ?schema=NAME)'
-    : undefined;
-}
+const GRANT_RIGHTS =
+  'its user lacks rights; make it the owner of the database, or GRANT what is missing (migrations need CREATE on the schema, which is "public" unless the address says ?schema=NAME)';
 
-/** An error of a migration or of reading its history, in words where the operator can do something about it. */
+/** Converts an error of a migration, or of reading the history, if the operator can correct its cause. */
 export function setupError(setting: string, error: unknown): unknown {
-  const advice = adviceOf(error);
-  if (advice === undefined) return error;
-  const { cause } = toDatabaseError(error);
-  return new DatabaseSetupError(
-    `The database of ${setting} cannot be used: ${advice} (${messageOf(cause)}).`,
-    {
-      cause: error,
-    },
-  );
+  const refusal = refusedWrite(error);
+  if (refusal === undefined && !LACKS_RIGHTS.test(codeOf(error))) return error;
+  const advice = refusal === undefined ? GRANT_RIGHTS : `${refusal.reason}; ${refusal.check}`;
+  const said = messageOf(toDatabaseError(error).cause);
+  return new DatabaseSetupError(`The database of ${setting} cannot be used: ${advice} (${said}).`, {
+    cause: error,
+  });
 }
