@@ -54,10 +54,11 @@ describe('docs/log.md', () => {
 
 describe('docs/dependencies.md', () => {
   it('has a line for each dependency, and for no other', () => {
-    const { dependencies, devDependencies } = JSON.parse(read('package.json'));
+    const packages = JSON.parse(read('package.json'));
     const listed = [...read('docs/dependencies.md').matchAll(/^\| `([^`]+)` \| .{5,}$/gm)].map(
       ([, name]) => name,
     );
-    expect(listed).toEqual([...Object.keys(dependencies), ...Object.keys(devDependencies)]);
+    const groups = [packages.dependencies, packages.optionalDependencies, packages.devDependencies];
+    expect(listed).toEqual(groups.flatMap((group) => Object.keys(group)));
   });
 });
