@@ -7,9 +7,8 @@ import type { Page } from '../pagination/arguments.ts';
 import { pageShape } from '../read/page-statement.ts';
 import type { AddParameter } from '../read/written-statement.ts';
 import { type CallerSql, isToMany } from './edge.ts';
-import { type EdgePlan, objectsOf } from './plan.ts';
+import { type EdgePlan, isNodeList, objectsOf } from './plan.ts';
 import { showsMore } from './plan-connection.ts';
-import { isNodeList } from './statement.ts';
 
 /** Of an edge that takes none. */
 const NONE: EdgeArguments = {};

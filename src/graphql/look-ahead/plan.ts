@@ -1,4 +1,10 @@
-import type { FieldNode, GraphQLField, GraphQLOutputType } from 'graphql';
+import {
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLOutputType,
+  getNullableType,
+  isListType,
+} from 'graphql';
 import type { Scope } from '../../auth/scopes.ts';
 import type { Entity } from '../read/entity.ts';
 import type { Edge } from './edge.ts';
@@ -66,6 +72,10 @@ const NONE: readonly ObjectPlan[] = [];
 /** The plans of the rows at the other end of an edge: one, or for nodes one per type; none for plain values. */
 export const objectsOf = ({ object, types = NONE }: EdgePlan): readonly ObjectPlan[] =>
   object === undefined ? types : [object];
+
+/** Whether a field returns several nodes, in the order of its ids. */
+export const isNodeList = ({ field }: Pick<EdgePlan, 'field'>): boolean =>
+  isListType(getNullableType(field.type));
 
 /** A connection as the response shows it. Each selection of its nodes has a plan of its own. */
 export interface ConnectionPlan {

@@ -1,14 +1,13 @@
 import { fromIds, type PlanArguments, type PlanSql } from './arguments.ts';
 import { isToMany } from './edge.ts';
 import { CURSOR_JSON_BYTES } from './json-text.ts';
-import type { ConnectionPlan, EdgePlan, ObjectPlan, RootMember } from './plan.ts';
+import { type ConnectionPlan, type EdgePlan, isNodeList, type ObjectPlan, type RootMember } from './plan.ts';
 import { nodeObjects } from './plan-connection.ts';
 import { notesOf } from './plan-edge.ts';
 import {
   buildSql,
   idRows,
   isListPlan,
-  isNodeList,
   pageOf,
   ROW_ID,
   rowById,

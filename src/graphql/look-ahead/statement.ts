@@ -1,4 +1,4 @@
-import { GraphQLID, GraphQLString, getNullableType, isListType, isNonNullType } from 'graphql';
+import { GraphQLID, GraphQLString, getNullableType, isNonNullType } from 'graphql';
 import type { EventRecord } from '../../events/position.ts';
 import { instantText } from '../../platform/db/parameter.ts';
 import type { Page } from '../pagination/arguments.ts';
@@ -24,12 +24,15 @@ import {
   type Piece,
   valuesOf,
 } from './json-text.ts';
-import type { ColumnMember, EdgeMember, EdgePlan, ObjectPlan, RootMember } from './plan.ts';
+import {
+  type ColumnMember,
+  type EdgeMember,
+  type EdgePlan,
+  isNodeList,
+  type ObjectPlan,
+  type RootMember,
+} from './plan.ts';
 import { rowProperties } from './plan-edge.ts';
-
-/** Whether a field returns several nodes, in the order of its ids. */
-export const isNodeList = ({ field }: Pick<EdgePlan, 'field'>): boolean =>
-  isListType(getNullableType(field.type));
 
 /**
  * The ids of several nodes as rows, from the array in a parameter. The subquery hides the array's length, so PostgreSQL
