@@ -49,17 +49,6 @@ export function embeddedFolder({ database }: Config, instead = 'unset it'): stri
   );
 }
 
-/** Opens and migrates a data folder of DATA_DIR, which the caller has locked, that has another name until it is complete. */
-export async function openCluster(config: Config, log: Logger, cluster: string): Promise<OpenedDatabase> {
-  const database = await openDatabase({ config, log, isCommand: true, folder: { cluster, locked: true } });
-  try {
-    return { database, config, applied: await migrate(database) };
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-}
-
 /** Opens the database exclusively. Throws FolderInUseError if another process holds it. */
 export async function openAlone(options: OpenOptions): Promise<OpenedDatabase> {
   const { config, log, migrates, asIs = false } = options;

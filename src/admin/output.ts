@@ -113,3 +113,9 @@ const escapeControls = (json: string): string => json.replaceAll(CONTROLS, escap
 export function tell(stderr: Output, message: string): void {
   stderr.write(`${escapeTerminal(message)}\n`);
 }
+
+/** Names the tables that a copy lacks, because no migration of the service has made them. */
+export function tellLeftOut(stderr: Output, tables: readonly string[]): void {
+  if (tables.length > 0)
+    tell(stderr, `Tables that are not the service's were left out: ${tables.join(', ')}.`);
+}

@@ -22,7 +22,6 @@ import { revokeAllCommand } from './revoke-all.ts';
 import { sqlCommand } from './sql.ts';
 import { streamTokenCommands } from './stream-tokens.ts';
 import { topCommand } from './top.ts';
-import { upgradeCommand } from './upgrade.ts';
 import { eventLogCommands, migrateCommand } from './upkeep.ts';
 import { userCommands } from './users.ts';
 
@@ -51,7 +50,6 @@ const COMMANDS: readonly AdminCommand[] = [
   backupCommand,
   restoreCommand(ENDINGS),
   exportCommand,
-  upgradeCommand,
 ];
 
 const HELP_WIDTH = 80;

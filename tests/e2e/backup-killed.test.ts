@@ -1,19 +1,16 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readArchive } from '../../src/admin/backup/archive-reader.ts';
+import { readBackup } from '../../src/admin/backup/backup-file.ts';
 import { asApp, keyedLoad, launchAdmin, partsIn, quickFolders } from '../support/processes/backups.ts';
 import { killAt, Moments, workOf } from '../support/processes/kills.ts';
 import { admin, demoKey, startServer } from '../support/processes/server.ts';
 import { UNTHROTTLED } from '../support/settings.ts';
 
-/** All of it is read and compared with its list. */
+/** All of it is read and compared with its checksum. */
 const verify = (file: string) =>
-  readArchive(file, {
-    folder: async () => undefined,
-    async file(_name, _size, content) {
-      for await (const _part of content);
-    },
+  readBackup(file, async ({ pieces }) => {
+    for await (const _piece of pieces);
   });
 
 describe('a backup that is killed', () => {

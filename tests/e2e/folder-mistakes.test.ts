@@ -9,6 +9,13 @@ import { otherUser } from '../support/processes/other-user.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
 
+async function writtenBy(parent: string, major: string): Promise<string> {
+  await mkdir(join(parent, 'postgres'), { recursive: true });
+  await chmod(parent, 0o700);
+  await writeFile(join(parent, 'postgres/PG_VERSION'), `${major}\n`);
+  return parent;
+}
+
 describe('DATA_DIR', () => {
   type Make = (parent: string) => Promise<string>;
   const cases: [string, Make, RegExp][] = [
@@ -47,14 +54,23 @@ describe('DATA_DIR', () => {
       /^DATA_DIR ".*" cannot be used: its path is too long/,
     ],
     [
+      'was written by PostgreSQL 17',
+      (parent) => writtenBy(parent, '17'),
+      /written by PostgreSQL 17, but .* PostgreSQL 18\. Nothing was changed: run "npm run -s admin -- upgrade" of version 1\.0\.0 on it/,
+    ],
+    [
       'was written by another major version',
+      (parent) => writtenBy(parent, '19'),
+      /written by PostgreSQL 19, .* back it up with the version .* that has written it/,
+    ],
+    [
+      'has an upgrade of version 1.0.0 that was interrupted',
       async (parent) => {
-        await mkdir(join(parent, 'postgres'), { recursive: true });
+        await mkdir(join(parent, 'postgres.upgrade'));
         await chmod(parent, 0o700);
-        await writeFile(join(parent, 'postgres/PG_VERSION'), '16\n');
         return parent;
       },
-      new RegExp(`written by PostgreSQL 16, but .* PostgreSQL ${EMBEDDED_MAJOR}.* dump it .* restore`),
+      /^An upgrade of the embedded database .* was interrupted\. .* upgrade" of version 1\.0\.0/,
     ],
   ];
   it.each(cases)('%s', async (_name, make, says) => {

@@ -1,11 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
-import { migrateLike } from '../../src/platform/db/migrate.ts';
-import { inOrder, type Table } from '../../src/platform/db/transfer/catalog.ts';
-import { sourceOn, targetOn } from '../../src/platform/db/transfer/client-side.ts';
-import { copyDatabase } from '../../src/platform/db/transfer/copy-database.ts';
+import { type ReferringTable, sortByReference } from '../../src/platform/db/transfer/catalog.ts';
+import { copyIn } from '../../src/platform/db/transfer/copy-in.ts';
 import { onClient } from '../../src/platform/db/transfer/side.ts';
+import { type Snapshot, withSnapshot } from '../../src/platform/db/transfer/snapshot.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { createEmptyDatabase } from '../support/database/empty-database.ts';
@@ -21,7 +20,7 @@ async function connect(url: string) {
   return client;
 }
 
-/** Two databases with settings of their own: one that is migrated, and one that has the same tables for now. */
+/** Two databases with settings of their own: one that is migrated, and one that is empty. */
 async function twoDatabases() {
   const made = await createTestDatabase();
   onTestFinished(made.drop);
@@ -29,10 +28,23 @@ async function twoDatabases() {
   onTestFinished(other.drop);
   const from = await connect(made.settings.DATABASE_URL ?? '');
   const to = await connect(other.url);
-  await to.query('BEGIN');
-  const target = { side: targetOn(to), schema: 'public' };
-  await migrateLike(target.side, 'public', onClient(from));
-  return { from, to, source: { side: sourceOn(from), schema: 'public' }, target };
+  /** Copies, and writes what `damage` makes of the rows. */
+  const copy = (damage = (text: string) => text, watch: (bytes: number) => void = () => undefined) =>
+    withSnapshot(from, 'public', async ({ contents, pieces }: Snapshot) => {
+      const side = onClient(to);
+      await side.rows('BEGIN');
+      const target: typeof side = {
+        ...side,
+        copyIn(columns, data) {
+          watch(data.length);
+          return side.copyIn(columns, Buffer.from(damage(data.toString())));
+        },
+      };
+      const copied = await copyIn({ target, schema: 'public', origin: 'The source', contents, pieces });
+      await side.rows('COMMIT');
+      return copied;
+    });
+  return { from, to, copy };
 }
 
 const USER = `INSERT INTO users (id, name, email, email_key) VALUES (gen_random_uuid(), E'tab\\t, \\\\N, 😀 "x"', 'a@b', NULL)`;
@@ -42,8 +54,8 @@ const posts = (count: number, bytes: number) =>
    FROM users, generate_series(1, ${count}) n`;
 
 describe('a copy of a database', () => {
-  it('has every row, however many and however large, as it is', async () => {
-    const { from, to, source, target } = await twoDatabases();
+  it('has every row, however many and however large, unchanged', async () => {
+    const { from, to, copy } = await twoDatabases();
     await from.query(USER);
     await from.query(posts(40, 320_000));
     await from.query(posts(20_000, 320));
@@ -55,12 +67,9 @@ describe('a copy of a database', () => {
       "INSERT INTO events (kind, root_id, owner_id) SELECT 'POST_CREATED', id, author_id FROM posts LIMIT 10",
     );
     let largest = 0;
-    const copyOut = async (query: string) => {
-      const piece = await source.side.copyOut(query);
-      largest = Math.max(largest, piece.length);
-      return piece;
-    };
-    const tables = await copyDatabase({ source: { ...source, side: { ...source.side, copyOut } }, target });
+    const { tables } = await copy(undefined, (bytes) => {
+      largest = Math.max(largest, bytes);
+    });
     expect(tables).toContainEqual({ name: 'posts', rows: 20_040 });
     const rows =
       'SELECT p.id, md5(body) AS body, u.name, email_key, scopes, per_second::text, k.hash, k.expires_at::text FROM posts p JOIN users u ON u.id = author_id JOIN api_keys k ON k.user_id = u.id ORDER BY p.id';
@@ -73,40 +82,46 @@ describe('a copy of a database', () => {
   it.each([
     ['a row is lost', (text: string) => text.slice(text.indexOf('\n') + 1)],
     ['a letter changes', (text: string) => text.replace('letter', 'Letter')],
-  ])('is refused if %s', async (_what, damage) => {
-    const { from, source, target } = await twoDatabases();
+  ])('is rejected if %s', async (_what, damage) => {
+    const { from, copy } = await twoDatabases();
     await from.query(USER);
     await from.query("UPDATE users SET email = 'letter'");
-    const copyIn = (columns: string, data: Uint8Array) =>
-      target.side.copyIn(columns, Buffer.from(damage(Buffer.from(data).toString())));
-    const copying = copyDatabase({ source, target: { ...target, side: { ...target.side, copyIn } } });
-    await expect(copying).rejects.toThrow(/^The table "users" was not copied as it is/);
+    await expect(copy(damage)).rejects.toThrow(/^The table "users" is not the one of The source/);
+  });
+
+  it('leaves out a table that no migration has made, and names it', async () => {
+    const { from, to, copy } = await twoDatabases();
+    await from.query('CREATE TABLE own AS SELECT 1 AS one');
+    expect((await copy()).leftOut).toEqual(['own']);
+    expect((await to.query("SELECT to_regclass('own') IS NULL AS missing")).rows).toEqual([
+      { missing: true },
+    ]);
   });
 
   it.each([
-    ['a table', 'CREATE TABLE own (id int)', /has the table "own", which this version does not know/],
     [
       'a column',
       'ALTER TABLE tags ADD own int',
-      /"tags" has other columns than this version gives it \("own" int4\)/,
+      /other columns in the table "tags" than its migrations give it \("own" int4\)/,
     ],
     ['a type', 'ALTER TABLE tags ALTER position TYPE int', /\("position" int4\)/],
-  ])('is refused if the source has %s of another version', async (_what, sql, reason) => {
-    const { from, source, target } = await twoDatabases();
+  ])('is rejected if the source has %s of another version', async (_what, sql, reason) => {
+    const { from, copy } = await twoDatabases();
     await from.query(sql);
-    await expect(copyDatabase({ source, target })).rejects.toThrow(reason);
+    await expect(copy()).rejects.toThrow(reason);
   });
 });
 
 describe('the order of tables', () => {
-  const table = (name: string, ...refersTo: string[]): Table => ({ name, columns: [], refersTo });
+  const table = (name: string, ...refersTo: string[]): ReferringTable => ({ name, columns: [], refersTo });
 
   it('has each after those that it refers to', () => {
-    const order = inOrder([table('a', 'c'), table('b', 'a', 'c'), table('c')]);
+    const order = sortByReference([table('a', 'c'), table('b', 'a', 'c'), table('c')]);
     expect(order.map(({ name }) => name)).toEqual(['c', 'a', 'b']);
   });
 
   it('does not exist if some refer to each other', () => {
-    expect(() => inOrder([table('a', 'b'), table('b', 'a'), table('c')])).toThrow(/a, b refer to each other/);
+    const tables = [table('a', 'b'), table('b', 'a'), table('c')];
+    expect(() => sortByReference(tables)).toThrow(/a, b refer to each other/);
   });
 });

@@ -1,15 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startApp, type TestApp } from '../support/app.ts';
-import { createComment, createPost, seedPosts } from '../support/content.ts';
+import { createComment, createPost } from '../support/content.ts';
 import { gqlAs, login, PASSWORD, visitor } from '../support/credentials/session.ts';
 import { createEmptyDatabase } from '../support/database/empty-database.ts';
 import { CREATE_POST, send } from '../support/keyed.ts';
-import { KILLS } from '../support/processes/kills.ts';
-import { runScript, temporaryFolder, until } from '../support/processes/process.ts';
+import { temporaryFolder } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
 import { run } from '../support/processes/started.ts';
 import { LAST, Listeners } from '../support/streams/listeners.ts';
@@ -17,8 +15,6 @@ import { LAST, Listeners } from '../support/streams/listeners.ts';
 /** For twenty runs on a busy machine. */
 const WAIT = { timeout: 900_000 };
 const SECRET_KEY = randomBytes(48).toString('base64');
-/** So many that copying them takes a moment. */
-const POSTS = 3_000;
 const ONE_LINE = /^[^\n]+\n$/;
 
 /** An empty database that goes with the test. */
@@ -124,65 +120,6 @@ describe('admin export-to', () => {
       await tell(['new', LAST]);
       expect(await listeners.judge()).toBe(0);
       expect(await late.judge()).toBe(3);
-    },
-  );
-
-  it(
-    'moves everything or nothing, whenever it is killed, and changes nothing in the folder',
-    WAIT,
-    async () => {
-      const dataDir = await migratedFolder();
-      const { app, stop } = await open({ DATA_DIR: dataDir });
-      const { id: authorId } = await app.account();
-      const body = 'Body. '.repeat(200);
-      await seedPosts(
-        app,
-        Array.from({ length: POSTS }, () => ({ authorId, body, tags: ['moved'] })),
-      );
-      await stop();
-      const { server, name, url, drop } = await createEmptyDatabase('export', 'killed');
-      onTestFinished(drop);
-      const connections = async (condition: string) =>
-        (await server.query(`SELECT FROM pg_stat_activity WHERE datname = '${name}' AND ${condition}`)).rows;
-      /** Exports, and kills that some time after its transaction has begun. Resolves to how long it went on from there. */
-      const killed = async (afterMs: number): Promise<number> => {
-        const exporting = runScript('src/admin/main.ts', ['export-to', url], { DATA_DIR: dataDir });
-        await until('its transaction', async () => (await connections('xact_start < now()')).length > 0);
-        const beganMs = performance.now();
-        const timer = setTimeout(() => exporting.kill('SIGKILL'), afterMs);
-        await exporting.exited.finally(() => clearTimeout(timer));
-        await until('the end of its connections', async () => (await connections('true')).length === 0);
-        return performance.now() - beganMs;
-      };
-      const isWhole = async (): Promise<boolean> => {
-        const client = new pg.Client({ connectionString: url });
-        await client.connect();
-        try {
-          const found = "SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace";
-          if ((await client.query(found)).rows.length === 0) return false;
-          const { rows } = await client.query('SELECT count(*)::int AS posts FROM public.posts');
-          expect(rows).toEqual([{ posts: POSTS }]);
-          return true;
-        } finally {
-          await client.end();
-        }
-      };
-      const empty = async () => {
-        if (await isWhole()) await run(url, 'DROP SCHEMA public CASCADE; CREATE SCHEMA public');
-      };
-      const lastsMs = await killed(WAIT.timeout);
-      const ends = new Set<boolean>();
-      // The first export may have been the slowest: kills come earlier until one is in time.
-      for (let round = 0; round < KILLS || !ends.has(false); round += 1) {
-        await empty();
-        const part = round < KILLS ? (round + Math.random()) / KILLS : 2 ** (KILLS - round - 1);
-        await killed(part * lastsMs);
-        ends.add(await isWhole());
-      }
-      await empty();
-      const exported = await exportTo(dataDir, url);
-      expect(exported.json.tables).toContainEqual({ name: 'posts', rows: POSTS });
-      expect(await isWhole()).toBe(true);
     },
   );
 

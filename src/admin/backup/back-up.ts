@@ -1,27 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, lstatSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import type { Client } from 'pg';
+import type { Database } from '../../platform/db/database.ts';
 import { flushEntries } from '../../platform/db/embedded/flushed-files.ts';
-import { folderProblem } from '../../platform/db/embedded/folder-watch.ts';
-import { EMBEDDED_MAJOR } from '../../platform/db/embedded/major-version.ts';
-import { embeddedFolder, type Given } from '../connection.ts';
+import { refuseNoDatabase } from '../../platform/db/embedded/major-version.ts';
+import { watchPieces } from '../../platform/db/transfer/pieces.ts';
+import { withSnapshot } from '../../platform/db/transfer/snapshot.ts';
+import { secretFile } from '../../platform/secret-key.ts';
+import type { Given } from '../connection.ts';
 import { AdminError } from '../output.ts';
 import type { Progress } from '../progress.ts';
-import type { Manifest } from './archive-form.ts';
-import { readArchive } from './archive-reader.ts';
-import { type ArchiveWriter, writeArchive } from './archive-writer.ts';
-import { clusterEntries, readPresent, walSegments } from './cluster-files.ts';
+import {
+  type BackupEnd,
+  type BackupHead,
+  createHead,
+  readBackup,
+  SECRET_FILES,
+  writeBackup,
+} from './backup-file.ts';
 import { writeError } from './file-error.ts';
-
-/** What DATA_DIR has besides the database: the secret that OAuth signing keys are sealed under, and that of the demo. */
-export const SECRET_FILES = ['secret-key', 'demo.json'];
-/** The database in the archive, and in DATA_DIR. */
-export const CLUSTER = 'postgres';
-/** Where PostgreSQL recovers from. Without it, it would take the copy for whole. */
-export const LABEL = `${CLUSTER}/backup_label`;
-/** object_not_in_prerequisite_state: a backup runs already, or none does. */
-const NOT_NOW = '55000';
 
 export interface BackUpOptions extends Given {
   readonly file: string;
@@ -29,84 +26,17 @@ export interface BackUpOptions extends Given {
   readonly progress: Progress;
 }
 
-/** Where the write-ahead log that a backup needs begins (PostgreSQL, "backup_label"). */
-function firstSegment(label: string): string {
-  const segment = /^START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)$/m.exec(label)?.[1];
-  if (segment === undefined) throw new Error('the label of the backup has no start');
-  return segment;
-}
-
-interface Stopped {
-  readonly label: string;
-  readonly last: string;
-}
-
-/** Throws AdminError with `otherwise` if the state of the database forbids it. */
-async function query<Row extends object>(client: Client, sql: string, otherwise: string): Promise<Row[]> {
-  try {
-    return (await client.query<Row>(sql)).rows;
-  } catch (error) {
-    throw (error as { code?: unknown }).code === NOT_NOW ? new AdminError(otherwise) : error;
-  }
-}
-
-const start = (client: Client) =>
-  query(
-    client,
-    `SELECT pg_backup_start('content-graph-api', true)`,
-    'Another backup is running. Wait until it has ended.',
-  );
-
-/** What the label of the backup says, and the last segment of the log that it needs. */
-async function stop(client: Client): Promise<Stopped> {
-  const [stopped] = await query<Stopped>(
-    client,
-    // Of the last byte: where the log ends with a segment, the next one may not exist.
-    'SELECT labelfile AS label, pg_walfile_name(lsn - 1) AS last FROM pg_backup_stop(false)',
-    'Another connection has ended the backup. Run the command again.',
-  );
-  if (stopped === undefined) throw new Error('the backup has no label');
-  return stopped;
-}
-
-/** Copies the files of the database while it works, then the log of what has changed meanwhile. */
-async function copyCluster(
-  client: Client,
-  folder: string,
-  writer: ArchiveWriter,
-  progress: Progress,
-): Promise<void> {
-  const copy = async (name: string) =>
-    readPresent(join(folder, name), async (size, content) => {
-      await writer.file(`${CLUSTER}/${name}`, size, content);
-      progress.add(size);
-    });
-  await start(client);
-  await writer.folder(CLUSTER);
-  for (const { name, isFolder } of await clusterEntries(folder))
-    if (isFolder) await writer.folder(`${CLUSTER}/${name}`);
-    else await copy(name);
-  const { label, last } = await stop(client);
-  const text = Buffer.from(label);
-  await writer.file(LABEL, text.length, [text]);
-  const first = firstSegment(label);
-  for (const segment of await walSegments(folder, first, last)) await copy(`pg_wal/${segment}`);
-  // They are still there, so none was renamed and written anew while it was read.
-  await walSegments(folder, first, last);
-}
-
-/** Throws AdminError where no backup can be written. */
+/** @throws {AdminError} where no backup can be written */
 function checkTarget(file: string, dataDir: string): void {
   try {
     if (lstatSync(file, { throwIfNoEntry: false }) !== undefined)
       throw new AdminError(`"${file}" exists. Name a new file.`);
-    const folder = statSync(dirname(file), { throwIfNoEntry: false });
-    if (folder?.isDirectory() !== true)
-      throw new AdminError(`The folder of "${file}" does not exist. Create it.`);
-    const [top] = relative(realpathSync(dataDir), join(realpathSync(dirname(file)), basename(file))).split(
-      sep,
-    );
-    // On Windows, the path to another drive begins with that.
+    if (statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory() !== true)
+      throw new AdminError(`The directory of "${file}" does not exist. Create it.`);
+    if (!existsSync(dataDir)) return;
+    const path = relative(realpathSync(dataDir), join(realpathSync(dirname(file)), basename(file)));
+    const [top] = path.split(sep);
+    // On Windows, the path to another drive starts with its letter.
     if (top !== '..' && !/^\w:$/.test(top ?? ''))
       throw new AdminError(`"${file}" is in DATA_DIR and would be lost with it. Name a file elsewhere.`);
   } catch (error) {
@@ -114,83 +44,61 @@ function checkTarget(file: string, dataDir: string): void {
   }
 }
 
-/** Throws AdminError where opening the database would create it, or the checkpoint of a backup would fail. */
-function checkSource(dataDir: string): void {
-  if (!existsSync(join(dataDir, CLUSTER)))
-    throw new AdminError(
-      `DATA_DIR "${dataDir}" has no database to back up. Set it to the folder of the service.`,
-    );
-  const problem = folderProblem(dataDir);
-  if (problem !== undefined)
-    throw new AdminError(`A backup cannot begin: ${problem.reason}. To do: ${problem.check}.`);
+function readSecrets({ config: { dataDir }, withSecretKey }: BackUpOptions): BackupHead['files'] {
+  const there = withSecretKey ? SECRET_FILES.filter((name) => existsSync(join(dataDir, name))) : [];
+  return Object.fromEntries(there.map((name) => [name, readFileSync(join(dataDir, name), 'utf8')]));
 }
 
-/** Writes the file and reads it back. */
-async function writeVerified(
-  draft: string,
-  dataDir: string,
-  { open, file, withSecretKey, progress }: BackUpOptions,
-): Promise<Manifest> {
+/** Writes the file in one snapshot of the database. Returns its last line. */
+const writeSnapshot = (database: Database, draft: string, options: BackUpOptions) =>
+  database.alone((client) =>
+    withSnapshot(client, database.schema, async ({ contents, pieces }) => {
+      if (contents.migrations.length === 0)
+        throw new AdminError('The database has no tables of the service. Name the database of the service.');
+      const head = createHead(contents, readSecrets(options));
+      return writeBackup(draft, head, watchPieces(pieces, options.progress.step));
+    }),
+  );
+
+async function writeVerified(draft: string, file: string, options: BackUpOptions): Promise<BackupEnd> {
+  const { open, progress } = options;
   const { database } = await open();
-  let manifest: Manifest;
-  try {
-    const client = await database.dedicatedClient();
-    try {
-      progress.step('copying');
-      const about = { createdAt: new Date().toISOString(), postgresMajor: EMBEDDED_MAJOR };
-      manifest = await writeArchive(draft, about, async (writer) => {
-        for (const name of withSecretKey ? SECRET_FILES : [])
-          await readPresent(join(dataDir, name), (size, content) => writer.file(name, size, content));
-        await copyCluster(client, join(dataDir, CLUSTER), writer, progress);
-      });
-    } finally {
-      // The database writes no checkpoint until then.
-      await client.end();
-    }
-  } finally {
-    await database.close();
-  }
+  const written = await writeSnapshot(database, draft, options).finally(() => database.close());
   progress.step('reading back');
-  const read = await readArchive(draft, {
-    folder: async () => undefined,
-    async file(_name, _size, content) {
-      for await (const part of content) progress.add(part.length);
-    },
+  const { sha256 } = await readBackup(draft, async ({ pieces }) => {
+    for await (const _piece of pieces);
   });
-  if (JSON.stringify(read) !== JSON.stringify(manifest))
-    throw new AdminError(`"${file}" was written and reads differently: check its disk.`);
-  return manifest;
+  if (sha256 !== written.sha256)
+    throw new AdminError(`"${file}" was written and reads differently. Check its disk.`);
+  return written;
 }
 
 /**
- * Writes a backup of the embedded database to a new file, beside a running server, and reads it back. Unless it is killed,
- * it leaves nothing behind when it fails; the file has another name until it is whole. Throws AdminError, DatabaseError.
+ * Writes a backup of the database to a new file, and reads it back. The file has another name until it is complete. Unless
+ * the process is killed, nothing is left of a backup that fails.
+ * @throws {AdminError | DatabaseError}
  */
 export async function backUp(options: BackUpOptions) {
-  const { config, progress } = options;
-  const dataDir = embeddedFolder(config, 'use pg_dump or pg_basebackup (docs/backup.md)');
+  const { config, progress, withSecretKey } = options;
+  const { dataDir, database } = config;
   const file = resolve(options.file);
-  checkSource(dataDir);
+  if (database.kind === 'embedded') refuseNoDatabase(dataDir);
   checkTarget(file, dataDir);
   const beganMs = performance.now();
   const draft = `${file}.${randomUUID()}.part`;
-  const discard = () => {
-    if (existsSync(draft)) rmSync(draft);
-  };
+  const discard = () => rmSync(draft, { force: true });
   // On SIGINT and SIGTERM, too.
   process.once('exit', discard);
   try {
-    const manifest = await writeVerified(draft, dataDir, { ...options, file });
+    const { tables } = await writeVerified(draft, file, options);
     checkTarget(file, dataDir);
     renameSync(draft, file);
     flushEntries(dirname(file));
-    const sizes = Object.values(manifest.files).map(({ size }) => size);
     return {
       file,
       bytes: statSync(file).size,
-      databaseBytes: sizes.reduce((sum, size) => sum + size, 0),
-      files: sizes.length,
-      secretKey: 'secret-key' in manifest.files,
+      tables: Object.entries(tables).map(([name, { rows }]) => ({ name, rows })),
+      secretKey: withSecretKey && existsSync(secretFile(dataDir)),
       seconds: Math.round((performance.now() - beganMs) / 100) / 10,
     };
   } catch (error) {

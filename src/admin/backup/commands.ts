@@ -5,10 +5,10 @@ import { showProgress } from '../progress.ts';
 import { backUp } from './back-up.ts';
 import { restore } from './restore.ts';
 
-/** `backup`: the embedded database, beside a running server or without one. */
+/** `backup`, of either database. */
 export const backupCommand: AdminCommand = {
   name: 'backup',
-  description: 'writes a backup of the embedded database, even while a server uses it',
+  description: 'writes a backup of the database, even while a server uses it',
   define(command, _run, runWithout, io) {
     command
       .argument('<file>', 'a new file; others of this machine cannot read it')
@@ -32,14 +32,14 @@ export const backupCommand: AdminCommand = {
 /** `restore`, with what was issued to accounts, which works again in a restored database unless it ends. */
 export const restoreCommand = (endings: Endings): AdminCommand => ({
   name: 'restore',
-  description: 'restores a backup into an empty or missing DATA_DIR; ends what was signed in to',
+  description: 'restores a backup into an empty DATA_DIR or PostgreSQL; ends what was signed in to',
   define(command, _run, runWithout) {
     command
       .argument('<file>', 'what "backup" has written')
       .option('--revoke-keys', 'revokes all API keys; otherwise those that work are listed')
       .action((file: string, { revokeKeys = false }: { revokeKeys?: boolean }) =>
-        runWithout(({ config, log }) =>
-          restore({ config, log, file, revokeKeys, endings, progress: showProgress(process.stderr) }),
+        runWithout((given) =>
+          restore({ ...given, file, revokeKeys, endings, progress: showProgress(given.io.stderr) }),
         ),
       );
   },

@@ -1,27 +1,28 @@
-import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { audit, OPERATOR } from '../../audit/audit.ts';
+import { type AuthoredWork, audit, OPERATOR } from '../../audit/audit.ts';
 import type { Endings } from '../../auth/account/endings.ts';
 import { endSignIns } from '../../auth/account/everyone.ts';
-import type { Config } from '../../platform/config.ts';
+import { setupError } from '../../platform/db/contact.ts';
+import { openDatabase } from '../../platform/db/database.ts';
+import { openCluster } from '../../platform/db/embedded/cluster.ts';
 import { flushEntries, settleFolder } from '../../platform/db/embedded/flushed-files.ts';
-import { securePrivateFolder } from '../../platform/db/embedded/folder.ts';
+import { checkDiskSpace, securePrivateFolder } from '../../platform/db/embedded/folder.ts';
 import { folderError } from '../../platform/db/embedded/folder-error.ts';
 import { takeFolder } from '../../platform/db/embedded/lock.ts';
 import { RESTORING } from '../../platform/db/embedded/major-version.ts';
-import { type Queryable, statement } from '../../platform/db/statement.ts';
-import type { Logger } from '../../platform/log.ts';
-import { embeddedFolder, openCluster } from '../connection.ts';
-import { AdminError } from '../output.ts';
+import { DEFAULT_SCHEMA, settingsSql } from '../../platform/db/session-settings.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { copyIn } from '../../platform/db/transfer/copy-in.ts';
+import { type Piece, watchPieces } from '../../platform/db/transfer/pieces.ts';
+import { onClient, onEngine, queryableOnSide, type Side } from '../../platform/db/transfer/side.ts';
+import { secretFile } from '../../platform/secret-key.ts';
+import type { Given } from '../connection.ts';
+import { AdminError, tell, tellLeftOut } from '../output.ts';
 import type { Progress } from '../progress.ts';
-import type { Manifest } from './archive-form.ts';
-import { CLUSTER, SECRET_FILES } from './back-up.ts';
-import { DRAFT, draftOf, refuseContent, removeRemains } from './restored-folder.ts';
-import { unpack } from './unpack.ts';
+import { type OpenedBackup, readBackup, SECRET_FILES } from './backup-file.ts';
 
-export interface RestoreOptions {
-  readonly config: Config;
-  readonly log: Logger;
+export interface RestoreOptions extends Given {
   readonly file: string;
   readonly revokeKeys: boolean;
   /** What was issued to accounts. */
@@ -29,11 +30,11 @@ export interface RestoreOptions {
   readonly progress: Progress;
 }
 
-interface LivingKey {
+interface WorkingKey {
   readonly id: string;
 }
 
-const LIVING_KEYS = statement<LivingKey>(
+const WORKING_KEYS = statement<WorkingKey>(
   'restore_keys',
   `SELECT k.id, k.name, k.prefix, u.email AS "user", k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt"
    FROM api_keys k JOIN users u ON u.id = k.user_id
@@ -41,94 +42,176 @@ const LIVING_KEYS = statement<LivingKey>(
    ORDER BY k.created_at, k.id`,
 );
 
-const livingKeys = (database: Queryable) => database.query(LIVING_KEYS, []);
+/** The data while it is written, and the other files of the backup. */
+const draftIn = (dataDir: string) => join(dataDir, RESTORING);
+/** What DATA_DIR may have: the lock that this process holds, and the directory that a file system of its own has. */
+const IGNORED = new Set(['lock', 'lock-journal', 'lost+found']);
 
-/** Marks the folder, and unpacks the archive beside what is in use. */
-async function fill({ file, progress }: RestoreOptions, dataDir: string): Promise<Manifest> {
-  removeRemains(dataDir);
-  writeFileSync(join(dataDir, RESTORING), '', { mode: 0o600, flush: true });
-  flushEntries(dataDir);
-  mkdirSync(join(dataDir, DRAFT), { mode: 0o700 });
-  progress.step('unpacking');
-  return unpack(file, dataDir, progress);
+/**
+ * Copies the backup and revokes what people signed in to, in one transaction: a restore that is interrupted has changed
+ * nothing.
+ */
+async function restoreInto(
+  target: Side,
+  schema: string,
+  { head, pieces }: OpenedBackup,
+  { file, revokeKeys, endings, progress, io }: RestoreOptions,
+  beforeCommit: () => void,
+) {
+  await target.rows('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
+  const origin = `The backup "${file}" of version ${head.version}`;
+  const { tables, leftOut, applied } = await copyIn({
+    ...{ target, schema, origin, contents: head, pieces: watchPieces(pieces, progress.step) },
+  });
+  const work: AuthoredWork = { ...queryableOnSide(target), author: OPERATOR };
+  const ended = await endSignIns(work, endings, { keys: revokeKeys });
+  await audit(work, 'restore', null, { ended, migrations: applied });
+  const keys = await work.query(WORKING_KEYS, []);
+  beforeCommit();
+  await target.rows('COMMIT');
+  tellLeftOut(io.stderr, leftOut);
+  return { createdAt: head.createdAt, version: head.version, tables, applied, ended, keys };
 }
 
-/** Recovers the database, applies migrations, and ends what people had signed in to. */
-async function settle({ config, log, revokeKeys, endings }: RestoreOptions) {
-  const { database, applied } = await openCluster(config, log, DRAFT);
+/** @throws {AdminError} if the directory has anything but what an interrupted restore has left */
+function refuseContent(dataDir: string): void {
+  const names = readdirSync(dataDir).filter((name) => !IGNORED.has(name));
+  const left = names.includes(RESTORING) && !names.includes('postgres') ? [RESTORING, ...SECRET_FILES] : [];
+  const other = names.find((name) => !left.includes(name));
+  if (other !== undefined)
+    throw new AdminError(
+      `DATA_DIR "${dataDir}" is not empty: it has "${other}". Restore into an empty or a new directory, and keep this one until the other works.`,
+    );
+}
+
+function removeDraft(dataDir: string): void {
+  for (const name of [...SECRET_FILES, RESTORING])
+    rmSync(join(dataDir, name), { recursive: true, force: true });
+}
+
+const writePrivate = (path: string, content: string) =>
+  writeFileSync(path, content, { flag: 'wx', mode: 0o600, flush: true });
+
+/** Gives everything its name, the database last. */
+function publish(dataDir: string): void {
+  const draft = draftIn(dataDir);
+  for (const name of SECRET_FILES)
+    if (existsSync(join(draft, name))) renameSync(join(draft, name), join(dataDir, name));
+  flushEntries(dataDir);
+  renameSync(join(draft, 'postgres'), join(dataDir, 'postgres'));
+  flushEntries(dataDir);
+  rmSync(draft, { recursive: true });
+}
+
+/** A piece is written with its indexes, and to the write-ahead log. */
+const COPIES = 4;
+
+/** PGlite does not say that a disk is full. */
+async function* checkRoom(dataDir: string, pieces: AsyncIterable<Piece>): AsyncGenerator<Piece> {
+  for await (const piece of pieces) {
+    checkDiskSpace(dataDir, COPIES * piece.data.length);
+    yield piece;
+  }
+}
+
+async function restoreDirectory(dataDir: string, backup: OpenedBackup, options: RestoreOptions) {
+  checkDiskSpace(dataDir);
+  removeDraft(dataDir);
+  const draft = draftIn(dataDir);
+  mkdirSync(draft, { mode: 0o700 });
   try {
-    const { ended } = await endSignIns(database, endings, { keys: revokeKeys });
-    await database
-      .unitOfWork({ author: OPERATOR })
-      .run((work) => audit(work, 'restore', null, { ended, migrations: applied }));
-    return { applied, ended, keys: await livingKeys(database) };
+    for (const [name, content] of Object.entries(backup.head.files)) writePrivate(join(draft, name), content);
+    const engine = await openCluster(join(draft, 'postgres'));
+    const target = onEngine(engine);
+    await target.rows(settingsSql({ schema: DEFAULT_SCHEMA }));
+    const restored = await restoreInto(
+      target,
+      DEFAULT_SCHEMA,
+      { ...backup, pieces: checkRoom(dataDir, backup.pieces) },
+      options,
+      () => undefined,
+    ).finally(() => engine.close());
+    options.progress.step('flushing');
+    settleFolder(draft);
+    return restored;
+  } catch (error) {
+    // The next try finds the directory as this one did.
+    removeDraft(dataDir);
+    throw error;
+  }
+}
+
+async function restoreEmbedded(dataDir: string, options: RestoreOptions) {
+  const { config, log, file } = options;
+  securePrivateFolder(dataDir, { strict: config.environment === 'production' });
+  const lock = await takeFolder(dataDir, 0, log);
+  try {
+    refuseContent(dataDir);
+    const { result } = await readBackup(file, (backup) => restoreDirectory(dataDir, backup, options));
+    publish(dataDir);
+    return result;
+  } catch (error) {
+    throw error instanceof Error && 'syscall' in error ? folderError(dataDir, error) : error;
+  } finally {
+    lock.release();
+  }
+}
+
+/** The secret of a backup goes to DATA_DIR, where the service looks for it, unless there is one. */
+function restoreSecret(
+  { config: { dataDir, secretKey }, io }: RestoreOptions,
+  secret: string | undefined,
+): void {
+  const path = secretFile(dataDir);
+  if (secret === undefined || secretKey !== undefined) return;
+  if (existsSync(path)) {
+    tell(
+      io.stderr,
+      `The secret of the backup was left out, because "${path}" exists. OAuth signing keys and stored responses of the backup need the secret of the backup.`,
+    );
+    return;
+  }
+  securePrivateFolder(dataDir, { strict: false });
+  writePrivate(path, secret);
+}
+
+async function restorePostgres(options: RestoreOptions) {
+  const { config, log, file } = options;
+  const database = await openDatabase({ config, log, isCommand: true });
+  try {
+    await database.watch.refuse({ direct: true });
+    const work = (backup: OpenedBackup) =>
+      database.alone((client) =>
+        restoreInto(onClient(client), database.schema, backup, options, () =>
+          restoreSecret(options, backup.head.files['secret-key']),
+        ),
+      );
+    return (await readBackup(file, work)).result;
+  } catch (error) {
+    throw setupError('DATABASE_URL', error);
   } finally {
     await database.close();
   }
 }
 
-/** Gives all its name, the database last, and opens the folder for a start. */
-function publish(dataDir: string, { files }: Manifest): void {
-  for (const name of SECRET_FILES) if (name in files) renameSync(draftOf(dataDir, name), join(dataDir, name));
-  renameSync(join(dataDir, DRAFT), join(dataDir, CLUSTER));
-  flushEntries(dataDir);
-  rmSync(join(dataDir, RESTORING));
-  flushEntries(dataDir);
-}
-
-/** Runs `work`. When that fails, the next try finds the folder as this one did. */
-async function orEmpty<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    removeRemains(dataDir);
-    rmSync(join(dataDir, RESTORING), { force: true });
-    throw error;
-  }
-}
-
-/** Throws AdminError where there is nothing to restore. */
-function checkSource(file: string): void {
-  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
-    throw new AdminError(`"${file}" is not a file. Name one that "backup" has written.`);
-}
-
-async function restoreInto(options: RestoreOptions, dataDir: string) {
-  const beganMs = performance.now();
-  const manifest = await fill(options, dataDir);
-  options.progress.step('recovering');
-  const settled = await settle(options);
-  options.progress.step('flushing');
-  // PostgreSQL has flushed most of it.
-  settleFolder(join(dataDir, DRAFT));
-  publish(dataDir, manifest);
-  return {
-    createdAt: manifest.createdAt,
-    files: Object.keys(manifest.files).length,
-    secretKey: 'secret-key' in manifest.files,
-    ...settled,
-    seconds: Math.round((performance.now() - beganMs) / 100) / 10,
-  };
-}
-
 /**
- * Restores a backup into an empty or missing DATA_DIR. The data gets its name last; until then, no start uses the folder.
- * Throws AdminError, UnusableFolderError, FolderInUseError, DatabaseError; the folder is empty then.
+ * Restores a backup into an empty or missing DATA_DIR, or into an empty schema of PostgreSQL. Nothing is there before all
+ * of it is.
+ * @throws {OperatorError | DatabaseError}
  */
 export async function restore(options: RestoreOptions) {
-  const { config, log, progress } = options;
-  const dataDir = embeddedFolder(config, 'use pg_restore (docs/backup.md), or unset it');
+  const { config, progress } = options;
   const file = resolve(options.file);
-  checkSource(file);
-  securePrivateFolder(dataDir, { strict: config.environment === 'production' });
-  const lock = await takeFolder(dataDir, 0, log);
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
+    throw new AdminError(`"${file}" is not a file. Name a file that "backup" has written.`);
+  const { database } = config;
+  const beganMs = performance.now();
   try {
-    refuseContent(dataDir);
-    return await orEmpty(dataDir, () => restoreInto({ ...options, file }, dataDir));
-  } catch (error) {
-    throw error instanceof Error && 'syscall' in error ? folderError(dataDir, error) : error;
+    const restored = await (database.kind === 'embedded'
+      ? restoreEmbedded(database.dataDir, { ...options, file })
+      : restorePostgres({ ...options, file }));
+    return { ...restored, seconds: Math.round((performance.now() - beganMs) / 100) / 10 };
   } finally {
-    lock.release();
     progress.end();
   }
 }

@@ -86,7 +86,7 @@ const BATCH = 500;
 export type Endings = readonly AccountEnding[];
 
 /** Ends all of it, of all of the accounts. Throws DatabaseError. */
-export async function end(work: UnitOfWork, accounts: readonly string[], endings: Endings): Promise<Ended> {
+export async function end(work: Queryable, accounts: readonly string[], endings: Endings): Promise<Ended> {
   const ended: Record<string, number> = {};
   for (const { kind, all } of endings) ended[kind] = (await work.query(all, [accounts]))[0]?.ended ?? 0;
   return ended;

@@ -1,4 +1,4 @@
-import { auditAccounts, OPERATOR } from '../../audit/audit.ts';
+import { type AuthoredWork, auditAccounts, OPERATOR } from '../../audit/audit.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { DatabaseError } from '../../platform/db/errors.ts';
 import { inBatches } from '../../platform/db/in-batches.ts';
@@ -16,6 +16,7 @@ const PAGE = 100;
 /** The least id of all. */
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 const NEXT = statement<Account>('accounts_next', 'SELECT id FROM users WHERE id > $1 ORDER BY id LIMIT $2');
+const ALL = statement<Account>('accounts_all', 'SELECT id FROM users ORDER BY id');
 const LOCK = statement<Account>(
   'accounts_lock',
   'SELECT id FROM users WHERE id = ANY($1::uuid[]) FOR NO KEY UPDATE',
@@ -31,8 +32,6 @@ export interface Revocation {
   readonly endings: Endings;
   /** Whether JWTs of other issuers end, too. */
   readonly tokens: boolean;
-  /** The command, for the audit log, if it is not `revoke-all`. */
-  readonly command?: string;
 }
 
 /** How many accounts were gone through, and what has ended. */
@@ -53,14 +52,14 @@ export const revocationOf = (endings: Endings, option: string): Revocation => ({
 async function endForSome(
   database: Database,
   accounts: readonly string[],
-  { endings, tokens, command = 'revoke-all' }: Revocation,
+  { endings, tokens }: Revocation,
   lock: Statement<Account>,
 ) {
   const most = await endMost(database, accounts, endings);
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const locked = (await work.query(lock, [accounts])).map(({ id }) => id);
     const rest = await (tokens ? endAllCredentials : end)(work, locked, endings);
-    await auditAccounts(work, command, locked, {
+    await auditAccounts(work, 'revoke-all', locked, {
       kinds: [...endings.map(({ kind }) => kind), ...(tokens ? ['tokens'] : [])],
     });
     return { locked, ended: sumOf(rest, most) };
@@ -122,11 +121,15 @@ export async function endForEveryone(database: Database, revocation: Revocation)
 /**
  * For a restored database, where what has ended since the backup works again: ends all that was signed in to with a
  * password, such as sessions, stream tokens and OAuth grants, of all accounts; with `keys`, revokes their API keys as well.
- * `endings` are those of the product (`src/endings.ts`). Throws as `endForEveryone` does.
+ * `endings` are those of the product (`src/endings.ts`). Throws DatabaseError.
  */
-export const endSignIns = (database: Database, endings: Endings, { keys = false } = {}): Promise<Revoked> =>
-  endForEveryone(database, {
-    endings: endings.filter(({ ofPassword, alone }) => ofPassword || (keys && alone?.option === 'keys')),
-    tokens: false,
-    command: 'restore',
-  });
+export async function endSignIns(
+  work: AuthoredWork,
+  endings: Endings,
+  { keys = false } = {},
+): Promise<Ended> {
+  const ending = endings.filter(({ ofPassword, alone }) => ofPassword || (keys && alone?.option === 'keys'));
+  const accounts = (await work.query(ALL, [])).map(({ id }) => id);
+  await auditAccounts(work, 'restore', accounts, { kinds: ending.map(({ kind }) => kind) });
+  return end(work, accounts, ending);
+}

@@ -27,23 +27,16 @@ export interface Database extends Queryable {
   /** Who waits for a connection, and each owner's recent use of them. */
   readonly line: Line<pg.PoolClient>;
   readonly statistics: DatabaseStatistics;
-  /**
-   * The same pool for reads with a cancellation, which cancels the running statement and prevents further ones. Results
-   * wait for their turn of the event loop unless the caller sees to that.
-   */
+  /** The same pool for reads, which a cancellation ends. Results wait for their turn of the event loop by default. */
   cancellable(cancellation: Cancellation, options?: { readonly takesTurns?: boolean }): Queryable;
-  /**
-   * The same pool for statements of an owner, who takes turns for connections. They may write. They are cancelled with
-   * the work that they are for.
-   */
+  /** The same pool for statements of an owner, who takes turns for connections. They are cancelled with their work. */
   owned(owner: string | undefined, work?: Cancellation): Queryable;
   /** A transaction that begins with its first statement. */
   unitOfWork(options?: UnitOfWorkOptions, cancellation?: Cancellation): UnitOfWork;
-  /**
-   * A connection that the caller owns. It bypasses the connection pooler, if there is one. `limited` applies
-   * the pool's time limits to its statements.
-   */
+  /** A connection of the caller past a pooler. `limited` applies the pool's time limits to its statements. */
   dedicatedClient(options?: { readonly limited?: boolean }): Promise<pg.Client>;
+  /** Runs `work` on a dedicated client. Requests to the embedded database, which has one session, wait meanwhile. */
+  alone<T>(work: (client: pg.Client) => Promise<T>): Promise<T>;
   /** How long a statement or a transaction keeps trying to acquire its locks. */
   readonly lockWaitMs: number;
   /** Set if LISTEN on another connection hears nothing, as on the embedded database. */
@@ -277,6 +270,12 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     async dedicatedClient({ limited = false } = {}) {
       await serverReady(server);
       return openClient(server, limited);
+    },
+    async alone(work) {
+      const loan = kind === 'embedded' ? await lend() : undefined;
+      const client = openClient(server, false);
+      const ended = () => client.then((opened) => opened.end()).finally(() => loan && giveBack(loan));
+      return client.then(work).finally(ended);
     },
     async close() {
       watch.close();

@@ -219,21 +219,50 @@ const LOOK = statement<{ found: boolean; readOnly: boolean }>(
   `SELECT to_regclass('"_prisma_migrations"') IS NOT NULL AS "found", current_setting('transaction_read_only')::bool AS "readOnly"`,
 );
 
+/** A migration that a database has. */
+export interface AppliedMigration {
+  readonly name: string;
+  readonly checksum: string;
+}
+
+/** @returns the migrations that the database has */
+export async function readApplied(side: Side): Promise<AppliedMigration[]> {
+  const [table] = await side.rows<{ found: boolean }>(LOOK.text);
+  const applied = table?.found ? await side.rows<Applied>(APPLIED) : [];
+  return applied.flatMap(({ migration_name: name, checksum, finished_at: at }) =>
+    at === null ? [] : [{ name, checksum }],
+  );
+}
+
 /**
- * Gives an empty schema the migrations that another database has, within a transaction of the caller. Throws MigrationError
- * if this version does not know one of them.
+ * Gives an empty schema the migrations that `origin` has, within a transaction of the caller.
+ * @throws {MigrationError} if this version does not know one of them
  */
-export async function migrateLike(side: Side, schema: string, other: Side): Promise<void> {
-  const [table] = await other.rows<{ found: boolean }>(LOOK.text);
-  const applied = table?.found ? await other.rows<Applied>(APPLIED) : [];
+export async function migrateTo(
+  side: Side,
+  schema: string,
+  migrations: readonly AppliedMigration[],
+  origin: string,
+): Promise<void> {
+  const finished = new Date();
+  const applied = migrations.map(({ name, checksum }) => ({
+    migration_name: name,
+    checksum,
+    finished_at: finished,
+  }));
   const [unknown] = unknownOf(applied);
   if (unknown !== undefined)
-    throw new MigrationError(
-      `The database has the migration ${unknown} of a newer version: use that version.`,
-    );
+    throw new MigrationError(`${origin} has the migration ${unknown} of a newer version: use that version.`);
   const pending = new Set(pendingOf(applied).map(({ name }) => name));
   for (const migration of await prepare(side, schema))
     if (!pending.has(migration.name)) await apply(side, migration);
+}
+
+/** Applies the pending migrations within a transaction of the caller, and returns their names. */
+export async function applyPending(side: Side): Promise<string[]> {
+  const pending = pendingOf(await side.rows<Applied>(APPLIED));
+  for (const migration of pending) await apply(side, migration);
+  return pending.map(({ name }) => name);
 }
 
 const APPLIED_STATEMENT = statement<Applied>('migrations_applied', APPLIED);

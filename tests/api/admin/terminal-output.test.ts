@@ -70,7 +70,7 @@ const PRINT_NO_TEXT = `
   user reset-link, api-key create, api-key revoke, api-key suspend, api-key resume, api-key set-limits, session revoke,
   token revoke, stream-token revoke, documents publish, documents retire, revoke-all, oauth-client create,
   oauth-client delete, signing-key rotate, signing-key list, signing-key drop, event-log renew, top, doctor, unblock, migrate,
-  backup, restore, export-to, upgrade`;
+  backup, restore, export-to`;
 
 /** The words of each command. */
 const findCommands = (command: Command): string[] =>

@@ -35,7 +35,7 @@ const READ_TOO = [
   'doctor',
   'backup',
 ];
-const ALONE = ['migrate', 'restore', 'export-to', 'upgrade'];
+const ALONE = ['migrate', 'restore', 'export-to'];
 
 /** The names of all commands, as the audit log has them. */
 function namesOf({ commands }: Command, before = ''): string[] {

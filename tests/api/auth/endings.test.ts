@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { OPERATOR } from '../../../src/audit/audit.ts';
 import { endSignIns } from '../../../src/auth/account/everyone.ts';
 import { revokeToken } from '../../../src/auth/jwt/blocklist.ts';
 import { revokeStreamToken } from '../../../src/auth/stream-token/store.ts';
@@ -34,6 +35,9 @@ const OF_PASSWORD = [
   'stream token of the key',
   'OAuth grant',
 ] as const;
+
+const endAll = (options = {}) =>
+  app.database.unitOfWork({ author: OPERATOR }).run((work) => endSignIns(work, ALL, options));
 
 /** Who ends what, and which streams end with that. */
 const ENDINGS: [string, readonly Credential[], (who: Holder) => Promise<unknown>][] = [
@@ -96,8 +100,8 @@ const ENDINGS: [string, readonly Credential[], (who: Holder) => Promise<unknown>
       await prisma().user.update({ where: { id: ownerId }, data: { disabledAt: new Date() } });
     },
   ],
-  ['endSignIns', OF_PASSWORD, () => endSignIns(app.database, ALL)],
-  ['endSignIns with the keys', [...OF_PASSWORD, 'key'], () => endSignIns(app.database, ALL, { keys: true })],
+  ['endSignIns', OF_PASSWORD, () => endAll()],
+  ['endSignIns with the keys', [...OF_PASSWORD, 'key'], () => endAll({ keys: true })],
   [
     'stream-token revoke',
     ['stream token of the key'],

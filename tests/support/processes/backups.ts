@@ -1,9 +1,10 @@
-import { mkdirSync, readdirSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
-import { onTestFinished } from 'vitest';
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { TestApp } from '../app.ts';
 import { type RawAnswer, send } from '../keyed.ts';
+import type { Parsed } from '../parsed.ts';
 import { fillFolder } from './migrated-folder.ts';
 import { mountedDisk } from './mounted.ts';
 import { type Process, runScript, type Settings, startLoop } from './process.ts';
@@ -35,16 +36,6 @@ export const launchAdmin = (args: readonly string[], dataDir: string, settings: 
 export const partsIn = (folder: string): string[] =>
   readdirSync(folder).filter((name) => name.endsWith('.part'));
 
-/** What somebody else's program may do with the embedded database. */
-export async function openGuest(dataDir: string): Promise<pg.Client> {
-  const guest = new pg.Client({ host: dataDir, user: 'postgres', database: 'postgres' });
-  // The test ends the server first.
-  guest.on('error', () => undefined);
-  await guest.connect();
-  onTestFinished(() => guest.end().catch(() => undefined));
-  return guest;
-}
-
 /** A post that was acknowledged, and how. */
 export interface Written {
   readonly title: string;
@@ -72,12 +63,37 @@ export function keyedLoad(app: Pick<TestApp, 'fetch'>, key: string, name: string
   return { written, statuses, stop };
 }
 
-/** Runs statements one after the other, again and again, until it is stopped; `done` counts the rounds. */
-export function guestLoad(guest: pg.Client, statements: (round: number) => readonly string[]) {
-  const load = { rounds: 0 };
-  const loop = startLoop(async () => {
-    for (const sql of statements(load.rounds)) await guest.query(sql);
-    load.rounds += 1;
-  });
-  return Object.assign(load, loop);
+/** A line of a backup, and the rows that follow it. */
+export interface BackupPart {
+  readonly line: Parsed;
+  readonly rows: string;
+}
+
+/** Reads a backup as docs/backup.md describes it. */
+export function readParts(file: string): BackupPart[] {
+  const parts: BackupPart[] = [];
+  let rest = zstdDecompressSync(readFileSync(file));
+  while (rest.length > 0) {
+    const end = rest.indexOf('\n') + 1;
+    const line = JSON.parse(rest.toString('utf8', 0, end));
+    const bytes = line.bytes ?? 0;
+    parts.push({ line, rows: rest.toString('utf8', end, end + bytes) });
+    rest = rest.subarray(end + bytes);
+  }
+  return parts;
+}
+
+/** The last line of a backup. */
+export const endOf = (file: string): Parsed => readParts(file).at(-1)?.line;
+
+/** Writes what is a backup as far as its checksum goes. The last line is made from `parts`. */
+export function writeParts(file: string, parts: readonly BackupPart[]): void {
+  const content = Buffer.concat(
+    parts.flatMap(({ line, rows }) => [Buffer.from(`${JSON.stringify(line)}\n`), Buffer.from(rows)]),
+  );
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  writeFileSync(
+    file,
+    zstdCompressSync(Buffer.concat([content, Buffer.from(`${JSON.stringify({ sha256 })}\n`)])),
+  );
 }

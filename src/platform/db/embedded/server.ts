@@ -3,8 +3,8 @@ import type { Logger } from '../../log.ts';
 import { checkContent, checkDiskSpace, securePrivateFolder } from './folder.ts';
 import { UnusableFolderError } from './folder-error.ts';
 import { folderProblem } from './folder-watch.ts';
-import { type FolderLock, takeFolder } from './lock.ts';
-import { isIncomplete, refuseOtherMajor, refuseRestoring } from './major-version.ts';
+import { takeFolder } from './lock.ts';
+import { isIncomplete, refuseOtherMajor, refuseUnfinished } from './major-version.ts';
 import { type Supervisor, supervise } from './supervisor.ts';
 import { WorkerStream } from './worker-stream.ts';
 import { EmbeddedStartError, type RunningWorker, startWorker } from './worker-thread.ts';
@@ -23,10 +23,6 @@ export interface EmbeddedServerOptions {
   readonly patienceMs?: number;
   /** Whether to refuse a folder that is open to other users, instead of closing it to them. */
   readonly strict?: boolean;
-  /** The name of the data folder in it. Another one than usual gets its name once it is complete. */
-  readonly cluster?: string;
-  /** Whether the caller has locked the folder, and keeps it locked. */
-  readonly locked?: boolean;
 }
 
 /** Throws UnusableFolderError if a database that ran in the folder could not run there now. */
@@ -34,8 +30,6 @@ function refuseProblem(dataDir: string): void {
   const problem = folderProblem(dataDir);
   if (problem !== undefined) throw new UnusableFolderError(`${problem.reason}; ${problem.check}`);
 }
-
-const NO_LOCK: FolderLock = { release: () => undefined };
 
 /** The error of a connection that is opened while the worker restarts. */
 const restarting = () => Object.assign(new Error('the embedded database restarts'), { code: 'ECONNREFUSED' });
@@ -47,27 +41,27 @@ const restarting = () => Object.assign(new Error('the embedded database restarts
 export async function startEmbeddedServer(
   dataDir: string,
   log: Logger,
-  { patienceMs = 0, strict = false, cluster = DATA, locked = false }: EmbeddedServerOptions = {},
+  { patienceMs = 0, strict = false }: EmbeddedServerOptions = {},
 ): Promise<EmbeddedServer> {
   securePrivateFolder(dataDir, { strict });
   checkContent(dataDir);
   refuseOtherMajor(dataDir);
-  if (cluster === DATA) refuseRestoring(dataDir);
+  refuseUnfinished(dataDir);
   // PGlite would create an empty database where the files of one are lost.
   if (isIncomplete(dataDir))
     throw new EmbeddedStartError(dataDir, new Error('postgres/PG_VERSION is missing'));
   checkDiskSpace(dataDir);
-  const lock = locked ? NO_LOCK : await takeFolder(dataDir, patienceMs, log);
+  const lock = await takeFolder(dataDir, patienceMs, log);
   try {
     // A restore may have begun while this waited.
-    if (cluster === DATA) refuseRestoring(dataDir);
+    refuseUnfinished(dataDir);
     let running: RunningWorker | undefined;
     let startedBefore = false;
     const start = async () => {
       // PGlite would not say what is wrong, and create an empty database where the data has gone.
       if (startedBefore) refuseProblem(dataDir);
       // Absolute, because the working directory belongs to the whole process.
-      const started = await startWorker(dataDir, resolve(dataDir, cluster), log);
+      const started = await startWorker(dataDir, resolve(dataDir, DATA), log);
       startedBefore = true;
       running = started;
       void started.ending.then(() => {

@@ -2,26 +2,32 @@ import { escapeIdentifier } from 'pg';
 import { z } from 'zod';
 import type { Side } from './side.ts';
 
-/** The table in which Prisma Migrate keeps its history. It is the migrations' own, and never copied. */
-export const HISTORY_TABLE = '_prisma_migrations';
+/** The table in which Prisma Migrate keeps its history. Migrations write it, so it is never copied. */
+const HISTORY_TABLE = '_prisma_migrations';
 
-const column = z.object({ name: z.string(), type: z.string() });
-const table = z.object({
+/** A table, as far as a copy needs to know it. Types have their internal names, which no setting changes. */
+export const tableForm = z.object({
   name: z.string(),
-  columns: z.array(column),
-  /** The tables that its foreign keys refer to. */
-  refersTo: z.array(z.string()),
+  columns: z.array(z.object({ name: z.string(), type: z.string() })),
+});
+/** A sequence, and the last number that it gave; null if it gave none. */
+export const sequenceForm = z.object({
+  name: z.string(),
+  last: z
+    .string()
+    .regex(/^-?\d+$/)
+    .nullable(),
 });
 
-/** A table, as far as a copy needs to know it. */
-export type Table = Readonly<z.infer<typeof table>>;
+export type Table = Readonly<z.infer<typeof tableForm>>;
+export type Sequence = Readonly<z.infer<typeof sequenceForm>>;
 
-const sequence = z.object({ name: z.string(), last: z.string().nullable() });
+/** A table and the tables that its foreign keys refer to. */
+export interface ReferringTable extends Table {
+  readonly refersTo: readonly string[];
+}
 
-/** A sequence, and the last number that it gave; null if it gave none. */
-export type Sequence = Readonly<z.infer<typeof sequence>>;
-
-/** Generated columns are left out: nobody can write them. Types by their own names, which no setting changes. */
+/** Leaves out generated columns, which cannot be written. */
 const TABLES = `SELECT c.relname::text AS name,
   (SELECT coalesce(json_agg(json_build_object('name', a.attname, 'type', t.typname || CASE WHEN a.atttypmod < 0 THEN '' ELSE '(' || a.atttypmod || ')' END) ORDER BY a.attname), '[]')
    FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
@@ -36,7 +42,7 @@ const SEQUENCES = `SELECT c.relname::text AS name, pg_sequence_last_value(c.oid)
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = $1 AND c.relkind = 'S' ORDER BY c.relname`;
 
-/** Relations, enumerations and functions, but for what belongs to an extension. */
+/** Relations, enumerations and functions, except parts of an extension. */
 const CONTENT = `SELECT what FROM (
   SELECT c.oid, 'pg_class'::regclass::oid AS class,
     CASE c.relkind WHEN 'S' THEN 'sequence' WHEN 'v' THEN 'view' ELSE 'table' END || ' "' || c.relname || '"' AS what,
@@ -50,12 +56,14 @@ const CONTENT = `SELECT what FROM (
 WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = class AND d.objid = oid AND d.deptype = 'e')
 ORDER BY rank, what LIMIT 1`;
 
-/** The tables, each after those that it refers to. Throws if some refer to each other: no order would do. */
-export function inOrder(tables: readonly Table[]): Table[] {
-  const ordered: Table[] = [];
+/** @returns the tables, each after the tables that it refers to. @throws if tables refer to each other */
+export function sortByReference(tables: readonly ReferringTable[]): ReferringTable[] {
+  const ordered: ReferringTable[] = [];
   const waiting = new Map(tables.map((each) => [each.name, each]));
   while (waiting.size > 0) {
-    const ready = [...waiting.values()].filter(({ refersTo }) => !refersTo.some((name) => waiting.has(name)));
+    const ready = [...waiting.values()].filter(
+      ({ name, refersTo }) => !refersTo.some((other) => other !== name && waiting.has(other)),
+    );
     if (ready.length === 0)
       throw new Error(`the tables ${[...waiting.keys()].join(', ')} refer to each other: none can be first`);
     ordered.push(...ready);
@@ -64,18 +72,21 @@ export function inOrder(tables: readonly Table[]): Table[] {
   return ordered;
 }
 
-/** The tables of the schema, each after those that it refers to. */
-export async function tablesOf(side: Side, schema: string): Promise<Table[]> {
-  return inOrder(table.array().parse(await side.rows(TABLES, [schema])));
+/** @returns the tables of the schema, each after the tables that it refers to */
+export async function readTables(side: Side, schema: string): Promise<Table[]> {
+  const tables = sortByReference(await side.rows<ReferringTable>(TABLES, [schema]));
+  return tables.map(({ name, columns }) => ({ name, columns }));
 }
 
-/** The sequences of the schema. */
-export async function sequencesOf(side: Side, schema: string): Promise<Sequence[]> {
-  return sequence.array().parse(await side.rows(SEQUENCES, [schema]));
+export const readSequences = (side: Side, schema: string): Promise<Sequence[]> =>
+  side.rows<Sequence>(SEQUENCES, [schema]);
+
+/** @returns something that the schema has, such as `table "posts"`; undefined if the schema is empty or missing */
+export async function findContent(side: Side, schema: string): Promise<string | undefined> {
+  return (await side.rows<{ what: string }>(CONTENT, [escapeIdentifier(schema)]))[0]?.what;
 }
 
-/** Something that the schema holds, such as `table "posts"`; undefined if it is empty or does not exist. */
-export async function contentOf(side: Side, schema: string): Promise<string | undefined> {
-  const [found] = await side.rows<{ what: string }>(CONTENT, [escapeIdentifier(schema)]);
-  return found?.what;
-}
+export const qualify = (schema: string, name: string): string =>
+  `${escapeIdentifier(schema)}.${escapeIdentifier(name)}`;
+export const listColumns = ({ columns }: Table): string =>
+  columns.map(({ name }) => escapeIdentifier(name)).join(', ');

@@ -1,0 +1,233 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { pipeline as connect } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib';
+import { z } from 'zod';
+import { build } from '../../platform/build.ts';
+import { Digests, type Piece, type TableDigest } from '../../platform/db/transfer/pieces.ts';
+import { type Contents, contentsForm } from '../../platform/db/transfer/snapshot.ts';
+import { AdminError } from '../output.ts';
+import { readError, writeError } from './file-error.ts';
+
+/** The format is documented in docs/backup.md. Format 1, of version 1.0.0, is a tar archive. */
+const FORMAT = 2;
+/** The files of DATA_DIR that a backup has: the secret that stands in for SECRET_KEY, and the demo credentials. */
+export const SECRET_FILES = ['secret-key', 'demo.json'] as const;
+
+const headForm = z.object({
+  format: z.literal(FORMAT),
+  version: z.string(),
+  createdAt: z.string(),
+  files: z.partialRecord(z.enum(SECRET_FILES), z.string()),
+  ...contentsForm.shape,
+});
+/** The first line of a backup. */
+export type BackupHead = Readonly<z.infer<typeof headForm>>;
+
+/** @returns the first line of a backup that is made now. `files` are the contents of SECRET_FILES. */
+export const createHead = (contents: Contents, files: BackupHead['files']): BackupHead => ({
+  format: FORMAT,
+  version: build().version,
+  createdAt: new Date().toISOString(),
+  files,
+  ...contents,
+});
+
+/** No row is larger than 1 GiB. */
+const MAX_PIECE_BYTES = 1_073_741_824;
+const MAX_LINE_BYTES = 16_777_216;
+const lineForm = z.union([
+  z.object({ table: z.string(), bytes: z.int().min(1).max(MAX_PIECE_BYTES) }),
+  z.object({ sha256: z.string() }),
+]);
+/** What the first line of any format has. */
+const anyForm = z.object({ format: z.number(), version: z.string() });
+
+const COMPRESSION = {
+  // Fast, because requests to the embedded database wait meanwhile.
+  [constants.ZSTD_c_compressionLevel]: 1,
+  [constants.ZSTD_c_checksumFlag]: 1,
+};
+const CHUNK_BYTES = 1_048_576;
+
+/** The last line of a backup: the digest of each table, and the SHA-256 of all lines and pieces before. */
+export interface BackupEnd {
+  readonly tables: Readonly<Record<string, TableDigest>>;
+  readonly sha256: string;
+}
+
+/**
+ * Writes a new file, which only its owner can read, and flushes it to the disk.
+ * @returns its last line
+ * @throws {AdminError} if the file cannot be written. The file is left as it is then.
+ */
+export async function writeBackup(
+  path: string,
+  head: BackupHead,
+  pieces: AsyncIterable<Piece>,
+): Promise<BackupEnd> {
+  const hash = createHash('sha256');
+  const digests = new Digests();
+  let end: BackupEnd = { tables: {}, sha256: '' };
+  const hashed = (part: string | Uint8Array) => {
+    hash.update(part);
+    return part;
+  };
+  async function* content() {
+    yield hashed(`${JSON.stringify(head)}\n`);
+    for await (const piece of pieces) {
+      const { table, data } = piece;
+      digests.add(piece);
+      yield hashed(`${JSON.stringify({ table, bytes: data.length })}\n`);
+      yield hashed(data);
+    }
+    const tables = Object.fromEntries(head.tables.map(({ name }) => [name, digests.get(name)]));
+    end = { tables, sha256: hash.digest('hex') };
+    yield `${JSON.stringify(end)}\n`;
+  }
+  const file = createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true });
+  try {
+    await pipeline(content, createZstdCompress({ params: COMPRESSION, chunkSize: CHUNK_BYTES }), file);
+  } catch (error) {
+    throw writeError(path, error);
+  }
+  return end;
+}
+
+const damaged = (path: string, why: string) =>
+  new AdminError(`"${path}" is not a complete backup: ${why}. Nothing was restored. Use another backup.`);
+
+/** Reads lines and bytes in turn. */
+class Parser {
+  readonly #path: string;
+  readonly #source: AsyncIterator<Buffer>;
+  readonly #hash = createHash('sha256');
+  #rest: Buffer = Buffer.alloc(0);
+
+  constructor(path: string, source: AsyncIterable<Buffer>) {
+    this.#path = path;
+    this.#source = source[Symbol.asyncIterator]();
+  }
+
+  /** The next chunk; undefined at the end. */
+  async #next(): Promise<Buffer | undefined> {
+    try {
+      const { done, value } = await this.#source.next();
+      return done === true ? undefined : value;
+    } catch (error) {
+      const readable = readError(this.#path, error);
+      throw readable instanceof AdminError ? readable : damaged(this.#path, 'it cannot be decompressed');
+    }
+  }
+
+  /** Reads until `isEnough` of all bytes that are left, which are then in `#rest`. */
+  async #fill(isEnough: (bytes: number, chunk: Buffer) => boolean): Promise<void> {
+    const chunks = [this.#rest];
+    for (let bytes = this.#rest.length, last = this.#rest; !isEnough(bytes, last); bytes += last.length) {
+      const chunk = await this.#next();
+      if (chunk === undefined) throw damaged(this.#path, 'its end is missing');
+      chunks.push(chunk);
+      last = chunk;
+    }
+    this.#rest = Buffer.concat(chunks);
+  }
+
+  #take(bytes: number): Buffer {
+    const taken = this.#rest.subarray(0, bytes);
+    this.#rest = this.#rest.subarray(bytes);
+    return taken;
+  }
+
+  async bytes(count: number): Promise<Buffer> {
+    await this.#fill((bytes) => bytes >= count);
+    const taken = this.#take(count);
+    this.#hash.update(taken);
+    return taken;
+  }
+
+  /** @returns the next line and the SHA-256 of all that came before */
+  async line(): Promise<{ readonly json: unknown; readonly before: string }> {
+    await this.#fill((bytes, chunk) => bytes > MAX_LINE_BYTES || chunk.includes('\n'));
+    const line = this.#take(this.#rest.indexOf('\n') + 1);
+    const before = this.#hash.copy().digest('hex');
+    this.#hash.update(line);
+    try {
+      return { json: JSON.parse(line.toString('utf8')), before };
+    } catch {
+      if (Buffer.concat([line, this.#rest]).toString('latin1', 257, 262) !== 'ustar')
+        throw damaged(this.#path, 'a line of it is not JSON');
+      throw new AdminError(
+        `"${this.#path}" is a tar archive, as version 1.0.0 wrote backups. Restore it with version 1.0.0 ("npm run -s admin -- restore FILE"), then start this version on that DATA_DIR.`,
+      );
+    }
+  }
+
+  async isAtEnd(): Promise<boolean> {
+    return this.#rest.length === 0 && (await this.#next()) === undefined;
+  }
+}
+
+function parseHead(path: string, json: unknown): BackupHead {
+  const any = anyForm.safeParse(json).data;
+  if (any !== undefined && any.format !== FORMAT)
+    throw new AdminError(
+      `"${path}" has format ${any.format}, but this version of the service reads format ${FORMAT}. Restore it with version ${any.version} or a later one.`,
+    );
+  const { data } = headForm.safeParse(json);
+  if (data === undefined) throw damaged(path, 'its first line has another form');
+  return data;
+}
+
+async function* readPieces(
+  path: string,
+  parser: Parser,
+  end: (sha256: string) => void,
+): AsyncGenerator<Piece> {
+  for (;;) {
+    const { json, before } = await parser.line();
+    const { data: line } = lineForm.safeParse(json);
+    if (line === undefined) throw damaged(path, 'a line of it has another form');
+    if ('sha256' in line) {
+      if (line.sha256 !== before) throw damaged(path, 'its content differs from its checksum');
+      if (!(await parser.isAtEnd())) throw damaged(path, 'something follows its end');
+      end(before);
+      return;
+    }
+    yield { table: line.table, data: await parser.bytes(line.bytes) };
+  }
+}
+
+/** What `work` is given of a backup. */
+export interface OpenedBackup {
+  readonly head: BackupHead;
+  /** All of it must be read: the last piece is followed by the check of the whole file. */
+  readonly pieces: AsyncIterable<Piece>;
+}
+
+/**
+ * Runs `work` with a backup, in bounded memory.
+ * @returns what `work` returns, and the SHA-256 of the file
+ * @throws {AdminError} if the file cannot be read, or is not a complete backup of this format
+ */
+export async function readBackup<T>(
+  path: string,
+  work: (backup: OpenedBackup) => Promise<T>,
+): Promise<{ readonly result: T; readonly sha256: string }> {
+  const decompress = createZstdDecompress({ chunkSize: CHUNK_BYTES });
+  // The parser gets the error of either.
+  const content = connect(createReadStream(path), decompress, () => undefined);
+  const parser = new Parser(path, content);
+  try {
+    const head = parseHead(path, (await parser.line()).json);
+    let sha256: string | undefined;
+    const pieces = readPieces(path, parser, (sum) => {
+      sha256 = sum;
+    });
+    const result = await work({ head, pieces });
+    if (sha256 === undefined) throw new Error('the backup was not read to its end');
+    return { result, sha256 };
+  } finally {
+    content.destroy();
+  }
+}

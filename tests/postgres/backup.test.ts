@@ -1,0 +1,234 @@
+import { hash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { expect, it, onTestFinished } from 'vitest';
+import { migrateTo } from '../../src/platform/db/migrate.ts';
+import { onClient } from '../../src/platform/db/transfer/side.ts';
+import { startApp, type TestApp } from '../support/app.ts';
+import { createComment, createPost } from '../support/content.ts';
+import { gqlAs, visitor } from '../support/credentials/session.ts';
+import { createTestDatabase } from '../support/database/database.ts';
+import { createEmptyDatabase } from '../support/database/empty-database.ts';
+import { CREATE_POST, send } from '../support/keyed.ts';
+import { endOf, launchAdmin, partsIn } from '../support/processes/backups.ts';
+import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { expectOneLine } from '../support/processes/mistakes.ts';
+import { type Process, temporaryFolder, until } from '../support/processes/process.ts';
+import { admin } from '../support/processes/server.ts';
+import { LAST, Listeners } from '../support/streams/listeners.ts';
+
+const SECRET_KEY = 'the-s3cret-of-both-machines-0000000000000000';
+
+async function target(label: string): Promise<string> {
+  const { url, drop } = await createEmptyDatabase('backup', label);
+  onTestFinished(drop);
+  return url;
+}
+
+/** The service on a folder, or on a database on PostgreSQL. */
+async function open(settings: Readonly<Record<string, string>>) {
+  const app = await startApp({ settings, drop: async () => undefined }, { settings: { SECRET_KEY } });
+  let stopping: Promise<void> | undefined;
+  const stop = () => {
+    stopping ??= app.stop();
+    return stopping;
+  };
+  onTestFinished(stop);
+  return { app, stop };
+}
+
+/** A connection to a migrated database with a table that is locked until `free`. */
+async function locked(url: string, table: string) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`BEGIN; LOCK TABLE ${table}`);
+  return {
+    /** Resolves once a command waits for the table. */
+    wanted: (command: Process) =>
+      until('a wait for the table', async () => {
+        const { rows } = await client.query(
+          'SELECT FROM pg_locks WHERE relation = $1::regclass AND NOT granted',
+          [table],
+        );
+        if (command.stderr !== '') throw new Error(command.stderr);
+        return rows.length > 0;
+      }),
+    /** Ends the connections that wait for it. */
+    cut: () =>
+      client.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = $1::regclass AND NOT granted',
+        [table],
+      ),
+    free: () => client.end(),
+  };
+}
+
+async function migratedDatabase(): Promise<string> {
+  const { settings, drop } = await createTestDatabase();
+  onTestFinished(drop);
+  return settings.DATABASE_URL ?? '';
+}
+
+const EVERYTHING = `{ posts(limit: 20) { id title body tags createdAt commentCount author { id name }
+  comments(limit: 10) { id body createdAt author { name } } } }`;
+
+/** The digests of what neither a restore nor a service that only reads changes. */
+function contentIn(file: string): object {
+  const { posts, tags, comments, users, api_keys: keys, idempotency_keys: responses } = endOf(file).tables;
+  return { posts, tags, comments, users, keys, responses };
+}
+
+it('A backup goes from the embedded database to PostgreSQL and back: content, keys, stored responses and event ids', async () => {
+  const [folder, files, back] = [await migratedFolder(), await temporaryFolder(), await temporaryFolder()];
+  const url = await target('there and back');
+  const inPostgres = { DATABASE_URL: url, DATA_DIR: await temporaryFolder() };
+  const [first, second] = [join(files, 'first'), join(files, 'second')];
+
+  const { app: before, stop: stopBefore } = await open({ DATA_DIR: folder });
+  const author = await before.account();
+  const person = await visitor(before);
+  const acknowledged: string[] = [];
+  const scene = { app: before as TestApp, author, acknowledged };
+  const tell = async (...titles: string[]) => {
+    for (const title of titles) await createPost(scene.app, author.key, { title, tags: ['moved', 'übrig'] });
+    acknowledged.push(...titles);
+  };
+  const listeners = new Listeners(scene);
+  await listeners.come(3);
+  await tell('one', 'two', 'three');
+  await listeners.have('three');
+  await listeners.leave();
+  const keyed = { query: CREATE_POST, variables: { title: 'once' }, idempotencyKey: 'once', key: author.key };
+  const answered = await send(before, keyed);
+  acknowledged.push('once');
+  await createComment(before, author.key, JSON.parse(answered.text).data.createPost.id);
+  const { data: all } = await before.gql(EVERYTHING, { key: author.key });
+  await stopBefore();
+
+  /** The service as it is on the restored database. */
+  async function check(settings: Readonly<Record<string, string>>, file: string): Promise<void> {
+    const restored = await admin(['restore', file], settings.DATA_DIR ?? '', { ...settings, SECRET_KEY });
+    expect(restored, restored.stderr).toMatchObject({ code: 0, stderr: '', json: { applied: [] } });
+    expect(restored.json.keys).toMatchObject([{ prefix: author.key.slice(0, 10) }]);
+    const { app, stop } = await open(settings);
+    scene.app = app;
+    expect((await app.gql(EVERYTHING, { key: author.key })).data).toEqual(all);
+    expect(await send(app, keyed)).toMatchObject({ status: 200, text: answered.text, replayed: 'true' });
+    expect((await gqlAs(app, person.cookie, '{ viewer { id } }')).status).toBe(401);
+    await stop();
+  }
+  const backUp = (file: string, settings: Readonly<Record<string, string>>) =>
+    admin(['backup', file], settings.DATA_DIR ?? '', settings);
+
+  expect(await backUp(first, { DATA_DIR: folder })).toMatchObject({ code: 0, stderr: '' });
+  await check(inPostgres, first);
+  expect(await backUp(second, inPostgres)).toMatchObject({ code: 0, stderr: '' });
+  expect(contentIn(second)).toEqual(contentIn(first));
+  expectOneLine(
+    await launchAdmin(['restore', first], inPostgres.DATA_DIR, inPostgres).exited,
+    /The target is not empty: its schema "public" has the table/,
+  );
+  await check({ DATA_DIR: back }, second);
+  scene.app = (await open({ DATA_DIR: back })).app;
+  await tell(LAST);
+  expect(await listeners.judge()).toBe(0);
+});
+
+it('A backup of PostgreSQL is a snapshot, and requests wait for nothing', async () => {
+  const url = await migratedDatabase();
+  const settings = { DATABASE_URL: url };
+  const file = join(await temporaryFolder(), 'backup');
+  const { app } = await open(settings);
+  const { key } = await app.account();
+  await createPost(app, key, { title: 'before' });
+  const lock = await locked(url, 'document_publications');
+  const backup = launchAdmin(['backup', file], await temporaryFolder(), settings);
+  await lock.wanted(backup);
+  await createPost(app, key, { title: 'meanwhile' });
+  await lock.free();
+  expect(await backup.exited).toMatchObject({ code: 0, stderr: '' });
+  expect(endOf(file).tables.posts.rows).toBe(1);
+});
+
+it.each([
+  ['is interrupted', 'SIGINT', 130],
+  ['is terminated', 'SIGTERM', 143],
+] as const)('A backup that %s leaves nothing', async (_what, signal, code) => {
+  const url = await migratedDatabase();
+  const folder = await temporaryFolder();
+  const lock = await locked(url, 'posts');
+  const backup = launchAdmin(['backup', join(folder, 'backup')], folder, { DATABASE_URL: url });
+  await lock.wanted(backup);
+  expect(partsIn(folder)).toHaveLength(1);
+  backup.kill(signal);
+  expect(await backup.exited).toMatchObject({ code, stderr: '' });
+  expect(readdirSync(folder)).toEqual([]);
+  await lock.free();
+});
+
+it('A backup whose connection is lost leaves nothing', async () => {
+  const url = await migratedDatabase();
+  const folder = await temporaryFolder();
+  const lock = await locked(url, 'posts');
+  const backup = launchAdmin(['backup', join(folder, 'backup')], folder, { DATABASE_URL: url });
+  await lock.wanted(backup);
+  await lock.cut();
+  expectOneLine(await backup.exited, /connection was lost/);
+  expect(readdirSync(folder)).toEqual([]);
+  await lock.free();
+});
+
+/** The tables at which a backup is killed, in the order in which a backup reads them. */
+const POINTS = [
+  ...['address_blocks', 'audit_log', 'events', 'users', 'account_limits'],
+  ...['api_keys', 'posts', 'stream_tokens', 'comments', 'tags'],
+];
+
+it('A backup that is killed at any table leaves no file of its name', async () => {
+  const url = await migratedDatabase();
+  const folder = await temporaryFolder();
+  const file = join(folder, 'backup');
+  for (const table of POINTS) {
+    const lock = await locked(url, table);
+    const backup = launchAdmin(['backup', file], folder, { DATABASE_URL: url });
+    await lock.wanted(backup);
+    backup.kill('SIGKILL');
+    await backup.exited;
+    expect({ table, whole: existsSync(file), parts: partsIn(folder).length }).toEqual({
+      ...{ table, whole: false, parts: 1 },
+    });
+    for (const part of partsIn(folder)) await rm(join(folder, part));
+    await lock.free();
+  }
+  expect(await admin(['backup', file], folder, { DATABASE_URL: url })).toMatchObject({ code: 0 });
+});
+
+const LEVEL = '20261124020000_passing_refusals';
+
+it('A backup of an earlier migration is restored as it was, and migrated', async () => {
+  const [folder, restored] = [await temporaryFolder(), await temporaryFolder()];
+  const [url, file] = [await target('earlier'), join(folder, 'backup')];
+  const migrations = join(import.meta.dirname, '../../prisma/migrations');
+  const all = readdirSync(migrations)
+    .filter((name) => /^\d/.test(name))
+    .sort()
+    .map((name) => ({
+      name,
+      checksum: hash('sha256', readFileSync(join(migrations, name, 'migration.sql')), 'hex'),
+    }));
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query('BEGIN');
+  const early = all.filter(({ name }) => name <= LEVEL);
+  await migrateTo(onClient(client), 'public', early, 'The test');
+  await client.query(`INSERT INTO users (id, name, email, email_key) VALUES (gen_random_uuid(), 'Early', 'e@example.org', 'e@example.org');
+    INSERT INTO posts (id, title, body, author_id) SELECT gen_random_uuid(), 'early', 'b', id FROM users; COMMIT`);
+  await client.end();
+  expect(await admin(['backup', file], folder, { DATABASE_URL: url })).toMatchObject({ code: 0 });
+  const { code, json, stderr } = await admin(['restore', file], restored);
+  const later = all.flatMap(({ name }) => (name <= LEVEL ? [] : [name]));
+  expect({ code, applied: json?.applied }, stderr).toEqual({ code: 0, applied: later });
+  expect((await admin(['user', 'list'], restored)).json).toMatchObject([{ email: 'e@example.org' }]);
+});
