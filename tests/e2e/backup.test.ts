@@ -119,6 +119,7 @@ describe('a backup beside a server', () => {
     const { dataDir, backups } = await quickFolders();
     await startServer(dataDir);
     const { folder: small } = await mountedDisk(1);
+    expect(() => writeFileSync(join(small, 'full'), Buffer.alloc(2_097_152))).toThrow('ENOSPC');
     const readOnly = await mountedDisk(1);
     readOnly.makeReadOnly();
     writeFileSync(join(backups, 'there'), '');
@@ -140,7 +141,7 @@ describe('a backup beside a server', () => {
       /There is no embedded database/,
     );
     expect([small, readOnly.folder, backups].map((folder) => readdirSync(folder))).toEqual([
-      [],
+      ['full'],
       [],
       ['there'],
     ]);

@@ -95,8 +95,13 @@ export async function writeBackup(
   return end;
 }
 
-const damaged = (path: string, why: string) =>
-  new AdminError(`"${path}" is not a complete backup: ${why}. Nothing was restored. Use another backup.`);
+/** `content` is what could not be read: a tar archive has "ustar" in its first block. */
+const damaged = (path: string, why: string, content = Buffer.alloc(0)) =>
+  new AdminError(
+    content.toString('latin1', 257, 262) === 'ustar'
+      ? `"${path}" is a tar archive, as version 1.0.0 wrote backups. Restore it with version 1.0.0 ("npm run -s admin -- restore FILE"), then start this version on that DATA_DIR.`
+      : `"${path}" is not a complete backup: ${why}. Nothing was restored. Use another backup.`,
+  );
 
 /** Reads lines and bytes in turn. */
 class Parser {
@@ -126,7 +131,7 @@ class Parser {
     const chunks = [this.#rest];
     for (let bytes = this.#rest.length, last = this.#rest; !isEnough(bytes, last); bytes += last.length) {
       const chunk = await this.#next();
-      if (chunk === undefined) throw damaged(this.#path, 'its end is missing');
+      if (chunk === undefined) throw damaged(this.#path, 'its end is missing', Buffer.concat(chunks));
       chunks.push(chunk);
       last = chunk;
     }
@@ -155,11 +160,7 @@ class Parser {
     try {
       return { json: JSON.parse(line.toString('utf8')), before };
     } catch {
-      if (Buffer.concat([line, this.#rest]).toString('latin1', 257, 262) !== 'ustar')
-        throw damaged(this.#path, 'a line of it is not JSON');
-      throw new AdminError(
-        `"${this.#path}" is a tar archive, as version 1.0.0 wrote backups. Restore it with version 1.0.0 ("npm run -s admin -- restore FILE"), then start this version on that DATA_DIR.`,
-      );
+      throw damaged(this.#path, 'a line of it is not JSON', Buffer.concat([line, this.#rest]));
     }
   }
 

@@ -70,7 +70,8 @@ async function restoreInto(
   beforeCommit();
   await target.rows('COMMIT');
   tellLeftOut(io.stderr, leftOut);
-  return { createdAt: head.createdAt, version: head.version, tables, applied, ended, keys };
+  const { createdAt, version, files } = head;
+  return { createdAt, version, tables, secretKey: 'secret-key' in files, applied, ended, keys };
 }
 
 /** @throws {AdminError} if the directory has anything but what an interrupted restore has left */
