@@ -78,10 +78,11 @@ const FULL_ONLY = [
   ...tests('api', [
     'limits/database/prepared-statements',
     'limits/memory/{large-rows,pending-answers,stream-token-memory,waiting-memory}',
-    'tracing/*',
   ]),
   ...tests('postgres', [
+    'backup',
     'cancelled-statements',
+    'export-to-targets',
     'export-to-killed',
     'histories/{lost-and-kept,restored}',
     'prepared-memory',

@@ -54,11 +54,10 @@ describe('docs/log.md', () => {
 
 describe('docs/dependencies.md', () => {
   it('has a line for each dependency, and for no other', () => {
-    const packages = JSON.parse(read('package.json'));
+    const { dependencies, devDependencies } = JSON.parse(read('package.json'));
     const listed = [...read('docs/dependencies.md').matchAll(/^\| `([^`]+)` \| .{5,}$/gm)].map(
       ([, name]) => name,
     );
-    const groups = [packages.dependencies, packages.optionalDependencies, packages.devDependencies];
-    expect(listed).toEqual(groups.flatMap((group) => Object.keys(group)));
+    expect(listed).toEqual([...Object.keys(dependencies), ...Object.keys(devDependencies)]);
   });
 });

@@ -11,11 +11,6 @@ const promises: Readonly<Record<string, readonly string[]>> = JSON.parse(
   readFileSync(join(import.meta.dirname, 'promises.json'), 'utf8'),
 );
 
-/** Files about mechanisms that are to be removed. Their promises go with them, so only the full run tests them. */
-const REMOVED_SOON = ['api/tracing/**', 'e2e/traces', 'postgres/traces-through-pooler'].map(
-  (pattern) => `tests/${pattern}.test.ts`,
-);
-
 const foldSpace = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
 
 /** The paragraphs, list items and table rows below the numbered headings. */
@@ -46,7 +41,7 @@ describe('the promises of docs/contract.md', () => {
   });
 
   it('have a test in the gate', () => {
-    const covered = new Set([...findGateFiles(), ...findFiles({ files: REMOVED_SOON })]);
+    const covered = findGateFiles();
     const uncovered = Object.entries(promises)
       .filter(([, names]) => !names.some((name) => covered.has(`tests/${name}.test.ts`)))
       .map(([quote, names]) => `${quote} (${names.join(', ')})`);

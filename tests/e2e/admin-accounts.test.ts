@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { commitOf } from '../../src/platform/build.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
-import { ROOT, runScript, runShell } from '../support/processes/process.ts';
+import { ROOT, runShell } from '../support/processes/process.ts';
 import { admin, demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
 import { readEventStream } from '../support/streams/event-stream.ts';
 
@@ -117,7 +117,7 @@ describe('beside a server on the embedded database', () => {
   });
 });
 
-/** Loaded into a deletion, it makes the pause for late requests endless: the deletion is still there to be killed. */
+/** Loaded into a server, it makes the pause for late requests of a deletion endless: the deletion is still there to be killed. */
 const ENDLESS_PAUSE = `data:text/javascript,${encodeURIComponent(`
   import { syncBuiltinESMExports } from 'node:module';
   import timers from 'node:timers/promises';
@@ -128,20 +128,24 @@ const ENDLESS_PAUSE = `data:text/javascript,${encodeURIComponent(`
 describe('user delete --posts delete', () => {
   it('that was killed is finished by running it again', async () => {
     const dataDir = await migratedFolder();
-    const server = await startServer(dataDir);
+    const killed = await startServer(dataDir, { NODE_OPTIONS: `--import=${ENDLESS_PAUSE}` });
     await admin([...EVE, '--password', PASSWORD], dataDir);
     const create = ['api-key', 'create', '--user', EMAIL, '--name', 'k', '--scopes', 'posts:write'];
     const { key } = (await admin(create, dataDir)).json;
-    await server.gql('mutation { createPost(title: "By Eve", body: "b") { id } }', { key });
-    const before = await server.gql('{ posts { author { name } } }', { key: await demoKey(dataDir) });
+    await killed.gql('mutation { createPost(title: "By Eve", body: "b") { id } }', { key });
+    const before = await killed.gql('{ posts { author { name } } }', { key: await demoKey(dataDir) });
     expect(before.data.posts[0]).toEqual({ author: { name: 'Eve' } });
     const remove = ['user', 'delete', EMAIL, '--posts', 'delete'];
-    const settings = { DATA_DIR: dataDir, NODE_OPTIONS: `--import=${ENDLESS_PAUSE}` };
-    const killed = runScript('src/admin/main.ts', remove, settings);
-    await expect.poll(async () => (await server.gql('{ __typename }', { key })).status).toBe(401);
-    // It now waits for late requests, before it deletes anything.
+    // The command runs in the process of the server.
+    const command = admin(remove, dataDir);
+    await expect.poll(async () => (await killed.gql('{ __typename }', { key })).status).toBe(401);
+    // The deletion now waits for late requests, before it deletes anything.
     killed.kill('SIGKILL');
-    await killed.exited;
+    expect(await command).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('check whether the command took effect'),
+    });
+    const server = await startServer(dataDir);
     const after = await server.gql('{ posts { author { name } } }', { key: await demoKey(dataDir) });
     expect(after.data.posts[0]).toEqual({ author: { name: 'Eve' } });
     for (const args of [

@@ -13,7 +13,6 @@ import { createTestDatabase } from '../support/database/database.ts';
 import { createEmptyDatabase } from '../support/database/empty-database.ts';
 import { CREATE_POST, send } from '../support/keyed.ts';
 import { endOf, launchAdmin, partsIn } from '../support/processes/backups.ts';
-import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { expectOneLine } from '../support/processes/mistakes.ts';
 import { type Process, temporaryFolder, until } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
@@ -81,7 +80,8 @@ function contentIn(file: string): object {
 }
 
 it('A backup goes from the embedded database to PostgreSQL and back: content, keys, stored responses and event ids', async () => {
-  const [folder, files, back] = [await migratedFolder(), await temporaryFolder(), await temporaryFolder()];
+  const [folder, files, back] = [await temporaryFolder(), await temporaryFolder(), await temporaryFolder()];
+  expect(await admin(['migrate'], folder)).toMatchObject({ code: 0 });
   const url = await target('there and back');
   const inPostgres = { DATABASE_URL: url, DATA_DIR: await temporaryFolder() };
   const [first, second] = [join(files, 'first'), join(files, 'second')];
@@ -111,7 +111,7 @@ it('A backup goes from the embedded database to PostgreSQL and back: content, ke
   async function check(settings: Readonly<Record<string, string>>, file: string): Promise<void> {
     const restored = await admin(['restore', file], settings.DATA_DIR ?? '', { ...settings, SECRET_KEY });
     expect(restored, restored.stderr).toMatchObject({ code: 0, stderr: '', json: { applied: [] } });
-    expect(restored.json.keys).toMatchObject([{ prefix: author.key.slice(0, 10) }]);
+    expect(restored.json.keys).toContainEqual(expect.objectContaining({ prefix: author.key.slice(0, 10) }));
     const { app, stop } = await open(settings);
     scene.app = app;
     expect((await app.gql(EVERYTHING, { key: author.key })).data).toEqual(all);
@@ -159,7 +159,9 @@ it.each([
   const url = await migratedDatabase();
   const folder = await temporaryFolder();
   const lock = await locked(url, 'posts');
-  const backup = launchAdmin(['backup', join(folder, 'backup')], folder, { DATABASE_URL: url });
+  const backup = launchAdmin(['backup', join(folder, 'backup')], await temporaryFolder(), {
+    DATABASE_URL: url,
+  });
   await lock.wanted(backup);
   expect(partsIn(folder)).toHaveLength(1);
   backup.kill(signal);
@@ -172,7 +174,9 @@ it('A backup whose connection is lost leaves nothing', async () => {
   const url = await migratedDatabase();
   const folder = await temporaryFolder();
   const lock = await locked(url, 'posts');
-  const backup = launchAdmin(['backup', join(folder, 'backup')], folder, { DATABASE_URL: url });
+  const backup = launchAdmin(['backup', join(folder, 'backup')], await temporaryFolder(), {
+    DATABASE_URL: url,
+  });
   await lock.wanted(backup);
   await lock.cut();
   expectOneLine(await backup.exited, /connection was lost/);
@@ -188,11 +192,11 @@ const POINTS = [
 
 it('A backup that is killed at any table leaves no file of its name', async () => {
   const url = await migratedDatabase();
-  const folder = await temporaryFolder();
+  const [folder, dataDir] = [await temporaryFolder(), await temporaryFolder()];
   const file = join(folder, 'backup');
   for (const table of POINTS) {
     const lock = await locked(url, table);
-    const backup = launchAdmin(['backup', file], folder, { DATABASE_URL: url });
+    const backup = launchAdmin(['backup', file], dataDir, { DATABASE_URL: url });
     await lock.wanted(backup);
     backup.kill('SIGKILL');
     await backup.exited;
@@ -202,7 +206,7 @@ it('A backup that is killed at any table leaves no file of its name', async () =
     for (const part of partsIn(folder)) await rm(join(folder, part));
     await lock.free();
   }
-  expect(await admin(['backup', file], folder, { DATABASE_URL: url })).toMatchObject({ code: 0 });
+  expect(await admin(['backup', file], dataDir, { DATABASE_URL: url })).toMatchObject({ code: 0 });
 });
 
 const LEVEL = '20261124020000_passing_refusals';
@@ -226,7 +230,9 @@ it('A backup of an earlier migration is restored as it was, and migrated', async
   await client.query(`INSERT INTO users (id, name, email, email_key) VALUES (gen_random_uuid(), 'Early', 'e@example.org', 'e@example.org');
     INSERT INTO posts (id, title, body, author_id) SELECT gen_random_uuid(), 'early', 'b', id FROM users; COMMIT`);
   await client.end();
-  expect(await admin(['backup', file], folder, { DATABASE_URL: url })).toMatchObject({ code: 0 });
+  expect(await admin(['backup', file], await temporaryFolder(), { DATABASE_URL: url })).toMatchObject({
+    code: 0,
+  });
   const { code, json, stderr } = await admin(['restore', file], restored);
   const later = all.flatMap(({ name }) => (name <= LEVEL ? [] : [name]));
   expect({ code, applied: json?.applied }, stderr).toEqual({ code: 0, applied: later });

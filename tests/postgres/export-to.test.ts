@@ -1,29 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startApp, type TestApp } from '../support/app.ts';
 import { createComment, createPost } from '../support/content.ts';
 import { gqlAs, login, PASSWORD, visitor } from '../support/credentials/session.ts';
-import { createEmptyDatabase } from '../support/database/empty-database.ts';
+import { createTarget, exportTo, migratedFolder, ONE_LINE, WAIT } from '../support/database/exports.ts';
 import { CREATE_POST, send } from '../support/keyed.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
-import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
-import { run } from '../support/processes/started.ts';
+import { startServer } from '../support/processes/server.ts';
 import { LAST, Listeners } from '../support/streams/listeners.ts';
 
-/** For twenty runs on a busy machine. */
-const WAIT = { timeout: 900_000 };
 const SECRET_KEY = randomBytes(48).toString('base64');
-const ONE_LINE = /^[^\n]+\n$/;
-
-/** An empty database that goes with the test. */
-async function target(label: string): Promise<string> {
-  const { url, drop } = await createEmptyDatabase('export', label);
-  onTestFinished(drop);
-  return url;
-}
-
 /** The service on a folder, or on a database on PostgreSQL. `stop` may be called more than once. */
 async function open(settings: Readonly<Record<string, string>>) {
   const app = await startApp({ settings, drop: async () => undefined }, { settings: { SECRET_KEY } });
@@ -35,16 +21,6 @@ async function open(settings: Readonly<Record<string, string>>) {
   onTestFinished(stop);
   return { app, stop };
 }
-
-/** A folder with an embedded database without content. */
-async function migratedFolder(): Promise<string> {
-  const dataDir = await temporaryFolder();
-  expect((await admin(['migrate'], dataDir)).code).toBe(0);
-  return dataDir;
-}
-
-const exportTo = (dataDir: string, url: string, settings = {}) =>
-  admin(['export-to', url], dataDir, settings);
 
 async function post(app: TestApp, key: string, titles: readonly string[]): Promise<void> {
   for (const title of titles) await createPost(app, key, { title, tags: ['moved', 'übrig'] });
@@ -59,7 +35,7 @@ describe('admin export-to', () => {
     WAIT,
     async () => {
       const dataDir = await migratedFolder();
-      const url = await target('everything');
+      const url = await createTarget('everything');
       const before = await open({ DATA_DIR: dataDir });
       const author = await before.app.account();
       const person = await visitor(before.app);
@@ -123,31 +99,12 @@ describe('admin export-to', () => {
     },
   );
 
-  it('refuses a target that holds anything, but not another schema of it', WAIT, async () => {
-    const dataDir = await migratedFolder();
-    const url = await target('not empty');
-    for (const [named, make] of [
-      ['function "own"', 'CREATE FUNCTION public.own() RETURNS int LANGUAGE sql RETURN 1'],
-      ['type "Role"', `CREATE TYPE public."Role" AS ENUM ('a')`],
-      ['sequence "own"', 'CREATE SEQUENCE public.own'],
-      ['view "a_view"', 'CREATE VIEW public.a_view AS SELECT 1 AS one'],
-      ['table "a_table"', 'CREATE TABLE public.a_table ()'],
-    ] as const) {
-      await run(url, make);
-      const refused = await exportTo(dataDir, url);
-      expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
-      expect(refused.stderr).toContain(`The target is not empty: its schema "public" has the ${named}.`);
-    }
-    const elsewhere = await exportTo(dataDir, `${url}?schema=elsewhere`);
-    expect(elsewhere.code, elsewhere.stderr).toBe(0);
-  });
-
   it(
     'refuses a folder that a server uses, one without a database, and a database that is not in a folder',
     WAIT,
     async () => {
       const dataDir = await temporaryFolder();
-      const url = await target('refusals');
+      const url = await createTarget('refusals');
       await startServer(dataDir);
       const other = await temporaryFolder();
       for (const [refused, reason] of [
@@ -165,33 +122,4 @@ describe('admin export-to', () => {
       expect(await exportTo(dataDir, 'mysql://x')).toMatchObject({ code: 2, stdout: '' });
     },
   );
-
-  it('takes the mark of development along: production refuses demo accounts there, too', WAIT, async () => {
-    const dataDir = await temporaryFolder();
-    const url = await target('seeded');
-    const development = await startServer(dataDir);
-    development.kill('SIGTERM');
-    await development.exited;
-    const exported = await exportTo(dataDir, url);
-    expect(exported.code, exported.stderr).toBe(0);
-    const { code, stderr } = await launchServer('', { ...productionSettings(), DATABASE_URL: url }).exited;
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringMatching(/^The database of DATABASE_URL was seeded by development[^\n]*\n$/),
-    });
-  });
-
-  it('names the file of a secret that was made for the folder', WAIT, async () => {
-    const dataDir = await temporaryFolder();
-    const server = await startServer(dataDir);
-    await fetch(`${server.origin}/oauth/jwks`);
-    server.kill('SIGTERM');
-    await server.exited;
-    const secret = (await readFile(join(dataDir, 'secret-key'), 'utf8')).trim();
-    const { code, stdout, stderr } = await exportTo(dataDir, await target('secret'));
-    expect(code, stderr).toBe(0);
-    expect(stderr).toMatch(ONE_LINE);
-    expect(stderr).toContain(`the content of "${join(dataDir, 'secret-key')}"`);
-    expect(stdout + stderr).not.toContain(secret);
-  });
 });

@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createTarget, exportTo, migratedFolder, ONE_LINE, WAIT } from '../support/database/exports.ts';
+import { temporaryFolder } from '../support/processes/process.ts';
+import { launchServer, productionSettings, startServer } from '../support/processes/server.ts';
+import { run } from '../support/processes/started.ts';
+
+describe('admin export-to', () => {
+  it('refuses a target that holds anything, but not another schema of it', WAIT, async () => {
+    const dataDir = await migratedFolder();
+    const url = await createTarget('not empty');
+    for (const [named, make] of [
+      ['function "own"', 'CREATE FUNCTION public.own() RETURNS int LANGUAGE sql RETURN 1'],
+      ['type "Role"', `CREATE TYPE public."Role" AS ENUM ('a')`],
+      ['sequence "own"', 'CREATE SEQUENCE public.own'],
+      ['view "a_view"', 'CREATE VIEW public.a_view AS SELECT 1 AS one'],
+      ['table "a_table"', 'CREATE TABLE public.a_table ()'],
+    ] as const) {
+      await run(url, make);
+      const refused = await exportTo(dataDir, url);
+      expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
+      expect(refused.stderr).toContain(`The target is not empty: its schema "public" has the ${named}.`);
+    }
+    const elsewhere = await exportTo(dataDir, `${url}?schema=elsewhere`);
+    expect(elsewhere.code, elsewhere.stderr).toBe(0);
+  });
+
+  it('takes the mark of development along: production refuses demo accounts there, too', WAIT, async () => {
+    const dataDir = await temporaryFolder();
+    const url = await createTarget('seeded');
+    const development = await startServer(dataDir);
+    development.kill('SIGTERM');
+    await development.exited;
+    const exported = await exportTo(dataDir, url);
+    expect(exported.code, exported.stderr).toBe(0);
+    const { code, stderr } = await launchServer('', { ...productionSettings(), DATABASE_URL: url }).exited;
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^The database of DATABASE_URL was seeded by development[^\n]*\n$/),
+    });
+  });
+
+  it('names the file of a secret that was made for the folder', WAIT, async () => {
+    const dataDir = await temporaryFolder();
+    const server = await startServer(dataDir);
+    await fetch(`${server.origin}/oauth/jwks`);
+    server.kill('SIGTERM');
+    await server.exited;
+    const secret = (await readFile(join(dataDir, 'secret-key'), 'utf8')).trim();
+    const { code, stdout, stderr } = await exportTo(dataDir, await createTarget('secret'));
+    expect(code, stderr).toBe(0);
+    expect(stderr).toMatch(ONE_LINE);
+    expect(stderr).toContain(`the content of "${join(dataDir, 'secret-key')}"`);
+    expect(stdout + stderr).not.toContain(secret);
+  });
+});
