@@ -25,8 +25,10 @@ export function openSocketFolder(dataDir: string): SocketFolder {
 
 /** True if the folder has a socket that only its owner and root can have made, and this process belongs to one of them. */
 export function hasSafeSocket(dataDir: string): boolean {
-  const folder = statSync(dataDir, { throwIfNoEntry: false });
-  if (folder === undefined || isOpen(folder)) return false;
+  // A path that is too long or leads nowhere has no socket either. Opening the database reports what is wrong with the path.
+  if (!existsSync(dataDir)) return false;
+  const folder = statSync(dataDir);
+  if (isOpen(folder)) return false;
   const user = process.geteuid?.();
   if (user !== undefined && user !== 0 && user !== folder.uid) return false;
   const socket = lstatSync(join(dataDir, SOCKET), { throwIfNoEntry: false });
