@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { escapeIdentifier } from 'pg';
-import { audit, OPERATOR } from '../audit/audit.ts';
+import { type AuthoredWork, audit, OPERATOR } from '../audit/audit.ts';
+import { adoptEvents } from '../events/log-state.ts';
 import { type Config, loadConfig } from '../platform/config.ts';
 import { setupError } from '../platform/db/contact.ts';
 import { type Database, openDatabase } from '../platform/db/database.ts';
@@ -38,7 +39,9 @@ const copy = (source: Database, target: Database, progress: Progress) =>
         });
         // The rows of the target are those of the source, and this one.
         await side.rows(`SET LOCAL search_path = ${escapeIdentifier(target.schema)}`);
-        await audit({ ...queryableOnSide(side), author: OPERATOR }, 'export-to', null);
+        const work: AuthoredWork = { ...queryableOnSide(side), author: OPERATOR };
+        await adoptEvents(work);
+        await audit(work, 'export-to', null);
         await side.rows('COMMIT');
         return copied;
       }),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import type { Database } from '../platform/db/database.ts';
 import { toDatabaseError } from '../platform/db/errors.ts';
-import { type Queryable, queryableOn } from '../platform/db/statement.ts';
+import { type Queryable, queryableOn, statement } from '../platform/db/statement.ts';
 import type { Logger } from '../platform/log.ts';
 import { MARK_DIGITS, type MarkedPosition } from './position.ts';
 
@@ -78,11 +78,12 @@ const RENEW = `UPDATE event_log SET generation = $1, origin = ${ORIGIN}, eras = 
   pruned_xid = NULL, pruned_id = NULL, pruned_mark = NULL, held_xid = NULL, held_at = NULL WHERE id = 1`;
 
 /**
- * Moves the events of another server into an era of their own, before all that this one writes: their transaction ids mean
- * nothing here. PostgreSQL stamps each row with the transaction that wrote it; here that is the one in \`xid\`, except for
- * rows that a restore has written, and everything is foreign up to the last of these.
+ * PostgreSQL stamps each row with the transaction that wrote it. That is the one in `xid`, except for rows that a restore
+ * has written, and all rows up to the last of these come from another server.
  */
-const ADOPT = `WITH moved AS (
+const ADOPT = statement<{ moved: number }>(
+  'events_adopt',
+  `WITH moved AS (
     UPDATE events SET era = (SELECT eras + 1 FROM event_log WHERE id = 1)
     WHERE era = ${PRESENT_ERA} AND age(xmin) >= (
       SELECT min(age(xmin)) FROM events WHERE era = ${PRESENT_ERA} AND xmin::text::numeric <> xid::text::numeric % 4294967296)
@@ -91,7 +92,19 @@ const ADOPT = `WITH moved AS (
   adopted AS (UPDATE event_log SET origin = ${ORIGIN}, eras = eras + 1, held_xid = NULL, held_at = NULL,
       pruned_era = CASE pruned_era WHEN ${PRESENT_ERA} THEN eras + 1 ELSE pruned_era END
     WHERE id = 1)
-  SELECT moved FROM counted`;
+  SELECT moved FROM counted`,
+);
+
+/**
+ * Moves the events of another server into an era of their own, before all events that this server writes: transaction ids
+ * of another server mean nothing here. A command that copies a log calls it in the transaction of the copy. Later, a copy
+ * from a server with the same identifier is only recognised while its transaction ids lie in the future.
+ * @returns the number of moved events. @throws {DatabaseError}
+ */
+export async function adoptEvents(db: Queryable): Promise<number> {
+  const [row] = await db.query(ADOPT, []);
+  return row?.moved ?? 0;
+}
 
 /** Runs a change of the log as a whole in a transaction that may take its time, one at a time. Throws DatabaseError. */
 async function alone<T>(database: Database, change: (client: Client) => Promise<T>): Promise<T> {
@@ -118,9 +131,9 @@ export async function openLog(database: Database, log: Logger): Promise<void> {
     // Another instance may have done it while this one waited for the lock.
     if ((await client.query<{ open: boolean }>(`SELECT ${IS_OPEN} AS open`)).rows[0]?.open) return;
     const startedMs = performance.now();
-    const { rows } = await client.query<{ moved: number }>(ADOPT);
+    const events = await adoptEvents(queryableOn(client));
     log.info(
-      { events: rows[0]?.moved ?? 0, durationMs: Math.round(performance.now() - startedMs) },
+      { events, durationMs: Math.round(performance.now() - startedMs) },
       'the event log comes from another server or database: its events come before those of this one',
     );
   });

@@ -4,8 +4,7 @@ import { startApp } from '../support/app.ts';
 import { seedPosts } from '../support/content.ts';
 import { createEmptyDatabase } from '../support/database/empty-database.ts';
 import { KILLS } from '../support/processes/kills.ts';
-import { migratedFolder } from '../support/processes/migrated-folder.ts';
-import { runScript, until } from '../support/processes/process.ts';
+import { runScript, temporaryFolder, until } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
 import { run } from '../support/processes/started.ts';
 
@@ -18,7 +17,8 @@ it(
   'admin export-to moves everything or nothing, whenever it is killed, and changes nothing in the folder',
   WAIT,
   async () => {
-    const dataDir = await migratedFolder();
+    const dataDir = await temporaryFolder();
+    expect(await admin(['migrate'], dataDir)).toMatchObject({ code: 0 });
     const app = await startApp({ settings: { DATA_DIR: dataDir }, drop: async () => undefined });
     const { id: authorId } = await app.account();
     const body = 'Body. '.repeat(200);

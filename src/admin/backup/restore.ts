@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { type AuthoredWork, audit, OPERATOR } from '../../audit/audit.ts';
 import type { Endings } from '../../auth/account/endings.ts';
 import { endSignIns } from '../../auth/account/everyone.ts';
+import { adoptEvents } from '../../events/log-state.ts';
 import { setupError } from '../../platform/db/contact.ts';
 import { openDatabase } from '../../platform/db/database.ts';
 import { openCluster } from '../../platform/db/embedded/cluster.ts';
@@ -64,6 +65,7 @@ async function restoreInto(
     ...{ target, schema, origin, contents: head, pieces: watchPieces(pieces, progress.step) },
   });
   const work: AuthoredWork = { ...queryableOnSide(target), author: OPERATOR };
+  await adoptEvents(work);
   const ended = await endSignIns(work, endings, { keys: revokeKeys });
   await audit(work, 'restore', null, { ended, migrations: applied });
   const keys = await work.query(WORKING_KEYS, []);
