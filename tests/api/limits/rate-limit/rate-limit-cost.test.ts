@@ -20,9 +20,9 @@ describe('a request without a token', () => {
   let account: Account;
   beforeAll(async () => {
     account = await app.account();
-    // Uses the only token; that the key was used is noted once a minute, beside the request.
+    // Uses the only token. The use of the key and its address are noted once a minute, beside the request.
     await app.gql('{ __typename }', { key: account.key });
-    await until('the note', () => counted.completed.includes('UPDATE 1'));
+    await until('the notes', () => ['UPDATE 1', 'DELETE 0'].every((tag) => counted.completed.includes(tag)));
   });
 
   async function completedBy(query: string, key?: string): Promise<string[]> {
