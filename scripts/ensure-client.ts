@@ -10,18 +10,21 @@ import { fileURLToPath } from 'node:url';
 import { oneAtATime, writtenMs } from './one-at-a-time.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const SCHEMA = join(root, 'prisma/schema.prisma');
+const SOURCES = ['prisma/schema.prisma', 'scripts/tables-generator.ts'].map((file) => join(root, file));
 /** Another version of Prisma generates another client. */
 const INSTALLED = join(root, 'node_modules/.package-lock.json');
 /** `npm prune` removes Prisma's CLI from a production install, which keeps its client. */
 const canGenerate = existsSync(join(root, 'node_modules/prisma'));
-const PRODUCTS = ['client.ts', 'models.ts', 'internal/class.ts', 'internal/prismaNamespace.ts'].map((file) =>
-  join(root, 'src/generated/prisma', file),
-);
+const PRODUCTS = [
+  'tables.ts',
+  ...['client.ts', 'models.ts', 'internal/class.ts', 'internal/prismaNamespace.ts'].map(
+    (file) => `prisma/${file}`,
+  ),
+].map((file) => join(root, 'src/generated', file));
 const LOCK_WAIT_MS = 120_000;
 
 function isCurrent(): boolean {
-  const newestSource = Math.max(1, writtenMs(SCHEMA), canGenerate ? writtenMs(INSTALLED) : 0);
+  const newestSource = Math.max(1, ...SOURCES.map(writtenMs), canGenerate ? writtenMs(INSTALLED) : 0);
   return PRODUCTS.every((product) => writtenMs(product) >= newestSource);
 }
 

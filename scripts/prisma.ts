@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname } from 'node:path';
+import { delimiter, dirname } from 'node:path';
 
 const require = createRequire(import.meta.url);
 const engines = dirname(
@@ -17,14 +17,16 @@ const args = process.argv.slice(2);
 const hasEngine =
   process.env.PRISMA_SCHEMA_ENGINE_BINARY !== undefined ||
   (existsSync(engines) && readdirSync(engines).some((file) => file.startsWith('schema-engine-')));
+/** Prisma runs the generator of `tables.ts`, which is TypeScript, with the `node` that PATH names. */
+const base = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}` };
 const env =
   args[0] === 'generate' && !hasEngine
     ? {
-        ...process.env,
+        ...base,
         PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
         PRISMA_HIDE_UPDATE_MESSAGE: '1',
         NO_UPDATE_NOTIFIER: '1',
       }
-    : process.env;
+    : base;
 const result = spawnSync(process.execPath, [cli, ...args], { stdio: 'inherit', env });
 process.exit(result.status ?? 1);
