@@ -7,7 +7,7 @@ import {
   setApiKeyLimits,
   suspendApiKey,
 } from '../auth/api-key/store.ts';
-import { apiKeyUses } from '../auth/api-key/uses.ts';
+import { listApiKeyUses } from '../auth/api-key/uses.ts';
 import type { StricterDocuments } from '../auth/principal.ts';
 import { type Scope, scopesOfRole } from '../auth/scopes.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -69,7 +69,7 @@ const SHOW = statement<ListedOverrides>('admin_api_key', `${SELECT} WHERE k.id =
 async function show(database: Database, id: string) {
   const [key] = isUuid(id) ? await database.query(SHOW, [id]) : [];
   if (key === undefined) throw new AdminError(`There is no API key with the id "${id}".`);
-  return { ...withoutUnset(key), uses: await apiKeyUses(database, id) };
+  return { ...withoutUnset(key), uses: await listApiKeyUses(database, id) };
 }
 
 /** Changes a key and records that. `change` returns what it was done to; undefined if there was nothing to do. */

@@ -1,3 +1,4 @@
+import type { ApiKey } from '../generated/tables.ts';
 import type { Config } from '../platform/config.ts';
 import type { Author } from '../platform/db/unit-of-work.ts';
 import { ANONYMOUS_SCOPES, type Role, type Scope } from './scopes.ts';
@@ -77,9 +78,7 @@ export function hasExpired({ expiresAtMs }: Principal, nowMs: number): boolean {
 }
 
 /** The settings that are stored with credentials. */
-export interface StoredOverrides {
-  readonly burst: number | null;
-  readonly perSecond: number | null;
+export interface StoredOverrides extends Pick<ApiKey, 'burst' | 'perSecond'> {
   readonly documents: StricterDocuments | null;
 }
 

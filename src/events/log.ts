@@ -1,3 +1,4 @@
+import { formatColumns } from '../platform/db/columns.ts';
 import type { Database } from '../platform/db/database.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
 import type { Logger } from '../platform/log.ts';
@@ -23,6 +24,7 @@ import {
   MARK_SQL,
   type MarkedPosition,
   markOf,
+  recordedEvents,
 } from './position.ts';
 
 /** Every transaction below this has ended: its writes are visible or never will be. */
@@ -41,7 +43,7 @@ interface EventRow extends StateRow, EventRecord {
   readonly id: number;
 }
 
-const EVENT_COLUMNS = `era, xid::text, id, kind, root_id AS "rootId", part_id AS "partId", owner_id AS "ownerId", created_at AS "createdAt", trace`;
+const EVENT_COLUMNS = `era, xid::text, id, ${formatColumns(recordedEvents)}`;
 const AFTER_PLACE = `(era, events.xid, id) > (place.era, place.xid, place.id) AND (era, events.xid) < (${PRESENT_ERA}::smallint, ${HORIZON})`;
 /**
  * Like AFTER_PLACE, for the events with one key. The key is part of both bounds, so that only the key's index serves:

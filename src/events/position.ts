@@ -1,3 +1,6 @@
+import { events } from '../generated/tables.ts';
+import { pickColumns, type RowOf } from '../platform/db/columns.ts';
+
 /**
  * A position in the event log. Sequence numbers reflect allocation, not commit: after number 5, a reader may
  * still find 4 from a slower transaction. So the order is (transaction id, number), and readers stop at the
@@ -23,19 +26,16 @@ export interface MarkedPosition extends LogPosition {
 }
 
 /** An event in the log, as it is written. */
-export interface EventRecord {
-  /** What happened, as a module declares it. */
-  readonly kind: string;
-  /** The row that it belongs to. */
-  readonly rootId: string;
-  /** The part of that row that it is about; null if it is about the row itself. */
-  readonly partId: string | null;
-  /** The account that owns that row; null in rows of versions that did not store it. */
-  readonly ownerId: string | null;
-  readonly createdAt: Date;
-  /** Names the step of the trace that appended it (W3C `traceparent`); null if that was not sampled. */
-  readonly trace: string | null;
-}
+export type EventRecord = RowOf<typeof recordedEvents>;
+
+export const recordedEvents = pickColumns(events, [
+  'kind',
+  'rootId',
+  'partId',
+  'ownerId',
+  'createdAt',
+  'trace',
+]);
 
 /** An event in the log. */
 export interface LogEvent extends EventRecord {

@@ -51,4 +51,5 @@ export function createBuilder() {
   return builder;
 }
 
+export type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>;
 export type Builder = ReturnType<typeof createBuilder>;

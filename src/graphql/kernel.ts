@@ -1,4 +1,5 @@
 import { createBuilder } from './builder.ts';
+import './node/builder-methods.ts';
 import { defineNode } from './node/node-type.ts';
 import { definePageInfo } from './pagination/slice.ts';
 

@@ -1,27 +1,22 @@
 import { audit } from '../audit/audit.ts';
 import type { DefineFields } from '../feature.ts';
+import { type OAuthGrant, oauthGrants } from '../generated/tables.ts';
 import { type Context, principalOf, unitOfWorkOf } from '../graphql/context.ts';
 import { parseId } from '../graphql/input.ts';
 import { ownAccount } from '../modules/account/service.ts';
 import { ofAccounts, own } from '../modules/account/type.ts';
+import { formatColumns } from '../platform/db/columns.ts';
 import { statement } from '../platform/db/statement.ts';
 import { revokeOAuthGrant } from './records/grants.ts';
 
 /** An account's grant to an OAuth client, as its owner sees it. */
-interface OAuthGrantRow {
-  readonly id: string;
-  readonly userId: string;
-  readonly clientId: string;
+interface OAuthGrantRow extends OAuthGrant {
   readonly clientName: string;
-  readonly scopes: string[];
-  readonly createdAt: Date;
-  readonly lastUsedAt: Date | null;
 }
 
 const GRANTS = statement<OAuthGrantRow>(
   'account_oauth_grants',
-  `SELECT g.id, g.user_id AS "userId", g.client_id AS "clientId", c.name AS "clientName", g.scopes,
-     g.created_at AS "createdAt", g.last_used_at AS "lastUsedAt"
+  `SELECT ${formatColumns(oauthGrants, 'g')}, c.name AS "clientName"
    FROM oauth_grants g JOIN oauth_clients c ON c.id = g.client_id
    WHERE g.user_id = ANY($1::uuid[]) ORDER BY g.created_at DESC, g.id DESC LIMIT $2`,
 );

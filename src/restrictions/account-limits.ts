@@ -1,3 +1,4 @@
+import type { AccountLimits as Stored } from '../generated/tables.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
 
 /** Limits of an account's bucket. What is not given is as the settings say. */
@@ -16,10 +17,7 @@ const SET = statement<{ burst: number | null; perSecond: number | null }>(
 const RESET = statement<never>('account_limits_reset', 'DELETE FROM account_limits WHERE user_id = $1::uuid');
 
 /** Limits as they are stored: null is as the settings say. */
-export interface StoredLimits {
-  readonly burst: number | null;
-  readonly perSecond: number | null;
-}
+export type StoredLimits = Pick<Stored, 'burst' | 'perSecond'>;
 
 /** Sets the limits that are given and leaves the others as they are. Throws DatabaseError. */
 export async function setAccountLimits(

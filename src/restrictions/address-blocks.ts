@@ -1,20 +1,13 @@
+import { type AddressBlock, addressBlocks } from '../generated/tables.ts';
 import { deletion } from '../jobs/job.ts';
+import { formatColumns } from '../platform/db/columns.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
 import { type Network, textOf } from './network.ts';
-
-/** A network whose requests are refused. */
-export interface AddressBlock {
-  readonly network: string;
-  readonly reason: string | null;
-  readonly createdAt: Date;
-  /** Null: when it is removed. */
-  readonly endsAt: Date | null;
-}
 
 /** Every instance looks each new address up in all of them. */
 export const MAX_BLOCKS = 1_000;
 
-const COLUMNS = 'network, reason, created_at AS "createdAt", ends_at AS "endsAt"';
+const COLUMNS = formatColumns(addressBlocks);
 const IN_FORCE = '(ends_at IS NULL OR ends_at > clock_timestamp())';
 
 const PUT = statement<AddressBlock>(

@@ -1,14 +1,16 @@
+import type { ApiKey, User } from '../../generated/tables.ts';
 import type { Presented, Recognizer } from '../authenticate.ts';
 import { createCredentialCache, type SecretRow, type SecretServices, storedSecrets } from '../look-up.ts';
 import { overridesOf, type Principal, type StoredOverrides } from '../principal.ts';
-import { effectiveScopes, type Role } from '../scopes.ts';
+import { effectiveScopes } from '../scopes.ts';
 import { API_KEY, API_KEY_KIND } from './store.ts';
 import { createApiKeyUses } from './uses.ts';
 
-interface KeyRow extends SecretRow, StoredOverrides {
-  readonly role: Role;
-  readonly scopes: string[];
-  readonly expiresAt: Date | null;
+interface KeyRow
+  extends SecretRow,
+    StoredOverrides,
+    Pick<User, 'role'>,
+    Pick<ApiKey, 'scopes' | 'expiresAt'> {
   /** Time to expiry, by the database's clock. */
   readonly leftMs: number | null;
 }

@@ -1,3 +1,5 @@
+import { apiKeys } from '../../generated/tables.ts';
+import { formatColumns, pickColumns, type RowOf } from '../../platform/db/columns.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { OperatorError } from '../../platform/operator-error.ts';
@@ -28,20 +30,21 @@ interface NewApiKey {
 }
 
 /** The key as it is stored, which is shown to its owner. */
-export interface StoredApiKey {
-  readonly id: string;
-  readonly userId: string;
-  readonly name: string;
-  readonly prefix: string;
-  readonly scopes: string[];
-  readonly createdAt: Date;
-  readonly lastUsedAt: Date | null;
-  readonly expiresAt: Date | null;
-}
+export type StoredApiKey = RowOf<typeof shownKeys>;
+
+const shownKeys = pickColumns(apiKeys, [
+  'id',
+  'userId',
+  'name',
+  'prefix',
+  'scopes',
+  'createdAt',
+  'lastUsedAt',
+  'expiresAt',
+]);
 
 /** The columns of a StoredApiKey. */
-export const API_KEY_COLUMNS = `id, user_id AS "userId", name, prefix, scopes, created_at AS "createdAt",
-     last_used_at AS "lastUsedAt", expires_at AS "expiresAt"`;
+export const API_KEY_COLUMNS = formatColumns(shownKeys);
 
 /** Dated by the database's clock, which also says what has expired. */
 const INSERT = statement<StoredApiKey>(

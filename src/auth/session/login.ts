@@ -1,3 +1,4 @@
+import type { User } from '../../generated/tables.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { emailKey, isBroken } from '../account/store.ts';
@@ -28,11 +29,7 @@ export interface LoggedIn extends OpenedSession {
  */
 export type Login = (attempt: LoginAttempt) => Promise<LoggedIn | undefined>;
 
-interface AccountRow {
-  readonly id: string;
-  readonly name: string;
-  readonly email: string;
-  readonly passwordHash: string | null;
+interface AccountRow extends Pick<User, 'id' | 'name' | 'email' | 'passwordHash'> {
   readonly disabled: boolean;
 }
 

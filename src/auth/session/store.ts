@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { Session, User } from '../../generated/tables.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { UnitOfWork } from '../../platform/db/unit-of-work.ts';
 import { newId } from '../../platform/uuid.ts';
@@ -9,7 +10,7 @@ import type { Recognizer } from '../authenticate.ts';
 import { type SecretRow, type SecretServices, storedSecrets } from '../look-up.ts';
 import { type Principal, SESSION, userClientId } from '../principal.ts';
 import { type Check, Provisional } from '../provisional.ts';
-import { type Role, scopesOfRole } from '../scopes.ts';
+import { scopesOfRole } from '../scopes.ts';
 import { hashSecret } from '../secret-format.ts';
 
 /** Contract section 3: idle timeout 7 days, absolute 30. SQL, both by the database's clock. */
@@ -128,10 +129,7 @@ export const sessionsEnd: AccountEnding = {
   ...endRows('sessions'),
 };
 
-interface SessionRow extends SecretRow {
-  readonly role: Role;
-  readonly absoluteExpiresAt: Date;
-}
+interface SessionRow extends SecretRow, Pick<User, 'role'>, Pick<Session, 'absoluteExpiresAt'> {}
 
 const MAX_REMEMBERED = 10_000;
 

@@ -1,3 +1,5 @@
+import { streamTokens } from '../../generated/tables.ts';
+import { formatColumns, pickColumns, type RowOf } from '../../platform/db/columns.ts';
 import { type Queryable, type Statement, statement } from '../../platform/db/statement.ts';
 import { newId } from '../../platform/uuid.ts';
 import { type AccountEnding, endRows, endStatement, endSurplus, ofAccounts } from '../account/endings.ts';
@@ -6,7 +8,7 @@ import type { FixedOperation, Recognizer, Resolver } from '../authenticate.ts';
 import { FRESH } from '../last-use.ts';
 import { type SecretRow, type SecretServices, storedSecrets } from '../look-up.ts';
 import type { Principal } from '../principal.ts';
-import { effectiveScopes, type Role } from '../scopes.ts';
+import { effectiveScopes } from '../scopes.ts';
 import { hashSecret, secretFormat } from '../secret-format.ts';
 
 /** Contract section 3, in SQL by the database's clock: 1 hour after the last use, 24 at most. */
@@ -138,17 +140,19 @@ export function streamTokensEndWhere(condition: string): AccountEnding {
   };
 }
 
-interface TokenRow extends SecretRow {
-  readonly kind: string;
-  readonly credentialId: string | null;
-  readonly clientId: string;
-  readonly role: Role;
-  readonly scopes: string[];
-  readonly credentialExpiresAt: Date | null;
-  readonly credentialIssuedAt: Date | null;
-  readonly credentialKeyId: string | null;
-  readonly operation: string;
-}
+const credentialColumns = pickColumns(streamTokens, [
+  'credentialKind',
+  'credentialId',
+  'clientId',
+  'role',
+  'scopes',
+  'credentialExpiresAt',
+  'credentialIssuedAt',
+  'credentialKeyId',
+  'operation',
+]);
+
+type TokenRow = SecretRow & RowOf<typeof credentialColumns>;
 
 interface StreamTokensOptions extends SecretServices {
   /** The principal behind a token as it is now; undefined if its credentials have ended. */
@@ -162,8 +166,8 @@ interface StreamTokens extends Resolver {
 }
 
 function principalOf(row: TokenRow): Principal {
-  const { kind, userId, role, scopes, clientId, credentialId, credentialExpiresAt, credentialIssuedAt } = row;
-  const { credentialKeyId } = row;
+  const { credentialKind: kind, userId, role, scopes, clientId, credentialId } = row;
+  const { credentialExpiresAt, credentialIssuedAt, credentialKeyId } = row;
   return {
     kind,
     userId,
@@ -187,11 +191,7 @@ export function createStreamTokens({ renew, ...services }: StreamTokensOptions):
     prolongedTo: `LEAST(${IDLE_END}, ends_at)`,
     ended: 's.expires_at <= now()',
     columns: [],
-    columnsOfSecret: [
-      's.credential_kind AS "kind", s.credential_id AS "credentialId", s.client_id AS "clientId", s.role, s.scopes',
-      's.credential_expires_at AS "credentialExpiresAt", s.credential_issued_at AS "credentialIssuedAt"',
-      's.credential_key_id AS "credentialKeyId", s.operation',
-    ],
+    columnsOfSecret: [formatColumns(credentialColumns, 's')],
     refusal: 'The stream token is unknown, expired or revoked, or the credentials behind it have ended.',
   });
 

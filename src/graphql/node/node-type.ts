@@ -39,13 +39,17 @@ function findTypes(schema: GraphQLSchema): readonly NodeType[] {
   return schema.getPossibleTypes(node).map((type) => {
     const { node: source } = type.extensions as { readonly node?: NodeSource };
     if (source === undefined)
-      throw new Error(`the type ${type.name} implements ${NODE} without "nodeFrom" in its extensions`);
+      throw new Error(`the type ${type.name} implements ${NODE} without "builder.node"`);
     const { entity } = source;
-    return { type, ...source, ids: { ...entity, name: `${entity.name}_ids`, columns: { id: 'id' } } };
+    return {
+      type,
+      ...source,
+      ids: { ...entity, name: `${entity.name}_ids`, columns: { id: entity.columns.id } },
+    };
   });
 }
 
-/** The types that implement Node, in the order in which an id is looked for in them. Throws if one lacks `nodeFrom`. */
+/** The types that implement Node, in the order in which an id is looked for in them. Throws if one was defined without `builder.node`. */
 export function nodeTypes(schema: GraphQLSchema): readonly NodeType[] {
   let types = known.get(schema);
   if (types === undefined) {

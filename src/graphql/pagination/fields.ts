@@ -1,11 +1,8 @@
-import type { ArgBuilder, ObjectRef, OutputRef } from '@pothos/core';
-import type { SchemaTypes } from '../builder.ts';
-import type { Kernel } from '../kernel.ts';
+import type { ArgBuilder } from '@pothos/core';
+import type { Types } from '../builder.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET } from './arguments.ts';
-import { encodeCursor, type Position } from './cursor.ts';
-import type { Slice } from './slice.ts';
 
-export type ArgumentBuilder = ArgBuilder<PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>>;
+export type ArgumentBuilder = ArgBuilder<Types>;
 
 export const limitArgument = (arg: ArgumentBuilder) =>
   arg.int({
@@ -56,47 +53,4 @@ export function listCost({
     field: 1 + Math.ceil(within(offset ?? 0, MAX_OFFSET) / SKIPPED_A_POINT),
     multiplier: within(limit ?? first ?? last ?? DEFAULT_LIMIT, MAX_LIMIT),
   };
-}
-
-/** The connection's own field has already counted the items. */
-const COUNTED = { field: 1, multiplier: 1 };
-
-/** The connection type of a node type, and its edge type. */
-export function connectionOf<Row extends Position>(
-  { builder, PageInfo }: Kernel,
-  name: string,
-  node: OutputRef<string | Row>,
-): ObjectRef<PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>, Slice<Row>> {
-  const edge = builder.objectRef<Row>(`${name}Edge`).implement({
-    description: `A ${name} and its position in a connection.`,
-    fields: (t) => ({
-      cursor: t.string({
-        description: 'An opaque position in the list. It stays valid for as long as the list exists.',
-        resolve: encodeCursor,
-      }),
-      node: t.field({ type: node, description: `The ${name}.`, resolve: (row) => row as never }),
-    }),
-  });
-  return builder.objectRef<Slice<Row>>(`${name}Connection`).implement({
-    description: `A page of a list of ${name} items, stable while items are inserted and deleted.`,
-    fields: (t) => ({
-      edges: t.field({
-        type: [edge],
-        complexity: COUNTED,
-        description: 'The items with their cursors.',
-        resolve: ({ rows }) => [...rows],
-      }),
-      nodes: t.field({
-        type: [node],
-        complexity: COUNTED,
-        description: 'The items without cursors.',
-        resolve: ({ rows }) => [...rows] as never,
-      }),
-      pageInfo: t.field({
-        type: PageInfo,
-        description: 'The position of this page.',
-        resolve: (slice) => slice,
-      }),
-    }),
-  });
 }

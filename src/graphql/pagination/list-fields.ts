@@ -1,6 +1,6 @@
 import type { InputFieldMap, InputShapeFromFields, ObjectRef } from '@pothos/core';
 import type { Scope } from '../../auth/scopes.ts';
-import type { SchemaTypes } from '../builder.ts';
+import type { Types } from '../builder.ts';
 import type { ListEdge } from '../read/entity.ts';
 import { loadPages, readPage } from '../read/loads.ts';
 import { connectionPage, listPage, type Page } from './arguments.ts';
@@ -8,7 +8,6 @@ import type { Position } from './cursor.ts';
 import { connectionArguments, limitArgument, listCost, offsetArgument } from './fields.ts';
 import { loadSlices, readSlice, type Slice } from './slice.ts';
 
-type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>;
 type ChildBuilder<Parent> = PothosSchemaTypes.ObjectFieldBuilder<Types, Parent>;
 type RootBuilder = PothosSchemaTypes.QueryFieldBuilder<Types, Types['Root']>;
 

@@ -64,7 +64,7 @@ function clausesOf<Row extends object>(
   const { beyond, until } = STEPS[edge.order];
   const direction = directionOf(edge, page);
   const conditions: string[] = [];
-  if (parent !== undefined) conditions.push(`t.${edge.parent} = ${parent}`);
+  if (parent !== undefined) conditions.push(`${edge.parent} = ${parent}`);
   if (cursor !== undefined)
     conditions.push(
       `(${source.createdAt}, ${source.id}) ${page.before === undefined ? beyond : until} ${cursor}`,

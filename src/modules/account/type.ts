@@ -1,21 +1,25 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { API_KEY_COLUMNS, type StoredApiKey } from '../../auth/api-key/store.ts';
+import { sessions } from '../../generated/tables.ts';
 import { type Context, principalOf } from '../../graphql/context.ts';
 import { forbidden } from '../../graphql/errors.ts';
 import type { Kernel } from '../../graphql/kernel.ts';
+import { formatColumns, pickColumns, type RowOf } from '../../platform/db/columns.ts';
 import { type Statement, statement } from '../../platform/db/statement.ts';
 import type { Rules } from '../rules.ts';
 import type { UserTypes } from '../user/type.ts';
 
 /** A session as its owner sees it. */
-interface SessionRow {
-  readonly id: string;
-  readonly userId: string;
-  readonly userAgent: string | null;
-  readonly createdAt: Date;
-  readonly lastSeenAt: Date;
-  readonly expiresAt: Date;
-}
+type SessionRow = RowOf<typeof shownSessions>;
+
+const shownSessions = pickColumns(sessions, [
+  'id',
+  'userId',
+  'userAgent',
+  'createdAt',
+  'lastSeenAt',
+  'expiresAt',
+]);
 
 export function defineAccountTypes({ builder }: Kernel) {
   const ApiKey = builder.objectRef<StoredApiKey>('ApiKey').implement({
@@ -86,8 +90,7 @@ const KEYS = statement<StoredApiKey>(
 );
 const SESSIONS = statement<SessionRow>(
   'account_sessions',
-  `SELECT id, user_id AS "userId", user_agent AS "userAgent", created_at AS "createdAt", last_seen_at AS "lastSeenAt",
-     expires_at AS "expiresAt"
+  `SELECT ${formatColumns(shownSessions)}
    FROM sessions WHERE user_id = ANY($1::uuid[]) AND expires_at > now() ORDER BY last_seen_at DESC, id DESC LIMIT $2`,
 );
 

@@ -1,11 +1,12 @@
 import type { EventFilter } from '../../events/filter.ts';
 import type { EventRecord } from '../../events/position.ts';
+import { events } from '../../generated/tables.ts';
 import { badInput } from '../../graphql/errors.ts';
 import { parseId } from '../../graphql/input.ts';
 import type { Kernel } from '../../graphql/kernel.ts';
-import { instant } from '../../graphql/read/column.ts';
-import type { Entity } from '../../graphql/read/entity.ts';
+import { createEntity, type EntityRow } from '../../graphql/read/entity.ts';
 import { readById } from '../../graphql/read/read.ts';
+import { renameColumns } from '../../platform/db/columns.ts';
 import { COMMENT_CREATED, COMMENT_DELETED, COMMENT_UPDATED } from '../comment/events.ts';
 import { type CommentTypes, commentEntity } from '../comment/type.ts';
 import { POST_CREATED, POST_DELETED, POST_UPDATED } from '../post/events.ts';
@@ -24,33 +25,25 @@ const KINDS = [
 type KindName = (typeof KINDS)[number][0]['name'];
 
 /** A change as the schema shows it: an event of the log. */
-interface ChangeRow {
-  readonly id: string;
-  readonly kind: KindName;
-  readonly at: Date;
-  readonly postId: string;
-  readonly commentId: string | null;
-}
+type ChangeRow = EntityRow<typeof changeEntity> & { readonly kind: KindName };
 
-/** Its rows are events, which are given to the statement: it is read from no table. */
-const changeEntity: Entity<ChangeRow> = {
-  name: 'changes',
-  columns: {
-    id: 'root_id',
+/** The events are parameters of the statement that reads changes, which reads no table. */
+const changeEntity = createEntity(
+  renameColumns(events, {
+    id: 'rootId',
     kind: 'kind',
-    at: instant('created_at'),
-    postId: 'root_id',
-    commentId: 'part_id',
-  },
-  source: { from: 'events t', createdAt: 't.created_at', id: 't.id' },
-};
+    createdAt: 'createdAt',
+    postId: 'rootId',
+    commentId: 'partId',
+  }),
+);
 
 const isKind = (name: string): name is KindName => KINDS.some(([kind]) => kind.name === name);
 
 /** The row of an event. Throws for a kind that no module declares. */
 function changeOf({ kind, rootId, partId, createdAt }: EventRecord): ChangeRow {
   if (!isKind(kind)) throw new Error(`no module declares events of the kind ${kind}`);
-  return { id: rootId, kind, at: createdAt, postId: rootId, commentId: partId };
+  return { id: rootId, kind, createdAt, postId: rootId, commentId: partId };
 }
 
 export function defineChange({ builder }: Kernel, { Post }: PostTypes, { Comment }: CommentTypes) {
@@ -65,7 +58,7 @@ export function defineChange({ builder }: Kernel, { Post }: PostTypes, { Comment
     description: 'A committed change of a post or a comment.',
     fields: (t) => ({
       kind: t.expose('kind', { type: ChangeKind, description: 'What was changed, and how.' }),
-      at: t.expose('at', { type: 'DateTime', description: 'When the change began to be made.' }),
+      at: t.expose('createdAt', { type: 'DateTime', description: 'When the change began to be made.' }),
       postId: t.exposeID('postId', {
         description: 'The id of the post, or of the post that the comment is on.',
       }),

@@ -1,53 +1,24 @@
+import { posts, type Tag, tags } from '../../generated/tables.ts';
 import type { Context } from '../../graphql/context.ts';
 import { lengthOf } from '../../graphql/input.ts';
 import type { Kernel } from '../../graphql/kernel.ts';
-import { nodeFrom } from '../../graphql/node/node-type.ts';
-import { connectionOf } from '../../graphql/pagination/fields.ts';
-import { childConnection, childList } from '../../graphql/pagination/list-fields.ts';
-import { instant } from '../../graphql/read/column.ts';
-import type { Entity, ListEdge } from '../../graphql/read/entity.ts';
-import { inRound, loaderOf } from '../../graphql/read/loads.ts';
+import { defineConnection } from '../../graphql/pagination/connection.ts';
+import { createEntity, type EntityRow } from '../../graphql/read/entity.ts';
+import { inRound } from '../../graphql/read/loads.ts';
 import { statement } from '../../platform/db/statement.ts';
 import type { Rules } from '../rules.ts';
-import { type UserTypes, userEntity } from '../user/type.ts';
+import type { UserTypes } from '../user/type.ts';
+
+export const postEntity = createEntity(posts, {
+  fallbacks: { updatedAt: 'createdAt' },
+  texts: ['body'],
+  narrowed: { by: tags, key: 'postId', value: 'name' },
+});
 
 /** A post as the schema shows it. */
-export interface PostRow {
-  readonly id: string;
-  readonly title: string;
-  readonly body: string;
-  readonly authorId: string;
-  readonly commentCount: number;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-  readonly version: number;
-}
+export type PostRow = EntityRow<typeof postEntity>;
 
-export const postEntity: Entity<PostRow, 'posts'> = {
-  name: 'posts',
-  columns: {
-    id: 'id',
-    title: 'title',
-    body: 'body',
-    authorId: 'author_id',
-    commentCount: 'comment_count',
-    createdAt: instant('created_at'),
-    updatedAt: instant('updated_at', 'created_at'),
-    version: 'version',
-  },
-  source: { from: 'posts t', createdAt: 't.created_at', id: 't.id' },
-  texts: ['body'],
-  narrowed: {
-    from: 'tags g JOIN posts t ON t.id = g.post_id',
-    keys: 'tags g',
-    createdAt: 'g.created_at',
-    id: 'g.post_id',
-    value: 'g.name',
-  },
-};
-
-interface TagsRow {
-  readonly postId: string;
+interface TagsRow extends Pick<Tag, 'postId'> {
   readonly names: string[];
 }
 
@@ -68,14 +39,11 @@ export function definePost(
   { User }: UserTypes,
   { title, body, tag, maxTags }: Rules['post'],
 ) {
-  const { builder, Node } = kernel;
-  const Post = builder.loadableObject('Post', {
+  const Post = kernel.builder.node('Post', {
     description: 'A text by a user that others read and comment on.',
-    interfaces: [Node],
-    extensions: nodeFrom(postEntity, 'posts:read'),
-    load: loaderOf<PostRow>(postEntity, 'post'),
+    entity: postEntity,
+    scope: 'posts:read',
     fields: (t) => ({
-      id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
       title: t.exposeString('title', {
         maxCharacters: title.max,
         description: `${lengthOf(title)}, with a visible character.`,
@@ -84,12 +52,7 @@ export function definePost(
         maxCharacters: body.max,
         description: `The text, ${lengthOf(body)}, exactly as it was written.`,
       }),
-      author: t.field({
-        type: User,
-        edge: { kind: 'one', entity: userEntity, key: 'authorId' },
-        description: 'Who wrote the post.',
-        resolve: (post) => post.authorId,
-      }),
+      author: t.belongsTo(User, 'authorId', { description: 'Who wrote the post.' }),
       commentCount: t.exposeInt('commentCount', {
         description: 'The current number of comments on the post.',
       }),
@@ -119,17 +82,10 @@ export function definePost(
       }),
     }),
   });
-  return { Post, PostConnection: connectionOf(kernel, 'Post', Post) };
+  return { Post, PostConnection: defineConnection(kernel, 'Post', Post) };
 }
 
 export type PostTypes = ReturnType<typeof definePost>;
-
-const postsOfUser: ListEdge<PostRow> = {
-  name: 'posts_of_user',
-  entity: postEntity,
-  parent: 'author_id',
-  order: 'newest-first',
-};
 
 /** The posts of a user. */
 export function definePostEdges(
@@ -138,16 +94,14 @@ export function definePostEdges(
   { Post, PostConnection }: PostTypes,
 ): void {
   builder.objectFields(User, (t) => ({
-    posts: childList(t, {
-      type: Post,
-      list: postsOfUser,
+    posts: t.hasMany(Post, 'authorId', {
+      order: 'newest-first',
       offset: false,
       scope: 'posts:read',
       description: 'The user’s posts, newest first.',
     }),
-    postsConnection: childConnection(t, {
-      type: PostConnection,
-      list: postsOfUser,
+    postsConnection: t.hasManyConnection(PostConnection, 'authorId', {
+      order: 'newest-first',
       scope: 'posts:read',
       description: 'The user’s posts as a connection, newest first.',
     }),

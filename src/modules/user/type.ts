@@ -1,38 +1,24 @@
 import { ACCOUNT_NAME, MAX_EMAIL_LENGTH } from '../../auth/account/store.ts';
 import { isAuthenticated } from '../../auth/principal.ts';
-import type { Role as AccountRole } from '../../auth/scopes.ts';
+import { users } from '../../generated/tables.ts';
 import { type Context, principalOf } from '../../graphql/context.ts';
 import { ApiError, notFound } from '../../graphql/errors.ts';
 import { lengthOf, parseId } from '../../graphql/input.ts';
 import type { Kernel } from '../../graphql/kernel.ts';
-import { nodeFrom } from '../../graphql/node/node-type.ts';
 import { connectionPage, listPage } from '../../graphql/pagination/arguments.ts';
-import {
-  connectionArguments,
-  connectionOf,
-  limitArgument,
-  offsetArgument,
-} from '../../graphql/pagination/fields.ts';
+import { defineConnection } from '../../graphql/pagination/connection.ts';
+import { connectionArguments, limitArgument, offsetArgument } from '../../graphql/pagination/fields.ts';
 import { rootConnection, rootList } from '../../graphql/pagination/list-fields.ts';
-import { instant } from '../../graphql/read/column.ts';
-import type { Entity, ListEdge } from '../../graphql/read/entity.ts';
-import { inRound, loaderOf } from '../../graphql/read/loads.ts';
+import { createEntity, type EntityRow, type ListEdge } from '../../graphql/read/entity.ts';
+import { inRound } from '../../graphql/read/loads.ts';
 import { readById } from '../../graphql/read/read.ts';
+import { pickColumns } from '../../platform/db/columns.ts';
 import { statement } from '../../platform/db/statement.ts';
 
-/** An account as the schema shows it, without its e-mail address, which is read only for callers who may see it. */
-interface UserRow {
-  readonly id: string;
-  readonly name: string;
-  readonly role: AccountRole;
-  readonly createdAt: Date;
-}
+export const userEntity = createEntity(pickColumns(users, ['id', 'name', 'role', 'createdAt']));
 
-export const userEntity: Entity<UserRow> = {
-  name: 'users',
-  columns: { id: 'id', name: 'name', role: 'role', createdAt: instant('created_at') },
-  source: { from: 'users t', createdAt: 't.created_at', id: 't.id' },
-};
+/** An account as the schema shows it, without its e-mail address, which is read only for callers who may see it. */
+type UserRow = EntityRow<typeof userEntity>;
 
 const OWN_EMAIL = 'users:read';
 const EMAIL_OF_OTHERS = 'users:email';
@@ -70,7 +56,7 @@ function maySeeRole({ caller }: Context, { id }: UserRow): boolean {
 }
 
 export function defineUser(kernel: Kernel) {
-  const { builder, Node } = kernel;
+  const { builder } = kernel;
   const Role = builder.enumType('Role', {
     description: 'What an account may do.',
     values: {
@@ -78,13 +64,11 @@ export function defineUser(kernel: Kernel) {
       ADMIN: { description: 'Also changes and deletes those of others.' },
     } as const,
   });
-  const User = builder.loadableObject('User', {
+  const User = builder.node('User', {
     description: 'A person or a service that writes posts and comments.',
-    interfaces: [Node],
-    extensions: nodeFrom(userEntity, 'users:read'),
-    load: loaderOf<UserRow>(userEntity, 'user'),
+    entity: userEntity,
+    scope: 'users:read',
     fields: (t) => ({
-      id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
       name: t.exposeString('name', {
         maxCharacters: ACCOUNT_NAME.max,
         description: `The name shown beside the user’s posts and comments, ${lengthOf(ACCOUNT_NAME)}.`,
@@ -117,7 +101,7 @@ export function defineUser(kernel: Kernel) {
       }),
     }),
   });
-  return { User, UserConnection: connectionOf(kernel, 'User', User) };
+  return { User, UserConnection: defineConnection(kernel, 'User', User) };
 }
 
 export type UserTypes = ReturnType<typeof defineUser>;

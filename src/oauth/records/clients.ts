@@ -2,6 +2,8 @@ import type { AdapterPayload, Client } from 'oidc-provider';
 import type { StricterDocuments } from '../../auth/principal.ts';
 import { isScope, type Role, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import { hashSecret, secretFormat } from '../../auth/secret-format.ts';
+import { oauthClients } from '../../generated/tables.ts';
+import { formatColumns, pickColumns, type RowOf } from '../../platform/db/columns.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import { OperatorError } from '../../platform/operator-error.ts';
 import { newId } from '../../platform/uuid.ts';
@@ -127,20 +129,20 @@ export async function deleteOAuthClient(db: Queryable, id: string): Promise<stri
   return (await db.query(DELETE, [id]))[0]?.ownerId;
 }
 
-interface ClientRow {
-  readonly id: string;
-  readonly name: string;
-  readonly grants: string[];
-  readonly scopes: string[];
-  readonly redirectUris: string[];
-  readonly secretHash: Buffer | null;
-  readonly ownerRole: Role;
-}
+const metadataColumns = pickColumns(oauthClients, [
+  'id',
+  'name',
+  'grants',
+  'scopes',
+  'redirectUris',
+  'secretHash',
+]);
+
+type ClientRow = RowOf<typeof metadataColumns> & { readonly ownerRole: Role };
 
 const FIND_CLIENT = statement<ClientRow>(
   'oauth_client',
-  `SELECT c.id, c.name, c.grants, c.scopes, c.redirect_uris AS "redirectUris", c.secret_hash AS "secretHash",
-     o.role AS "ownerRole"
+  `SELECT ${formatColumns(metadataColumns, 'c')}, o.role AS "ownerRole"
    FROM oauth_clients c JOIN users o ON o.id = c.owner_id WHERE c.id = $1 AND o.disabled_at IS NULL`,
 );
 

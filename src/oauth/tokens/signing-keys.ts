@@ -1,9 +1,11 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import type { KeySource } from '../../auth/jwt/key-source.ts';
+import { type OAuthSigningKey, oauthSigningKeys } from '../../generated/tables.ts';
 import type { Job } from '../../jobs/job.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Config } from '../../platform/config.ts';
+import { formatColumns } from '../../platform/db/columns.ts';
 import { type Queryable, statement } from '../../platform/db/statement.ts';
 import type { Logger } from '../../platform/log.ts';
 import { createSealer, type Sealer } from '../../platform/sealing.ts';
@@ -26,13 +28,8 @@ const KEEP_MS = ACCESS_TOKEN_SECONDS * 1000 + 120_000;
  */
 const KEEP_FOREIGN_MS = { production: 86_400_000, otherwise: 30 * 86_400_000 };
 
-interface KeyRow {
-  readonly id: string;
+interface KeyRow extends OAuthSigningKey {
   readonly publicJwk: JWK;
-  readonly privateKey: Buffer;
-  readonly sealedBy: string;
-  readonly createdAt: Date;
-  readonly signsFrom: Date;
   /** Whether `signsFrom` has passed, by the database's clock. */
   readonly started: boolean;
 }
@@ -47,8 +44,7 @@ export interface SigningKey extends Omit<KeyRow, 'privateKey'> {
 
 const LIST = statement<KeyRow>(
   'oauth_keys',
-  `SELECT id, public_jwk AS "publicJwk", private_key AS "privateKey", sealed_by AS "sealedBy",
-     created_at AS "createdAt", signs_from AS "signsFrom", signs_from <= now() AS "started"
+  `SELECT ${formatColumns(oauthSigningKeys)}, signs_from <= now() AS "started"
    FROM oauth_signing_keys ORDER BY signs_from, id`,
 );
 const INSERT = statement<{ signsFrom: Date }>(

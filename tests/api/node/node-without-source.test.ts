@@ -7,5 +7,5 @@ it('A type that implements Node and does not say how its nodes are read prevents
     interfaces: [Node],
     description: 'Has no source.',
   });
-  expect(() => schemaOf(builder)).toThrow(/Unreadable.*nodeFrom/);
+  expect(() => schemaOf(builder)).toThrow(/Unreadable.*builder\.node/);
 });
