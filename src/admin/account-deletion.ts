@@ -6,6 +6,7 @@ import type { Database } from '../platform/db/database.ts';
 import { DatabaseError, violatedForeignKey } from '../platform/db/errors.ts';
 import { inBatches } from '../platform/db/in-batches.ts';
 import { statement } from '../platform/db/statement.ts';
+import { runInPrisma } from '../platform/db/unit-of-work.ts';
 import { AdminError } from './output.ts';
 
 /** Transactions stay short: long ones would delay events. */
@@ -30,11 +31,6 @@ const DROP_ANSWERS = statement<{ one: number }>(
   `DELETE FROM idempotency_keys WHERE (user_id, key_hash) IN (
      SELECT user_id, key_hash FROM idempotency_keys WHERE user_id = $1 LIMIT $2) RETURNING 1 AS one`,
 );
-const LEAVE = statement<never>(
-  'account_leave',
-  `UPDATE users SET name = 'Deleted user', email = '', email_key = NULL, role = 'member' WHERE id = $1`,
-);
-
 const DROP_ACCOUNT = statement<never>('account_drop', 'DELETE FROM users WHERE id = $1');
 
 /**
@@ -100,7 +96,8 @@ export async function deleteAccount(
   await dropAnswers(database, id);
   // This waits for mutations that have written under the account; the responses they have stored are deleted after it.
   // All others were deleted before: without its e-mail, the account could not be found again to finish.
-  await database.query(LEAVE, [id]);
+  const data = { name: 'Deleted user', email: '', emailKey: null, role: 'member' } as const;
+  await runInPrisma(database, (prisma) => prisma.user.updateMany({ where: { id }, data }));
   await dropAnswers(database, id);
   return { id, deleted: true, ...content.none };
 }

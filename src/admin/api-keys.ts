@@ -7,21 +7,19 @@ import {
   setApiKeyLimits,
   suspendApiKey,
 } from '../auth/api-key/store.ts';
-import { listApiKeyUses } from '../auth/api-key/uses.ts';
 import type { StricterDocuments } from '../auth/principal.ts';
 import { type Scope, scopesOfRole } from '../auth/scopes.ts';
 import type { Database } from '../platform/db/database.ts';
-import { statement } from '../platform/db/statement.ts';
-import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
+import { runInPrisma, type UnitOfWork } from '../platform/db/unit-of-work.ts';
 import { isUuid } from '../platform/uuid.ts';
 import type { AdminCommand } from './command.ts';
 import {
   burstOption,
   documentsOption,
   type LimitOptions,
-  type ListedOverrides,
   limitOptions,
   limitsOf,
+  OLDEST_FIRST,
   parseCredentialName,
   parseExpiry,
   parseScopes,
@@ -59,17 +57,32 @@ async function create(database: Database, options: CreateOptions) {
   });
 }
 
-const SELECT = `SELECT k.id, k.name, k.prefix, k.scopes, k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt",
-     k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.suspended_at AS "suspendedAt", k.burst,
-     k.per_second AS "perSecond", k.documents, u.email AS "user"
-   FROM api_keys k JOIN users u ON u.id = k.user_id`;
-const LIST = statement<ListedOverrides>('admin_api_keys', `${SELECT} ORDER BY k.created_at, k.id`);
-const SHOW = statement<ListedOverrides>('admin_api_key', `${SELECT} WHERE k.id = $1`);
+const omit = { userId: true, hash: true } as const;
+const user = { select: { email: true } } as const;
+
+async function list(database: Database) {
+  const keys = await runInPrisma(database, (prisma) =>
+    prisma.apiKey.findMany({ omit, include: { user }, orderBy: OLDEST_FIRST }),
+  );
+  return keys.map((key) => withoutUnset({ ...key, user: key.user.email }));
+}
 
 async function show(database: Database, id: string) {
-  const [key] = isUuid(id) ? await database.query(SHOW, [id]) : [];
-  if (key === undefined) throw new AdminError(`There is no API key with the id "${id}".`);
-  return { ...withoutUnset(key), uses: await listApiKeyUses(database, id) };
+  const key = isUuid(id)
+    ? await runInPrisma(database, (prisma) =>
+        prisma.apiKey.findUnique({
+          where: { id },
+          omit,
+          include: {
+            user,
+            uses: { omit: { keyId: true }, orderBy: [{ lastAt: 'desc' }, { address: 'asc' }] },
+          },
+        }),
+      )
+    : null;
+  if (key === null) throw new AdminError(`There is no API key with the id "${id}".`);
+  const { uses: used, ...shown } = key;
+  return { ...withoutUnset({ ...shown, user: key.user.email }), uses: used };
 }
 
 /** Changes a key and records that. `change` returns what it was done to; undefined if there was nothing to do. */
@@ -132,7 +145,7 @@ export const apiKeyCommands: AdminCommand = {
     apiKey
       .command('list')
       .description('lists the keys without their secrets, oldest first')
-      .action(() => run(async ({ database }) => (await database.query(LIST, [])).map(withoutUnset)));
+      .action(() => run(({ database }) => list(database)));
 
     apiKey
       .command('show <id>')

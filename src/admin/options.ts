@@ -126,15 +126,23 @@ export function documentsOption(): Option {
   return new Option('--documents <policy>', about).choices(STRICTER_DOCUMENTS);
 }
 
+/** The order of lists, in terms of Prisma. */
+export const OLDEST_FIRST: { createdAt?: 'asc'; id?: 'asc' }[] = [{ createdAt: 'asc' }, { id: 'asc' }];
+
 /** A credential as it is listed. */
-export interface ListedOverrides {
+interface ListedOverrides {
   readonly documents: string | null;
   readonly burst: number | null;
   readonly perSecond: number | null;
 }
 
 /** Leaves out overrides that are not set: the settings apply there. */
-export const withoutUnset = ({ documents, burst, perSecond, ...listed }: ListedOverrides): object => ({
+export const withoutUnset = <T extends ListedOverrides>({
+  documents,
+  burst,
+  perSecond,
+  ...listed
+}: T): object => ({
   ...listed,
   ...(burst === null ? {} : { burst }),
   ...(perSecond === null ? {} : { perSecond }),

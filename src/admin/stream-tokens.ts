@@ -2,35 +2,33 @@ import { audit, OPERATOR } from '../audit/audit.ts';
 import type { FixedOperation } from '../auth/authenticate.ts';
 import { revokeStreamToken } from '../auth/stream-token/store.ts';
 import type { Database } from '../platform/db/database.ts';
-import { type Queryable, statement } from '../platform/db/statement.ts';
+import { runInPrisma } from '../platform/db/unit-of-work.ts';
 import { isUuid } from '../platform/uuid.ts';
 import type { AdminCommand } from './command.ts';
+import { OLDEST_FIRST } from './options.ts';
 import { AdminError } from './output.ts';
 
-interface Listed {
-  readonly id: string;
-  readonly user: string;
-  readonly credentials: string;
-  readonly client: string;
-  readonly operation: string;
-  readonly createdAt: Date;
-  readonly lastUsedAt: Date;
-  readonly expiresAt: Date;
-  readonly endsAt: Date;
-}
-
-const LIST = statement<Listed>(
-  'admin_stream_tokens',
-  `SELECT t.id, u.email AS "user", t.credential_kind AS "credentials", t.client_id AS "client", t.operation,
-     t.created_at AS "createdAt", t.last_used_at AS "lastUsedAt", t.expires_at AS "expiresAt", t.ends_at AS "endsAt"
-   FROM stream_tokens t JOIN users u ON u.id = t.user_id ORDER BY t.created_at, t.id`,
-);
-
-async function list(db: Queryable) {
-  const tokens = await db.query(LIST, []);
-  return tokens.map(({ id, user, credentials, client, operation, ...times }) => {
+async function list(database: Database) {
+  const tokens = await runInPrisma(database, (prisma) =>
+    prisma.streamToken.findMany({
+      select: {
+        id: true,
+        user: { select: { email: true } },
+        credentialKind: true,
+        clientId: true,
+        operation: true,
+        createdAt: true,
+        lastUsedAt: true,
+        expiresAt: true,
+        endsAt: true,
+      },
+      orderBy: OLDEST_FIRST,
+    }),
+  );
+  return tokens.map(({ id, user, credentialKind, clientId, operation, ...times }) => {
     const { query, documentId, operationName } = JSON.parse(operation) as FixedOperation;
-    return { id, user, credentials, client, query, documentId, operationName, ...times };
+    const opened = { query, documentId, operationName };
+    return { id, user: user.email, credentials: credentialKind, client: clientId, ...opened, ...times };
   });
 }
 

@@ -22,11 +22,11 @@ import {
 import { hashPassword } from '../auth/password.ts';
 import type { Role } from '../auth/scopes.ts';
 import type { Database } from '../platform/db/database.ts';
-import { statement } from '../platform/db/statement.ts';
+import { runInPrisma } from '../platform/db/unit-of-work.ts';
 import { resetAccountLimits, setAccountLimits } from '../restrictions/account-limits.ts';
 import { deleteAccount, type Fate } from './account-deletion.ts';
 import type { AdminCommand } from './command.ts';
-import { type LimitOptions, limitOptions, limitsOf, parseRole } from './options.ts';
+import { type LimitOptions, limitOptions, limitsOf, OLDEST_FIRST, parseRole } from './options.ts';
 import { StreamedText } from './output.ts';
 import { type PasswordOptions, passwordStdinOption, readPassword } from './password-input.ts';
 
@@ -36,11 +36,19 @@ interface CreateOptions extends PasswordOptions {
   readonly role: Role;
 }
 
-const LIST = statement<Readonly<Record<string, unknown>>>(
-  'admin_users',
-  `SELECT id, name, CASE WHEN email_key IS NOT NULL THEN email END AS email, role, disabled_at IS NOT NULL AS disabled
-   FROM users ORDER BY created_at, id`,
-);
+async function list(database: Database) {
+  const users = await runInPrisma(database, (prisma) =>
+    prisma.user.findMany({
+      select: { id: true, name: true, email: true, emailKey: true, role: true, disabledAt: true },
+      orderBy: OLDEST_FIRST,
+    }),
+  );
+  return users.map(({ emailKey, disabledAt, ...user }) => ({
+    ...user,
+    email: emailKey === null ? null : user.email,
+    disabled: disabledAt !== null,
+  }));
+}
 
 /** What ends when an account's standing changes, such as when it is disabled. */
 const ofStanding = (endings: Endings) => endings.filter(({ ofStanding: ends = false }) => ends);
@@ -152,7 +160,7 @@ export const userCommands = (
     user
       .command('list')
       .description('lists the accounts, oldest first')
-      .action(() => run(({ database }) => database.query(LIST, [])));
+      .action(() => run(({ database }) => list(database)));
 
     user
       .command('export <email>')

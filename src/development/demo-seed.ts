@@ -9,6 +9,7 @@ import type { Database } from '../platform/db/database.ts';
 import { demoFile } from '../platform/db/demo-mark.ts';
 import { makeFolder } from '../platform/db/embedded/folder.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
+import { runInPrisma, type UnitOfWork } from '../platform/db/unit-of-work.ts';
 import { OperatorError } from '../platform/operator-error.ts';
 import { newId } from '../platform/uuid.ts';
 import type { DemoKey } from '../request/local-request.ts';
@@ -85,23 +86,10 @@ const MARK = statement<never>(
   'demo_mark',
   'INSERT INTO demo_seed (id) VALUES (1) ON CONFLICT (id) DO NOTHING',
 );
-const USABLE = statement<{ one: number }>(
-  'demo_key_usable',
-  `SELECT 1 AS one FROM api_keys k JOIN users u ON u.id = k.user_id
-   WHERE k.hash = $1 AND k.revoked_at IS NULL AND u.disabled_at IS NULL`,
-);
-const ANYBODY = statement<{ one: number }>('demo_anybody', 'SELECT 1 AS one FROM users LIMIT 1');
-const FIND_ADA = statement<{ id: string }>(
-  'demo_ada',
-  'SELECT id FROM users WHERE email_key = $1 AND disabled_at IS NULL',
-);
-const SET_PASSWORDS = statement<never>(
-  'demo_passwords',
-  'UPDATE users SET password_hash = $2 WHERE email_key = ANY($1::text[])',
-);
-
-const isUsable = async (db: Queryable, apiKey: string) =>
-  (await db.query(USABLE, [hashSecret(apiKey)])).length > 0;
+async function isUsable(database: Database, apiKey: string): Promise<boolean> {
+  const where = { hash: new Uint8Array(hashSecret(apiKey)), revokedAt: null, user: { disabledAt: null } };
+  return (await runInPrisma(database, (prisma) => prisma.apiKey.count({ where }))) > 0;
+}
 
 /** New credentials, in the same transaction as the mark by which `refuseSeeded` knows copies of the database, too. */
 async function issueCredentials(db: Queryable, password: string, adaId: string): Promise<DemoCredentials> {
@@ -110,18 +98,24 @@ async function issueCredentials(db: Queryable, password: string, adaId: string):
   return { apiKey: key, password, pageToken: newToken() };
 }
 
-async function seed(db: Queryable, nowMs: number): Promise<DemoCredentials | undefined> {
+async function seed(work: UnitOfWork, nowMs: number): Promise<DemoCredentials | undefined> {
   const password = randomBytes(12).toString('base64url');
-  if ((await db.query(ANYBODY, [])).length === 0) {
-    const ids = await seedUsers(db, password);
-    await seedPosts(db, ids, nowMs);
-    return issueCredentials(db, password, ids.get('Ada') ?? '');
+  if ((await work.withPrisma((prisma) => prisma.user.findFirst({ select: { id: true } }))) === null) {
+    const ids = await seedUsers(work, password);
+    await seedPosts(work, ids, nowMs);
+    return issueCredentials(work, password, ids.get('Ada') ?? '');
   }
-  const [ada] = await db.query(FIND_ADA, [emailKey(DEMO_USERS[0].email)]);
-  if (ada === undefined) return undefined;
   const emails = DEMO_USERS.map(({ email }) => emailKey(email));
-  await db.query(SET_PASSWORDS, [emails, await hashPassword(password)]);
-  return issueCredentials(db, password, ada.id);
+  const isAda = { emailKey: emailKey(DEMO_USERS[0].email), disabledAt: null };
+  const ada = await work.withPrisma((prisma) =>
+    prisma.user.findFirst({ where: isAda, select: { id: true } }),
+  );
+  if (ada === null) return undefined;
+  const passwordHash = await hashPassword(password);
+  await work.withPrisma((prisma) =>
+    prisma.user.updateMany({ where: { emailKey: { in: emails } }, data: { passwordHash } }),
+  );
+  return issueCredentials(work, password, ada.id);
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { AccountLimits as Stored } from '../generated/tables.ts';
 import { type Queryable, statement } from '../platform/db/statement.ts';
+import type { UnitOfWork } from '../platform/db/unit-of-work.ts';
 
 /** Limits of an account's bucket. What is not given is as the settings say. */
 export interface AccountLimits {
@@ -14,7 +15,6 @@ const SET = statement<{ burst: number | null; perSecond: number | null }>(
      SET burst = coalesce(excluded.burst, l.burst), per_second = coalesce(excluded.per_second, l.per_second)
    RETURNING burst, per_second AS "perSecond"`,
 );
-const RESET = statement<never>('account_limits_reset', 'DELETE FROM account_limits WHERE user_id = $1::uuid');
 
 /** Limits as they are stored: null is as the settings say. */
 export type StoredLimits = Pick<Stored, 'burst' | 'perSecond'>;
@@ -30,8 +30,8 @@ export async function setAccountLimits(
 }
 
 /** Has the account have the limits of the settings again. Throws DatabaseError. */
-export async function resetAccountLimits(db: Queryable, account: string): Promise<StoredLimits> {
-  await db.query(RESET, [account]);
+export async function resetAccountLimits(work: UnitOfWork, userId: string): Promise<StoredLimits> {
+  await work.withPrisma((prisma) => prisma.accountLimits.deleteMany({ where: { userId } }));
   return { burst: null, perSecond: null };
 }
 

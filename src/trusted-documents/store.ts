@@ -67,27 +67,6 @@ export async function publishDocuments(
   return { published, taken };
 }
 
-export interface ListedDocument {
-  readonly id: string;
-  readonly client: string;
-  readonly release: string | null;
-  readonly operationName: string | null;
-  readonly publishedAt: Date;
-  readonly lastUsedAt: Date | null;
-}
-
-const LIST = statement<ListedDocument>(
-  'documents_list',
-  `SELECT d.id, p.client, nullif(p.release, '') AS release, d.operation_name AS "operationName",
-     p.published_at AS "publishedAt", d.last_used_at AS "lastUsedAt"
-   FROM document_publications p JOIN trusted_documents d ON d.id = p.document_id
-   WHERE $1::text IS NULL OR p.client = $1 ORDER BY p.published_at, p.client, p.release, d.id`,
-);
-
-/** All publications, or those of a client, oldest first. Throws DatabaseError. */
-export const listDocuments = (db: Queryable, client: string | undefined): Promise<ListedDocument[]> =>
-  db.query(LIST, [client ?? null]);
-
 const RETIRE_RELEASE = statement<{ id: string }>(
   'documents_retire_release',
   'DELETE FROM document_publications WHERE client = $1 AND release = $2 RETURNING document_id AS id',

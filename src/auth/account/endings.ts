@@ -121,7 +121,6 @@ const DISABLE = statement<never>(
   'account_disable',
   'UPDATE users SET disabled_at = now() WHERE id = $1 AND disabled_at IS NULL',
 );
-const ENABLE = statement<never>('account_enable', 'UPDATE users SET disabled_at = NULL WHERE id = $1');
 const END_TOKENS = statement<never>(
   'account_end_tokens',
   `UPDATE users SET tokens_valid_from = clock_timestamp() WHERE ${ofAccounts('id')}`,
@@ -134,7 +133,7 @@ export async function disableAccount(db: Queryable, id: string): Promise<void> {
 
 /** Makes the credentials of a disabled account work again. Throws DatabaseError. */
 export async function enableAccount(work: UnitOfWork, id: string): Promise<void> {
-  await work.query(ENABLE, [id]);
+  await work.withPrisma((prisma) => prisma.user.updateMany({ where: { id }, data: { disabledAt: null } }));
 }
 
 /** Ends all that was ever issued to accounts, JWTs of other issuers too. Throws DatabaseError. */
@@ -147,25 +146,18 @@ export async function endAllCredentials(
   return end(work, accounts, endings);
 }
 
-const SET_PASSWORD = statement<never>(
-  'account_set_password',
-  'UPDATE users SET password_hash = $2 WHERE id = $1',
-);
-
 /** Sets a password and ends what was signed in to with the one before. Throws DatabaseError. */
 export async function setPassword(
   work: UnitOfWork,
   id: string,
-  hash: string,
+  passwordHash: string,
   signedIn: Endings,
 ): Promise<Ended> {
-  await work.query(SET_PASSWORD, [id, hash]);
+  await work.withPrisma((prisma) => prisma.user.updateMany({ where: { id }, data: { passwordHash } }));
   return end(work, [id], signedIn);
 }
 
-const SET_ROLE = statement<never>('account_set_role', 'UPDATE users SET role = $2::"Role" WHERE id = $1');
-
 /** Sets the role, which all credentials have from then on. Throws DatabaseError. */
 export async function setRole(work: UnitOfWork, id: string, role: Role): Promise<void> {
-  await work.query(SET_ROLE, [id, role]);
+  await work.withPrisma((prisma) => prisma.user.updateMany({ where: { id }, data: { role } }));
 }

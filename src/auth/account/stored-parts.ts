@@ -1,5 +1,6 @@
 import type { Database } from '../../platform/db/database.ts';
 import { type Parameter, type Queryable, statement } from '../../platform/db/statement.ts';
+import { runInPrisma } from '../../platform/db/unit-of-work.ts';
 import { OperatorError } from '../../platform/operator-error.ts';
 import { emailKey, isBroken, noAccount } from './store.ts';
 
@@ -132,8 +133,6 @@ interface Exported {
   readonly id: string;
 }
 
-/** Also one that is disabled or in deletion. */
-const FIND = statement<Exported>('account_export_find', 'SELECT id FROM users WHERE email_key = $1');
 /** One that is deleted while posts of it stay has no e-mail any more. */
 const READ = statement<Exported>(
   'account_export',
@@ -144,10 +143,11 @@ const READ = statement<Exported>(
 /** Text is passed on once it is this long. */
 const WRITE_LENGTH = 65_536;
 
-/** The id of the account with an e-mail. Throws AccountError, DatabaseError. */
-export async function accountToExport(db: Queryable, email: string): Promise<string> {
-  const [found] = isBroken(email) ? [] : await db.query(FIND, [emailKey(email)]);
-  if (found === undefined) throw noAccount(email);
+/** The id of the account with an e-mail, also if it is disabled or in deletion. Throws AccountError, DatabaseError. */
+export async function accountToExport(database: Database, email: string): Promise<string> {
+  const query = { where: { emailKey: emailKey(email) }, select: { id: true } };
+  const found = !isBroken(email) && (await runInPrisma(database, (prisma) => prisma.user.findUnique(query)));
+  if (!found) throw noAccount(email);
   return found.id;
 }
 

@@ -1,14 +1,7 @@
-import { apiKeyUses } from '../../generated/tables.ts';
 import { deletion } from '../../jobs/job.ts';
-import { formatColumns, pickColumns, type RowOf } from '../../platform/db/columns.ts';
-import { type Queryable, statement } from '../../platform/db/statement.ts';
+import { statement } from '../../platform/db/statement.ts';
 import type { CredentialUse } from '../authenticate.ts';
 import { storeOncePerMinute, type UseServices } from '../last-use.ts';
-
-/** An IP address, or a /64 of IPv6, that used a key. */
-type KeyUse = RowOf<typeof shownUses>;
-
-const shownUses = pickColumns(apiKeyUses, ['address', 'userAgent', 'firstAt', 'lastAt']);
 
 interface NewUse extends CredentialUse {
   readonly keyId: string;
@@ -57,15 +50,6 @@ export function createApiKeyUses({ database, ...services }: UseServices) {
     },
   });
 }
-
-const LIST = statement<KeyUse>(
-  'api_key_uses_list',
-  `SELECT ${formatColumns(shownUses)}
-   FROM api_key_uses WHERE key_id = $1 ORDER BY last_at DESC, address`,
-);
-
-/** From where a key was used, the last use first. Throws DatabaseError. */
-export const listApiKeyUses = (db: Queryable, keyId: string): Promise<KeyUse[]> => db.query(LIST, [keyId]);
 
 /** Addresses are personal data: they are deleted 30 days after their last use. */
 export const oldApiKeyUses = deletion('api_key_uses', {

@@ -2,7 +2,7 @@ import type { AdminCommand } from '../../admin/command.ts';
 import {
   burstOption,
   documentsOption,
-  type ListedOverrides,
+  OLDEST_FIRST,
   parseCredentialName,
   parseNames,
   parseScopes,
@@ -15,7 +15,7 @@ import { findAccount } from '../../auth/account/store.ts';
 import type { StricterDocuments } from '../../auth/principal.ts';
 import type { Scope } from '../../auth/scopes.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { statement } from '../../platform/db/statement.ts';
+import { runInPrisma } from '../../platform/db/unit-of-work.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { createOAuthClient, deleteOAuthClient, GRANTS, type Grant } from '../records/clients.ts';
 
@@ -52,12 +52,24 @@ async function create(database: Database, { owner, redirectUri = [], ...options 
   });
 }
 
-const LIST = statement<ListedOverrides>(
-  'admin_oauth_clients',
-  `SELECT c.id AS client_id, c.name, c.grants, c.scopes, c.created_at AS "createdAt", c.redirect_uris,
-     c.secret_hash IS NULL AS public, c.burst, c.per_second AS "perSecond", c.documents, u.email AS owner
-   FROM oauth_clients c JOIN users u ON u.id = c.owner_id ORDER BY c.created_at, c.id`,
-);
+async function list(database: Database) {
+  const clients = await runInPrisma(database, (prisma) =>
+    prisma.oAuthClient.findMany({
+      omit: { ownerId: true },
+      include: { owner: { select: { email: true } } },
+      orderBy: OLDEST_FIRST,
+    }),
+  );
+  return clients.map(({ id, redirectUris, secretHash, owner, ...client }) =>
+    withoutUnset({
+      client_id: id,
+      ...client,
+      redirect_uris: redirectUris,
+      public: secretHash === null,
+      owner: owner.email,
+    }),
+  );
+}
 
 function remove(database: Database, id: string) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
@@ -97,7 +109,7 @@ export const oauthClientCommands: AdminCommand = {
     client
       .command('list')
       .description('lists the clients without their secrets, oldest first')
-      .action(() => run(async ({ database }) => (await database.query(LIST, [])).map(withoutUnset)));
+      .action(() => run(({ database }) => list(database)));
 
     client
       .command('delete <id>')

@@ -136,12 +136,12 @@ export class UnitOfWork implements Queryable {
     }
   }
 
-  /** Runs `write` with Prisma's client on this transaction. Throws DatabaseError. */
-  async withPrisma<T>(write: (prisma: PrismaClient) => Promise<T>): Promise<T> {
+  /** Runs `run` with Prisma's client on this transaction. Throws DatabaseError. */
+  async withPrisma<T>(run: (prisma: PrismaClient) => Promise<T>): Promise<T> {
     if (this.#oneStatement) throw new Error('this unit of work is a single statement');
     const { prisma } = await this.#begun();
     try {
-      return await write(prisma);
+      return await run(prisma);
     } catch (error) {
       throw toDatabaseError(error);
     }
@@ -195,3 +195,9 @@ export class UnitOfWork implements Queryable {
     }
   }
 }
+
+/** Runs `run` with Prisma's client in a separate unit of work. Throws DatabaseError. */
+export const runInPrisma = <T>(
+  database: { unitOfWork(): UnitOfWork },
+  run: (prisma: PrismaClient) => Promise<T>,
+): Promise<T> => database.unitOfWork().run((work) => work.withPrisma(run));

@@ -5,7 +5,9 @@ import { parseCredentialName } from '../../admin/options.ts';
 import { tell } from '../../admin/output.ts';
 import { audit, OPERATOR } from '../../audit/audit.ts';
 import { DOCUMENTS_CHANNEL } from '../../platform/db/channels.ts';
-import { listDocuments, type Release, retireDocuments } from '../store.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { runInPrisma } from '../../platform/db/unit-of-work.ts';
+import { type Release, retireDocuments } from '../store.ts';
 import { listTextUses } from '../text-uses-store.ts';
 import { type ManifestEntry, readManifest } from './manifest.ts';
 
@@ -23,6 +25,25 @@ interface PublishOptions extends ReleaseOptions {
 function retiredBy(ids: readonly string[], { client, release }: ReleaseOptions) {
   if (ids.length > 0) return client === undefined && release === undefined ? ids : undefined;
   return client === undefined ? undefined : { client, release: release ?? '' };
+}
+
+/** Lists the publications, or those of a client, oldest first. */
+async function list(database: Database, client: string | undefined) {
+  const publications = await runInPrisma(database, (prisma) =>
+    prisma.documentPublication.findMany({
+      where: client === undefined ? {} : { client },
+      include: { document: { select: { operationName: true, lastUsedAt: true } } },
+      orderBy: [{ publishedAt: 'asc' }, { client: 'asc' }, { release: 'asc' }, { documentId: 'asc' }],
+    }),
+  );
+  return publications.map(({ documentId, client, release, publishedAt, document }) => ({
+    id: documentId,
+    client,
+    release: release === '' ? null : release,
+    operationName: document.operationName,
+    publishedAt,
+    lastUsedAt: document.lastUsedAt,
+  }));
 }
 
 async function retire({ database, io }: Opened, ids: readonly string[], what: Release | readonly string[]) {
@@ -70,7 +91,7 @@ export const documentCommands = (clientNames: readonly string[]): AdminCommand =
       .command('list')
       .description('lists the published documents, oldest first')
       .option('--client <name>', 'those of one client')
-      .action(({ client }: ReleaseOptions) => run(({ database }) => listDocuments(database, client)));
+      .action(({ client }: ReleaseOptions) => run(({ database }) => list(database, client)));
 
     documents
       .command('retire [id...]')
