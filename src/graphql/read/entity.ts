@@ -96,7 +96,7 @@ export type ListOrder = 'newest-first' | 'oldest-first';
 export interface ListEdge<Row extends object> {
   readonly name: string;
   readonly entity: Entity<Row>;
-  /** The column that holds the parent's id. */
+  /** The SQL of the parent's id. */
   readonly parent?: string;
   readonly order: ListOrder;
 }
