@@ -4,9 +4,8 @@ import { atMost } from '../platform/at-most.ts';
 import { isOutage } from '../platform/db/errors.ts';
 import type { Queryable } from '../platform/db/statement.ts';
 import type { Logger } from '../platform/log.ts';
-import { reportedClient } from '../request/caller.ts';
+import { type ClientIdentity, reportedClient } from '../request/caller.ts';
 import { addressNetwork } from '../request/client-address.ts';
-import type { RequestState } from '../request/request-state.ts';
 import { type ClientUse, SLOT_MS, storeClientUses } from './client-uses-store.ts';
 
 type Counted = { -readonly [Name in keyof ClientUse]: ClientUse[Name] };
@@ -43,6 +42,13 @@ function most(uses: readonly Counted[]): ClientUse[] {
   return others.requests === 0 ? [...kept] : [...kept, others];
 }
 
+/** A request once it is answered. */
+interface FinishedRequest extends ClientIdentity {
+  /** In points. */
+  readonly complexity: number;
+  readonly databaseMs: number;
+}
+
 /**
  * Counts what clients use, so that whoever uses too much can be found. An instance that is killed loses what it has counted since it last
  * stored it.
@@ -77,7 +83,7 @@ export function createClientUses({ database, log }: { readonly database: Queryab
   const timer = setInterval(store, SLOT_MS).unref();
   return {
     /** Counts a request once it is answered. Nobody waits for the database. */
-    note({ caller, clientAddress, complexity, databaseMs }: RequestState): void {
+    note({ caller, clientAddress, complexity, databaseMs }: FinishedRequest): void {
       const use = isAuthenticated(caller)
         ? of(reportedClient(caller).client, caller.userId)
         : of(addressNetwork(clientAddress), null);

@@ -1,15 +1,20 @@
 import { type Caller, isAuthenticated, userClientId } from '../auth/principal.ts';
 import { ApiError, unauthenticated } from '../graphql/errors.ts';
 import { addressKey } from './client-address.ts';
-import type { RequestState } from './request-state.ts';
+
+/** Who sends a request, as far as the service knows. */
+export interface ClientIdentity {
+  readonly caller: Caller | undefined;
+  readonly clientAddress: string;
+}
 
 /** The client behind the credentials; undefined without any. */
-export function clientIdOf({ caller }: RequestState): string | undefined {
+export function clientIdOf({ caller }: Pick<ClientIdentity, 'caller'>): string | undefined {
   return isAuthenticated(caller) ? caller.clientId : undefined;
 }
 
 /** The client that a request counts for: the address, without credentials. Never a value the client chooses. */
-export function clientOf(state: RequestState): string {
+export function clientOf(state: ClientIdentity): string {
   return clientIdOf(state) ?? `address:${addressKey(state.clientAddress)}`;
 }
 
@@ -30,14 +35,14 @@ export function reportedClient(caller: Caller | undefined): {
 }
 
 /** The account that a request also counts for; undefined without credentials. */
-export function accountOf({ caller }: RequestState): string | undefined {
+export function accountOf({ caller }: Pick<ClientIdentity, 'caller'>): string | undefined {
   return isAuthenticated(caller) ? caller.userId : undefined;
 }
 
 /**
  * Who the memory of a response counts for: the account, whichever of its credentials is used, or the address.
  */
-export function holderOf(state: RequestState): string {
+export function holderOf(state: ClientIdentity): string {
   return accountOf(state) ?? clientOf(state);
 }
 
@@ -47,7 +52,11 @@ export function canExecute(caller: Caller | undefined): boolean {
 }
 
 /** Whether the credentials were checked and are bad. */
-export function credentialsFailed({ authenticationError }: RequestState): boolean {
+export function credentialsFailed({
+  authenticationError,
+}: {
+  readonly authenticationError: unknown;
+}): boolean {
   return authenticationError instanceof ApiError && authenticationError.code === 'UNAUTHENTICATED';
 }
 

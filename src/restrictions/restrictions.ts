@@ -6,13 +6,15 @@ import type { Queryable } from '../platform/db/statement.ts';
 import type { Logger } from '../platform/log.ts';
 import { createOutageLog } from '../platform/outage-log.ts';
 import { normaliseAddress, trustedProxies } from '../request/client-address.ts';
-import type { RequestState } from '../request/request-state.ts';
 import { type AccountLimits, readAccountLimits } from './account-limits.ts';
 import { readBlocks } from './address-blocks.ts';
 import { LOOPBACK, listOf, networkOf } from './network.ts';
 
 /** What is known of where a request comes from. */
-export type Origin = Pick<RequestState, 'clientAddress' | 'connection'>;
+export interface Origin {
+  readonly clientAddress: string;
+  readonly connection: { readonly localAddress?: string | undefined } | undefined;
+}
 
 export interface RestrictionsOptions {
   readonly database: Queryable;
