@@ -1,3 +1,4 @@
+import type { contextCacheSymbol } from '@pothos/core';
 import { type Caller, isAuthenticated, type Principal } from '../auth/principal.ts';
 import type { Provisional } from '../auth/provisional.ts';
 import type { Scope } from '../auth/scopes.ts';
@@ -81,6 +82,8 @@ export interface Context {
   readonly notedScopes?: Set<Scope> | undefined;
   /** What the fields of a mutation prepared before its unit of work began. */
   readonly prepared?: Preparations;
+  /** The key of the loaders' caches, in place of the context: each try of a mutation loads its rows again. */
+  readonly [contextCacheSymbol]?: object;
   /** The events that follow for this subscriber. Its position is fixed when the promise resolves. */
   readonly events: () => Promise<EventReader>;
 }

@@ -140,12 +140,12 @@ export function createExecutor(options: ExecutorOptions): Executor {
     reservation: Reservation,
   ): Promise<Single> {
     const { contextValue } = args;
-    const own = { ...args, contextValue: { ...contextValue, db: database.cancellable(cancellation) } };
-    const whole = contextValue.lookAhead ? await executeWhole(own, reservation) : undefined;
+    contextValue.db = database.cancellable(cancellation);
+    const whole = contextValue.lookAhead ? await executeWhole(args, reservation) : undefined;
     if (whole !== undefined) return whole;
     await confirmCaller(contextValue);
-    const db = afterSnapshot(own.contextValue);
-    return executeFields({ ...own, contextValue: { ...own.contextValue, db } }, reservation);
+    contextValue.db = afterSnapshot(contextValue);
+    return executeFields(args, reservation);
   }
 
   /**

@@ -1,7 +1,8 @@
+import { initContextCache } from '@pothos/core';
 import { execute } from 'graphql';
 import { setSessionCookie } from '../auth/cookies.ts';
 import type { Passwords } from '../auth/password-check.ts';
-import { authorOf, type Caller } from '../auth/principal.ts';
+import { authorOf } from '../auth/principal.ts';
 import type { SecurityLog } from '../auth/security-log.ts';
 import type { OpenedSession } from '../auth/session/store.ts';
 import { type Changes, principalOf } from '../graphql/context.ts';
@@ -69,7 +70,7 @@ export function createMutationExecutor(options: MutationOptions) {
 
   /** Undefined if its steps ended it. AGAIN if the database aborted it: nothing was written. */
   async function tryOnce(
-    given: OperationArgs,
+    args: OperationArgs,
     work: UnitOfWork,
     cancellation: Cancellation,
     retries: Retries,
@@ -77,19 +78,20 @@ export function createMutationExecutor(options: MutationOptions) {
   ): Promise<Single | undefined | typeof AGAIN> {
     let opened: OpenedSession | undefined;
     const changes: Changes = { fields: [], ids: [] };
-    const context: OperationContext & { caller: Caller } = {
-      ...given.contextValue,
+    const { contextValue: context } = args;
+    const { caller, state } = context;
+    Object.assign(context, {
+      // Rows that an earlier try has loaded may have changed.
+      ...initContextCache(),
       db: work,
       unitOfWork: work,
       changes,
-      onPasswordChanged(session) {
+      onPasswordChanged(session: OpenedSession) {
         opened = session;
         const { id: credentialId, expiresAt } = session;
         context.caller = { ...principalOf(context), credentialId, expiresAtMs: expiresAt.getTime() };
       },
-    };
-    const args: OperationArgs = { ...given, contextValue: context };
-    const { state } = context;
+    });
     state.changes = { fields: changes.fields };
     try {
       if (steps !== undefined && !(await steps.before(work))) {
@@ -130,16 +132,19 @@ export function createMutationExecutor(options: MutationOptions) {
       if (steps !== undefined && reason instanceof DatabaseError && reason.kind === 'unknown')
         state.responseHeaders['retry-after'] = '1';
       return refused(reason, masking(context));
+    } finally {
+      if (!work.committed) context.caller = caller;
     }
   }
 
   /** Runs a mutation unless it is cancelled. Undefined if its steps ended it. */
   return async (
-    given: OperationArgs,
+    args: OperationArgs,
     cancellation: Cancellation,
     steps?: MutationSteps,
   ): Promise<Single | undefined> => {
-    const { operation, caller, state, requestId } = given.contextValue;
+    const { contextValue } = args;
+    const { operation, caller, state, requestId } = contextValue;
     const author = authorOf(caller, requestId);
     const retries = new Retries(lockWaitMs);
     const preparing = {
@@ -150,9 +155,9 @@ export function createMutationExecutor(options: MutationOptions) {
         securityLog.failedLogin(attemptOrigin(state), 'wrong password', cancellation.owner),
     };
     const preparation =
-      preparations.get(state) ?? prepareFields(given, operation.node, operation.plans.fragments, preparing);
+      preparations.get(state) ?? prepareFields(args, operation.node, operation.plans.fragments, preparing);
     preparations.set(state, preparation);
-    const args = { ...given, contextValue: { ...given.contextValue, prepared: await preparation } };
+    contextValue.prepared = await preparation;
     const run = () =>
       tryOnce(args, database.unitOfWork({ author }, cancellation), cancellation, retries, steps);
     const { owner } = cancellation;

@@ -28,7 +28,7 @@ export function createOneStatementExecutor(options: MutationOptions) {
 
   function ready(args: OperationArgs): ReadyInsert | undefined {
     const { contextValue: context } = args;
-    if (context.state.cost !== undefined) return undefined;
+    if (context.state.cost !== undefined || !context.lookAhead) return undefined;
     try {
       return readyInsert(args, context.operation.node, context);
     } catch {

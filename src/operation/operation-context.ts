@@ -1,14 +1,26 @@
 import type { ExecutionArgs } from 'graphql';
 import type { Caller } from '../auth/principal.ts';
+import type { Scope } from '../auth/scopes.ts';
 import type { AnswerPath, Context, EventReader } from '../graphql/context.ts';
+import type { Preparations } from '../graphql/preparation.ts';
+import type { Queryable } from '../platform/db/statement.ts';
 import type { Tally } from '../platform/tally.ts';
 import type { HttpRequest } from '../request/http-message.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { lastEventId } from '../request/stream-parameters.ts';
 import type { PreparedOperation } from './prepared-operation.ts';
 
-/** The context of an operation. */
+/**
+ * The context of an operation. Its executor changes what is not read-only, so that the object stays the same: plugins know an
+ * operation by its context.
+ */
 export interface OperationContext extends Context {
+  caller: Caller;
+  db: Queryable;
+  prepared?: Preparations;
+  notedScopes?: Set<Scope>;
+  /** Members that plugins of Yoga have added, for the events of a subscription. */
+  readonly added?: object | undefined;
   readonly request: HttpRequest;
   readonly state: RequestState;
   readonly operation: PreparedOperation;

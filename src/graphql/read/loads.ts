@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { contextCacheSymbol } from '@pothos/core';
 import { gathered } from '../../platform/db/gathered.ts';
 import type { Queryable } from '../../platform/db/statement.ts';
 import type { Context } from '../context.ts';
@@ -18,6 +19,11 @@ import { queryWritten } from './written-statement.ts';
 
 type Batches = Map<object, (key: never) => Promise<unknown>>;
 
+/** A context, or the key by which Pothos knows the loaders of a context. */
+type Loading = Pick<Context, typeof contextCacheSymbol>;
+
+const keyOf = (context: Loading): object => context[contextCacheSymbol] ?? context;
+
 /** The batches of each context whose loads are read in rounds, by kind of key. */
 const batchesOf = new WeakMap<object, Batches>();
 
@@ -25,8 +31,9 @@ const batchesOf = new WeakMap<object, Batches>();
  * From now on, the loads of this context are read level by level. Keys that are requested while a statement runs wait for
  * it and are then read together, so that an operation takes a few statements per level, however many fields request keys.
  */
-export function readInRounds(context: object): void {
-  if (!batchesOf.has(context)) batchesOf.set(context, new Map());
+export function readInRounds(context: Loading): void {
+  const key = keyOf(context);
+  if (!batchesOf.has(key)) batchesOf.set(key, new Map());
 }
 
 /**
@@ -34,12 +41,12 @@ export function readInRounds(context: object): void {
  * `kind` always comes with the same `read`.
  */
 export async function inRound<Key, Value>(
-  context: object,
+  context: Loading,
   kind: object,
   keys: readonly Key[],
   read: (keys: readonly Key[]) => Promise<readonly Value[]>,
 ): Promise<readonly Value[]> {
-  const batches = batchesOf.get(context);
+  const batches = batchesOf.get(keyOf(context));
   if (batches === undefined) return read(keys);
   let load = batches.get(kind) as ((key: Key) => Promise<Value>) | undefined;
   if (load === undefined) {

@@ -65,45 +65,44 @@ export function createAttempts(options: AttemptOptions) {
    */
   async function attempt({ args, owner, print, asked }: KeyedMutation): Promise<Attempt> {
     const { contextValue: context } = args;
+    const { caller } = context;
     let found: StoredResponse | undefined;
     let made: { readonly response: StoredResponse; readonly outcome: Rendered } | undefined;
     const hold = holdOf(owner);
     const notedScopes = new Set<Scope>();
+    context.notedScopes = notedScopes;
     const make = (executed: Single, disclosure: Disclosure) => {
       const status = statusOf(executed, 'application/json');
       const body = textOf(executed, { cost: context.state.cost, limits });
       const outcome: Rendered = { kind: 'rendered', status, body, errors: errorsOf(executed) };
       return { response: { ...disclosure, fingerprint: print, status, body }, outcome };
     };
-    const run = executor.runMutation(
-      { ...args, contextValue: { ...context, notedScopes } },
-      {
-        async before(work) {
-          const key = await lockKey(work, owner, options, hold.held);
-          found = key.found;
-          if (!key.locked || found !== undefined) return false;
-          hold.arm();
-          return true;
-        },
-        async after(work, executed) {
-          made = make(executed, replayCheck.disclosureOf(asked, context.caller, notedScopes));
-          storedBytes.take(owner.userId, made.response.body);
-          await storeResponse(work, owner, made.response, options);
-          return made.outcome;
-        },
-        async undone(executed) {
-          // Another attempt may get another response: with this one the mutation counts as not run.
-          if (executed.kind === 'refused' || isRetriable(executed)) return executed;
-          made = make(executed, NOTHING_SHOWN);
-          storedBytes.take(owner.userId, made.response.body);
-          // The lock ended with the transaction. Another request may have taken the key since.
-          const db = database.owned(holderOf(context.state));
-          return (await storeResponseAlone(db, owner, made.response, options, hold.held))
-            ? made.outcome
-            : undefined;
-        },
+    const run = executor.runMutation(args, {
+      async before(work) {
+        const key = await lockKey(work, owner, options, hold.held);
+        found = key.found;
+        if (!key.locked || found !== undefined) return false;
+        hold.arm();
+        return true;
       },
-    );
+      async after(work, executed) {
+        made = make(executed, replayCheck.disclosureOf(asked, caller, notedScopes));
+        storedBytes.take(owner.userId, made.response.body);
+        await storeResponse(work, owner, made.response, options);
+        return made.outcome;
+      },
+      async undone(executed) {
+        // Another attempt may get another response: with this one the mutation counts as not run.
+        if (executed.kind === 'refused' || isRetriable(executed)) return executed;
+        made = make(executed, NOTHING_SHOWN);
+        storedBytes.take(owner.userId, made.response.body);
+        // The lock ended with the transaction. Another request may have taken the key since.
+        const db = database.owned(holderOf(context.state));
+        return (await storeResponseAlone(db, owner, made.response, options, hold.held))
+          ? made.outcome
+          : undefined;
+      },
+    });
     const outcome = await run.finally(hold.end);
     // Any other outcome is a failure, possibly of the commit: nothing is stored.
     return { outcome, stored: outcome !== undefined && outcome === made?.outcome ? made.response : found };

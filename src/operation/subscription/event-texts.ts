@@ -128,8 +128,8 @@ function unlocated(outcome: Single): Single {
 /** How the responses of a subscription are read: by the database, or by executing each event. */
 export function createEventTexts({ executor, limits, shared, log }: EventTextsOptions) {
   let alone = 0;
-  const unshared = () => {
-    if (shared) return '';
+  const unshared = (isShared = shared) => {
+    if (isShared) return '';
     alone += 1;
     return `${alone}`;
   };
@@ -174,7 +174,9 @@ export function createEventTexts({ executor, limits, shared, log }: EventTextsOp
     }
 
     if (plan === undefined) {
-      const key = `execution ${unshared()}${executionKey(args)}${filterKey(filter)}`;
+      // Resolvers may read what plugins have added to this subscriber's context.
+      const isShared = shared && context.added === undefined;
+      const key = `execution ${unshared(isShared)}${executionKey(args)}${filterKey(filter)}`;
       return {
         key,
         bytes: keptBytes + bytesInMemory(key),

@@ -21,9 +21,11 @@ const NO_REQUEST = new PlainRequest('GET', 'about:blank', {}, new Uint8Array());
  */
 export function keepArgs(documents: Pick<DocumentCache, 'parse'>, events: EventsAfter) {
   // A closure keeps every object that it names alive, so `again` must not name the arguments themselves.
-  return ({ document: _document, contextValue, variableValues, ...args }: OperationArgs): KeptArgs => {
-    const { operation, plans: _plans, request: arrived, events: _events, ...others } = contextValue;
-    const context = { ...others, provisional: undefined };
+  return ({ schema, contextValue, variableValues }: OperationArgs): KeptArgs => {
+    const { operation, request: arrived, requestId, origin, caller, state, added } = contextValue;
+    const { db, lookAhead, maxResponseBytes, onPath, trace } = contextValue;
+    const kept = { requestId, origin, caller, state, added, db, lookAhead, maxResponseBytes };
+    const context = { ...kept, onPath, trace, unitOfWork: undefined, onPasswordChanged: undefined };
     const { name } = operation;
     const { text } = operation.document;
     const lastId = lastEventId(arrived);
@@ -33,8 +35,14 @@ export function keepArgs(documents: Pick<DocumentCache, 'parse'>, events: Events
       again() {
         const prepared = documents.parse(text).operation(name);
         const made = { operation: prepared, plans: prepared.plans, request: NO_REQUEST };
-        const contextValue = { ...context, ...made, events: () => events(lastId) };
-        return { ...args, document: prepared.document.node, variableValues: variables, contextValue };
+        const contextValue = { ...context.added, ...context, ...made, events: () => events(lastId) };
+        return {
+          schema,
+          document: prepared.document.node,
+          operationName: name ?? null,
+          variableValues: variables,
+          contextValue,
+        };
       },
     };
   };
