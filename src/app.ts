@@ -16,7 +16,7 @@ import { registerEventMetrics, watchLog } from './events/log-watch.ts';
 import { FEATURES } from './features.ts';
 import type { Entrance } from './http/pipeline/entrance.ts';
 import { createOwnOperations } from './http/pipeline/own-operations.ts';
-import { requireHttpHooks, type YogaPlugin } from './http/pipeline/yoga.ts';
+import type { YogaPlugin } from './http/pipeline/yoga.ts';
 import { createRateLimiter } from './http/rate-limit/limiter.ts';
 import { createBuckets } from './http/rate-limit/redis-store.ts';
 import { createRefusals, createSlowOperations } from './http/response/use-access-log.ts';
@@ -116,7 +116,6 @@ export function createApp({
   yogaPlugins = YOGA_PLUGINS,
   tracing,
 }: AppOptions): App {
-  requireHttpHooks(yogaPlugins);
   const metrics = createServiceMetrics({ config, database, tracing });
   const clockWatch = watchClock({ database, clock: given ?? systemClock, metrics, log });
   // Whoever gives a clock means it.
@@ -258,6 +257,7 @@ export function createApp({
     readiness,
     tracing,
     pipeline,
+    schema,
     yogaPlugins,
     pending,
     featureRoutes: [...routes, ...features.flatMap((feature) => feature.routes(routeServices))],

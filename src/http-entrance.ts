@@ -11,7 +11,7 @@ import { graphiqlRoutes } from './http/graphiql/routes.ts';
 import { createEntrance, type Entrance } from './http/pipeline/entrance.ts';
 import type { Pipeline } from './http/pipeline/pipeline.ts';
 import { createRequestTraces, type RequestTraces } from './http/pipeline/request-traces.ts';
-import type { YogaPlugin } from './http/pipeline/yoga.ts';
+import type { YogaOptions } from './http/pipeline/yoga.ts';
 import type { HttpPlugin } from './http/plugin.ts';
 import type { RateLimiter } from './http/rate-limit/limiter.ts';
 import { useRateLimit } from './http/rate-limit/use-rate-limit.ts';
@@ -66,7 +66,8 @@ export interface HttpOptions {
   readonly readiness: Readiness;
   readonly tracing: Tracing | undefined;
   readonly pipeline: Pipeline;
-  readonly yogaPlugins: readonly YogaPlugin[];
+  readonly schema: YogaOptions['schema'];
+  readonly yogaPlugins: YogaOptions['plugins'];
   readonly pending: PendingResponses;
   /** The public origin of the service, which is known once it listens. */
   readonly origin: () => string;
@@ -160,6 +161,8 @@ export function createHttp(options: HttpOptions): Entrance {
     compression: createCompression(),
     caching: createCaching(config.publicCacheSeconds),
     pipeline: options.pipeline,
+    schema: options.schema,
+    limits: config.operationLimits,
     yogaPlugins: options.yogaPlugins,
     traces,
     pending,

@@ -117,6 +117,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
   return createPipeline({
     schema,
     requested,
+    parseDocument: documents.parse,
     check: createAdmission({
       documents,
       limiter,

@@ -47,7 +47,7 @@ const tests = (folder: string, names: readonly string[]): string[] =>
 export const ANY_DATABASE = tests('api', [
   'deprecation/{metric-and-log,told}',
   'transport/{audits,compact-json,cors,cors-token-origins,development,graphiql,introspection,metrics-token,pipelining}',
-  'transport/{plain-http,probes,request-head,request-id,routes,transport,validation-errors,wrong-body,yoga-plugins}',
+  'transport/{plain-http,probes,published-plugins,request-head,request-id,routes,transport,validation-errors,wrong-body,yoga-plugins}',
   'oauth/{documents,pages}',
   'multipart/negotiation',
   'log/requests',

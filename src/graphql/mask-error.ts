@@ -36,7 +36,7 @@ function originOf(error: unknown): unknown {
   return origin;
 }
 
-function isPublicCode(code: unknown): code is ErrorCode {
+export function isPublicCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && code in ERROR_STATUS;
 }
 
@@ -138,6 +138,8 @@ function publish(
         positions: positions ?? null,
         path: path ?? null,
         extensions: { ...extensions },
+        // Clients do not get it: plugins report it.
+        originalError: meaning.code === 'INTERNAL_SERVER_ERROR' && error instanceof Error ? error : null,
       }),
   );
   masked.set(result, meaning);

@@ -27,6 +27,8 @@ export interface StreamFormat {
   position(id: string): Frame | undefined;
   /** A last response, which belongs to no event, and the orderly end. `id` is the position of the stream. */
   last(text: string, id: string | undefined): Frame;
+  /** The orderly end without a last response. */
+  readonly completion: Frame;
   /** The end of an incomplete stream: the client should reconnect. */
   readonly interruption: Frame;
   /** All of a stream with a single response. `id` is its position, if it has one. */
@@ -58,10 +60,16 @@ export interface Sink {
 
 /** The stream of events that a subscription asks for. */
 export interface EventStream {
+  /** How frames are written. May be replaced before `attach`. */
+  format: StreamFormat;
+  /** The id of the last event that was sent, or of the start. */
+  readonly position: string;
   /** The headers of the response. To be read before `attach`. */
   readonly headers: Readonly<Record<string, string>>;
   /** Starts to deliver. To be called once. */
   attach(sink: Sink): void;
+  /** Calls back once the stream has closed. */
+  onClose(callback: () => void): void;
   /** Ends the delivery: the client has disconnected, before `attach` or after. Further calls do nothing. */
   close(): void;
 }

@@ -61,18 +61,21 @@ export class PlainRequest implements HttpRequest {
   }
 }
 
-/** The body of a response: a text, bytes, the events of a subscription, or the pieces of a file that is made as it is read. */
-type ResponseBody = string | Buffer | EventStream | AsyncGenerator<string>;
+/** Pieces of a file that is made as it is read, or of an event stream of a plugin. */
+type Pieces = AsyncGenerator<string | Uint8Array>;
+
+/** The body of a response: a text, bytes, the events of a subscription, or pieces. */
+type ResponseBody = string | Buffer | EventStream | Pieces;
 
 /** A body in pieces for readers of the Fetch API. No piece is made before a reader asks for the piece. */
-function readableOf(pieces: AsyncGenerator<string>): ReadableStream<Uint8Array> {
+function readableOf(pieces: Pieces): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         const { done, value } = await pieces.next();
         if (done) controller.close();
-        else controller.enqueue(encoder.encode(value));
+        else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value);
       },
       async cancel() {
         await pieces.return(undefined);
@@ -139,12 +142,20 @@ export class HttpResponse {
     return response;
   }
 
-  /** A Response of the Fetch API as a response of ours. One that we have made has its body still. */
-  static async from(response: Response): Promise<HttpResponse> {
+  /**
+   * Converts a response of the Fetch API. One that this class has made still has its body. Of all others, event streams are
+   * passed on as they are read, and bodies are read first.
+   */
+  static async from(
+    response: Response,
+    piecesOf: (events: ReadableStream<Uint8Array>) => Pieces,
+  ): Promise<HttpResponse> {
     const { status, headers } = response;
-    const { body, isFile = false } = origins.get(response) ?? {};
+    const { body: own, isFile = false } = origins.get(response) ?? {};
+    const events = headers.get('content-type')?.startsWith('text/event-stream') ? response.body : null;
+    const body = own ?? (events === null ? Buffer.from(await response.arrayBuffer()) : piecesOf(events));
     const fields = [...headers].filter(([name]) => name !== 'content-length' && name !== 'set-cookie');
-    return new HttpResponse(body ?? Buffer.from(await response.arrayBuffer()), {
+    return new HttpResponse(body, {
       status,
       headers: Object.fromEntries(fields),
       isFile,

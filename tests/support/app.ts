@@ -63,6 +63,23 @@ export interface UseAppOptions extends TestAppOptions {
 
 const MINUTE_MS = 60_000;
 
+/** Has every hook of execution, reads each result and each event, and changes nothing. */
+const READING: YogaPlugin = {
+  onParse: () => () => undefined,
+  onValidate: () => () => undefined,
+  onContextBuilding: () => () => undefined,
+  onExecute: () => ({ onExecuteDone: ({ result }) => void JSON.stringify(result) }),
+  onSubscribe: () => ({
+    onSubscribeResult: () => ({
+      onNext: ({ result }) => void JSON.stringify(result),
+      onEnd: () => undefined,
+    }),
+  }),
+};
+
+/** With `TEST_HOST=yoga`, Yoga handles all requests, and a plugin sees all results. */
+const HOST = process.env.TEST_HOST === 'yoga' ? { yogaPlugins: [READING] } : {};
+
 let accounts = 0;
 
 /**
@@ -72,7 +89,7 @@ let accounts = 0;
 export function createTestApp(options: AppOptions): App {
   const timers = holdTimers(MINUTE_MS / 2);
   try {
-    return createApp(options);
+    return createApp({ ...HOST, ...options });
   } finally {
     timers.release();
   }

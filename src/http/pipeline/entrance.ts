@@ -3,7 +3,6 @@ import { isAnonymous } from '../../auth/principal.ts';
 import type { Provisional } from '../../auth/provisional.ts';
 import { ApiError } from '../../graphql/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Logger } from '../../platform/log.ts';
 import { credentialsMissing } from '../../request/caller.ts';
 import { departureOf } from '../../request/departure.ts';
 import {
@@ -24,25 +23,22 @@ import { badRequest } from '../request/body.ts';
 import type { Caching } from '../response/caching.ts';
 import type { Compression } from '../response/compression.ts';
 import { createTable, NOTHING, nothingRoute, takes, targetOf, urlOf } from '../routes/table.ts';
-import type { Pipeline } from './pipeline.ts';
 import type { RequestTraces } from './request-traces.ts';
-import { createYogaServer, type YogaPlugin } from './yoga.ts';
+import { createYogaServer, type YogaOptions } from './yoga.ts';
 
-export interface EntranceOptions {
+export interface EntranceOptions extends Pick<YogaOptions, 'pipeline' | 'schema' | 'limits' | 'log'> {
   readonly plugins: readonly HttpPlugin[];
   readonly routes: readonly Route[];
   readonly checkOrigin: OriginCheck;
   readonly compression: Compression;
   readonly caching: Caching;
-  readonly pipeline: Pipeline;
-  /** Those of Yoga's ecosystem. If there is any, all requests take the path through Yoga. */
-  readonly yogaPlugins: readonly YogaPlugin[];
+  /** Plugins of Yoga's ecosystem. If there is one, Yoga handles all requests. */
+  readonly yogaPlugins: YogaOptions['plugins'];
   readonly traces: RequestTraces | undefined;
   readonly pending: PendingResponses;
   /** How long a request may wait before its route handles the request. */
   readonly timeoutMs: number;
   readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** A request as Node's parser delivers it, with its body. */
@@ -80,7 +76,7 @@ function checkRoute(request: HttpRequest, state: RequestState, checkOrigin: Orig
  */
 export function createEntrance(options: EntranceOptions) {
   const { plugins, routes, checkOrigin, compression, caching, pipeline, yogaPlugins } = options;
-  const { traces, pending, timeoutMs, clock, log } = options;
+  const { schema, limits, traces, pending, timeoutMs, clock, log } = options;
   const hooks = createRequestHooks(
     plugins.flatMap((plugin) => plugin.onRequest ?? []),
     timeoutMs,
@@ -152,7 +148,8 @@ export function createEntrance(options: EntranceOptions) {
   }
 
   const { path } = routes.find((route) => route.answer === pipeline.answer) ?? NOTHING;
-  const yoga = createYogaServer({ admit, answer, refuse, pipeline, path, plugins: yogaPlugins, log });
+  const steps = { admit, answer, refuse, pipeline };
+  const yoga = createYogaServer({ ...steps, schema, limits, path, plugins: yogaPlugins, log });
 
   async function throughYoga(request: Request, arrival: Arrival): Promise<HttpResponse> {
     const url = new URL(request.url);
@@ -160,8 +157,7 @@ export function createEntrance(options: EntranceOptions) {
     // Yoga refuses HEAD.
     const { headers, signal } = request;
     const asked = state.headOnly ? new Request(request.url, { headers, signal }) : request;
-    const answered = await yoga.handle(asked, { state, url });
-    return depart(await HttpResponse.from(answered), request, state, url);
+    return depart(await yoga.handle(asked, { arrived: request, state, url }), request, state, url);
   }
 
   /** Never rejects. */

@@ -1,8 +1,8 @@
-import type { GraphQLSchema } from 'graphql';
+import type { GraphQLError, GraphQLSchema } from 'graphql';
 import { confirmCaller, type Trace } from '../../graphql/context.ts';
 import { maskError, publicError } from '../../graphql/mask-error.ts';
 import type { createAdmission, TransportCheck } from '../../operation/admission.ts';
-import type { ContextOf, OperationArgs } from '../../operation/operation-context.ts';
+import type { ContextOf, OperationArgs, OperationContext } from '../../operation/operation-context.ts';
 import { errorsOf, type Outcome, type Refused, refused, type Single } from '../../operation/outcome.ts';
 import type { PreparedDocument, PreparedOperation } from '../../operation/prepared-operation.ts';
 import type { OperationParams, RequestedDocuments } from '../../operation/requested-documents.ts';
@@ -15,7 +15,7 @@ import type { Attributes, Span } from '../../platform/tracing/tracing.ts';
 import { type HttpRequest, PlainRequest } from '../../request/http-message.ts';
 import type { Answer, RequestState } from '../../request/request-state.ts';
 import type { Responder } from '../response/responder.ts';
-import { graphqlParams, type SentParams } from './graphql-params.ts';
+import { graphqlParams } from './graphql-params.ts';
 
 /** No header says how an operation of the service's own is run: neither what it is shown with nor a key. */
 const NO_REQUEST = new PlainRequest('POST', 'http://localhost/', {}, new Uint8Array());
@@ -26,6 +26,8 @@ const MAX_NAME = 100;
 export interface PipelineOptions {
   readonly schema: GraphQLSchema;
   readonly requested: Pick<RequestedDocuments, 'find' | 'noteUse'>;
+  /** Parses a document that a plugin has put in place of the requested one. Throws the refusal. */
+  readonly parseDocument: (text: string) => PreparedDocument;
   readonly check: ReturnType<typeof createAdmission>;
   readonly contextOf: ContextOf;
   /** Executes queries and mutations. Those with an Idempotency-Key run only once. */
@@ -46,8 +48,8 @@ const operationAttributes = ({ kind, name }: PreparedOperation): Attributes => (
 
 /** The steps from a GraphQL request to its response. */
 export function createPipeline(options: PipelineOptions) {
-  const { schema, requested, check, contextOf, execute, subscribe, inTime, respond, maxBodyBytes, log } =
-    options;
+  const { schema, requested, parseDocument, check, contextOf, execute, subscribe, inTime } = options;
+  const { respond, maxBodyBytes, log } = options;
   const refuse = (error: unknown, { requestId }: RequestState) => refused(error, { requestId, log });
 
   /** Logs how an operation was answered, once it is. */
@@ -59,6 +61,38 @@ export function createPipeline(options: PipelineOptions) {
     }
   }
 
+  /** The document of a request, immediately if this process knows it. Throws and rejects with the refusal. */
+  function find(params: OperationParams, state: RequestState): PreparedDocument | Promise<PreparedDocument> {
+    const found = requested.find(params, state);
+    return found instanceof Promise ? inTime(found) : found;
+  }
+
+  /** The errors of an admitted operation and of its variables, masked. */
+  function validate(
+    operation: PreparedOperation,
+    params: OperationParams,
+    request: HttpRequest,
+    state: RequestState,
+  ): readonly GraphQLError[] {
+    const errors = check.validate(operation, params, request, state);
+    if (errors.length === 0) return errors;
+    const { requestId } = state;
+    return errors.map((error) => maskError(error, { requestId, log }));
+  }
+
+  /** The context of a valid operation. */
+  function buildContext(
+    operation: PreparedOperation,
+    request: HttpRequest,
+    state: RequestState,
+  ): OperationContext {
+    state.document = operation.document.node;
+    requested.noteUse(operation, state);
+    const context = contextOf(operation, request, state);
+    if (state.fast) context.onPath('fast_path');
+    return context;
+  }
+
   /** The arguments to execute an admitted and valid operation with, or its refusal. Throws the refusal too. */
   function prepare(
     document: PreparedDocument,
@@ -68,19 +102,12 @@ export function createPipeline(options: PipelineOptions) {
     transport?: TransportCheck,
   ): OperationArgs | Refused {
     const operation = check.admit(document, params, request, state, transport);
-    const errors = check.validate(operation, params, request, state);
-    if (errors.length > 0) {
-      const { requestId } = state;
-      return { kind: 'refused', errors: errors.map((error) => maskError(error, { requestId, log })) };
-    }
-    state.document = document.node;
-    requested.noteUse(operation, state);
-    const context = contextOf(operation, request, state);
-    if (state.fast) context.onPath('fast_path');
+    const errors = validate(operation, params, request, state);
+    if (errors.length > 0) return { kind: 'refused', errors };
     return {
       schema,
       document: document.node,
-      contextValue: context,
+      contextValue: buildContext(operation, request, state),
       variableValues: params.variables ?? null,
       operationName: params.operationName ?? null,
     };
@@ -112,8 +139,14 @@ export function createPipeline(options: PipelineOptions) {
     }
   }
 
-  const start = (args: OperationArgs, state: RequestState): Promise<Outcome> =>
+  const execution = (args: OperationArgs, state: RequestState): Promise<Outcome> =>
     state.span === undefined ? perform(args, state) : traced(args, state, state.span);
+
+  /** Runs the operation of a request. */
+  function start(args: OperationArgs, { variables }: OperationParams, state: RequestState): Promise<Outcome> {
+    if (variables != null) forgetUndeclared(args.contextValue.operation.node, variables);
+    return execution(args, state);
+  }
 
   const { read, parse, check: checkParams } = graphqlParams(maxBodyBytes);
 
@@ -121,15 +154,13 @@ export function createPipeline(options: PipelineOptions) {
     const admission = state.span?.child('admission');
     let args: OperationArgs | Refused | undefined;
     try {
-      const found = requested.find(params, state);
-      const document = found instanceof Promise ? await inTime(found) : found;
+      const found = find(params, state);
+      const document = found instanceof Promise ? await found : found;
       args = prepare(document, params, request, state);
     } finally {
       admission?.end({}, args === undefined || 'kind' in args ? 'refused' : undefined);
     }
-    if ('kind' in args) return args;
-    if (params.variables != null) forgetUndeclared(args.contextValue.operation.node, params.variables);
-    return start(args, state);
+    return 'kind' in args ? args : start(args, params, state);
   }
 
   /** Reads the parameters, runs their operation and responds. Never rejects. */
@@ -147,15 +178,17 @@ export function createPipeline(options: PipelineOptions) {
     answer,
     /** Rejects with the error that refuses the request. */
     read,
-    /** The same without a look at what has been read: it may be changed before `execute` takes it. */
+    /** The same without a check of the members, which plugins may change before `stages.check`. */
     parse,
-    /** Checks the parameters and runs their operation. Never rejects. */
-    async execute(params: SentParams, request: HttpRequest, state: RequestState): Promise<Outcome> {
-      try {
-        return await run(checkParams(params, state), request, state);
-      } catch (error) {
-        return refuse(error, state);
-      }
+    /** The steps of `answer` one by one, for plugins of Yoga that run between them. Each throws its refusal. */
+    stages: {
+      check: checkParams,
+      find,
+      parse: parseDocument,
+      admit: check.admit,
+      validate,
+      buildContext,
+      start,
     },
     /**
      * Runs an operation of the service's own for the caller of a request: its route has let them in, and no limit for
@@ -171,7 +204,7 @@ export function createPipeline(options: PipelineOptions) {
       try {
         const contextValue = contextOf(document.operation(undefined), NO_REQUEST, state);
         const { node } = document;
-        return await start({ schema, document: node, contextValue, variableValues: variables }, state);
+        return await execution({ schema, document: node, contextValue, variableValues: variables }, state);
       } catch (error) {
         return refuse(error, state);
       } finally {
@@ -198,3 +231,6 @@ export function createPipeline(options: PipelineOptions) {
 }
 
 export type Pipeline = ReturnType<typeof createPipeline>;
+
+/** The steps from the members of a request to the outcome of its operation. */
+export type Stages = Pipeline['stages'];

@@ -63,6 +63,7 @@ export const SSE: StreamFormat = {
   position: (id) => frame(`id: ${id}\n\n`),
   // Without an id the client keeps the one that it has.
   last: (text) => frame(`${next(text, undefined)}${SSE_COMPLETE}`),
+  completion: frame(SSE_COMPLETE),
   // Without `complete`, and with the time to wait before reconnecting.
   interruption: frame(opening(undefined)),
   whole: (text, id) => `${opening(id)}${next(text, id)}${id === undefined ? END : SSE_COMPLETE}`,
@@ -109,6 +110,7 @@ export const MULTIPART_FORMAT: StreamFormat = {
   visibleHeartbeat: () => HEARTBEAT_FRAME,
   position: () => undefined,
   last: (text, id) => frame(`${payload(text, id)}${MULTIPART_COMPLETE}`),
+  completion: frame(MULTIPART_COMPLETE),
   // Without the closing boundary.
   interruption: frame(HEARTBEAT),
   whole: (text, id) => `${OPENING}${payload(text, id)}${MULTIPART_COMPLETE}`,

@@ -24,7 +24,7 @@ export type StreamEnding = 'finished' | 'interrupted' | 'broken_off' | 'gone';
  * a time.
  */
 export class SubscriberStream implements EventStream, Member<SubscriberStream> {
-  readonly format: StreamFormat;
+  format: StreamFormat;
   readonly #deliver: SubscriberStreamOptions['deliver'];
   /** Until it is attached. */
   #start: FeedStart | undefined;

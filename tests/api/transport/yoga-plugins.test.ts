@@ -2,22 +2,25 @@ import { createHash } from 'node:crypto';
 import { useAPQ } from '@graphql-yoga/plugin-apq';
 import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention';
 import { useCookies } from '@whatwg-node/server-plugin-cookies';
-import { createGraphQLError } from 'graphql-yoga';
+import { GraphQLError, parse } from 'graphql';
+import { createGraphQLError, type Plugin } from 'graphql-yoga';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { YogaPlugin } from '../../../src/http/pipeline/yoga.ts';
 import { YOGA_PLUGINS } from '../../../src/yoga-plugins.ts';
 import { useApp } from '../../support/app.ts';
-import { graphqlPost } from '../../support/graphql.ts';
+import { answerOf, graphqlPost } from '../../support/graphql.ts';
 import { readMetricBy } from '../../support/metrics.ts';
-import { secondInstance } from '../../support/second-instance.ts';
 import { useSocket } from '../../support/socket.ts';
+import { readEventStream } from '../../support/streams/event-stream.ts';
 
 const EVENTS = 'subscription { postCreated { id } }';
 const POSTS = '{ posts(limit: 2) { id title author { name } } }';
 const CSRF = { 'x-graphql-yoga-csrf': '1' };
 
+/** A member that a plugin adds to the context. */
+const OWN: object = { own: 1 };
+
 /** Counts the hooks that have run, and hands out a cookie with each GraphQL response. */
-function watching(ran: string[]): YogaPlugin {
+function watching(ran: string[]): Plugin {
   return {
     onYogaInit: () => void ran.push('onYogaInit'),
     onRequest: () => void ran.push('onRequest'),
@@ -108,9 +111,8 @@ describe('Plugins of Yoga', () => {
     const sha256Hash = createHash('sha256').update(POSTS).digest('hex');
     const extensions = { persistedQuery: { version: 1, sha256Hash } };
     const unknown = await post({ extensions });
-    expect(unknown.status).toBe(404);
     expect(await unknown.json()).toEqual({
-      errors: [{ message: 'PersistedQueryNotFound', extensions: { code: 'NOT_FOUND' } }],
+      errors: [{ message: 'PersistedQueryNotFound', extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } }],
     });
     expect((await post({ query: POSTS, extensions })).status).toBe(200);
     expect(await (await post({ extensions })).json()).toMatchObject({ data: { posts: [{ title: 't' }] } });
@@ -146,24 +148,38 @@ describe('Plugins of Yoga', () => {
 });
 
 describe('A plugin of Yoga', () => {
-  const holder: { plugin: YogaPlugin } = { plugin: {} };
+  const holder: { plugin: Plugin } = { plugin: {} };
   const app = useApp({
+    settings: { MAX_DEPTH: '5' },
     yogaPlugins: [
       {
         onRequest: (payload) => holder.plugin.onRequest?.(payload),
         onParams: (payload) => holder.plugin.onParams?.(payload),
+        onParse: (payload) => holder.plugin.onParse?.(payload),
+        onValidate: (payload) => holder.plugin.onValidate?.(payload),
+        onContextBuilding: (payload) => holder.plugin.onContextBuilding?.(payload),
+        onExecute: (payload) => holder.plugin.onExecute?.(payload),
+        onSubscribe: (payload) => holder.plugin.onSubscribe?.(payload),
+        onExecutionResult: (payload) => holder.plugin.onExecutionResult?.(payload),
         onResultProcess: (payload) => holder.plugin.onResultProcess?.(payload),
         onResponse: (payload) => holder.plugin.onResponse?.(payload),
-      },
+      } satisfies Plugin,
     ],
   });
   let key = '';
   beforeAll(async () => {
     ({ key } = await app.account());
   });
-  const ask = (plugin: YogaPlugin, query = POSTS, headers = {}) => {
+  const ask = (plugin: Plugin, query = POSTS, headers = {}, variables?: object) => {
     holder.plugin = plugin;
-    return app.fetch('/graphql', graphqlPost(query, { key, headers }));
+    return app.fetch('/graphql', graphqlPost(query, { key, headers, variables }));
+  };
+  const codeOf = async (response: Response) => (await answerOf(response)).errors?.[0]?.extensions.code;
+  const openStreams = async () => {
+    // The request for metrics passes the plugin, too.
+    holder.plugin = {};
+    const open = await readMetricBy(app.app, 'event_streams_open_by_format', 'format');
+    return [...open.values()].reduce((sum, count) => sum + count, 0);
   };
 
   it('adds to a result', async () => {
@@ -178,14 +194,207 @@ describe('A plugin of Yoga', () => {
     expect(await response.json()).toEqual({ data: { by: 'a plugin' } });
   });
 
-  it('is told of no events, and replaces none', async () => {
-    const response = await ask(
-      { onResultProcess: ({ setResult }) => setResult((async function* none() {})()) },
-      EVENTS,
-      { accept: 'text/event-stream' },
-    );
+  it('has the hooks of execution run in Yoga’s order, on one context', async () => {
+    const ran: string[] = [];
+    const contexts = new Set<unknown>();
+    const plugin: Plugin = {
+      onParse: ({ context }) => {
+        ran.push('onParse');
+        contexts.add(context);
+        return ({ result }) => void ran.push(`parsed ${result === null ? 'nothing' : 'a document'}`);
+      },
+      onValidate: ({ context }) => {
+        ran.push('onValidate');
+        contexts.add(context);
+        return ({ valid }) => void ran.push(`validated ${valid}`);
+      },
+      onContextBuilding: ({ extendContext }) => {
+        ran.push('onContextBuilding');
+        extendContext(OWN);
+      },
+      onExecute: ({ args }) => {
+        ran.push(`onExecute own=${Reflect.get(args.contextValue, 'own')}`);
+        contexts.add(args.contextValue);
+        return {
+          onExecuteDone({ result, setResult }) {
+            if ('data' in result)
+              setResult({ ...result, extensions: { seen: Object.keys(result.data ?? {}) } });
+          },
+        };
+      },
+      onExecutionResult: () => void ran.push('onExecutionResult'),
+      onResultProcess: () => void ran.push('onResultProcess'),
+    };
+    const { data, extensions } = await answerOf(await ask(plugin));
+    expect([data, extensions]).toEqual([{ posts: [] }, { seen: ['posts'] }]);
+    expect(ran).toEqual([
+      'onParse',
+      'parsed a document',
+      'onValidate',
+      'validated true',
+      'onContextBuilding',
+      'onExecute own=1',
+      'onExecutionResult',
+      'onResultProcess',
+    ]);
+    expect(contexts.size).toBe(1);
+    ran.length = 0;
+    await ask(plugin, '{ nothing }');
+    expect(ran).toEqual([
+      'onParse',
+      'parsed a document',
+      'onValidate',
+      'validated false',
+      'onExecutionResult',
+      'onResultProcess',
+    ]);
+  });
+
+  it('sees the error behind a masked one', async () => {
+    const broken: Plugin = {
+      onExecute: ({ setExecuteFn }) => setExecuteFn(() => Promise.reject(new Error('the bug'))),
+    };
+    const seen: unknown[] = [];
+    const response = await ask({
+      ...broken,
+      onExecutionResult: ({ result }) => {
+        if (result !== undefined && 'errors' in result) seen.push(result.errors?.[0]?.originalError);
+      },
+    });
     expect(response.status).toBe(500);
-    expect((await response.json()).errors[0].extensions.code).toBe('INTERNAL_SERVER_ERROR');
+    expect(await response.text()).not.toContain('the bug');
+    expect(seen).toEqual([expect.objectContaining({ message: 'the bug' })]);
+  });
+
+  const deep = '{ posts { author { posts { author { posts { author { name } } } } } } }';
+  const replacing = (document: string): Plugin => ({
+    onParse: ({ setParsedDocument }) => setParsedDocument(parse(document)),
+    onValidate: ({ setResult }) => setResult([]),
+  });
+  const executing = (change: object): Plugin => ({
+    onExecute: ({ args }) => void Object.assign(args, change),
+  });
+
+  it.each<[string, Plugin, string]>([
+    ['puts a deep document in place of another', replacing(deep), 'DEPTH_LIMIT'],
+    ['puts an invalid document in place of another', replacing('{ nothing }'), 'GRAPHQL_VALIDATION_FAILED'],
+    ['puts a deep document in place at execution', executing({ document: parse(deep) }), 'DEPTH_LIMIT'],
+    [
+      'puts an invalid document in place at execution',
+      executing({ document: parse('{ nothing }') }),
+      'GRAPHQL_VALIDATION_FAILED',
+    ],
+  ])('that %s does not pass limits', async (_what, plugin, code) => {
+    expect(await codeOf(await ask(plugin))).toBe(code);
+  });
+
+  it('that changes variables at execution does not pass limits', async () => {
+    const query = 'query ($n: Int) { posts(limit: $n) { author { posts(limit: 100) { id } } } }';
+    const few = await ask({}, query, {}, { n: 1 });
+    expect(await codeOf(few)).toBeUndefined();
+    const many = await ask(executing({ variableValues: { n: 100 } }), query, {}, { n: 1 });
+    expect(await codeOf(many)).toBe('COMPLEXITY_LIMIT');
+    const wrong = await ask(executing({ variableValues: { n: 'x' } }), query, {}, { n: 1 });
+    expect(await codeOf(wrong)).toBe('BAD_USER_INPUT');
+  });
+
+  it('puts a document in place of one with a syntax error', async () => {
+    const { data } = await answerOf(await ask(replacing(POSTS), 'nonsense'));
+    expect(data).toEqual({ posts: [] });
+  });
+
+  it('replaces, leaves out and completes events', async () => {
+    const only: Plugin = {
+      onSubscribe: () => ({
+        onSubscribeResult: ({ result, setResult }) => {
+          if (!(Symbol.asyncIterator in result)) return;
+          const events = result;
+          setResult(
+            (async function* first() {
+              for await (const event of events) {
+                yield { ...event, extensions: { from: 'a plugin' } };
+                return;
+              }
+            })(),
+          );
+        },
+      }),
+    };
+    const response = await ask(only, EVENTS, { accept: 'text/event-stream' });
+    const stream = readEventStream(response);
+    holder.plugin = {};
+    const { data } = await app.gql('mutation { createPost(title: "one", body: "b") { id } }', { key });
+    expect(await stream.next()).toEqual({
+      data: { postCreated: data.createPost },
+      extensions: { from: 'a plugin' },
+    });
+    expect((await stream.event())?.event).toBe('complete');
+    await expect.poll(openStreams).toBe(0);
+  });
+
+  it('that fails on an event has the client come again', async () => {
+    const failing: Plugin = {
+      onSubscribe: () => ({
+        onSubscribeResult: () => ({ onNext: () => Promise.reject(new Error('fails on an event')) }),
+      }),
+    };
+    const stream = readEventStream(await ask(failing, EVENTS, { accept: 'text/event-stream' }));
+    await stream.block();
+    holder.plugin = {};
+    await app.gql('mutation { createPost(title: "two", body: "b") { id } }', { key });
+    await expect(stream.event()).rejects.toThrow();
+    expect(app.logged.join('')).toContain('fails on an event');
+    await expect.poll(openStreams).toBe(0);
+  });
+
+  it('is told of the end of a stream whose client leaves', async () => {
+    const ended: string[] = [];
+    const plugin: Plugin = {
+      onSubscribe: () => ({ onSubscribeResult: () => ({ onEnd: () => void ended.push('ended') }) }),
+    };
+    const stream = readEventStream(await ask(plugin, EVENTS, { accept: 'text/event-stream' }));
+    await stream.block();
+    await stream.close();
+    await expect.poll(() => ended).toEqual(['ended']);
+  });
+
+  it('answers with a stream of its own', async () => {
+    const response = await ask({
+      onRequest: ({ fetchAPI, endResponse }) =>
+        endResponse(
+          new fetchAPI.Response(
+            new fetchAPI.ReadableStream({
+              pull: (controller) => controller.enqueue(new TextEncoder().encode('event: own\ndata:\n\n')),
+            }),
+            { headers: { 'content-type': 'text/event-stream' } },
+          ),
+        ),
+    });
+    const stream = readEventStream(response);
+    expect((await stream.event())?.event).toBe('own');
+    expect((await stream.event())?.event).toBe('own');
+  });
+
+  it('names the status and the headers of its results', async () => {
+    const http = { status: 202, headers: { 'X-Own': 'yes' } };
+    const response = await ask({
+      onResultProcess: ({ result, setResult }) => setResult({ ...result, extensions: { http } }),
+    });
+    expect([response.status, response.headers.get('x-own')]).toEqual([202, 'yes']);
+    expect(await response.json()).toEqual({ data: { posts: expect.any(Array) } });
+  });
+
+  it('reports errors of another copy of graphql-js', async () => {
+    const foreign = Object.assign(new Error('Not today.'), { name: 'GraphQLError', extensions: {} });
+    const response = await ask({
+      onExecute: () => {
+        throw foreign;
+      },
+    });
+    expect(foreign).not.toBeInstanceOf(GraphQLError);
+    expect(await response.json()).toMatchObject({
+      errors: [{ message: 'Not today.', extensions: { code: 'BAD_USER_INPUT' } }],
+    });
   });
 
   it.each(['onResultProcess', 'onResponse'] as const)(
@@ -193,10 +402,7 @@ describe('A plugin of Yoga', () => {
     async (hook) => {
       const failing = { [hook]: () => Promise.reject(new Error('fails')) };
       expect((await ask(failing, EVENTS, { accept: 'text/event-stream' })).status).toBe(500);
-      // The request for metrics passes the plugin, too.
-      holder.plugin = {};
-      const open = await readMetricBy(app.app, 'event_streams_open_by_format', 'format');
-      expect([...open.values()].reduce((sum, count) => sum + count, 0)).toBe(0);
+      expect(await openStreams()).toBe(0);
     },
   );
 
@@ -230,20 +436,5 @@ describe('A plugin of Yoga', () => {
     expect((await response.json()).errors).toEqual([
       { message: 'Closed on Sundays.', extensions: { code: 'SERVICE_UNAVAILABLE' } },
     ]);
-  });
-
-  it.each([
-    'onExecute',
-    'onSubscribe',
-    'onParse',
-    'onValidate',
-    'onPluginInit',
-    'onExecutionResult',
-    'instrumentation',
-  ])('with %s is refused at start, in one line', (hook) => {
-    const plugins = [{}, { [hook]: () => undefined }];
-    expect(() => secondInstance(app, { yogaPlugins: plugins })).toThrow(
-      new RegExp(`^Plugin 2 of src/yoga-plugins\\.ts has "${hook}", which would never run: [^\\n]+$`),
-    );
   });
 });
