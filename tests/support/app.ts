@@ -64,7 +64,7 @@ export interface UseAppOptions extends TestAppOptions {
 const MINUTE_MS = 60_000;
 
 /** Has every hook of execution, reads each result and each event, and changes nothing. */
-const READING: YogaPlugin = {
+export const READING: YogaPlugin = {
   onParse: () => () => undefined,
   onValidate: () => () => undefined,
   onContextBuilding: () => () => undefined,

@@ -1,4 +1,7 @@
-/** A request as it goes over the wire. `$KEY` stands for a credential, `$POST` for the id of a post. */
+/**
+ * A request as it goes over the wire. `$KEY` stands for a credential, `$POST` for the id of a post, `$TOKEN` for a stream
+ * token, `$DOCUMENT` for the id of a published query, and `$WAY` for the way that the request takes.
+ */
 export interface AskedOnWire {
   readonly name: string;
   readonly method?: string;
@@ -41,6 +44,7 @@ const POSTS = '{ posts(limit: 3) { id title tags createdAt author { name } } }';
 const STREAM = 'accept: text/event-stream';
 const MULTIPART = 'accept: multipart/mixed;boundary="-";subscriptionSpec=1.0';
 const RESPONSE_TYPE = 'accept: application/graphql-response+json';
+const EVENTS = 'subscription { postCreated { id } }';
 const CREATE = 'mutation { createComment(postId: "$POST", body: "once") { id body createdAt } }';
 
 /** Requests of every kind, for each way in to answer alike. */
@@ -122,12 +126,54 @@ export const REQUESTS: readonly AskedOnWire[] = [
     ]),
     twice: true,
   },
+  post('a keyed mutation in a transaction', 'mutation { updatePost(id: "$POST", title: "new") { title } }', [
+    'idempotency-key: first $WAY',
+  ]),
+  post('a keyed mutation in one statement', CREATE, ['idempotency-key: alone $WAY']),
+  post('a keyed mutation that shows its cost', CREATE, ['idempotency-key: cost $WAY', 'x-query-cost: 1']),
   post('a malformed key', CREATE, ['idempotency-key: "']),
   post('a query over multipart alone', POSTS, [MULTIPART]),
   post('a query that accepts multipart too', POSTS, [MULTIPART, RESPONSE_TYPE]),
   post('an unknown field of a subscription over multipart', 'subscription { nothing }', [MULTIPART]),
-  post('a subscription as JSON', 'subscription { postCreated { id } }'),
+  post('a subscription as JSON', EVENTS),
+  post('a subscription after no event', EVENTS, [STREAM, 'last-event-id: nothing']),
+  get('a subscription after no event', EVENTS, [STREAM, 'last-event-id: nothing']),
+  post('a subscription after no event over multipart', EVENTS, [MULTIPART, 'last-event-id: nothing']),
+  {
+    name: 'HEAD of a subscription',
+    method: 'HEAD',
+    target: `/graphql?query=${encodeURIComponent(EVENTS)}`,
+    headers: [KEY, STREAM],
+  },
+  {
+    name: 'HEAD with a stream token',
+    method: 'HEAD',
+    target: '/graphql?stream_token=$TOKEN',
+    headers: [STREAM],
+  },
+  raw('POST with a stream token', gql(EVENTS), [JSON_TYPE, STREAM, 'authorization: Bearer $TOKEN']),
+  raw('a form', '--x\r\n\r\n--x--', ['content-type: multipart/form-data; boundary=x', KEY]),
+  // Conditional requests.
+  get('what a cache has', POSTS, ['if-none-match: *']),
+  get('what no cache has', POSTS, ['if-none-match: "nothing"']),
+  {
+    ...get('what a cache has', POSTS, ['if-none-match: *']),
+    name: 'HEAD of what a cache has',
+    method: 'HEAD',
+  },
+  // Published documents.
+  raw('a published document', '{"documentId":"$DOCUMENT"}'),
+  raw(
+    'a published document by hash',
+    '{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"$DOCUMENT"}}}',
+  ),
+  { name: 'a published document', target: '/graphql?documentId=$DOCUMENT', headers: [KEY] },
+  raw('an unknown document', '{"documentId":"nothing"}'),
+  raw('an unknown hash', '{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"nothing"}}}'),
+  raw('a document and a query', '{"query":"{__typename}","documentId":"$DOCUMENT"}'),
   // Headers.
+  post('the position in the event log', POSTS, ['x-show-event-id: 1']),
+  post('the deprecated elements', POSTS, ['x-show-deprecations: 1']),
   post('the cost', POSTS, ['x-query-cost: 1']),
   post('a request id', POSTS, ['x-request-id: mine']),
   post('an unusable request id', POSTS, ['x-request-id: \u00e9']),

@@ -1,8 +1,9 @@
-import { onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { AppOptions } from '../../src/app.ts';
+import { developmentRoutes } from '../../src/development/routes.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { createLogger } from '../../src/platform/log.ts';
-import { createTestApp, ORIGIN, type TestApp } from './app.ts';
+import { createTestApp, ORIGIN, READING, type TestApp } from './app.ts';
 
 /** Another instance of the service on the same database, for as long as the test runs. */
 export function secondInstance(
@@ -33,4 +34,24 @@ export async function instanceOnOwnPool(
   const database = await openDatabase({ config, log });
   onTestFinished(() => database.close());
   return secondInstance(app, { ...options, config, database });
+}
+
+/** Another instance on the same database, whose requests all pass Yoga and a plugin that reads every result. */
+export function useHostedInstance(app: TestApp): TestApp {
+  const holder = {} as TestApp;
+  beforeAll(() => {
+    const { config, database, logged } = app;
+    const log = createLogger({
+      level: 'debug',
+      pretty: false,
+      destination: { write: (line) => void logged.push(line) },
+    });
+    const routes = config.environment === 'development' ? developmentRoutes(config) : [];
+    const hosted = createTestApp({ config, database, log, routes, yogaPlugins: [READING] });
+    const fetch = (path: string, init?: RequestInit) =>
+      hosted.fetch(new Request(new URL(path, ORIGIN), init));
+    Object.assign(holder, app, { app: hosted, fetch });
+  });
+  afterAll(() => holder.app.close());
+  return holder;
 }

@@ -4,7 +4,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { readMetric } from '../../support/metrics.ts';
 import { type AskedOnWire, REQUESTS } from '../../support/request-table.ts';
+import { useHostedInstance } from '../../support/second-instance.ts';
 import { NO_FAST_PATH, useSocket } from '../../support/socket.ts';
+import { ACCEPT_MULTIPART } from '../../support/streams/multipart-stream.ts';
+import { issueToken } from '../../support/streams/stream-token.ts';
+import { published } from '../../support/trusted-documents.ts';
 
 interface Answered {
   readonly status: number;
@@ -21,6 +25,8 @@ const VARYING = new Set([
   'x-request-id',
   'content-length',
   'transfer-encoding',
+  'connection',
+  'keep-alive',
   'set-cookie',
 ]);
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
@@ -47,29 +53,35 @@ describe.each([
   const app = useApp({ settings });
   const socket = useSocket(app);
   const slow = useSocket(app, { fastPath: NO_FAST_PATH });
+  const hosted = useHostedInstance(app);
+  const hostedSocket = useSocket(hosted);
+  const filling: Record<string, string> = {};
   let key = '';
-  let postId = '';
   beforeAll(async () => {
     ({ key } = await app.account({ scopes: ['posts:read', 'posts:write', 'users:read'] }));
     const { data } = await app.gql('mutation { createPost(title: "t", body: "b", tags: ["x"]) { id } }', {
       key,
     });
-    postId = data.createPost.id;
+    const token = await issueToken(app, { authorization: `Bearer ${key}` });
+    const document = await published(app, '{ posts(limit: 1) { id title } }');
+    Object.assign(filling, { KEY: key, POST: data.createPost.id, TOKEN: token, DOCUMENT: document });
   });
 
-  const filled = (text: string) => text.replaceAll('$KEY', key).replaceAll('$POST', postId);
+  const filled = (text: string, way: string) =>
+    text.replaceAll('$WAY', way).replaceAll(/\$([A-Z]+)/g, (all, name: string) => filling[name] ?? all);
 
   async function overSocket(
+    way: string,
     origin: string,
     { method = 'GET', target = '/graphql', headers = [], body }: AskedOnWire,
   ) {
-    const bytes = body === undefined ? undefined : Buffer.from(filled(body));
+    const bytes = body === undefined ? undefined : Buffer.from(filled(body, way));
     const length = bytes === undefined ? [] : [`content-length: ${bytes.length}`];
     const head = [
-      `${method} ${filled(target)} HTTP/1.1`,
+      `${method} ${filled(target, way)} HTTP/1.1`,
       'host: 127.0.0.1:4000',
       'connection: close',
-      ...headers.map(filled),
+      ...headers.map((field) => filled(field, way)),
       ...length,
     ];
     const connection = connect(Number(new URL(origin).port), '127.0.0.1');
@@ -109,13 +121,13 @@ describe.each([
     body,
   }: AskedOnWire): Promise<Answered> {
     const fields = headers.map((field): [string, string] => {
-      const [name = '', ...value] = filled(field).split(': ');
+      const [name = '', ...value] = filled(field, 'in process').split(': ');
       return [name, value.join(': ')];
     });
-    const response = await app.fetch(filled(target), {
+    const response = await app.fetch(filled(target, 'in process'), {
       method,
       headers: fields,
-      ...(body === undefined ? {} : { body: filled(body) }),
+      ...(body === undefined ? {} : { body: filled(body, 'in process') }),
     });
     return {
       status: response.status,
@@ -131,28 +143,58 @@ describe.each([
 
   it.each(REQUESTS)('$name', async (asked) => {
     const ownId = asked.headers?.includes('x-request-id: mine') === true;
-    const fast = comparable(await twice(asked, (one) => overSocket(socket.origin, one)), ownId);
-    const throughYoga = comparable(await twice(asked, (one) => overSocket(slow.origin, one)), ownId);
-    expect(throughYoga).toEqual(fast);
+    const ask = async (way: string, { origin }: { readonly origin: string }) =>
+      comparable(await twice(asked, (one) => overSocket(way, origin, one)), ownId);
+    const fast = await ask('fast', socket);
+    expect(await ask('slow', slow)).toEqual(fast);
+    expect(await ask('hosted', hostedSocket)).toEqual(fast);
     expect(comparable(await twice(asked, inProcess), ownId)).toEqual(fast);
   });
 
+  it.each(['text/event-stream', ACCEPT_MULTIPART])('events after an id as %s', async (accept) => {
+    const create = 'mutation { createPost(title: "told", body: "b") { id } }';
+    const start = await app.gql('{ posts(limit: 1) { id } }', { key, headers: { 'x-show-event-id': '1' } });
+    for (const _ of [1, 2]) await app.gql(create, { key });
+    const last: string = (await app.gql(create, { key })).data.createPost.id;
+    const query = 'subscription { postCreated { id title author { name } } }';
+    const parameters = new URLSearchParams({ query, lastEventId: String(start.extensions?.eventId) });
+    const headers = { accept, authorization: `Bearer ${key}` };
+    const read = async (response: Response) => {
+      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+      let text = '';
+      // Up to the line with the last event.
+      const end = () => (text.includes(last) ? text.indexOf('\n', text.indexOf(last)) : -1);
+      while (reader !== undefined && end() === -1) text += (await reader.read()).value ?? '';
+      const body = text.slice(0, end());
+      await reader?.cancel();
+      return comparable({ status: response.status, headers: new Map(response.headers), body }, false);
+    };
+    const fast = await read(await fetch(`${socket.origin}/graphql?${parameters}`, { headers }));
+    expect(fast.body.match(/"told"/g)).toHaveLength(3);
+    for (const { origin } of [slow, hostedSocket])
+      expect(await read(await fetch(`${origin}/graphql?${parameters}`, { headers }))).toEqual(fast);
+    expect(await read(await app.fetch(`/graphql?${parameters}`, { headers }))).toEqual(fast);
+  });
+
   it('a subscription ends with its client, whichever way it came', async () => {
-    for (const { origin } of [socket, slow]) {
+    const apps = [app, app, hosted];
+    for (const [at, { origin }] of [socket, slow, hostedSocket].entries()) {
+      const own = apps[at] ?? app;
       const gone = new AbortController();
       const query = encodeURIComponent('subscription { postCreated { id } }');
       const headers = { accept: 'text/event-stream', authorization: `Bearer ${key}` };
       const { body } = await fetch(`${origin}/graphql?query=${query}`, { headers, signal: gone.signal });
       const first = await body?.getReader().read();
       expect(Buffer.from(first?.value ?? []).toString()).toMatch(/^retry: /);
-      expect(await readMetric(app, 'event_streams_open')).toBe(1);
+      expect(await readMetric(own, 'event_streams_open')).toBe(1);
       gone.abort();
-      await expect.poll(() => readMetric(app, 'event_streams_open')).toBe(0);
+      await expect.poll(() => readMetric(own, 'event_streams_open')).toBe(0);
     }
   });
 
   it('has gone both ways', () => {
     expect(socket.fastAnswers).toBeGreaterThan(50);
     expect(slow.fastAnswers).toBe(0);
+    expect(hostedSocket.fastAnswers).toBe(0);
   });
 });
