@@ -43,8 +43,12 @@ export interface YogaHost {
 }
 
 /** Starts a service with plugins for the tests of a `describe`. All requests have the headers. */
-export function useHost(plugins: readonly YogaPlugin[], needed: Headers = {}): YogaHost {
-  const app = useApp({ yogaPlugins: plugins });
+export function useHost(
+  plugins: readonly YogaPlugin[],
+  needed: Headers = {},
+  settings: Readonly<Record<string, string>> = {},
+): YogaHost {
+  const app = useApp({ yogaPlugins: plugins, settings });
   let key = '';
   let keys = 0;
   const authorized = () => ({

@@ -147,9 +147,9 @@ export function createEntrance(options: EntranceOptions) {
     return response;
   }
 
-  const { path } = routes.find((route) => route.answer === pipeline.answer) ?? NOTHING;
+  const route = routes.find(({ answer: own }) => own === pipeline.answer) ?? NOTHING;
   const steps = { admit, answer, refuse, pipeline };
-  const yoga = createYogaServer({ ...steps, schema, limits, path, plugins: yogaPlugins, log });
+  const yoga = createYogaServer({ ...steps, schema, limits, route, plugins: yogaPlugins, log });
 
   async function throughYoga(request: Request, arrival: Arrival): Promise<HttpResponse> {
     const url = new URL(request.url);

@@ -18,7 +18,7 @@ import type { PreparedDocument, PreparedOperation } from '../../operation/prepar
 import type { OperationParams } from '../../operation/requested-documents.ts';
 import { OperatorError } from '../../platform/operator-error.ts';
 import type { HttpRequest, RequestUrl } from '../../request/http-message.ts';
-import { RequestState } from '../../request/request-state.ts';
+import { RequestState, type Route } from '../../request/request-state.ts';
 import type { SentParams } from './graphql-params.ts';
 import type { Stages } from './pipeline.ts';
 import type { Results } from './yoga-result.ts';
@@ -46,6 +46,8 @@ interface Run {
   /** The document that hooks have seen last. */
   node?: DocumentNode;
   admitted?: Admitted;
+  /** True for an operation that a plugin carries, whose request is admitted under the route of the plugin. */
+  readonly isCarried?: boolean;
   /** The service's own members of the context. */
   context?: OperationContext;
 }
@@ -87,13 +89,16 @@ export interface EngineOptions {
   readonly schema: GraphQLSchema;
   readonly stages: Stages;
   readonly results: Results;
+  /** Checks and counts a request as the route demands. Rejects with the refusal. */
+  readonly admit: (request: HttpRequest, state: RequestState, url: RequestUrl) => Promise<unknown>;
+  readonly route: Route;
 }
 
 /**
  * Yoga's engine: the service's own steps in place of parse, validate, execute and subscribe of graphql-js. Admission and
  * validation are demanded again before the execution, whatever plugins have replaced or skipped.
  */
-export function createEngine({ schema, stages, results }: EngineOptions) {
+export function createEngine({ schema, stages, results, admit: admitRequest, route }: EngineOptions) {
   const runs = new WeakMap<object, Run>();
   const resolvers = resolversOf(schema);
   /** Plugins that wrap resolvers do so before the first request. */
@@ -105,10 +110,13 @@ export function createEngine({ schema, stages, results }: EngineOptions) {
 
   /** The run of an operation that a plugin carries by itself, such as those of a single connection. */
   function carriedRun({ params, request, state: arrived }: Carried): Run {
-    const state: RequestState = Object.assign(Object.create(RequestState.prototype), arrived, CARRIED);
+    const state: RequestState = Object.assign(Object.create(RequestState.prototype), arrived, CARRIED, {
+      route,
+    });
     const checked = stages.check(params, state);
     const requested = stages.find(checked, state);
-    if (!(requested instanceof Promise)) return { params: checked, request, state, requested };
+    if (!(requested instanceof Promise))
+      return { params: checked, request, state, requested, isCarried: true };
     throw new ApiError('BAD_REQUEST', 'Published documents cannot be requested in this way.');
   }
 
@@ -170,6 +178,7 @@ export function createEngine({ schema, stages, results }: EngineOptions) {
     const variables = args.variableValues ?? undefined;
     const params =
       variables === run.params.variables ? run.params : { ...run.params, variables: { ...variables } };
+    if (run.isCarried) await admitRequest(run.request, state, context.url);
     try {
       const operation = checked(run, args.document, params);
       const outcome = await stages.start(

@@ -3,7 +3,7 @@ import { createYoga, type GraphQLParams, type Plugin } from 'graphql-yoga';
 import type { CostCeilings } from '../../operation/outcome.ts';
 import type { Logger } from '../../platform/log.ts';
 import { type HttpRequest, HttpResponse, type RequestUrl } from '../../request/http-message.ts';
-import type { RequestState } from '../../request/request-state.ts';
+import type { RequestState, Route } from '../../request/request-state.ts';
 import type { Pipeline } from './pipeline.ts';
 import { createEngine, type OwnPlugin, type Travelling } from './use-engine.ts';
 import { createResults } from './yoga-result.ts';
@@ -22,8 +22,8 @@ export interface YogaOptions {
   readonly pipeline: Pipeline;
   readonly schema: GraphQLSchema;
   readonly limits: CostCeilings;
-  /** Where the pipeline answers. */
-  readonly path: string;
+  /** The route of the pipeline. */
+  readonly route: Route;
   readonly plugins: readonly YogaPlugin[];
   readonly log: Logger;
 }
@@ -36,9 +36,9 @@ const CHECKED_ALREADY: GraphQLParams = { query: '{ __typename }' };
  * take. Hooks of HTTP run after the checks of the service and before its headers, hooks of execution around the engine's steps.
  */
 export function createYogaServer(options: YogaOptions) {
-  const { admit, answer, refuse, pipeline, schema, limits, path, plugins, log } = options;
+  const { admit, answer, refuse, pipeline, schema, limits, route, plugins, log } = options;
   const results = createResults(pipeline.respond, log, limits);
-  const engine = createEngine({ schema, stages: pipeline.stages, results });
+  const engine = createEngine({ schema, stages: pipeline.stages, results, admit, route });
 
   /** Ends the request with the response of a step, if the step returns one. */
   const step =
@@ -79,7 +79,7 @@ export function createYogaServer(options: YogaOptions) {
     logging: false,
     graphiql: false,
     landingPage: false,
-    graphqlEndpoint: path,
+    graphqlEndpoint: route.path,
     // Yoga answers every URL with this suffix. The check cannot be disabled, so use a suffix that no request
     // line can contain.
     healthCheckEndpoint: '\n',

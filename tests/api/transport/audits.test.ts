@@ -3,7 +3,7 @@ import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention';
 import { useCookies } from '@whatwg-node/server-plugin-cookies';
 import { serverAudits } from 'graphql-http';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { useApp } from '../../support/app.ts';
+import { READING, useApp } from '../../support/app.ts';
 import { NO_FAST_PATH, useSocket } from '../../support/socket.ts';
 
 describe.each([
@@ -21,6 +21,13 @@ describe.each([
     fast: 0,
     options: {},
     yogaPlugins: [useCookies<object>(), useCSRFPrevention(), useAPQ()],
+  },
+  {
+    way: 'a plugin of Yoga with all hooks of execution',
+    headers: {},
+    fast: 0,
+    options: {},
+    yogaPlugins: [READING],
   },
 ])(
   'GraphQL over HTTP: the audits of graphql-http through $way',

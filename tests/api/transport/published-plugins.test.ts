@@ -259,6 +259,29 @@ describe('useGraphQLSSE', () => {
   });
 });
 
+describe('An operation at the path of a plugin', () => {
+  const host = useHost([useGraphQLSSE()], {}, { RATE_LIMIT_BURST: '3', RATE_LIMIT_PER_SECOND: '0.001' });
+  const text = async (authorization: string | undefined) => {
+    const response = await host.fetch('/graphql/stream', {
+      method: 'POST',
+      headers: {
+        ...(authorization === undefined ? {} : { authorization }),
+        accept: 'text/event-stream',
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ query: '{ viewer { id } }' }),
+    });
+    return response.text();
+  };
+
+  it('needs credentials, and takes a token of the rate limit', async () => {
+    expect(await text(undefined)).toContain('UNAUTHENTICATED');
+    expect(await text('Bearer wrong')).toContain('UNAUTHENTICATED');
+    for (const _ of [1, 2, 3]) expect(await text(`Bearer ${host.key}`)).toContain('"viewer"');
+    expect(await text(`Bearer ${host.key}`)).toContain('RATE_LIMITED');
+  });
+});
+
 describe('useCSRFPrevention', () => {
   const headers = { 'x-graphql-yoga-csrf': '1' };
   const host = useHost([useCSRFPrevention()], headers);
