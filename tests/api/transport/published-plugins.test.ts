@@ -20,9 +20,16 @@ import { parse } from 'graphql';
 import { SignJWT } from 'jose';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
+import type { YogaPlugin } from '../../../src/http/pipeline/yoga.ts';
+import { graphqlPost } from '../../support/graphql.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
 import { addingExtension, CREATE, EVENTS, POSTS, useHost } from '../../support/yoga-host.ts';
+
+interface ContextBuilding {
+  readonly context: { readonly request: Request };
+  readonly extendContext: (extension: object) => void;
+}
 
 const DEEP = '{ posts { author { posts { author { name } } } } }';
 /** The result of any operation is acceptable. */
@@ -428,6 +435,38 @@ describe('useOnResolve', () => {
     const alone = 'mutation { createPost(title: "alone", body: "b") { id } }';
     expect(await resolved(() => host.keyed(alone))).toEqual(['Mutation.createPost', 'Post.id']);
     expect(await resolved(() => host.expectEvents())).toContain('Subscription.postCreated');
+  });
+});
+
+describe('A resolver that reads what a plugin has added to the context', () => {
+  const added: YogaPlugin = {
+    onContextBuilding: ({ context, extendContext }: ContextBuilding) =>
+      extendContext({ reader: context.request.headers.get('x-reader') }),
+  };
+  const shown = useOnResolve<{ readonly reader: string }>(({ context, info }) =>
+    info.fieldName === 'title' ? ({ setResult }) => setResult(`for ${context.reader}`) : undefined,
+  );
+  const host = useHost([added, shown]);
+
+  it('gets what belongs to its request, for events of one account too', async () => {
+    const streams = await Promise.all(
+      ['one', 'two'].map(async (reader) => {
+        const { headers, body, method } = graphqlPost(EVENTS, { key: host.key });
+        const response = await host.fetch('/graphql', {
+          method,
+          body,
+          headers: { ...headers, accept: 'text/event-stream', 'x-reader': reader },
+        });
+        const stream = readEventStream(response);
+        await stream.block();
+        return stream;
+      }),
+    );
+    const { data } = await host.ask(CREATE, { headers: { 'x-reader': 'three' } });
+    const titles = await Promise.all(
+      streams.map(async (stream) => (await stream.next()).data.postCreated.title),
+    );
+    expect([...titles, data.createPost.title]).toEqual(['for one', 'for two', 'for three']);
   });
 });
 
