@@ -3,7 +3,6 @@ import { listenForCommands } from './admin/socket/admin-listener.ts';
 import { hasSafeSocket } from './admin/socket/socket-folder.ts';
 import { type App, type AppOptions, createApp } from './app.ts';
 import type { DemoCredentials } from './development/demo-seed.ts';
-import { openLog } from './events/log-state.ts';
 import { drain, limitConnections, listen, refuseTakenPort } from './http/server/listen.ts';
 import { createNodeServer, type NodeServerOptions } from './http/server/node-server.ts';
 import { build } from './platform/build.ts';
@@ -55,8 +54,6 @@ async function prepare(
     if (applied.length > 0) log.info({ migrations: applied }, 'applied migrations');
   }
   await tellHistory(database, log);
-  // The order of events is right before the first one is written, also after a dump of another server was restored.
-  await openLog(database, log);
   if (production) await refuseSeeded(database, config.dataDir);
   if (database.kind !== 'embedded' || config.environment !== 'development') return undefined;
   const { prepareDemo } = await import('./development/demo-seed.ts');
