@@ -6,7 +6,7 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { hashSecret } from '../src/auth/secret-format.ts';
+import { hashSecret } from '../src/auth/secrets.ts';
 import { FLOOR, MERCURIUS_SAME_DUTIES, PRODUCT, type Running, startContestant } from './contestants.ts';
 import { tagPosts } from './data/tags.ts';
 import { openWorkspace } from './data/workspace.ts';

@@ -8,14 +8,14 @@
  * the configured database are checked with the schema, too.
  */
 import { readFileSync } from 'node:fs';
-import { openForCommand } from '../src/admin/connection.ts';
-import { rulesOf } from '../src/modules/rules.ts';
-import { readArguments } from '../src/platform/command-line.ts';
-import { loadProcessConfig } from '../src/platform/config.ts';
-import { createLogger } from '../src/platform/log.ts';
-import { buildSchema } from '../src/schema.ts';
-import { createDocumentCheck } from '../src/trusted-documents/check.ts';
-import { publishedTexts } from '../src/trusted-documents/store.ts';
+import { openForCommand } from '../src/admin/cli/connection.ts';
+import { createDocumentCheck } from '../src/engine/documents/trusted/publish-check.ts';
+import { publishedTexts } from '../src/engine/documents/trusted/store.ts';
+import { loadProcessConfig } from '../src/platform/config/config.ts';
+import { createLogger } from '../src/platform/log/log.ts';
+import { readArguments } from '../src/platform/process.ts';
+import { rulesOf } from '../src/schema/limits.ts';
+import { buildSchema } from '../src/schema/schema.ts';
 import { RELEASED_SCHEMA_FILE, SCHEMA_FILE } from './print-schema.ts';
 import { brokenPromises } from './released/gate.ts';
 import { releaseOf } from './released/release-head.ts';

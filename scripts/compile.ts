@@ -4,6 +4,6 @@
  */
 import { flushCompileCache } from 'node:module';
 import '../src/admin/program.ts';
-import '../src/serve.ts';
+import '../src/app/server.ts';
 
 flushCompileCache();

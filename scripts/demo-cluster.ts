@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { readArguments } from '../src/platform/command-line.ts';
+import { readArguments } from '../src/platform/process.ts';
 import { createKey, postsIn } from './cluster/account.ts';
 import { Http2Client } from './cluster/http2-client.ts';
 import { admin, Instance } from './cluster/instances.ts';

@@ -1,8 +1,8 @@
 /** `npm run demo:reset`: development begins anew with the demo data, which the outputs in the docs suppose. */
-import { resetDemo } from '../src/development/demo-reset.ts';
-import { readArguments } from '../src/platform/command-line.ts';
-import { loadProcessConfig } from '../src/platform/config.ts';
-import { OperatorError } from '../src/platform/operator-error.ts';
+import { resetDemo } from '../src/features/development/demo-data.ts';
+import { loadProcessConfig } from '../src/platform/config/config.ts';
+import { OperatorError } from '../src/platform/errors.ts';
+import { readArguments } from '../src/platform/process.ts';
 
 const HELP = `npm run demo:reset
 

@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { readArguments } from '../src/platform/command-line.ts';
+import { readArguments } from '../src/platform/process.ts';
 import { buildExample, DOCUMENTS, ExampleError } from './example-package.ts';
 
 const { build } = readArguments(

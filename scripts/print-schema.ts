@@ -1,8 +1,8 @@
 /** Writes the published schema in SDL, sorted and with descriptions (contract section 7). */
 import { writeFileSync } from 'node:fs';
 import { lexicographicSortSchema, printSchema } from 'graphql';
-import { readArguments } from '../src/platform/command-line.ts';
-import { buildSchema } from '../src/schema.ts';
+import { readArguments } from '../src/platform/process.ts';
+import { buildSchema } from '../src/schema/schema.ts';
 import { printedWithoutDeprecated } from './released/without-deprecated.ts';
 
 export const SCHEMA_FILE = new URL('../schema.graphql', import.meta.url);

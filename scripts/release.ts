@@ -5,8 +5,8 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { buildSchema } from 'graphql';
-import { deprecatedElements } from '../src/operation/deprecations.ts';
-import { readArguments } from '../src/platform/command-line.ts';
+import { deprecatedElements } from '../src/engine/documents/deprecations.ts';
+import { readArguments } from '../src/platform/process.ts';
 import { RELEASED_SCHEMA_FILE, SCHEMA_FILE } from './print-schema.ts';
 import { type Change, changeLogSection, changesBetween, versionAfter } from './released/changes.ts';
 import { brokenPromises } from './released/gate.ts';

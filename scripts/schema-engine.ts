@@ -16,10 +16,10 @@ import {
 } from '@prisma/driver-adapter-utils';
 import { type DiffTarget, SchemaEngine } from '@prisma/schema-engine-wasm';
 import pg, { type QueryResult } from 'pg';
-import { readArguments } from '../src/platform/command-line.ts';
-import { withoutConcurrently } from '../src/platform/db/concurrent-index.ts';
-import { startEmbeddedServer } from '../src/platform/db/embedded/server.ts';
-import { createLogger } from '../src/platform/log.ts';
+import { startEmbeddedServer } from '../src/database/embedded/server.ts';
+import { withoutConcurrently } from '../src/database/migrate.ts';
+import { createLogger } from '../src/platform/log/log.ts';
+import { readArguments } from '../src/platform/process.ts';
 
 const SCHEMA_PATH = 'prisma/schema.prisma';
 const MIGRATIONS_PATH = 'prisma/migrations';

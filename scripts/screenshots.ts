@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { readArguments } from '../src/platform/command-line.ts';
-import { loadConfig } from '../src/platform/config.ts';
-import { createLogger } from '../src/platform/log.ts';
-import { startService } from '../src/serve.ts';
+import { startService } from '../src/app/server.ts';
+import { loadConfig } from '../src/platform/config/config.ts';
+import { createLogger } from '../src/platform/log/log.ts';
+import { readArguments } from '../src/platform/process.ts';
 import { openProfiles } from '../tests/support/processes/browser.ts';
 import { buildExample } from './example-package.ts';
 

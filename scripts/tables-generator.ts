@@ -49,7 +49,7 @@ export interface Table<Row extends object, Name extends string = string> {
 }
 `;
 
-/** What the statements of the service return (`src/platform/db/named-query.ts`), which differs from Prisma's client. */
+/** What the statements of the service return (`src/database/pg-query.ts`), which differs from Prisma's client. */
 const TYPES: Readonly<Record<string, string>> = {
   String: 'string',
   Boolean: 'boolean',

@@ -1,11 +1,9 @@
 import { constants } from 'node:os';
-import { build } from './platform/build.ts';
-import { readArguments } from './platform/command-line.ts';
-import { loadProcessConfig, misspelledInProcess } from './platform/config.ts';
-import { createLogger } from './platform/log.ts';
-import { logOutput } from './platform/log-output.ts';
-import { OperatorError } from './platform/operator-error.ts';
-import { withoutUserInformation } from './platform/redact.ts';
+import { loadProcessConfig, misspelledInProcess } from './platform/config/config.ts';
+import { OperatorError, withoutUserInformation } from './platform/errors.ts';
+import { createLogger } from './platform/log/log.ts';
+import { logOutput } from './platform/log/log-output.ts';
+import { build, readArguments } from './platform/process.ts';
 
 /** How long the last lines of the log may take. */
 const LAST_LINES_MS = 1_000;
@@ -47,7 +45,7 @@ async function main(): Promise<void> {
   const { database, dataDir } = config;
   // Loading the service and creating a database take seconds, during which the terminal would be empty.
   if (development) log.info(database.kind === 'embedded' ? { dataDir } : {}, 'starting');
-  const { startService } = await import('./serve.ts');
+  const { startService } = await import('./app/server.ts');
   const service = await startService(config, log);
   let stopping = false;
   stop = (signal) => {
@@ -63,7 +61,7 @@ async function main(): Promise<void> {
   if (!(await service.ready)) return;
   log.info({ origin: service.origin, database: config.database.kind }, 'listening');
   if (!development) return;
-  const { banner } = await import('./development/banner.ts');
+  const { banner } = await import('./features/development/banner.ts');
   logOutput.write(await banner(service.origin, config.graphiql, service.demo, service.pageToken), true);
 }
 

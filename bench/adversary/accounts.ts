@@ -1,13 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createAccount } from '../../src/auth/account/store.ts';
-import { createApiKey } from '../../src/auth/api-key/store.ts';
-import { hashPassword } from '../../src/auth/password.ts';
+import { createAccount } from '../../src/auth/accounts.ts';
+import { createApiKey } from '../../src/auth/api-keys.ts';
+import { hashPassword } from '../../src/auth/passwords.ts';
 import { scopesOfRole } from '../../src/auth/scopes.ts';
-import { createOAuthClient } from '../../src/oauth/records/clients.ts';
-import { loadConfig } from '../../src/platform/config.ts';
-import { type Database, openDatabase } from '../../src/platform/db/database.ts';
-import { statement } from '../../src/platform/db/statement.ts';
-import { createLogger } from '../../src/platform/log.ts';
+import { type Database, openDatabase } from '../../src/database/database.ts';
+import { statement } from '../../src/database/statement.ts';
+import { createOAuthClient } from '../../src/features/oauth/clients.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
+import { createLogger } from '../../src/platform/log/log.ts';
 
 const PASSWORD = 'correct horse battery staple';
 const KEYS = 4;

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Client } from 'pg';
-import { createApiKey } from '../../src/auth/api-key/store.ts';
+import { createApiKey } from '../../src/auth/api-keys.ts';
 import type { Scope } from '../../src/auth/scopes.ts';
-import { loadConfig } from '../../src/platform/config.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
-import { migrate } from '../../src/platform/db/migrate.ts';
-import { createLogger } from '../../src/platform/log.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
+import { createLogger } from '../../src/platform/log/log.ts';
 import { load, type Size } from './content.ts';
 
 const SCOPES: readonly Scope[] = ['posts:read', 'posts:write', 'comments:write', 'users:read'];

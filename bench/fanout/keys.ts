@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
-import { API_KEY, shownPrefix } from '../../src/auth/api-key/store.ts';
-import { hashSecret } from '../../src/auth/secret-format.ts';
+import { API_KEY, shownPrefix } from '../../src/auth/api-keys.ts';
+import { hashSecret } from '../../src/auth/secrets.ts';
 
 const UNLIMITED = 1_000_000;
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { encodeEventName } from '../../src/events/event-id.ts';
-import { MARK_SQL } from '../../src/events/position.ts';
+import { encodeEventName, MARK_SQL } from '../../src/engine/events/event.ts';
 import { PRODUCT } from '../contestants.ts';
 import { machineMs } from '../harness/machine-time.ts';
 import { figure, table } from '../report/markdown.ts';

@@ -3,9 +3,9 @@
  * between subscribers, which no setting does; `--count` counts SQL statements. Settings come from the environment.
  */
 import { createRequire } from 'node:module';
-import { loadConfig } from '../../src/platform/config.ts';
-import { createLogger } from '../../src/platform/log.ts';
-import { startService } from '../../src/serve.ts';
+import { startService } from '../../src/app/server.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
+import { createLogger } from '../../src/platform/log/log.ts';
 import { attend } from './child.ts';
 
 type Pg = typeof import('pg');

@@ -1,8 +1,8 @@
-import { emailKey } from '../../src/auth/account/store.ts';
-import { createApiKey } from '../../src/auth/api-key/store.ts';
+import { emailKey } from '../../src/auth/accounts.ts';
+import { createApiKey } from '../../src/auth/api-keys.ts';
 import { scopesOfRole } from '../../src/auth/scopes.ts';
-import { DEMO_POSTS, DEMO_USERS, type DemoName } from '../../src/development/demo-content.ts';
-import { type Queryable, statement } from '../../src/platform/db/statement.ts';
+import { type Queryable, statement } from '../../src/database/statement.ts';
+import { DEMO_POSTS, DEMO_USERS, type DemoName } from '../../src/features/development/demo-data.ts';
 
 /** The ids of the example data end in zeros and a number. */
 export const FIXED_ID = /^01a1f0c0-5e00-7000-8000-0000000000\d\d$/;

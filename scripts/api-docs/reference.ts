@@ -23,7 +23,7 @@ import {
   isUnionType,
   print,
 } from 'graphql';
-import { permissionsOf } from '../../src/graphql/scope-plugin.ts';
+import { permissionsOf } from '../../src/engine/core/permissions.ts';
 import type { RanExample } from './examples.ts';
 import { bullets, fence, link, slug, table, typeLink } from './markdown.ts';
 import { costOf, scopeOf } from './requirements.ts';

@@ -1,6 +1,6 @@
 import type { GraphQLField } from 'graphql';
-import { countedArgument } from '../../src/graphql/counted-argument.ts';
-import { permissionsOf } from '../../src/graphql/scope-plugin.ts';
+import { countedArgument } from '../../src/engine/core/field-options.ts';
+import { permissionsOf } from '../../src/engine/core/permissions.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 

@@ -1,5 +1,5 @@
 import { BreakingChangeType, buildSchema, findSchemaChanges, type SchemaChange } from 'graphql';
-import { deprecableElements, deprecatedElements } from '../../src/operation/deprecations.ts';
+import { deprecableElements, deprecatedElements } from '../../src/engine/documents/deprecations.ts';
 import type { Surface } from './surface.ts';
 
 /** How much a change asks of those who use the service. */

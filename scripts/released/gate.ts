@@ -1,6 +1,5 @@
 import { BreakingChangeType, buildSchema, findBreakingChanges } from 'graphql';
-import { deprecatedElements } from '../../src/operation/deprecations.ts';
-import type { DeprecatedElement } from '../../src/request/deprecated-element.ts';
+import { type DeprecatedElement, deprecatedElements } from '../../src/engine/documents/deprecations.ts';
 import { type Release, releaseOf } from './release-head.ts';
 import type { Usage } from './usage-file.ts';
 import { withoutElements } from './without-deprecated.ts';

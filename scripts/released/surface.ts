@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { createProgram } from '../../src/admin/program.ts';
-import { ERROR_STATUS } from '../../src/graphql/errors.ts';
-import { SETTING_NAMES } from '../../src/platform/setting-table.ts';
+import { SETTING_NAMES } from '../../src/platform/config/setting-table.ts';
+import { ERROR_STATUS } from '../../src/platform/errors.ts';
 
 /** What people rely on beside the schema, by its kinds: names, with what belongs to each. */
 export const SURFACE = z.object({

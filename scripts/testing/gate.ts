@@ -1,5 +1,5 @@
 /** `npm run test:gate`: every stage of the gate, with constant seeds. It exits with 1 if a stage failed. */
-import { readArguments } from '../../src/platform/command-line.ts';
+import { readArguments } from '../../src/platform/process.ts';
 import { GATE_SEED, GATE_STAGES } from '../../tests/stages.ts';
 import { prepareMachine, withCompileCache } from './machine.ts';
 import { printResults, runStage, type StageResult } from './run-stage.ts';

@@ -1,16 +1,16 @@
+import { constants } from 'node:os';
+import { processOperator } from '../auth/audit.ts';
+import { loadProcessConfig } from '../platform/config/config.ts';
+import { createLogger } from '../platform/log/log.ts';
+import { openForCommand, type RunCommand, type RunWithout } from './cli/connection.ts';
+import { createLocalIo, printResult } from './cli/output.ts';
+import { runCommandLine, runOpened } from './program.ts';
+import { relayCommand } from './socket/relay.ts';
+
 /**
  * The admin command line (contract section 8): JSON on standard output, messages on standard error. Exit
  * code: 0 on success, 1 if the command failed, 2 on a usage error.
  */
-import { constants } from 'node:os';
-import { processOperator } from '../audit/operator.ts';
-import { loadProcessConfig } from '../platform/config.ts';
-import { createLogger } from '../platform/log.ts';
-import type { RunCommand, RunWithout } from './command.ts';
-import { openForCommand } from './connection.ts';
-import { createLocalIo, printResult } from './output.ts';
-import { runCommandLine, runOpened } from './session.ts';
-import { relayCommand } from './socket/relay.ts';
 
 // Before any thread starts: files written here are private to the user.
 process.umask(0o077);

@@ -1,29 +1,28 @@
 import { Command, Option } from 'commander';
-import { type Operator, processOperator, runAs } from '../audit/operator.ts';
-import { API_KEY_NAMES } from '../auth/api-key/store.ts';
-import { deprecationsCommand } from '../deprecation/commands/deprecations.ts';
-import { ENDINGS, ENDINGS_OF_PASSWORD } from '../endings.ts';
-import { FEATURES } from '../features.ts';
-import { ACCOUNT_CONTENT } from '../modules/account-content.ts';
-import { buildText } from '../platform/build.ts';
-import { STORED } from '../stored-parts.ts';
-import { documentCommands } from '../trusted-documents/commands/documents.ts';
-import { apiKeyCommands } from './api-keys.ts';
-import { auditCommand } from './audit.ts';
+import { API_KEY_NAMES } from '../auth/api-keys.ts';
+import { type Operator, processOperator, runAs } from '../auth/audit.ts';
+import { ENDINGS, ENDINGS_OF_PASSWORD, FEATURES, STORED } from '../features/features.ts';
+import { buildText } from '../platform/process.ts';
+import { ACCOUNT_CONTENT } from '../schema/account-content.ts';
 import { backupCommand, restoreCommand } from './backup/commands.ts';
-import { blockCommand, blocksCommand, unblockCommand } from './blocks.ts';
-import type { AdminCommand, RunCommand, RunWithout } from './command.ts';
-import { sessionCommands, tokenCommands } from './credentials.ts';
+import type { AdminCommand, OpenedDatabase, RunCommand, RunWithout } from './cli/connection.ts';
+import { parseReason, type ReasonOption } from './cli/options.ts';
+import { type CommandIo, createLocalIo, EXIT, printResult, report, UndoneError } from './cli/output.ts';
+import { apiKeyCommands } from './commands/api-keys.ts';
+import { auditCommand } from './commands/audit.ts';
+import {
+  revokeAllCommand,
+  sessionCommands,
+  streamTokenCommands,
+  tokenCommands,
+} from './commands/credentials.ts';
+import { eventLogCommands, exportCommand, migrateCommand } from './commands/database.ts';
+import { deprecationsCommand } from './commands/deprecations.ts';
+import { documentCommands } from './commands/documents.ts';
+import { blockCommand, blocksCommand, topCommand, unblockCommand } from './commands/restrictions.ts';
+import { sqlCommand } from './commands/sql.ts';
+import { userCommands } from './commands/users.ts';
 import { doctorCommand } from './doctor/doctor.ts';
-import { exportCommand } from './export-to.ts';
-import { parseReason, type ReasonOption } from './options.ts';
-import { type CommandIo, createLocalIo } from './output.ts';
-import { revokeAllCommand } from './revoke-all.ts';
-import { sqlCommand } from './sql.ts';
-import { streamTokenCommands } from './stream-tokens.ts';
-import { topCommand } from './top.ts';
-import { eventLogCommands, migrateCommand } from './upkeep.ts';
-import { userCommands } from './users.ts';
 
 /** SQL of the ids and names of clients. */
 const CLIENT_NAMES = [API_KEY_NAMES, ...FEATURES.flatMap(({ clientNames = [] }) => clientNames)];
@@ -91,4 +90,35 @@ export function createProgram(
     );
   }
   return program;
+}
+
+/** How the commands of a command line run, and for whom. */
+export interface CommandSession {
+  readonly run: RunCommand;
+  readonly runWithout: RunWithout;
+  readonly operator: Operator;
+}
+
+/** Runs a command on an open database and prints the result. */
+export async function runOpened(
+  { database, config, applied }: OpenedDatabase,
+  work: Parameters<RunCommand>[0],
+  io: CommandIo,
+): Promise<void> {
+  await printResult(io, await work({ database, config, applied, io }));
+}
+
+/** Runs a command line. Resolves to its exit code, after its errors were printed. */
+export async function runCommandLine(
+  args: readonly string[],
+  io: CommandIo,
+  { run, runWithout, operator }: CommandSession,
+): Promise<number> {
+  try {
+    await createProgram(run, runWithout, io, operator).parseAsync(args, { from: 'user' });
+    return EXIT.ok;
+  } catch (error) {
+    if (error instanceof UndoneError) await printResult(io, error.result);
+    return report(io, error);
+  }
 }

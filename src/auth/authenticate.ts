@@ -1,7 +1,110 @@
-import { cookiesNamed, SESSION_COOKIE } from './cookies.ts';
+import type { Parameter } from '../database/statement.ts';
 import type { Principal } from './principal.ts';
-import type { Provisional } from './provisional.ts';
 import type { FailedCredential } from './security-log.ts';
+
+/** What tokens are made of (RFC 9110 section 5.6.2), the names of cookies among them. */
+const TOKEN_CHARACTER = /[\w!#$%&'*+.^`|~-]/;
+
+/** `text` without the characters at its ends that are not `inner`. In linear time, unlike an expression with `+$`. */
+function strip(text: string, inner: (character: string) => boolean): string {
+  let [start, end] = [0, text.length];
+  while (start < end && !inner(text.charAt(start))) start += 1;
+  while (end > start && !inner(text.charAt(end - 1))) end -= 1;
+  return text.slice(start, end);
+}
+
+const withoutSpace = (text: string) => strip(text, (character) => character !== ' ' && character !== '\t');
+const bareName = (text: string) => strip(text, (character) => TOKEN_CHARACTER.test(character));
+
+/**
+ * The values of the cookies named `name` in a Cookie header (RFC 6265 section 4.2.1), and those of all that pass for
+ * it beside one: names that become it when other characters than space and tab are trimmed, or in other letters. A
+ * neighbouring host may set such a cookie where browsers protect the name itself (`__Host-`), and it may have planted
+ * any of several (section 8.6): none of them can be trusted. What only passes for it, alone, is another cookie.
+ */
+export function cookiesNamed(header: string | null, name: string): readonly string[] {
+  if (header === null) return [];
+  const lower = name.toLowerCase();
+  const values: string[] = [];
+  let exact = false;
+  for (const pair of header.split(';')) {
+    const [sent = '', ...value] = pair.split('=');
+    if (bareName(sent).toLowerCase() !== lower) continue;
+    exact ||= withoutSpace(sent) === name;
+    values.push(withoutSpace(value.join('=')));
+  }
+  return exact ? values : [];
+}
+
+/** The cookie of contract section 3. */
+export const SESSION_COOKIE = 'session_id';
+const SESSION_COOKIE_ATTRIBUTES = 'HttpOnly; Secure; SameSite=Strict; Path=/';
+
+/** Sets the cookie until the browser is closed: the server knows when the session ends, not the cookie. */
+export function setSessionCookie(id: string): string {
+  return `${SESSION_COOKIE}=${id}; ${SESSION_COOKIE_ATTRIBUTES}`;
+}
+
+/** Deletes the cookie (RFC 6265 section 3.1). */
+export const CLEAR_SESSION_COOKIE = `${SESSION_COOKIE}=; ${SESSION_COOKIE_ATTRIBUTES}; Max-Age=0`;
+
+/** What a check found: whether the last use was stored recently; null if the credentials are not as remembered. */
+export type Found = boolean | null;
+
+/** How remembered credentials are checked. */
+export interface Check {
+  /** Checks of a kind have the same SQL. */
+  readonly kind: string;
+  /** SQL of a scalar of type Found. It is given the numbers of its parameters, such as `$1`. */
+  sql(...numbers: readonly string[]): string;
+  /** The values of its parameters. */
+  readonly values: readonly Parameter[];
+  /** Finds the same by a statement of its own. Rejects with DatabaseError. */
+  lookUp(): Promise<Found>;
+  /** Called once, with whether the request was admitted, and so used the credentials. */
+  onFound(found: Found, used: boolean): void;
+}
+
+/**
+ * A caller whom this instance remembers from an earlier request, and assumes to be still valid. No operation may change
+ * anything, and no answer may go out, before that is confirmed: by the statement that reads the answer, or else by a
+ * look-up (decision 35).
+ */
+export class Provisional {
+  readonly check: Check;
+  #stands: boolean | undefined;
+  #used = false;
+  #looking: Promise<Found> | undefined;
+
+  constructor(check: Check) {
+    this.check = check;
+  }
+
+  /** Whether nobody has looked yet. */
+  get isOpen(): boolean {
+    return this.#stands === undefined;
+  }
+
+  readonly use = (): void => {
+    this.#used = true;
+  };
+
+  /** Takes what a statement found. Returns whether that confirms the caller, and nothing before it has refused them. */
+  settle(found: Found): boolean {
+    if (this.#stands === undefined) {
+      this.#stands = found !== null;
+      this.check.onFound(found, this.#used);
+    }
+    return this.#stands && found !== null;
+  }
+
+  /** Whether the caller is confirmed: by one look-up, if nobody has looked yet. Rejects with DatabaseError. */
+  async confirm(): Promise<boolean> {
+    if (this.#stands !== undefined) return this.#stands;
+    this.#looking ??= this.check.lookUp();
+    return this.settle(await this.#looking);
+  }
+}
 
 /** A credential and where it was found. Only the one in effect is looked at (contract section 3). */
 export interface Presented {

@@ -1,12 +1,13 @@
-import type { Config } from '../platform/config.ts';
-import { apiKeyRecognizer } from './api-key/recognizer.ts';
+import { deletion } from '../database/jobs.ts';
+import type { Config } from '../platform/config/config.ts';
+import { apiKeyRecognizer } from './api-keys.ts';
 import type { Recognizer, Resolver } from './authenticate.ts';
-import { KeysUnavailableError } from './jwt/key-source.ts';
-import { jwtRecognizers } from './jwt/recognizer.ts';
-import type { SecretServices } from './look-up.ts';
+import { jwtRecognizers } from './jwt.ts';
+import { KeysUnavailableError } from './jwt-keys.ts';
 import type { Principal } from './principal.ts';
-import { sessionRecognizer } from './session/store.ts';
-import { createStreamTokens } from './stream-token/store.ts';
+import type { SecretServices } from './secrets.ts';
+import { sessionRecognizer } from './sessions.ts';
+import { createStreamTokens } from './stream-tokens.ts';
 
 /**
  * Everything that a request can authenticate with. `others` are the recognizers of features. They come before the JWTs of
@@ -49,3 +50,27 @@ export function createCredentials(
 }
 
 export type Credentials = ReturnType<typeof createCredentials>;
+
+/** Contract section 8: their owner still sees them for this long. */
+const USELESS = "<= now() - interval '30 days'";
+
+export const expiredSessions = deletion('sessions', { table: 'sessions', condition: 'expires_at <= now()' });
+/** Keys that have been of no use for 30 days. */
+export const oldApiKeys = deletion(
+  'api_keys',
+  { table: 'api_keys', condition: `expires_at ${USELESS}` },
+  { table: 'api_keys', condition: `revoked_at ${USELESS}` },
+);
+export const expiredStreamTokens = deletion('stream_tokens', {
+  table: 'stream_tokens',
+  condition: 'expires_at <= now()',
+});
+/**
+ * Blocklist entries of expired tokens, which nobody can use any more. A margin of 120 seconds: on an instance whose clock
+ * is behind, a token is valid a little longer.
+ */
+export const expiredTokens = deletion('revoked_tokens', {
+  table: 'revoked_tokens',
+  key: 'jti',
+  condition: "expires_at <= now() - interval '120 seconds'",
+});

@@ -1,5 +1,5 @@
-import { createLineLimit } from '../platform/line-limit.ts';
-import type { Logger } from '../platform/log.ts';
+import type { Logger } from '../platform/log/log.ts';
+import { createLineLimit } from '../platform/log/log-limits.ts';
 
 /** Where an attempt to authenticate comes from. */
 export interface AttemptOrigin {

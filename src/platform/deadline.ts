@@ -1,3 +1,27 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Waits for `done`, but no longer than `limitMs`. Whether it came in time; rejects if it rejects within that time. */
+export async function atMost(limitMs: number, done: Promise<unknown>): Promise<boolean> {
+  const limit = new AbortController();
+  try {
+    const late = delay(Math.max(0, limitMs), false, { signal: limit.signal }).catch(() => false);
+    return await Promise.race([done.then(() => true), late]);
+  } finally {
+    // A pending timer would keep the process alive.
+    limit.abort();
+  }
+}
+
+/** The time as a dependency, so that tests can control it. */
+export interface Clock {
+  /** Wall-clock time in milliseconds since the Unix epoch. It can jump in either direction. */
+  now(): number;
+  /** Monotonic time in milliseconds since a fixed point in this process. Use it for durations. */
+  elapsedMs(): number;
+}
+
+export const systemClock: Clock = { now: () => Date.now(), elapsedMs: () => performance.now() };
+
 /** Timeouts that all have the same length, so they fall due in the order in which they were set. */
 export interface Deadline {
   /** Calls `callback` when the timeout elapses. Returns a function that cancels it. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { DELETIONS } from '../../src/modules/account-content.ts';
-import { STORED } from '../../src/stored-parts.ts';
+import { STORED } from '../../src/features/features.ts';
+import { DELETIONS } from '../../src/schema/account-content.ts';
 
 const SCHEMA = readFileSync(join(import.meta.dirname, '../../prisma/schema.prisma'), 'utf8');
 
@@ -36,7 +36,7 @@ it('user export has every table that refers to accounts', () => {
   expect(tables).toEqual(expect.arrayContaining(['tags', 'sessions', 'oauth_records']));
   expect(
     STORED.flatMap((part) => part.tables).sort(),
-    'Add a storedPart for each missing table: for content to ACCOUNT_CONTENT in src/modules/account-content.ts, for a feature to its `stored`, otherwise to src/auth/account/stored-parts.ts.',
+    'Add a storedPart for each missing table: for content to ACCOUNT_CONTENT in src/schema/account-content.ts, for a feature to its `stored`, otherwise to src/auth/data-export.ts.',
   ).toEqual(tables.sort());
 });
 
@@ -45,7 +45,7 @@ it('user delete has every table whose rows keep the account', () => {
   expect(tables).toEqual(expect.arrayContaining(['posts', 'comments']));
   expect(
     [...new Set(DELETIONS.map(({ table }) => table))].sort(),
-    'Add a step for each missing table to DELETIONS in src/modules/account-content.ts.',
+    'Add a step for each missing table to DELETIONS in src/schema/account-content.ts.',
   ).toEqual(tables.sort());
 });
 

@@ -3,7 +3,7 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
-import { SETTING_NAMES } from '../../src/platform/setting-table.ts';
+import { SETTING_NAMES } from '../../src/platform/config/setting-table.ts';
 import { useApp } from '../support/app.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -1,10 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ERROR_STATUS } from '../../src/graphql/errors.ts';
-import type { TextRule } from '../../src/graphql/input.ts';
-import { RULES } from '../../src/modules/rules.ts';
-import { SETTING_NAMES } from '../../src/platform/setting-table.ts';
+import type { TextRule } from '../../src/engine/core/input.ts';
+import { SETTING_NAMES } from '../../src/platform/config/setting-table.ts';
+import { ERROR_STATUS } from '../../src/platform/errors.ts';
+import { RULES } from '../../src/schema/limits.ts';
 import { blocksOf } from '../support/docs/markdown.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -54,7 +54,7 @@ describe('docs/limits.md', () => {
   it('knows the settings that are limits', () => {
     expect(
       defaults.map(({ name }) => name),
-      'each limit in src/platform/setting-table.ts needs a line NAME=default in .env.example, in the same order',
+      'each limit in src/platform/config/setting-table.ts needs a line NAME=default in .env.example, in the same order',
     ).toEqual(SETTING_NAMES.filter((name) => IS_LIMIT.test(name)));
   });
 
@@ -92,7 +92,7 @@ describe('docs/contract.md', () => {
       .find((line) => line.startsWith(`  | ${what} |`));
     expect(
       row,
-      `src/modules/rules.ts has another number than the row "${what}" in section 1 of docs/contract.md. CONTRIBUTING.md, "Changing a number of the product", says what follows from a change`,
+      `src/schema/limits.ts has another number than the row "${what}" in section 1 of docs/contract.md. CONTRIBUTING.md, "Changing a number of the product", says what follows from a change`,
     ).toMatch(new RegExp(`[| ]${stated}\\b`));
   });
 });

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/platform/config.ts';
-import { FILE_SETTINGS, SETTING_NAMES } from '../../src/platform/setting-table.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
+import { FILE_SETTINGS, SETTING_NAMES } from '../../src/platform/config/setting-table.ts';
 
 const lines = readFileSync(fileURLToPath(new URL('../../.env.example', import.meta.url)), 'utf8').split('\n');
 const settings = lines.flatMap((line, index) => {
@@ -14,7 +14,7 @@ describe('.env.example', () => {
   it('names every setting once, and nothing else', () => {
     expect(
       settings.map(({ name }) => name).sort(),
-      '.env.example and src/platform/setting-table.ts differ: each setting of the one needs its line in the other',
+      '.env.example and src/platform/config/setting-table.ts differ: each setting of the one needs its line in the other',
     ).toEqual([...SETTING_NAMES].sort());
   });
 
@@ -38,7 +38,7 @@ describe('.env.example', () => {
       expect(value, `give ${name} its default in .env.example, or comment the line out`).not.toBe('');
     expect(
       loadConfig(Object.fromEntries(given.map(({ name, value }) => [name, value]))),
-      'give the defaults of src/platform/setting-table.ts in .env.example',
+      'give the defaults of src/platform/config/setting-table.ts in .env.example',
     ).toEqual(loadConfig({}));
   });
 

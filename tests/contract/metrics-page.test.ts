@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { ERROR_STATUS } from '../../src/graphql/errors.ts';
+import { ERROR_STATUS } from '../../src/platform/errors.ts';
 import { ORIGIN, useApp } from '../support/app.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -1,7 +1,7 @@
 import { getNamedType, isNonNullType, isObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { permissionsOf } from '../../src/graphql/scope-plugin.ts';
-import { buildSchema } from '../../src/schema.ts';
+import { permissionsOf } from '../../src/engine/core/permissions.ts';
+import { buildSchema } from '../../src/schema/schema.ts';
 
 const schema = buildSchema();
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { SETTING_NAMES } from '../../src/platform/setting-table.ts';
+import { SETTING_NAMES } from '../../src/platform/config/setting-table.ts';
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
 

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 /** The version of pg whose internals the service uses. */
 const KNOWN = '8.23.1';
 
-const TEACH = `src/platform/db/named-query.ts, limited-client.ts and server-client.ts use what pg does not document: the messages of a connection, "parsedStatements", and the only "data" listener of its stream. Compare lib/client.js and lib/connection.js of this version with those of ${KNOWN}, run "npm run test:postgres", then change KNOWN.`;
+const TEACH = `src/database/pg-query.ts, limited-client.ts and server-client.ts use what pg does not document: the messages of a connection, "parsedStatements", and the only "data" listener of its stream. Compare lib/client.js and lib/connection.js of this version with those of ${KNOWN}, run "npm run test:postgres", then change KNOWN.`;
 
 /** The folder of the pg that a package imports. */
 function folderOfPg(importer: string): string {

@@ -24,7 +24,7 @@ const COMMANDS = /^src\/(?:admin|auth\/account|development|[\w-]+\/commands)\//;
 describe('Prisma Client', () => {
   it('is created in one module, on a connection of a unit of work', () => {
     const creators = sources.filter(({ text }) => /new Prisma(?:Client|Pg)\(/.test(text));
-    expect(creators.map(({ file }) => file)).toEqual(['src/platform/db/pinned-prisma.ts']);
+    expect(creators.map(({ file }) => file)).toEqual(['src/database/unit-of-work.ts']);
   });
 
   it('is called', () => {

@@ -17,7 +17,7 @@ import { brokenPromises } from '../../scripts/released/gate.ts';
 import { headOf } from '../../scripts/released/release-head.ts';
 import { parseUsage, type Usage } from '../../scripts/released/usage-file.ts';
 import { printedWithoutDeprecated } from '../../scripts/released/without-deprecated.ts';
-import { deprecatedElements } from '../../src/operation/deprecations.ts';
+import { deprecatedElements } from '../../src/engine/documents/deprecations.ts';
 
 const HEAD = headOf({ version: '1.2.0', at: new Date('2027-02-01T12:00:00Z') });
 const SINCE = '@deprecated(reason: "Use `a`, since 2027-01-10.")';

@@ -17,7 +17,7 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { printedSchema, SCHEMA_FILE } from '../../scripts/print-schema.ts';
-import { buildSchema } from '../../src/schema.ts';
+import { buildSchema } from '../../src/schema/schema.ts';
 import { useApp } from '../support/app.ts';
 
 const schema = buildSchema();
@@ -73,7 +73,7 @@ describe('schema.graphql', () => {
   it('has the numbers that the code has', () => {
     expect(
       published,
-      'A number that clients are promised has changed. Those of the product are in src/modules/rules.ts, or are settings with their default in src/platform/setting-table.ts. Once it is right there, follow "Changing a number of the product" in CONTRIBUTING.md: schema.graphql, docs/api.md, the contract, the tests and the model have it too',
+      'A number that clients are promised has changed. Those of the product are in src/schema/limits.ts, or are settings with their default in src/platform/config/setting-table.ts. Once it is right there, follow "Changing a number of the product" in CONTRIBUTING.md: schema.graphql, docs/api.md, the contract, the tests and the model have it too',
     ).toBe(printed);
   });
 
@@ -85,7 +85,7 @@ describe('schema.graphql', () => {
     );
     expect(
       printSchema(lexicographicSortSchema(buildClientSchema(data))),
-      'src/app.ts builds its schema of other rules than RULES of src/modules/rules.ts: a number has two defaults. Take it from the settings in rulesOf, in place of the one that stands there',
+      'src/app/create-app.ts builds its schema of other rules than RULES of src/schema/limits.ts: a number has two defaults. Take it from the settings in rulesOf, in place of the one that stands there',
     ).toBe(printed.trimEnd());
   });
 });

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { isObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { ANONYMOUS_SCOPES, SCOPES, scopesOfRole, scopeWords } from '../../src/auth/scopes.ts';
-import { nodeTypes } from '../../src/graphql/node/node-type.ts';
-import { scopesOf } from '../../src/graphql/scope-plugin.ts';
-import { buildSchema } from '../../src/schema.ts';
+import { scopesOf } from '../../src/engine/core/permissions.ts';
+import { nodeTypes } from '../../src/engine/queries/node-type.ts';
+import { buildSchema } from '../../src/schema/schema.ts';
 
 const schema = buildSchema();
 const CONTRACT = readFileSync(join(import.meta.dirname, '../../docs/contract.md'), 'utf8');
@@ -21,7 +21,7 @@ function askedFor(): ReadonlySet<string> {
   ]);
 }
 
-describe('The scopes of src/modules/scopes.ts', () => {
+describe('The scopes of src/auth/scopes.ts', () => {
   it('are each asked for by a field', () => {
     const asked = askedFor();
     const unused = SCOPES.filter((scope) => !asked.has(scope));
@@ -31,7 +31,7 @@ describe('The scopes of src/modules/scopes.ts', () => {
   });
 
   it.each(SCOPES)('%s says what it allows, in words for the consent page', (scope) => {
-    const remedy = 'src/modules/scopes.ts: write a sentence with a capital letter and without a full stop';
+    const remedy = 'src/auth/scopes.ts: write a sentence with a capital letter and without a full stop';
     for (const role of ['member', 'admin'] as const)
       expect(scopeWords(scope, role), remedy).toMatch(/^\p{Lu}\p{Ll}+ .*[^.\s]$/u);
   });
@@ -40,7 +40,7 @@ describe('The scopes of src/modules/scopes.ts', () => {
     const more = ANONYMOUS_SCOPES.filter(
       (scope) => !scope.endsWith(':read') || !scopesOfRole('member').includes(scope),
     );
-    expect(more, 'take `anonymousRead` from it in src/modules/scopes.ts').toEqual([]);
+    expect(more, 'take `anonymousRead` from it in src/auth/scopes.ts').toEqual([]);
   });
 
   it('are those that section 3 of docs/contract.md lists', () => {

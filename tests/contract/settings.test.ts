@@ -7,11 +7,11 @@ import {
 } from 'typescript/unstable/ast';
 import { API } from 'typescript/unstable/sync';
 import { afterAll, describe, expect, it } from 'vitest';
-import { SETTING_NAMES } from '../../src/platform/setting-table.ts';
+import { SETTING_NAMES } from '../../src/platform/config/setting-table.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const TABLE = 'src/platform/setting-table.ts';
-const CONFIG = 'src/platform/config.ts';
+const TABLE = 'src/platform/config/setting-table.ts';
+const CONFIG = 'src/platform/config/config.ts';
 
 // The compiler tells what refers to a property: the same word elsewhere is no use of it.
 const compiler = new API({ cwd: ROOT });
@@ -57,7 +57,7 @@ describe('Each setting does something', () => {
     const unread = [...uses].filter(([, users]) => users.length === 0).map(([name]) => name);
     expect(
       unread,
-      `Nothing in src reads ${unread} of Config (${CONFIG}). Read it by name where the service is composed (src/app.ts, src/operation-pipeline.ts), or in rulesOf of src/modules/rules.ts if it is a number of the product; or delete the setting`,
+      `Nothing in src reads ${unread} of Config (${CONFIG}). Read it by name where the service is composed (src/app/create-app.ts, src/engine/create-engine.ts), or in rulesOf of src/schema/limits.ts if it is a number of the product; or delete the setting`,
     ).toEqual([]);
   });
 });

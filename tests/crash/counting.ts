@@ -1,7 +1,7 @@
-import { loadConfig } from '../../src/platform/config.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
-import { statement } from '../../src/platform/db/statement.ts';
-import { createLogger } from '../../src/platform/log.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import { statement } from '../../src/database/statement.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
+import { createLogger } from '../../src/platform/log/log.ts';
 import type { Settings } from '../support/processes/process.ts';
 import { AMPLE_TIMEOUTS } from '../support/settings.ts';
 

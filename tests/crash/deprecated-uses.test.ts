@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { createAccount } from '../../src/auth/account/store.ts';
-import { createApiKey } from '../../src/auth/api-key/store.ts';
-import { loadConfig } from '../../src/platform/config.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
-import { createLogger } from '../../src/platform/log.ts';
+import { createAccount } from '../../src/auth/accounts.ts';
+import { createApiKey } from '../../src/auth/api-keys.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
+import { createLogger } from '../../src/platform/log/log.ts';
 import { temporaryFolder, until } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
 import { ownDatabase, UNLIMITED } from './own-database.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { commitOf } from '../../src/platform/build.ts';
+import { commitOf } from '../../src/platform/process.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { ROOT, runShell } from '../support/processes/process.ts';
 import { admin, demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';

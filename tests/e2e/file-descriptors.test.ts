@@ -2,7 +2,7 @@ import { Agent, get } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { isOutage, toDatabaseError } from '../../src/platform/db/errors.ts';
+import { isOutage, toDatabaseError } from '../../src/database/errors.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { type Process, ROOT, runProgram, until } from '../support/processes/process.ts';
 import { productionSettings } from '../support/processes/server.ts';

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { EMBEDDED_MAJOR } from '../../src/platform/db/embedded/major-version.ts';
+import { EMBEDDED_MAJOR } from '../../src/database/embedded/major-version.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { expectBothSay, expectOneLine } from '../support/processes/mistakes.ts';
 import { mountedDisk } from '../support/processes/mounted.ts';

@@ -1,7 +1,7 @@
 import { chmod, mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { folderProblem, freeBytes } from '../../src/platform/db/embedded/folder-watch.ts';
+import { folderProblem, freeBytes } from '../../src/database/embedded/data-dir.ts';
 import { mountedDisk } from '../support/processes/mounted.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 

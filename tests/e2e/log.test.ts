@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { commitOf } from '../../src/platform/build.ts';
+import { commitOf } from '../../src/platform/process.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { ROOT, until } from '../support/processes/process.ts';

@@ -143,7 +143,7 @@ it('the check names each published document that no longer fits the schema, with
     code: 0,
     stdout: expect.stringContaining('All published documents fit the schema.'),
   });
-  project.edit('src/modules/user/type.ts', (text) =>
+  project.edit('src/schema/user/type.ts', (text) =>
     text.replace("createdAt: t.expose('createdAt'", "madeAt: t.expose('createdAt'"),
   );
   const { code, stderr } = await check();

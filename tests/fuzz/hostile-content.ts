@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { newId } from '../../src/platform/uuid.ts';
+import { newId } from '../../src/platform/ids.ts';
 import type { Account, TestApp } from '../support/app.ts';
 import { past, seedComments, seedPosts } from '../support/content.ts';
 

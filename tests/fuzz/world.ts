@@ -1,6 +1,6 @@
-import { createApiKey } from '../../src/auth/api-key/store.ts';
+import { createApiKey } from '../../src/auth/api-keys.ts';
 import { type Role, type Scope, scopesOfRole } from '../../src/auth/scopes.ts';
-import { statement } from '../../src/platform/db/statement.ts';
+import { statement } from '../../src/database/statement.ts';
 import type { Caller } from '../model/permissions.ts';
 import { type RunSql, readSnapshot, type Snapshot } from '../model/tables.ts';
 import type { Account, TestApp } from '../support/app.ts';

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { watchDatabase } from '../../src/platform/db/watch.ts';
-import { createLogger } from '../../src/platform/log.ts';
+import { watchDatabase } from '../../src/database/availability.ts';
+import { createLogger } from '../../src/platform/log/log.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { database } from '../support/processes/started.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Job } from '../../src/jobs/job.ts';
-import { statement } from '../../src/platform/db/statement.ts';
+import type { Job } from '../../src/database/jobs.ts';
+import { statement } from '../../src/database/statement.ts';
 import { useApp } from '../support/app.ts';
 import { cleanUp } from '../support/clean-up.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { loadConfig } from '../../src/platform/config.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
-import { type ReferringTable, sortByReference } from '../../src/platform/db/transfer/catalog.ts';
-import { copyIn } from '../../src/platform/db/transfer/copy-in.ts';
-import { onClient } from '../../src/platform/db/transfer/side.ts';
-import { type Snapshot, withSnapshot } from '../../src/platform/db/transfer/snapshot.ts';
-import { createLogger } from '../../src/platform/log.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import { type ReferringTable, sortByReference } from '../../src/database/transfer/catalog.ts';
+import { copyIn } from '../../src/database/transfer/copy-in.ts';
+import { onClient } from '../../src/database/transfer/endpoints.ts';
+import { type Snapshot, withSnapshot } from '../../src/database/transfer/snapshot.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
+import { createLogger } from '../../src/platform/log/log.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { createEmptyDatabase } from '../support/database/empty-database.ts';
 

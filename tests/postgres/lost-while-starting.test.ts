@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { loadConfig } from '../../src/platform/config.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
-import { migrate, pendingMigrations } from '../../src/platform/db/migrate.ts';
-import { createLogger } from '../../src/platform/log.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import { migrate, pendingMigrations } from '../../src/database/migrate.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
+import { createLogger } from '../../src/platform/log/log.ts';
 import { connect } from '../support/database/postgres.ts';
 import { database } from '../support/processes/started.ts';
 

@@ -1,6 +1,6 @@
 import { decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { rotateSigningKey, sealerOf } from '../../src/oauth/tokens/signing-keys.ts';
+import { rotateSigningKey, sealerOf } from '../../src/features/oauth/signing-keys.ts';
 import { useApp } from '../support/app.ts';
 import {
   askToken,

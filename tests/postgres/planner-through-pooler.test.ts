@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openDatabase } from '../../src/platform/db/database.ts';
-import { statement } from '../../src/platform/db/statement.ts';
-import { createLogger } from '../../src/platform/log.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import { statement } from '../../src/database/statement.ts';
+import { createLogger } from '../../src/platform/log/log.ts';
 import { useApp } from '../support/app.ts';
 import { pgbouncer } from '../support/database/pgbouncer.ts';
 import { postgresOf } from '../support/database/postgres.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { statement } from '../../src/platform/db/statement.ts';
+import { statement } from '../../src/database/statement.ts';
 import { useApp } from '../support/app.ts';
 import { dataOf } from '../support/refusal.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createApiKey } from '../../src/auth/api-key/store.ts';
+import { createApiKey } from '../../src/auth/api-keys.ts';
 import { useApp } from '../support/app.ts';
 import { createComment, createPost } from '../support/content.ts';
 import { freshCookie, gqlAs, login, PASSWORD, person, visitor } from '../support/credentials/session.ts';

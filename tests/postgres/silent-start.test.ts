@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { Database } from '../../src/platform/db/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import { useApp } from '../support/app.ts';
 import { instanceThrough, postgresOf } from '../support/database/postgres.ts';
 import { stallingProxy } from '../support/database/stalling-proxy.ts';

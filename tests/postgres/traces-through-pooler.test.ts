@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openDatabase } from '../../src/platform/db/database.ts';
-import { createLogger } from '../../src/platform/log.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import { createLogger } from '../../src/platform/log/log.ts';
 import { openTracing } from '../../src/platform/tracing/open-tracing.ts';
 import { useApp } from '../support/app.ts';
 import { pgbouncer } from '../support/database/pgbouncer.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createApp } from '../../src/app.ts';
-import { createAccount } from '../../src/auth/account/store.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { loadConfig } from '../../src/platform/config.ts';
-import { createLogger } from '../../src/platform/log.ts';
+import { createApp } from '../../src/app/create-app.ts';
+import { createAccount } from '../../src/auth/accounts.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
+import { systemClock } from '../../src/platform/deadline.ts';
+import { createLogger } from '../../src/platform/log/log.ts';
 import { ORIGIN, type TestApp, useApp } from '../support/app.ts';
 import { login, PASSWORD } from '../support/credentials/session.ts';
 import { stallingProxy } from '../support/database/stalling-proxy.ts';

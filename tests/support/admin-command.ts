@@ -1,5 +1,5 @@
-import type { RunCommand } from '../../src/admin/command.ts';
-import { AdminError, createLocalIo, StreamedText, UndoneError } from '../../src/admin/output.ts';
+import type { RunCommand } from '../../src/admin/cli/connection.ts';
+import { AdminError, createLocalIo, StreamedText, UndoneError } from '../../src/admin/cli/output.ts';
 import { createProgram } from '../../src/admin/program.ts';
 import type { TestApp } from './app.ts';
 import type { Parsed } from './parsed.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { BucketPolicy } from '../../src/http/rate-limit/store.ts';
+import type { BucketPolicy } from '../../src/http/rate-limit/bucket-store.ts';
 
 /** A client that asks or gives back after a while. */
 export interface Step {

@@ -1,10 +1,9 @@
 import { onTestFinished, vi } from 'vitest';
-import { cleanUpJobs } from '../../src/clean-up-jobs.ts';
-import { startCleanUp } from '../../src/jobs/clean-up.ts';
-import type { Job } from '../../src/jobs/job.ts';
-import type { Database } from '../../src/platform/db/database.ts';
-import { createLogger } from '../../src/platform/log.ts';
-import { createMetrics, type Metrics } from '../../src/platform/metrics.ts';
+import { cleanUpJobs } from '../../src/app/create-app.ts';
+import type { Database } from '../../src/database/database.ts';
+import { type Job, startCleanUp } from '../../src/database/jobs.ts';
+import { createLogger } from '../../src/platform/log/log.ts';
+import { createMetrics, type Metrics } from '../../src/platform/metrics/metrics.ts';
 import type { TestApp } from './app.ts';
 import { holdTimers } from './time/timers.ts';
 

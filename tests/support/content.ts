@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { newId } from '../../src/platform/uuid.ts';
+import { newId } from '../../src/platform/ids.ts';
 import type { TestApp } from './app.ts';
 
 /** An instant that content of the past is made at, `ms` milliseconds on. */

@@ -1,6 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { expect } from 'vitest';
-import { createLogger } from '../../src/platform/log.ts';
+import { createLogger } from '../../src/platform/log/log.ts';
 import { createTestApp, ORIGIN, type TestApp } from './app.ts';
 import { askMembers, type Members } from './trusted-documents.ts';
 

@@ -1,8 +1,8 @@
+import { type Head, RequestState } from '../../src/http/exchange.ts';
+import { negotiate } from '../../src/http/negotiate.ts';
 import { NOTHING } from '../../src/http/routes/table.ts';
-import { createMetrics } from '../../src/platform/metrics.ts';
-import { negotiate } from '../../src/request/media-type.ts';
-import { PendingResponses } from '../../src/request/pending-responses.ts';
-import { type Head, RequestState } from '../../src/request/request-state.ts';
+import { PendingResponses } from '../../src/platform/fairness/response-memory.ts';
+import { createMetrics } from '../../src/platform/metrics/metrics.ts';
 
 /** The state of a request from an address, without a service; `head` is what matters of it. */
 export function stateOf(peerAddress = '127.0.0.1', head: Partial<Head> = {}): RequestState {

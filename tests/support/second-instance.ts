@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import type { AppOptions } from '../../src/app.ts';
-import { developmentRoutes } from '../../src/development/routes.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
-import { createLogger } from '../../src/platform/log.ts';
+import type { AppOptions } from '../../src/app/create-app.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import { developmentRoutes } from '../../src/features/development/routes.ts';
+import { createLogger } from '../../src/platform/log/log.ts';
 import { createTestApp, ORIGIN, READING, type TestApp } from './app.ts';
 
 /** Another instance of the service on the same database, for as long as the test runs. */

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll } from 'vitest';
-import type { FastPath } from '../../src/http/pipeline/entrance.ts';
+import { nodeServerOptions } from '../../src/app/server.ts';
+import type { FastPath } from '../../src/http/handler.ts';
 import { createNodeServer, type NodeServerOptions } from '../../src/http/server/node-server.ts';
-import { createLogger } from '../../src/platform/log.ts';
-import { nodeServerOptions } from '../../src/serve.ts';
+import { createLogger } from '../../src/platform/log/log.ts';
 import type { TestApp } from './app.ts';
 
 /** A service on a real socket of this machine. */

@@ -1,4 +1,4 @@
-import { encodeCursor } from '../../src/graphql/pagination/cursor.ts';
+import { encodeCursor } from '../../src/engine/queries/pagination.ts';
 import { ORIGIN, type TestApp } from './app.ts';
 import { freshCookie, PASSWORD, visitor } from './credentials/session.ts';
 import { graphqlPost } from './graphql.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, expect } from 'vitest';
-import type { YogaPlugin } from '../../src/http/pipeline/yoga.ts';
-import { newId } from '../../src/platform/uuid.ts';
+import type { YogaPlugin } from '../../src/http/yoga/yoga-host.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { type TestApp, useApp } from './app.ts';
 import { type Answer, answerOf, type GraphqlOptions, graphqlPost } from './graphql.ts';
 import { readMetricBy } from './metrics.ts';

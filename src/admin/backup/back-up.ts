@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import type { Database } from '../../platform/db/database.ts';
-import { flushEntries } from '../../platform/db/embedded/flushed-files.ts';
-import { refuseNoDatabase } from '../../platform/db/embedded/major-version.ts';
-import { watchPieces } from '../../platform/db/transfer/pieces.ts';
-import { withSnapshot } from '../../platform/db/transfer/snapshot.ts';
-import { secretFile } from '../../platform/secret-key.ts';
-import type { Given } from '../connection.ts';
-import { AdminError } from '../output.ts';
-import type { Progress } from '../progress.ts';
+import type { Database } from '../../database/database.ts';
+import { flushEntries } from '../../database/embedded/cluster.ts';
+import { secretFile } from '../../database/embedded/data-dir.ts';
+import { refuseNoDatabase } from '../../database/embedded/major-version.ts';
+import { watchPieces } from '../../database/transfer/pieces.ts';
+import { withSnapshot } from '../../database/transfer/snapshot.ts';
+import type { Given } from '../cli/connection.ts';
+import { AdminError, type Progress } from '../cli/output.ts';
 import {
   type BackupEnd,
   type BackupHead,
@@ -17,8 +16,8 @@ import {
   readBackup,
   SECRET_FILES,
   writeBackup,
+  writeError,
 } from './backup-file.ts';
-import { writeError } from './file-error.ts';
 
 export interface BackUpOptions extends Given {
   readonly file: string;

@@ -4,11 +4,28 @@ import { pipeline as connect } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { z } from 'zod';
-import { build } from '../../platform/build.ts';
-import { Digests, type Piece, type TableDigest } from '../../platform/db/transfer/pieces.ts';
-import { type Contents, contentsForm } from '../../platform/db/transfer/snapshot.ts';
-import { AdminError } from '../output.ts';
-import { readError, writeError } from './file-error.ts';
+import { adviceOf } from '../../database/embedded/data-dir.ts';
+import { Digests, type Piece, type TableDigest } from '../../database/transfer/pieces.ts';
+import { type Contents, contentsForm } from '../../database/transfer/snapshot.ts';
+import { build } from '../../platform/process.ts';
+import { AdminError } from '../cli/output.ts';
+
+const isOfSystem = (error: unknown): error is NodeJS.ErrnoException =>
+  error instanceof Error && 'syscall' in error;
+
+/** The error of a file that is written, in words for the operator; others as they are. */
+export const writeError = (path: string, error: unknown): unknown =>
+  isOfSystem(error)
+    ? new AdminError(`"${path}" cannot be written: ${adviceOf(error)} (${error.message}).`, { cause: error })
+    : error;
+
+/** The error of a file that is read, in words for the operator; others as they are. */
+const readError = (path: string, error: unknown): unknown =>
+  isOfSystem(error)
+    ? new AdminError(`"${path}" cannot be read: check its rights and its disk (${error.message}).`, {
+        cause: error,
+      })
+    : error;
 
 /** The format is documented in docs/backup.md. Format 1, of version 1.0.0, is a tar archive. */
 const FORMAT = 2;

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import type { Endings } from '../../auth/account/endings.ts';
-import type { AdminCommand } from '../command.ts';
-import { showProgress } from '../progress.ts';
+import type { Endings } from '../../auth/revocation.ts';
+import type { AdminCommand } from '../cli/connection.ts';
+import { showProgress } from '../cli/output.ts';
 import { backUp } from './back-up.ts';
 import { restore } from './restore.ts';
 

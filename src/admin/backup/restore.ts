@@ -1,26 +1,27 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type AuthoredWork, audit, OPERATOR } from '../../audit/audit.ts';
-import type { Endings } from '../../auth/account/endings.ts';
-import { endSignIns } from '../../auth/account/everyone.ts';
-import { adoptEvents } from '../../events/log-state.ts';
-import { setupError } from '../../platform/db/contact.ts';
-import { openDatabase } from '../../platform/db/database.ts';
-import { openCluster } from '../../platform/db/embedded/cluster.ts';
-import { flushEntries, settleFolder } from '../../platform/db/embedded/flushed-files.ts';
-import { checkDiskSpace, securePrivateFolder } from '../../platform/db/embedded/folder.ts';
-import { folderError } from '../../platform/db/embedded/folder-error.ts';
-import { takeFolder } from '../../platform/db/embedded/lock.ts';
-import { RESTORING } from '../../platform/db/embedded/major-version.ts';
-import { DEFAULT_SCHEMA, settingsSql } from '../../platform/db/session-settings.ts';
-import { statement } from '../../platform/db/statement.ts';
-import { copyIn } from '../../platform/db/transfer/copy-in.ts';
-import { type Piece, watchPieces } from '../../platform/db/transfer/pieces.ts';
-import { onClient, onEngine, queryableOnSide, type Side } from '../../platform/db/transfer/side.ts';
-import { secretFile } from '../../platform/secret-key.ts';
-import type { Given } from '../connection.ts';
-import { AdminError, tell, tellLeftOut } from '../output.ts';
-import type { Progress } from '../progress.ts';
+import { endSignIns } from '../../auth/all-accounts.ts';
+import { type AuthoredWork, audit, OPERATOR } from '../../auth/audit.ts';
+import type { Endings } from '../../auth/revocation.ts';
+import { openDatabase } from '../../database/database.ts';
+import { flushEntries, openCluster, settleFolder } from '../../database/embedded/cluster.ts';
+import {
+  checkDiskSpace,
+  folderError,
+  secretFile,
+  securePrivateFolder,
+} from '../../database/embedded/data-dir.ts';
+import { takeFolder } from '../../database/embedded/data-dir-lock.ts';
+import { RESTORING } from '../../database/embedded/major-version.ts';
+import { setupError } from '../../database/preflight.ts';
+import { DEFAULT_SCHEMA, settingsSql } from '../../database/session-settings.ts';
+import { statement } from '../../database/statement.ts';
+import { copyIn } from '../../database/transfer/copy-in.ts';
+import { onClient, onEngine, queryableOnSide, type Side } from '../../database/transfer/endpoints.ts';
+import { type Piece, watchPieces } from '../../database/transfer/pieces.ts';
+import { adoptEvents } from '../../engine/events/log-state.ts';
+import type { Given } from '../cli/connection.ts';
+import { AdminError, type Progress, tell, tellLeftOut } from '../cli/output.ts';
 import { type OpenedBackup, readBackup, SECRET_FILES } from './backup-file.ts';
 
 export interface RestoreOptions extends Given {

@@ -1,11 +1,9 @@
-import { ConfigError } from '../../platform/config.ts';
-import { DatabaseUnreachableError, messageOf } from '../../platform/db/contact.ts';
-import { refuseNoDatabase } from '../../platform/db/embedded/major-version.ts';
-import type { AdminCommand } from '../command.ts';
-import type { Given } from '../connection.ts';
-import { UndoneError } from '../output.ts';
-import { type Check, checkDatabase, checkSettings, createCheck } from './checks.ts';
-import { checkProxy, checkRedis } from './remote-checks.ts';
+import { refuseNoDatabase } from '../../database/embedded/major-version.ts';
+import { DatabaseUnreachableError, messageOf } from '../../database/preflight.ts';
+import { ConfigError } from '../../platform/config/config.ts';
+import type { AdminCommand, Given } from '../cli/connection.ts';
+import { UndoneError } from '../cli/output.ts';
+import { type Check, checkDatabase, checkProxy, checkRedis, checkSettings, createCheck } from './checks.ts';
 
 /** Never creates, migrates or moves a database. Never rejects. */
 async function openAndCheck({ config, open }: Given): Promise<Check[]> {

@@ -1,8 +1,8 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { atMost } from '../../platform/at-most.ts';
+import { atMost } from '../../platform/deadline.ts';
+import { openSocketFolder } from './messages.ts';
 import type { ServedCommands } from './received-command.ts';
-import { openSocketFolder } from './socket-folder.ts';
 
 /** The admin socket of a running server. */
 export interface AdminListener {

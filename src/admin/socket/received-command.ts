@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
-import type { Config } from '../../platform/config.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Logger } from '../../platform/log.ts';
-import { AdminError, type CommandIo, EXIT, type Output, printResult } from '../output.ts';
-import { runCommandLine, runOpened } from '../session.ts';
+import type { Database } from '../../database/database.ts';
+import type { Config } from '../../platform/config/config.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import { AdminError, type CommandIo, EXIT, type Output, printResult } from '../cli/output.ts';
+import { runCommandLine, runOpened } from '../program.ts';
 import { type CommandReply, type CommandRequest, commandRequest, encodeLine, readLines } from './messages.ts';
 
 /** What commands in the server's process work with. */

@@ -1,7 +1,13 @@
 import { connect } from 'node:net';
-import { AdminError, type CommandIo, type Output } from '../output.ts';
-import { type CommandRequest, commandReply, encodeLine, readLines } from './messages.ts';
-import { hasSafeSocket, openSocketFolder } from './socket-folder.ts';
+import { AdminError, type CommandIo, type Output } from '../cli/output.ts';
+import {
+  type CommandRequest,
+  commandReply,
+  encodeLine,
+  hasSafeSocket,
+  openSocketFolder,
+  readLines,
+} from './messages.ts';
 
 /** A server that accepts connections responds soon. */
 const READY_WAIT_MS = 20_000;

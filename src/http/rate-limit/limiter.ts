@@ -1,8 +1,8 @@
-import type { FailureCounter, FailureNames } from '../../auth/password-check.ts';
-import { ApiError } from '../../graphql/errors.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Metrics } from '../../platform/metrics.ts';
-import type { Bucket, BucketPolicy, BucketStore, Taken } from './store.ts';
+import type { FailureCounter, FailureNames } from '../../auth/login.ts';
+import type { Clock } from '../../platform/deadline.ts';
+import { ApiError } from '../../platform/errors.ts';
+import type { Metrics } from '../../platform/metrics/metrics.ts';
+import type { Bucket, BucketPolicy, BucketStore, Taken } from './bucket-store.ts';
 
 /** Seconds for a header: never too early. */
 const wholeSeconds = (ms: number): number => Math.ceil(ms / 1000);

@@ -1,5 +1,5 @@
 import type { GraphQLError } from 'graphql';
-import { type MaskOptions, publicError, publicRefusal } from '../../graphql/mask-error.ts';
+import { type MaskOptions, publicError, publicRefusal } from '../../engine/core/mask-error.ts';
 import {
   type CostCeilings,
   errorsOf,
@@ -7,11 +7,11 @@ import {
   type Single,
   statusOf,
   textOf,
-} from '../../operation/outcome.ts';
-import { HttpResponse } from '../../request/http-message.ts';
-import type { StreamType } from '../../request/media-type.ts';
-import type { RequestState } from '../../request/request-state.ts';
-import { STREAM_FORMATS } from './stream-formats.ts';
+} from '../../engine/operation/outcome.ts';
+import type { RequestState } from '../exchange.ts';
+import { HttpResponse } from '../message.ts';
+import type { StreamType } from '../negotiate.ts';
+import { STREAM_FORMATS } from './event-stream-formats.ts';
 
 export function jsonResponse(
   value: unknown,

@@ -1,19 +1,17 @@
 import { isIP } from 'node:net';
-import { CLEAR_SESSION_COOKIE, setSessionCookie } from '../../auth/cookies.ts';
-import { readsOf } from '../../auth/look-up.ts';
-import { isAuthenticated, isSession } from '../../auth/principal.ts';
-import { type Login, ownerOf } from '../../auth/session/login.ts';
-import type { EndSession } from '../../auth/session/store.ts';
-import { forbidden, unauthenticated } from '../../graphql/errors.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Logger } from '../../platform/log.ts';
-import { isLoopbackHost } from '../../platform/loopback.ts';
-import { credentialsFailed } from '../../request/caller.ts';
-import { addressKey, attemptOrigin } from '../../request/client-address.ts';
-import { type HttpRequest, HttpResponse } from '../../request/http-message.ts';
-import type { Answer, RequestState } from '../../request/request-state.ts';
-import { badRequest, isObject, readJsonBody } from '../request/body.ts';
-import { saysTls } from '../request/proxy-trust.ts';
+import { CLEAR_SESSION_COOKIE, setSessionCookie } from '../../auth/authenticate.ts';
+import { type Login, ownerOf } from '../../auth/login.ts';
+import { credentialsFailed, isAuthenticated, isSession } from '../../auth/principal.ts';
+import { readsOf } from '../../auth/secrets.ts';
+import type { EndSession } from '../../auth/sessions.ts';
+import type { Database } from '../../database/database.ts';
+import { forbidden, unauthenticated } from '../../platform/errors.ts';
+import { addressKey, attemptOrigin, isLoopbackHost } from '../../platform/ip-address.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import { badRequest, isObject, readJsonBody } from '../body.ts';
+import type { Answer, RequestState } from '../exchange.ts';
+import { saysTls } from '../hooks/proxy-trust.ts';
+import { type HttpRequest, HttpResponse } from '../message.ts';
 import { jsonResponse } from '../response/responder.ts';
 
 /** The header that tells a page why its login will not last. */

@@ -1,15 +1,15 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Registry } from 'prom-client';
-import type { FailureCounter } from '../../auth/password-check.ts';
+import type { FailureCounter } from '../../auth/login.ts';
 import type { SecurityLog } from '../../auth/security-log.ts';
-import { type ApiError, forbidden, unauthenticated } from '../../graphql/errors.ts';
-import { type Clock, systemClock } from '../../platform/clock.ts';
-import { createOpenMetricsRegistry, type Metrics } from '../../platform/metrics.ts';
-import { addressKey, attemptOrigin } from '../../request/client-address.ts';
-import { type HttpRequest, HttpResponse } from '../../request/http-message.ts';
-import { isLocalVisit } from '../../request/local-request.ts';
-import type { Answer, RequestState } from '../../request/request-state.ts';
-import { type BucketPolicy, memoryBuckets } from '../rate-limit/store.ts';
+import { type Clock, systemClock } from '../../platform/deadline.ts';
+import { type ApiError, forbidden, unauthenticated } from '../../platform/errors.ts';
+import { addressKey, attemptOrigin } from '../../platform/ip-address.ts';
+import { createOpenMetricsRegistry, type Metrics } from '../../platform/metrics/metrics.ts';
+import type { Answer, RequestState } from '../exchange.ts';
+import { isLocalVisit } from '../local-request.ts';
+import { type HttpRequest, HttpResponse } from '../message.ts';
+import { type BucketPolicy, memoryBuckets } from '../rate-limit/bucket-store.ts';
 
 /** Occasional requests get a fresh text. Floods get the last one, at most a tenth of a second old. */
 const MAKINGS: BucketPolicy = { burst: 20, perSecond: 10 };

@@ -1,7 +1,7 @@
-import type { Clock } from '../../platform/clock.ts';
-import type { Config } from '../../platform/config.ts';
-import { HttpResponse } from '../../request/http-message.ts';
-import type { Answer } from '../../request/request-state.ts';
+import type { Config } from '../../platform/config/config.ts';
+import type { Clock } from '../../platform/deadline.ts';
+import type { Answer } from '../exchange.ts';
+import { HttpResponse } from '../message.ts';
 import { PATHS } from './table.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,16 +1,15 @@
 import type { FixedOperation } from '../../auth/authenticate.ts';
-import { isAuthenticated, type Principal } from '../../auth/principal.ts';
-import { type IssuedToken, StreamTokenLimitError } from '../../auth/stream-token/store.ts';
-import { ApiError } from '../../graphql/errors.ts';
-import { publicError } from '../../graphql/mask-error.ts';
-import { errorsOf, type Single, statusOf } from '../../operation/outcome.ts';
-import type { OperationParams } from '../../operation/requested-documents.ts';
-import type { Metrics } from '../../platform/metrics.ts';
-import { credentialsMissing } from '../../request/caller.ts';
-import type { HttpResponse } from '../../request/http-message.ts';
-import type { Answer, RequestState } from '../../request/request-state.ts';
-import type { Pipeline } from '../pipeline/pipeline.ts';
-import { badRequest } from '../request/body.ts';
+import { credentialsMissing, isAuthenticated, type Principal } from '../../auth/principal.ts';
+import { type IssuedToken, StreamTokenLimitError } from '../../auth/stream-tokens.ts';
+import { publicError } from '../../engine/core/mask-error.ts';
+import type { OperationParams } from '../../engine/documents/prepared-operation.ts';
+import { errorsOf, type Single, statusOf } from '../../engine/operation/outcome.ts';
+import { ApiError } from '../../platform/errors.ts';
+import type { Metrics } from '../../platform/metrics/metrics.ts';
+import { badRequest } from '../body.ts';
+import type { Answer, RequestState } from '../exchange.ts';
+import type { Pipeline } from '../graphql.ts';
+import type { HttpResponse } from '../message.ts';
 import { headersOf, jsonResponse } from '../response/responder.ts';
 
 /** How long the clients of an account with too many tokens should wait: one expires at any time. */

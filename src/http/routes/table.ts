@@ -1,10 +1,9 @@
 import { METHODS } from 'node:http';
-import { remember } from '../../platform/small-map.ts';
-import type { RequestUrl } from '../../request/http-message.ts';
-import type { Negotiated } from '../../request/media-type.ts';
-import type { Answer, Route, RouteProperties } from '../../request/request-state.ts';
-import { html } from '../pages/layout.ts';
-import { pageErrorsTo } from '../pages/page-response.ts';
+import { remember } from '../../platform/cache.ts';
+import type { Answer, Route, RouteProperties } from '../exchange.ts';
+import { html, pageErrorsTo } from '../html/page.ts';
+import type { RequestUrl } from '../message.ts';
+import type { Negotiated } from '../negotiate.ts';
 import { errorResponse } from '../response/responder.ts';
 
 /** The paths that every service has. Others are with their routes. */

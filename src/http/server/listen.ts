@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, createServer, type ListenOptions, Server as NetServer } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { atMost } from '../../platform/at-most.ts';
-import { type Config, ownOrigin } from '../../platform/config.ts';
-import { createLineLimit } from '../../platform/line-limit.ts';
-import type { Logger } from '../../platform/log.ts';
-import { OperatorError } from '../../platform/operator-error.ts';
+import { type Config, ownOrigin } from '../../platform/config/config.ts';
+import { atMost } from '../../platform/deadline.ts';
+import { OperatorError } from '../../platform/errors.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import { createLineLimit } from '../../platform/log/log-limits.ts';
 
 type Place = Pick<Config, 'host' | 'port'>;
 

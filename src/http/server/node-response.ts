@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { HttpResponse } from '../../request/http-message.ts';
-import { type Reservation, UNCOUNTED_BYTES } from '../../request/pending-responses.ts';
+import { type Reservation, UNCOUNTED_BYTES } from '../../platform/fairness/response-memory.ts';
+import type { HttpResponse } from '../message.ts';
 import { type StreamSending, sendStream } from './node-stream.ts';
 
 const due: (() => void)[] = [];

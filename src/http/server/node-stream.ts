@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Backlog, EventStream, Frame, Sink } from '../../request/event-stream.ts';
-import type { Reservation } from '../../request/pending-responses.ts';
+import type { Backlog, EventStream, Frame, Sink } from '../../engine/events/event-stream.ts';
+import type { Reservation } from '../../platform/fairness/response-memory.ts';
 
 /** A reader that lags must have taken 256 KiB within this time, again and again. */
 export const DRAIN_LIMIT_MS = 10_000;

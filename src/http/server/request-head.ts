@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '../../graphql/errors.ts';
-import { remember } from '../../platform/small-map.ts';
+import { remember } from '../../platform/cache.ts';
+import { ApiError } from '../../platform/errors.ts';
 
 /**
  * Needlessly encoded characters (unreserved ones, RFC 3986 section 2.3), stray percent signs, empty segments.

@@ -1,5 +1,5 @@
 import type { SpanKind } from '@opentelemetry/api';
-import type { Tally } from '../tally.ts';
+import type { Tally } from '../metrics/instruments.ts';
 
 /** The attributes of a span, named by OpenTelemetry's semantic conventions. They have no variable, no credential and no IP address of a client. */
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { newId } from '../../../src/platform/uuid.ts';
+import { newId } from '../../../src/platform/ids.ts';
 import { useApp } from '../../support/app.ts';
 import { PASSWORD, visitor } from '../../support/credentials/session.ts';
 import { readMetric } from '../../support/metrics.ts';

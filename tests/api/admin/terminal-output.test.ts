@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { describe, expect, it, vi } from 'vitest';
-import type { RunCommand, RunWithout } from '../../../src/admin/command.ts';
-import { createLocalIo, report } from '../../../src/admin/output.ts';
-import { createProgram } from '../../../src/admin/program.ts';
-import { runOpened } from '../../../src/admin/session.ts';
+import type { RunCommand, RunWithout } from '../../../src/admin/cli/connection.ts';
+import { createLocalIo, report } from '../../../src/admin/cli/output.ts';
+import { createProgram, runOpened } from '../../../src/admin/program.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';

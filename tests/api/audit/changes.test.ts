@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createApiKey } from '../../../src/auth/api-key/store.ts';
+import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { useApp } from '../../support/app.ts';
 import { actions, entries } from '../../support/audit.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { API_KEY } from '../../../src/auth/api-key/store.ts';
+import { API_KEY } from '../../../src/auth/api-keys.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { cookieOf, freshCookie, gqlAs, login, PASSWORD, visitor } from '../../support/credentials/session.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { AccountError, createAccount } from '../../../src/auth/account/store.ts';
+import { AccountError, createAccount } from '../../../src/auth/accounts.ts';
 import { useApp } from '../../support/app.ts';
 
 const app = useApp();

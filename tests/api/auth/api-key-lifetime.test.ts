@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { disableAccount } from '../../../src/auth/account/endings.ts';
-import { createApiKey, revokeApiKey } from '../../../src/auth/api-key/store.ts';
+import { createApiKey, revokeApiKey } from '../../../src/auth/api-keys.ts';
+import { disableAccount } from '../../../src/auth/revocation.ts';
 import { SCOPES } from '../../../src/auth/scopes.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';

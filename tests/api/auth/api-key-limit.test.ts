@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createApiKey } from '../../../src/auth/api-key/store.ts';
-import { oldApiKeys } from '../../../src/auth/expired.ts';
+import { createApiKey } from '../../../src/auth/api-keys.ts';
+import { oldApiKeys } from '../../../src/auth/credentials.ts';
 import { useApp } from '../../support/app.ts';
 import { gqlAs, PASSWORD, visitor } from '../../support/credentials/session.ts';
 import { dataOf, expectRefused } from '../../support/refusal.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { oldApiKeyUses } from '../../../src/auth/api-key/uses.ts';
+import { oldApiKeyUses } from '../../../src/auth/api-keys.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { useApp } from '../../support/app.ts';
 import { graphqlPost } from '../../support/graphql.ts';

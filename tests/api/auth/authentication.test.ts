@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { API_KEY, createApiKey, revokeApiKey } from '../../../src/auth/api-key/store.ts';
+import { API_KEY, createApiKey, revokeApiKey } from '../../../src/auth/api-keys.ts';
 import { useApp } from '../../support/app.ts';
 import { age } from '../../support/database/aged.ts';
 import { graphqlPost } from '../../support/graphql.ts';

@@ -1,6 +1,6 @@
 import { argon2Sync, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { hashPassword, isOutdated } from '../../../src/auth/password.ts';
+import { hashPassword, isOutdated } from '../../../src/auth/passwords.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { useApp } from '../../support/app.ts';
 import { cookieOf, freshCookie, gqlAs, login, PASSWORD, person } from '../../support/credentials/session.ts';

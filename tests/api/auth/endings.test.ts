@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { OPERATOR } from '../../../src/audit/audit.ts';
-import { endSignIns } from '../../../src/auth/account/everyone.ts';
-import { revokeToken } from '../../../src/auth/jwt/blocklist.ts';
-import { revokeStreamToken } from '../../../src/auth/stream-token/store.ts';
-import { ENDINGS as ALL } from '../../../src/endings.ts';
-import { deleteOAuthClient } from '../../../src/oauth/records/clients.ts';
+import { endSignIns } from '../../../src/auth/all-accounts.ts';
+import { OPERATOR } from '../../../src/auth/audit.ts';
+import { revokeToken } from '../../../src/auth/jwt.ts';
+import { revokeStreamToken } from '../../../src/auth/stream-tokens.ts';
+import { ENDINGS as ALL } from '../../../src/features/features.ts';
+import { deleteOAuthClient } from '../../../src/features/oauth/clients.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { jwtRecognizer } from '../../../src/auth/jwt/recognizer.ts';
+import { jwtRecognizer } from '../../../src/auth/jwt.ts';
 import type { Principal } from '../../../src/auth/principal.ts';
-import { createOwnTokens } from '../../../src/oauth/tokens/access-token.ts';
-import { createKeyRing } from '../../../src/oauth/tokens/signing-keys.ts';
-import { systemClock } from '../../../src/platform/clock.ts';
-import type { Queryable } from '../../../src/platform/db/statement.ts';
-import { createLogger } from '../../../src/platform/log.ts';
+import type { Queryable } from '../../../src/database/statement.ts';
+import { createOwnTokens } from '../../../src/features/oauth/access-token.ts';
+import { createKeyRing } from '../../../src/features/oauth/signing-keys.ts';
+import { systemClock } from '../../../src/platform/deadline.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 import { useApp } from '../../support/app.ts';
 import { oauthClient } from '../../support/credentials/oauth.ts';
 

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { disableAccount } from '../../../src/auth/account/endings.ts';
+import { disableAccount } from '../../../src/auth/revocation.ts';
 import { SCOPES } from '../../../src/auth/scopes.ts';
-import { newId } from '../../../src/platform/uuid.ts';
+import { newId } from '../../../src/platform/ids.ts';
 import { useApp } from '../../support/app.ts';
 import {
   AUDIENCE,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { disableAccount } from '../../../src/auth/account/endings.ts';
+import { disableAccount } from '../../../src/auth/revocation.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
 import { cookieOf, gqlAs, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
 import { dataOf } from '../../support/refusal.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Database } from '../../../src/platform/db/database.ts';
-import { DatabaseError } from '../../../src/platform/db/errors.ts';
+import type { Database } from '../../../src/database/database.ts';
+import { DatabaseError } from '../../../src/database/errors.ts';
 import { useApp } from '../../support/app.ts';
 import {
   cookieOf,

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { AppOptions } from '../../../src/app.ts';
-import { disableAccount } from '../../../src/auth/account/endings.ts';
-import type { Database } from '../../../src/platform/db/database.ts';
+import type { AppOptions } from '../../../src/app/create-app.ts';
+import { disableAccount } from '../../../src/auth/revocation.ts';
+import type { Database } from '../../../src/database/database.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { freshCookie, gqlAs, type Visitor, visitor } from '../../support/credentials/session.ts';
 import { age } from '../../support/database/aged.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { disableAccount } from '../../../src/auth/account/endings.ts';
-import { API_KEY, revokeApiKey } from '../../../src/auth/api-key/store.ts';
-import { revokeToken } from '../../../src/auth/jwt/blocklist.ts';
-import { sessionsEnd } from '../../../src/auth/session/store.ts';
-import { newId } from '../../../src/platform/uuid.ts';
+import { API_KEY, revokeApiKey } from '../../../src/auth/api-keys.ts';
+import { revokeToken } from '../../../src/auth/jwt.ts';
+import { disableAccount } from '../../../src/auth/revocation.ts';
+import { sessionsEnd } from '../../../src/auth/sessions.ts';
+import { newId } from '../../../src/platform/ids.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { type Visitor, visitor } from '../../support/credentials/session.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { API_KEY } from '../../../src/auth/api-key/store.ts';
-import { statement } from '../../../src/platform/db/statement.ts';
+import { API_KEY } from '../../../src/auth/api-keys.ts';
+import { statement } from '../../../src/database/statement.ts';
 import { useApp } from '../../support/app.ts';
 import { useSocket } from '../../support/socket.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';

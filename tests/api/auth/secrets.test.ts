@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { listSigningKeys, sealerOf } from '../../../src/oauth/tokens/signing-keys.ts';
-import { statement } from '../../../src/platform/db/statement.ts';
+import { statement } from '../../../src/database/statement.ts';
+import { listSigningKeys, sealerOf } from '../../../src/features/oauth/signing-keys.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { useApp } from '../../support/app.ts';
 import {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ACTIONS as ACTION_NAMES } from '../../../src/account-pages/pages/forms.ts';
-import { newId } from '../../../src/platform/uuid.ts';
+import { ACTIONS as ACTION_NAMES } from '../../../src/features/account-pages/forms.ts';
+import { newId } from '../../../src/platform/ids.ts';
 import { accountPage } from '../../support/account-page.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import {

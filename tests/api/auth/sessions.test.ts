@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { disableAccount } from '../../../src/auth/account/endings.ts';
-import { expiredSessions, expiredTokens } from '../../../src/auth/expired.ts';
-import { revokeToken } from '../../../src/auth/jwt/blocklist.ts';
-import { newId } from '../../../src/platform/uuid.ts';
+import { expiredSessions, expiredTokens } from '../../../src/auth/credentials.ts';
+import { revokeToken } from '../../../src/auth/jwt.ts';
+import { disableAccount } from '../../../src/auth/revocation.ts';
+import { newId } from '../../../src/platform/ids.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
 import { freshCookie, gqlAs, visitor } from '../../support/credentials/session.ts';
 import { age } from '../../support/database/aged.ts';

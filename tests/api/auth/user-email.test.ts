@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createApiKey } from '../../../src/auth/api-key/store.ts';
+import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { SCOPES, type Scope } from '../../../src/auth/scopes.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { createComment, createPost } from '../../support/content.ts';

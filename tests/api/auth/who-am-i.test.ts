@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { disableAccount } from '../../../src/auth/account/endings.ts';
-import { sessionsEnd } from '../../../src/auth/session/store.ts';
+import { disableAccount } from '../../../src/auth/revocation.ts';
+import { sessionsEnd } from '../../../src/auth/sessions.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { cookieOf, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { createCompression } from '../../../src/http/response/compression.ts';
+import { createCompression } from '../../../src/http/hooks/compression.ts';
+import { HttpResponse, PlainRequest } from '../../../src/http/message.ts';
 import { NOTHING, OPEN } from '../../../src/http/routes/table.ts';
-import { HttpResponse, PlainRequest } from '../../../src/request/http-message.ts';
 import { stateOf } from '../../support/request-state.ts';
 
 const CROWD = 30;

@@ -1,6 +1,6 @@
 import { type GraphQLObjectType, type GraphQLSchema, GraphQLObjectType as ObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { buildSchema } from '../../../src/schema.ts';
+import { buildSchema } from '../../../src/schema/schema.ts';
 import { useApp } from '../../support/app.ts';
 import { dataOf } from '../../support/refusal.ts';
 import { openByToken, requestToken } from '../../support/streams/stream-token.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createApiKey } from '../../../src/auth/api-key/store.ts';
-import { newId } from '../../../src/platform/uuid.ts';
+import { createApiKey } from '../../../src/auth/api-keys.ts';
+import { newId } from '../../../src/platform/ids.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { eventsReadable } from '../../support/database/events.ts';
 import { readMetric } from '../../support/metrics.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Database } from '../../../src/platform/db/database.ts';
+import type { Database } from '../../../src/database/database.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { CREATE_ALONE, send } from '../../support/keyed.ts';

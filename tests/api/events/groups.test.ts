@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { encodeCursor } from '../../../src/graphql/pagination/cursor.ts';
-import type { Database } from '../../../src/platform/db/database.ts';
-import { DatabaseError } from '../../../src/platform/db/errors.ts';
+import type { Database } from '../../../src/database/database.ts';
+import { DatabaseError } from '../../../src/database/errors.ts';
+import { encodeCursor } from '../../../src/engine/queries/pagination.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost, past, seedPosts } from '../../support/content.ts';
 import { graphqlPost } from '../../support/graphql.ts';

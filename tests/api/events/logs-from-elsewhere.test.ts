@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { statement } from '../../../src/platform/db/statement.ts';
+import { statement } from '../../../src/database/statement.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { eventsReadable } from '../../support/database/events.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { renewLog } from '../../../src/events/log-state.ts';
-import { pruneEvents } from '../../../src/events/old-events.ts';
+import { pruneEvents } from '../../../src/engine/events/event-log.ts';
+import { renewLog } from '../../../src/engine/events/log-state.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { dropEvents } from '../../support/database/events.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { decodeEventId } from '../../../src/events/event-id.ts';
+import { decodeEventId } from '../../../src/engine/events/event.ts';
 import { type Account, type TestApp, useApp } from '../../support/app.ts';
 import { eventsReadable } from '../../support/database/events.ts';
 import { graphqlPost } from '../../support/graphql.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openLog } from '../../../src/events/log-state.ts';
-import { createLogger } from '../../../src/platform/log.ts';
+import { openLog } from '../../../src/engine/events/log-state.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 import { type Account, type TestApp, useApp } from '../../support/app.ts';
 import { createComment, createPost, seedComments, seedPosts } from '../../support/content.ts';
 import { type Visitor, visitor } from '../../support/credentials/session.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { statement } from '../../../src/platform/db/statement.ts';
+import { statement } from '../../../src/database/statement.ts';
 import { type Account, type TestApp, useApp } from '../../support/app.ts';
 import { createComment, createPost, seedPosts } from '../../support/content.ts';
 import { eventsReadable } from '../../support/database/events.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Database } from '../../../src/platform/db/database.ts';
-import { statement } from '../../../src/platform/db/statement.ts';
+import type { Database } from '../../../src/database/database.ts';
+import { statement } from '../../../src/database/statement.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { dataOf } from '../../support/refusal.ts';

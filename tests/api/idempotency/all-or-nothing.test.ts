@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createApiKey } from '../../../src/auth/api-key/store.ts';
+import { createApiKey } from '../../../src/auth/api-keys.ts';
 import type { Scope } from '../../../src/auth/scopes.ts';
-import { statement } from '../../../src/platform/db/statement.ts';
+import { statement } from '../../../src/database/statement.ts';
 import { agree, withKnown } from '../../model/agree.ts';
 import { isRefusal, matchesExecuted } from '../../model/answers.ts';
 import { executed, mayBeStored, operationIn } from '../../model/execution.ts';

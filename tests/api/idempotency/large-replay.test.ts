@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Database } from '../../../src/platform/db/database.ts';
+import type { Database } from '../../../src/database/database.ts';
 import { useApp } from '../../support/app.ts';
 import { watchedDatabase } from '../../support/database/watched.ts';
 import { send } from '../../support/keyed.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createApiKey } from '../../../src/auth/api-key/store.ts';
+import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { useApp } from '../../support/app.ts';
 import { visitor } from '../../support/credentials/session.ts';
 import { age } from '../../support/database/aged.ts';

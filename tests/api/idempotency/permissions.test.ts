@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createApiKey } from '../../../src/auth/api-key/store.ts';
+import { createApiKey } from '../../../src/auth/api-keys.ts';
 import type { Scope } from '../../../src/auth/scopes.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';

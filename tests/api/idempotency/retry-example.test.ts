@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { mutate, retryingFetch, TaskKey } from '../../../examples/retry.ts';
-import { createApiKey } from '../../../src/auth/api-key/store.ts';
+import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { useApp } from '../../support/app.ts';
 import { CREATE_POST, postsNamed } from '../../support/keyed.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { createApiKey } from '../../../src/auth/api-key/store.ts';
-import { OPEN_INSTANT } from '../../../src/graphql/insert-statement.ts';
-import { createResponseSeal, hashKey } from '../../../src/operation/idempotency/seal.ts';
-import { secretKeyOf } from '../../../src/platform/secret-key.ts';
+import { createApiKey } from '../../../src/auth/api-keys.ts';
+import { secretKeyOf } from '../../../src/database/embedded/data-dir.ts';
+import { OPEN_INSTANT } from '../../../src/engine/core/single-statement.ts';
+import { createResponseSeal, hashKey } from '../../../src/engine/mutations/idempotency/store.ts';
 import { useApp } from '../../support/app.ts';
 import {
   CREATE_ALONE,

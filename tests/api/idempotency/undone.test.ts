@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Database } from '../../../src/platform/db/database.ts';
-import { newId } from '../../../src/platform/uuid.ts';
+import type { Database } from '../../../src/database/database.ts';
+import { newId } from '../../../src/platform/ids.ts';
 import { useApp } from '../../support/app.ts';
 import { type KeyedRequest, postsNamed, send, storedFor } from '../../support/keyed.ts';
 import { secondInstance } from '../../support/second-instance.ts';

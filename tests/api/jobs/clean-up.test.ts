@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { expiredSessions } from '../../../src/auth/expired.ts';
-import { cleanUpJobs } from '../../../src/clean-up-jobs.ts';
-import type { Job } from '../../../src/jobs/job.ts';
+import { cleanUpJobs } from '../../../src/app/create-app.ts';
+import { expiredSessions } from '../../../src/auth/credentials.ts';
+import type { Job } from '../../../src/database/jobs.ts';
 import { useApp } from '../../support/app.ts';
 import { cleanUp } from '../../support/clean-up.ts';
 import { eventsReadable } from '../../support/database/events.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { disableAccount } from '../../../src/auth/account/endings.ts';
-import { API_KEY } from '../../../src/auth/api-key/store.ts';
+import { API_KEY } from '../../../src/auth/api-keys.ts';
+import { disableAccount } from '../../../src/auth/revocation.ts';
 import { startApp, useApp } from '../../support/app.ts';
 import { basic, oauthClient, postForm } from '../../support/credentials/oauth.ts';
 import { cookieOf, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createApiKey } from '../../../src/auth/api-key/store.ts';
+import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { readMetric } from '../../support/metrics.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { renewLog } from '../../../src/events/log-state.ts';
+import { renewLog } from '../../../src/engine/events/log-state.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { dropEvents } from '../../support/database/events.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isUuid } from '../../../src/platform/uuid.ts';
+import { isUuid } from '../../../src/platform/ids.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { past, seedPosts } from '../../support/content.ts';
 import { visitor } from '../../support/credentials/session.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type App, createApp } from '../../../src/app.ts';
-import { statement } from '../../../src/platform/db/statement.ts';
-import { createLogger } from '../../../src/platform/log.ts';
+import { type App, createApp } from '../../../src/app/create-app.ts';
+import { statement } from '../../../src/database/statement.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { useCountedDatabase } from '../../support/database/statement-count.ts';
 import { clockOf } from '../../support/time/stepped-clock.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { defineTypes, schemaOf } from '../../../src/schema.ts';
+import { defineTypes, schemaOf } from '../../../src/schema/schema.ts';
 
 it('A type that implements Node and does not say how its nodes are read prevents the start', () => {
   const { builder, Node } = defineTypes().kernel;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Scope } from '../../../src/auth/scopes.ts';
-import { newId } from '../../../src/platform/uuid.ts';
+import { newId } from '../../../src/platform/ids.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { answerOf, graphqlPost } from '../../support/graphql.ts';
 import { dataOf, expectBadInput, expectRefused } from '../../support/refusal.ts';

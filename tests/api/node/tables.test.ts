@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { statement } from '../../../src/database/statement.ts';
 import * as generated from '../../../src/generated/tables.ts';
-import { statement } from '../../../src/platform/db/statement.ts';
 import { useApp } from '../../support/app.ts';
 
 const app = useApp();

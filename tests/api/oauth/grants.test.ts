@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { disableAccount } from '../../../src/auth/account/endings.ts';
+import { disableAccount } from '../../../src/auth/revocation.ts';
 import { scopesOfRole } from '../../../src/auth/scopes.ts';
-import { deleteOAuthClient } from '../../../src/oauth/records/clients.ts';
+import { deleteOAuthClient } from '../../../src/features/oauth/clients.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import {

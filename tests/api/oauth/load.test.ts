@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import type { AppOptions } from '../../../src/app.ts';
+import type { AppOptions } from '../../../src/app/create-app.ts';
 import { useApp } from '../../support/app.ts';
 import {
   askToken,

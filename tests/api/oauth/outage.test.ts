@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DatabaseError } from '../../../src/platform/db/errors.ts';
+import { DatabaseError } from '../../../src/database/errors.ts';
 import { useApp } from '../../support/app.ts';
 import {
   askToken,

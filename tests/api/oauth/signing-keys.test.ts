@@ -7,7 +7,7 @@ import {
   oldSigningKeys,
   rotateSigningKey,
   sealerOf,
-} from '../../../src/oauth/tokens/signing-keys.ts';
+} from '../../../src/features/oauth/signing-keys.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import {
   askToken,

@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '../../../src/platform/clock.ts';
+import { systemClock } from '../../../src/platform/deadline.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { askToken, oauthClient } from '../../support/credentials/oauth.ts';
 import { graphqlPost } from '../../support/graphql.ts';

@@ -1,8 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { createApp } from '../../../src/app.ts';
-import { createClientUses } from '../../../src/client-use/client-uses.ts';
-import type { ClientUse } from '../../../src/client-use/client-uses-store.ts';
-import { createLogger } from '../../../src/platform/log.ts';
+import { createApp } from '../../../src/app/create-app.ts';
+import { type ClientUse, createClientUses } from '../../../src/auth/client-usage.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { ORIGIN, type TestApp, useApp } from '../../support/app.ts';
 import { visitor } from '../../support/credentials/session.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { disableAccount } from '../../../src/auth/account/endings.ts';
-import { revokeApiKey } from '../../../src/auth/api-key/store.ts';
-import { expiredStreamTokens } from '../../../src/auth/expired.ts';
-import { revokeToken } from '../../../src/auth/jwt/blocklist.ts';
-import { sessionsEnd } from '../../../src/auth/session/store.ts';
-import { revokeStreamToken } from '../../../src/auth/stream-token/store.ts';
+import { revokeApiKey } from '../../../src/auth/api-keys.ts';
+import { expiredStreamTokens } from '../../../src/auth/credentials.ts';
+import { revokeToken } from '../../../src/auth/jwt.ts';
+import { disableAccount } from '../../../src/auth/revocation.ts';
+import { sessionsEnd } from '../../../src/auth/sessions.ts';
+import { revokeStreamToken } from '../../../src/auth/stream-tokens.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { askToken, oauthClient } from '../../support/credentials/oauth.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { API_KEY } from '../../../src/auth/api-key/store.ts';
-import { sessionsEnd } from '../../../src/auth/session/store.ts';
-import { MAX_LIVE_TOKENS, STREAM_TOKEN } from '../../../src/auth/stream-token/store.ts';
+import { API_KEY } from '../../../src/auth/api-keys.ts';
+import { sessionsEnd } from '../../../src/auth/sessions.ts';
+import { MAX_LIVE_TOKENS, STREAM_TOKEN } from '../../../src/auth/stream-tokens.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { askToken, oauthClient } from '../../support/credentials/oauth.ts';

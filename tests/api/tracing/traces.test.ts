@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createLogger } from '../../../src/platform/log.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 import { openTracing } from '../../../src/platform/tracing/open-tracing.ts';
 import { type Account, type TestApp, useApp } from '../../support/app.ts';
 import { graphqlPost } from '../../support/graphql.ts';

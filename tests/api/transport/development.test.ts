@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createApp } from '../../../src/app.ts';
-import { developmentRoutes } from '../../../src/development/routes.ts';
-import { createLogger } from '../../../src/platform/log.ts';
+import { createApp } from '../../../src/app/create-app.ts';
+import { developmentRoutes } from '../../../src/features/development/routes.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
 

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { nodeServerOptions } from '../../../src/app/server.ts';
+import { HttpResponse } from '../../../src/http/message.ts';
 import { drain } from '../../../src/http/server/listen.ts';
 import { createNodeServer } from '../../../src/http/server/node-server.ts';
-import { createLogger } from '../../../src/platform/log.ts';
-import { HttpResponse } from '../../../src/request/http-message.ts';
-import { nodeServerOptions } from '../../../src/serve.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 import { useApp } from '../../support/app.ts';
 import { NO_FAST_PATH } from '../../support/socket.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { commitOf } from '../../../src/platform/build.ts';
-import { statement } from '../../../src/platform/db/statement.ts';
+import { statement } from '../../../src/database/statement.ts';
+import { commitOf } from '../../../src/platform/process.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
 import { useCountedDatabase } from '../../support/database/statement-count.ts';
 import { ROOT } from '../../support/processes/process.ts';

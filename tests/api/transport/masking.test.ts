@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { API_KEY } from '../../../src/auth/api-key/store.ts';
-import { statement } from '../../../src/platform/db/statement.ts';
+import { API_KEY } from '../../../src/auth/api-keys.ts';
+import { statement } from '../../../src/database/statement.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 
 /** What a client must never read: SQL, names of tables and libraries, stacks, files. */

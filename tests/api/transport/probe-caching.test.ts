@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { statement } from '../../../src/platform/db/statement.ts';
+import { statement } from '../../../src/database/statement.ts';
 import { useApp } from '../../support/app.ts';
 import { steppedClock } from '../../support/time/stepped-clock.ts';
 

@@ -20,7 +20,7 @@ import { parse } from 'graphql';
 import { SignJWT } from 'jose';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import type { YogaPlugin } from '../../../src/http/pipeline/yoga.ts';
+import type { YogaPlugin } from '../../../src/http/yoga/yoga-host.ts';
 import { graphqlPost } from '../../support/graphql.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../../src/graphql/errors.ts';
-import { createCompression } from '../../../src/http/response/compression.ts';
-import { createLogger } from '../../../src/platform/log.ts';
-import { HttpResponse, PlainRequest } from '../../../src/request/http-message.ts';
-import type { Route } from '../../../src/request/request-state.ts';
+import type { Route } from '../../../src/http/exchange.ts';
+import { createCompression } from '../../../src/http/hooks/compression.ts';
+import { HttpResponse, PlainRequest } from '../../../src/http/message.ts';
+import { ApiError } from '../../../src/platform/errors.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 import { useApp } from '../../support/app.ts';
 import { visitor } from '../../support/credentials/session.ts';
 import { stateOf } from '../../support/request-state.ts';

@@ -1,6 +1,6 @@
 import { parse, specifiedRules, validate } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { buildSchema } from '../../../src/schema.ts';
+import { buildSchema } from '../../../src/schema/schema.ts';
 import { useApp } from '../../support/app.ts';
 import { dataOf } from '../../support/refusal.ts';
 import { STRANGE } from '../../support/schema/client-texts.ts';

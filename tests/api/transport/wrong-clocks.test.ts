@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { createApiKey } from '../../../src/auth/api-key/store.ts';
+import { cleanUpJobs } from '../../../src/app/create-app.ts';
+import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { SCOPES } from '../../../src/auth/scopes.ts';
-import { cleanUpJobs } from '../../../src/clean-up-jobs.ts';
-import { statement } from '../../../src/platform/db/statement.ts';
-import { newId } from '../../../src/platform/uuid.ts';
+import { statement } from '../../../src/database/statement.ts';
+import { newId } from '../../../src/platform/ids.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { createComment, createPost } from '../../support/content.ts';
 import { oauthClient } from '../../support/credentials/oauth.ts';

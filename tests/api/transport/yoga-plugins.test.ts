@@ -5,7 +5,7 @@ import { useCookies } from '@whatwg-node/server-plugin-cookies';
 import { GraphQLError, parse } from 'graphql';
 import { createGraphQLError, type Plugin } from 'graphql-yoga';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { YOGA_PLUGINS } from '../../../src/yoga-plugins.ts';
+import { YOGA_PLUGINS } from '../../../src/app/yoga-plugins.ts';
 import { useApp } from '../../support/app.ts';
 import { answerOf, graphqlPost } from '../../support/graphql.ts';
 import { readMetricBy } from '../../support/metrics.ts';

@@ -1,6 +1,6 @@
 import { type GraphQLSchema, isObjectType } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { buildSchema } from '../../../src/schema.ts';
+import { buildSchema } from '../../../src/schema/schema.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { answerOf } from '../../support/graphql.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createApp } from '../../../src/app.ts';
-import { createLogger } from '../../../src/platform/log.ts';
-import { oldTextUses, storeTextUses } from '../../../src/trusted-documents/text-uses-store.ts';
+import { createApp } from '../../../src/app/create-app.ts';
+import { oldTextUses, storeTextUses } from '../../../src/engine/documents/trusted/store.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { type Account, ORIGIN, type TestApp, useApp } from '../../support/app.ts';
 import { cleanUp } from '../../support/clean-up.ts';

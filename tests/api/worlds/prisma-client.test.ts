@@ -1,9 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Database } from '../../../src/platform/db/database.ts';
-import { openDatabase } from '../../../src/platform/db/database.ts';
-import { statement } from '../../../src/platform/db/statement.ts';
-import { runInPrisma } from '../../../src/platform/db/unit-of-work.ts';
-import { createLogger } from '../../../src/platform/log.ts';
+import { type Database, openDatabase } from '../../../src/database/database.ts';
+import { statement } from '../../../src/database/statement.ts';
+import { runInPrisma } from '../../../src/database/unit-of-work.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { oauthClient } from '../../support/credentials/oauth.ts';

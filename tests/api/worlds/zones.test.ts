@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { statement } from '../../../src/platform/db/statement.ts';
+import { statement } from '../../../src/database/statement.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { askToken, basic, oauthClient, postForm, statusWith } from '../../support/credentials/oauth.ts';

@@ -1,7 +1,7 @@
 import { registerHooks } from 'node:module';
 
 /** Loaded with `--import`: the service then has a schema of which some is deprecated. */
-const OWN = '/src/schema.ts';
+const OWN = '/src/schema/schema.ts';
 const DEPRECATING = new URL('./schema.ts', import.meta.url).href;
 const BASED_ON_OWN = [
   DEPRECATING,

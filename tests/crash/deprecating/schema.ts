@@ -1,2 +1,2 @@
-export { defineTypes, schemaOf } from '../../../src/schema.ts';
+export { defineTypes, schemaOf } from '../../../src/schema/schema.ts';
 export { deprecatingSchema as buildSchema } from '../../support/schema/deprecating-schema.ts';

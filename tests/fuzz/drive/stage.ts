@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { type App, createApp } from '../../../src/app.ts';
+import { type App, createApp } from '../../../src/app/create-app.ts';
+import { nodeServerOptions } from '../../../src/app/server.ts';
 import { createNodeServer } from '../../../src/http/server/node-server.ts';
-import { createLogger } from '../../../src/platform/log.ts';
-import { nodeServerOptions } from '../../../src/serve.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 import type { TestApp } from '../../support/app.ts';
 import { createWorld, type World } from '../world.ts';
 import { type Client, createClient } from './client.ts';

@@ -1,9 +1,9 @@
-import { createAccount } from '../../../src/auth/account/store.ts';
-import { createApiKey } from '../../../src/auth/api-key/store.ts';
-import { hashPassword } from '../../../src/auth/password.ts';
+import { createAccount } from '../../../src/auth/accounts.ts';
+import { createApiKey } from '../../../src/auth/api-keys.ts';
+import { hashPassword } from '../../../src/auth/passwords.ts';
 import type { Role, Scope } from '../../../src/auth/scopes.ts';
-import { openSession } from '../../../src/auth/session/store.ts';
-import { statement } from '../../../src/platform/db/statement.ts';
+import { openSession } from '../../../src/auth/sessions.ts';
+import { statement } from '../../../src/database/statement.ts';
 import { scopesOf } from '../../model/permissions.ts';
 import { isMade } from '../../model/state.ts';
 import type { KeyRow, SessionRow } from '../../model/tables.ts';

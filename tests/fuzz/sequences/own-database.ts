@@ -3,10 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { loadConfig } from '../../../src/platform/config.ts';
-import { openDatabase } from '../../../src/platform/db/database.ts';
-import { migrate } from '../../../src/platform/db/migrate.ts';
-import { createLogger } from '../../../src/platform/log.ts';
+import { openDatabase } from '../../../src/database/database.ts';
+import { migrate } from '../../../src/database/migrate.ts';
+import { loadConfig } from '../../../src/platform/config/config.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 import { createDrawnDatabase, drawFolder } from '../../support/database/drawn-world.ts';
 import type { Place } from './world.ts';
 

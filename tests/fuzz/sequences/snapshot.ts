@@ -1,5 +1,5 @@
-import type { Database } from '../../../src/platform/db/database.ts';
-import { statement } from '../../../src/platform/db/statement.ts';
+import type { Database } from '../../../src/database/database.ts';
+import { statement } from '../../../src/database/statement.ts';
 import * as model from '../../model/agree.ts';
 import { type Snapshot as Rows, readSnapshot } from '../../model/tables.ts';
 import type { State } from './state.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { statement } from '../../../src/platform/db/statement.ts';
+import { statement } from '../../../src/database/statement.ts';
 import { send } from '../../support/keyed.ts';
 import type { Watcher } from './cast.ts';
 import type { Fault } from './moves.ts';

@@ -1,8 +1,8 @@
-import { type App, createApp } from '../../../src/app.ts';
-import { systemClock } from '../../../src/platform/clock.ts';
-import { type Config, loadConfig } from '../../../src/platform/config.ts';
-import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
-import { createLogger } from '../../../src/platform/log.ts';
+import { type App, createApp } from '../../../src/app/create-app.ts';
+import { type Database, openDatabase } from '../../../src/database/database.ts';
+import { type Config, loadConfig } from '../../../src/platform/config/config.ts';
+import { systemClock } from '../../../src/platform/deadline.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 import { openCuttingProxy } from '../../support/database/cutting-proxy.ts';
 import { openStallingProxy } from '../../support/database/stalling-proxy.ts';
 import { AMPLE_TIMEOUTS } from '../../support/settings.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { pruneEvents } from '../../../src/events/old-events.ts';
+import { pruneEvents } from '../../../src/engine/events/event-log.ts';
 import { dropEvents } from '../../support/database/events.ts';
 import { linesOf, WARN } from '../../support/log-lines.ts';
 import { readMetric } from '../../support/metrics.ts';

@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { expect, onTestFinished } from 'vitest';
-import { loadConfig } from '../../../src/platform/config.ts';
-import { openDatabase } from '../../../src/platform/db/database.ts';
-import { migrate } from '../../../src/platform/db/migrate.ts';
-import { createLogger } from '../../../src/platform/log.ts';
-import { newId } from '../../../src/platform/uuid.ts';
+import { openDatabase } from '../../../src/database/database.ts';
+import { migrate } from '../../../src/database/migrate.ts';
+import { loadConfig } from '../../../src/platform/config/config.ts';
+import { newId } from '../../../src/platform/ids.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 import { startApp, type TestApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { createDrawnDatabase } from '../../support/database/drawn-world.ts';

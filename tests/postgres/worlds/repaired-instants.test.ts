@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createApiKey } from '../../../src/auth/api-key/store.ts';
-import { migrate } from '../../../src/platform/db/migrate.ts';
-import { newId } from '../../../src/platform/uuid.ts';
+import { createApiKey } from '../../../src/auth/api-keys.ts';
+import { migrate } from '../../../src/database/migrate.ts';
+import { newId } from '../../../src/platform/ids.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { oauthClient } from '../../support/credentials/oauth.ts';

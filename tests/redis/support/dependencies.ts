@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import type { Database } from '../../../src/platform/db/database.ts';
+import type { Database } from '../../../src/database/database.ts';
 import type { TestApp } from '../../support/app.ts';
 import { connect, instanceThrough, postgresOf } from '../../support/database/postgres.ts';
 import { stallingProxy } from '../../support/database/stalling-proxy.ts';

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type Role, type Scope, scopesOfRole } from '../../../src/auth/scopes.ts';
-import { createOAuthClient, type Grant } from '../../../src/oauth/records/clients.ts';
+import { createOAuthClient, type Grant } from '../../../src/features/oauth/clients.ts';
 import { ORIGIN, type TestApp } from '../app.ts';
 import type { Parsed } from '../parsed.ts';
 

@@ -1,7 +1,7 @@
 import { argon2Sync, randomBytes } from 'node:crypto';
-import { SESSION_COOKIE } from '../../../src/auth/cookies.ts';
-import { hashPassword } from '../../../src/auth/password.ts';
-import { openSession } from '../../../src/auth/session/store.ts';
+import { SESSION_COOKIE } from '../../../src/auth/authenticate.ts';
+import { hashPassword } from '../../../src/auth/passwords.ts';
+import { openSession } from '../../../src/auth/sessions.ts';
 import type { Account, TestApp } from '../app.ts';
 import type { Answer } from '../graphql.ts';
 

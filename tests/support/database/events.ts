@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
-import { HELD } from '../../../src/events/log.ts';
-import { pruneEvents } from '../../../src/events/old-events.ts';
-import { statement } from '../../../src/platform/db/statement.ts';
+import { statement } from '../../../src/database/statement.ts';
+import { HELD, pruneEvents } from '../../../src/engine/events/event-log.ts';
 import type { TestApp } from '../app.ts';
 import { until } from '../processes/process.ts';
 

@@ -1,8 +1,8 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
+import type { DatabaseServer } from '../../../src/database/server.ts';
+import { settingsSql } from '../../../src/database/session-settings.ts';
 import { PrismaClient } from '../../../src/generated/prisma/client.ts';
-import type { DatabaseServer } from '../../../src/platform/db/server.ts';
-import { settingsSql } from '../../../src/platform/db/session-settings.ts';
 
 /** Prisma's client on a connection of the test's own, with the settings of the service's: to look past the API. */
 export function openPrisma({ direct, schema, notifications }: DatabaseServer): {

@@ -1,12 +1,12 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { type Duplex, Transform } from 'node:stream';
 import { afterAll, beforeAll } from 'vitest';
-import { openLog } from '../../../src/events/log-state.ts';
-import { HOLD_KEY } from '../../../src/operation/idempotency/store.ts';
-import { loadConfig } from '../../../src/platform/config.ts';
-import { openDatabase } from '../../../src/platform/db/database.ts';
-import { startEmbeddedServer } from '../../../src/platform/db/embedded/server.ts';
-import { createLogger } from '../../../src/platform/log.ts';
+import { openDatabase } from '../../../src/database/database.ts';
+import { startEmbeddedServer } from '../../../src/database/embedded/server.ts';
+import { openLog } from '../../../src/engine/events/log-state.ts';
+import { HOLD_KEY } from '../../../src/engine/mutations/idempotency/store.ts';
+import { loadConfig } from '../../../src/platform/config/config.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 import { holdTimers } from '../time/timers.ts';
 import { createTestDatabase } from './database.ts';
 import { isOfRequest } from './watched.ts';

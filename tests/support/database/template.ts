@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import pg from 'pg';
-import { loadConfig } from '../../../src/platform/config.ts';
-import { openDatabase } from '../../../src/platform/db/database.ts';
-import { migrate } from '../../../src/platform/db/migrate.ts';
-import { createLogger } from '../../../src/platform/log.ts';
+import { openDatabase } from '../../../src/database/database.ts';
+import { migrate } from '../../../src/database/migrate.ts';
+import { loadConfig } from '../../../src/platform/config/config.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 import { createDatabase } from './drawn-world.ts';
 import { makeTestFolder } from './test-folder.ts';
 

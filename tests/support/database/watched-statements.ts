@@ -1,4 +1,4 @@
-import { type Parameter, statement } from '../../../src/platform/db/statement.ts';
+import { type Parameter, statement } from '../../../src/database/statement.ts';
 import type { TestApp } from '../app.ts';
 import { secondInstance } from '../second-instance.ts';
 import { watchedDatabase } from './watched.ts';

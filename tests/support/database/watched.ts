@@ -1,5 +1,5 @@
-import type { Database } from '../../../src/platform/db/database.ts';
-import type { Parameter, Queryable, Statement } from '../../../src/platform/db/statement.ts';
+import type { Database } from '../../../src/database/database.ts';
+import type { Parameter, Queryable, Statement } from '../../../src/database/statement.ts';
 
 /** What an instance asks for itself, at times of its own, and not for a request. */
 const OF_INSTANCE = /^(?:blocks_read|account_limits_read|clock_|client_uses_|deprecated_uses_|text_uses_)/;

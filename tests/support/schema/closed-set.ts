@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { ERROR_STATUS } from '../../../src/graphql/errors.ts';
+import { ERROR_STATUS } from '../../../src/platform/errors.ts';
 
 /** What only the inside knows: SQL and its errors, stacks, files, and the names of libraries. */
 const INTERNAL =

@@ -1,5 +1,5 @@
 import { extendSchema, type GraphQLSchema, isObjectType, parse } from 'graphql';
-import { buildSchema } from '../../../src/schema.ts';
+import { buildSchema } from '../../../src/schema/schema.ts';
 
 /** Reasons as a schema has them. */
 export const REASONS = {

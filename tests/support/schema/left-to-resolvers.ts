@@ -7,7 +7,7 @@ import {
   isObjectType,
   isRequiredArgument,
 } from 'graphql';
-import { newId } from '../../../src/platform/uuid.ts';
+import { newId } from '../../../src/platform/ids.ts';
 import type { TestApp } from '../app.ts';
 import { linesOf } from '../log-lines.ts';
 

@@ -1,8 +1,8 @@
+import { defineConnection } from '../../../src/engine/builder/connection-type.ts';
+import type { Kernel } from '../../../src/engine/builder/kernel.ts';
+import { createEntity } from '../../../src/engine/queries/entity.ts';
 import type { Table } from '../../../src/generated/tables.ts';
-import type { Kernel } from '../../../src/graphql/kernel.ts';
-import { defineConnection } from '../../../src/graphql/pagination/connection.ts';
-import { createEntity } from '../../../src/graphql/read/entity.ts';
-import type { PostTypes } from '../../../src/modules/post/type.ts';
+import type { PostTypes } from '../../../src/schema/post/type.ts';
 
 /** A type that the product does not have: one with more than one date, of which one may be null. */
 export interface MarkRow {

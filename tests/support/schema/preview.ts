@@ -1,6 +1,6 @@
-import { badInput } from '../../../src/graphql/errors.ts';
-import type { Kernel } from '../../../src/graphql/kernel.ts';
-import type { PostTypes } from '../../../src/modules/post/type.ts';
+import type { Kernel } from '../../../src/engine/builder/kernel.ts';
+import { badInput } from '../../../src/platform/errors.ts';
+import type { PostTypes } from '../../../src/schema/post/type.ts';
 
 /** The field of `docs/computed-fields.md`, which the product does not have. */
 const PREVIEW = { min: 1, max: 1_000, standard: 100 };

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { decodeEventId } from '../../../src/events/event-id.ts';
-import { statement } from '../../../src/platform/db/statement.ts';
+import { statement } from '../../../src/database/statement.ts';
+import { decodeEventId } from '../../../src/engine/events/event.ts';
 import type { TestApp } from '../app.ts';
 import { type Received, type Subscriber, subscribe } from './subscriber.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/platform/clock.ts';
+import type { Clock } from '../../../src/platform/deadline.ts';
 
 /** A clock that stands still until it is put forward. */
 export interface SteppedClock extends Clock {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dictionary } from '@zxcvbn-ts/language-common';
 import { expect, it } from 'vitest';
-import { isCommon, PASSWORD } from '../../../src/auth/account/store.ts';
+import { isCommon, PASSWORD } from '../../../src/auth/accounts.ts';
 
 const PROMISE = /with a list of ([\d,]+), of which ([\d,]+) are that long/;
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cookiesNamed } from '../../../src/auth/cookies.ts';
+import { cookiesNamed } from '../../../src/auth/authenticate.ts';
 
 const NAMES = ['session_id', '__Host-oauth_browser'] as const;
 /** Around a name: nothing, what RFC 6265 trims, what only others would trim, and what makes it another name. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createCredentialCache } from '../../../src/auth/look-up.ts';
+import { createCredentialCache } from '../../../src/auth/secrets.ts';
 import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 function cacheWithCount() {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hashPassword, unmatchableHash, verifyPassword } from '../../../src/auth/password.ts';
+import { hashPassword, unmatchableHash, verifyPassword } from '../../../src/auth/passwords.ts';
 
 /** The part of a hash that says how much work it is. */
 const costOf = (hash: string) => hash.split('$').slice(0, 4).join('$');

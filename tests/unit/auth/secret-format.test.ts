@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { API_KEY, shownPrefix } from '../../../src/auth/api-key/store.ts';
-import { hashSecret, matchesSecret, secretFormat } from '../../../src/auth/secret-format.ts';
+import { API_KEY, shownPrefix } from '../../../src/auth/api-keys.ts';
+import { hashSecret, matchesSecret, secretFormat } from '../../../src/auth/secrets.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_PART = [4, 34] as const;

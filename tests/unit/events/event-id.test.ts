@@ -1,9 +1,15 @@
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeEventId, encodeEventId, MAX_RUNNING } from '../../../src/events/event-id.ts';
-import { type EventPlace, pass } from '../../../src/events/event-place.ts';
-import { type LogEvent, markOf } from '../../../src/events/position.ts';
+import {
+  decodeEventId,
+  type EventPlace,
+  encodeEventId,
+  type LogEvent,
+  MAX_RUNNING,
+  markOf,
+  pass,
+} from '../../../src/engine/events/event.ts';
 
 const number = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 const mark = fc

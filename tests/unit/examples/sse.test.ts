@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type SseBlock, sseParser } from '../../../examples/live/sse.ts';
-import { SSE } from '../../../src/http/response/stream-formats.ts';
+import { SSE } from '../../../src/http/response/event-stream-formats.ts';
 
 /** A text cut into parts at any places. */
 function cut(text: string, places: readonly number[]): string[] {

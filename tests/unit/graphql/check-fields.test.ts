@@ -1,10 +1,10 @@
 import type { FieldMap } from '@pothos/core';
 import { describe, expect, it } from 'vitest';
-import type { SchemaTypes } from '../../../src/graphql/builder.ts';
-import type { PostRow } from '../../../src/modules/post/type.ts';
-import { defineTypes, schemaOf } from '../../../src/schema.ts';
+import type { BuilderTypes } from '../../../src/engine/builder/builder.ts';
+import type { PostRow } from '../../../src/schema/post/type.ts';
+import { defineTypes, schemaOf } from '../../../src/schema/schema.ts';
 
-type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>;
+type Types = PothosSchemaTypes.ExtendDefaultTypes<BuilderTypes>;
 type FieldBuilder = PothosSchemaTypes.ObjectFieldBuilder<Types, PostRow>;
 
 /** Why a schema with these fields of `Post` cannot be built. */

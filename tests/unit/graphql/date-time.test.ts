@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { GraphQLError } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { parseDateTime } from '../../../src/graphql/date-time.ts';
+import { parseDateTime } from '../../../src/engine/builder/builder.ts';
 
 const iso = (text: string) => parseDateTime(text).toISOString();
 

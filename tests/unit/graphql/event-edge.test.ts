@@ -1,8 +1,8 @@
 import { type GraphQLSchema, isObjectType } from 'graphql';
 import { expect, it } from 'vitest';
-import type { EventEdge } from '../../../src/graphql/look-ahead/edge.ts';
-import { edgeOf } from '../../../src/graphql/look-ahead/plan-edge.ts';
-import { buildSchema } from '../../../src/schema.ts';
+import { edgeOf } from '../../../src/engine/queries/plan/plan-field.ts';
+import type { EventEdge } from '../../../src/engine/queries/relation.ts';
+import { buildSchema } from '../../../src/schema/schema.ts';
 
 const fieldsOf = (schema: GraphQLSchema) => {
   const type = schema.getSubscriptionType();

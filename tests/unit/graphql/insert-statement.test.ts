@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { insertPost } from '../../../src/modules/post/service.ts';
-import { RULES } from '../../../src/modules/rules.ts';
-import { createResponseSeal } from '../../../src/operation/idempotency/seal.ts';
-import { keyLock } from '../../../src/operation/idempotency/store.ts';
+import { createResponseSeal, keyLock } from '../../../src/engine/mutations/idempotency/store.ts';
+import { RULES } from '../../../src/schema/limits.ts';
+import { insertPost } from '../../../src/schema/post/service.ts';
 
-const SOURCE = new URL('../../../src/graphql/insert-statement.ts', import.meta.url);
+const SOURCE = new URL('../../../src/engine/core/single-statement.ts', import.meta.url);
 
 /** The same SQL, however its lines are broken. */
 const oneLine = (sql: string) => sql.replace(/\s+/g, ' ').trim();

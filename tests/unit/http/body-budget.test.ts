@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BodyBudget, BodyMemory } from '../../../src/http/server/body-budget.ts';
+import { BodyBudget, BodyMemory } from '../../../src/http/server/request-body.ts';
 
 const MAX = 1_000;
 

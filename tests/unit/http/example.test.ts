@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { EXAMPLE, exampleAnswer } from '../../../src/development/example.ts';
+import { EXAMPLE, exampleAnswer } from '../../../src/features/development/example.ts';
 import { stateOf } from '../../support/request-state.ts';
 
 it('an example that is not built is a page that says how to build it', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { excessOf, MAX_JSON_LEVELS, MAX_JSON_VALUES } from '../../../src/http/request/body.ts';
+import { excessOf, MAX_JSON_LEVELS, MAX_JSON_VALUES } from '../../../src/http/body.ts';
 
 /** How many values a parsed value has, with itself, and how deep it is nested. */
 function measure(value: unknown): { values: number; levels: number } {

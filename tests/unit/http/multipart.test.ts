@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MULTIPART_FORMAT } from '../../../src/http/response/stream-formats.ts';
+import { MULTIPART_FORMAT } from '../../../src/http/response/event-stream-formats.ts';
 import { MultipartParser } from '../../support/streams/multipart-parser.ts';
 
 const ids = fc.stringMatching(/^[\w-]{1,60}$/);

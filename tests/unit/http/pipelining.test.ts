@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { onePerConnection } from '../../../src/http/server/pipelining.ts';
+import { onePerConnection } from '../../../src/http/server/node-server.ts';
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 const MANY = 200;

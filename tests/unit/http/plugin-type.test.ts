@@ -1,6 +1,6 @@
 import { describe, expectTypeOf, it } from 'vitest';
-import type { HttpPlugin } from '../../../src/http/plugin.ts';
-import type { HttpRequest } from '../../../src/request/http-message.ts';
+import type { HttpPlugin } from '../../../src/http/lifecycle.ts';
+import type { HttpRequest } from '../../../src/http/message.ts';
 
 /** Compiled with the tests: what differs here is an error of the type check. */
 describe('a plugin', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createReadiness } from '../../../src/http/routes/readiness.ts';
+import { createReadiness } from '../../../src/http/routes/health.ts';
 import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 /** A probe that ends when it is told to. */

@@ -1,6 +1,6 @@
 import { describe, expectTypeOf, it } from 'vitest';
+import type { Route } from '../../../src/http/exchange.ts';
 import { OPEN } from '../../../src/http/routes/table.ts';
-import type { Route } from '../../../src/request/request-state.ts';
 
 /** Compiled with the tests: what differs here is an error of the type check. */
 describe('a route', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SSE } from '../../../src/http/response/stream-formats.ts';
+import { SSE } from '../../../src/http/response/event-stream-formats.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
 
 /** JSON with white space between its tokens, as any source may write it. */

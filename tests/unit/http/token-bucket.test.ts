@@ -5,7 +5,7 @@ import {
   type BucketPolicy,
   memoryBuckets,
   type Taken,
-} from '../../../src/http/rate-limit/store.ts';
+} from '../../../src/http/rate-limit/bucket-store.ts';
 import { BucketModel, policies, sharings, steps, takeAll } from '../../support/bucket-model.ts';
 import { steppedClock } from '../../support/time/stepped-clock.ts';
 

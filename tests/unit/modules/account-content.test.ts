@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { ACCOUNT_CONTENT } from '../../../src/modules/account-content.ts';
-import type { Database } from '../../../src/platform/db/database.ts';
-import type { Parameter, Query, Statement } from '../../../src/platform/db/statement.ts';
+import type { Database } from '../../../src/database/database.ts';
+import type { Parameter, Query, Statement } from '../../../src/database/statement.ts';
+import { ACCOUNT_CONTENT } from '../../../src/schema/account-content.ts';
 
 const ROWS = 5_000;
 const KINDS = ['comments', 'posts'] as const;

@@ -1,9 +1,9 @@
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type Audience, createTurns } from '../../../src/oauth/server/work.ts';
-import { Cancellation } from '../../../src/platform/db/cancellation.ts';
-import { createMetrics } from '../../../src/platform/metrics.ts';
+import { Cancellation } from '../../../src/database/cancellation.ts';
+import { type Audience, createTurns } from '../../../src/features/oauth/provider/oauth-transaction.ts';
+import { createMetrics } from '../../../src/platform/metrics/metrics.ts';
 
 const CALLS = 20;
 const CALL_MS = 30;

@@ -9,9 +9,9 @@ import {
   validate,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { createAcceptor } from '../../../src/operation/acceptor/surely-valid.ts';
-import { fragmentsOf } from '../../../src/operation/document/survey.ts';
-import { buildSchema } from '../../../src/schema.ts';
+import { fragmentsOf } from '../../../src/engine/documents/analysis.ts';
+import { createAcceptor } from '../../../src/engine/documents/fast-validator/fast-validator.ts';
+import { buildSchema } from '../../../src/schema/schema.ts';
 import { PAGES, STRANGE } from '../../support/schema/client-texts.ts';
 import { mutatedTexts } from '../../support/schema/mutated-document.ts';
 import { randomPosts, randomQueries } from '../../support/schema/random-query.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { buildSchema, type DocumentNode, GraphQLError, parse, print, visit } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../../src/graphql/errors.ts';
-import { createDocumentCache } from '../../../src/operation/document-cache.ts';
+import { createDocumentCache } from '../../../src/engine/documents/document-cache.ts';
+import { ApiError } from '../../../src/platform/errors.ts';
 
 const NONE = Number.POSITIVE_INFINITY;
 const schema = buildSchema('type Query { a: Query, b(x: Int): Query, c: Int }');

@@ -9,10 +9,10 @@ import {
   validate,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { costsPerItemOf, MAX_ITEMS } from '../../../src/graphql/counted-argument.ts';
-import { surveyDocument } from '../../../src/operation/document/survey.ts';
-import { createOperationLimiter } from '../../../src/operation/operation-cost.ts';
-import { PreparedDocument } from '../../../src/operation/prepared-operation.ts';
+import { costsPerItemOf, MAX_ITEMS } from '../../../src/engine/core/field-options.ts';
+import { surveyDocument } from '../../../src/engine/documents/analysis.ts';
+import { createOperationLimiter } from '../../../src/engine/documents/limits.ts';
+import { PreparedDocument } from '../../../src/engine/documents/prepared-operation.ts';
 
 const Thing = new GraphQLObjectType({ name: 'Thing', fields: { secret: { type: GraphQLInt } } });
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Principal } from '../../../src/auth/principal.ts';
-import { createCredentialWatch } from '../../../src/operation/subscription/credential-watch.ts';
-import { createLogger } from '../../../src/platform/log.ts';
+import { createCredentialWatch } from '../../../src/engine/subscriptions/credential-watch.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 import { linesOf } from '../../support/log-lines.ts';
 import { stopTimeInTest } from '../../support/time/timers.ts';
 

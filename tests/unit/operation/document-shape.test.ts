@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { parse, visit } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { shapeOf } from '../../../src/operation/document-shape.ts';
-import { buildSchema } from '../../../src/schema.ts';
+import { shapeOf } from '../../../src/engine/documents/analysis.ts';
+import { buildSchema } from '../../../src/schema/schema.ts';
 import { randomQueries } from '../../support/schema/random-query.ts';
 
 const schema = buildSchema();

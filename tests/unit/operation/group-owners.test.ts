@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { GroupOwners } from '../../../src/operation/subscription/group-owners.ts';
-import { RecentUse } from '../../../src/platform/recent-use.ts';
+import { GroupOwners } from '../../../src/engine/subscriptions/shared-subscription.ts';
+import { RecentUse } from '../../../src/platform/fairness/fair-queue.ts';
 
 it('what a group of many accounts reads is charged to all of them alike, and first to who has used little', () => {
   const use = new RecentUse();

@@ -1,10 +1,13 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { ApiError } from '../../../src/graphql/errors.ts';
-import { createHalfOpenWatch } from '../../../src/operation/subscription/half-open-connections.ts';
-import { createStreamLimit } from '../../../src/operation/subscription/stream-limit.ts';
-import { createLogger } from '../../../src/platform/log.ts';
-import { connectionKey, unansweredIn } from '../../../src/platform/unanswered-connections.ts';
-import type { Connection } from '../../../src/request/request-state.ts';
+import {
+  connectionKey,
+  createHalfOpenWatch,
+  createStreamLimit,
+  unansweredIn,
+} from '../../../src/engine/subscriptions/stream-limit.ts';
+import type { Connection } from '../../../src/http/exchange.ts';
+import { ApiError } from '../../../src/platform/errors.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 
 const HEADER =
   '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode                                                     \n';

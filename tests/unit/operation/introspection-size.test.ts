@@ -7,9 +7,9 @@ import {
   parse,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { introspectionSize } from '../../../src/operation/document/introspection-size.ts';
-import { fragmentsOf } from '../../../src/operation/document/survey.ts';
-import { buildSchema } from '../../../src/schema.ts';
+import { fragmentsOf } from '../../../src/engine/documents/analysis.ts';
+import { introspectionSize } from '../../../src/engine/documents/introspection.ts';
+import { buildSchema } from '../../../src/schema/schema.ts';
 
 const schema = buildSchema();
 

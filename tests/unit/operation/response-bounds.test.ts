@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { leastLength } from '../../../src/operation/response-bounds.ts';
+import { leastLength } from '../../../src/engine/operation/response-bounds.ts';
 
 /** Any JSON, and objects whose names are most of it. */
 const json = fc.oneof(

@@ -10,8 +10,8 @@ import {
   validate,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { costOf } from '../../../src/operation/document/cost-walk.ts';
-import { surveyDocument } from '../../../src/operation/document/survey.ts';
+import { surveyDocument } from '../../../src/engine/documents/analysis.ts';
+import { costOf } from '../../../src/engine/documents/cost.ts';
 
 const schema = buildSchema('type Query { a: Query, b(x: Int): Query, c: Int }');
 const FRAGMENTS = ['F0', 'F1', 'F2', 'on_'] as const;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { buildText, commitOf } from '../../../src/platform/build.ts';
+import { buildText, commitOf } from '../../../src/platform/process.ts';
 
 /** A folder with a repository of one commit, and that commit. */
 function repository() {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../../src/platform/config.ts';
-import { isLoopbackHost } from '../../../src/platform/loopback.ts';
-import { SETTING_NAMES } from '../../../src/platform/setting-table.ts';
+import { loadConfig } from '../../../src/platform/config/config.ts';
+import { SETTING_NAMES } from '../../../src/platform/config/setting-table.ts';
+import { isLoopbackHost } from '../../../src/platform/ip-address.ts';
 import { problemsOf } from './problems-of.ts';
 
 const SECRET = 'k3JxQm8vZr1TnPd5Wy7LbC0hGfS2aUeI';

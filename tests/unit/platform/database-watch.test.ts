@@ -3,8 +3,8 @@ import { syncBuiltinESMExports } from 'node:module';
 import { type AddressInfo, createServer } from 'node:net';
 import timers from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { watchDatabase } from '../../../src/platform/db/watch.ts';
-import { createLogger } from '../../../src/platform/log.ts';
+import { watchDatabase } from '../../../src/database/availability.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 
 /** The port of a server that ends every connection, and so cannot be reached as a database. */
 async function portOfDeadServer(): Promise<number> {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { EventLoop } from '../../../src/platform/event-loop.ts';
+import { EventLoop } from '../../../src/platform/fairness/event-loop.ts';
 
 const threadMs = () => {
   const { user, system } = process.threadCpuUsage();

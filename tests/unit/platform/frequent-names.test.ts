@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FrequentNames } from '../../../src/platform/frequent-names.ts';
+import { FrequentNames } from '../../../src/platform/fairness/usage.ts';
 
 const open = (most: number) => new FrequentNames<object>({ most, create: () => ({}) });
 const keptBy = (names: FrequentNames<object>) => new Set([...names.entries()].map(([name]) => name));

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { intake, type Source } from '../../../src/platform/intake.ts';
+import { intake, type Source } from '../../../src/platform/fairness/event-loop.ts';
 
 const CHUNK = 65_536;
 const A_TURN = 4;

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../../src/platform/config.ts';
+import { loadConfig } from '../../../src/platform/config/config.ts';
 import { problemsOf } from './problems-of.ts';
 
 const pem = (key: { export(options: { type: 'spki'; format: 'pem' }): string | Buffer }) =>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createLineLimit } from '../../../src/platform/line-limit.ts';
-import { createLogger } from '../../../src/platform/log.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
+import { createLineLimit } from '../../../src/platform/log/log-limits.ts';
 import { linesOf } from '../../support/log-lines.ts';
 
 it('what a line says is not worked out for lines that are left out', () => {

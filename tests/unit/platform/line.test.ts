@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../../src/platform/config.ts';
-import { Cancellation } from '../../../src/platform/db/cancellation.ts';
-import { halfLine, transactionLine } from '../../../src/platform/db/half-line.ts';
-import { Line, TurnRefusedError } from '../../../src/platform/line.ts';
-import { RecentUse } from '../../../src/platform/recent-use.ts';
+import { Cancellation } from '../../../src/database/cancellation.ts';
+import { halfLine, transactionLine } from '../../../src/database/database.ts';
+import { loadConfig } from '../../../src/platform/config/config.ts';
+import { Line, RecentUse, TurnRefusedError } from '../../../src/platform/fairness/fair-queue.ts';
 import { stopTimeInTest } from '../../support/time/timers.ts';
 
 const HEAVY_MS = 60_000;

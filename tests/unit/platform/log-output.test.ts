@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { LogOutput } from '../../../src/platform/log-output.ts';
+import { LogOutput } from '../../../src/platform/log/log-output.ts';
 
 async function logFile() {
   const folder = await mkdtemp(join(tmpdir(), 'content-graph-log-'));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { misspelledSettings } from '../../../src/platform/misspelled-settings.ts';
-import { SETTING_NAMES } from '../../../src/platform/setting-table.ts';
+import { misspelledSettings } from '../../../src/platform/config/misspelled-settings.ts';
+import { SETTING_NAMES } from '../../../src/platform/config/setting-table.ts';
 
 describe('misspelledSettings', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { createLogger } from '../../../src/platform/log.ts';
-import { createOutageLog } from '../../../src/platform/outage-log.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
+import { createOutageLog } from '../../../src/platform/log/log-limits.ts';
 import { INFO, linesOf, WARN } from '../../support/log-lines.ts';
 
 beforeEach(() => void vi.useFakeTimers());

@@ -1,8 +1,8 @@
 import { PGlite } from '@electric-sql/pglite';
 import { expect, it, onTestFinished } from 'vitest';
-import { loadConfig } from '../../../src/platform/config.ts';
-import { openServer } from '../../../src/platform/db/server.ts';
-import { createLogger } from '../../../src/platform/log.ts';
+import { openServer } from '../../../src/database/server.ts';
+import { loadConfig } from '../../../src/platform/config/config.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 
 /** The embedded engine is of a version that knows transaction_timeout. */
 it('A transaction through a pooler sets its time limit, and leaves none behind in the session', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { PreparedBudget } from '../../../src/platform/db/named-query.ts';
-import { statement } from '../../../src/platform/db/statement.ts';
+import { PreparedBudget } from '../../../src/database/pg-query.ts';
+import { statement } from '../../../src/database/statement.ts';
 
 const MIB = 1_048_576;
 

@@ -1,4 +1,4 @@
-import { ConfigError, loadConfig } from '../../../src/platform/config.ts';
+import { ConfigError, loadConfig } from '../../../src/platform/config/config.ts';
 
 /** What is wrong with settings. */
 export function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createLogger } from '../../../src/platform/log.ts';
-import { withoutUserInformation } from '../../../src/platform/redact.ts';
+import { withoutUserInformation } from '../../../src/platform/errors.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 
 /** The lines that logging the fields makes. */
 function logged(fields: Record<string, unknown>): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SeenBefore } from '../../../src/platform/seen-before.ts';
+import { SeenBefore } from '../../../src/platform/cache.ts';
 
 describe('What was seen before', () => {
   it('is a text that comes again', () => {

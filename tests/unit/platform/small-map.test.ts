@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { remember, SmallMap } from '../../../src/platform/small-map.ts';
+import { remember, SmallMap } from '../../../src/platform/cache.ts';
 
 describe('A small map', () => {
   it('never has more entries than it may, and only values that were set last', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Running, supervise } from '../../../src/platform/db/embedded/supervisor.ts';
-import { createLogger } from '../../../src/platform/log.ts';
+import { type Running, supervise } from '../../../src/database/embedded/supervisor.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 
 const log = createLogger({ level: 'silent', pretty: false });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../../src/platform/config.ts';
+import { loadConfig } from '../../../src/platform/config/config.ts';
 import { problemsOf } from './problems-of.ts';
 
 const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };

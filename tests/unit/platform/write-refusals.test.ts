@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { isOutage, refusedWrite, toCommitError, toDatabaseError } from '../../../src/platform/db/errors.ts';
+import { isOutage, refusedWrite, toCommitError, toDatabaseError } from '../../../src/database/errors.ts';
 
 /** An error as pg makes it of what the server says. */
 const said = (fields: Partial<pg.DatabaseError>) =>

@@ -5,7 +5,7 @@ import {
   clientAddress,
   normaliseAddress,
   trustedProxies,
-} from '../../../src/request/client-address.ts';
+} from '../../../src/platform/ip-address.ts';
 
 const trust = trustedProxies(['10.0.0.0/8', '192.168.1.1', 'fd00::/8', '::1']);
 

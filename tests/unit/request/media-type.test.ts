@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MULTIPART, negotiate } from '../../../src/request/media-type.ts';
+import { MULTIPART, negotiate } from '../../../src/http/negotiate.ts';
 
 const JSON_TYPE = 'application/json';
 const GRAPHQL = 'application/graphql-response+json';

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { ApiError } from '../../../src/graphql/errors.ts';
-import { createMetrics } from '../../../src/platform/metrics.ts';
-import { PendingResponses, type Reservation } from '../../../src/request/pending-responses.ts';
+import { ApiError } from '../../../src/platform/errors.ts';
+import { PendingResponses, type Reservation } from '../../../src/platform/fairness/response-memory.ts';
+import { createMetrics } from '../../../src/platform/metrics/metrics.ts';
 
 const KIB = 1024;
 const MAX_BYTES = 8 * 1024 * KIB;

@@ -1,9 +1,9 @@
 import { type GraphQLArgument, type GraphQLField, isObjectType } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { TextRule } from '../../../../src/graphql/input.ts';
-import { maxJsonBytes } from '../../../../src/graphql/max-json-bytes.ts';
-import { RULES, type Rules } from '../../../../src/modules/rules.ts';
-import { buildSchema } from '../../../../src/schema.ts';
+import { maxJsonBytes } from '../../../../src/engine/core/field-options.ts';
+import type { TextRule } from '../../../../src/engine/core/input.ts';
+import { RULES, type Rules } from '../../../../src/schema/limits.ts';
+import { buildSchema } from '../../../../src/schema/schema.ts';
 import { useApp } from '../../../support/app.ts';
 import { createPost } from '../../../support/content.ts';
 import { freshCookie, gqlAs, PASSWORD, type Visitor, visitor } from '../../../support/credentials/session.ts';
@@ -139,7 +139,7 @@ function send(operation: string, value: unknown) {
 describe.each(Object.entries(LIMITS))(
   'Another %s',
   (rule, { limit, stated, argument, ofLength, operations }) => {
-    const remedy = `must be the ${rule} that src/schema.ts hands on, instead of a number of its own`;
+    const remedy = `must be the ${rule} that src/schema/schema.ts hands on, instead of a number of its own`;
 
     it.each(operations)('holds in %s', async (operation) => {
       const atMost = await send(operation, ofLength(limit));

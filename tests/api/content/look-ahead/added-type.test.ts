@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createApp } from '../../../../src/app.ts';
-import { createLogger } from '../../../../src/platform/log.ts';
-import { newId } from '../../../../src/platform/uuid.ts';
-import { defineTypes, schemaOf } from '../../../../src/schema.ts';
+import { createApp } from '../../../../src/app/create-app.ts';
+import { newId } from '../../../../src/platform/ids.ts';
+import { createLogger } from '../../../../src/platform/log/log.ts';
+import { defineTypes, schemaOf } from '../../../../src/schema/schema.ts';
 import { ORIGIN, useApp } from '../../../support/app.ts';
 import { seedPosts } from '../../../support/content.ts';
 import { graphqlPost } from '../../../support/graphql.ts';

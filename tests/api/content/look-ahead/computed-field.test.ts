@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createApp } from '../../../../src/app.ts';
-import { createLogger } from '../../../../src/platform/log.ts';
-import { defineTypes, schemaOf } from '../../../../src/schema.ts';
+import { createApp } from '../../../../src/app/create-app.ts';
+import { createLogger } from '../../../../src/platform/log/log.ts';
+import { defineTypes, schemaOf } from '../../../../src/schema/schema.ts';
 import { ORIGIN, useApp } from '../../../support/app.ts';
 import { blocksOf } from '../../../support/docs/markdown.ts';
 import { graphqlPost } from '../../../support/graphql.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { buildSchema } from '../../../../src/schema.ts';
+import { buildSchema } from '../../../../src/schema/schema.ts';
 import { useApp } from '../../../support/app.ts';
 import { leftToResolvers } from '../../../support/schema/left-to-resolvers.ts';
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type App, createApp } from '../../../../src/app.ts';
-import type { AnswerPath } from '../../../../src/graphql/context.ts';
-import { encodeCursor } from '../../../../src/graphql/pagination/cursor.ts';
-import { createLogger } from '../../../../src/platform/log.ts';
-import { buildSchema } from '../../../../src/schema.ts';
+import { type App, createApp } from '../../../../src/app/create-app.ts';
+import type { AnswerPath } from '../../../../src/engine/core/context.ts';
+import { encodeCursor } from '../../../../src/engine/queries/pagination.ts';
+import { createLogger } from '../../../../src/platform/log/log.ts';
+import { buildSchema } from '../../../../src/schema/schema.ts';
 import { type Account, ORIGIN, useApp } from '../../../support/app.ts';
 import { createComment } from '../../../support/content.ts';
 import { readMetricBy } from '../../../support/metrics.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Parameter, statement } from '../../../../src/platform/db/statement.ts';
+import { type Parameter, statement } from '../../../../src/database/statement.ts';
 import { useApp } from '../../../support/app.ts';
 
 describe('Values of statements', () => {

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { statement } from '../../../../src/database/statement.ts';
+import { encodeCursor } from '../../../../src/engine/queries/pagination.ts';
 import {
   concatenation,
   cursorJson,
   objectPieces,
   withCursors,
-} from '../../../../src/graphql/look-ahead/json-text.ts';
-import { encodeCursor } from '../../../../src/graphql/pagination/cursor.ts';
-import { statement } from '../../../../src/platform/db/statement.ts';
+} from '../../../../src/engine/queries/plan/sql-fragments.ts';
 import { type Account, useApp } from '../../../support/app.ts';
 import { past, seedComments, seedPosts } from '../../../support/content.ts';
 import { answerOf, graphqlPost } from '../../../support/graphql.ts';

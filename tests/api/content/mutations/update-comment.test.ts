@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createApiKey } from '../../../../src/auth/api-key/store.ts';
+import { createApiKey } from '../../../../src/auth/api-keys.ts';
 import type { Scope } from '../../../../src/auth/scopes.ts';
-import { newId } from '../../../../src/platform/uuid.ts';
+import { newId } from '../../../../src/platform/ids.ts';
 import { type Account, useApp } from '../../../support/app.ts';
 import { createComment, createPost } from '../../../support/content.ts';
 import { dataOf, expectBadInput, expectForbidden, expectRefused } from '../../../support/refusal.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newId } from '../../../../src/platform/uuid.ts';
+import { newId } from '../../../../src/platform/ids.ts';
 import { type Account, useApp } from '../../../support/app.ts';
 import { createComment, createPost, past, seedComments, seedPosts } from '../../../support/content.ts';
 import { dataOf, expectForbidden, expectRefused } from '../../../support/refusal.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newId } from '../../../../src/platform/uuid.ts';
+import { newId } from '../../../../src/platform/ids.ts';
 import { useApp } from '../../../support/app.ts';
 import { createPost } from '../../../support/content.ts';
 import { dataOf } from '../../../support/refusal.ts';

@@ -1,6 +1,6 @@
 import { createHook } from 'node:async_hooks';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Database } from '../../../../src/platform/db/database.ts';
+import type { Database } from '../../../../src/database/database.ts';
 import { type Account, useApp } from '../../../support/app.ts';
 import { login, PASSWORD, person, visitor } from '../../../support/credentials/session.ts';
 import { holdTable } from '../../../support/database/blocked.ts';

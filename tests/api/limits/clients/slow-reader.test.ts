@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { LAGGING_BYTES } from '../../../../src/operation/subscription/backlogs.ts';
+import { LAGGING_BYTES } from '../../../../src/engine/subscriptions/subscriber-stream.ts';
 import { useApp } from '../../../support/app.ts';
 import { readMetric } from '../../../support/metrics.ts';
 import { useSocket } from '../../../support/socket.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { statement } from '../../../../src/platform/db/statement.ts';
+import { statement } from '../../../../src/database/statement.ts';
 import { type Account, useApp } from '../../../support/app.ts';
 import { dataOf } from '../../../support/refusal.ts';
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { settingsSql } from '../../../../src/platform/db/session-settings.ts';
+import { settingsSql } from '../../../../src/database/session-settings.ts';
 import { type Account, type TestApp, useApp } from '../../../support/app.ts';
 import { seedPosts } from '../../../support/content.ts';
 import { holdTable, makeCommentsSlow, SLOW_BODY } from '../../../support/database/blocked.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { RULES } from '../../../../src/modules/rules.ts';
+import { RULES } from '../../../../src/schema/limits.ts';
 import { useApp } from '../../../support/app.ts';
 import { useSocket } from '../../../support/socket.ts';
 

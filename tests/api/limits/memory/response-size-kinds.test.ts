@@ -1,7 +1,7 @@
 import { getIntrospectionQuery } from 'graphql';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createApp } from '../../../../src/app.ts';
-import { createLogger } from '../../../../src/platform/log.ts';
+import { createApp } from '../../../../src/app/create-app.ts';
+import { createLogger } from '../../../../src/platform/log/log.ts';
 import { ORIGIN, useApp } from '../../../support/app.ts';
 import { seedPosts } from '../../../support/content.ts';
 import { graphqlPost } from '../../../support/graphql.ts';

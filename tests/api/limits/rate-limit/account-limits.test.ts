@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createApiKey } from '../../../../src/auth/api-key/store.ts';
+import { createApiKey } from '../../../../src/auth/api-keys.ts';
 import { type TestApp, useApp } from '../../../support/app.ts';
 import { askToken, oauthClient } from '../../../support/credentials/oauth.ts';
 import { freshCookie, gqlAs, PASSWORD, visitor } from '../../../support/credentials/session.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createApiKey } from '../../../../src/auth/api-key/store.ts';
-import { systemClock } from '../../../../src/platform/clock.ts';
+import { createApiKey } from '../../../../src/auth/api-keys.ts';
+import { systemClock } from '../../../../src/platform/deadline.ts';
 import { type TestApp, useApp } from '../../../support/app.ts';
 import { graphqlPost } from '../../../support/graphql.ts';
 import { useSocket } from '../../../support/socket.ts';

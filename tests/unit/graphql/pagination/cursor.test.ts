@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../../../src/graphql/errors.ts';
-import { decodeCursor, encodeCursor } from '../../../../src/graphql/pagination/cursor.ts';
+import { decodeCursor, encodeCursor } from '../../../../src/engine/queries/pagination.ts';
+import { ApiError } from '../../../../src/platform/errors.ts';
 
 const position = fc.record({
   createdAt: fc.date({

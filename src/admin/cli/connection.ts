@@ -1,0 +1,137 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { type Database, openDatabase } from '../../database/database.ts';
+import { FolderInUseError } from '../../database/embedded/data-dir-lock.ts';
+import { migrate, pendingMigrations } from '../../database/migrate.ts';
+import type { Config } from '../../platform/config/config.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import { AdminError, type CommandIo } from './output.ts';
+
+/** The configured database, ready for a command. */
+export interface OpenedDatabase {
+  readonly database: Database;
+  readonly config: Config;
+  /** The migrations applied when it was opened. */
+  readonly applied: readonly string[];
+}
+
+/** What a command works with. */
+export interface Opened extends OpenedDatabase {
+  readonly io: CommandIo;
+}
+
+export interface OpenOptions {
+  readonly config: Config;
+  readonly log: Logger;
+  /** Whether the command's task is to migrate. Otherwise a production PostgreSQL is not migrated. */
+  readonly migrates: boolean;
+  /** Whether it takes the database of any version, and leaves it at that. */
+  readonly asIs?: boolean;
+}
+
+/** What a command has that opens what it needs. */
+export interface Given extends Pick<OpenOptions, 'config' | 'log'> {
+  readonly io: CommandIo;
+  /** Opens the database, whatever its version. Throws what `openForCommand` throws. */
+  open(): Promise<OpenedDatabase>;
+}
+
+/** How long a server may take to start on a busy machine, and another command to end. */
+const START_WAIT_MS = 60_000;
+const RETRY_MS = 100;
+
+/** The folder of the embedded database. Throws AdminError, with what to do `instead`, if the service has another one. */
+export function embeddedFolder({ database }: Config, instead = 'unset it'): string {
+  if (database.kind === 'embedded') return database.dataDir;
+  throw new AdminError(
+    `The command is for the embedded database in DATA_DIR, but DATABASE_URL names a PostgreSQL: ${instead}.`,
+  );
+}
+
+/** Opens the database exclusively. Throws FolderInUseError if another process holds it. */
+export async function openAlone(options: OpenOptions): Promise<OpenedDatabase> {
+  const { config, log, migrates, asIs = false } = options;
+  const database = await openDatabase({ config, log, isCommand: true });
+  try {
+    if (asIs) return { database, config, applied: [] };
+    // The same rule as when the service starts (contract section 8).
+    const migrating = migrates || config.database.kind === 'embedded' || config.environment !== 'production';
+    await database.watch.refuse({ direct: migrating });
+    if (migrating) return { database, config, applied: await migrate(database) };
+    const pending = await pendingMigrations(database);
+    if (pending.length > 0)
+      throw new AdminError(`Migrations are pending: ${pending.join(', ')}. Run "npm run db:migrate" first.`);
+    return { database, config, applied: [] };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** Where the settings of an installation under systemd are. */
+const INSTALLED = '/etc/content-graph/settings.env';
+const DEFAULT_DATA_DIR = '.data';
+
+/** A command without settings would create a database that nobody has asked for. Throws AdminError. */
+function refuseBesideInstallation({ database, environment }: Config): void {
+  if (environment === 'production' || database.kind !== 'embedded') return;
+  if (database.dataDir !== DEFAULT_DATA_DIR || existsSync(DEFAULT_DATA_DIR) || !existsSync(INSTALLED)) return;
+  throw new AdminError(
+    `There are no settings here, and those of an installation are in ${dirname(INSTALLED)}: run "content-graph-admin" with the same options. Nothing was created. For a new database in this folder, set DATA_DIR=./${DEFAULT_DATA_DIR}.`,
+  );
+}
+
+/**
+ * Opens the configured database, or has `relay` run the command in the process that has the embedded one: it resolves to
+ * undefined while no server responds. Waits for a server that starts and for other commands. Throws AdminError if neither
+ * happens, and the errors of opening and migrating.
+ */
+export async function openForCommand<Relayed = never>(
+  options: OpenOptions,
+  relay: () => Promise<Relayed | undefined> = async () => undefined,
+): Promise<OpenedDatabase | Relayed> {
+  refuseBesideInstallation(options.config);
+  const giveUpAtMs = performance.now() + START_WAIT_MS;
+  for (;;) {
+    const relayed = await relay();
+    if (relayed !== undefined) return relayed;
+    try {
+      return await openAlone(options);
+    } catch (error) {
+      if (!(error instanceof FolderInUseError)) throw error;
+    }
+    if (performance.now() > giveUpAtMs)
+      throw new AdminError(
+        `Another process has the embedded database in "${options.config.dataDir}" and accepts no command: it runs another command, or its log says why it has no admin socket. Nothing was changed.`,
+      );
+    await delay(RETRY_MS);
+  }
+}
+
+/**
+ * Runs a command on the open database and prints its result. While a server has the embedded database, the command runs in
+ * the process of the server.
+ */
+export type RunCommand = (
+  work: (opened: Opened) => Promise<unknown>,
+  options?: { readonly migrates: boolean },
+) => Promise<void>;
+
+/**
+ * Runs a command that opens what it needs, and prints its result. The command runs in this process, or with `relayed` in
+ * the process that has the embedded database.
+ */
+export type RunWithout = (
+  work: (given: Given) => Promise<unknown>,
+  options?: { readonly relayed: boolean },
+) => Promise<void>;
+
+/** A command, or a group of them. A feature joins the command line by these, and a group by giving its name. */
+export interface AdminCommand {
+  readonly name: string;
+  readonly description: string;
+  /** Gives the command its subcommands, or its options and its action. */
+  define(command: Command, run: RunCommand, runWithout: RunWithout, io: CommandIo): void;
+}

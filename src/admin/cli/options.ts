@@ -1,0 +1,266 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { z } from 'zod';
+import { checkPassword, isBroken } from '../../auth/accounts.ts';
+import { STRICTER_DOCUMENTS } from '../../auth/principal.ts';
+import { type Role, SCOPES, type Scope } from '../../auth/scopes.ts';
+import { decodeText, NotTextError } from '../../platform/config/setting-files.ts';
+import { databaseUrl, decimal, integer } from '../../platform/config/setting-parsers.ts';
+import { type Network, networkOf } from '../../platform/ip-address.ts';
+import { AdminError, type CommandIo } from './output.ts';
+
+const ROLES: readonly Role[] = ['member', 'admin'];
+const MAX_NAME_LENGTH = 100;
+
+/** The parsers here read one option each. InvalidArgumentError becomes a usage error (exit code 2). */
+export function parseRole(text: string): Role {
+  const role = ROLES.find((known) => known === text);
+  if (role === undefined) throw new InvalidArgumentError(`The roles are ${ROLES.join(' and ')}.`);
+  return role;
+}
+
+/** The distinct names in a list. `what` is the plural and singular noun for the messages. */
+export function parseNames<T extends string>(
+  text: string,
+  known: readonly T[],
+  what: readonly [string, string],
+): readonly T[] {
+  const isKnown = (name: string): name is T => (known as readonly string[]).includes(name);
+  const names = text.split(/[\s,]+/).filter((name) => name !== '');
+  const unknown = names.filter((name) => !isKnown(name));
+  if (unknown.length > 0)
+    throw new InvalidArgumentError(`Unknown: ${unknown.join(', ')}. ${what[0]} are ${known.join(', ')}.`);
+  if (names.length === 0) throw new InvalidArgumentError(`Name at least one ${what[1]}.`);
+  return [...new Set(names.filter(isKnown))];
+}
+
+/** Scopes, separated by spaces (RFC 6749 section 3.3) or by commas. */
+export const parseScopes = (text: string): readonly Scope[] => parseNames(text, SCOPES, ['Scopes', 'scope']);
+
+const ISO_8601 = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/** An instant this long ago is in the past by any clock that is nearly right. The database's clock decides about others. */
+const LONG_PAST_MS = 86_400_000;
+
+/** An instant: an ISO 8601 time with an offset, or a date, which means its start in UTC. */
+export function parseInstant(text: string): Date {
+  const instant = new Date(text);
+  const [year, month, day] = text.split(/[-T]/).map(Number);
+  const exists = new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day)).getUTCDate() === day;
+  if (!ISO_8601.test(text) || !exists || Number.isNaN(instant.getTime()))
+    throw new InvalidArgumentError('It must be a time such as 2030-01-31T12:00:00Z.');
+  return instant;
+}
+
+/** An instant in the future. */
+export function parseExpiry(text: string): Date {
+  const instant = parseInstant(text);
+  if (instant.getTime() < Date.now() - LONG_PAST_MS)
+    throw new InvalidArgumentError('It must be in the future.');
+  return instant;
+}
+
+/** The name by which people recognise a credential. */
+export function parseCredentialName(text: string): string {
+  if (text.trim() === '' || [...text].length > MAX_NAME_LENGTH)
+    throw new InvalidArgumentError(`It must be 1 to ${MAX_NAME_LENGTH} characters long.`);
+  return text;
+}
+
+const MAX_LIMIT = 1_000_000;
+
+/** Reads a value as the settings do. */
+const parseAs =
+  <T>(form: z.ZodType<T>) =>
+  (text: string): T => {
+    const { data, error } = form.safeParse(text);
+    if (data === undefined) throw new InvalidArgumentError(`It ${error?.issues[0]?.message}.`);
+    return data;
+  };
+
+/** A number of seconds. */
+export const parseSeconds = (most: number) => parseAs(integer(1, most));
+
+const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const LONGEST_MS = 3_650 * UNIT_MS.d;
+
+/** A duration such as 30m, in milliseconds. */
+export function parseDuration(text: string): number {
+  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const ms = Number(count) * (UNIT_MS[unit as keyof typeof UNIT_MS] ?? 0);
+  if (!(ms > 0 && ms <= LONGEST_MS))
+    throw new InvalidArgumentError('It must be a number of s, m, h or d, such as 30m, and at most 3650d.');
+  return ms;
+}
+
+/** An address, or a network of addresses. */
+export function parseNetwork(text: string): Network {
+  const network = networkOf(text);
+  if (network === undefined)
+    throw new InvalidArgumentError('It must be an address or a network such as 192.0.2.0/24.');
+  return network;
+}
+
+const MAX_REASON = 500;
+
+/** The option of every command for the audit log. */
+export interface ReasonOption {
+  readonly reason?: string;
+}
+
+/** Why something is done, in a few words. */
+export function parseReason(text: string): string {
+  if (text.trim() === '' || [...text].length > MAX_REASON || isBroken(text))
+    throw new InvalidArgumentError(`It must be 1 to ${MAX_REASON} characters long.`);
+  return text;
+}
+
+/** The address of a PostgreSQL database. */
+export const parseDatabaseUrl = parseAs(databaseUrl);
+
+/** How many requests a credential may make at once. */
+export function burstOption(about = 'requests at once; default: RATE_LIMIT_BURST'): Option {
+  return new Option('--burst <n>', about).argParser(parseAs(integer(1, MAX_LIMIT)));
+}
+
+/** Which documents a credential may ask for. */
+export function documentsOption(): Option {
+  const about = 'documents that it may ask for, where that is stricter than TRUSTED_DOCUMENTS';
+  return new Option('--documents <policy>', about).choices(STRICTER_DOCUMENTS);
+}
+
+/** The order of lists, in terms of Prisma. */
+export const OLDEST_FIRST: { createdAt?: 'asc'; id?: 'asc' }[] = [{ createdAt: 'asc' }, { id: 'asc' }];
+
+/** A credential as it is listed. */
+interface ListedOverrides {
+  readonly documents: string | null;
+  readonly burst: number | null;
+  readonly perSecond: number | null;
+}
+
+/** Leaves out overrides that are not set: the settings apply there. */
+export const withoutUnset = <T extends ListedOverrides>({
+  documents,
+  burst,
+  perSecond,
+  ...listed
+}: T): object => ({
+  ...listed,
+  ...(burst === null ? {} : { burst }),
+  ...(perSecond === null ? {} : { perSecond }),
+  ...(documents === null ? {} : { documents }),
+});
+
+/** The limits of a command that changes them. */
+export interface LimitOptions {
+  readonly burst?: number;
+  readonly perSecond?: number;
+  readonly default?: boolean;
+}
+
+/** The options of a command that changes limits. */
+export const limitOptions = (): readonly Option[] => [
+  burstOption('requests at once'),
+  perSecondOption('sustained requests per second'),
+  new Option('--default', 'as the settings say').conflicts(['burst', 'perSecond']),
+];
+
+/** The limits to set; undefined for those of the settings. Ends the command with a usage error if none are given. */
+export function limitsOf(
+  { default: reset = false, ...limits }: LimitOptions,
+  command: Command,
+): Omit<LimitOptions, 'default'> | undefined {
+  if (reset) return undefined;
+  if (limits.burst === undefined && limits.perSecond === undefined)
+    command.error('error: give --burst, --per-second or both, or --default');
+  return limits;
+}
+
+/** The sustained request rate of a credential. */
+export function perSecondOption(
+  about = 'sustained requests per second; default: RATE_LIMIT_PER_SECOND',
+): Option {
+  return new Option('--per-second <n>', about).argParser(parseAs(decimal(0.001, MAX_LIMIT)));
+}
+
+/** The options of a command that takes a password. At most one is given; without any, a person is asked. */
+export interface PasswordOptions {
+  readonly password?: string;
+  readonly passwordStdin?: boolean;
+}
+
+export function passwordStdinOption(): Option {
+  return new Option('--password-stdin', 'reads the password, one line, from standard input');
+}
+
+/** Asks twice for a password that is not shown. Throws AdminError. */
+async function ask(): Promise<string> {
+  // Readline puts the terminal into raw mode, and what it would show goes nowhere.
+  const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
+  const typed = lines[Symbol.asyncIterator]();
+  const prompt = async (text: string) => {
+    // Standard output is for the result.
+    process.stderr.write(text);
+    const { done, value } = await typed.next();
+    process.stderr.write('\n');
+    if (done === true) throw new AdminError('No password was given.');
+    return value;
+  };
+  try {
+    const first = await prompt('Password: ');
+    if ((await prompt('Again: ')) !== first) throw new AdminError('The two passwords differ.');
+    return first;
+  } finally {
+    lines.close();
+  }
+}
+
+/** A password has at most 200 characters of up to 4 bytes. */
+const MAX_BYTES = 4_096;
+
+/** The one line of standard input. Throws AdminError. */
+async function readLine(): Promise<string> {
+  let bytes = Buffer.alloc(0);
+  for await (const chunk of process.stdin) {
+    bytes = Buffer.concat([bytes, Buffer.from(chunk)]);
+    if (bytes.length > MAX_BYTES) throw new AdminError('Standard input is too long for a password.');
+  }
+  let text: string;
+  try {
+    text = decodeText(bytes);
+  } catch (error) {
+    // Bytes that are not UTF-8 would become characters that cannot be typed.
+    throw error instanceof NotTextError ? new AdminError('Standard input is not UTF-8.') : error;
+  }
+  const line = text.replace(/\r?\n$/, '');
+  if (line === '') throw new AdminError('Standard input has no password.');
+  if (/[\r\n]/.test(line)) throw new AdminError('Standard input has more than one line.');
+  return line;
+}
+
+/**
+ * The password for a command, before it opens the database: a person may take long. Throws AccountError, AdminError, and
+ * a usage error if there is nobody to ask.
+ */
+export async function readPassword(
+  { password, passwordStdin = false }: PasswordOptions,
+  command: Command,
+  io: CommandIo,
+): Promise<string> {
+  if (password !== undefined) {
+    await checkPassword(password);
+    return password;
+  }
+  return io.input('password', async () => {
+    if (!passwordStdin && process.stdin.isTTY !== true) {
+      const option = command.options.some(({ long }) => long === '--password') ? '--password or ' : '';
+      command.error(`error: there is no terminal to ask for the password: use ${option}--password-stdin`);
+    }
+    const given = passwordStdin ? await readLine() : await ask();
+    await checkPassword(given);
+    return given;
+  });
+}

@@ -1,0 +1,103 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { audit, OPERATOR } from '../../auth/audit.ts';
+import type { AccountContent } from '../../auth/data-export.ts';
+import { accountToDelete, type Endings, endAllCredentials, endMost, sumOf } from '../../auth/revocation.ts';
+import type { Database } from '../../database/database.ts';
+import { DatabaseError, violatedForeignKey } from '../../database/errors.ts';
+import { statement } from '../../database/statement.ts';
+import { runInPrisma } from '../../database/unit-of-work.ts';
+import { inBatches } from '../../platform/async.ts';
+import { AdminError } from '../cli/output.ts';
+
+/** Transactions stay short: long ones would delay events. */
+const BATCH = 500;
+/** Requests may have been authenticated this long ago without a look at the database. */
+const LATE_REQUESTS_MS = 1_000;
+/** A mutation that runs meanwhile may write until its time is up. */
+const ATTEMPTS = 30;
+
+/** From here on, the account can only be deleted. It keeps its e-mail, so that running the command again finds it. */
+const BEGIN = statement<never>(
+  'account_deletion_begin',
+  `UPDATE users SET disabled_at = coalesce(disabled_at, now()), deleted_at = coalesce(deleted_at, now()), password_hash = NULL
+   WHERE id = $1`,
+);
+const DROP_KEYS = statement<{ one: number }>(
+  'account_drop_keys',
+  `DELETE FROM api_keys WHERE id IN (SELECT id FROM api_keys WHERE user_id = $1 LIMIT $2) RETURNING 1 AS one`,
+);
+const DROP_ANSWERS = statement<{ one: number }>(
+  'account_drop_answers',
+  `DELETE FROM idempotency_keys WHERE (user_id, key_hash) IN (
+     SELECT user_id, key_hash FROM idempotency_keys WHERE user_id = $1 LIMIT $2) RETURNING 1 AS one`,
+);
+const DROP_ACCOUNT = statement<never>('account_drop', 'DELETE FROM users WHERE id = $1');
+
+/**
+ * Ends everything that the account could be used with, for good: at once, since nothing of a disabled account works.
+ * Safe to repeat.
+ */
+async function begin(database: Database, endings: Endings, email: string, fate: Fate): Promise<string> {
+  const id = await database.unitOfWork({ author: OPERATOR }).run(async (work) => {
+    const found = await accountToDelete(work, email);
+    await work.query(BEGIN, [found.id]);
+    await audit(work, 'user.delete', found.id, { account: found.id, content: fate });
+    return found.id;
+  });
+  await endMost(database, [id], endings);
+  await database.unitOfWork().run((work) => endAllCredentials(work, [id], endings));
+  await inBatches(BATCH, async () => (await database.query(DROP_KEYS, [id, BATCH])).length);
+  return id;
+}
+
+const dropAnswers = (database: Database, id: string) =>
+  inBatches(BATCH, async () => (await database.query(DROP_ANSWERS, [id, BATCH])).length);
+
+/** Removes the row. False if a mutation that is still running has written something under it. */
+async function dropAccount(database: Database, id: string): Promise<boolean> {
+  try {
+    await database.query(DROP_ACCOUNT, [id]);
+    return true;
+  } catch (error) {
+    if (error instanceof DatabaseError && violatedForeignKey(error) !== undefined) return false;
+    throw error;
+  }
+}
+
+/** Content that others still show needs its author, so the account's row is deleted last, once nothing refers to it. */
+async function dropWithContent(database: Database, id: string, content: AccountContent) {
+  await delay(LATE_REQUESTS_MS);
+  let dropped = content.none;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    dropped = sumOf(dropped, await content.drop(database, id));
+    await dropAnswers(database, id);
+    if (await dropAccount(database, id)) return { id, deleted: true, ...dropped };
+    await delay(LATE_REQUESTS_MS);
+  }
+  throw new AdminError('The account still writes. Run the command again to finish.');
+}
+
+/** What becomes of what a deleted account has written. */
+export type Fate = 'keep' | 'delete';
+
+/**
+ * Deletes an account (contract section 8). Its credentials end first. A second run finishes what a killed process has
+ * left undone. Throws AccountError, AdminError, DatabaseError.
+ */
+export async function deleteAccount(
+  database: Database,
+  endings: Endings,
+  email: string,
+  { fate, content }: { readonly fate: Fate; readonly content: AccountContent },
+) {
+  const id = await begin(database, endings, email, fate);
+  if (fate === 'delete') return dropWithContent(database, id, content);
+  await delay(LATE_REQUESTS_MS);
+  await dropAnswers(database, id);
+  // This waits for mutations that have written under the account; the responses they have stored are deleted after it.
+  // All others were deleted before: without its e-mail, the account could not be found again to finish.
+  const data = { name: 'Deleted user', email: '', emailKey: null, role: 'member' } as const;
+  await runInPrisma(database, (prisma) => prisma.user.updateMany({ where: { id }, data }));
+  await dropAnswers(database, id);
+  return { id, deleted: true, ...content.none };
+}

@@ -1,0 +1,179 @@
+import type { Command } from 'commander';
+import { findAccount } from '../../auth/accounts.ts';
+import {
+  createApiKeyWithinLimit,
+  revokeApiKey,
+  setApiKeyLimits,
+  suspendApiKey,
+} from '../../auth/api-keys.ts';
+import { audit, OPERATOR } from '../../auth/audit.ts';
+import type { StricterDocuments } from '../../auth/principal.ts';
+import { type Scope, scopesOfRole } from '../../auth/scopes.ts';
+import type { Database } from '../../database/database.ts';
+import { runInPrisma, type UnitOfWork } from '../../database/unit-of-work.ts';
+import { isUuid } from '../../platform/ids.ts';
+import type { AdminCommand } from '../cli/connection.ts';
+import {
+  burstOption,
+  documentsOption,
+  type LimitOptions,
+  limitOptions,
+  limitsOf,
+  OLDEST_FIRST,
+  parseCredentialName,
+  parseExpiry,
+  parseScopes,
+  perSecondOption,
+  withoutUnset,
+} from '../cli/options.ts';
+import { AdminError } from '../cli/output.ts';
+
+interface CreateOptions {
+  readonly user: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly expires?: Date;
+  readonly burst?: number;
+  readonly perSecond?: number;
+  readonly documents?: StricterDocuments;
+}
+
+async function create(database: Database, options: CreateOptions) {
+  const { user, name, scopes, expires, burst, perSecond, documents } = options;
+  const { id, role, disabledAt } = await findAccount(database, user);
+  if (disabledAt !== null) throw new AdminError(`The account "${user}" is disabled: none of its keys work.`);
+  const held = scopesOfRole(role);
+  const beyond = scopes.filter((scope) => !held.includes(scope));
+  // A key never has more scopes than its account (contract section 3), so refuse them right away.
+  if (beyond.length > 0)
+    throw new AdminError(
+      `The account "${user}" has the role ${role}, which does not allow ${beyond.join(', ')}.`,
+    );
+  const wanted = { userId: id, name, scopes, expiresAt: expires, burst, perSecond, documents };
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
+    const { id: keyId, key } = await createApiKeyWithinLimit(work, wanted);
+    await audit(work, 'api-key.create', keyId, { account: id, scopes });
+    return { id: keyId, key };
+  });
+}
+
+const omit = { userId: true, hash: true } as const;
+const user = { select: { email: true } } as const;
+
+async function list(database: Database) {
+  const keys = await runInPrisma(database, (prisma) =>
+    prisma.apiKey.findMany({ omit, include: { user }, orderBy: OLDEST_FIRST }),
+  );
+  return keys.map((key) => withoutUnset({ ...key, user: key.user.email }));
+}
+
+async function show(database: Database, id: string) {
+  const key = isUuid(id)
+    ? await runInPrisma(database, (prisma) =>
+        prisma.apiKey.findUnique({
+          where: { id },
+          omit,
+          include: {
+            user,
+            uses: { omit: { keyId: true }, orderBy: [{ lastAt: 'desc' }, { address: 'asc' }] },
+          },
+        }),
+      )
+    : null;
+  if (key === null) throw new AdminError(`There is no API key with the id "${id}".`);
+  const { uses: used, ...shown } = key;
+  return { ...withoutUnset({ ...shown, user: key.user.email }), uses: used };
+}
+
+/** Changes a key and records that. `change` returns what it was done to; undefined if there was nothing to do. */
+function changeKey<T extends { readonly account: string }>(
+  database: Database,
+  action: string,
+  id: string,
+  change: (work: UnitOfWork) => Promise<T | undefined>,
+  otherwise: string,
+): Promise<Omit<T, 'account'>> {
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
+    const changed = isUuid(id) ? await change(work) : undefined;
+    if (changed === undefined)
+      throw new AdminError(`There is no API key with the id "${id}", or it is ${otherwise}.`);
+    const { account, ...detail } = changed;
+    await audit(work, action, id, { account, ...detail });
+    return detail;
+  });
+}
+
+async function revoke(database: Database, id: string) {
+  const end = async (work: UnitOfWork) => {
+    const account = await revokeApiKey(work, id);
+    return account === undefined ? undefined : { account };
+  };
+  await changeKey(database, 'api-key.revoke', id, end, 'already revoked');
+  return { id, revoked: true };
+}
+
+async function setSuspended(database: Database, id: string, suspended: boolean) {
+  const { action, otherwise } = suspended
+    ? { action: 'api-key.suspend', otherwise: 'revoked or already suspended' }
+    : { action: 'api-key.resume', otherwise: 'revoked or not suspended' };
+  await changeKey(database, action, id, (work) => suspendApiKey(work, id, suspended), otherwise);
+  return { id, suspended };
+}
+
+async function setLimits(database: Database, id: string, limits: ReturnType<typeof limitsOf>) {
+  const change = (work: UnitOfWork) => setApiKeyLimits(work, id, limits);
+  return { id, ...(await changeKey(database, 'api-key.set-limits', id, change, 'revoked')) };
+}
+
+/** `api-key create`, `list`, `show`, `revoke`, `suspend`, `resume`, `set-limits`. */
+export const apiKeyCommands: AdminCommand = {
+  name: 'api-key',
+  description: 'manages API keys',
+  define(apiKey, run) {
+    apiKey
+      .command('create')
+      .description('creates a key and prints it; it is not shown again')
+      .requiredOption('--user <email>', 'the account that the key belongs to')
+      .requiredOption('--name <name>', 'the purpose of the key', parseCredentialName)
+      .requiredOption('--scopes <scopes>', 'scopes, separated by spaces', parseScopes)
+      .option('--expires <time>', 'ISO 8601 time; default: valid until revoked', parseExpiry)
+      .addOption(burstOption())
+      .addOption(perSecondOption())
+      .addOption(documentsOption())
+      .action((options: CreateOptions) => run(({ database }) => create(database, options)));
+
+    apiKey
+      .command('list')
+      .description('lists the keys without their secrets, oldest first')
+      .action(() => run(({ database }) => list(database)));
+
+    apiKey
+      .command('show <id>')
+      .description('shows a key without its secret, and the addresses that used it, the last use first')
+      .action((id: string) => run(({ database }) => show(database, id)));
+
+    apiKey
+      .command('revoke <id>')
+      .description('revokes a key permanently')
+      .action((id: string) => run(({ database }) => revoke(database, id)));
+
+    apiKey
+      .command('suspend <id>')
+      .description('has a key refused, and its streams end, until it is resumed')
+      .action((id: string) => run(({ database }) => setSuspended(database, id, true)));
+
+    apiKey
+      .command('resume <id>')
+      .description('has a suspended key work again')
+      .action((id: string) => run(({ database }) => setSuspended(database, id, false)));
+
+    const limiting = apiKey
+      .command('set-limits <id>')
+      .description('sets how many requests a key may make, on all instances within a second')
+      .action((id: string, options: LimitOptions, command: Command) => {
+        const limits = limitsOf(options, command);
+        return run(({ database }) => setLimits(database, id, limits));
+      });
+    for (const option of limitOptions()) limiting.addOption(option);
+  },
+};

@@ -1,0 +1,130 @@
+import { existsSync } from 'node:fs';
+import { escapeIdentifier } from 'pg';
+import { type AuthoredWork, audit, OPERATOR } from '../../auth/audit.ts';
+import { type Database, openDatabase } from '../../database/database.ts';
+import { secretFile } from '../../database/embedded/data-dir.ts';
+import { refuseNoDatabase } from '../../database/embedded/major-version.ts';
+import { setupError } from '../../database/preflight.ts';
+import { copyIn } from '../../database/transfer/copy-in.ts';
+import { onClient, queryableOnSide } from '../../database/transfer/endpoints.ts';
+import { watchPieces } from '../../database/transfer/pieces.ts';
+import { withSnapshot } from '../../database/transfer/snapshot.ts';
+import { adoptEvents, renewLog } from '../../engine/events/log-state.ts';
+import { type Config, loadConfig } from '../../platform/config/config.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import { type AdminCommand, embeddedFolder, openAlone } from '../cli/connection.ts';
+import { parseDatabaseUrl } from '../cli/options.ts';
+import { type CommandIo, type Progress, showProgress, tell, tellLeftOut } from '../cli/output.ts';
+
+/** What is not in the database, and where it is; undefined where there is none. */
+function secretAdvice({ secretKey, dataDir }: Config): string | undefined {
+  const file = secretFile(dataDir);
+  if (secretKey === undefined && !existsSync(file)) return undefined;
+  const found = secretKey === undefined ? `the content of "${file}"` : 'that of this service';
+  return `Everything is in the new database but for SECRET_KEY: set it there to ${found}, or the OAuth signing keys are of no use.`;
+}
+
+/** In one transaction of the target, which ends up with everything or unchanged. */
+const copy = (source: Database, target: Database, progress: Progress) =>
+  source.alone((from) =>
+    target.alone((client) =>
+      withSnapshot(from, source.schema, async ({ contents, pieces }) => {
+        const side = onClient(client);
+        await side.rows('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
+        const copied = await copyIn({
+          ...{ target: side, schema: target.schema, origin: 'The embedded database', contents },
+          pieces: watchPieces(pieces, progress.step),
+        });
+        // The rows of the target are those of the source, and this one.
+        await side.rows(`SET LOCAL search_path = ${escapeIdentifier(target.schema)}`);
+        const work: AuthoredWork = { ...queryableOnSide(side), author: OPERATOR };
+        await adoptEvents(work);
+        await audit(work, 'export-to', null);
+        await side.rows('COMMIT');
+        return copied;
+      }),
+    ),
+  );
+
+async function exportTo({ config, log, io }: { config: Config; log: Logger; io: CommandIo }, url: string) {
+  const startedMs = performance.now();
+  refuseNoDatabase(embeddedFolder(config));
+  const target = await openDatabase({
+    config: loadConfig({ DATABASE_URL: url }),
+    log,
+    isCommand: true,
+  });
+  try {
+    await target.watch.refuse({ direct: true });
+    const { database: source } = await openAlone({ config, log, migrates: true });
+    const progress = showProgress(io.stderr);
+    const { tables, leftOut } = await copy(source, target, progress)
+      .catch((error: unknown) => Promise.reject(setupError('DATABASE_URL', error)))
+      .finally(() => source.close())
+      .finally(progress.end);
+    tellLeftOut(io.stderr, leftOut);
+    const advice = secretAdvice(config);
+    if (advice !== undefined) tell(io.stderr, advice);
+    return {
+      tables,
+      rows: tables.reduce((sum, { rows }) => sum + rows, 0),
+      seconds: Math.round(performance.now() - startedMs) / 1_000,
+    };
+  } finally {
+    await target.close();
+  }
+}
+
+/** `export-to DATABASE_URL`. */
+export const exportCommand: AdminCommand = {
+  name: 'export-to',
+  description:
+    'copies the embedded database, which no server may use meanwhile, into an empty PostgreSQL database',
+  define(command, _run, runWithout) {
+    command
+      .argument('<DATABASE_URL>', 'the address of the PostgreSQL database', parseDatabaseUrl)
+      .action((url: string) => runWithout((given) => exportTo(given, url)));
+  },
+};
+
+/** What `npm run db:migrate` runs. */
+export const migrateCommand: AdminCommand = {
+  name: 'migrate',
+  description: 'applies the pending migrations and prints their names',
+  define(command, run) {
+    command.action(() =>
+      run(
+        async ({ database, applied }) => {
+          // Each is recorded in its own transaction, too: by the migrations' table, which is older than this log.
+          if (applied.length > 0)
+            await database
+              .unitOfWork({ author: OPERATOR })
+              .run((work) => audit(work, 'migrate', null, { applied }));
+          return { applied };
+        },
+        { migrates: true },
+      ),
+    );
+  },
+};
+
+/** For a restore that has left out events. */
+export const eventLogCommands: AdminCommand = {
+  name: 'event-log',
+  description: 'manages the log behind the event streams',
+  define(eventLog, run) {
+    eventLog
+      .command('renew')
+      .description('begins the log anew: all earlier event ids are answered with EVENT_HISTORY_EXPIRED')
+      .action(() =>
+        run(async ({ database }) => {
+          const { first } = await renewLog(database, (transaction, state) =>
+            audit({ ...transaction, author: OPERATOR }, 'event-log.renew', null, {
+              beginning: state.first.mark,
+            }),
+          );
+          return { beginning: first.mark };
+        }),
+      );
+  },
+};

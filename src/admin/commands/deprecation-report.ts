@@ -1,0 +1,89 @@
+import {
+  type DocumentNode,
+  type GraphQLSchema,
+  Kind,
+  parse,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
+} from 'graphql';
+import { type Queryable, statement } from '../../database/statement.ts';
+import {
+  type DeprecatedUseRow,
+  KEPT_DAYS,
+  listDeprecatedUses,
+} from '../../engine/documents/deprecated-usage.ts';
+import { createDeprecations } from '../../engine/documents/deprecations.ts';
+import { publishedTexts } from '../../engine/documents/trusted/store.ts';
+
+/** A published document that uses deprecated elements. */
+export interface DocumentUse {
+  readonly id: string;
+  readonly client: string;
+  readonly release: string | null;
+  /** And those that the schema does not have, if this version is another than clients use. */
+  readonly elements: readonly string[];
+}
+
+/** What the check of the schema needs to know of the service that clients use. */
+export interface UsageReport {
+  readonly at: Date;
+  /** From when on its uses are complete. */
+  readonly since: Date;
+  readonly uses: readonly DeprecatedUseRow[];
+  readonly documents: readonly DocumentUse[];
+}
+
+const NOW = statement<{ at: Date; kept: Date }>(
+  'usage_report_now',
+  `SELECT now() AS at, date_trunc('day', now() - interval '${KEPT_DAYS} days', 'UTC') AS kept`,
+);
+
+/** The fields and arguments of a document that the schema has no more: it fits another version. */
+function unknownIn(schema: GraphQLSchema, document: DocumentNode): string[] {
+  const types = new TypeInfo(schema);
+  const found: string[] = [];
+  visit(
+    document,
+    visitWithTypeInfo(types, {
+      Field({ name }) {
+        const parent = types.getParentType();
+        if (parent != null && types.getFieldDef() == null) found.push(`${parent.name}.${name.value}`);
+      },
+      Argument({ name }) {
+        const field = types.getFieldDef();
+        if (types.getDirective() == null && field != null && types.getArgument() == null)
+          found.push(`${types.getParentType()?.name}.${field.name}(${name.value}:)`);
+      },
+    }),
+  );
+  return found;
+}
+
+export interface UsageReportOptions {
+  readonly database: Queryable;
+  readonly schema: GraphQLSchema;
+  readonly since: Date | undefined;
+  /** SQL of the ids and names of clients. */
+  readonly clientNames: readonly string[];
+}
+
+/** Throws DatabaseError. */
+export async function usageReport(options: UsageReportOptions): Promise<UsageReport> {
+  const { database, schema, since, clientNames } = options;
+  const [now] = await database.query(NOW, []);
+  if (now === undefined) throw new Error('the database has returned no row');
+  const uses = await listDeprecatedUses(database, since, clientNames);
+  const deprecationsOf = createDeprecations(schema);
+  const documents: DocumentUse[] = [];
+  for await (const { id, client, release, text } of publishedTexts(database)) {
+    // Checked when it was published, so it has no limits here.
+    const document = parse(text, { noLocation: true });
+    const used = document.definitions.flatMap((node) =>
+      node.kind === Kind.OPERATION_DEFINITION ? deprecationsOf(document, node).named : [],
+    );
+    const elements = [...new Set([...used.map(({ element }) => element), ...unknownIn(schema, document)])];
+    if (elements.length > 0) documents.push({ id, client, release, elements });
+  }
+  return { at: now.at, since: since === undefined || since < now.kept ? now.kept : since, uses, documents };
+}

@@ -1,0 +1,94 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { NotTextError, readText } from '../../platform/config/setting-files.ts';
+import { AdminError } from '../cli/output.ts';
+
+/** A document as a toolchain has written it. */
+export interface ManifestEntry {
+  readonly id: string;
+  readonly text: string;
+}
+
+/** Apollo's, version 1. */
+const APOLLO = z.object({
+  format: z.literal('apollo-persisted-query-manifest'),
+  version: z.number(),
+  operations: z.unknown(),
+});
+const BODY = z.object({ body: z.string() });
+const OPERATIONS = z.array(BODY.extend({ id: z.string() }));
+
+/** From ids to texts: of codegen's client preset, gql.tada, Relay, Mercurius and Hive. Undefined if it is none. */
+function entriesOfTexts(json: unknown): readonly ManifestEntry[] | undefined {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
+  const members: [string, unknown][] = Object.entries(json);
+  const entries = members.flatMap(([id, text]) => (typeof text === 'string' ? { id, text } : []));
+  return entries.length === members.length ? entries : undefined;
+}
+
+const FORMS =
+  'Give an object from ids to texts, a manifest of Apollo, or a .graphql file (docs/trusted-documents.md).';
+
+function read(file: string): string {
+  try {
+    return readText(file);
+  } catch (error) {
+    if (error instanceof NotTextError) throw new AdminError(`${file} ${error.message}.`);
+    throw new AdminError(
+      `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+    );
+  }
+}
+
+function parse(file: string, content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    throw new AdminError(`${file} is neither JSON nor a .graphql file. ${FORMS}`);
+  }
+}
+
+/** A text has a selection set, an id has none. */
+const isId = ({ text }: ManifestEntry): boolean => text.trim() !== '' && !text.includes('{');
+
+/** Operations as a list, or as an object from ids. Undefined if they are neither. */
+function entriesOfOperations(operations: unknown): readonly ManifestEntry[] | undefined {
+  const listed = OPERATIONS.safeParse(operations).data;
+  if (listed !== undefined) return listed.map(({ id, body }) => ({ id, text: body }));
+  if (typeof operations !== 'object' || operations === null || Array.isArray(operations)) return undefined;
+  const members: [string, unknown][] = Object.entries(operations);
+  const entries = members.flatMap(([id, operation]) => {
+    const { data } = BODY.safeParse(operation);
+    return data === undefined ? [] : { id, text: data.body };
+  });
+  return entries.length === members.length ? entries : undefined;
+}
+
+/** The documents of a manifest of Apollo's; undefined if it is none. Throws AdminError. */
+function entriesOfApollo(file: string, json: unknown): readonly ManifestEntry[] | undefined {
+  const manifest = APOLLO.safeParse(json).data;
+  if (manifest === undefined) return undefined;
+  const { version, operations } = manifest;
+  if (version !== 1)
+    throw new AdminError(`${file} is a manifest of Apollo's of version ${version}; 1 is known.`);
+  return entriesOfOperations(operations);
+}
+
+/**
+ * The documents of a file, as toolchains write it: ids are theirs, but for a text alone, whose id is its SHA-256 in
+ * hexadecimal. Throws AdminError.
+ */
+export function readManifest(file: string): readonly ManifestEntry[] {
+  const content = read(file);
+  if (/\.(?:graphql|gql)$/.test(file)) return [{ id: hash('sha256', content, 'hex'), text: content }];
+  const json = parse(file, content);
+  const entries = entriesOfApollo(file, json) ?? entriesOfTexts(json);
+  if (entries === undefined) throw new AdminError(`${file} has a form that is not known. ${FORMS}`);
+  if (entries.length === 0)
+    throw new AdminError(`${file} is empty: what its client asks for would be unknown.`);
+  if (entries.every(isId))
+    throw new AdminError(
+      `${file} has ids and no texts: it leads from names to ids. Give the file that the same tool writes with the texts, from ids to texts.`,
+    );
+  return entries;
+}

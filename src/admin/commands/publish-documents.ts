@@ -1,0 +1,87 @@
+import { hash } from 'node:crypto';
+import { audit, OPERATOR } from '../../auth/audit.ts';
+import { isPublishableId } from '../../engine/documents/trusted/catalog.ts';
+import { createDocumentCheck, type DocumentCheck } from '../../engine/documents/trusted/publish-check.ts';
+import { type NewDocument, publishDocuments, type Release } from '../../engine/documents/trusted/store.ts';
+import { rulesOf } from '../../schema/limits.ts';
+import type { Opened } from '../cli/connection.ts';
+import { UndoneError } from '../cli/output.ts';
+import type { ManifestEntry } from './manifest.ts';
+
+interface Refused {
+  readonly id: string;
+  readonly reason: string;
+}
+
+/** What is printed. The first two are numbers of documents. */
+export interface PublishResult {
+  readonly published: number;
+  readonly unchanged: number;
+  readonly refused: readonly Refused[];
+}
+
+/** An id may tell what it is the hash of. */
+const OF_TEXT = /^sha256:[0-9a-f]{64}$/i;
+const TAKEN = 'This id is that of another text, and an id never gets another one.';
+
+function idProblem({ id, text }: ManifestEntry): string | undefined {
+  if (!isPublishableId(id)) return 'An id has 1 to 128 printable ASCII characters.';
+  if (OF_TEXT.test(id) && id.toLowerCase() !== `sha256:${hash('sha256', text, 'hex')}`)
+    return 'The id is not the SHA-256 of the text.';
+  return undefined;
+}
+
+/** Sorts what may be published from what may not. */
+function checkAll(entries: readonly ManifestEntry[], { check }: DocumentCheck) {
+  const texts = new Map<string, string>();
+  const documents: NewDocument[] = [];
+  const refused = new Map<string, string>();
+  for (const entry of entries) {
+    const { id, text } = entry;
+    const known = texts.get(id);
+    texts.set(id, known ?? text);
+    if (known === text) continue;
+    const problem = known === undefined ? idProblem(entry) : 'The files have several texts for this id.';
+    const checked = problem === undefined ? check(text) : { reason: problem };
+    if ('reason' in checked) refused.set(id, checked.reason);
+    else
+      documents.push({
+        id,
+        text,
+        digest: checked.document.digest,
+        operationName: checked.document.names ?? null,
+      });
+  }
+  return { documents: documents.filter(({ id }) => !refused.has(id)), refused };
+}
+
+/**
+ * Checks the documents of manifests as requests would be, and publishes them in one transaction: all of them, or with `partial`
+ * those that are not refused. Throws UndoneError if any is refused otherwise, and AdminError, DatabaseError.
+ */
+export async function publish(
+  { database, config }: Opened,
+  entries: readonly ManifestEntry[],
+  { partial, ...release }: Release & { readonly partial: boolean },
+): Promise<PublishResult> {
+  // Only this command needs the whole schema.
+  const { buildSchema } = await import('../../schema/schema.ts');
+  const checks = createDocumentCheck(buildSchema(rulesOf(config)), config);
+  const { documents, refused } = checkAll(entries, checks);
+  const total = documents.length + refused.size;
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
+    const { published, taken } = await publishDocuments(work, documents, release, checks.schemaId);
+    for (const id of taken) refused.set(id, TAKEN);
+    const told = [...refused].map(([id, reason]) => ({ id, reason }));
+    if (partial || told.length === 0) {
+      await audit(work, 'documents.publish', release.client, { ...release, published });
+      return { published, unchanged: documents.length - taken.length - published, refused: told };
+    }
+    // Takes everything back.
+    throw new UndoneError(`Refused: ${told.length} of ${total} documents. Nothing was published.`, {
+      published: 0,
+      unchanged: 0,
+      refused: told,
+    });
+  });
+}

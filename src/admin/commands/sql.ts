@@ -1,0 +1,83 @@
+import { DatabaseError, type QueryArrayConfig } from 'pg';
+import type { AdminCommand, Opened } from '../cli/connection.ts';
+import { AdminError, escapeTerminal, type Output, StreamedText, tell } from '../cli/output.ts';
+
+const MAX_ROWS = 1_000;
+/** The first words of statements that return rows and that no cursor takes. They return few. */
+const WITHOUT_CURSOR = /^\s*(explain|show)\b/i;
+
+interface Rows {
+  readonly names: readonly string[];
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+/**
+ * Runs one statement in a transaction that writes nothing, and reads at most one row more than MAX_ROWS. The transaction
+ * ends before anything is printed, because requests wait for that of the embedded database. Throws AdminError.
+ */
+async function readRows({ database, config }: Opened, text: string): Promise<Rows> {
+  const client = await database.dedicatedClient({ limited: true });
+  const ask = (sql: string) => {
+    // The extended protocol takes one statement.
+    const query: QueryArrayConfig & { readonly queryMode: 'extended' } = {
+      ...{ text: sql, rowMode: 'array', queryMode: 'extended' },
+    };
+    return client.query<unknown[]>(query);
+  };
+  try {
+    await client.query('BEGIN READ ONLY');
+    await client.query(`SET LOCAL statement_timeout = ${config.statementTimeoutMs}`);
+    const direct = WITHOUT_CURSOR.test(text);
+    if (!direct) await ask(`DECLARE admin_sql NO SCROLL CURSOR FOR ${text}`);
+    const { fields, rows } = await ask(direct ? text : `FETCH ${MAX_ROWS + 1} FROM admin_sql`);
+    await client.query('ROLLBACK');
+    return { names: fields.map(({ name }) => name), rows };
+  } catch (error) {
+    throw error instanceof DatabaseError ? new AdminError(`PostgreSQL says: ${error.message}.`) : error;
+  } finally {
+    // After a failure, this also ends the transaction.
+    await client.end();
+  }
+}
+
+const textOf = (value: unknown): string =>
+  value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+
+/** A table as psql prints one. */
+async function* tableOf({ names, rows }: Rows): AsyncGenerator<string> {
+  const cells = [names, ...rows].map((row) =>
+    row.map((value) => escapeTerminal(textOf(value)).replaceAll('\n', '\\n').replaceAll('\t', '\\t')),
+  );
+  const widths = names.map((_, index) => Math.max(...cells.map((row) => row[index]?.length ?? 0)));
+  const lineOf = (row: readonly string[]) =>
+    row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join(' | ');
+  const [head = [], ...body] = cells.map((row) => lineOf(row).trimEnd());
+  yield `${head}\n${widths.map((width) => '-'.repeat(width)).join('-+-')}\n`;
+  for (const line of body) yield `${line}\n`;
+  yield `(${rows.length} ${rows.length === 1 ? 'row' : 'rows'})\n`;
+}
+
+function present({ names, rows }: Rows, stdout: Output): unknown {
+  return stdout.isTTY === true
+    ? new StreamedText(tableOf({ names, rows }))
+    : rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]])));
+}
+
+/** `sql`. */
+export const sqlCommand: AdminCommand = {
+  name: 'sql',
+  description: `runs a read-only statement and prints its rows, at most ${MAX_ROWS}: a table on a terminal, JSON otherwise`,
+  define(command, run) {
+    command.argument('<statement>', 'SELECT, WITH, VALUES, TABLE, EXPLAIN or SHOW').action((text: string) =>
+      run(async (opened) => {
+        const { names, rows } = await readRows(opened, text.replace(/;\s*$/, ''));
+        if (rows.length > MAX_ROWS)
+          tell(
+            opened.io.stderr,
+            `There are more than ${MAX_ROWS} rows: add a condition, or LIMIT and OFFSET.`,
+          );
+        return present({ names, rows: rows.slice(0, MAX_ROWS) }, opened.io.stdout);
+      }),
+    );
+  },
+};

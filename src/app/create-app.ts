@@ -1,0 +1,342 @@
+import type { GraphQLSchema } from 'graphql';
+import { accountTurns } from '../auth/account-write-queue.ts';
+import { oldApiKeyUses } from '../auth/api-keys.ts';
+import { oldAuditEntries } from '../auth/audit.ts';
+import { createClientUses, oldClientUses } from '../auth/client-usage.ts';
+import {
+  createCredentials,
+  expiredSessions,
+  expiredStreamTokens,
+  expiredTokens,
+  oldApiKeys,
+} from '../auth/credentials.ts';
+import { createLogin, createPasswords } from '../auth/login.ts';
+import { anonymousCaller } from '../auth/principal.ts';
+import { endedBlocks } from '../auth/restriction-store.ts';
+import { createRestrictions } from '../auth/restrictions.ts';
+import { createSecurityLog } from '../auth/security-log.ts';
+import { sessionEnder } from '../auth/sessions.ts';
+import { type Database, halfLine } from '../database/database.ts';
+import { type Job, startCleanUp } from '../database/jobs.ts';
+import { createListener } from '../database/listener.ts';
+import { registerDatabaseMetrics, watchClock } from '../database/monitoring.ts';
+import {
+  CREDENTIALS_CHANNEL,
+  DOCUMENTS_CHANNEL,
+  EVENTS_CHANNEL,
+  RESTRICTIONS_CHANNEL,
+} from '../database/session-settings.ts';
+import { createOperationPipeline } from '../engine/create-engine.ts';
+import { createDeprecatedUses, oldDeprecatedUses } from '../engine/documents/deprecated-usage.ts';
+import { oldTextUses } from '../engine/documents/trusted/store.ts';
+import { createTrustedDocuments } from '../engine/documents/trusted/trusted-documents.ts';
+import { oldEvents } from '../engine/events/event-log.ts';
+import { createEventFeed } from '../engine/events/feed.ts';
+import { createAnnouncements, registerEventMetrics, watchLog } from '../engine/events/log-watch.ts';
+import { oldResponses } from '../engine/mutations/idempotency/store.ts';
+import { createCredentialWatch } from '../engine/subscriptions/credential-watch.ts';
+import { createFanOut } from '../engine/subscriptions/fan-out.ts';
+import { createStreamMetrics } from '../engine/subscriptions/stream-metrics.ts';
+import { ENDINGS_OF_PASSWORD, FEATURES, STORED } from '../features/features.ts';
+import { createHttp } from '../http/create-http.ts';
+import type { Route } from '../http/exchange.ts';
+import type { Entrance } from '../http/handler.ts';
+import { createRefusals, createSlowOperations } from '../http/hooks/access-log.ts';
+import { createOrigins } from '../http/hooks/request-checks.ts';
+import { createOwnOperations } from '../http/internal-operations.ts';
+import type { DemoKey } from '../http/local-request.ts';
+import { createRateLimiter } from '../http/rate-limit/limiter.ts';
+import { createBuckets } from '../http/rate-limit/redis-bucket-store.ts';
+import { databaseReadiness, registerReadiness } from '../http/routes/health.ts';
+import type { YogaPlugin } from '../http/yoga/yoga-host.ts';
+import { type Config, ownOrigin } from '../platform/config/config.ts';
+import { type Clock, systemClock } from '../platform/deadline.ts';
+import { Line } from '../platform/fairness/fair-queue.ts';
+import { PendingResponses } from '../platform/fairness/response-memory.ts';
+import type { Logger } from '../platform/log/log.ts';
+import { registerLogMetrics } from '../platform/log/log-output.ts';
+import { createMetrics, type Metrics, registerBuildInfo } from '../platform/metrics/metrics.ts';
+import { build } from '../platform/process.ts';
+import { registerTracing } from '../platform/tracing/open-tracing.ts';
+import type { Tracing } from '../platform/tracing/tracing.ts';
+import { rulesOf } from '../schema/limits.ts';
+import { buildSchema } from '../schema/schema.ts';
+import { YOGA_PLUGINS } from './yoga-plugins.ts';
+
+/** All clean-up there is, in the order in which it is done. */
+export function cleanUpJobs(config: Config): Job[] {
+  return [
+    oldEvents(config.eventRetentionMs),
+    oldResponses(config.idempotency.retentionMs),
+    expiredSessions,
+    oldApiKeys,
+    oldApiKeyUses,
+    expiredStreamTokens,
+    expiredTokens,
+    oldTextUses,
+    oldAuditEntries(config.auditRetentionMs),
+    endedBlocks,
+    oldClientUses,
+    oldDeprecatedUses,
+    ...FEATURES.flatMap(({ jobs }) => jobs(config)),
+  ];
+}
+
+export interface ServiceMetricsOptions {
+  readonly config: Config;
+  readonly database: Database;
+  readonly tracing: Tracing | undefined;
+}
+
+/** The metrics of a service, with those of its process, database, log and traces. */
+function createServiceMetrics({ config, database, tracing }: ServiceMetricsOptions): Metrics {
+  const metrics = createMetrics();
+  registerBuildInfo(metrics, build());
+  registerLogMetrics(metrics);
+  registerDatabaseMetrics(metrics, database, config);
+  registerTracing(metrics, tracing);
+  return metrics;
+}
+
+/** Contract section 5: one operation holds at most this many times the maximum response size in memory. */
+const MAX_HELD_ANSWERS = 4;
+/** Contract section 5: a hash takes 19 MiB and a core for tens of ms. A full queue takes about a second. */
+const PASSWORD_HASHES = { places: 2, maxWaiting: 32 };
+
+/**
+ * Connections for what may wait for the lock of an account and is no operation: logins, logouts, stream tokens. The rest
+ * are for operations.
+ */
+const ACCOUNT_WRITES = { places: 2, maxWaiting: 256 };
+
+export interface AppOptions {
+  readonly config: Config;
+  readonly database: Database;
+  readonly log: Logger;
+  readonly clock?: Clock;
+  /** What GraphiQL fills in. */
+  readonly demoKey?: DemoKey | undefined;
+  /** The pages for development. */
+  readonly routes?: readonly Route[];
+  /** Whether root fields read their whole selection at once. Turn off to compare with loaders only. */
+  readonly lookAhead?: boolean;
+  /** Whether subscribers share what is the same for them. Turn off to compare. */
+  readonly shareEvents?: boolean;
+  /** What `openTracing` has made of the settings. */
+  readonly tracing?: Tracing | undefined;
+  /** Those of Yoga's ecosystem. */
+  readonly yogaPlugins?: readonly YogaPlugin[];
+  /** The schema to serve; another one can be tried out. */
+  readonly schema?: GraphQLSchema;
+}
+
+/** The service without a socket. */
+export interface App extends Entrance {
+  /** The responses that sockets have not yet sent. */
+  readonly pending: PendingResponses;
+  /** Sets the origin once the port is known. PUBLIC_URL takes precedence. */
+  listensAt(origin: string): void;
+  /** Makes `/health/ready` return 503. Everything else continues. */
+  announceShutdown(): void;
+  /** Ends the event streams, so that clients reconnect to another instance or after a restart. */
+  endStreams(): void;
+  /** Counts a stream that was cut off because its reader was too slow. */
+  onCutOff(): void;
+}
+
+const createFeatures = await Promise.all(FEATURES.map(({ server }) => server()));
+
+/** Creates every dependency. */
+export function createApp({
+  config,
+  database,
+  log,
+  clock: given,
+  demoKey,
+  routes = [],
+  lookAhead = true,
+  shareEvents = true,
+  schema = buildSchema(rulesOf(config)),
+  yogaPlugins = YOGA_PLUGINS,
+  tracing,
+}: AppOptions): App {
+  const metrics = createServiceMetrics({ config, database, tracing });
+  const clockWatch = watchClock({ database, clock: given ?? systemClock, metrics, log });
+  // Whoever gives a clock means it.
+  const clock = given ?? clockWatch.clock;
+  // Reading and executing events, however many subscribers there are: that bounds the statements ahead of a query.
+  // Whoever waits for events is read more of them at once.
+  const eventLine = halfLine(config, { patienceMs: 0 });
+  const feed = createEventFeed({ database, log, line: eventLine });
+  const buckets = createBuckets(config, { clock, log, metrics });
+  const rateLimiter = createRateLimiter({ store: buckets, clock, failures: config.failureLimit, metrics });
+  let publicOrigin = config.publicUrl ?? ownOrigin(config);
+  const origin = () => publicOrigin;
+  const services = { database, clock, log };
+  const features = createFeatures.map((create) => create({ ...services, config, metrics, origin }));
+  const credentials = createCredentials(
+    services,
+    config.jwt,
+    features.flatMap(({ recognizers }) => recognizers),
+  );
+  const passwords = createPasswords(new Line(PASSWORD_HASHES), rateLimiter.logins);
+  const securityLog = createSecurityLog(log);
+  const slowOperations = createSlowOperations(config.slowOperationMs, log);
+  const refusals = createRefusals(log, metrics);
+  const turns = accountTurns(database, new Line(ACCOUNT_WRITES));
+  const endSession = sessionEnder(turns);
+  const login = createLogin({ database, turns, passwords, securityLog });
+  const origins = createOrigins(config);
+  const pending = new PendingResponses(
+    {
+      maxBytes: config.maxPendingResponseBytes,
+      maxReceivedBytes: MAX_HELD_ANSWERS * config.maxResponseBytes,
+    },
+    metrics,
+  );
+  const readiness = databaseReadiness(database, clock, () => restrictions);
+  const streamMetrics = createStreamMetrics(metrics);
+  const fanOut = createFanOut({
+    feed,
+    metrics: streamMetrics,
+    use: eventLine.use,
+    maxGroups: config.maxEventGroups,
+    maxGroupBytes: config.maxEventGroupBytes,
+    tracing,
+    log,
+  });
+  const credentialWatch = createCredentialWatch({
+    renew: credentials.renew,
+    recheckMs: config.credentialRecheckMs,
+    now: clock.now,
+    log,
+  });
+  const trusted = createTrustedDocuments({
+    ...services,
+    config,
+    schema,
+    metrics,
+    hears: () => listener.hears,
+  });
+  const restrictions = createRestrictions({
+    ...services,
+    trustProxy: config.trustProxy,
+    recheckMs: config.credentialRecheckMs,
+    hears: () => listener.hears,
+  });
+  const clientUses = createClientUses(services);
+  const deprecatedUses = createDeprecatedUses(services);
+  const listener = createListener({
+    database,
+    log,
+    channels: [EVENTS_CHANNEL, CREDENTIALS_CHANNEL, DOCUMENTS_CHANNEL, RESTRICTIONS_CHANNEL],
+    onNotification({ channel, payload, own }) {
+      if (channel === CREDENTIALS_CHANNEL) credentialWatch.recheck(payload);
+      else if (channel === DOCUMENTS_CHANNEL) trusted.recheck();
+      else if (channel === RESTRICTIONS_CHANNEL) restrictions.recheck();
+      // This process woke its own readers when it committed.
+      else if (!own) feed.wake();
+    },
+    onConnect() {
+      feed.wake();
+      credentialWatch.recheck();
+      trusted.recheck();
+      restrictions.recheck();
+    },
+  });
+  const announcements = createAnnouncements({ feed, listener, log });
+  const logWatch = watchLog({ database, listener, log });
+  registerEventMetrics(metrics, { logWatch, listener });
+  registerReadiness(metrics, readiness);
+  const cleanUp = startCleanUp({ jobs: cleanUpJobs(config), database, metrics, log });
+  const pipeline = createOperationPipeline({
+    config,
+    database,
+    log,
+    metrics,
+    schema,
+    trusted,
+    lookAhead,
+    passwords,
+    securityLog,
+    feed,
+    eventLine,
+    streamMetrics,
+    pending,
+    checkOrigin: origins.check,
+    credentialWatch,
+    watchBlocked: restrictions.watch,
+    fanOut,
+    shareEvents,
+    onCommit: announcements.announce,
+    origin,
+  });
+  const accounts = { turns, login, endSession, securityLog, passwords };
+  const routeServices = {
+    ...accounts,
+    sessions: credentials.sessions,
+    endingsOfPassword: ENDINGS_OF_PASSWORD,
+    limiter: rateLimiter,
+    operations: createOwnOperations(schema, pipeline),
+    stored: STORED,
+  };
+  const http = createHttp({
+    config,
+    database,
+    log,
+    clock,
+    metrics,
+    demoKey,
+    anonymous: anonymousCaller(config),
+    credentials,
+    ...accounts,
+    slowOperations,
+    refusals,
+    origin,
+    origins,
+    rateLimiter,
+    restrictions,
+    clientUses,
+    deprecatedUses,
+    readiness,
+    tracing,
+    pipeline,
+    schema,
+    yogaPlugins,
+    pending,
+    featureRoutes: [...routes, ...features.flatMap((feature) => feature.routes(routeServices))],
+  });
+
+  return {
+    ...http,
+    pending,
+    listensAt(listening) {
+      publicOrigin = config.publicUrl ?? listening;
+      // Known at the first scrape.
+      readiness.lastKnown();
+    },
+    announceShutdown: readiness.leave,
+    endStreams: fanOut.interrupt,
+    onCutOff: streamMetrics.cutOff,
+    async close() {
+      readiness.leave();
+      fanOut.interrupt();
+      await cleanUp.stop();
+      announcements.close();
+      logWatch.close();
+      await listener.close();
+      await feed.close();
+      await buckets.close();
+      await http.close();
+      await trusted.close();
+      restrictions.close();
+      clockWatch.close();
+      await clientUses.close();
+      await deprecatedUses.close();
+      securityLog.close();
+      slowOperations.close();
+      refusals.close();
+      await tracing?.close();
+    },
+  };
+}

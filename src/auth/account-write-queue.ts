@@ -1,0 +1,49 @@
+import { Cancellation } from '../database/cancellation.ts';
+import type { Database } from '../database/database.ts';
+import { DatabaseError } from '../database/errors.ts';
+import { Retries } from '../database/retries.ts';
+import type { Queryable } from '../database/statement.ts';
+import type { Author, UnitOfWork } from '../database/unit-of-work.ts';
+import type { Line } from '../platform/fairness/fair-queue.ts';
+
+/** Logging in or ending a session twice does no harm, so a write of unknown outcome can be repeated. */
+const repeatable = (error: unknown): unknown =>
+  error instanceof DatabaseError && error.kind === 'unknown'
+    ? new DatabaseError('unavailable', error.cause)
+    : error;
+
+/**
+ * Writes that may wait for the lock of an account. Each try queues anew, so writes that pause for a locked account occupy no
+ * place meanwhile.
+ */
+export function accountTurns(database: Pick<Database, 'unitOfWork' | 'lockWaitMs'>, line: Line) {
+  const inTurns = <T>(owner: string, tryOnce: () => Promise<T>, lockWaitMs: number): Promise<T> =>
+    new Retries(lockWaitMs).run(() => line.measured(owner, tryOnce));
+
+  return {
+    /** For statements of an account, each of which commits by itself. */
+    statements(owner: string): Queryable {
+      const options = { oneStatement: true };
+      return {
+        query: (statement, values) =>
+          inTurns(
+            owner,
+            () => database.unitOfWork(options, new Cancellation(undefined, owner)).query(statement, values),
+            database.lockWaitMs,
+          ).catch((error: unknown) => Promise.reject(repeatable(error))),
+      };
+    },
+    /** Runs a transaction of an account. Throws what `write` throws, and DatabaseError. */
+    transaction<T>(
+      owner: string,
+      write: (work: UnitOfWork) => Promise<T>,
+      given: { readonly lockWaitMs?: number; readonly author?: Author } = {},
+    ): Promise<T> {
+      const { lockWaitMs = database.lockWaitMs, ...options } = given;
+      const cancellation = () => new Cancellation(undefined, owner);
+      return inTurns(owner, () => database.unitOfWork(options, cancellation()).run(write), lockWaitMs);
+    },
+  };
+}
+
+export type AccountTurns = ReturnType<typeof accountTurns>;

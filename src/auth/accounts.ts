@@ -1,0 +1,154 @@
+import { DatabaseError, violatedForeignKey } from '../database/errors.ts';
+import { type Queryable, statement } from '../database/statement.ts';
+import { OperatorError } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import { hashPassword } from './passwords.ts';
+import type { Role } from './scopes.ts';
+
+let known: Promise<ReadonlySet<string>> | undefined;
+
+/** Loaded with the first password that is set: a server may run for days without one. */
+async function load(min: number): Promise<ReadonlySet<string>> {
+  const { dictionary } = await import('@zxcvbn-ts/language-common');
+  return new Set(dictionary['passwords-common'].filter(({ length }) => length >= min));
+}
+
+/**
+ * Whether many people use a password, or had it stolen (NIST SP 800-63B section 3.1.1.2): it is compared whole, ignoring
+ * case, with those of a list that have at least `min` characters.
+ */
+export async function isCommon(password: string, min: number): Promise<boolean> {
+  known ??= load(min).catch((error: unknown) => {
+    known = undefined;
+    throw error;
+  });
+  return (await known).has(password.toLowerCase());
+}
+
+/** The lengths of an account's texts, in Unicode code points (contract section 1). */
+export const ACCOUNT_NAME = { min: 1, max: 100 };
+export const PASSWORD = { min: 12, max: 200 };
+export const MAX_EMAIL_LENGTH = 254;
+
+/** An account that cannot be created or found as requested. The message is meant for the requester. */
+export class AccountError extends OperatorError {}
+
+export interface NewAccount {
+  readonly name: string;
+  readonly email: string;
+  /** An account without a password signs in by API key only. */
+  readonly password?: string | undefined;
+  readonly role?: Role | undefined;
+}
+
+/** The form in which e-mails are compared, ignoring case. */
+export const emailKey = (email: string): string => email.toLowerCase();
+
+const length = (text: string) => [...text].length;
+const fits = (text: string, { min, max }: typeof PASSWORD) => length(text) >= min && length(text) <= max;
+
+/** PostgreSQL cannot store such a text, so no account has it. */
+export const isBroken = (text: string): boolean => text.includes('\0') || !text.isWellFormed();
+
+/** What is said of a password that many people use. */
+export const COMMON_PASSWORD = 'one of those that many people use, which are tried first: choose another one';
+
+/** For every place that sets one. Those that are stored already go on working. Throws AccountError. */
+export async function checkPassword(password: string): Promise<void> {
+  if (isBroken(password))
+    throw new AccountError('The password must not contain a NUL character or a lone surrogate.');
+  if (!fits(password, PASSWORD)) throw new AccountError('The password must be 12 to 200 characters long.');
+  if (await isCommon(password, PASSWORD.min)) throw new AccountError(`The password is ${COMMON_PASSWORD}.`);
+}
+
+async function check({ name, email, password }: NewAccount): Promise<void> {
+  const broken = [name, email, password ?? ''].some(isBroken);
+  if (broken)
+    throw new AccountError('Name, e-mail and password must not contain a NUL character or a lone surrogate.');
+  if (!fits(name, ACCOUNT_NAME)) throw new AccountError('The name must be 1 to 100 characters long.');
+  if (!/^[^\s@]+@[^\s@]+$/.test(email) || length(email) > MAX_EMAIL_LENGTH)
+    throw new AccountError(`"${email}" is not an e-mail address.`);
+  if (password !== undefined) await checkPassword(password);
+}
+
+const FIND = statement<{ id: string; role: Role; disabledAt: Date | null; deletedAt: Date | null }>(
+  'account_find',
+  `SELECT id, role, disabled_at AS "disabledAt", deleted_at AS "deletedAt" FROM users WHERE email_key = $1`,
+);
+/** A concurrent request may have taken the e-mail meanwhile. */
+const INSERT = statement<{ id: string }>(
+  'account_insert',
+  `INSERT INTO users (id, name, email, email_key, role, password_hash) VALUES ($1, $2, $3, $4, $5::"Role", $6)
+   ON CONFLICT (email_key) DO NOTHING RETURNING id`,
+);
+
+const isTaken = (email: string) => new AccountError(`An account with the e-mail "${email}" already exists.`);
+
+/** A new account, checked, and with its password hashed. */
+interface ReadyAccount extends Omit<NewAccount, 'password'> {
+  readonly passwordHash: string | null;
+}
+
+/** Throws AccountError if a rule is broken or the e-mail is taken, DatabaseError. */
+export async function readyAccount(
+  db: Queryable,
+  { password, ...account }: NewAccount,
+): Promise<ReadyAccount> {
+  await check({ ...account, password });
+  if ((await db.query(FIND, [emailKey(account.email)])).length > 0) throw isTaken(account.email);
+  return { ...account, passwordHash: password === undefined ? null : await hashPassword(password) };
+}
+
+/** Throws AccountError if the e-mail has been taken, DatabaseError. */
+export async function insertAccount(
+  db: Queryable,
+  { name, email, role = 'member', passwordHash }: ReadyAccount,
+): Promise<{ id: string }> {
+  const [made] = await db.query(INSERT, [newId(), name, email, emailKey(email), role, passwordHash]);
+  if (made === undefined) throw isTaken(email);
+  return made;
+}
+
+/** Creates an account. Throws AccountError if a rule is broken or the e-mail is taken, DatabaseError. */
+export async function createAccount(db: Queryable, account: NewAccount): Promise<{ id: string }> {
+  return insertAccount(db, await readyAccount(db, account));
+}
+
+export const noAccount = (email: string): AccountError =>
+  new AccountError(`There is no account with the e-mail "${email}".`);
+
+export const beingDeleted = (email: string): AccountError =>
+  new AccountError(`The account "${email}" is being deleted: run "user delete" again to finish that.`);
+
+/** The account with an e-mail. Throws AccountError if there is none, or if it is being deleted; DatabaseError. */
+export async function findAccount(
+  db: Queryable,
+  email: string,
+): Promise<{ id: string; role: Role; disabledAt: Date | null }> {
+  if (isBroken(email)) throw noAccount(email);
+  const [account] = await db.query(FIND, [emailKey(email)]);
+  if (account === undefined) throw noAccount(email);
+  const { deletedAt, ...found } = account;
+  if (deletedAt !== null) throw beingDeleted(email);
+  return found;
+}
+
+/**
+ * Locks an account's row for what is limited per account: a concurrent transaction that creates one more waits for
+ * this one and then counts its rows too.
+ */
+export const LOCK_ACCOUNT = statement<{ id: string }>(
+  'account_lock',
+  'SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE',
+);
+
+const REFERENCE_TO_ACCOUNT = /_(author|user|owner)_id_fkey$/;
+
+/**
+ * Whether a write failed because its account was deleted while it ran. An account is only deleted once nothing refers to
+ * it, so the reference was the one being written.
+ */
+export function isAccountGone(error: unknown): boolean {
+  const violated = error instanceof DatabaseError ? violatedForeignKey(error) : undefined;
+  return violated !== undefined && REFERENCE_TO_ACCOUNT.test(violated);
+}

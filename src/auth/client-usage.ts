@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto';
+import { isOutage } from '../database/errors.ts';
+import { deletion } from '../database/jobs.ts';
+import { type Queryable, statement } from '../database/statement.ts';
+import { atMost } from '../platform/deadline.ts';
+import { addressNetwork } from '../platform/ip-address.ts';
+import type { Logger } from '../platform/log/log.ts';
+import { type ClientIdentity, isAuthenticated, reportedClient } from './principal.ts';
+
+/** What clients are compared by. */
+export const MEASURES = ['requests', 'cost', 'database'] as const;
+export type Measure = (typeof MEASURES)[number];
+
+/** How much a client has used. */
+export interface ClientUse {
+  /** The id of an API key or OAuth client, another kind of credentials, or an address or network without any. */
+  readonly client: string;
+  readonly account: string | null;
+  readonly requests: number;
+  /** The complexity of its operations, in all. */
+  readonly cost: number;
+  readonly databaseMs: number;
+}
+
+/** One row holds what an instance has counted in this time. */
+const SLOT_MS = 4_000;
+/** For how long such rows are kept. */
+export const KEPT_SECONDS = 600;
+const SLOTS = (KEPT_SECONDS * 1_000) / SLOT_MS;
+
+/** Written in place of the oldest: rows that come and go would leave their space behind in an embedded database. */
+const STORE = statement<never>(
+  'client_uses_store',
+  `INSERT INTO client_uses (instance, slot, at, uses) VALUES ($1::uuid, $2::int % ${SLOTS}, clock_timestamp(), $3::jsonb)
+   ON CONFLICT (instance, slot) DO UPDATE SET at = excluded.at, uses = excluded.uses`,
+);
+
+/** Stores what an instance has counted. `number` counts its slots. Throws DatabaseError. */
+async function storeClientUses(
+  db: Queryable,
+  instance: string,
+  number: number,
+  uses: readonly ClientUse[],
+): Promise<void> {
+  await db.query(STORE, [instance, number, JSON.stringify(uses)]);
+}
+
+const COLUMN: Readonly<Record<Measure, string>> = {
+  requests: 'requests',
+  cost: 'cost',
+  database: '"databaseMs"',
+};
+const MOST = 100;
+const top = (by: Measure) =>
+  statement<ClientUse>(
+    'client_uses_top',
+    `SELECT u.client, u.account, sum(u.requests)::float8 AS requests, sum(u.cost)::float8 AS cost,
+       round(sum(u."databaseMs"))::float8 AS "databaseMs"
+     FROM client_uses, jsonb_to_recordset(uses)
+       AS u (client text, account text, requests numeric, cost numeric, "databaseMs" numeric)
+     WHERE at > clock_timestamp() - $1::float8 * interval '1 second'
+     GROUP BY u.client, u.account ORDER BY sum(u.${COLUMN[by]}) DESC, u.client, u.account LIMIT ${MOST}`,
+  );
+
+/**
+ * The clients that have used the most in the last seconds, of all instances. At most 5 s old: instances store what they
+ * count every SLOT_MS. Throws DatabaseError.
+ */
+export const topClients = (db: Queryable, seconds: number, by: Measure): Promise<ClientUse[]> =>
+  db.query(top(by), [seconds]);
+
+/** Those of instances that have ended. */
+export const oldClientUses = deletion('client_uses', {
+  table: 'client_uses',
+  key: 'instance, slot',
+  condition: `at < clock_timestamp() - interval '${2 * KEPT_SECONDS} seconds'`,
+});
+
+type Counted = { -readonly [Name in keyof ClientUse]: ClientUse[Name] };
+
+/** Between two times of storing. Those beyond count as one. */
+const MAX_CLIENTS = 5_000;
+const OTHERS = 'other';
+/** Of each measure, these many are stored by themselves. */
+const MAX_STORED = 100;
+const CLOSE_MS = 5_000;
+
+function add(to: Counted, { requests, cost, databaseMs }: ClientUse): void {
+  to.requests += requests;
+  to.cost += cost;
+  to.databaseMs += databaseMs;
+}
+
+const none = (client: string, account: string | null): Counted => ({
+  client,
+  account,
+  requests: 0,
+  cost: 0,
+  databaseMs: 0,
+});
+
+/** Those that have used the most by any measure, and the sum of all others. */
+function most(uses: readonly Counted[]): ClientUse[] {
+  const kept = new Set<Counted>();
+  for (const measure of ['requests', 'cost', 'databaseMs'] as const)
+    for (const use of uses.toSorted((one, other) => other[measure] - one[measure]).slice(0, MAX_STORED))
+      kept.add(use);
+  const others = none(OTHERS, null);
+  for (const use of uses) if (!kept.has(use)) add(others, use);
+  return others.requests === 0 ? [...kept] : [...kept, others];
+}
+
+/** A request once it is answered. */
+interface FinishedRequest extends ClientIdentity {
+  /** In points. */
+  readonly complexity: number;
+  readonly databaseMs: number;
+}
+
+/**
+ * Counts what clients use, so that whoever uses too much can be found. An instance that is killed loses what it has counted since it last
+ * stored it.
+ */
+export function createClientUses({ database, log }: { readonly database: Queryable; readonly log: Logger }) {
+  const instance = randomUUID();
+  let number = 0;
+  let counted = new Map<string, Counted>();
+
+  function of(client: string, account: string | null): Counted {
+    const key = account === null ? client : `${account} ${client}`;
+    const known = counted.get(key);
+    if (known !== undefined) return known;
+    if (counted.size >= MAX_CLIENTS && client !== OTHERS) return of(OTHERS, null);
+    const use = none(client, account);
+    counted.set(key, use);
+    return use;
+  }
+
+  async function store(): Promise<void> {
+    if (counted.size === 0) return;
+    const uses = [...counted.values()];
+    counted = new Map();
+    number += 1;
+    try {
+      await storeClientUses(database, instance, number, most(uses));
+    } catch (error) {
+      log[isOutage(error) ? 'debug' : 'warn']({ err: error }, 'could not store how much clients use');
+    }
+  }
+
+  const timer = setInterval(store, SLOT_MS).unref();
+  return {
+    /** Counts a request once it is answered. Nobody waits for the database. */
+    note({ caller, clientAddress, complexity, databaseMs }: FinishedRequest): void {
+      const use = isAuthenticated(caller)
+        ? of(reportedClient(caller).client, caller.userId)
+        : of(addressNetwork(clientAddress), null);
+      use.requests += 1;
+      use.cost += complexity;
+      use.databaseMs += databaseMs;
+    },
+    /** Stores what was counted, and stops. */
+    async close(): Promise<void> {
+      clearInterval(timer);
+      await atMost(CLOSE_MS, store());
+    },
+  };
+}
+
+export type ClientUses = ReturnType<typeof createClientUses>;

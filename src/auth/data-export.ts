@@ -1,0 +1,193 @@
+import type { Database } from '../database/database.ts';
+import { type Parameter, type Queryable, statement } from '../database/statement.ts';
+import { runInPrisma } from '../database/unit-of-work.ts';
+import { OperatorError } from '../platform/errors.ts';
+import { emailKey, isBroken, noAccount } from './accounts.ts';
+
+/** A part of what is stored about an account, for `admin user export`. */
+export interface StoredPart {
+  /** Its name in the export. */
+  readonly name: string;
+  /** The tables that it is read from. */
+  readonly tables: readonly string[];
+  /** Its rows, a page at a time. Throws DatabaseError. */
+  rows(db: Queryable, account: string): AsyncGenerator<object>;
+}
+
+/** SQL of the rows of a part. */
+interface PartOptions {
+  readonly name: string;
+  /** The tables; the first one is `alias`. */
+  readonly tables: readonly [string, ...string[]];
+  readonly alias: string;
+  /** What is shown: no secret, no hash, and nothing that tells of other people. */
+  readonly columns: string;
+  /** The column that names the account. */
+  readonly owner?: string;
+  readonly join?: string;
+  /** The columns that order the rows, each with its type and what comes before all. */
+  readonly key?: readonly (readonly [column: string, type: string, before: Parameter])[];
+}
+
+/** A post with its tags may have two hundred kilobytes, and a slow reader holds a page for long. */
+const PAGE = 20;
+const BY_ID = [['id', 'uuid', '00000000-0000-0000-0000-000000000000']] as const;
+type Row = Readonly<Record<string, Parameter>>;
+
+/** Pages by key, each a statement of its own: nothing is held while a slow reader pauses. */
+export function storedPart(options: PartOptions): StoredPart {
+  const { name, tables, alias, columns, owner = 'user_id', join = '', key = BY_ID } = options;
+  const names = key.map(([column]) => `${alias}.${column}`);
+  const shownAs = key.map((_, place) => `key ${place}`);
+  const page = statement<Row>(
+    `account_export_${tables[0]}`,
+    `SELECT ${names.map((column, place) => `${column} AS "${shownAs[place]}"`).join(', ')}, ${columns}
+     FROM ${tables[0]} ${alias} ${join}
+     WHERE ${alias}.${owner} = $1 AND (${names.join(', ')}) > (${key.map(([, type], place) => `$${place + 3}::${type}`).join(', ')})
+     ORDER BY ${names.join(', ')} LIMIT $2`,
+  );
+  return {
+    name,
+    tables,
+    async *rows(db, account) {
+      let after: readonly Parameter[] = key.map(([, , before]) => before);
+      for (;;) {
+        const rows = await db.query(page, [account, PAGE, ...after]);
+        for (const row of rows)
+          yield Object.fromEntries(Object.entries(row).filter(([column]) => !shownAs.includes(column)));
+        const last = rows.at(-1);
+        if (last === undefined || rows.length < PAGE) return;
+        after = shownAs.map((column) => last[column] ?? null);
+      }
+    },
+  };
+}
+
+/** What the modules keep of what an account has written. */
+export interface AccountContent {
+  /** The option of `admin user delete` that says what becomes of it: its name, and what it means. */
+  readonly option: { readonly name: string; readonly description: string };
+  /** What is stored of it, for `admin user export`. */
+  readonly stored: readonly StoredPart[];
+  /** How many of each kind were deleted, by the names of the command's answer, where nothing was. */
+  readonly none: Readonly<Record<string, number>>;
+  /**
+   * Deletes what is there, in bounded transactions that tell of it, and returns how many of each kind. Safe to repeat.
+   * Throws DatabaseError.
+   */
+  drop(database: Database, account: string): Promise<Readonly<Record<string, number>>>;
+}
+
+/** What the core stores about an account. Modules and features add what they store. */
+export const PARTS: readonly StoredPart[] = [
+  storedPart({
+    name: 'apiKeys',
+    tables: ['api_keys', 'api_key_uses'],
+    alias: 'k',
+    columns: `k.id, k.name, k.prefix, k.scopes, k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt",
+       k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.suspended_at AS "suspendedAt", k.burst, k.per_second AS "perSecond", k.documents,
+       (SELECT coalesce(json_agg(json_build_object('address', u.address, 'userAgent', u.user_agent, 'firstAt', u.first_at,
+          'lastAt', u.last_at) ORDER BY u.last_at DESC, u.address), '[]') FROM api_key_uses u WHERE u.key_id = k.id) AS "uses"`,
+  }),
+  storedPart({
+    name: 'sessions',
+    tables: ['sessions'],
+    alias: 's',
+    columns: `s.id, s.user_agent AS "userAgent", s.created_at AS "createdAt", s.last_seen_at AS "lastSeenAt",
+       s.expires_at AS "expiresAt", s.absolute_expires_at AS "absoluteExpiresAt"`,
+  }),
+  storedPart({
+    name: 'streamTokens',
+    tables: ['stream_tokens'],
+    alias: 't',
+    columns: `t.id, t.credential_kind AS "credentials", t.role, t.scopes, t.operation::json AS "operation",
+       t.created_at AS "createdAt", t.last_used_at AS "lastUsedAt", t.expires_at AS "expiresAt", t.ends_at AS "endsAt"`,
+  }),
+  storedPart({
+    name: 'limits',
+    tables: ['account_limits'],
+    alias: 'l',
+    key: [['user_id', 'uuid', '00000000-0000-0000-0000-000000000000']],
+    columns: 'l.burst, l.per_second AS "perSecond"',
+  }),
+  // Who else has changed it is not shown.
+  storedPart({
+    name: 'audit',
+    tables: ['audit_log'],
+    alias: 'a',
+    owner: 'account_id',
+    key: [['id', 'bigint', 0]],
+    columns: `a.at, split_part(a.via, ':', 1) AS via, a.action, a.subject, a.detail - 'operator' AS detail, a.request_id AS "requestId"`,
+  }),
+  // Their bodies are sealed: only the client has the key.
+  storedPart({
+    name: 'storedResponses',
+    tables: ['idempotency_keys'],
+    alias: 'i',
+    key: [['key_hash', 'bytea', Buffer.alloc(0)]],
+    columns: 'i.status, i.created_at AS "createdAt"',
+  }),
+];
+
+interface Exported {
+  readonly id: string;
+}
+
+/** One that is deleted while posts of it stay has no e-mail any more. */
+const READ = statement<Exported>(
+  'account_export',
+  `SELECT id, name, email, role, password_hash IS NOT NULL AS "hasPassword", created_at AS "createdAt",
+     disabled_at AS "disabledAt", deleted_at AS "deletedAt", tokens_valid_from AS "tokensValidFrom"
+   FROM users WHERE id = $1 AND email_key IS NOT NULL`,
+);
+/** Text is passed on once it is this long. */
+const WRITE_LENGTH = 65_536;
+
+/** The id of the account with an e-mail, also if it is disabled or in deletion. Throws AccountError, DatabaseError. */
+export async function accountToExport(database: Database, email: string): Promise<string> {
+  const query = { where: { emailKey: emailKey(email) }, select: { id: true } };
+  const found = !isBroken(email) && (await runInPrisma(database, (prisma) => prisma.user.findUnique(query)));
+  if (!found) throw noAccount(email);
+  return found.id;
+}
+
+const gone = () =>
+  new OperatorError('The account was deleted while it was exported: the document is not complete.');
+
+/** One JSON document, a row on each line. */
+async function* textOf(db: Queryable, id: string, parts: readonly StoredPart[]) {
+  const [account] = await db.query(READ, [id]);
+  if (account === undefined) throw gone();
+  yield `{\n  "account": ${JSON.stringify(account)}`;
+  for (const { name, rows } of parts) {
+    yield `,\n  ${JSON.stringify(name)}: [`;
+    let first = true;
+    for await (const row of rows(db, id)) {
+      yield `${first ? '' : ','}\n    ${JSON.stringify(row)}`;
+      first = false;
+    }
+    yield first ? ']' : '\n  ]';
+  }
+  // If the account was deleted meanwhile, rows may be missing: break off rather than look complete.
+  if ((await db.query(READ, [id])).length === 0) throw gone();
+  yield '\n}\n';
+}
+
+/**
+ * What is stored about an account, except secrets and other people's data, in pieces worth a write. It is read while it is
+ * written, in bounded memory. Throws OperatorError, DatabaseError.
+ */
+export async function* exportAccount(
+  db: Queryable,
+  id: string,
+  parts: readonly StoredPart[],
+): AsyncGenerator<string> {
+  let text = '';
+  for await (const piece of textOf(db, id, parts)) {
+    text += piece;
+    if (text.length < WRITE_LENGTH) continue;
+    yield text;
+    text = '';
+  }
+  yield text;
+}

@@ -1,0 +1,274 @@
+import { decodeProtectedHeader, errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
+import { type Queryable, statement } from '../database/statement.ts';
+import { gathered } from '../platform/async.ts';
+import type { Config } from '../platform/config/config.ts';
+import type { Clock } from '../platform/deadline.ts';
+import { isUuid } from '../platform/ids.ts';
+import { isBroken } from './accounts.ts';
+import type { Invalid, Recognizer } from './authenticate.ts';
+import { type Algorithm, type KeySource, keySources, type StandingKeys } from './jwt-keys.ts';
+import { hasExpired, userClientId } from './principal.ts';
+import { effectiveScopes, isScope, type Role, type Scope, scopesOfRole } from './scopes.ts';
+import { createCredentialCache, type SecretServices } from './secrets.ts';
+
+/** Longest jti on the blocklist. A token whose jti cannot be looked up is refused. */
+const MAX_LENGTH = 255;
+
+export function isRevocable(jti: string): boolean {
+  return jti.length > 0 && jti.length <= MAX_LENGTH && !isBroken(jti);
+}
+
+export interface RevokedToken {
+  readonly jti: string;
+  /**
+   * When the token expires. Without it the entry is kept for good: a token may last as long as its issuer
+   * likes.
+   */
+  readonly expiresAt?: Date | undefined;
+}
+
+const REVOKE = statement<{ one: number }>(
+  'token_revoke',
+  'INSERT INTO revoked_tokens (jti, expires_at) VALUES ($1, $2) ON CONFLICT (jti) DO NOTHING RETURNING 1 AS one',
+);
+
+/** Revokes a token before its expiry. False if it was already revoked. Throws DatabaseError. */
+export async function revokeToken(db: Queryable, { jti, expiresAt }: RevokedToken): Promise<boolean> {
+  return (await db.query(REVOKE, [jti, expiresAt ?? null])).length > 0;
+}
+
+const ALGORITHMS: readonly Algorithm[] = ['HS256', 'RS256', 'ES256'];
+
+const COMPACT = /^[\w-]+\.[\w-]*\.[\w-]*$/;
+
+/** Whether the text looks like a JWT, signed or not: three parts, the first a JSON header. */
+export function looksLikeJwt(text: string): boolean {
+  if (!COMPACT.test(text)) return false;
+  try {
+    decodeProtectedHeader(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface VerifyOptions<Source extends KeySource = KeySource> {
+  readonly keys: readonly Source[];
+  readonly issuer: string | undefined;
+  readonly audience: string | undefined;
+}
+
+export type Verification<Source extends KeySource = KeySource> =
+  | {
+      readonly valid: true;
+      readonly payload: JWTPayload & { readonly exp: number; readonly sub: string };
+      /** The key that it is signed with. */
+      readonly keyId: string;
+      /** Where the key is from. */
+      readonly source: Source;
+    }
+  | { readonly valid: false; readonly reason: string };
+
+const refused = (reason: string) => ({ valid: false, reason }) as const;
+
+/** jose's reason for refusing a token, in words that fit into a header (RFC 6750 section 3). */
+function reasonOf(error: InstanceType<typeof errors.JOSEError>): string {
+  if (error instanceof errors.JWTExpired) return 'The token has expired.';
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    if (error.claim === 'nbf') return 'The token is not valid yet.';
+    if (error.claim === 'iss') return 'The token was issued by another issuer.';
+    if (error.claim === 'aud') return 'The token is meant for another audience.';
+    return `The token has no valid ${error.claim} claim.`;
+  }
+  if (error instanceof errors.JOSENotSupported) return 'The token has unsupported critical headers.';
+  return 'The token is malformed.';
+}
+
+/** Checks signature and claims (RFC 7519 section 7.2, RFC 8725). Throws KeysUnavailableError. */
+export async function verifyJwt<Source extends KeySource>(
+  token: string,
+  { keys, issuer, audience }: VerifyOptions<Source>,
+  nowMs: number,
+): Promise<Verification<Source>> {
+  const header = decodeProtectedHeader(token) as JWTHeaderParameters;
+  const algorithm = ALGORITHMS.find((known) => known === header.alg);
+  if (algorithm === undefined) return refused('The signing algorithm of the token is not accepted.');
+  for (const source of keys) {
+    for await (const { id: keyId, key } of source.candidates(algorithm, header)) {
+      try {
+        const verified = await jwtVerify(token, key, {
+          algorithms: [algorithm],
+          requiredClaims: ['exp', 'sub'],
+          currentDate: new Date(nowMs),
+          ...(issuer === undefined ? {} : { issuer }),
+          ...(audience === undefined ? {} : { audience }),
+        });
+        const { exp, sub } = verified.payload;
+        if (typeof sub !== 'string' || exp === undefined) return refused('The token has no valid sub claim.');
+        return { valid: true, payload: { ...verified.payload, exp, sub }, keyId, source };
+      } catch (error) {
+        if (error instanceof errors.JWSSignatureVerificationFailed) continue;
+        if (error instanceof errors.JOSEError) return refused(reasonOf(error));
+        throw error;
+      }
+    }
+  }
+  return refused('The signature of the token does not match any known key.');
+}
+
+const KIND = 'jwt';
+
+interface SubjectRow {
+  /** Null if there is no such account. */
+  readonly role: Role | null;
+  readonly ended: boolean;
+  /** Tokens issued before this Unix time in milliseconds have ended; null: none. */
+  readonly validFromMs: number | null;
+}
+
+type Subject = SubjectRow & { readonly role: Role };
+
+/** One row for each pair of an account and a token, in their order. */
+const FIND_SUBJECTS = statement<SubjectRow>(
+  'jwt_subjects',
+  `SELECT u.role, (u.disabled_at IS NOT NULL OR EXISTS (SELECT FROM revoked_tokens t WHERE t.jti = a.jti)) AS "ended",
+     (extract(epoch FROM u.tokens_valid_from) * 1000)::float8 AS "validFromMs"
+   FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS a (user_id, jti, place) LEFT JOIN users u ON u.id = a.user_id
+   ORDER BY a.place`,
+);
+
+const invalid = (reason: string, accountId?: string): Invalid => ({
+  outcome: 'invalid',
+  kind: KIND,
+  reason,
+  accountId,
+});
+
+/** The role of the token: admin only if both its claim and the account say so. */
+function effectiveRole(claimed: unknown, held: Role): Role {
+  return claimed === 'admin' && held === 'admin' ? 'admin' : 'member';
+}
+
+/** Claims with scopes: of RFC 8693 section 4.2, of Entra ID and Okta, and of Auth0. */
+const SCOPE_CLAIMS = ['scope', 'scp', 'permissions'] as const;
+
+/** The scopes in a claim, as a string with spaces or as a list; undefined if the claim has neither form. */
+function scopesIn(claim: unknown): readonly string[] | undefined {
+  if (typeof claim === 'string') return claim.split(' ');
+  return Array.isArray(claim) && claim.every((scope) => typeof scope === 'string') ? claim : undefined;
+}
+
+/**
+ * The scopes that a token grants. Of several claims, each restricts the token, except a `scope` or `scp` beside `permissions`
+ * that names no scope of this service: Auth0 has scopes of OpenID Connect there. Undefined if a claim is malformed, because
+ * ignoring a restriction would grant more than the issuer has granted.
+ */
+function grantedScopes(
+  payload: Readonly<Record<string, unknown>>,
+  role: Role,
+  defaultScopes: readonly string[] = scopesOfRole(role),
+): ReadonlySet<Scope> | undefined {
+  const names = SCOPE_CLAIMS.filter((name) => payload[name] !== undefined);
+  let granted: readonly string[] | undefined;
+  for (const name of names) {
+    const claim = scopesIn(payload[name]);
+    if (claim === undefined) return undefined;
+    const restricts = name === 'permissions' || payload.permissions === undefined || claim.some(isScope);
+    if (restricts) granted = granted?.filter((scope) => claim.includes(scope)) ?? claim;
+  }
+  return effectiveScopes(granted ?? defaultScopes, role);
+}
+
+/** Whether the account accepts a token issued then. `iat` has whole seconds: tokens of the first second are refused. */
+function isAccepted({ ended, validFromMs }: SubjectRow, issuedAtMs: number | undefined): boolean {
+  if (ended) return false;
+  return validFromMs === null || (issuedAtMs !== undefined && issuedAtMs >= validFromMs);
+}
+
+const isOptionalText = (claim: unknown): claim is string | undefined =>
+  claim === undefined || typeof claim === 'string';
+
+export interface JwtRecognizerOptions extends VerifyOptions<StandingKeys> {
+  readonly database: Queryable;
+  readonly clock: Clock;
+}
+
+/** Resolves JWTs that others issue for this service's accounts. The signature is checked before any query. */
+export function jwtRecognizer({ database, clock, ...verification }: JwtRecognizerOptions): Recognizer {
+  const { keys } = verification;
+  const known = createCredentialCache<Subject | undefined>(clock);
+
+  const find = gathered((asked: readonly { readonly userId: string; readonly jti: string | null }[]) =>
+    database.query(FIND_SUBJECTS, [asked.map(({ userId }) => userId), asked.map(({ jti }) => jti)]),
+  );
+
+  async function ask(userId: string, jti: string | undefined): Promise<Subject | undefined> {
+    const { role, ...row } = await find({ userId, jti: jti ?? null });
+    return role === null ? undefined : { role, ...row };
+  }
+
+  /** Whether the issuer still vouches for the key. Stream tokens of earlier releases do not name it. */
+  async function isStanding(keyId: string | undefined): Promise<boolean> {
+    if (keyId === undefined) return true;
+    for (const source of keys) if (await source.knows(keyId)) return true;
+    return false;
+  }
+
+  return {
+    kind: KIND,
+    async resolve({ place, value }) {
+      if (place !== 'authorization' || !looksLikeJwt(value)) return { outcome: 'not-mine' };
+      const verified = await verifyJwt(value, verification, clock.now());
+      if (!verified.valid) return invalid(verified.reason);
+      const { sub, exp, iat, jti, role } = verified.payload;
+      const issuedAtMs = iat === undefined ? undefined : iat * 1000;
+      if (!isOptionalText(jti) || (jti !== undefined && !isRevocable(jti)))
+        return invalid('The token has no valid jti claim.');
+      const userId = sub.toLowerCase();
+      const subject = isUuid(userId)
+        ? await known(`${userId} ${jti ?? ''}`, () => ask(userId, jti))
+        : undefined;
+      if (subject === undefined || !isAccepted(subject, issuedAtMs))
+        return invalid(
+          'The token has been revoked, or its subject is not an account of this service.',
+          subject && userId,
+        );
+      const effective = effectiveRole(role, subject.role);
+      const scopes = grantedScopes(verified.payload, effective, verified.source.defaultScopes);
+      if (scopes === undefined) return invalid('The token has no valid scope claim.', userId);
+      return {
+        outcome: 'valid',
+        principal: {
+          kind: KIND,
+          userId,
+          role: effective,
+          scopes,
+          clientId: userClientId(userId),
+          credentialId: jti,
+          keyId: verified.keyId,
+          rateLimit: undefined,
+          expiresAtMs: exp * 1000,
+          ...(issuedAtMs === undefined ? {} : { issuedAtMs }),
+        },
+      };
+    },
+    endedBehind: 'EXISTS (SELECT FROM revoked_tokens r WHERE r.jti = t.credential_id)',
+    async renew(principal) {
+      if (hasExpired(principal, clock.now()) || !(await isStanding(principal.keyId))) return undefined;
+      const subject = await ask(principal.userId, principal.credentialId);
+      if (subject === undefined || !isAccepted(subject, principal.issuedAtMs)) return undefined;
+      const role = effectiveRole(principal.role, subject.role);
+      return { ...principal, role, scopes: effectiveScopes([...principal.scopes], role) };
+    },
+  };
+}
+
+/** A recognizer for the keys that the settings name, if they name any. */
+export function jwtRecognizers(
+  { database, clock, log }: SecretServices,
+  settings: Config['jwt'],
+): Recognizer[] {
+  const { issuer, audience } = settings;
+  const keys = keySources(settings, { clock, log });
+  return keys.length === 0 ? [] : [jwtRecognizer({ database, clock, keys, issuer, audience })];
+}

@@ -1,0 +1,177 @@
+import { hash } from 'node:crypto';
+import type { Database } from '../database/database.ts';
+import { type Queryable, statement } from '../database/statement.ts';
+import type { User } from '../generated/tables.ts';
+import type { Line } from '../platform/fairness/fair-queue.ts';
+import type { AccountTurns } from './account-write-queue.ts';
+import { emailKey, isBroken } from './accounts.ts';
+import { hashPassword, isOutdated, unmatchableHash, verifyPassword } from './passwords.ts';
+import type { Principal } from './principal.ts';
+import { readsOf } from './secrets.ts';
+import type { AttemptOrigin, LoginFailure, SecurityLog } from './security-log.ts';
+import { type OpenedSession, openSession } from './sessions.ts';
+
+/** The names under which a failure counts. */
+export type FailureNames = readonly [name: string, other?: string];
+
+/** Counts failures by name. */
+export interface FailureCounter {
+  /** Counts a failure under each name, or under none. Throws if there were too many under one. */
+  failure(...names: FailureNames): Promise<void>;
+  /** Takes back an attempt that did not fail. */
+  forgive(...names: FailureNames): Promise<void>;
+}
+
+/** The name for wrong passwords inside the sessions of an account. Only clients with such a session can cause them. */
+export const confirmationFailures = (accountId: string): string => `confirmation:${accountId}`;
+
+/** The name for failed sign-ins to an account, known or not. It does not reveal the e-mail. */
+function accountFailures(email: string): string {
+  return `account:${hash('sha256', emailKey(email), 'base64url')}`;
+}
+
+/**
+ * Password work. Each hash takes tens of milliseconds and 19 MiB, so it takes a place in line. `owner` is
+ * whom it counts for: an account or, before a login, an address.
+ */
+export function createPasswords(line: Line, failures: FailureCounter) {
+  const dummy = unmatchableHash();
+
+  return {
+    hash: (owner: string, password: string): Promise<string> =>
+      line.measured(owner, () => hashPassword(password)),
+    /** Whether the password matches. Without a hash it does the same work and returns false. */
+    matches: async (owner: string, password: string, hash: string | null): Promise<boolean> =>
+      (await line.measured(owner, () => verifyPassword(password, hash ?? dummy))) && hash !== null,
+    /**
+     * Runs a password check as one attempt. It is counted against each name beforehand, so that concurrent
+     * attempts cannot slip through, and taken back on success. Throws what the counter and the line throw.
+     */
+    async attempt<T>(names: FailureNames, check: () => Promise<T | undefined>): Promise<T | undefined> {
+      await failures.failure(...names);
+      let failed = false;
+      try {
+        const result = await check();
+        failed = result === undefined;
+        return result;
+      } finally {
+        // A check that throws tells an attacker nothing, so it is not a failure.
+        if (!failed) await failures.forgive(...names);
+      }
+    },
+  };
+}
+
+export type Passwords = ReturnType<typeof createPasswords>;
+
+interface LoginAttempt {
+  readonly email: string;
+  readonly password: string;
+  /** The name under which failures from the caller's address are counted. */
+  readonly countedFor: string;
+  readonly origin: AttemptOrigin;
+  readonly userAgent: string | null;
+}
+
+export interface LoggedIn extends OpenedSession {
+  readonly user: { readonly id: string; readonly name: string; readonly email: string };
+}
+
+/**
+ * Undefined if the account does not exist or is disabled, or the password is wrong. The caller never learns
+ * which.
+ */
+export type Login = (attempt: LoginAttempt) => Promise<LoggedIn | undefined>;
+
+interface AccountRow extends Pick<User, 'id' | 'name' | 'email' | 'passwordHash'> {
+  readonly disabled: boolean;
+}
+
+const FIND_ACCOUNT = statement<AccountRow>(
+  'account_by_email',
+  `SELECT id, name, email, password_hash AS "passwordHash", disabled_at IS NOT NULL AS "disabled"
+   FROM users WHERE email_key = $1`,
+);
+
+/** Nothing ends: it is the same password. */
+const RENEW_HASH = statement<{ one: number }>(
+  'account_renew_hash',
+  'UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2 RETURNING 1 AS one',
+);
+
+interface LoginOptions {
+  readonly database: Pick<Database, 'cancellable'>;
+  readonly turns: AccountTurns;
+  readonly passwords: Passwords;
+  readonly securityLog: SecurityLog;
+}
+
+/** Why an account cannot be signed in to with a password that does or does not match. */
+function failureOf(account: AccountRow | undefined, matches: boolean): LoginFailure | undefined {
+  if (account === undefined) return 'no such account';
+  if (account.passwordHash === null) return 'account without a password';
+  if (account.disabled) return 'disabled account';
+  return matches ? undefined : 'wrong password';
+}
+
+/**
+ * Signs in with e-mail and password, with the same work whatever is wrong. Throws DatabaseError and what an
+ * attempt throws.
+ */
+export function createLogin({ database, turns, passwords, securityLog }: LoginOptions): Login {
+  /** Rehashes a password with the current parameters, at the login, the only time it is known. Undefined if the hash has changed. */
+  async function renew(
+    { countedFor, password }: LoginAttempt,
+    id: string,
+    hash: string,
+  ): Promise<string | undefined> {
+    const renewed = await passwords.hash(countedFor, password);
+    const rows = await turns.statements(id).query(RENEW_HASH, [id, hash, renewed]);
+    return rows.length > 0 ? renewed : undefined;
+  }
+
+  async function signIn(attempt: LoginAttempt): Promise<LoggedIn | undefined> {
+    const { email, password, countedFor, origin, userAgent } = attempt;
+    const key = emailKey(email);
+    const [account] = isBroken(key) ? [] : await readsOf(database, countedFor).query(FIND_ACCOUNT, [key]);
+    const passwordHash = account?.passwordHash ?? null;
+    const matches = await passwords.matches(countedFor, password, passwordHash);
+    const failure = failureOf(account, matches);
+    if (failure !== undefined || account === undefined || passwordHash === null) {
+      securityLog.failedLogin(origin, failure ?? 'no such account', account?.id);
+      return undefined;
+    }
+    const { id, name } = account;
+    const current = isOutdated(passwordHash) ? await renew(attempt, id, passwordHash) : passwordHash;
+    // Another log-in has renewed it, or the password was changed: whichever, the attempt is judged by what is stored now.
+    if (current === undefined) return signIn(attempt);
+    const session = await openSession(turns.statements(id), { userId: id, passwordHash: current, userAgent });
+    if (session === undefined) {
+      securityLog.failedLogin(origin, 'changed meanwhile', id);
+      return undefined;
+    }
+    securityLog.loggedIn(origin, id);
+    return { ...session, user: { id, name, email: account.email } };
+  }
+
+  return async (attempt) =>
+    passwords.attempt([attempt.countedFor, accountFailures(attempt.email)], () => signIn(attempt));
+}
+
+const FIND_OWNER = statement<{ name: string; email: string; expiresAt: Date }>(
+  'session_owner',
+  `SELECT u.name, u.email, s.absolute_expires_at AS "expiresAt" FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.id = $1`,
+);
+
+/**
+ * Who is logged in with a session, and when it ends at the latest; undefined if the session has ended. Throws
+ * DatabaseError.
+ */
+export async function ownerOf(
+  db: Queryable,
+  { userId, credentialId }: Pick<Principal, 'userId' | 'credentialId'>,
+): Promise<Pick<LoggedIn, 'user' | 'expiresAt'> | undefined> {
+  if (credentialId === undefined) return undefined;
+  const [row] = await db.query(FIND_OWNER, [credentialId]);
+  return row && { user: { id: userId, name: row.name, email: row.email }, expiresAt: row.expiresAt };
+}

@@ -1,0 +1,173 @@
+import { isIP } from 'node:net';
+import { LRUCache } from 'lru-cache';
+import { isOutage } from '../database/errors.ts';
+import type { Queryable } from '../database/statement.ts';
+import type { Clock } from '../platform/deadline.ts';
+import { LOOPBACK, listOf, networkOf, normaliseAddress, trustedProxies } from '../platform/ip-address.ts';
+import type { Logger } from '../platform/log/log.ts';
+import { createOutageLog } from '../platform/log/log-limits.ts';
+import { type AccountLimits, readAccountLimits, readBlocks } from './restriction-store.ts';
+
+/** What is known of where a request comes from. */
+export interface Origin {
+  readonly clientAddress: string;
+  readonly connection: { readonly localAddress?: string | undefined } | undefined;
+}
+
+export interface RestrictionsOptions {
+  readonly database: Queryable;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly trustProxy: readonly string[];
+  /** Whether this process hears at once of what changes. */
+  readonly hears: () => boolean;
+  /** The longest time between two looks. */
+  readonly recheckMs: number;
+}
+
+/** How often to look without notifications, or after a failure, so that changes apply within a second. */
+const UNHEARD_MS = 300;
+const MAX_REMEMBERED = 10_000;
+const UNREAD =
+  'could not read which addresses are blocked and which accounts have limits; those known stay in force';
+
+interface Block {
+  readonly network: string;
+  /** In elapsed time. */
+  readonly endsMs: number;
+}
+
+/** Looks addresses up in the blocks that have not ended. */
+function lookUpIn(blocks: readonly Block[], clock: Clock): (address: string) => boolean {
+  const remembered = new LRUCache<string, boolean>({ max: MAX_REMEMBERED });
+  let list = listOf([]);
+  let current: readonly Block[] = blocks;
+  let nextEndMs = Number.NEGATIVE_INFINITY;
+
+  function refresh(nowMs: number): void {
+    current = current.filter(({ endsMs }) => endsMs > nowMs);
+    nextEndMs = Math.min(...current.map(({ endsMs }) => endsMs));
+    list = listOf(current.flatMap(({ network }) => networkOf(network) ?? []));
+    remembered.clear();
+  }
+
+  return (address) => {
+    if (current.length === 0) return false;
+    const nowMs = clock.elapsedMs();
+    if (nowMs >= nextEndMs) refresh(nowMs);
+    let found = remembered.get(address);
+    if (found === undefined) {
+      found = list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+      remembered.set(address, found);
+    }
+    return found;
+  };
+}
+
+/** What an operator has set while the service runs. Every instance has all of it in memory. */
+export function createRestrictions(options: RestrictionsOptions) {
+  const { database, clock, log, hears, recheckMs } = options;
+  const isProxy = trustedProxies(options.trustProxy);
+  const loopback = listOf(LOOPBACK);
+  const outage = createOutageLog(log, UNREAD);
+  const watched = new Set<() => void>();
+  let isBlocked = lookUpIn([], clock);
+  let limits: ReadonlyMap<string, AccountLimits> = new Map();
+  let reading: Promise<void> | undefined;
+  let again = false;
+  let failed = false;
+  let loaded = false;
+  const firstAttempt = Promise.withResolvers<void>();
+  let loading: Promise<void> | undefined = firstAttempt.promise;
+  let closed = false;
+  let nextMs = 0;
+
+  const mayBeBlocked = ({ clientAddress, connection }: Origin): boolean =>
+    !isProxy(clientAddress) &&
+    !loopback.check(clientAddress, isIP(clientAddress) === 6 ? 'ipv6' : 'ipv4') &&
+    clientAddress !== normaliseAddress(connection?.localAddress ?? '');
+  const blocks = (origin: Origin) => isBlocked(origin.clientAddress) && mayBeBlocked(origin);
+
+  async function read(): Promise<void> {
+    const askedMs = clock.elapsedMs();
+    nextMs = performance.now() + recheckMs;
+    try {
+      const [found, accounts] = await Promise.all([readBlocks(database), readAccountLimits(database)]);
+      const current = found.map(({ network, leftMs }) => ({
+        network,
+        endsMs: askedMs + (leftMs ?? Infinity),
+      }));
+      isBlocked = lookUpIn(current, clock);
+      limits = accounts;
+      failed = false;
+      loaded = true;
+      outage.over();
+      if (current.length > 0) for (const check of [...watched]) check();
+    } catch (error) {
+      failed = true;
+      // The watch of the database logs an outage.
+      if (isOutage(error)) log.debug({ err: error }, UNREAD);
+      else if (!closed) outage.failed({ err: error });
+    } finally {
+      // Requests do not wait for a repeated attempt: the timer may ask for one again and again.
+      loading = undefined;
+      firstAttempt.resolve();
+    }
+  }
+
+  async function readUntilCurrent(): Promise<void> {
+    do {
+      again = false;
+      await read();
+    } while (again && !closed);
+    reading = undefined;
+  }
+
+  function recheck(): void {
+    if (closed) return;
+    if (reading !== undefined) again = true;
+    else reading = readUntilCurrent();
+  }
+
+  const timer = setInterval(() => {
+    if (failed || !hears() || performance.now() >= nextMs) recheck();
+  }, UNHEARD_MS).unref();
+  recheck();
+
+  return {
+    /**
+     * Whether requests from there are refused. Never those of this machine, or of a proxy on its own behalf: whoever looks
+     * after the service is not shut out by a mistake.
+     */
+    blocks,
+    /** Calls `onBlocked` once requests from there are refused. Returns what ends that. */
+    watch(origin: Origin, onBlocked: () => void): () => void {
+      const { clientAddress, connection } = origin;
+      const check = () => {
+        if (blocks({ clientAddress, connection })) onBlocked();
+      };
+      watched.add(check);
+      // Its address may have been blocked since its request was let in.
+      queueMicrotask(check);
+      return () => watched.delete(check);
+    },
+    /** The limits of an account; undefined if it has those of the settings. */
+    limitsOf: (account: string): AccountLimits | undefined => limits.get(account),
+    /** The first attempt to read the restrictions; undefined once the attempt has ended. Never rejects. */
+    get loading(): Promise<void> | undefined {
+      return loading;
+    },
+    /** False until the restrictions have been read once. */
+    get loaded(): boolean {
+      return loaded;
+    },
+    /** Something may have changed. */
+    recheck,
+    close(): void {
+      closed = true;
+      clearInterval(timer);
+    },
+  };
+}
+
+export type Restrictions = ReturnType<typeof createRestrictions>;

@@ -1,0 +1,211 @@
+import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { type Queryable, statement } from '../database/statement.ts';
+import type { UnitOfWork } from '../database/unit-of-work.ts';
+import type { Session, User } from '../generated/tables.ts';
+import { newId } from '../platform/ids.ts';
+import type { AccountTurns } from './account-write-queue.ts';
+import { type Check, Provisional, type Recognizer } from './authenticate.ts';
+import { type Principal, SESSION, userClientId } from './principal.ts';
+import { type AccountEnding, endRows } from './revocation.ts';
+import { scopesOfRole } from './scopes.ts';
+import { hashSecret, type SecretRow, type SecretServices, storedSecrets } from './secrets.ts';
+
+/** Contract section 3: idle timeout 7 days, absolute 30. SQL, both by the database's clock. */
+const IDLE_END = "now() + interval '7 days'";
+const ABSOLUTE_END = "now() + interval '30 days'";
+const MAX_USER_AGENT_LENGTH = 200;
+
+/** 256 random bits; OWASP's session management cheat sheet requires at least 64. */
+const ID_BYTES = 32;
+const ID = /^[\w-]{43}$/;
+
+/** Whether the text has the form of a session id. Other texts need no look-up. */
+function isWellFormedSessionId(text: string): boolean {
+  return ID.test(text);
+}
+
+interface NewSession {
+  readonly userId: string;
+  /** The stored hash that the password was checked against. */
+  readonly passwordHash: string;
+  readonly userAgent: string | null;
+}
+
+/**
+ * A password changed since its check opens no session. The lock makes one of the two wait, and a password
+ * change ends all earlier sessions.
+ */
+const INSERT_SESSION = statement<{ expiresAt: Date }>(
+  'session_insert',
+  `INSERT INTO sessions (id, user_id, hash, user_agent, created_at, last_seen_at, expires_at, absolute_expires_at)
+   SELECT $1, u.id, $3, $4, now(), now(), ${IDLE_END}, ${ABSOLUTE_END} FROM users u
+   WHERE u.id = $2 AND u.password_hash = $5 AND u.disabled_at IS NULL FOR SHARE OF u RETURNING absolute_expires_at AS "expiresAt"`,
+);
+
+/** Contract section 3. */
+const MAX_SESSIONS = 100;
+/** Those used longest ago. A statement of its own: it sees the sessions of logins that ran at the same time. */
+const END_OLDEST = statement<never>(
+  'session_end_oldest',
+  `DELETE FROM sessions WHERE id IN
+     (SELECT id FROM sessions WHERE user_id = $1 ORDER BY last_seen_at DESC, id DESC OFFSET $2)`,
+);
+
+/** A session, the id for its cookie, stored nowhere, and when the session ends at the latest. */
+export interface OpenedSession {
+  readonly id: string;
+  readonly sessionId: string;
+  readonly expiresAt: Date;
+}
+
+/**
+ * Opens a session, and ends those beyond 100 that were used longest ago. Undefined if the password was changed or the account disabled meanwhile. Throws
+ * DatabaseError.
+ */
+export async function openSession(
+  db: Queryable,
+  { userId, passwordHash, userAgent }: NewSession,
+): Promise<OpenedSession | undefined> {
+  const id = newId();
+  const sessionId = randomBytes(ID_BYTES).toString('base64url');
+  const [opened] = await db.query(INSERT_SESSION, [
+    id,
+    userId,
+    hashSecret(sessionId),
+    userAgent === null ? null : userAgent.slice(0, MAX_USER_AGENT_LENGTH),
+    passwordHash,
+  ]);
+  await db.query(END_OLDEST, [userId, MAX_SESSIONS]);
+  return opened && { id, sessionId, ...opened };
+}
+
+export interface HeldSession {
+  readonly userAgent: string | null;
+}
+
+const HOLD = statement<HeldSession>(
+  'session_hold',
+  'SELECT user_agent AS "userAgent" FROM sessions WHERE id = $1 FOR KEY SHARE',
+);
+
+/**
+ * Keeps a session from being ended until the transaction is over: what is issued with it is there for whoever ends it
+ * and all that came of it. Undefined if it has ended. Takes its lock after that of the account (decision 14). Throws
+ * DatabaseError.
+ */
+export async function holdSession(
+  work: UnitOfWork,
+  id: string | undefined,
+): Promise<HeldSession | undefined> {
+  return id === undefined ? undefined : (await work.query(HOLD, [id]))[0];
+}
+
+const END = statement<{ one: number }>(
+  'session_end',
+  'DELETE FROM sessions WHERE id = $1 AND user_id = $2 RETURNING 1 AS one',
+);
+
+/** Ends a session of an account. False if the account has no such session. Throws DatabaseError. */
+export async function revokeSession(db: Queryable, id: string, userId: string): Promise<boolean> {
+  return (await db.query(END, [id, userId])).length > 0;
+}
+
+/** Ends a session of an account by its id and the account's, in the account's turn. */
+export type EndSession = (id: string, userId: string) => Promise<boolean>;
+
+export const sessionEnder =
+  (turns: Pick<AccountTurns, 'statements'>): EndSession =>
+  (id, userId) =>
+    revokeSession(turns.statements(userId), id, userId);
+
+export const sessionsEnd: AccountEnding = {
+  kind: 'sessions',
+  words: 'sessions',
+  ofPassword: true,
+  alone: { option: 'sessions', streamTokens: `t.credential_kind = '${SESSION}'` },
+  ...endRows('sessions'),
+};
+
+interface SessionRow extends SecretRow, Pick<User, 'role'>, Pick<Session, 'absoluteExpiresAt'> {}
+
+const MAX_REMEMBERED = 10_000;
+
+interface Known {
+  readonly row: SessionRow;
+  readonly principal: Principal;
+}
+
+/**
+ * Resolves the session cookie. An ended session is refused from the next request on, on every instance: the database is
+ * asked at each. What is remembered of a session only saves that question a statement of its own.
+ */
+export function sessionRecognizer(services: SecretServices): Recognizer {
+  const sessions = storedSecrets<SessionRow>(services, {
+    kind: SESSION,
+    what: 'a session',
+    table: 'sessions',
+    usedAt: 'last_seen_at',
+    prolongedTo: `LEAST(${IDLE_END}, absolute_expires_at)`,
+    joins: 'JOIN users u ON u.id = s.user_id',
+    ended: 's.expires_at <= now() OR u.disabled_at IS NOT NULL',
+    columns: ['u.role, s.absolute_expires_at AS "absoluteExpiresAt"'],
+    refusal: 'The session is unknown, ended or expired.',
+  });
+
+  /** By the session ids in cookies. */
+  const known = new LRUCache<string, Known>({ max: MAX_REMEMBERED });
+
+  /** Whether it still is a session of the same role. The rest of a principal never changes. */
+  const checkOf = (sessionId: string, { row }: Known): Check => ({
+    kind: SESSION,
+    sql: (id = '', role = '') => sessions.freshIf(id, `u.role = ${role}`),
+    values: [row.id, row.role],
+    async lookUp() {
+      const found = await sessions.find(sessionId, row.userId);
+      return found === undefined || found.ended || found.role !== row.role ? null : found.fresh;
+    },
+    onFound(fresh, used) {
+      if (fresh === null) known.delete(sessionId);
+      else if (used) sessions.noteUse({ ...row, fresh });
+    },
+  });
+
+  return {
+    kind: SESSION,
+    async resolve({ place, value }, options) {
+      if (place !== 'cookie') return { outcome: 'not-mine' };
+      const remembered = options?.mayBeProvisional ? known.get(value) : undefined;
+      if (remembered !== undefined) {
+        const provisional = new Provisional(checkOf(value, remembered));
+        return { outcome: 'valid', principal: remembered.principal, used: provisional.use, provisional };
+      }
+      const row = isWellFormedSessionId(value) ? await sessions.find(value) : undefined;
+      if (row === undefined || row.ended) {
+        known.delete(value);
+        return sessions.refused(row);
+      }
+      const principal = principalOf(row);
+      known.set(value, { row, principal });
+      return { outcome: 'valid', principal, used: () => sessions.noteUse(row) };
+    },
+    endedBehind: `NOT EXISTS (SELECT FROM sessions s WHERE s.id = t.credential_id::uuid AND s.expires_at > now())`,
+    async renew({ credentialId }) {
+      const row = await sessions.holding(credentialId);
+      return row && principalOf(row);
+    },
+  };
+}
+
+function principalOf(row: SessionRow): Principal {
+  return {
+    kind: SESSION,
+    userId: row.userId,
+    role: row.role,
+    scopes: new Set(scopesOfRole(row.role)),
+    clientId: userClientId(row.userId),
+    credentialId: row.id,
+    rateLimit: undefined,
+    expiresAtMs: row.absoluteExpiresAt.getTime(),
+  };
+}

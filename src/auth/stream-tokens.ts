@@ -1,0 +1,228 @@
+import {
+  formatColumns,
+  pickColumns,
+  type Queryable,
+  type RowOf,
+  type Statement,
+  statement,
+} from '../database/statement.ts';
+import { streamTokens } from '../generated/tables.ts';
+import { newId } from '../platform/ids.ts';
+import type { AccountTurns } from './account-write-queue.ts';
+import type { FixedOperation, Recognizer, Resolver } from './authenticate.ts';
+import type { Principal } from './principal.ts';
+import { type AccountEnding, endRows, endStatement, endSurplus, ofAccounts } from './revocation.ts';
+import { effectiveScopes } from './scopes.ts';
+import {
+  FRESH,
+  hashSecret,
+  type SecretRow,
+  type SecretServices,
+  secretFormat,
+  storedSecrets,
+} from './secrets.ts';
+
+/** Contract section 3, in SQL by the database's clock: 1 hour after the last use, 24 at most. */
+const IDLE_HOUR = "now() + interval '1 hour'";
+const ABSOLUTE_END = "now() + interval '24 hours'";
+/** A use is stored at most once a minute (`FRESH`), and none of them may count less than its hour. */
+const IDLE_END = `${IDLE_HOUR} + ${FRESH}`;
+/** Contract section 3: tokens of an account that are still good. */
+export const MAX_LIVE_TOKENS = 100;
+/** Dates that JavaScript and PostgreSQL both know. No token lives that long. */
+const LAST_INSTANT_MS = Date.UTC(9999, 0);
+/** How long issuing waits for others that issue. */
+const LOCK_WAIT_MS = 2_000;
+
+export const STREAM_TOKEN = secretFormat('cgt_', 'cgs_');
+
+/** The account has as many tokens as it may. */
+export class StreamTokenLimitError extends Error {
+  constructor() {
+    super(`An account may have at most ${MAX_LIVE_TOKENS} stream tokens.`);
+    this.name = 'StreamTokenLimitError';
+  }
+}
+
+/**
+ * Makes the transactions that issue tokens to an account wait for each other, so that each counts the others' tokens.
+ * Not a lock on the account itself, which a long mutation may hold.
+ */
+const LOCK = statement<never>(
+  'stream_tokens_lock',
+  `SELECT pg_advisory_xact_lock(hashtext('stream_tokens'), hashtext($1))`,
+);
+/** Drops what is worthless: the rest is counted. Nobody recognizes credentials of other kinds. */
+const dropEnded = (recognizers: readonly Recognizer[]) =>
+  statement<never>(
+    'stream_tokens_drop_ended',
+    `DELETE FROM stream_tokens t WHERE t.user_id = $1 AND (t.expires_at <= now() OR CASE t.credential_kind
+     ${recognizers.map(({ kind, endedBehind }) => `WHEN '${kind}' THEN ${endedBehind}`).join('\n     ')} ELSE true END)`,
+  );
+const INSERT = statement<{ expiresAt: Date }>(
+  'stream_token_insert',
+  `INSERT INTO stream_tokens (id, user_id, hash, credential_kind, credential_id, client_id, role, scopes, credential_expires_at,
+     operation, credential_issued_at, credential_key_id, created_at, last_used_at, ends_at, expires_at)
+   SELECT $1, $2, $3, $4, $5, $6, $7::"Role", $8, $9, $10, $11, $12, now(), now(), e.ends_at, LEAST(${IDLE_END}, e.ends_at)
+   FROM (SELECT LEAST(${ABSOLUTE_END}, $9::timestamptz) AS ends_at) e
+   WHERE (SELECT count(*) FROM stream_tokens t WHERE t.user_id = $2) < ${MAX_LIVE_TOKENS}
+   RETURNING LEAST(${IDLE_HOUR}, ends_at) AS "expiresAt"`,
+);
+
+/** An instant that a token may name; null for none and for one that cannot be stored. */
+function storable(ms = Infinity): Date | null {
+  return Math.abs(ms) < LAST_INSTANT_MS ? new Date(ms) : null;
+}
+
+async function insert(
+  transaction: Queryable,
+  drop: Statement<never>,
+  principal: Principal,
+  operation: FixedOperation,
+) {
+  const { kind, userId, credentialId = null, keyId = null, clientId, role, scopes } = principal;
+  await transaction.query(LOCK, [userId]);
+  await transaction.query(drop, [userId]);
+  const token = STREAM_TOKEN.generate();
+  const [row] = await transaction.query(INSERT, [
+    newId(),
+    userId,
+    hashSecret(token),
+    kind,
+    credentialId,
+    clientId,
+    role,
+    [...scopes],
+    storable(principal.expiresAtMs),
+    JSON.stringify(operation),
+    storable(principal.issuedAtMs),
+    keyId,
+  ]);
+  if (row === undefined) throw new StreamTokenLimitError();
+  return { token, expiresAt: row.expiresAt };
+}
+
+export interface IssuedToken {
+  /** Stored nowhere, only its hash. */
+  readonly token: string;
+  /** When it ends unless it is used before. */
+  readonly expiresAt: Date;
+}
+
+/**
+ * Issues a token that opens a subscription with the credentials of a principal. The limit is exact under
+ * concurrency. Throws StreamTokenLimitError, DatabaseError.
+ */
+type IssueStreamToken = (principal: Principal, operation: FixedOperation) => Promise<IssuedToken>;
+
+/** `recognizers` are those of all credentials that tokens are issued for. */
+export function streamTokenIssuer(
+  turns: Pick<AccountTurns, 'transaction'>,
+  recognizers: readonly Recognizer[],
+): IssueStreamToken {
+  const drop = dropEnded(recognizers);
+  return (principal, operation) =>
+    turns.transaction(principal.userId, (work) => insert(work, drop, principal, operation), {
+      lockWaitMs: LOCK_WAIT_MS,
+    });
+}
+
+const END = statement<{ userId: string }>(
+  'stream_token_end',
+  'DELETE FROM stream_tokens WHERE id = $1 RETURNING user_id AS "userId"',
+);
+
+/** Ends a token, and returns the id of its account. Undefined if there is no such token. Throws DatabaseError. */
+export async function revokeStreamToken(db: Queryable, id: string): Promise<string | undefined> {
+  return (await db.query(END, [id]))[0]?.userId;
+}
+
+const KIND = { kind: 'streamTokens', words: 'stream tokens', ofPassword: true };
+
+export const streamTokensEnd: AccountEnding = { ...KIND, ...endRows('stream_tokens') };
+
+/** Ends the tokens for which an SQL condition on `stream_tokens t` holds. */
+export function streamTokensEndWhere(condition: string): AccountEnding {
+  const rows = `${ofAccounts('t.user_id')} AND ${condition}`;
+  return {
+    ...KIND,
+    all: endStatement('account_end_stream_tokens_of', `DELETE FROM stream_tokens t WHERE ${rows}`),
+    surplus: [endSurplus('stream_tokens', rows, 'id', 'stream_tokens t')],
+  };
+}
+
+const credentialColumns = pickColumns(streamTokens, [
+  'credentialKind',
+  'credentialId',
+  'clientId',
+  'role',
+  'scopes',
+  'credentialExpiresAt',
+  'credentialIssuedAt',
+  'credentialKeyId',
+  'operation',
+]);
+
+type TokenRow = SecretRow & RowOf<typeof credentialColumns>;
+
+interface StreamTokensOptions extends SecretServices {
+  /** The principal behind a token as it is now; undefined if its credentials have ended. */
+  readonly renew: (principal: Principal) => Promise<Principal | undefined>;
+}
+
+/** Recognizes stream tokens. Each look-up asks the database, so a revoked token is refused at once. */
+interface StreamTokens extends Resolver {
+  /** Whether the token behind an open stream still holds. An open stream counts as use. Throws DatabaseError. */
+  holds(id: string): Promise<boolean>;
+}
+
+function principalOf(row: TokenRow): Principal {
+  const { credentialKind: kind, userId, role, scopes, clientId, credentialId } = row;
+  const { credentialExpiresAt, credentialIssuedAt, credentialKeyId } = row;
+  return {
+    kind,
+    userId,
+    role,
+    scopes: effectiveScopes(scopes, role),
+    clientId,
+    credentialId: credentialId ?? undefined,
+    rateLimit: undefined,
+    expiresAtMs: credentialExpiresAt?.getTime(),
+    ...(credentialIssuedAt === null ? {} : { issuedAtMs: credentialIssuedAt.getTime() }),
+    ...(credentialKeyId === null ? {} : { keyId: credentialKeyId }),
+  };
+}
+
+export function createStreamTokens({ renew, ...services }: StreamTokensOptions): StreamTokens {
+  const tokens = storedSecrets<SecretRow, TokenRow>(services, {
+    kind: 'stream-token',
+    what: 'a stream token',
+    table: 'stream_tokens',
+    usedAt: 'last_used_at',
+    prolongedTo: `LEAST(${IDLE_END}, ends_at)`,
+    ended: 's.expires_at <= now()',
+    columns: [],
+    columnsOfSecret: [formatColumns(credentialColumns, 's')],
+    refusal: 'The stream token is unknown, expired or revoked, or the credentials behind it have ended.',
+  });
+
+  return {
+    async resolve({ place, value }) {
+      if (place !== 'stream-token') return { outcome: 'not-mine' };
+      const row = STREAM_TOKEN.isWellFormed(value) ? await tokens.find(value) : undefined;
+      const behind = row === undefined || row.ended ? undefined : await renew(principalOf(row));
+      if (row === undefined || behind === undefined) return tokens.refused(row);
+      return {
+        outcome: 'valid',
+        principal: { ...behind, streamTokenId: row.id },
+        operation: JSON.parse(row.operation) as FixedOperation,
+        used: () => tokens.noteUse(row),
+      };
+    },
+    async holds(id) {
+      const row = await tokens.holding(id);
+      if (row !== undefined) tokens.noteUse(row);
+      return row !== undefined;
+    },
+  };
+}

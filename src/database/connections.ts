@@ -1,0 +1,222 @@
+import pg from 'pg';
+import type { Cancellable } from '../platform/fairness/fair-queue.ts';
+import type { Logger } from '../platform/log/log.ts';
+import { createOutageLog, type OutageLog } from '../platform/log/log-limits.ts';
+import type { DatabaseWatch } from './availability.ts';
+import { DatabaseError, isConnectionLimit, toConnectError } from './errors.ts';
+import { limitStatements, ServerClient } from './pg-client.ts';
+import { messageOf } from './preflight.ts';
+import type { DatabaseServer } from './server.ts';
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const IDLE_TIMEOUT_MS = 30_000;
+/** Detects a vanished peer on idle connections, without TCP's default delay of two hours. */
+const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
+
+/** A pool of connections whose statements are limited. */
+export function openPool(kind: 'embedded' | 'postgres', server: DatabaseServer): pg.Pool {
+  return new pg.Pool({
+    ...server.connection,
+    Client: ServerClient,
+    max: server.poolSize,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: kind === 'embedded' ? 0 : IDLE_TIMEOUT_MS,
+    ...KEEP_ALIVE,
+    async onConnect(client) {
+      limitStatements(client, server);
+      server.notifications?.hear(client);
+      if (server.greeting !== undefined) await client.query(server.greeting);
+    },
+  });
+}
+
+/** A connection to a server that is ready, past the pool and past a pooler. `limited`: its statements have the time limits of the pool's. */
+export async function openClient(server: DatabaseServer, limited: boolean): Promise<pg.Client> {
+  const client = new ServerClient({
+    ...server.direct,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    ...KEEP_ALIVE,
+  });
+  // It may break before the caller can listen. The first statement then reports the error.
+  client.on('error', () => undefined);
+  await client.connect().catch((error: unknown) => Promise.reject(toConnectError(error)));
+  if (limited) limitStatements(client, server);
+  server.notifications?.hear(client);
+  await client.query(server.directGreeting);
+  return client;
+}
+
+/** Throws DatabaseError if the server does not accept connections. */
+export async function serverReady(server: DatabaseServer): Promise<void> {
+  try {
+    await server.ready();
+  } catch (error) {
+    throw new DatabaseError('unavailable', error);
+  }
+}
+
+/** A request that waits for a connection of another request. */
+interface Waiter {
+  readonly resolve: (client: pg.PoolClient) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface ConnectionsOptions {
+  readonly pool: pg.Pool;
+  readonly server: DatabaseServer;
+  /** Undefined for a supervised server: a refused connection waits for the restart of the server. */
+  readonly watch: Pick<DatabaseWatch, 'broke'> | undefined;
+  readonly log: Logger;
+}
+
+/** How long requests wait for open connections before one of them tries to open another connection again. */
+const FULL_MS = 1_000;
+
+/**
+ * The usable connections of a pool. Connections from before an event that only holds for new connections are replaced.
+ * While no further connection can be opened, the pool stays smaller: requests wait for a connection of another request.
+ * A request only waits while another request has a connection or tries to open one, so it is always woken.
+ */
+export class Connections {
+  readonly #pool: pg.Pool;
+  readonly #server: DatabaseServer;
+  readonly #watch: ConnectionsOptions['watch'];
+  readonly #full: OutageLog;
+  #current = new WeakSet<pg.PoolClient>();
+  readonly #waiting = new Set<Waiter>();
+  #fullUntilMs = Number.NEGATIVE_INFINITY;
+  /** Connections that requests have, and attempts to open one. */
+  #lentCount = 0;
+  #attemptCount = 0;
+
+  constructor({ pool, server, watch, log }: ConnectionsOptions) {
+    this.#pool = pool;
+    this.#server = server;
+    this.#watch = watch;
+    this.#full = createOutageLog(
+      log,
+      'the database accepts no further connection: requests wait for the open ones',
+      'the database accepts further connections again',
+    );
+    pool.on('connect', (client) => {
+      // The pool replaces a broken connection; without an error listener, it would end the process.
+      this.#current.add(client.on('error', () => undefined));
+      if (performance.now() >= this.#fullUntilMs) this.#full.over();
+    });
+  }
+
+  /** True while a connection is open, or seems to be. */
+  get isConnected(): boolean {
+    return this.#lentCount > 0 || this.#pool.idleCount > 0;
+  }
+
+  /** Has every connection replaced before it is used again. */
+  renew(): void {
+    this.#current = new WeakSet();
+  }
+
+  /** @throws {DatabaseError} */
+  connect(cancellation?: Cancellable): Promise<pg.PoolClient> {
+    const isFull = this.#lentCount > 0 && this.#pool.idleCount === 0 && performance.now() < this.#fullUntilMs;
+    return isFull ? this.#wait(cancellation) : this.#open(cancellation);
+  }
+
+  /**
+   * Ends the use of a connection. A good connection goes to a request that waits here, or to `leave`, which gives the slot
+   * of the request to another request and returns false if no request wants the connection.
+   */
+  giveBack(
+    client: pg.PoolClient,
+    error: Error | undefined,
+    leave: (passedOn?: pg.PoolClient) => boolean,
+  ): void {
+    const isGood = error === undefined && this.#isGood(client);
+    const waiter = this.#takeWaiter();
+    if (isGood && waiter !== undefined) {
+      waiter.resolve(client);
+      leave();
+      return;
+    }
+    if (isGood && leave(client)) return;
+    this.#lentCount -= 1;
+    client.release(error ?? !isGood);
+    if (waiter !== undefined) this.#open().then(waiter.resolve, waiter.reject);
+    if (!isGood) leave();
+  }
+
+  /** True if a connection can be reused. The pool replaces a connection that is closing or broken. */
+  #isGood(client: pg.PoolClient): boolean {
+    const { stream } = client.connection;
+    return this.#current.has(client) && stream.readable && stream.writable;
+  }
+
+  async #open(cancellation?: Cancellable): Promise<pg.PoolClient> {
+    this.#attemptCount += 1;
+    let failure: unknown;
+    try {
+      const client = await this.#next();
+      this.#lentCount += 1;
+      return client;
+    } catch (error) {
+      failure = error;
+    } finally {
+      this.#attemptCount -= 1;
+    }
+    if (this.#watch === undefined) {
+      // A restarting server refuses connections for a moment.
+      await serverReady(this.#server);
+      const client = await this.#next().catch((again: unknown) => Promise.reject(toConnectError(again)));
+      this.#lentCount += 1;
+      return client;
+    }
+    if (this.#pool.idleCount > 0) return this.#open(cancellation);
+    const isLimit = isConnectionLimit(failure);
+    if (!isLimit) this.#watch.broke(failure);
+    // Of several attempts at once, a server at its limit may accept some.
+    if (this.#lentCount > 0 || (isLimit && this.#attemptCount > 0)) {
+      this.#fullUntilMs = performance.now() + FULL_MS;
+      if (isLimit && this.#lentCount > 0)
+        this.#full.failed({ reason: messageOf(failure), openCount: this.#lentCount });
+      return this.#wait(cancellation);
+    }
+    if (isLimit) this.#watch.broke(failure);
+    const reason = toConnectError(failure);
+    if (this.#attemptCount === 0) for (const { reject } of this.#waiting) reject(reason);
+    if (this.#attemptCount === 0) this.#waiting.clear();
+    throw reason;
+  }
+
+  #takeWaiter(): Waiter | undefined {
+    const [waiter] = this.#waiting;
+    if (waiter !== undefined) this.#waiting.delete(waiter);
+    return waiter;
+  }
+
+  #wait(cancellation: Cancellable | undefined): Promise<pg.PoolClient> {
+    return new Promise((resolve, reject) => {
+      const stay = cancellation?.onCancel(() => {
+        if (this.#waiting.delete(waiter))
+          reject(new DatabaseError('timeout', new Error('cancelled while waiting')));
+      });
+      const waiter: Waiter = {
+        resolve(client) {
+          stay?.();
+          resolve(client);
+        },
+        reject(error) {
+          stay?.();
+          reject(error);
+        },
+      };
+      this.#waiting.add(waiter);
+    });
+  }
+
+  async #next(): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await this.#pool.connect();
+      if (this.#current.has(client)) return client;
+      client.release(true);
+    }
+  }
+}

@@ -1,0 +1,314 @@
+import type pg from 'pg';
+import type { Config } from '../platform/config/config.ts';
+import { eventLoop } from '../platform/fairness/event-loop.ts';
+import { Line, type LineOptions, TurnRefusedError } from '../platform/fairness/fair-queue.ts';
+import type { Logger } from '../platform/log/log.ts';
+import { type DatabaseWatch, watchDatabase } from './availability.ts';
+import { Cancellation } from './cancellation.ts';
+import { Connections, openClient, openPool, serverReady } from './connections.ts';
+import { DatabaseError, isAbandoned, toDatabaseError } from './errors.ts';
+import { lendFor, statementCancelled } from './pg-client.ts';
+import { NamedQuery, PreparedBudget } from './pg-query.ts';
+import { Retries } from './retries.ts';
+import { type DatabaseServer, openServer, type ServerOptions } from './server.ts';
+import type { Parameter, Query, Queryable, Statement } from './statement.ts';
+import { DatabaseStatistics, TracedStatements } from './statement-instrumentation.ts';
+import { type Connection, prismaOn, UnitOfWork, type UnitOfWorkOptions } from './unit-of-work.ts';
+
+/** The database, embedded or a server: statements and units of work share one pool. */
+export interface Database extends Queryable {
+  readonly kind: 'embedded' | 'postgres';
+  /** The schema of the tables. */
+  readonly schema: string;
+  readonly watch: DatabaseWatch;
+  /** The setting that names the server for migrations and LISTEN. */
+  readonly directSetting: string;
+  /** Who waits for a connection, and each owner's recent use of them. */
+  readonly line: Line<pg.PoolClient>;
+  readonly statistics: DatabaseStatistics;
+  /** The same pool for reads, which a cancellation ends. Results wait for their turn of the event loop by default. */
+  cancellable(cancellation: Cancellation, options?: { readonly takesTurns?: boolean }): Queryable;
+  /** The same pool for statements of an owner, who takes turns for connections. They are cancelled with their work. */
+  owned(owner: string | undefined, work?: Cancellation): Queryable;
+  /** A transaction that begins with its first statement. */
+  unitOfWork(options?: UnitOfWorkOptions, cancellation?: Cancellation): UnitOfWork;
+  /** A connection of the caller past a pooler. `limited` applies the pool's time limits to its statements. */
+  dedicatedClient(options?: { readonly limited?: boolean }): Promise<pg.Client>;
+  /** Runs `work` on a dedicated client. Requests to the embedded database, which has one session, wait meanwhile. */
+  alone<T>(work: (client: pg.Client) => Promise<T>): Promise<T>;
+  /** How long a statement or a transaction keeps trying to acquire its locks. */
+  readonly lockWaitMs: number;
+  /** Set if LISTEN on another connection hears nothing, as on the embedded database. */
+  readonly notified: NonNullable<DatabaseServer['notifications']>['notified'] | undefined;
+  close(): Promise<void>;
+}
+
+/** A connection on loan from the pool, with its place in the queue. */
+interface Loan {
+  readonly client: pg.PoolClient;
+  readonly sinceMs: number;
+  readonly cancellation: Cancellation | undefined;
+  /** How many bytes its work had received when it got the connection. */
+  readonly receivedBefore: number;
+  /** Undefined if its work is not traced. */
+  readonly trace: TracedStatements | undefined;
+  /** How long it has waited in vain for locks that others held. */
+  waitedMs: number;
+}
+
+/** Processing the database's data costs this process about 3 ms per MiB. */
+const MS_A_BYTE = 3 / 1_048_576;
+
+/** Opens the configured database. Throws the same errors as opening an embedded folder. */
+export async function openDatabase(options: ServerOptions): Promise<Database> {
+  const server = await openServer(options);
+  return connectDatabase(options.config.database.kind, server, options.log);
+}
+
+/** Connects to a server. Closing the database closes the server. */
+export function connectDatabase(kind: Database['kind'], server: DatabaseServer, log: Logger): Database {
+  const control: DatabaseServer = {
+    ...server,
+    onEnd(sinceMs, error) {
+      statistics.ended(sinceMs, error == null ? undefined : toDatabaseError(error).kind);
+      if (error != null) void watch.failed(error);
+    },
+  };
+  const pool = openPool(kind, control);
+  const watch = watchDatabase({
+    ...server.watched,
+    isSupervised: kind === 'embedded',
+    log,
+    onLook(reachable) {
+      statistics.up = reachable;
+    },
+    isConnected: () => connections.isConnected,
+    onWritable: () => connections.renew(),
+  });
+  pool.on('error', watch.broke);
+  const connections = new Connections({ pool, server, watch: kind === 'embedded' ? undefined : watch, log });
+  const line = new Line<pg.PoolClient>({ places: server.poolSize });
+  const statistics = new DatabaseStatistics(() => ({
+    most: server.poolSize,
+    open: pool.totalCount,
+    inUse: pool.totalCount - pool.idleCount,
+    waiting: line.waiting + pool.waitingCount,
+  }));
+  const budget = server.named ? new PreparedBudget(server.poolSize) : undefined;
+
+  /**
+   * pg's own queue is first-in, first-out and times out after the connect timeout, so a cheap read behind many accounts'
+   * heavy reads would be refused. Here work may wait as long as it may take.
+   */
+  async function turn(cancellation?: Cancellation): Promise<pg.PoolClient | undefined> {
+    try {
+      return await line.wait(cancellation?.owner, cancellation);
+    } catch (error) {
+      throw error instanceof TurnRefusedError ? new DatabaseError('timeout', error) : error;
+    }
+  }
+
+  async function lend(cancellation?: Cancellation): Promise<Loan> {
+    if (kind === 'embedded')
+      await serverReady(server).catch((error: unknown) => {
+        statistics.failed('unavailable');
+        throw error;
+      });
+    const askedMs = performance.now();
+    const connection = line.enter(cancellation?.owner) ? undefined : await turn(cancellation);
+    const sinceMs = performance.now();
+    try {
+      const client = connection ?? (await connections.connect(cancellation));
+      lendFor(client, cancellation);
+      statistics.waits.observe((sinceMs - askedMs) / 1000);
+      const receivedBefore = cancellation?.received ?? 0;
+      const trace = cancellation?.span && new TracedStatements(cancellation.span);
+      return { client, sinceMs, cancellation, receivedBefore, trace, waitedMs: 0 };
+    } catch (error) {
+      const reason = toDatabaseError(error);
+      statistics.failed(reason.kind);
+      if (reason.kind !== 'timeout') line.refuseAll(reason);
+      line.leave(cancellation?.owner);
+      throw reason;
+    }
+  }
+
+  /**
+   * Hands the connection to the next in line: going through the pool costs a turn of the event loop and two timers. What
+   * it did is charged to its owner, but not what it waited for others' locks.
+   */
+  function giveBack({ client, sinceMs, cancellation, receivedBefore, waitedMs }: Loan, error?: Error): void {
+    lendFor(client, undefined);
+    if (cancellation !== undefined) {
+      const bytes = cancellation.received - receivedBefore;
+      line.use.add(cancellation.owner, performance.now() - sinceMs - waitedMs + bytes * MS_A_BYTE);
+    }
+    connections.giveBack(client, error, (passedOn) => line.leave(cancellation?.owner, passedOn));
+  }
+
+  /** Runs queries in one flight. Resolves to what `answer` makes of the rows of each. */
+  function fly<Answer>(
+    loan: Loan,
+    queries: readonly Query<unknown>[],
+    before: string | undefined,
+    answer: (results: unknown[][]) => Answer,
+  ): Promise<Answer> {
+    const beganMs = performance.now();
+    const endSpans = loan.trace?.statements(queries);
+    return new Promise((resolve, reject) => {
+      const done = (error: unknown, results: unknown[][]) => {
+        // What follows is this owner's work. It goes on at once: it holds a connection, and maybe locks.
+        eventLoop.charge(loan.cancellation?.owner);
+        const reason = error == null ? undefined : toDatabaseError(error);
+        endSpans?.(results, reason);
+        if (reason === undefined) return resolve(answer(results));
+        if (reason.kind === 'locked') loan.waitedMs += performance.now() - beganMs;
+        return reject(reason);
+      };
+      loan.client.query(new NamedQuery(queries, { budget, before }, done));
+    });
+  }
+
+  const run = <Row>(loan: Loan, query: Query<Row>, before?: string): Promise<Row[]> =>
+    fly(loan, [query], before, ([rows]) => rows as Row[]);
+
+  /** `isRead`: it has written nothing, so a statement that was ended counts as a timeout in any case. */
+  async function queryOnce<Row>(
+    statement: Statement<Row>,
+    values: readonly Parameter[],
+    cancellation: Cancellation | undefined,
+    isRead: boolean,
+  ): Promise<Row[]> {
+    if (cancellation?.cancelled) throw toDatabaseError(statementCancelled());
+    const loan = await lend(cancellation);
+    let broken: Error | undefined;
+    try {
+      return await run(loan, { statement, values }, server.alone);
+    } catch (error) {
+      if (error instanceof DatabaseError && error.kind === 'unavailable') broken = error;
+      throw isRead && isAbandoned(error) ? new DatabaseError('timeout', error) : error;
+    } finally {
+      giveBack(loan, broken);
+    }
+  }
+
+  async function query<Row>(
+    statement: Statement<Row>,
+    values: readonly Parameter[],
+    cancellation?: Cancellation,
+    { isRead = false, takesTurns = false } = {},
+  ): Promise<Row[]> {
+    let rows: Row[];
+    try {
+      rows = await queryOnce(statement, values, cancellation, isRead);
+    } catch (error) {
+      const retries = new Retries(server.lockWaitMs);
+      await retries.after(error);
+      rows = await retries.run(() => queryOnce(statement, values, cancellation, isRead));
+    }
+    const waiting = takesTurns ? eventLoop.enter(cancellation?.owner) : undefined;
+    if (waiting !== undefined) await waiting;
+    return rows;
+  }
+
+  async function connect(cancellation?: Cancellation): Promise<Connection> {
+    if (cancellation?.cancelled) throw toDatabaseError(statementCancelled());
+    const loan = await lend(cancellation);
+    const { client, trace } = loan;
+    const { alone, begin = 'BEGIN' } = server;
+    return {
+      client,
+      get prisma() {
+        return prismaOn(client, server.schema);
+      },
+      begin: async () => void (await client.query(trace?.begin(begin) ?? begin)),
+      async beginWith(queries) {
+        // Several commands in one text cannot be part of the flight.
+        const first = trace?.begin(begin) ?? server.begin;
+        if (first !== undefined) await client.query(first);
+        const before = first === undefined ? 'BEGIN' : undefined;
+        return fly(loan, queries, before, (results) => results);
+      },
+      query: (statement, values) => run(loan, { statement, values }),
+      queryTogether: (queries) => fly(loan, queries, undefined, (results) => results),
+      queryAlone: (statement, values) => run(loan, { statement, values }, trace?.alone(alone) ?? alone),
+      release(error, committed = false) {
+        trace?.end(error, committed);
+        giveBack(loan, error);
+      },
+    };
+  }
+
+  return {
+    kind,
+    schema: server.schema,
+    watch,
+    directSetting: (server.watched.direct ?? server.watched.server).setting,
+    line,
+    lockWaitMs: server.lockWaitMs,
+    notified: server.notifications?.notified,
+    statistics,
+    query: (statement, values) => query(statement, values),
+    cancellable: (cancellation, { takesTurns = true } = {}) => ({
+      query: (statement, values) => query(statement, values, cancellation, { isRead: true, takesTurns }),
+    }),
+    owned: (owner, work) => ({
+      async query(statement, values) {
+        const cancellation = new Cancellation(undefined, owner);
+        if (work?.cancelled === true) cancellation.cancel();
+        const stay = work?.onCancel(() => cancellation.cancel());
+        try {
+          return await query(statement, values, cancellation);
+        } finally {
+          stay?.();
+        }
+      },
+    }),
+    unitOfWork: (options = {}, cancellation) =>
+      new UnitOfWork(() => connect(cancellation), options, cancellation),
+    async dedicatedClient({ limited = false } = {}) {
+      await serverReady(server);
+      return openClient(server, limited);
+    },
+    async alone(work) {
+      const loan = kind === 'embedded' ? await lend() : undefined;
+      const client = openClient(server, false);
+      const ended = () => client.then((opened) => opened.end()).finally(() => loan && giveBack(loan));
+      return client.then(work).finally(ended);
+    },
+    async close() {
+      watch.close();
+      await pool.end();
+      await server.close();
+    },
+  };
+}
+
+type HalfLineOptions = Omit<LineOptions, 'places' | 'most' | 'mostAlone'>;
+
+/**
+ * PostgreSQL shows an event once every older transaction has ended. Five open transactions of one account tripled the
+ * delay of everybody's events, because each of them gets a fifth of the time.
+ */
+const TRANSACTIONS_OF_OWNER = 3;
+
+function sizes({ database }: Config): { readonly places: number; readonly most: number } {
+  const connections = database.kind === 'postgres' ? database.poolSize : 1;
+  const most = Math.max(1, Math.floor(connections / 2));
+  return { places: Math.max(1, Math.min(most + 1, connections - 1)), most };
+}
+
+/**
+ * Creates the queue of work that holds a database connection for long. While there are other owners, one owner has half
+ * of the connections at most, and another owner finds one more. The other connections stay free for reads.
+ */
+export function halfLine(config: Config, options: HalfLineOptions = {}): Line {
+  return new Line({ ...options, ...sizes(config) });
+}
+
+/** Creates the queue of mutation transactions. One owner never has more than three, and at most half of the connections. */
+export function transactionLine(config: Config, options: HalfLineOptions = {}): Line {
+  const { places, most: half } = sizes(config);
+  const most = Math.min(TRANSACTIONS_OF_OWNER, half);
+  return new Line({ ...options, places, most, mostAlone: most });
+}

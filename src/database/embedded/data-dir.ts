@@ -1,0 +1,260 @@
+import { randomBytes } from 'node:crypto';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  type Stats,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { Config } from '../../platform/config/config.ts';
+import { OperatorError } from '../../platform/errors.ts';
+
+/** Other users of the machine could read or change the folder's content, or listen on a socket in it. */
+class UnsafeFolderError extends OperatorError {}
+
+/** The folder cannot be created, or its file system refuses what is needed. */
+export class UnusableFolderError extends OperatorError {}
+
+/** A running cluster needs room for a segment of its log. PGlite does not say that a disk is full. */
+const MIN_FREE_BYTES = 16 * 1_048_576;
+
+const toMebibytes = (bytes: number): number => Math.floor(bytes / 1_048_576);
+
+/** What to do about an error of the operating system. */
+const ADVICE: Readonly<Record<string, string>> = {
+  EACCES: 'give the user of the service the right to write there',
+  EPERM: 'give the user of the service the right to write there',
+  EEXIST: 'it must be a folder, so remove the file, or the link that leads nowhere, or name another path',
+  ENOTDIR: 'a part of the path is a file, so name another path',
+  ENOENT: 'it cannot be created there, so name another path',
+  ENAMETOOLONG: 'its path is too long, so name another path',
+  ELOOP: 'its path is a circle of links, so name another path',
+  EROFS: 'its file system is read-only, so mount it for writing or name a folder elsewhere',
+  ENOSPC: 'its disk is full, so free some space or name a folder elsewhere',
+  EDQUOT: 'the disk quota of the user is used up, so free some space or name a folder elsewhere',
+  EIO: 'its disk fails, so check it or name a folder elsewhere',
+};
+
+/** What the operator should do about the error of a file in DATA_DIR. */
+export function adviceOf(error: unknown): string {
+  const { code = '', syscall } = error as NodeJS.ErrnoException;
+  if (syscall === 'listen') return 'no socket can be made in it, so name a folder on another file system';
+  return (
+    ADVICE[code] ?? 'check that it is a folder on a working disk where the user of the service may write'
+  );
+}
+
+/** The error of a file in DATA_DIR, in words for the operator. */
+export function folderError(path: string, error: unknown): UnusableFolderError {
+  const { message } = error as NodeJS.ErrnoException;
+  return new UnusableFolderError(`DATA_DIR "${path}" cannot be used: ${adviceOf(error)} (${message}).`, {
+    cause: error,
+  });
+}
+
+/** What keeps a running service from its folder, in words for the operator. */
+export interface FolderProblem {
+  /** What is wrong. */
+  readonly reason: string;
+  /** What to do. */
+  readonly check: string;
+}
+
+/**
+ * What this user may still write on the disk of `path`, in bytes; undefined if the file system does not tell its size,
+ * as some network file systems do not. Throws the error of the operating system.
+ */
+export function freeBytes(path: string): number | undefined {
+  const { bavail, blocks, bsize } = statfsSync(path);
+  return blocks > 0 ? bavail * bsize : undefined;
+}
+
+/** Where the data is. It may be a disk of its own. */
+const dataOf = (dataDir: string) => join(dataDir, 'postgres');
+
+/**
+ * What is wrong with the folder of a running embedded database: it has gone, cannot be written, or is nearly full (less
+ * than MIN_FREE_BYTES). Undefined if nothing is. A few system calls; writes nothing, and never throws.
+ */
+export function folderProblem(dataDir: string): FolderProblem | undefined {
+  const data = dataOf(dataDir);
+  try {
+    if (!existsSync(data))
+      return {
+        reason: `the data of DATA_DIR "${dataDir}" has gone`,
+        check: 'mount its disk or put the folder back, then restart the service',
+      };
+    for (const path of [dataDir, data]) accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    const free = freeBytes(data);
+    if (free === undefined || free >= MIN_FREE_BYTES) return undefined;
+    return {
+      reason: `the disk of DATA_DIR "${dataDir}" has ${toMebibytes(free)} MiB left`,
+      check: 'free some space: without any, nothing can be written',
+    };
+  } catch (error) {
+    const { message } = error as NodeJS.ErrnoException;
+    return { reason: `DATA_DIR "${dataDir}" cannot be used: ${message}`, check: adviceOf(error) };
+  }
+}
+
+/** Runs `work` on the files of the folder. Throws UnusableFolderError. */
+function onFolder<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof OperatorError ? error : folderError(path, error);
+  }
+}
+
+/**
+ * Creates the folder, and those that lead to it, for its owner alone; one by one, since Node's recursive mkdir never
+ * ends where nothing can be created, as in /proc. Throws the error of the operating system.
+ */
+export function makeFolder(path: string): void {
+  const parent = dirname(resolve(path));
+  if (!existsSync(parent)) makeFolder(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Of a folder that exists, some file systems say first that they are read-only.
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+  }
+}
+
+const OTHERS = 0o077;
+
+/** Whether this process's user owns it. Always true on Windows, where folders inherit their permissions. */
+export const isOwn = ({ uid }: Stats): boolean => process.geteuid === undefined || uid === process.geteuid();
+
+/** Whether anyone but its owner has access. */
+export const isOpen = ({ mode }: Stats): boolean => process.platform !== 'win32' && (mode & OTHERS) !== 0;
+
+const octal = ({ mode }: Stats) => (mode & 0o7777).toString(8).padStart(4, '0');
+
+/**
+ * Ensures that only this process's user can read or change the folder, as PostgreSQL requires of its data
+ * directory. Creates the folder if needed. A folder open to others is closed to them or, if `strict`,
+ * refused: its content may already have been read. Throws UnsafeFolderError, UnusableFolderError.
+ */
+export function securePrivateFolder(path: string, { strict }: { readonly strict: boolean }): void {
+  const stats = onFolder(path, () => {
+    makeFolder(path);
+    return statSync(path);
+  });
+  if (!isOwn(stats))
+    throw new UnsafeFolderError(
+      `DATA_DIR "${path}" belongs to another user of this machine (uid ${stats.uid}), who could read and change everything in it. Run as that user, or set DATA_DIR to a folder of your own.`,
+    );
+  onFolder(path, () => accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK));
+  if (!isOpen(stats)) return;
+  if (strict)
+    throw new UnsafeFolderError(
+      `DATA_DIR "${path}" is open to other users of this machine (mode ${octal(stats)}). Close it with "chmod -R go= '${path}'", then start again.`,
+    );
+  // While it was open, another user may have planted a file under a name that the service uses.
+  for (const name of readdirSync(path))
+    if (!isOwn(lstatSync(join(path, name))))
+      throw new UnsafeFolderError(
+        `DATA_DIR "${path}" was open to other users of this machine, and "${name}" in it belongs to one of them. Set DATA_DIR to another folder.`,
+      );
+  chmodSync(path, 0o700);
+}
+
+/** The files of the service; others, such as lost+found, may be anybody's. */
+const FILES = ['lock', 'secret-key', 'demo.json'];
+
+/**
+ * Checks the owner and the rights of what is in the folder, two levels deep: a backup that another user has put back
+ * leaves files which PGlite could not open. Throws UnsafeFolderError, UnusableFolderError.
+ */
+export function checkContent(path: string): void {
+  onFolder(path, () => {
+    const data = join(path, 'postgres');
+    const parts = existsSync(data) ? readdirSync(data).map((name) => join(data, name)) : [];
+    for (const part of [data, ...parts, ...FILES.map((name) => join(path, name))]) {
+      const stats = statSync(part, { throwIfNoEntry: false });
+      if (stats === undefined) continue;
+      if (!isOwn(stats))
+        throw new UnsafeFolderError(
+          `"${part}" belongs to another user of this machine (uid ${stats.uid}), but DATA_DIR to the user of the service. Give all of it to that user with "chown -R ${process.geteuid?.()} '${path}'", then start again.`,
+        );
+      const rights = constants.R_OK | constants.W_OK;
+      accessSync(part, stats.isDirectory() ? rights | constants.X_OK : rights);
+    }
+  });
+}
+
+/** A new cluster takes 40 MiB. */
+const NEW_CLUSTER_BYTES = 64 * 1_048_576;
+
+/** Throws UnusableFolderError if the disk is too full to start on, with `more` bytes to be written besides. */
+export function checkDiskSpace(path: string, more = 0): void {
+  const data = join(path, 'postgres');
+  const [place, least] = existsSync(data) ? [data, MIN_FREE_BYTES] : [path, NEW_CLUSTER_BYTES];
+  const needed = least + more;
+  const free = onFolder(path, () => freeBytes(place));
+  if (free !== undefined && free < needed)
+    throw new UnusableFolderError(
+      `DATA_DIR "${path}" cannot be used: its disk has ${toMebibytes(free)} MiB left, and ${toMebibytes(needed)} are needed. Free some space, or name a folder elsewhere.`,
+    );
+}
+
+/** Where the secret is that stands in for SECRET_KEY, if it was ever needed. */
+export const secretFile = (dataDir: string): string => join(dataDir, 'secret-key');
+
+const RANDOM_BYTES = 48;
+
+function stored(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Reads the file, or creates it atomically. */
+function keyIn(dataDir: string): string {
+  const path = secretFile(dataDir);
+  const known = stored(path);
+  if (known !== undefined) return known;
+  makeFolder(dataDir);
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    writeFileSync(draft, `${randomBytes(RANDOM_BYTES).toString('base64url')}\n`, {
+      mode: 0o600,
+      flush: true,
+    });
+    chmodSync(draft, 0o600);
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return readFileSync(path, 'utf8').trim();
+}
+
+/**
+ * The secret that keys are derived from: SECRET_KEY or, if unset (never in production), random bytes in a
+ * file of DATA_DIR that only its owner can read. The file is created atomically, so concurrent processes
+ * agree on its content. Throws UnusableFolderError if the file can be neither read nor written.
+ */
+export function secretKeyOf({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataDir'>): string {
+  if (secretKey !== undefined) return secretKey;
+  try {
+    return keyIn(dataDir);
+  } catch (error) {
+    throw folderError(dataDir, error);
+  }
+}

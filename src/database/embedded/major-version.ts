@@ -1,0 +1,62 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { OperatorError } from '../../platform/errors.ts';
+
+/** The major version of PostgreSQL that the pinned PGlite contains. Only it can read its data folders. */
+export const EMBEDDED_MAJOR = '18';
+
+/** How to move data of an earlier version, by the command of the service that can read it. */
+const MOVES: Readonly<Record<string, string>> = {
+  '17': 'run "npm run -s admin -- upgrade" of version 1.0.0 on it, then start this version again',
+};
+const OTHER_MOVE =
+  'back it up with the version of the service that has written it ("npm run -s admin -- backup FILE"), and restore the file with this version into a new DATA_DIR';
+
+/** Where a restore writes until all of it is there. */
+export const RESTORING = 'restoring';
+
+const dataIn = (dataDir: string) => join(dataDir, 'postgres');
+
+/** The major version that has written the data; undefined if the file that says so is missing or damaged. */
+function majorOf(data: string): string | undefined {
+  const file = join(data, 'PG_VERSION');
+  const found = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
+  return /^\d+$/.test(found) ? found : undefined;
+}
+
+/** Throws OperatorError if another major version of PostgreSQL has written the folder. Changes nothing. */
+export function refuseOtherMajor(dataDir: string): void {
+  const found = majorOf(dataIn(dataDir));
+  if (found === undefined || found === EMBEDDED_MAJOR) return;
+  throw new OperatorError(
+    `The embedded database in "${dataDir}" was written by PostgreSQL ${found}, but this version of the service contains PostgreSQL ${EMBEDDED_MAJOR}. Nothing was changed: ${MOVES[found] ?? OTHER_MOVE}.`,
+  );
+}
+
+/** Throws OperatorError where a database is still to come, so that no empty one takes its place. */
+export function refuseUnfinished(dataDir: string): void {
+  if (existsSync(dataIn(dataDir))) return;
+  if (existsSync(join(dataDir, RESTORING)))
+    throw new OperatorError(
+      `A backup is being restored into DATA_DIR "${dataDir}", or that was interrupted: run "admin restore" again, or remove the folder.`,
+    );
+  if (existsSync(join(dataDir, 'postgres.upgrade')))
+    throw new OperatorError(
+      `An upgrade of the embedded database in "${dataDir}" was interrupted. Nothing was changed: ${MOVES['17']}.`,
+    );
+}
+
+/** Whether the folder lacks what every data folder has. A new one gets its name only once it is complete. */
+export function isIncomplete(dataDir: string): boolean {
+  const data = dataIn(dataDir);
+  return existsSync(data) && !existsSync(join(data, 'PG_VERSION'));
+}
+
+/** Throws OperatorError if there is no database in the folder, in whatever state. */
+export function refuseNoDatabase(dataDir: string): void {
+  refuseUnfinished(dataDir);
+  if (!existsSync(dataIn(dataDir)))
+    throw new OperatorError(
+      `There is no embedded database in "${dataDir}": set DATA_DIR to the folder of the service.`,
+    );
+}

@@ -1,0 +1,96 @@
+import { resolve } from 'node:path';
+import type { Logger } from '../../platform/log/log.ts';
+import {
+  checkContent,
+  checkDiskSpace,
+  folderProblem,
+  securePrivateFolder,
+  UnusableFolderError,
+} from './data-dir.ts';
+import { takeFolder } from './data-dir-lock.ts';
+import { isIncomplete, refuseOtherMajor, refuseUnfinished } from './major-version.ts';
+import { type Supervisor, supervise } from './supervisor.ts';
+import { WorkerStream } from './worker-stream.ts';
+import { EmbeddedStartError, type RunningWorker, startWorker } from './worker-thread.ts';
+
+/** The embedded PostgreSQL of one folder: a worker thread of this process. */
+export interface EmbeddedServer extends Supervisor {
+  /** A new connection for `pg`, which calls its `connect`. */
+  createStream(): WorkerStream;
+}
+
+/** The name of the data folder. */
+const DATA = 'postgres';
+
+export interface EmbeddedServerOptions {
+  /** How long to wait for a folder that another process holds. */
+  readonly patienceMs?: number;
+  /** Whether to refuse a folder that is open to other users, instead of closing it to them. */
+  readonly strict?: boolean;
+}
+
+/** Throws UnusableFolderError if a database that ran in the folder could not run there now. */
+function refuseProblem(dataDir: string): void {
+  const problem = folderProblem(dataDir);
+  if (problem !== undefined) throw new UnusableFolderError(`${problem.reason}; ${problem.check}`);
+}
+
+/** The error of a connection that is opened while the worker restarts. */
+const restarting = () => Object.assign(new Error('the embedded database restarts'), { code: 'ECONNREFUSED' });
+
+/**
+ * Starts the embedded server on `dataDir`, which it locks and, if needed, creates. A worker that dies later
+ * is restarted. Throws UnsafeFolderError, UnusableFolderError, OperatorError, FolderInUseError, EmbeddedStartError.
+ */
+export async function startEmbeddedServer(
+  dataDir: string,
+  log: Logger,
+  { patienceMs = 0, strict = false }: EmbeddedServerOptions = {},
+): Promise<EmbeddedServer> {
+  securePrivateFolder(dataDir, { strict });
+  checkContent(dataDir);
+  refuseOtherMajor(dataDir);
+  refuseUnfinished(dataDir);
+  // PGlite would create an empty database where the files of one are lost.
+  if (isIncomplete(dataDir))
+    throw new EmbeddedStartError(dataDir, new Error('postgres/PG_VERSION is missing'));
+  checkDiskSpace(dataDir);
+  const lock = await takeFolder(dataDir, patienceMs, log);
+  try {
+    // A restore may have begun while this waited.
+    refuseUnfinished(dataDir);
+    let running: RunningWorker | undefined;
+    let startedBefore = false;
+    const start = async () => {
+      // PGlite would not say what is wrong, and create an empty database where the data has gone.
+      if (startedBefore) refuseProblem(dataDir);
+      // Absolute, because the working directory belongs to the whole process.
+      const started = await startWorker(dataDir, resolve(dataDir, DATA), log);
+      startedBefore = true;
+      running = started;
+      void started.ending.then(() => {
+        if (running === started) running = undefined;
+      });
+      return started;
+    };
+    const supervisor = await supervise({ start, log });
+    return {
+      ...supervisor,
+      createStream: () =>
+        new WorkerStream(() => {
+          if (running === undefined) throw restarting();
+          return running.open();
+        }),
+      async close() {
+        try {
+          await supervisor.close();
+        } finally {
+          lock.release();
+        }
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}

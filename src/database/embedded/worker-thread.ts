@@ -1,0 +1,75 @@
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { OperatorError, onOneLine } from '../../platform/errors.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import { folderError } from './data-dir.ts';
+import type { Running } from './supervisor.ts';
+import type { EmbeddedWorkerData, WorkerMessage, WorkerRequest } from './worker.ts';
+
+/** The folder's data cannot be opened. `cause` is the error of PGlite or the operating system. */
+export class EmbeddedStartError extends OperatorError {
+  constructor(dataDir: string, cause: unknown) {
+    const why =
+      cause instanceof Error
+        ? onOneLine(cause.message).replace(/\.$/, '')
+        : 'it ended without an error message';
+    super(
+      `The embedded database in "${dataDir}" does not start: ${why}. Its files are damaged or incomplete: restore the folder from a backup, or set DATA_DIR to another one.`,
+      { cause },
+    );
+  }
+}
+
+/** An error of the operating system says nothing about the data, unless a file of the data is missing. */
+function startError(dataDir: string, failure: unknown): OperatorError {
+  const { syscall, code } = failure instanceof Error ? (failure as NodeJS.ErrnoException) : {};
+  return syscall === undefined || code === 'ENOENT'
+    ? new EmbeddedStartError(dataDir, failure)
+    : folderError(dataDir, failure);
+}
+
+/** A running worker thread. */
+export interface RunningWorker extends Running {
+  /** Opens a connection. Its port closes when the worker ends. */
+  open(): MessagePort;
+}
+
+/** Starts the worker thread of the embedded database. Rejects with EmbeddedStartError, UnusableFolderError. */
+export function startWorker(dataDir: string, folder: string, log: Logger): Promise<RunningWorker> {
+  const data: EmbeddedWorkerData = { folder };
+  const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: data });
+  const request = (message: WorkerRequest, ports: MessagePort[] = []) => worker.postMessage(message, ports);
+  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  return new Promise((resolve, reject) => {
+    let isReady = false;
+    let failure: unknown;
+    const { promise: ending, resolve: ends } = Promise.withResolvers<void>();
+    void ended.then(ends);
+    const fail = (error: unknown) => {
+      failure = error;
+      ends();
+      if (isReady) log.error({ err: error }, 'the embedded database failed');
+    };
+    // Under `node --watch`, Node sends messages of its own this way.
+    worker.on('message', (message: WorkerMessage | { readonly kind?: undefined }) => {
+      if (message.kind === 'failed') fail(new Error(`the backend has ended: ${message.reason}`));
+      if (message.kind !== 'ready') return;
+      isReady = true;
+      resolve({
+        ending,
+        ended,
+        open() {
+          const { port1, port2 } = new MessageChannel();
+          request({ port: port2 }, [port2]);
+          return port1;
+        },
+        terminate: () => worker.terminate(),
+        async close() {
+          request('close');
+          await ended;
+        },
+      });
+    });
+    worker.on('error', fail);
+    void ended.then(() => reject(startError(dataDir, failure)));
+  });
+}

@@ -1,0 +1,368 @@
+import { hash, randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Client, escapeIdentifier } from 'pg';
+import { OperatorError } from '../platform/errors.ts';
+import type { Logger } from '../platform/log/log.ts';
+import type { Database } from './database.ts';
+import { isConnectionLost, isOutage, toDatabaseError } from './errors.ts';
+import { createUnreachable, messageOf, setupError } from './preflight.ts';
+import { isAborted } from './retries.ts';
+import { type Queryable, statement } from './statement.ts';
+import { onClient, type Side } from './transfer/endpoints.ts';
+
+/** The only statement of a migration that builds an index while its table is in use. */
+const CONCURRENT_INDEX = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY "(\w+)" ON [^;]+;?$/;
+
+/** The name of the index that a migration builds with CONCURRENTLY; undefined for every other migration. */
+const concurrentIndexOf = (sql: string): string | undefined =>
+  CONCURRENT_INDEX.exec(sql.replaceAll(/^--.*$/gm, '').trim())?.[1];
+
+/** The migration for a transaction, which PostgreSQL does not allow to build an index with CONCURRENTLY. */
+export const withoutConcurrently = (sql: string): string =>
+  concurrentIndexOf(sql) === undefined ? sql : sql.replace('INDEX CONCURRENTLY', 'INDEX');
+
+const IS_VALID = 'SELECT indisvalid AS "isValid" FROM pg_catalog.pg_index WHERE indexrelid = to_regclass($1)';
+
+/**
+ * Builds an index outside of a transaction. A valid index of that name is taken as it is: an earlier attempt built it, and
+ * crashed before the migration was recorded. PostgreSQL leaves an invalid index where an attempt fails, so that index is built
+ * again. Throws pg's errors; the index does not exist then, unless the connection was lost.
+ */
+async function buildConcurrently(client: Client, index: string, sql: string): Promise<void> {
+  const name = escapeIdentifier(index);
+  const drop = () => client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`);
+  const [found] = (await client.query<{ isValid: boolean }>(IS_VALID, [name])).rows;
+  if (found?.isValid === true) return;
+  if (found !== undefined) await drop();
+  try {
+    await client.query(sql);
+  } catch (error) {
+    if (toDatabaseError(error).kind !== 'unavailable') await drop();
+    throw error;
+  }
+}
+
+/** A migration in Prisma's layout: a folder in prisma/migrations that holds `migration.sql`. */
+interface Migration {
+  readonly name: string;
+  readonly sql: string;
+  readonly checksum: string;
+}
+
+/** The database's migration history does not fit the checked-in migrations. */
+export class MigrationError extends OperatorError {}
+
+const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
+
+/** The advisory lock of Prisma Migrate, so that Prisma Migrate and this code exclude each other. */
+const PRISMA_LOCK = 72_707_369;
+
+/** Together these pauses give a restarting server 6 seconds to come back. */
+const MAX_PAUSES = 6;
+const FIRST_PAUSE_MS = 100;
+
+/** Requests wait no longer behind a migration that waits for a lock. */
+const LOCK_LIMIT_MS = 2_000;
+/** With the pauses between them, a good minute. */
+const MAX_TRIES = 10;
+const FIRST_LOCK_PAUSE_MS = 500;
+const LONGEST_LOCK_PAUSE_MS = 8_000;
+/** How often a process looks whether another process has finished its migrations. */
+const LOCK_RECHECK_MS = 100;
+
+/** As Prisma Migrate creates it. */
+const CREATE_TABLE = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
+  "id" VARCHAR(36) PRIMARY KEY NOT NULL, "checksum" VARCHAR(64) NOT NULL, "finished_at" TIMESTAMPTZ,
+  "migration_name" VARCHAR(255) NOT NULL, "logs" TEXT, "rolled_back_at" TIMESTAMPTZ,
+  "started_at" TIMESTAMPTZ NOT NULL DEFAULT now(), "applied_steps_count" INTEGER NOT NULL DEFAULT 0)`;
+
+function readMigrations(): Migration[] {
+  return readdirSync(MIGRATIONS_FOLDER, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => {
+      const sql = readFileSync(join(MIGRATIONS_FOLDER, name, 'migration.sql'), 'utf8');
+      return { name, sql, checksum: hash('sha256', sql, 'hex') };
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+interface Applied {
+  readonly migration_name: string;
+  readonly checksum: string;
+  readonly finished_at: Date | null;
+}
+
+const APPLIED =
+  'SELECT "migration_name", "checksum", "finished_at" FROM "_prisma_migrations" WHERE "rolled_back_at" IS NULL';
+
+/** The applied migrations of a newer version, which this one does not have. */
+function unknownOf(applied: readonly Applied[]): string[] {
+  const known = new Set(readMigrations().map(({ name }) => name));
+  return applied.flatMap(({ migration_name: name }) => (known.has(name) ? [] : [name]));
+}
+
+function pendingOf(applied: readonly Applied[]): Migration[] {
+  const byName = new Map(applied.map((row) => [row.migration_name, row]));
+  return readMigrations().filter(({ name, checksum }) => {
+    const row = byName.get(name);
+    if (row === undefined) return true;
+    if (row.finished_at === null)
+      throw new MigrationError(
+        `Migration ${name} was started but not finished. Repair the database, then mark the migration with "prisma migrate resolve".`,
+      );
+    if (row.checksum !== checksum)
+      throw new MigrationError(`The text of migration ${name} differs from the one that was applied.`);
+    return false;
+  });
+}
+
+async function record(side: Side, { name, checksum }: Migration): Promise<void> {
+  await side.rows(
+    'INSERT INTO "_prisma_migrations" ("id", "checksum", "migration_name", "started_at", "finished_at", "applied_steps_count") VALUES ($1, $2, $3, now(), clock_timestamp(), 1)',
+    [randomUUID(), checksum, name],
+  );
+}
+
+async function apply(side: Side, migration: Migration): Promise<void> {
+  await side.rows(withoutConcurrently(migration.sql));
+  await record(side, migration);
+}
+
+/** In one transaction, so that a crash leaves no migration half applied; an index may be built without one. */
+async function applyAlone(client: Client, migration: Migration, mayBeConcurrent: boolean): Promise<void> {
+  const index = mayBeConcurrent ? concurrentIndexOf(migration.sql) : undefined;
+  if (index !== undefined) {
+    await buildConcurrently(client, index, migration.sql);
+    return record(onClient(client), migration);
+  }
+  await client.query(`BEGIN; SET LOCAL lock_timeout = ${LOCK_LIMIT_MS}`);
+  await apply(onClient(client), migration);
+  await client.query('COMMIT');
+}
+
+/** Which migration has failed. What is wrong with the server or with the connection is no fault of a migration. */
+function failureOf({ name }: Migration, error: unknown): unknown {
+  const { kind, cause } = toDatabaseError(error);
+  if (kind === 'unavailable' || setupError('', error) !== error) return error;
+  return new MigrationError(
+    `Migration ${name} failed and was rolled back: it has changed nothing, and the version that runs goes on. PostgreSQL says: ${messageOf(cause)}. Correct what that names, and run it again.`,
+    { cause: error },
+  );
+}
+
+/** Gives way to the requests that wait behind a lock that the migration waits for, and tries again. */
+async function applyPatiently(client: Client, migration: Migration, mayBeConcurrent: boolean): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await applyAlone(client, migration, mayBeConcurrent);
+    } catch (error) {
+      if (!isAborted(toDatabaseError(error).kind)) throw failureOf(migration, error);
+      await client.query('ROLLBACK');
+      if (tries === MAX_TRIES)
+        throw new MigrationError(
+          `Migration ${migration.name} was not applied: other transactions have locked a table that it changes. End those that take long (pg_stat_activity shows them), then run it again.`,
+        );
+      await delay(Math.min(FIRST_LOCK_PAUSE_MS * 2 ** (tries - 1), LONGEST_LOCK_PAUSE_MS));
+    }
+  }
+}
+
+/** Nobody but its owner may create a schema, so one that exists is left alone. */
+async function makeSchema(side: Side, schema: string): Promise<void> {
+  const rows = await side.rows('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1', [schema]);
+  if (rows.length === 0) await side.rows(`CREATE SCHEMA ${escapeIdentifier(schema)}`);
+}
+
+/** Creates what migrations need, and reads which are pending. */
+async function prepare(side: Side, schema: string): Promise<Migration[]> {
+  await makeSchema(side, schema);
+  await side.rows(CREATE_TABLE);
+  return pendingOf(await side.rows<Applied>(APPLIED));
+}
+
+async function applyAll(client: Client, { schema, kind }: Database): Promise<string[]> {
+  const pending = await prepare(onClient(client), schema);
+  for (const migration of pending) await applyPatiently(client, migration, kind === 'postgres');
+  return pending.map(({ name }) => name);
+}
+
+/** A statement that waited for the lock would have a snapshot, and CREATE INDEX CONCURRENTLY waits for old snapshots. */
+async function waitForLock(client: Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ isFree: boolean }>('SELECT pg_try_advisory_lock($1) AS "isFree"', [
+      PRISMA_LOCK,
+    ]);
+    if (rows[0]?.isFree === true) return;
+    await delay(LOCK_RECHECK_MS);
+  }
+}
+
+async function migrateOnce(database: Database): Promise<string[]> {
+  const client = await database.dedicatedClient();
+  try {
+    await waitForLock(client);
+    const applied = await applyAll(client, database);
+    await client.query('SELECT pg_advisory_unlock($1)', [PRISMA_LOCK]);
+    return applied;
+  } finally {
+    // After a failure, this also ends the transaction and releases the lock.
+    await client.end();
+  }
+}
+
+/** Names the setting of the server: migrations go past a pooler, so it may be another one than that of requests. */
+function explain({ kind, directSetting }: Database, error: unknown): unknown {
+  const explained = setupError(directSetting, error);
+  const isUnreachable = explained === error && kind === 'postgres' && isOutage(error);
+  return isUnreachable ? createUnreachable(directSetting, error) : explained;
+}
+
+/**
+ * Applies the pending migrations in order and returns their names. If several processes start at once, one
+ * applies them while the others wait. The history is kept in Prisma Migrate's table, so either tool can
+ * continue. A lost connection is retried, since each migration is atomic. Throws MigrationError and pg's
+ * errors.
+ */
+export async function migrate(database: Database): Promise<string[]> {
+  let lost = false;
+  for (let pauses = 0; ; pauses += 1) {
+    try {
+      return await migrateOnce(database);
+    } catch (error) {
+      // A server that was never reachable is reported at once.
+      lost ||= isConnectionLost(error);
+      if (!lost || pauses === MAX_PAUSES || toDatabaseError(error).kind !== 'unavailable')
+        throw explain(database, error);
+      await delay(FIRST_PAUSE_MS * 2 ** pauses);
+    }
+  }
+}
+
+/** Has others that migrate wait until the transaction ends. */
+export async function holdMigrations(side: Side): Promise<void> {
+  await side.rows(`SELECT pg_advisory_xact_lock(${PRISMA_LOCK})`);
+}
+
+const LOOK = statement<{ found: boolean; readOnly: boolean }>(
+  'migrations_table',
+  `SELECT to_regclass('"_prisma_migrations"') IS NOT NULL AS "found", current_setting('transaction_read_only')::bool AS "readOnly"`,
+);
+
+/** A migration that a database has. */
+export interface AppliedMigration {
+  readonly name: string;
+  readonly checksum: string;
+}
+
+/** @returns the migrations that the database has */
+export async function readApplied(side: Side): Promise<AppliedMigration[]> {
+  const [table] = await side.rows<{ found: boolean }>(LOOK.text);
+  const applied = table?.found ? await side.rows<Applied>(APPLIED) : [];
+  return applied.flatMap(({ migration_name: name, checksum, finished_at: at }) =>
+    at === null ? [] : [{ name, checksum }],
+  );
+}
+
+/**
+ * Gives an empty schema the migrations that `origin` has, within a transaction of the caller.
+ * @throws {MigrationError} if this version does not know one of them
+ */
+export async function migrateTo(
+  side: Side,
+  schema: string,
+  migrations: readonly AppliedMigration[],
+  origin: string,
+): Promise<void> {
+  const finished = new Date();
+  const applied = migrations.map(({ name, checksum }) => ({
+    migration_name: name,
+    checksum,
+    finished_at: finished,
+  }));
+  const [unknown] = unknownOf(applied);
+  if (unknown !== undefined)
+    throw new MigrationError(`${origin} has the migration ${unknown} of a newer version: use that version.`);
+  const pending = new Set(pendingOf(applied).map(({ name }) => name));
+  for (const migration of await prepare(side, schema))
+    if (!pending.has(migration.name)) await apply(side, migration);
+}
+
+/** Applies the pending migrations within a transaction of the caller, and returns their names. */
+export async function applyPending(side: Side): Promise<string[]> {
+  const pending = pendingOf(await side.rows<Applied>(APPLIED));
+  for (const migration of pending) await apply(side, migration);
+  return pending.map(({ name }) => name);
+}
+
+const APPLIED_STATEMENT = statement<Applied>('migrations_applied', APPLIED);
+
+/** The applied migrations, and whether the database is a standby or read-only by its settings. */
+async function look(database: Queryable): Promise<{ applied: Applied[]; readOnly: boolean }> {
+  const [{ found, readOnly } = { found: false, readOnly: false }] = await database.query(LOOK, []);
+  return { applied: found ? await database.query(APPLIED_STATEMENT, []) : [], readOnly };
+}
+
+/**
+ * The names of the migrations that the database lacks. `onReadOnly` is awaited if it is read-only for now. Throws
+ * DatabaseError, MigrationError.
+ */
+export async function pendingMigrations(
+  database: Queryable,
+  onReadOnly: () => Promise<void> = async () => undefined,
+): Promise<string[]> {
+  const { applied, readOnly } = await look(database);
+  if (readOnly) await onReadOnly();
+  return pendingOf(applied).map(({ name }) => name);
+}
+
+/** The names of the applied migrations that this version does not have. Throws DatabaseError. */
+export async function unknownMigrations(database: Queryable): Promise<string[]> {
+  return unknownOf((await look(database)).applied);
+}
+
+const RECHECK_MS = 2_000;
+
+async function tellOnceApplied(database: Database, log: Logger): Promise<void> {
+  for (;;) {
+    await delay(RECHECK_MS, undefined, { ref: false });
+    if (database.watch.closed) return;
+    try {
+      if ((await pendingMigrations(database)).length > 0) continue;
+      return log.info('the pending migrations have been applied');
+    } catch (error) {
+      // The watch of the database logs an outage.
+      if (isOutage(error)) continue;
+      return log.error({ err: error }, 'the migrations of the database could not be read');
+    }
+  }
+}
+
+/**
+ * Logs which migrations are pending, when they have been applied, and which migrations of a newer version the database has.
+ * A newer version only adds, so this version runs on them.
+ * @throws {DatabaseError}
+ * @throws {DatabaseSetupError}
+ */
+export async function tellHistory(database: Database, log: Logger): Promise<void> {
+  try {
+    const unknown = await unknownMigrations(database);
+    if (unknown.length > 0)
+      log.warn(
+        { migrations: unknown },
+        'the database has migrations of a newer version; this one runs on them',
+      );
+    const pending = await pendingMigrations(database);
+    if (pending.length === 0) return;
+    log.warn(
+      { migrations: pending },
+      'migrations are pending, so /health/ready is 503: apply them with "npm run -s db:migrate"',
+    );
+    void tellOnceApplied(database, log);
+  } catch (error) {
+    if (!(error instanceof MigrationError)) throw setupError('DATABASE_URL', error);
+    log.error({ reason: error.message }, 'the migrations of the database do not fit this version');
+  }
+}

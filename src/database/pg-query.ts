@@ -1,0 +1,248 @@
+import { LRUCache } from 'lru-cache';
+import pg from 'pg';
+import { SeenBefore } from '../platform/cache.ts';
+import { encodeParameter, type Query, type Statement } from './statement.ts';
+
+/** The part of `pg` that custom query classes such as pg-cursor use. Its types omit it. */
+interface WireConnection {
+  readonly stream: { cork(): void; uncork(): void };
+  readonly parsedStatements: Record<string, string | undefined>;
+  close(message: { type: 'S'; name: string }): void;
+  parse(message: { name: string; text: string }): void;
+  bind(message: { statement: string; values: readonly (string | Buffer | null)[] }): void;
+  describe(message: { type: 'P' }): void;
+  execute(message: object): void;
+  sync(): void;
+}
+
+/** A column of a result, and the parser for its text. */
+interface Column {
+  readonly name: string;
+  readonly parse: (text: string) => unknown;
+}
+
+/** A statement that a connection has prepared or is about to prepare. */
+interface Prepared {
+  readonly bytes: number;
+  /** Undefined until the server has described them. PostgreSQL does not let them change. */
+  columns: readonly Column[] | undefined;
+}
+
+const MIB = 1_048_576;
+/** Memory for prepared statements, per backend and for all backends of a pool. */
+const CONNECTION_BYTES = 16 * MIB;
+const POOL_BYTES = 128 * MIB;
+/** A statement above this part of the budget of a connection is not prepared, because it would evict too many others. */
+const LARGEST_PART = 1 / 8;
+
+/**
+ * Memory that PostgreSQL needs for a prepared statement and its generic plan. Tree and plan grow with the
+ * text: 80 to 165 bytes per character for the statements of look-ahead.
+ */
+const BYTES_A_STATEMENT = 8_192;
+const BYTES_A_CHARACTER = 170;
+
+/**
+ * Limits what the connections of a pool keep prepared. Clients can produce any number of distinct statements
+ * by varying their selections, and a backend keeps a prepared statement in memory until it is closed. So only
+ * repeated statements are prepared, within a budget for each connection (decisions/0010-prepared-statements.md).
+ */
+export class PreparedBudget {
+  readonly connectionBytes: number;
+  readonly #seen = new SeenBefore();
+
+  constructor(connections: number) {
+    this.connectionBytes = Math.min(CONNECTION_BYTES, Math.floor(POOL_BYTES / connections));
+  }
+
+  /** Estimates the memory of a statement that is worth preparing: seen recently and not too large. Otherwise undefined. */
+  bytesOf({ name, text }: Statement<unknown>): number | undefined {
+    const bytes = BYTES_A_STATEMENT + BYTES_A_CHARACTER * text.length;
+    return bytes <= this.connectionBytes * LARGEST_PART && this.#seen.see(name) ? bytes : undefined;
+  }
+}
+
+/** The prepared statements of each connection, by name. */
+const preparedOn = new WeakMap<WireConnection, LRUCache<string, Prepared>>();
+
+/** The cache closes a statement that it evicts in the network flight that prepares the next one. */
+function preparedStatements(connection: WireConnection, budget: PreparedBudget): LRUCache<string, Prepared> {
+  let found = preparedOn.get(connection);
+  if (found === undefined) {
+    found = new LRUCache<string, Prepared>({
+      maxSize: budget.connectionBytes,
+      sizeCalculation: ({ bytes }) => bytes,
+      dispose(_prepared, name, reason) {
+        if (reason !== 'evict') return;
+        delete connection.parsedStatements[name];
+        connection.close({ type: 'S', name });
+      },
+    });
+    preparedOn.set(connection, found);
+  }
+  return found;
+}
+
+/** A bigint column as a number: ids of this service stay far below 2^53. */
+const INT8 = 20;
+
+function parserOf(oid: number): Column['parse'] {
+  return oid === INT8 ? Number : (pg.types.getTypeParser(oid, 'text') as Column['parse']);
+}
+
+/** A statement of a flight on its way, and what has come back for it. */
+interface Step {
+  /** The name of the prepared statement; empty if it has none. */
+  readonly name: string;
+  readonly text: string;
+  readonly prepared: Prepared | undefined;
+  columns: readonly Column[];
+  /** Undefined if they are ignored. */
+  readonly rows: unknown[] | undefined;
+}
+
+/**
+ * Statements for a connection of `pg`, sent in one flight: each runs after the one before it, and an error ends
+ * all that follow. Unlike pg's own Query, it asks for the columns only when a connection first runs a prepared
+ * statement, which saves a message in each direction afterwards. It is not an event emitter.
+ */
+export class NamedQuery {
+  readonly #queries: readonly Query<unknown>[];
+  readonly #budget: PreparedBudget | undefined;
+  /** SQL to run first, in the same round trip and transaction. */
+  readonly #before: string | undefined;
+  readonly #steps: Step[] = [];
+  /** The step whose messages are arriving. */
+  #at = 0;
+  #connection: WireConnection | undefined;
+  #failure: unknown;
+  callback: (error: unknown, results: unknown[][]) => void;
+
+  /** Without a budget, statements are not prepared by name. The rows of `before` are ignored. */
+  constructor(
+    queries: readonly Query<unknown>[],
+    {
+      budget,
+      before,
+    }: { readonly budget?: PreparedBudget | undefined; readonly before?: string | undefined },
+    callback: (error: unknown, results: unknown[][]) => void,
+  ) {
+    this.#queries = queries;
+    this.#budget = budget;
+    this.#before = before;
+    this.callback = callback;
+  }
+
+  /** The name and text of the statement that is being parsed. `pg` remembers them. */
+  get name(): string {
+    return this.#steps[this.#at]?.name ?? '';
+  }
+
+  get text(): string {
+    return this.#steps[this.#at]?.text ?? '';
+  }
+
+  submit(connection: WireConnection): Error | null {
+    this.#connection = connection;
+    const encoded = this.#queries.map(({ values }) => values.map(encodeParameter));
+    connection.stream.cork();
+    try {
+      // Everything up to Sync is one transaction (PostgreSQL, "Extended Query"), so settings made first
+      // apply.
+      if (this.#before !== undefined) {
+        const text = this.#before;
+        this.#steps.push({ name: '', text, prepared: undefined, columns: [], rows: undefined });
+        connection.parse({ name: '', text });
+        connection.bind({ statement: '', values: [] });
+        connection.execute({});
+      }
+      for (const [index, { statement }] of this.#queries.entries())
+        this.#send(connection, statement, encoded[index] ?? []);
+      connection.sync();
+    } finally {
+      connection.stream.uncork();
+    }
+    return null;
+  }
+
+  #send(
+    connection: WireConnection,
+    statement: Statement<unknown>,
+    values: readonly (string | Buffer | null)[],
+  ): void {
+    const prepared =
+      this.#budget === undefined ? undefined : this.#prepare(connection, statement, this.#budget);
+    const name = prepared === undefined ? '' : statement.name;
+    const { text } = statement;
+    this.#steps.push({ name, text, prepared, columns: prepared?.columns ?? [], rows: [] });
+    if (name === '' || connection.parsedStatements[name] === undefined) connection.parse({ name, text });
+    connection.bind({ statement: name, values });
+    if (prepared?.columns === undefined) connection.describe({ type: 'P' });
+    connection.execute({});
+  }
+
+  /** Finds or adds the prepared statement within the budget. */
+  #prepare(
+    connection: WireConnection,
+    statement: Statement<unknown>,
+    budget: PreparedBudget,
+  ): Prepared | undefined {
+    const all = preparedStatements(connection, budget);
+    const known = all.get(statement.name);
+    if (known !== undefined) return known;
+    const bytes = budget.bytesOf(statement);
+    if (bytes === undefined) return undefined;
+    const prepared: Prepared = { bytes, columns: undefined };
+    all.set(statement.name, prepared);
+    return prepared;
+  }
+
+  handleRowDescription({ fields }: { fields: readonly { name: string; dataTypeID: number }[] }): void {
+    const step = this.#steps[this.#at];
+    if (step !== undefined)
+      step.columns = fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }));
+  }
+
+  handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
+    const step = this.#steps[this.#at];
+    if (step?.rows === undefined) return;
+    const row: Record<string, unknown> = {};
+    try {
+      for (const [index, { name, parse }] of step.columns.entries()) {
+        const text = fields[index];
+        row[name] = text == null ? null : parse(text);
+      }
+    } catch (error) {
+      this.#failure ??= error;
+    }
+    step.rows.push(row);
+  }
+
+  handleCommandComplete(): void {
+    this.#at += 1;
+  }
+
+  handleEmptyQuery(): void {}
+  handlePortalSuspended(): void {}
+  handleCopyInResponse(): void {}
+  handleCopyData(): void {}
+
+  handleError(error: unknown): void {
+    const connection = this.#connection;
+    // A statement that failed after parsing is still prepared and still counts. Those after it never arrived.
+    if (connection !== undefined)
+      for (const { name } of this.#steps.slice(this.#at))
+        if (name !== '' && connection.parsedStatements[name] === undefined)
+          preparedOn.get(connection)?.delete(name);
+    this.callback(error, []);
+  }
+
+  handleReadyForQuery(): void {
+    const results: unknown[][] = [];
+    for (const { prepared, columns, rows } of this.#steps) {
+      if (prepared !== undefined) prepared.columns = columns;
+      if (rows !== undefined) results.push(rows);
+    }
+    this.callback(this.#failure, results);
+  }
+}

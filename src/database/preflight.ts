@@ -1,0 +1,283 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Client, QueryResult } from 'pg';
+import { OperatorError, onOneLine } from '../platform/errors.ts';
+import { codeOf, DatabaseError, readOnlyError, refusedWrite, toDatabaseError } from './errors.ts';
+import { ServerClient, type ServerConnection } from './pg-client.ts';
+import { DEFAULT_SCHEMA, FIXED_SETTINGS } from './session-settings.ts';
+import { type Queryable, statement } from './statement.ts';
+
+/** A setting with the address of a PostgreSQL server. */
+export interface ServerAddress {
+  readonly setting: 'DATABASE_URL' | 'DIRECT_DATABASE_URL' | 'DATA_DIR';
+  readonly connection: ServerConnection;
+  /** The schema that the address names. */
+  readonly schema: string | undefined;
+  /** True if each connection must have a session of its own: a pooler in transaction mode is a mistake there. */
+  readonly hasSessions: boolean;
+}
+
+/** The server cannot be used as it is set up: waiting does not help. */
+export class DatabaseSetupError extends OperatorError {}
+
+/** The server cannot be reached, which may pass. */
+export class DatabaseUnreachableError extends OperatorError {
+  /** What happened. */
+  readonly reason: string;
+  /** What the operator should check. */
+  readonly check: string;
+  constructor(reason: string, check: string, cause: unknown) {
+    super(`The database cannot be reached: ${reason}; ${check}.`, { cause });
+    this.reason = reason;
+    this.check = check;
+  }
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const MIN_MAJOR = 15;
+
+/** What the server is, before a connection sets anything. */
+interface Found {
+  /** The process of the session. */
+  readonly pid: number;
+  readonly version: number;
+  /** The values of FIXED_SETTINGS, in order. */
+  readonly fixed: readonly string[];
+  /** The schema to which the search path leads, if there is an installation in it. */
+  readonly installedIn: string | null;
+}
+
+const PID = 'pg_backend_pid() AS pid';
+const LOOK = `SELECT ${PID}, current_setting('server_version_num')::int AS version,
+  ARRAY[${FIXED_SETTINGS.map(({ setting }) => `current_setting('${setting}')`).join(', ')}] AS fixed,
+  (SELECT n.nspname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+   WHERE c.relname = '_prisma_migrations' AND n.nspname = current_schema()) AS "installedIn"`;
+
+/** What to check, by SQLSTATE, by Node's error code or by message. */
+const CHECKS: readonly [RegExp, string][] = [
+  [/^ECONNREFUSED$/, 'check that PostgreSQL is running and listens there'],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, 'check the host name and the name server'],
+  [
+    /^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$|timeout expired|read timeout/,
+    'check the network, the firewall and the address',
+  ],
+  [/^ENOENT$/, 'check that PostgreSQL is running and has its socket there'],
+  [/^(EMFILE|ENFILE)$/, 'no file descriptor is left: raise the limit of open files (ulimit -n, LimitNOFILE)'],
+  [
+    /^53300$|no more connections allowed/,
+    'raise max_connections of PostgreSQL or the limit of the role or the pooler, or lower DATABASE_POOL_SIZE',
+  ],
+  [/^57P0/, 'PostgreSQL is starting or stopping'],
+  [
+    /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/,
+    'name the certificate of its authority with sslrootcert=FILE in the address; sslmode=no-verify does not check it',
+  ],
+  [/SSL|TLS|certificate/i, 'check sslmode in the address against the TLS set-up of the server'],
+];
+const OTHERWISE = 'check that a PostgreSQL server answers there';
+
+const USE_DIRECT = 'set DIRECT_DATABASE_URL to the address of PostgreSQL itself, past the pooler';
+
+/** What to correct, by SQLSTATE or by message. */
+const CORRECTIONS: readonly [RegExp, string][] = [
+  [/^28P01$|^SASL: .*client password/, 'correct the user or the password'],
+  [/unsupported startup parameter/, `this is a connection pooler: ${USE_DIRECT}`],
+  [/statement pooling mode/, 'set pool_mode = transaction for this database in the pooler'],
+  [/^28/, 'correct the user, or allow it in pg_hba.conf'],
+  [/^3D000$/, 'create the database or correct its name'],
+];
+
+/** Where an address leads, without its password. */
+function placeOf({ host, port, user, database }: Client): string {
+  return `${host}:${port}, user "${user}", database "${database}"`;
+}
+
+/** What an error says, on one line. */
+export function messageOf(error: unknown): string {
+  if (error instanceof DatabaseError && error.cause != null) return messageOf(error.cause);
+  if (error instanceof AggregateError && error.errors.length > 0) return messageOf(error.errors[0]);
+  return onOneLine(error instanceof Error && error.message !== '' ? error.message : String(codeOf(error)));
+}
+
+const adviceFor = (error: unknown, advice: readonly [RegExp, string][]): string | undefined =>
+  advice.find(([pattern]) => pattern.test(codeOf(error)) || pattern.test(messageOf(error)))?.[1];
+
+/** The error for a server that cannot be reached. `where` is the setting of its address. */
+export const createUnreachable = (where: string, error: unknown): DatabaseUnreachableError =>
+  new DatabaseUnreachableError(`${where}: ${messageOf(error)}`, adviceFor(error, CHECKS) ?? OTHERWISE, error);
+
+function refusal(setting: string, place: string, error: unknown): OperatorError {
+  const message = messageOf(error);
+  const correction = adviceFor(error, CORRECTIONS);
+  return correction === undefined
+    ? createUnreachable(`${setting} (${place})`, error)
+    : new DatabaseSetupError(`${setting} (${place}) is rejected: ${message}; ${correction}.`, {
+        cause: error,
+      });
+}
+
+function clientOf({ setting, connection }: ServerAddress): ServerClient {
+  try {
+    return new ServerClient({
+      ...connection,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: CONNECT_TIMEOUT_MS,
+    });
+  } catch (error) {
+    // For example, a certificate file that the address names does not exist.
+    throw new DatabaseSetupError(`${setting} cannot be used: ${messageOf(error)}; correct the address.`, {
+      cause: error,
+    });
+  }
+}
+
+/** What makes a server that answers unusable; undefined if nothing does. */
+function flawOf({ version, fixed, installedIn }: Found, schema: string | undefined): string | undefined {
+  const major = Math.floor(version / 10_000);
+  if (major < MIN_MAJOR)
+    return `is PostgreSQL ${major}, and the service needs ${MIN_MAJOR} or later: upgrade the server`;
+  for (const [index, { value, advice }] of FIXED_SETTINGS.entries()) {
+    const found = fixed[index];
+    if (found !== undefined && found !== value) return advice(found);
+  }
+  // Whose tables are meant cannot be known, so nothing is guessed.
+  if (schema === undefined && installedIn !== null && installedIn !== DEFAULT_SCHEMA)
+    return `has a search path that leads to the schema "${installedIn}", which holds an installation: add ?schema=${installedIn} to the address, or ?schema=${DEFAULT_SCHEMA} for another one`;
+  return undefined;
+}
+
+const pidOn = async (client: ServerClient): Promise<number | undefined> =>
+  (await client.query<Pick<Found, 'pid'>>(`SELECT ${PID}`)).rows[0]?.pid;
+
+/** Runs work on a connection of its own. Throws DatabaseSetupError, DatabaseUnreachableError. */
+async function onConnection<T>(
+  address: ServerAddress,
+  work: (client: ServerClient) => Promise<T>,
+): Promise<T> {
+  const client = clientOf(address);
+  // It may break at any time; the statement reports it.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return await work(client);
+  } catch (error) {
+    throw error instanceof OperatorError ? error : refusal(address.setting, placeOf(client), error);
+  } finally {
+    // After a failure there may be nothing left to close.
+    void client.end().catch(() => undefined);
+  }
+}
+
+/**
+ * True if two connections have the same session, or one connection has several, as behind a pooler in transaction mode. A
+ * proxy that makes up process ids, too, gives each connection its own session.
+ */
+async function sharesSessions(
+  address: ServerAddress,
+  client: ServerClient,
+  { pid }: Found,
+): Promise<boolean> {
+  if (client.processID === null || client.processID === pid) return false;
+  return (await pidOn(client)) !== pid || (await onConnection(address, pidOn)) === pid;
+}
+
+/**
+ * Connects to a server for a moment, through a pooler if there is one, and checks that the service can use the server.
+ * @throws {DatabaseSetupError}
+ * @throws {DatabaseUnreachableError}
+ */
+export async function contact(address: ServerAddress): Promise<void> {
+  await onConnection(address, async (client) => {
+    // A pooler in statement mode rejects transactions.
+    await client.query('BEGIN');
+    const [found] = (await client.query<Found>(LOOK)).rows;
+    await client.query('COMMIT');
+    if (found === undefined) return;
+    const flaw =
+      flawOf(found, address.schema) ??
+      (address.hasSessions && (await sharesSessions(address, client, found))
+        ? `leads to a connection pooler that shares sessions: ${USE_DIRECT}`
+        : undefined);
+    if (flaw !== undefined) throw new DatabaseSetupError(`${address.setting} (${placeOf(client)}) ${flaw}.`);
+  });
+}
+
+/**
+ * Writes 1.4 MB of temporary data to the disk, and flushes a record to the log of the server. Nothing remains. This needs
+ * no rights and no session: a table would need the right to create a table, and leave dead rows in the catalogues. If the
+ * disk is full, the statement fails before it has written to the log.
+ */
+const WRITE = `SELECT set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true);
+  SELECT count(*) FROM generate_series(1, 100000);
+  SELECT CASE WHEN current_setting('transaction_read_only') = 'on' THEN 'read-only'
+    ELSE pg_logical_emit_message(true, 'content-graph', 'a try to write')::text END AS written`;
+
+/**
+ * Tries to write on a new connection.
+ * @returns the error with which the server refuses to write, or undefined if the server writes.
+ * @throws {DatabaseUnreachableError}
+ */
+export async function tryToWrite(address: ServerAddress): Promise<unknown> {
+  try {
+    return await onConnection(address, async (client) => {
+      // pg returns one result a statement, which its types do not know.
+      const results: unknown = await client.query(WRITE);
+      const last = Array.isArray(results) ? (results.at(-1) as QueryResult<{ written: string }>) : undefined;
+      return last?.rows[0]?.written === 'read-only' ? readOnlyError() : undefined;
+    });
+  } catch (error) {
+    const cause = error instanceof DatabaseUnreachableError ? error.cause : error;
+    if (refusedWrite(cause) === undefined) throw error;
+    return cause;
+  }
+}
+
+/** Insufficient privilege, and no schema in which the user may create tables. */
+const LACKS_RIGHTS = /^(42501|3F000)$/;
+
+const GRANT_RIGHTS =
+  'its user lacks rights; make it the owner of the database, or GRANT what is missing (migrations need CREATE on the schema, which is "public" unless the address says ?schema=NAME)';
+
+/** Converts an error of a migration, or of reading the history, if the operator can correct its cause. */
+export function setupError(setting: string, error: unknown): unknown {
+  const refusal = refusedWrite(error);
+  if (refusal === undefined && !LACKS_RIGHTS.test(codeOf(error))) return error;
+  const advice = refusal === undefined ? GRANT_RIGHTS : `${refusal.reason}; ${refusal.check}`;
+  const said = messageOf(toDatabaseError(error).cause);
+  return new DatabaseSetupError(`The database of ${setting} cannot be used: ${advice} (${said}).`, {
+    cause: error,
+  });
+}
+
+/** Where a first start in development leaves the demo credentials. */
+export const demoFile = (dataDir: string) => join(dataDir, 'demo.json');
+
+/** A PostgreSQL whose migrations are pending may lack the table. */
+const MARKABLE = statement<{ found: boolean }>(
+  'demo_markable',
+  `SELECT to_regclass('demo_seed') IS NOT NULL AS found`,
+);
+const MARKED = statement<{ one: number }>('demo_marked', 'SELECT 1 AS one FROM demo_seed LIMIT 1');
+
+async function isMarked(db: Queryable): Promise<boolean> {
+  const [table] = await db.query(MARKABLE, []);
+  return table?.found === true && (await db.query(MARKED, [])).length > 0;
+}
+
+/**
+ * Throws OperatorError if development has seeded the folder, or a database that was later copied, renamed or exported to
+ * a server.
+ */
+export async function refuseSeeded(
+  db: Queryable & { readonly kind: 'embedded' | 'postgres' },
+  dataDir: string,
+): Promise<void> {
+  const embedded = db.kind === 'embedded';
+  if (!(embedded && existsSync(demoFile(dataDir))) && !(await isMarked(db))) return;
+  const [place, cure] = embedded
+    ? [`embedded database in "${dataDir}"`, 'set DATA_DIR to another folder']
+    : ['database of DATABASE_URL', 'name another database'];
+  throw new OperatorError(
+    `The ${place} was seeded by development: it holds demo accounts whose credentials were printed and written to a file. Production refuses it: ${cure}.`,
+  );
+}

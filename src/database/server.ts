@@ -1,0 +1,236 @@
+import type pg from 'pg';
+import type { Config } from '../platform/config/config.ts';
+import { createDeadline } from '../platform/deadline.ts';
+import type { Logger } from '../platform/log/log.ts';
+import { createOutageLog } from '../platform/log/log-limits.ts';
+import { cancelStatement } from './cancellation.ts';
+import { folderProblem } from './embedded/data-dir.ts';
+import { type EmbeddedServerOptions, startEmbeddedServer } from './embedded/server.ts';
+import { connectionTo, type ServerConnection, type StatementControl } from './pg-client.ts';
+import type { ServerAddress } from './preflight.ts';
+import {
+  CREDENTIALS_CHANNEL,
+  DEFAULT_SCHEMA,
+  DOCUMENTS_CHANNEL,
+  RESTRICTIONS_CHANNEL,
+  settingsSql,
+} from './session-settings.ts';
+
+type NotificationListener = (notification: pg.Notification | undefined) => void;
+
+/** The notifications of all connections to the embedded database, which has one session behind them. */
+interface Notifications {
+  /** Listens on a new connection. */
+  hear(client: pg.ClientBase): void;
+  /**
+   * Calls `listener` for each notification, and without one after a connection was lost, because notifications may be lost
+   * with it. Returns a function that stops that.
+   */
+  notified(listener: NotificationListener): () => void;
+}
+
+function createNotifications(): Notifications {
+  const listeners = new Set<NotificationListener>();
+  const tell: NotificationListener = (notification) => {
+    for (const listener of listeners) listener(notification);
+  };
+  return {
+    hear: (client) => void client.on('notification', tell).on('end', () => tell(undefined)),
+    notified(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+const INTERVAL_MS = 10_000;
+
+/** Says in the log, while the embedded database runs, what is wrong with its folder: before a write fails of it. */
+function watchFolder(dataDir: string, log: Logger): { close(): void } {
+  const outage = createOutageLog(
+    log,
+    'the folder of the embedded database needs attention',
+    'the folder of the embedded database is in order again',
+  );
+  const timer = setInterval(() => {
+    const problem = folderProblem(dataDir);
+    if (problem === undefined) outage.over();
+    else outage.failed({ ...problem });
+  }, INTERVAL_MS).unref();
+  return { close: () => clearInterval(timer) };
+}
+
+/** The PostgreSQL server behind a Database: how to reach it, and how to make up for what it cannot do. */
+export interface DatabaseServer extends StatementControl {
+  /** For the pool. */
+  readonly connection: ServerConnection;
+  /** For migrations and LISTEN: bypasses a connection pooler. */
+  readonly direct: ServerConnection;
+  readonly poolSize: number;
+  /** The addresses with the settings that name them: for requests, and past a pooler if there is one. */
+  readonly watched: { readonly server: ServerAddress; readonly direct?: ServerAddress | undefined };
+  /** Whether statements may be prepared by name. */
+  readonly named: boolean;
+  /** The schema of the tables. */
+  readonly schema: string;
+  /** SQL to run on each new connection of the pool. */
+  readonly greeting?: string | undefined;
+  /** SQL to run on each connection that bypasses the pooler. */
+  readonly directGreeting: string;
+  /** SQL to run before a statement outside a transaction, in the same round trip and implicit transaction. */
+  readonly alone?: string | undefined;
+  /** How long a statement of its own keeps trying to acquire its locks. */
+  readonly lockWaitMs: number;
+  /** Set if a notification comes only on the connection that has sent it, as on the embedded database. */
+  readonly notifications?: Notifications;
+  /** Resolves once the server accepts connections. */
+  ready(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ServerOptions {
+  readonly config: Config;
+  readonly log: Logger;
+  /**
+   * True for an admin command in its own process. It waits for locks, because no request waits for it, and retries of
+   * requests must not overtake it for ever. It does not wait for an embedded folder that another process has.
+   */
+  readonly isCommand?: boolean;
+  /** The part of an embedded folder to open. */
+  readonly folder?: EmbeddedServerOptions;
+}
+
+const APPLICATION_NAME = 'content-graph-api';
+const IDLE_IN_TRANSACTION_MS = 30_000;
+/** The longest wait of a request's statement for a lock. Its transaction then restarts, holding nothing (decision 14). */
+const LOCK_LIMIT_MS = 300;
+/**
+ * In seconds, and a count: the server then releases what a vanished client held. By default it takes two hours.
+ */
+const GONE = { tcp_keepalives_idle: 10, tcp_keepalives_interval: 5, tcp_keepalives_count: 2 };
+/** How long the server's answer may take beyond the statement's own limit. */
+const ANSWER_MS = 2_000;
+/** An admin command may hold the embedded folder when the service starts; it finishes within seconds. */
+const FOLDER_PATIENCE_MS = 10_000;
+
+/** What an operator must know about the embedded database (contract section 8). */
+const DURABILITY =
+  'the embedded database survives a crash of the process and, on a disk that honours flushes, a loss of power; it does not survive the loss of the disk, so back up DATA_DIR';
+
+function postgresServer(
+  database: Config['database'] & { kind: 'postgres' },
+  statementLimitMs: number,
+  { config, isCommand = false }: ServerOptions,
+): DatabaseServer {
+  const { url, directUrl, poolSize, schema = DEFAULT_SCHEMA } = database;
+  const pooled = url !== directUrl;
+  const limits = { statement_timeout: statementLimitMs, lock_timeout: isCommand ? 0 : LOCK_LIMIT_MS };
+  // A command that waits for locks may wait in a transaction.
+  const transactionLimitMs = isCommand ? undefined : config.operationTimeoutMs + IDLE_IN_TRANSACTION_MS;
+  const base = { application_name: APPLICATION_NAME };
+  // A pooler refuses settings in the start-up message and shares sessions between clients: prepared
+  // statements may be missing, and session settings would leak. So each transaction sets its own limits. PostgreSQL starts
+  // the timer of transaction_timeout when a running transaction sets it.
+  const settings = pooled
+    ? {}
+    : { statement_timeout: statementLimitMs, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS };
+  const connection = { ...connectionTo(url), ...base };
+  const direct = { ...connectionTo(directUrl), ...base };
+  return {
+    connection: { ...connection, ...settings },
+    direct,
+    watched: {
+      server: {
+        ...{ setting: 'DATABASE_URL', connection: { ...connection, ...settings } },
+        ...{ schema: database.schema, hasSessions: !pooled },
+      },
+      direct: pooled
+        ? {
+            ...{ setting: 'DIRECT_DATABASE_URL', connection: direct },
+            ...{ schema: database.schema, hasSessions: true },
+          }
+        : undefined,
+    },
+    poolSize,
+    named: !pooled,
+    schema,
+    greeting: pooled ? undefined : settingsSql({ schema, limits, transactionLimitMs }),
+    directGreeting: settingsSql({ schema, limits: { statement_timeout: 0, ...GONE } }),
+    alone: pooled ? settingsSql({ schema, local: true, limits }) : undefined,
+    // The isolation level of a transaction is fixed before its first statement.
+    begin: pooled
+      ? `BEGIN ISOLATION LEVEL READ COMMITTED; ${settingsSql({ schema, local: true, limits: { ...limits, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS }, transactionLimitMs })}`
+      : undefined,
+    // Covers what sets no limit of its own, such as a BEGIN.
+    statementLimitMs: pooled ? statementLimitMs : undefined,
+    lockWaitMs: statementLimitMs,
+    silence: createDeadline(statementLimitMs + ANSWER_MS),
+    cancelSilence: createDeadline(ANSWER_MS),
+    overrun: cancelStatement,
+    cancel: cancelStatement,
+    ready: async () => undefined,
+    close: async () => undefined,
+  };
+}
+
+/** Prepared statements of an earlier connection are still in the session. */
+const embeddedGreeting = () =>
+  [
+    'DEALLOCATE ALL',
+    ...[CREDENTIALS_CHANNEL, DOCUMENTS_CHANNEL, RESTRICTIONS_CHANNEL].map((channel) => `LISTEN ${channel}`),
+    settingsSql({ schema: DEFAULT_SCHEMA }),
+  ].join('; ');
+
+/** Throws what `startEmbeddedServer` throws. */
+async function embeddedServer(
+  dataDir: string,
+  { config, log, isCommand = false, folder }: ServerOptions,
+): Promise<DatabaseServer> {
+  const server = await startEmbeddedServer(dataDir, log, {
+    patienceMs: isCommand ? 0 : FOLDER_PATIENCE_MS,
+    strict: config.environment === 'production',
+    ...folder,
+  });
+  const connection: ServerConnection = {
+    ...{ user: 'postgres', database: 'postgres', ssl: false },
+    stream: server.createStream,
+  };
+  const watch = isCommand ? undefined : watchFolder(dataDir, log);
+  if (!isCommand) log.info({ dataDir }, DURABILITY);
+  return {
+    connection,
+    direct: connection,
+    watched: { server: { setting: 'DATA_DIR', connection, schema: undefined, hasSessions: true } },
+    poolSize: 1,
+    named: true,
+    schema: DEFAULT_SCHEMA,
+    greeting: embeddedGreeting(),
+    directGreeting: settingsSql({ schema: DEFAULT_SCHEMA }),
+    notifications: createNotifications(),
+    statementLimitMs: isCommand ? undefined : config.statementTimeoutMs,
+    lockWaitMs: config.statementTimeoutMs,
+    // It responds as soon as it has committed, so a statement without a response has not.
+    lostIsUndone: true,
+    // PGlite can neither time out nor cancel a statement. A restart of its worker drops what is not committed. One that
+    // nobody waits for ends within its time limit anyway: a restart would abort everyone's work.
+    overrun() {
+      server
+        .restart('a statement exceeded its time limit')
+        .catch((error: unknown) => log.debug({ err: error }, 'the embedded database did not restart'));
+      return undefined;
+    },
+    ready: server.ready,
+    async close() {
+      watch?.close();
+      await server.close();
+    },
+  };
+}
+
+/** Throws what `startEmbeddedServer` throws if the embedded server cannot start. */
+export async function openServer(options: ServerOptions): Promise<DatabaseServer> {
+  const { database, statementTimeoutMs } = options.config;
+  return database.kind === 'postgres'
+    ? postgresServer(database, statementTimeoutMs, options)
+    : embeddedServer(database.dataDir, options);
+}

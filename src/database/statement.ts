@@ -1,0 +1,113 @@
+import { hash } from 'node:crypto';
+import type { Client } from 'pg';
+import type { Table } from '../generated/tables.ts';
+import { toDatabaseError } from './errors.ts';
+
+/** The type of the rows of a table. */
+export type RowOf<T> = T extends Table<infer Row> ? Row : never;
+
+/** Picks columns of a table by the properties of its rows. A column that is added to the table stays hidden. */
+export function pickColumns<Row extends object, Name extends string, Picked extends keyof Row & string>(
+  { name, columns }: Table<Row, Name>,
+  properties: readonly Picked[],
+): Table<Pick<Row, Picked>, Name> {
+  const picked = properties.map((property) => [property, columns[property]]);
+  return { name, columns: Object.fromEntries(picked) };
+}
+
+/** Renames the properties of the rows of a table. `names` has the property of the table for each new property. */
+export function renameColumns<
+  Row extends object,
+  Name extends string,
+  const Names extends Readonly<Record<string, keyof Row & string>>,
+>(
+  { name, columns }: Table<Row, Name>,
+  names: Names,
+): Table<{ readonly [Property in keyof Names]: Row[Names[Property]] }, Name> {
+  const renamed = Object.entries(names).map(([property, source]) => [property, columns[source]]);
+  return { name, columns: Object.fromEntries(renamed) };
+}
+
+/** Formats the select list of a table, such as `id AS "id", user_id AS "userId"`. */
+export function formatColumns({ columns }: Table<object>, alias?: string): string {
+  const prefix = alias === undefined ? '' : `${alias}.`;
+  return Object.entries<string>(columns)
+    .map(([property, column]) => `${prefix}${column} AS "${property}"`)
+    .join(', ');
+}
+
+/**
+ * An SQL statement. The name is derived from the text: PostgreSQL parses and plans a named statement once per
+ * connection, and the log can refer to it. `Row` is the type of the rows it returns.
+ */
+export interface Statement<Row> {
+  readonly name: string;
+  readonly text: string;
+  /** Never set: carries the row type. */
+  readonly row?: Row;
+}
+
+/** A value that `pg` can send as a parameter. */
+export type Parameter =
+  | string
+  | number
+  | boolean
+  | bigint
+  | Date
+  | Uint8Array
+  | null
+  | readonly (string | number | null)[];
+
+/** A statement with its parameters. */
+export interface Query<Row> {
+  readonly statement: Statement<Row>;
+  readonly values: readonly Parameter[];
+}
+
+/** Runs statements: the pool, or the connection of a unit of work. */
+export interface Queryable {
+  /** The rows of a statement. Throws DatabaseError. */
+  query<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]>;
+}
+
+/** PostgreSQL truncates names to 63 bytes. Clients shape the text: 132 digest bits prevent collisions. */
+const LABEL_LENGTH = 40;
+const DIGEST_LENGTH = 22;
+
+/** A statement from its text. */
+export function statement<Row>(label: string, text: string): Statement<Row> {
+  const digest = hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
+  return { name: `${label.slice(0, LABEL_LENGTH)}_${digest}`, text };
+}
+
+/** Runs statements on a connection that the caller owns. */
+export const queryableOn = (client: Pick<Client, 'query'>): Queryable => ({
+  query: async <Row>({ text }: Statement<Row>, values: readonly Parameter[]) => {
+    try {
+      return (await client.query(text, [...values])).rows as Row[];
+    } catch (error) {
+      throw toDatabaseError(error);
+    }
+  },
+});
+
+/** An instant in PostgreSQL's format, including the years to which ISO 8601 adds a sign. */
+export function instantText(date: Date): string {
+  const text = date.toISOString();
+  const year = date.getUTCFullYear();
+  if (year >= 1 && year <= 9999) return text;
+  const rest = text.slice(text.indexOf('-', 1));
+  return year < 1 ? `${String(1 - year).padStart(4, '0')}${rest} BC` : `${year}${rest}`;
+}
+
+const quoted = (text: string) => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+
+/** A parameter as it is sent, in PostgreSQL's text format; bytes stay as they are. */
+export function encodeParameter(value: Parameter): string | Buffer | null {
+  if (value === null || typeof value === 'string') return value;
+  if (value instanceof Date) return instantText(value);
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  if (typeof value === 'object')
+    return `{${value.map((item) => (typeof item === 'string' ? quoted(item) : (item ?? 'NULL'))).join()}}`;
+  return String(value);
+}

@@ -1,0 +1,135 @@
+import { OperatorError } from '../../platform/errors.ts';
+import { applyPending, holdMigrations, migrateTo } from '../migrate.ts';
+import { findContent, listColumns, qualify, readTables, type Table } from './catalog.ts';
+import type { Side } from './endpoints.ts';
+import { Digests, readPieces } from './pieces.ts';
+import type { Contents, Snapshot } from './snapshot.ts';
+
+/** The data cannot be copied unchanged, or was not. */
+export class TransferError extends OperatorError {}
+
+export interface CopyInOptions extends Snapshot {
+  /** In a transaction. Its session settings are those of the service. */
+  readonly target: Side;
+  readonly schema: string;
+  /** What the data comes from, as the subject of a message. */
+  readonly origin: string;
+}
+
+/** What was copied. */
+export interface CopiedIn {
+  readonly tables: readonly { readonly name: string; readonly rows: number }[];
+  /** Tables that no migration has made: they are not the service's. */
+  readonly leftOut: readonly string[];
+  /** Migrations that were applied after the copy. */
+  readonly applied: readonly string[];
+}
+
+/** @returns the tables to copy. @throws {TransferError} unless migrations have given both sides the same columns */
+function findCommon(
+  origin: string,
+  source: Contents['tables'],
+  target: readonly Table[],
+): Contents['tables'] {
+  const shapes = new Map(
+    target.map(({ name, columns }) => [name, columns.map((each) => `"${each.name}" ${each.type}`)]),
+  );
+  const common = source.filter(({ name }) => shapes.has(name));
+  for (const { name, columns } of common) {
+    const known = shapes.get(name) ?? [];
+    const other = columns.map((each) => `"${each.name}" ${each.type}`).find((one) => !known.includes(one));
+    if (other !== undefined || known.length !== columns.length)
+      throw new TransferError(
+        `${origin} has other columns in the table "${name}" than its migrations give it (${other ?? `${columns.length} instead of ${known.length}`}): undo the change in the database, then copy it again.`,
+      );
+    shapes.delete(name);
+  }
+  const [missing] = shapes.keys();
+  if (missing !== undefined)
+    throw new TransferError(
+      `${origin} lacks the table "${missing}", which its migrations make. Nothing was copied.`,
+    );
+  return common;
+}
+
+/** @returns the digests of what was copied */
+async function copyRows(
+  { target, schema, origin, contents, pieces }: CopyInOptions,
+  tables: readonly Table[],
+): Promise<Digests> {
+  const digests = new Digests();
+  const into = new Map(
+    tables.map((table) => [table.name, `${qualify(schema, table.name)} (${listColumns(table)})`]),
+  );
+  for await (const piece of pieces) {
+    const columns = into.get(piece.table);
+    digests.add(piece);
+    if (columns !== undefined) await target.copyIn(columns, piece.data);
+    else if (!contents.tables.some(({ name }) => name === piece.table))
+      throw new TransferError(
+        `${origin} has rows of a table "${piece.table}" that it does not list. Nothing was copied.`,
+      );
+  }
+  return digests;
+}
+
+/** @throws {TransferError} unless the target has the rows that were copied */
+async function compare(
+  { target, schema, origin }: CopyInOptions,
+  tables: readonly Table[],
+  copied: Digests,
+): Promise<CopiedIn['tables']> {
+  const digests = new Digests();
+  for await (const piece of readPieces(target, schema, tables)) digests.add(piece);
+  for (const { name } of tables) {
+    const [{ rows, sum }, found] = [copied.get(name), digests.get(name)];
+    if (rows !== found.rows || sum !== found.sum)
+      throw new TransferError(
+        `The table "${name}" is not the one of ${origin} (${rows} rows became ${found.rows}, or their content differs). Nothing was copied. Report it.`,
+      );
+  }
+  return tables
+    .map(({ name }) => ({ name, rows: copied.get(name).rows }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+const forEach = async (side: Side, tables: readonly Table[], sql: (table: Table) => string) => {
+  for (const table of tables) await side.rows(sql(table));
+};
+
+/**
+ * Copies a snapshot into an empty schema: creates the tables by the migrations of the snapshot, copies and compares all
+ * rows, then applies pending migrations. The caller commits, or rolls back if this throws.
+ * @throws {TransferError | MigrationError} and what the target throws
+ */
+export async function copyIn(options: CopyInOptions): Promise<CopiedIn> {
+  const { target, schema, contents, origin } = options;
+  await holdMigrations(target);
+  const found = await findContent(target, schema);
+  if (found !== undefined)
+    throw new TransferError(
+      `The target is not empty: its schema "${schema}" has the ${found}. Name an empty database, or another schema of it with ?schema=NAME.`,
+    );
+  await migrateTo(target, schema, contents.migrations, origin);
+  const tables = findCommon(origin, contents.tables, await readTables(target, schema));
+  const nameOf = ({ name }: Table) => qualify(schema, name);
+  // What triggers would do, such as counting comments, was done in the source.
+  await forEach(target, tables, (table) => `ALTER TABLE ${nameOf(table)} DISABLE TRIGGER USER`);
+  const copied = await copyRows(options, tables);
+  await forEach(target, tables, (table) => `ALTER TABLE ${nameOf(table)} ENABLE TRIGGER USER`);
+  for (const { name, last } of contents.sequences)
+    if (last !== null)
+      await target.rows('SELECT setval(to_regclass($1), $2::text::int8, true)', [
+        qualify(schema, name),
+        last,
+      ]);
+  const compared = await compare(options, tables, copied);
+  const applied = await applyPending(target);
+  // Otherwise the first plans would be made for empty tables.
+  await forEach(target, tables, (table) => `ANALYZE ${nameOf(table)}`);
+  return {
+    tables: compared,
+    leftOut: contents.tables.flatMap((table) => (tables.includes(table) ? [] : [table.name])),
+    applied,
+  };
+}

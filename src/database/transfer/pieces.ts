@@ -1,0 +1,105 @@
+import { hash } from 'node:crypto';
+import { escapeIdentifier } from 'pg';
+import { listColumns, qualify, type Table } from './catalog.ts';
+import type { Side } from './endpoints.ts';
+
+/** Rows of a table, in the text format of COPY: one line a row. */
+export interface Piece {
+  readonly table: string;
+  readonly data: Buffer;
+}
+
+/** The embedded database writes the whole response to a statement before it does anything else. */
+const PIECE_BYTES = 4 * 1_048_576;
+/** What a row takes beside its values, at least. */
+const ROW_BYTES = 32;
+
+/** @returns SQL for about how long a value is in a copy. A string that is stored apart is not read for it. */
+function lengthSql({ name, type }: Table['columns'][number]): string {
+  const column = escapeIdentifier(name);
+  return `coalesce(${/^(text|bytea|varchar\b.*)$/.test(type) ? `octet_length(${column})` : `pg_column_size(${column})`}, 0)`;
+}
+
+interface Start {
+  readonly start: string;
+  readonly rows: number;
+}
+
+/** @returns where each piece begins, in order. A piece has about PIECE_BYTES, or one row that has more. */
+function findStarts(side: Side, from: string, { columns }: Table): Promise<Start[]> {
+  const bytes = [ROW_BYTES, ...columns.map(lengthSql)].join(' + ');
+  return side.rows(
+    `SELECT min(at)::text AS start, count(*)::int AS rows FROM (
+       SELECT ctid AS at, floor(sum(${bytes}) OVER (ORDER BY ctid) / ${PIECE_BYTES}) AS piece FROM ${from}
+     ) AS cut GROUP BY piece ORDER BY piece`,
+  );
+}
+
+const NEWLINE = 10;
+
+function countLines(data: Buffer): number {
+  let count = 0;
+  for (let at = data.indexOf(NEWLINE); at !== -1; at = data.indexOf(NEWLINE, at + 1)) count += 1;
+  return count;
+}
+
+/** Reads all rows of the tables, within a transaction of the caller that sees one snapshot. */
+export async function* readPieces(
+  side: Side,
+  schema: string,
+  tables: readonly Table[],
+): AsyncGenerator<Piece> {
+  for (const table of tables) {
+    const from = qualify(schema, table.name);
+    const starts = await findStarts(side, from, table);
+    for (const [index, { start, rows }] of starts.entries()) {
+      const end = starts[index + 1]?.start;
+      const data = await side.copyOut(
+        `SELECT ${listColumns(table)} FROM ${from} WHERE ctid >= '${start}'${end === undefined ? '' : ` AND ctid < '${end}'`}`,
+      );
+      if (countLines(data) !== rows)
+        throw new Error(`a copy of ${rows} rows of ${from} has ${countLines(data)}`);
+      yield { table: table.name, data };
+    }
+  }
+}
+
+/** How many rows a table has, and a sum over a digest of each, which does not depend on the order of the rows. */
+export interface TableDigest {
+  readonly rows: number;
+  readonly sum: string;
+}
+
+/** The digests of the tables whose pieces were added. */
+export class Digests {
+  readonly #tables = new Map<string, { rows: number; sum: bigint }>();
+
+  add({ table, data }: Piece): void {
+    let { rows, sum } = this.#tables.get(table) ?? { rows: 0, sum: 0n };
+    for (let start = 0, end = 0; start < data.length; start = end) {
+      end = data.indexOf(NEWLINE, start) + 1 || data.length;
+      sum += hash('sha256', data.subarray(start, end), 'buffer').readBigUInt64BE();
+      rows += 1;
+    }
+    this.#tables.set(table, { rows, sum: BigInt.asUintN(64, sum) });
+  }
+
+  get(table: string): TableDigest {
+    const { rows, sum } = this.#tables.get(table) ?? { rows: 0, sum: 0n };
+    return { rows, sum: sum.toString(16).padStart(16, '0') };
+  }
+}
+
+/** The pieces as they pass. `progress` is called with a table and how many of its bytes have passed. */
+export async function* watchPieces(
+  pieces: AsyncIterable<Piece>,
+  progress: (table: string, bytes: number) => void,
+): AsyncGenerator<Piece> {
+  let [last, bytes] = ['', 0];
+  for await (const piece of pieces) {
+    bytes = piece.table === last ? bytes + piece.data.length : piece.data.length;
+    last = piece.table;
+    progress(last, bytes);
+    yield piece;
+  }
+}

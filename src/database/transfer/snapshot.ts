@@ -1,0 +1,41 @@
+import type { Client } from 'pg';
+import { z } from 'zod';
+import { readApplied } from '../migrate.ts';
+import { readSequences, readTables, sequenceForm, tableForm } from './catalog.ts';
+import { onClient } from './endpoints.ts';
+import { type Piece, readPieces } from './pieces.ts';
+
+/** What a database has, apart from the rows. */
+export const contentsForm = z.object({
+  migrations: z.array(z.object({ name: z.string(), checksum: z.string() })),
+  /** Each after the tables that it refers to. */
+  tables: z.array(tableForm),
+  sequences: z.array(sequenceForm),
+});
+export type Contents = Readonly<z.infer<typeof contentsForm>>;
+
+/** A database at one moment. */
+export interface Snapshot {
+  readonly contents: Contents;
+  readonly pieces: AsyncIterable<Piece>;
+}
+
+/** Runs `work` with a snapshot of the schema. The caller closes the connection if this throws. */
+export async function withSnapshot<T>(
+  client: Client,
+  schema: string,
+  work: (snapshot: Snapshot) => Promise<T>,
+): Promise<T> {
+  const side = onClient(client);
+  await side.rows(
+    'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0',
+  );
+  const contents: Contents = {
+    migrations: await readApplied(side),
+    tables: await readTables(side, schema),
+    sequences: await readSequences(side, schema),
+  };
+  const result = await work({ contents, pieces: readPieces(side, schema, contents.tables) });
+  await side.rows('COMMIT');
+  return result;
+}

@@ -1,0 +1,248 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import type { PoolClient } from 'pg';
+import pg from 'pg';
+import { PrismaClient } from '../generated/prisma/client.ts';
+import type { Cancellation } from './cancellation.ts';
+import { toCommitError, toDatabaseError } from './errors.ts';
+import type { Parameter, Query, Queryable, Statement } from './statement.ts';
+
+const NESTED: Readonly<Record<string, string>> = {
+  BEGIN: 'SAVEPOINT prisma',
+  COMMIT: 'RELEASE SAVEPOINT prisma',
+  ROLLBACK: 'ROLLBACK TO SAVEPOINT prisma',
+};
+
+/** A pool with one given connection. Transactions that Prisma opens on it become savepoints. */
+class PinnedPool extends pg.Pool {
+  readonly #client: pg.PoolClient;
+
+  constructor(client: pg.PoolClient) {
+    super({ max: 1 });
+    this.#client = client;
+    const run = (config: unknown): unknown => {
+      const text = typeof config === 'string' ? config : (config as { text: string }).text;
+      const nested = NESTED[text];
+      return this.#client.query(
+        (nested === undefined ? config : { ...(config as object), text: nested }) as string,
+      );
+    };
+    const lent = Object.assign(Object.create(client) as pg.PoolClient, {
+      query: run,
+      release: () => undefined,
+    });
+    Object.assign(this, { query: run, connect: async () => lent });
+  }
+}
+
+const clients = new WeakMap<pg.PoolClient, PrismaClient>();
+
+/**
+ * Prisma's client on one connection, so that it takes part in the transaction open there. Created once per
+ * connection and kept as long as the connection. `schema` holds the tables: Prisma names it in every statement.
+ */
+export function prismaOn(client: pg.PoolClient, schema: string): PrismaClient {
+  let prisma = clients.get(client);
+  if (prisma === undefined) {
+    prisma = new PrismaClient({ adapter: new PrismaPg(new PinnedPool(client), { schema }) });
+    clients.set(client, prisma);
+  }
+  return prisma;
+}
+
+/** A connection on loan, with Prisma's client bound to it. */
+export interface Connection extends Queryable {
+  readonly client: PoolClient;
+  readonly prisma: PrismaClient;
+  /** Begins a transaction and sets its limits. */
+  begin(): Promise<void>;
+  /**
+   * Begins a transaction with its first queries in the same round trip, if the limits allow. Resolves to the
+   * rows of each.
+   */
+  beginWith(queries: readonly Query<unknown>[]): Promise<unknown[][]>;
+  /** Runs queries in one round trip. Resolves to the rows of each. */
+  queryTogether(queries: readonly Query<unknown>[]): Promise<unknown[][]>;
+  /** Runs a statement outside a transaction, so that it commits by itself. */
+  queryAlone<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]>;
+  /** `committed`: all that was done with it is. */
+  release(error?: Error, committed?: boolean): void;
+}
+
+/** For whom a unit of work writes. */
+export interface Author {
+  /** The id of an account; null for a command. */
+  readonly actorId: string | null;
+  /** By what means: `command`, or the kind of credentials and, after a colon, what identifies them. Not secret. */
+  readonly via: string;
+  readonly requestId: string | null;
+}
+
+export interface UnitOfWorkOptions {
+  /** Needed for what the audit log records. */
+  readonly author?: Author;
+  /**
+   * The unit is a single statement that commits by itself, which saves the round trips of BEGIN and COMMIT.
+   */
+  readonly oneStatement?: boolean;
+}
+
+/**
+ * One transaction on one connection for everything that a mutation reads and writes. It begins with the first
+ * statement, so a mutation refused earlier costs the database nothing. It has no access to the pool, so work
+ * in a transaction cannot wait for a second connection.
+ */
+export class UnitOfWork implements Queryable {
+  readonly author: Author | undefined;
+  readonly #connect: () => Promise<Connection>;
+  readonly #oneStatement: boolean;
+  readonly #cancellation: Cancellation | undefined;
+  #connection: Promise<Connection> | undefined;
+  /** Settles when the connection is free for the next statement. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #ended = false;
+  #committed = false;
+
+  constructor(
+    connect: () => Promise<Connection>,
+    { oneStatement = false, author }: UnitOfWorkOptions,
+    cancellation?: Cancellation,
+  ) {
+    this.author = author;
+    this.#connect = connect;
+    this.#oneStatement = oneStatement;
+    this.#cancellation = cancellation;
+  }
+
+  async #begun(): Promise<Connection> {
+    if (this.#ended) throw new Error('the unit of work has ended');
+    this.#connection ??= this.#connect().then(async (connection) => {
+      try {
+        await connection.begin();
+        return connection;
+      } catch (error) {
+        const reason = toDatabaseError(error);
+        connection.release(reason);
+        throw reason;
+      }
+    });
+    return this.#connection;
+  }
+
+  /**
+   * Runs two statements in one round trip, and begins the transaction if none has begun. The second statement sees
+   * everything that was committed before the first statement ended.
+   * @throws {DatabaseError} after which the unit of work must be rolled back
+   */
+  queryInOrder<A, B>(first: Query<A>, second: Query<B>): Promise<[A[], B[]]> {
+    if (this.#ended || this.#oneStatement) throw new Error('this unit of work has no transaction');
+    const queries = [first, second];
+    const result =
+      this.#connection === undefined
+        ? this.#beginWith(queries)
+        : this.#turn.then(async () => (await this.#begun()).queryTogether(queries));
+    this.#turn = result.catch(() => undefined);
+    return result as Promise<[A[], B[]]>;
+  }
+
+  /** A statement that fails leaves the connection to `rollback`: most failures are waits for locks that were too long. */
+  #beginWith(queries: readonly Query<unknown>[]): Promise<unknown[][]> {
+    this.#connection = this.#connect();
+    return this.#connection.then((connection) =>
+      connection.beginWith(queries).catch((error: unknown) => Promise.reject(toDatabaseError(error))),
+    );
+  }
+
+  /** Runs one statement at a time: loaders of the same tick would otherwise collide on the connection. */
+  query<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]> {
+    if (this.#oneStatement) return this.#queryAlone(statement, values);
+    const result = this.#turn.then(async () => (await this.#begun()).query(statement, values));
+    this.#turn = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Runs the single statement. Once it is sent, its own outcome counts, not a late cancellation. */
+  async #queryAlone<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]> {
+    if (this.#ended) throw new Error('the unit of work has ended');
+    this.#ended = true;
+    const connection = await this.#connect();
+    let broken: Error | undefined;
+    if (this.#cancellation !== undefined) this.#cancellation.undecided = true;
+    try {
+      const rows = await connection.queryAlone(statement, values);
+      this.#committed = true;
+      return rows;
+    } catch (error) {
+      const known = toCommitError(error);
+      if (known.kind === 'unavailable' || known.kind === 'unknown') broken = known;
+      throw known;
+    } finally {
+      if (this.#cancellation !== undefined) this.#cancellation.undecided = false;
+      connection.release(broken, this.#committed);
+    }
+  }
+
+  /** Runs `run` with Prisma's client on this transaction. Throws DatabaseError. */
+  async withPrisma<T>(run: (prisma: PrismaClient) => Promise<T>): Promise<T> {
+    if (this.#oneStatement) throw new Error('this unit of work is a single statement');
+    const { prisma } = await this.#begun();
+    try {
+      return await run(prisma);
+    } catch (error) {
+      throw toDatabaseError(error);
+    }
+  }
+
+  /** Whether it has been committed, by its single statement or by `commit`, and can no longer be undone. */
+  get committed(): boolean {
+    return this.#committed;
+  }
+
+  /**
+   * Commits the work. Throws DatabaseError: nothing was committed, unless its kind is `unknown`, which leaves
+   * the outcome open.
+   */
+  async commit(): Promise<void> {
+    await this.#end('COMMIT');
+  }
+
+  /** Rolls back. Never throws: a connection that cannot roll back is closed, which has the same effect. */
+  async rollback(): Promise<void> {
+    await this.#end('ROLLBACK').catch(() => undefined);
+  }
+
+  /** Makes a change and commits it: all of it or, if it throws, nothing. */
+  async run<T>(change: (work: UnitOfWork) => Promise<T>): Promise<T> {
+    try {
+      const result = await change(this);
+      await this.commit();
+      return result;
+    } catch (error) {
+      await this.rollback();
+      throw error;
+    }
+  }
+
+  async #end(sql: 'COMMIT' | 'ROLLBACK'): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    const connection = await this.#connection;
+    if (connection === undefined) return;
+    try {
+      const { command: done } = await connection.client.query(sql);
+      // PostgreSQL answers COMMIT in a failed transaction with ROLLBACK and no error.
+      if (done !== sql) throw new Error('the transaction had failed and was rolled back');
+      this.#committed = sql === 'COMMIT';
+      connection.release(undefined, this.#committed);
+    } catch (error) {
+      const reason = toCommitError(error);
+      connection.release(reason);
+      throw reason;
+    }
+  }
+}
+
+/** Runs `run` with Prisma's client in a separate unit of work. Throws DatabaseError. */
+export const runInPrisma = <T>(
+  database: { unitOfWork(): UnitOfWork },
+  run: (prisma: PrismaClient) => Promise<T>,
+): Promise<T> => database.unitOfWork().run((work) => work.withPrisma(run));

@@ -1,0 +1,111 @@
+import SchemaBuilder, {
+  type FieldMap,
+  ObjectFieldBuilder,
+  type ObjectRef,
+  type SchemaTypes,
+} from '@pothos/core';
+import type { Scope } from '../../auth/scopes.ts';
+import { type Entity, getListEdge, type KeyOfType, type ListOrder } from '../queries/entity.ts';
+import { loaderOf, type Slice } from '../queries/loaders.ts';
+import { NODE, nodeFrom } from '../queries/node-type.ts';
+import type { Position } from '../queries/pagination.ts';
+import type { Types as OwnTypes } from './builder.ts';
+import { childConnection, childList } from './connections.ts';
+
+/** An object type whose rows are the rows of an entity. */
+export type NodeRef<Types extends SchemaTypes, Row extends object> = ObjectRef<Types, string | Row, Row> & {
+  readonly entity: Entity<Row>;
+};
+
+/** The connection type of a node type. */
+export type ConnectionRef<Types extends SchemaTypes, Row extends Position> = ObjectRef<Types, Slice<Row>> & {
+  readonly entity: Entity<Row>;
+};
+
+interface NodeOptions<Types extends SchemaTypes, Row extends object> {
+  readonly entity: Entity<Row>;
+  /** Without this scope, `node` and `nodes` reject a row. */
+  readonly scope: Scope;
+  readonly description: string;
+  /** The fields besides `id`, which all nodes have. */
+  readonly fields: (t: PothosSchemaTypes.ObjectFieldBuilder<Types, Row>) => FieldMap;
+}
+
+interface RelationOptions {
+  readonly description: string;
+  readonly scope?: Scope;
+}
+
+interface ListOptions extends Required<RelationOptions> {
+  readonly order: ListOrder;
+}
+
+interface PlainListOptions extends ListOptions {
+  /** False if the list has no argument `offset`. */
+  readonly offset?: boolean;
+}
+
+declare global {
+  export namespace PothosSchemaTypes {
+    interface SchemaBuilder<Types extends SchemaTypes> {
+      /** Defines an object type that `node` and `nodes` find, with its loader. */
+      node<Row extends Position>(name: string, options: NodeOptions<Types, Row>): NodeRef<Types, Row>;
+    }
+    interface ObjectFieldBuilder<Types extends SchemaTypes, ParentShape> {
+      /** The row whose id is in the property `key` of the parent row. */
+      belongsTo<Row extends object>(
+        type: NodeRef<Types, Row>,
+        key: KeyOfType<ParentShape, string>,
+        options: RelationOptions,
+      ): FieldRef<Types, unknown, 'Object'>;
+      /** The rows that have the id of the parent row in their property `key`. */
+      hasMany<Row extends Position>(
+        type: NodeRef<Types, Row>,
+        key: KeyOfType<Row, string>,
+        options: PlainListOptions,
+      ): FieldRef<Types, unknown>;
+      /** The rows that have the id of the parent row in their property `key`, as a connection. */
+      hasManyConnection<Row extends Position>(
+        type: ConnectionRef<Types, Row>,
+        key: KeyOfType<Row, string>,
+        options: ListOptions,
+      ): FieldRef<Types, unknown>;
+    }
+  }
+}
+
+type Builder = PothosSchemaTypes.SchemaBuilder<OwnTypes>;
+type Fields = PothosSchemaTypes.ObjectFieldBuilder<OwnTypes, { readonly id: string }>;
+
+const builders: Pick<Builder, 'node'> & ThisType<Builder> = {
+  node<Row extends Position>(
+    name: string,
+    { entity, scope, description, fields }: NodeOptions<OwnTypes, Row>,
+  ): NodeRef<OwnTypes, Row> {
+    const type = this.loadableObjectRef<Row, string, string, Row>(name, {
+      load: loaderOf(entity, name.toLowerCase()),
+    }).implement({
+      description,
+      interfaces: [NODE as never],
+      extensions: nodeFrom(entity, scope),
+      fields,
+    });
+    return Object.assign(type, { entity });
+  },
+};
+
+const fieldBuilders: Pick<Fields, 'belongsTo' | 'hasMany' | 'hasManyConnection'> & ThisType<Fields> = {
+  belongsTo(type: NodeRef<OwnTypes, object>, key, options) {
+    const edge = { kind: 'one', entity: type.entity, key } as const;
+    return this.field({ ...options, type, edge, resolve: (parent) => parent[key] });
+  },
+  hasMany(type, key, { order, ...options }) {
+    return childList(this, { ...options, type, list: getListEdge(type.entity, key, order) });
+  },
+  hasManyConnection(type, key, { order, ...options }) {
+    return childConnection(this, { ...options, type, list: getListEdge(type.entity, key, order) });
+  },
+};
+
+Object.assign(SchemaBuilder.prototype, builders);
+Object.assign(ObjectFieldBuilder.prototype, fieldBuilders);

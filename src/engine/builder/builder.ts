@@ -1,0 +1,164 @@
+import '../queries/prefetch.ts';
+import '../core/mutation-plugin.ts';
+import '../core/permissions.ts';
+import SchemaBuilder, { BasePlugin, type SchemaTypes } from '@pothos/core';
+import ComplexityPlugin from '@pothos/plugin-complexity';
+import DataloaderPlugin from '@pothos/plugin-dataloader';
+import {
+  __Directive,
+  __DirectiveLocation,
+  __Schema,
+  DirectiveLocation,
+  GraphQLDeprecatedDirective,
+  type GraphQLEnumValue,
+  GraphQLError,
+  type GraphQLFieldResolver,
+  type ValueNode,
+  valueFromASTUntyped,
+} from 'graphql';
+import type { Context } from '../core/context.ts';
+import { DEFAULT_LIMIT } from '../queries/pagination.ts';
+
+/** RFC 3339 section 5.6, `date-time`. Leap seconds are refused: a Date cannot represent them. */
+const DATE_TIME =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d+)?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
+
+const MINUTE_MS = 60_000;
+/** RFC 3339 has years of four digits. An offset may lead beyond them. */
+const FIRST_MS = Date.parse('0000-01-01T00:00:00.000Z');
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+const at = (node: ValueNode | undefined) => ({ nodes: node ?? null });
+
+/**
+ * Parses an RFC 3339 date-time and truncates it to milliseconds. Throws GraphQLError, as scalars do, for
+ * anything else. `node` gives the error its location in the document.
+ */
+export function parseDateTime(value: unknown, node?: ValueNode): Date {
+  const match = typeof value === 'string' ? DATE_TIME.exec(value) : null;
+  if (match === null)
+    throw new GraphQLError(
+      'DateTime must be an RFC 3339 date-time such as "2026-11-21T09:30:00Z".',
+      at(node),
+    );
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
+  const offsetHours = Number(match[9] ?? 0);
+  const offsetMinutes = Number(match[10] ?? 0);
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  date.setUTCHours(hour, minute, second, Number((match[7] ?? '.0').slice(1, 4).padEnd(3, '0')));
+  const exists =
+    date.getUTCMonth() === month - 1 &&
+    date.getUTCDate() === day &&
+    hour < 24 &&
+    minute < 60 &&
+    second < 60 &&
+    offsetHours < 24 &&
+    offsetMinutes < 60;
+  if (!exists) throw new GraphQLError(`DateTime "${match[0]}" does not exist.`, at(node));
+  const offset = (offsetHours * 60 + offsetMinutes) * MINUTE_MS;
+  const instantMs = date.getTime() - (match[8] === '-' ? -offset : offset);
+  if (instantMs < FIRST_MS || instantMs > LAST_MS)
+    throw new GraphQLError(`DateTime "${match[0]}" is not in the years 0 to 9999 of UTC.`, at(node));
+  return new Date(instantMs);
+}
+
+/** The same for a literal. graphql-js leaves it to the scalar to add the location. */
+const parseDateTimeLiteral = (node: ValueNode): Date => parseDateTime(valueFromASTUntyped(node), node);
+
+declare global {
+  export namespace PothosSchemaTypes {
+    interface Plugins<Types extends SchemaTypes> {
+      rejections: RejectionPlugin<Types>;
+    }
+  }
+}
+
+/**
+ * Turns exceptions of resolvers into rejections. If an item of a list throws, graphql-js drops the promises
+ * of earlier items. If one of them were rejected later, nobody would handle the rejection, and the process
+ * would end.
+ */
+class RejectionPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  override wrapResolve(
+    resolve: GraphQLFieldResolver<unknown, Types['Context'], object>,
+  ): GraphQLFieldResolver<unknown, Types['Context'], object> {
+    return (parent, args, context, info) => {
+      try {
+        return resolve(parent, args, context, info);
+      } catch (error) {
+        return Promise.reject(error);
+      }
+    };
+  }
+}
+
+SchemaBuilder.registerPlugin('rejections', RejectionPlugin);
+
+export interface BuilderTypes {
+  Context: Context;
+  DefaultFieldNullability: false;
+  Scalars: {
+    DateTime: { Input: Date; Output: Date };
+    ID: { Input: string; Output: string };
+  };
+}
+
+/**
+ * The builder of one schema, which the modules add their types to. The first plugin is the outermost wrapper of a
+ * resolver: exceptions become rejections, the scope is checked, a mutation clears the loader caches, look-ahead checks what
+ * a resolver reads, and only then are keys loaded.
+ */
+export function createBuilder() {
+  const builder = new SchemaBuilder<BuilderTypes>({
+    plugins: ['rejections', 'scopes', 'mutations', 'lookAhead', DataloaderPlugin, ComplexityPlugin],
+    defaultFieldNullability: false,
+    complexity: { defaultComplexity: 1, defaultListMultiplier: DEFAULT_LIMIT },
+  });
+
+  builder.scalarType('DateTime', {
+    description:
+      'An instant in RFC 3339 format, such as `2026-11-21T09:30:00.000Z`. Output is in UTC with milliseconds. Input may have any offset; digits beyond milliseconds are truncated.',
+    specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339',
+    coerceOutputValue: (value) => value.toISOString(),
+    coerceInputValue: (value) => parseDateTime(value),
+    coerceInputLiteral: parseDateTimeLiteral,
+  });
+
+  builder.queryType({
+    description:
+      'Reads. An operation needs credentials, unless the service lets anybody read all that it selects. Each field names the scope it needs.',
+  });
+  builder.mutationType({
+    description:
+      'Writes. The fields of an operation run in order in one database transaction. If one fails, all are rolled back: when `data` is null, nothing was changed.',
+  });
+  builder.subscriptionType({ description: 'Events in real time, over Server-Sent Events.' });
+  return builder;
+}
+
+export type Types = PothosSchemaTypes.ExtendDefaultTypes<BuilderTypes>;
+export type Builder = ReturnType<typeof createBuilder>;
+
+/** Locations that graphql-js 17 tries out and the specification of September 2025 (section 3.13) does not have. */
+const EXPERIMENTAL = new Set<DirectiveLocation>([
+  DirectiveLocation.FRAGMENT_VARIABLE_DEFINITION,
+  DirectiveLocation.DIRECTIVE_DEFINITION,
+]);
+
+const isSpecified = (location: DirectiveLocation): boolean => !EXPERIMENTAL.has(location);
+
+/**
+ * Removes the experiments of graphql-js 17 from introspection. graphql-core up to 3.2.10 rejects a schema with a directive
+ * location that it does not know. All schemas of a process share these objects, and graphql-js has no option for them.
+ */
+export function removeIntrospectionExperiments(): void {
+  GraphQLDeprecatedDirective.locations = GraphQLDeprecatedDirective.locations.filter(isSpecified);
+  const values = __DirectiveLocation.getValues() as GraphQLEnumValue[];
+  values.splice(0, values.length, ...values.filter(({ value }) => isSpecified(value)));
+  const { directives } = __Schema.getFields();
+  if (directives !== undefined) directives.args = [];
+  const fields = __Directive.getFields();
+  delete fields.isDeprecated;
+  delete fields.deprecationReason;
+}

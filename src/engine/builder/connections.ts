@@ -1,0 +1,161 @@
+import type { ArgBuilder, InputFieldMap, InputShapeFromFields, ObjectRef } from '@pothos/core';
+import type { Scope } from '../../auth/scopes.ts';
+import type { ListEdge } from '../queries/entity.ts';
+import { loadPages, loadSlices, readPage, readSlice, type Slice } from '../queries/loaders.ts';
+import {
+  connectionPage,
+  DEFAULT_LIMIT,
+  listPage,
+  MAX_LIMIT,
+  MAX_OFFSET,
+  type Page,
+  type Position,
+} from '../queries/pagination.ts';
+import type { Types } from './builder.ts';
+
+export type ArgumentBuilder = ArgBuilder<Types>;
+
+export const limitArgument = (arg: ArgumentBuilder) =>
+  arg.int({
+    description: `The maximum number of items to return: 0 to ${MAX_LIMIT}, ${DEFAULT_LIMIT} if absent or null.`,
+  });
+
+export const offsetArgument = (arg: ArgumentBuilder) =>
+  arg.int({
+    description: `How many items to skip: 0 to ${MAX_OFFSET}. Unstable while items are inserted; prefer a connection for long lists.`,
+  });
+
+/** The arguments of every connection. */
+export const connectionArguments = (arg: ArgumentBuilder) => ({
+  limit: limitArgument(arg),
+  first: arg.int({ description: 'Relay’s name for `limit`. Give only one of the two.' }),
+  after: arg.string({
+    description: 'A cursor: only items after it are returned. Null starts at the beginning.',
+  }),
+  last: arg.int({
+    description: `Pages backwards: the last items of the list or, with \`before\`, those just before it, in the order of the list. 0 to ${MAX_LIMIT}, ${DEFAULT_LIMIT} if only \`before\` is given. Not with \`first\` or \`limit\`.`,
+  }),
+  before: arg.string({
+    description: 'A cursor: only items before it are returned. Null ends at the end. Not with `after`.',
+  }),
+});
+
+/** The number of skipped items that cost as much as one field of an item. */
+const SKIPPED_A_POINT = 10;
+
+const within = (value: number, max: number) => Math.min(Math.max(value, 0), max);
+
+/**
+ * The cost of a field whose selection is read once per item (contract sections 5 and 9). Out-of-range
+ * arguments count as the nearest allowed value; the resolver refuses them.
+ */
+function listCost({
+  limit,
+  first,
+  last,
+  offset,
+}: {
+  limit?: number | null | undefined;
+  first?: number | null | undefined;
+  last?: number | null | undefined;
+  offset?: number | null | undefined;
+}) {
+  return {
+    field: 1 + Math.ceil(within(offset ?? 0, MAX_OFFSET) / SKIPPED_A_POINT),
+    multiplier: within(limit ?? first ?? last ?? DEFAULT_LIMIT, MAX_LIMIT),
+  };
+}
+
+type ChildBuilder<Parent> = PothosSchemaTypes.ObjectFieldBuilder<Types, Parent>;
+type RootBuilder = PothosSchemaTypes.QueryFieldBuilder<Types, Types['Root']>;
+
+interface ListOptions<Type, Row extends object> {
+  readonly type: Type;
+  readonly list: ListEdge<Row>;
+  readonly scope: Scope;
+  readonly description: string;
+}
+
+/** A list of the parent's rows, paged by `limit` and, unless `offset` is false, by `offset`. */
+export function childList<Parent extends { readonly id: string }, Row extends Position>(
+  t: ChildBuilder<Parent>,
+  {
+    type,
+    list,
+    offset = true,
+    ...options
+  }: ListOptions<ObjectRef<Types, string | Row, Row>, Row> & { readonly offset?: boolean },
+) {
+  return t.loadableList({
+    ...options,
+    type,
+    edge: { kind: 'many', list, page: listPage },
+    byPath: true,
+    complexity: listCost,
+    args: { limit: limitArgument(t.arg), ...(offset ? { offset: offsetArgument(t.arg) } : {}) },
+    resolve: (parent) => parent.id,
+    load: async (ids: string[], context, args) => loadPages(context, list, ids, listPage(args)),
+  });
+}
+
+/** The same as a connection. */
+export function childConnection<Parent extends { readonly id: string }, Row extends Position>(
+  t: ChildBuilder<Parent>,
+  { list, ...options }: ListOptions<ObjectRef<Types, Slice<Row>>, Row>,
+) {
+  return t.loadable({
+    ...options,
+    edge: { kind: 'connection', list, page: connectionPage },
+    byPath: true,
+    complexity: listCost,
+    args: connectionArguments(t.arg),
+    resolve: (parent) => parent.id,
+    load: async (ids: string[], context, args) => loadSlices(context, list, ids, connectionPage(args)),
+  });
+}
+
+interface RootOptions<Args extends InputFieldMap> {
+  readonly args: Args;
+  /** The page for the arguments. Throws BAD_USER_INPUT. */
+  readonly page: (args: InputShapeFromFields<Args>) => Page;
+}
+
+/** Look-ahead gets untyped arguments from graphql-js, which coerces them to the same types. */
+const pageOfCoerced =
+  <Args extends InputFieldMap>({ page }: RootOptions<Args>) =>
+  (args: Record<string, unknown>): Page =>
+    page(args as InputShapeFromFields<Args>);
+
+/** A root field that lists all rows of an entity. */
+export function rootList<Row extends Position, Args extends InputFieldMap>(
+  t: RootBuilder,
+  options: ListOptions<ObjectRef<Types, string | Row, Row>, Row> & RootOptions<Args>,
+) {
+  const { type, list, scope, description, args, page } = options;
+  return t.field({
+    type: [type],
+    scope,
+    description,
+    args,
+    edge: { kind: 'many', list, page: pageOfCoerced(options) },
+    complexity: listCost,
+    resolve: (_root, given, context) => readPage(context, list, page(given)),
+  });
+}
+
+/** The same as a connection. */
+export function rootConnection<Row extends Position, Args extends InputFieldMap>(
+  t: RootBuilder,
+  options: ListOptions<ObjectRef<Types, Slice<Row>>, Row> & RootOptions<Args>,
+) {
+  const { type, list, scope, description, args, page } = options;
+  return t.field({
+    type,
+    scope,
+    description,
+    args,
+    edge: { kind: 'connection', list, page: pageOfCoerced(options) },
+    complexity: listCost,
+    resolve: (_root, given, context) => readSlice(context, list, page(given)),
+  });
+}

@@ -1,0 +1,54 @@
+import './builder-methods.ts';
+import type { Slice } from '../queries/loaders.ts';
+import { NODE, type NodeRow, requireNodeScope } from '../queries/node-type.ts';
+import { encodeCursor, type Position } from '../queries/pagination.ts';
+import { type Builder, createBuilder } from './builder.ts';
+
+const definePageInfo = (builder: Builder) =>
+  builder.objectRef<Slice<Position>>('PageInfo').implement({
+    description: 'The position of a page in a connection.',
+    fields: (t) => ({
+      hasNextPage: t.exposeBoolean('hasNextPage', {
+        description:
+          'Whether there are items after this page. Going backwards, true if and only if `before` was given.',
+      }),
+      hasPreviousPage: t.exposeBoolean('hasPreviousPage', {
+        description:
+          'Going forwards, true if and only if `after` was given. Going backwards, whether there are items before this page.',
+      }),
+      startCursor: t.string({
+        nullable: true,
+        description: 'The cursor of the first item, for `before`; null on an empty page.',
+        resolve: ({ rows: [first] }) => (first === undefined ? null : encodeCursor(first)),
+      }),
+      endCursor: t.string({
+        nullable: true,
+        description: 'The cursor of the last item, for `after`; null on an empty page.',
+        resolve: ({ rows }) => {
+          const last = rows.at(-1);
+          return last === undefined ? null : encodeCursor(last);
+        },
+      }),
+    }),
+  });
+
+/** Which scope a node needs is known with its type: hence the check here, whichever way the row was read. */
+const defineNode = (builder: Builder) =>
+  builder.interfaceRef<NodeRow>(NODE).implement({
+    description: 'Anything that `node` and `nodes` find by its id.',
+    resolveType({ __typename }, context, { schema }) {
+      requireNodeScope(__typename, context, schema);
+      return __typename;
+    },
+    fields: (t) => ({
+      id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
+    }),
+  });
+
+/** The builder of one schema, with the types that all modules use. */
+export function createKernel() {
+  const builder = createBuilder();
+  return { builder, Node: defineNode(builder), PageInfo: definePageInfo(builder) };
+}
+
+export type Kernel = ReturnType<typeof createKernel>;

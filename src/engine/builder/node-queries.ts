@@ -1,0 +1,79 @@
+import type { GraphQLSchema } from 'graphql';
+import { badInput } from '../../platform/errors.ts';
+import type { Context } from '../core/context.ts';
+import { costsPerItemOf, MAX_ITEMS } from '../core/field-options.ts';
+import { parseId } from '../core/input.ts';
+import { loadByIds, readInRounds } from '../queries/loaders.ts';
+import { type NodeRow, nodeTypes } from '../queries/node-type.ts';
+import type { Kernel } from './kernel.ts';
+
+/**
+ * The rows with the ids, in the order of the ids; null for an id without a row and for undefined. Any number of
+ * ids takes one statement per type, those of other root fields included. Throws DatabaseError.
+ */
+async function loadNodes(
+  context: Context,
+  schema: GraphQLSchema,
+  ids: readonly (string | undefined)[],
+): Promise<(NodeRow | null)[]> {
+  const wanted = [...new Set(ids.filter((id) => id !== undefined))];
+  if (wanted.length === 0) return ids.map(() => null);
+  // The same round reads the ids of all root fields.
+  readInRounds(context);
+  const lists = await Promise.all(
+    nodeTypes(schema).map(async ({ type, entity, ids: onlyIds, scope }) => {
+      // `resolveType` refuses the row if the scope is missing. The size of the row would count towards the limits.
+      const isRefused = !context.caller.scopes.has(scope);
+      const rows = await loadByIds(context, isRefused ? onlyIds : entity, wanted);
+      return rows.flatMap((row) => (row === undefined ? [] : { ...row, __typename: type.name }));
+    }),
+  );
+  // As in look-ahead, the first type that has a row with the id counts.
+  const found = new Map(lists.toReversed().flatMap((rows) => rows.map((row) => [row.id, row])));
+  return ids.map((id) => (id === undefined ? null : (found.get(id) ?? null)));
+}
+
+/** The ids in canonical form; undefined for one that names nothing. Throws BAD_USER_INPUT. */
+function parseIds(ids: readonly unknown[]): (string | undefined)[] {
+  if (ids.length > MAX_ITEMS)
+    throw badInput('ids', `must have 0 to ${MAX_ITEMS} items; it has ${ids.length}.`);
+  return ids.map((id) => parseId(String(id)));
+}
+
+const SCOPES =
+  'Each object needs the scope with which its type is read; without it, it is null with the error FORBIDDEN.';
+
+export function defineNodeQueries({ builder, Node }: Kernel): void {
+  builder.queryFields((t) => ({
+    node: t.field({
+      type: Node,
+      nullable: true,
+      edge: { kind: 'by-id', ids: ({ id }) => [parseId(String(id))] },
+      description: `The object with this id, or null if there is none. ${SCOPES}`,
+      args: {
+        id: t.arg.id({
+          required: true,
+          description: 'The object’s id. A string that is not a UUID matches nothing.',
+        }),
+      },
+      resolve: async (_root, { id }, context, { schema }) => {
+        const [row = null] = await loadNodes(context, schema, [parseId(id)]);
+        return row;
+      },
+    }),
+    nodes: t.field({
+      type: [Node],
+      nullable: { list: false, items: true },
+      edge: { kind: 'by-id', ids: ({ ids }) => parseIds(ids as readonly unknown[]) },
+      ...costsPerItemOf('ids'),
+      description: `The objects with these ids, in the order of the ids, each null if there is none. ${SCOPES}`,
+      args: {
+        ids: t.arg.idList({
+          required: true,
+          description: `The objects’ ids, at most ${MAX_ITEMS}. An id may occur more than once. A string that is not a UUID matches nothing.`,
+        }),
+      },
+      resolve: (_root, { ids }, context, { schema }) => loadNodes(context, schema, parseIds(ids)),
+    }),
+  }));
+}

@@ -1,0 +1,111 @@
+import {
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  GraphQLString,
+  getNamedType,
+  getNullableType,
+  isInterfaceType,
+  isLeafType,
+  isListType,
+  isObjectType,
+} from 'graphql';
+
+/** The most items that a counted argument takes. */
+export const MAX_ITEMS = 100;
+
+interface Counting {
+  readonly countedArgument?: string;
+}
+
+/**
+ * Options of a field whose selection is read once per item of an argument, a list of ids (contract section 5).
+ * Without the argument, as often as it may have items. Further items cost nothing: the resolver refuses them.
+ */
+export const costsPerItemOf = <Name extends string>(argument: Name) => ({
+  extensions: { countedArgument: argument } satisfies Counting,
+  complexity: (args: { readonly [Given in Name]?: readonly unknown[] | null }) => ({
+    field: 1,
+    multiplier: Math.min(args[argument]?.length ?? MAX_ITEMS, MAX_ITEMS),
+  }),
+});
+
+/** The name of the argument whose items multiply the cost of a field. */
+export const countedArgument = ({ extensions }: GraphQLField<unknown, unknown>): string | undefined =>
+  (extensions as Counting).countedArgument;
+
+const knownNames = new WeakMap<GraphQLSchema, ReadonlySet<string>>();
+
+/** The names of all such arguments. */
+export function countedArguments(schema: GraphQLSchema): ReadonlySet<string> {
+  let names = knownNames.get(schema);
+  if (names === undefined) {
+    const types = Object.values(schema.getTypeMap()).filter(
+      (type) => isObjectType(type) || isInterfaceType(type),
+    );
+    const fields = types.flatMap((type) => Object.values(type.getFields()));
+    names = new Set(fields.flatMap((field) => countedArgument(field) ?? []));
+    knownNames.set(schema, names);
+  }
+  return names;
+}
+
+interface Extended {
+  readonly extensions?: Readonly<Record<string, unknown>> | null | undefined;
+}
+
+/** The configuration of a field with these of its options, where what looks at the schema finds them. */
+export function withOptions<Config extends Extended>(
+  config: Config,
+  options: Readonly<Record<string, unknown>>,
+): Config {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  if (given.length === 0) return config;
+  return { ...config, extensions: { ...config.extensions, ...Object.fromEntries(given) } };
+}
+
+/** The most that a character takes in JSON: a control character is written as `\u0000`. */
+const MAX_BYTES_A_CHARACTER = 6;
+/** Numbers, booleans, and instants and UUIDs with their quotes are shorter. */
+const MAX_SHORT_BYTES = 64;
+
+declare global {
+  export namespace PothosSchemaTypes {
+    interface FieldOptions {
+      /** The maximum length of a text or a list. It bounds the size of a response before anything is read. */
+      maxCharacters?: number;
+    }
+  }
+}
+
+export const maxCharactersOf = ({ extensions }: GraphQLField<unknown, unknown>): number | undefined =>
+  (extensions as { maxCharacters?: number }).maxCharacters;
+
+/** Whether a field may have a long value: a text or a list of scalars. */
+export function mayBeLong(field: GraphQLField<unknown, unknown>): boolean {
+  const type = getNullableType(field.type);
+  return isListType(type) ? isLeafType(getNamedType(type)) : type === GraphQLString;
+}
+
+/** The maximum size of a leaf field's value in JSON; infinite for what may be long and has no `maxCharacters`. */
+export function maxJsonBytes(field: GraphQLField<unknown, unknown>): number {
+  const maxCharacters = maxCharactersOf(field);
+  if (maxCharacters !== undefined) return MAX_BYTES_A_CHARACTER * maxCharacters + 2;
+  return mayBeLong(field) ? Number.POSITIVE_INFINITY : MAX_SHORT_BYTES;
+}
+
+const knownSizes = new WeakMap<GraphQLObjectType, Map<string, number>>();
+
+/** The same for a property of the rows behind a type, from the field that exposes it or has its name. */
+export function maxPropertyBytes(type: GraphQLObjectType, property: string): number {
+  let sizes = knownSizes.get(type);
+  if (sizes === undefined) {
+    sizes = new Map();
+    for (const field of Object.values(type.getFields())) {
+      const { pothosExposedField: shown = field.name } = field.extensions as { pothosExposedField?: string };
+      sizes.set(shown, maxJsonBytes(field));
+    }
+    knownSizes.set(type, sizes);
+  }
+  return sizes.get(property) ?? MAX_SHORT_BYTES;
+}

@@ -1,0 +1,190 @@
+import { GraphQLError } from 'graphql';
+import { isAccountGone } from '../../auth/accounts.ts';
+import { DatabaseError, type DatabaseErrorKind, isOutage } from '../../database/errors.ts';
+import {
+  ApiError,
+  ERROR_STATUS,
+  type ErrorCode,
+  unauthenticated,
+  withoutStacks,
+} from '../../platform/errors.ts';
+import { TurnRefusedError } from '../../platform/fairness/fair-queue.ts';
+import { DailyLimitError } from '../../platform/fairness/usage.ts';
+import type { Logger } from '../../platform/log/log.ts';
+
+export interface MaskOptions {
+  readonly requestId: string;
+  readonly log: Logger;
+}
+
+/** What the HTTP response needs to know about a masked error. */
+export interface PublicError {
+  readonly code: ErrorCode;
+  readonly status: number;
+  /** An error in the document or its variables: as `application/json`, its response has status 200. */
+  readonly negotiable: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly retriable: boolean;
+}
+
+const masked = new WeakMap<GraphQLError, PublicError>();
+
+/** graphql-js quotes invalid values in full. A quarter of a megabyte need not be sent back. */
+const MAX_MESSAGE_LENGTH = 1_000;
+
+/** The start of graphql-js's message for an invalid variable or an argument with an invalid variable. */
+const VARIABLE = /^Variable "\$(\w+)"/;
+const ARGUMENT = /^Argument "\w+\.\w+\((\w+):\)"/;
+
+function originOf(error: unknown): unknown {
+  let origin = error;
+  while (origin instanceof GraphQLError && origin.originalError != null) origin = origin.originalError;
+  return origin;
+}
+
+export function isPublicCode(code: unknown): code is ErrorCode {
+  return typeof code === 'string' && code in ERROR_STATUS;
+}
+
+/** Decision 16: who has most of a full line is refused. */
+function noTurn({ reason }: TurnRefusedError): ApiError {
+  if (reason === 'cancelled')
+    return new ApiError('TIMEOUT', 'The operation timed out while waiting for other operations.');
+  const headers = { 'retry-after': '1' };
+  return reason === 'crowd'
+    ? new ApiError('RATE_LIMITED', 'Too many of your requests are waiting. Try again.', { headers })
+    : new ApiError('SERVICE_UNAVAILABLE', 'The service is busy. Try again.', { headers });
+}
+
+/** The public error for an internal one: specific for known kinds of database errors, otherwise generic. */
+function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
+  if (origin instanceof ApiError) return origin;
+  if (origin instanceof TurnRefusedError) return noTurn(origin);
+  if (origin instanceof DailyLimitError)
+    return new ApiError('RATE_LIMITED', origin.message, { headers: { 'retry-after': '3600' } });
+  if (origin instanceof DatabaseError && origin.kind !== 'other') {
+    log[isOutage(origin) ? 'debug' : 'warn']({ requestId, err: origin }, 'database error');
+    if (origin.kind === 'timeout' || origin.kind === 'locked')
+      return new ApiError('TIMEOUT', 'The operation took too long and was cancelled.');
+    // Without Retry-After: a client that retries automatically and without a key may do it twice.
+    if (origin.kind === 'unknown')
+      return new ApiError(
+        'SERVICE_UNAVAILABLE',
+        'The connection to the database was lost before the outcome was known: this may have been done. A retry with the same Idempotency-Key does not do it twice and returns the outcome.',
+        { details: { outcome: 'unknown' } },
+      );
+    return new ApiError('SERVICE_UNAVAILABLE', 'The service cannot do this right now. Try again.', {
+      headers: { 'retry-after': '1' },
+    });
+  }
+  if (isAccountGone(origin))
+    return unauthenticated('The account has been deleted.', {
+      'www-authenticate': 'Bearer error="invalid_token"',
+    });
+  log.error({ requestId, err: origin }, 'internal error');
+  return new ApiError(
+    'INTERNAL_SERVER_ERROR',
+    `Something went wrong on our side. The request id is ${requestId}.`,
+    { details: { requestId } },
+  );
+}
+
+/**
+ * The error as clients see it (contract section 4): message, locations, path, and a code of the closed set.
+ * Internal errors are logged in full with the request id and replaced. Masking an error twice changes
+ * nothing.
+ */
+export function maskError(error: unknown, options: MaskOptions): GraphQLError {
+  if (error instanceof GraphQLError && masked.has(error)) return error;
+  const origin = originOf(error);
+  // graphql-js's own errors: syntax, validation, and mistakes of the client found during execution.
+  if (origin instanceof GraphQLError) {
+    const { code } = origin.extensions;
+    const known = isPublicCode(code) ? code : 'BAD_USER_INPUT';
+    // A scalar's error is wrapped in one that names the variable.
+    const { message } = error instanceof GraphQLError ? error : origin;
+    const argument = (VARIABLE.exec(message) ?? ARGUMENT.exec(message))?.[1];
+    const extensions = {
+      code: known,
+      ...(known === 'BAD_USER_INPUT' && argument !== undefined ? { argument } : {}),
+    };
+    const shown = message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH)}…` : message;
+    return publish(error, shown, extensions, {
+      code: known,
+      status: 400,
+      negotiable: true,
+      headers: {},
+      retriable: false,
+    });
+  }
+  const { message, code, status, headers, extensions, retriable } = translate(origin, options);
+  return publish(error, message, extensions, { code, status, negotiable: false, headers, retriable });
+}
+
+function publish(
+  error: unknown,
+  message: string,
+  extensions: Readonly<Record<string, unknown>>,
+  meaning: PublicError,
+): GraphQLError {
+  // graphql-js's own errors contain nothing internal and are reused: computing locations again is expensive.
+  if (error instanceof GraphQLError && error.originalError === undefined && error.message === message) {
+    for (const name of Object.keys(error.extensions)) delete error.extensions[name];
+    Object.assign(error.extensions, extensions);
+    masked.set(error, meaning);
+    return error;
+  }
+  const { nodes, source, positions, path } =
+    error instanceof GraphQLError ? error : ({} as Partial<GraphQLError>);
+  const result = withoutStacks(
+    () =>
+      new GraphQLError(message, {
+        nodes: nodes ?? null,
+        source: source ?? null,
+        positions: positions ?? null,
+        path: path ?? null,
+        extensions: { ...extensions },
+        // Clients do not get it: plugins report it.
+        originalError: meaning.code === 'INTERNAL_SERVER_ERROR' && error instanceof Error ? error : null,
+      }),
+  );
+  masked.set(result, meaning);
+  return result;
+}
+
+export interface PublicRefusal extends Pick<PublicError, 'code' | 'status' | 'headers'> {
+  readonly message: string;
+  /** The entry in `errors`. */
+  readonly entry: object;
+}
+
+/** The same for an error outside an execution. Hardly any of these has locations. */
+export function publicRefusal(error: unknown, options: MaskOptions): PublicRefusal {
+  if (error instanceof GraphQLError) {
+    const entry = maskError(error, options);
+    const { code, status, headers } = publicError(entry);
+    return { message: entry.message, entry, code, status, headers };
+  }
+  const { message, extensions, code, status, headers } = translate(error, options);
+  return { message, entry: { message, extensions }, code, status, headers };
+}
+
+const UNMASKED: PublicError = {
+  code: 'INTERNAL_SERVER_ERROR',
+  status: 500,
+  negotiable: false,
+  headers: {},
+  retriable: true,
+};
+
+/** Code, status and headers of a masked error. */
+export function publicError(error: GraphQLError): PublicError {
+  return masked.get(error) ?? UNMASKED;
+}
+
+/** The kind of the database error behind an execution error; undefined if there is none. */
+export function databaseKindOf(error: unknown): DatabaseErrorKind | undefined {
+  let origin: unknown = error;
+  while (origin instanceof GraphQLError && origin.originalError != null) origin = origin.originalError;
+  return origin instanceof DatabaseError ? origin.kind : undefined;
+}

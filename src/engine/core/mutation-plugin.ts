@@ -1,0 +1,141 @@
+import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
+import { clearAllDataLoaders } from '@pothos/plugin-dataloader';
+import { type GraphQLFieldResolver, type GraphQLResolveInfo, getArgumentValues, Kind } from 'graphql';
+import type { UnitOfWork } from '../../database/unit-of-work.ts';
+import { type Context, unitOfWorkOf } from './context.ts';
+import { withOptions } from './field-options.ts';
+import type { Prepare } from './preparation.ts';
+import { collectFields } from './selection.ts';
+import type { OneStatement } from './single-statement.ts';
+
+/** A row that a mutation will lock, as its arguments name it. */
+export interface NamedRow {
+  readonly kind: LockKind;
+  /** The id of the row or of a row below it; undefined if the argument is not a valid id. */
+  readonly id: string | undefined;
+  /** If the id is that of a row below, the kind of that row. */
+  readonly below?: string;
+  /** Whether the row will be deleted, which needs the strongest lock. */
+  readonly deleted?: boolean;
+}
+
+/** A kind of rows. Kinds with a lower rank are locked first. */
+export interface LockKind {
+  readonly rank: number;
+  /** Locks all rows in one order, in one statement, until the unit of work ends. Throws DatabaseError. */
+  take(work: UnitOfWork, rows: readonly NamedRow[], context: Context): Promise<void>;
+}
+
+/** The rows that a field will lock. Invalid arguments are left to the resolver to report. */
+type RowLocks = (args: Record<string, unknown>) => readonly NamedRow[];
+
+type Info = Pick<GraphQLResolveInfo, 'operation' | 'fragments' | 'schema' | 'variableValues' | 'parentType'>;
+
+function hasOneField({ operation: { selectionSet } }: Info): boolean {
+  return selectionSet.selections.length === 1 && selectionSet.selections[0]?.kind === Kind.FIELD;
+}
+
+function namedRows(info: Info): NamedRow[] {
+  const fields = info.parentType.getFields();
+  const rows: NamedRow[] = [];
+  for (const [node] of collectFields(info, info.parentType, [info.operation.selectionSet]).values()) {
+    const field = node && fields[node.name.value];
+    const locks = field?.extensions.locks as RowLocks | undefined;
+    if (node === undefined || field === undefined || locks === undefined) continue;
+    try {
+      rows.push(...locks(getArgumentValues(field, node, info.variableValues)));
+    } catch {
+      // A field with invalid arguments fails when it runs and rolls back the others. It locks nothing.
+    }
+  }
+  return rows;
+}
+
+/**
+ * Locks the rows that the root fields of a mutation name, before the first field runs. They are locked in the
+ * order of their ids, not of the document, so that two operations never deadlock (decision 14), and before anything
+ * is written, so that the events of a row are in the order of its changes. If there is only one root field, it takes its
+ * one lock itself.
+ */
+async function takeRowLocks(work: UnitOfWork, info: Info, context: Context): Promise<void> {
+  if (hasOneField(info)) return;
+  const rows = namedRows(info).filter(({ id }) => id !== undefined);
+  if (rows.length === 0) return;
+  const kinds = [...new Set(rows.map(({ kind }) => kind))].sort((a, b) => a.rank - b.rank);
+  for (const kind of kinds)
+    await kind.take(
+      work,
+      rows.filter((row) => row.kind === kind),
+      context,
+    );
+}
+
+declare global {
+  export namespace PothosSchemaTypes {
+    interface Plugins<Types extends SchemaTypes> {
+      mutations: MutationPlugin<Types>;
+    }
+    interface FieldOptions {
+      /** Does the same as the resolver, for a mutation that writes with a single statement. */
+      oneStatement?: OneStatement;
+      /** The rows that a mutation locks. If absent, it locks nothing that another mutation waits for. */
+      locks?: RowLocks;
+      /** What a mutation does before its unit of work begins. An operation may then select it only once. */
+      prepare?: Prepare;
+    }
+  }
+}
+
+interface Options {
+  readonly oneStatement?: OneStatement;
+  readonly locks?: RowLocks;
+  readonly prepare?: Prepare;
+}
+
+const idIn = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null && 'id' in value ? value.id : value;
+
+/** A root field returns what it changed, or its id, or whether there was what its argument names. */
+function changedId(result: unknown, args: object): string | undefined {
+  const id = result === true ? idIn(args) : idIn(result);
+  return typeof id === 'string' ? id : undefined;
+}
+
+/** Units of work whose first root field has started. */
+const begun = new WeakSet<UnitOfWork>();
+
+/**
+ * Before the first root field of a mutation runs, the rows that all root fields name are locked. Before each
+ * field, the loader caches are cleared, because the field must see what earlier ones wrote. No root field is
+ * nullable, so an error in one leaves no data and the unit of work is rolled back (contract section 9, "A
+ * mutation is all or nothing"). `tests/contract/mutations.test.ts` enforces that.
+ */
+class MutationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
+    const { oneStatement, locks, prepare } = config.pothosOptions as Options;
+    return withOptions(config, { oneStatement, locks, prepare });
+  }
+
+  override wrapResolve(
+    resolve: GraphQLFieldResolver<unknown, Types['Context'], object>,
+    { kind }: PothosOutputFieldConfig<Types>,
+  ): GraphQLFieldResolver<unknown, Types['Context'], object> {
+    if (kind !== 'Mutation') return resolve;
+    return async (parent, args, context, info) => {
+      clearAllDataLoaders(context);
+      const own = context as Context;
+      const work = unitOfWorkOf(own);
+      if (!begun.has(work)) {
+        begun.add(work);
+        await takeRowLocks(work, info, own);
+      }
+      own.changes?.fields.push(info.fieldName);
+      const result: unknown = await resolve(parent, args, context, info);
+      const id = changedId(result, args);
+      if (id !== undefined) own.changes?.ids.push(id);
+      return result;
+    };
+  }
+}
+
+SchemaBuilder.registerPlugin('mutations', MutationPlugin);

@@ -1,0 +1,75 @@
+import { type ExecutionArgs, getArgumentValues, type OperationDefinitionNode } from 'graphql';
+import type { Passwords } from '../../auth/login.ts';
+import type { Caller } from '../../auth/principal.ts';
+import type { Queryable } from '../../database/statement.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { collectFields, type Fragments, NO_VARIABLES, variablesOf } from './selection.ts';
+
+/** What a preparation may use: nothing of it is there while the mutation runs. */
+export interface PreparationContext {
+  readonly caller: Caller;
+  /** The pool. */
+  readonly db: Queryable;
+  /** Checks and hashes passwords. Failed attempts and concurrent work are limited. */
+  readonly passwords: Passwords;
+  /** Told of a wrong password of the caller, for the log. */
+  readonly onWrongPassword: () => void;
+}
+
+/**
+ * What a mutation does before its unit of work begins, because a unit of work waits for nothing but the database
+ * (decision 14). The field's resolver gets its result from `preparedOf`.
+ */
+export type Prepare = (args: Record<string, unknown>, context: PreparationContext) => Promise<unknown>;
+
+/** The outcome of a field's preparation. */
+type Prepared = { readonly result: unknown } | { readonly error: unknown };
+/** By the name of the field: an operation has one of each at most. */
+export type Preparations = ReadonlyMap<string, Prepared>;
+
+const NOTHING: Preparations = new Map();
+
+/** The result of a field's preparation. Throws its error: it belongs to the field. */
+export function preparedOf(
+  { prepared = NOTHING }: { readonly prepared?: Preparations },
+  field: string,
+): unknown {
+  const outcome = prepared.get(field);
+  if (outcome === undefined) throw new Error(`${field} has not been prepared`);
+  if ('error' in outcome) throw outcome.error;
+  return outcome.result;
+}
+
+/** Prepares the root fields of a mutation that need it. Throws BAD_USER_INPUT if one of them is there twice. */
+export async function prepareFields(
+  args: ExecutionArgs,
+  operation: OperationDefinitionNode,
+  fragments: Fragments,
+  context: PreparationContext,
+): Promise<Preparations> {
+  const type = args.schema.getMutationType();
+  const fields = type?.getFields() ?? {};
+  if (type == null || !Object.values(fields).some(({ extensions }) => extensions.prepare !== undefined))
+    return NOTHING;
+  const values = variablesOf(args, operation) ?? NO_VARIABLES;
+  const wanted = new Map<string, () => Promise<unknown>>();
+  for (const [node] of collectFields({ fragments, variableValues: values }, type, [
+    operation.selectionSet,
+  ]).values()) {
+    const field = node && fields[node.name.value];
+    const prepare = field?.extensions.prepare as Prepare | undefined;
+    if (node === undefined || field === undefined || prepare === undefined) continue;
+    if (wanted.has(field.name))
+      throw new ApiError('BAD_USER_INPUT', `An operation can select ${field.name} only once.`);
+    wanted.set(field.name, async () => prepare(getArgumentValues(field, node, values), context));
+  }
+  const prepared = new Map<string, Prepared>();
+  for (const [name, prepare] of wanted) {
+    try {
+      prepared.set(name, { result: await prepare() });
+    } catch (error) {
+      prepared.set(name, { error });
+    }
+  }
+  return prepared;
+}

@@ -1,0 +1,258 @@
+import {
+  type ExecutionArgs,
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLLeafType,
+  type GraphQLSchema,
+  getArgumentValues,
+  getNullableType,
+  isLeafType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+} from 'graphql';
+import { type Parameter, type Statement, statement } from '../../database/statement.ts';
+import type { Context } from './context.ts';
+import { maxJsonBytes } from './field-options.ts';
+import { fieldNamed, permissionsOf, requirePermissions } from './permissions.ts';
+import { variablesOf } from './selection.ts';
+
+/**
+ * Stands in a response for the instant at which its transaction began, which the database knows. JSON text never
+ * contains it: control characters in strings are escaped (RFC 8259 section 7).
+ */
+export const OPEN_INSTANT = '\u0001';
+
+/** The response with the instant in its places, as the scalar DateTime prints it. */
+export function withInstant(text: string, instant: Date): string {
+  return text.includes(OPEN_INSTANT) ? text.replaceAll(OPEN_INSTANT, instant.toISOString()) : text;
+}
+
+/** What the database sets in a new row. */
+export interface Inserted {
+  readonly createdAt: Date;
+}
+
+/** What follows from it: a new row was last changed when it was made. */
+export interface Dated extends Inserted {
+  readonly updatedAt: Date;
+}
+
+/**
+ * The SQL of the lock of an Idempotency-Key, and of the response that is stored with the row. `first` is the number of
+ * its first parameter.
+ */
+export interface KeyLockSql {
+  /** An expression that tries to take the lock until the transaction ends. */
+  take(first: number): string;
+  /** An INSERT that stores the response for the row of `source`, unless the key has one. */
+  store(first: number, source: string): string;
+}
+
+/** An INSERT of one row with what else is written for it, as one statement that returns what the database has set. */
+interface InsertStatement {
+  readonly plain: Statement<Inserted>;
+  /** The same behind the lock of a key, whose parameters begin with number `first`. No row if nothing was written. */
+  keyed(lock: KeyLockSql, first: number): Statement<Inserted>;
+}
+
+const part = (name: string, sql: string) => `${name} AS (${sql})`;
+
+/** What else a statement writes for the row that it inserts, each part by its name. */
+export interface AlsoWritten {
+  /** The columns of the row that the parts need, beside `id` and `created_at`. */
+  readonly columns?: readonly string[];
+  readonly parts: Readonly<Record<string, (row: string) => string>>;
+}
+
+/**
+ * `insert` is the INSERT up to its SELECT list; each part of `also` is SQL that takes its rows from the inserted row. Each
+ * part of the statement takes its rows from the one before, so all are done or none.
+ * The whole of a keyed createPost:
+ *
+ * @example
+ * WITH key AS MATERIALIZED (SELECT CASE
+ *     WHEN NOT pg_try_advisory_lock(hashtextextended($5::text, 20261124)) THEN false
+ *     WHEN pg_try_advisory_xact_lock(hashtextextended($5::text, 20261121))
+ *       THEN pg_advisory_unlock(hashtextextended($5::text, 20261124))
+ *     ELSE NOT pg_advisory_unlock(hashtextextended($5::text, 20261124)) END AS locked),
+ *   stored AS (INSERT INTO idempotency_keys AS kept (user_id, key_hash, fingerprint, status, body, session_id, scopes)
+ *     SELECT $6::uuid, $7::bytea, $8::bytea, $9::smallint, $10::bytea, $11::uuid, $12::text[] FROM key WHERE locked
+ *     ON CONFLICT (user_id, key_hash) DO NOTHING RETURNING 1),
+ *   inserted AS (INSERT INTO posts (id, title, body, author_id) SELECT $1::uuid, $2, $3, $4::uuid FROM stored
+ *     RETURNING id, created_at, author_id),
+ *   event AS (INSERT INTO events (kind, root_id, part_id, owner_id, trace)
+ *     SELECT 'POST_CREATED', id, NULL::uuid, author_id, nullif(current_setting('content_graph.trace', true), '') FROM inserted)
+ * SELECT created_at AS "createdAt" FROM inserted
+ */
+export function insertStatement(
+  label: string,
+  insert: string,
+  { columns = [], parts: also }: AlsoWritten,
+): InsertStatement {
+  const row = 'inserted';
+  const compose = (before: readonly string[], source: string) => {
+    const parts = [
+      ...before,
+      part(row, `${insert} ${source} RETURNING ${['id', 'created_at', ...columns].join(', ')}`),
+      ...Object.entries(also).map(([name, sql]) => part(name, sql(row))),
+    ];
+    return `WITH ${parts.join(', ')} SELECT created_at AS "createdAt" FROM ${row}`;
+  };
+  const known = new WeakMap<KeyLockSql, Statement<Inserted>>();
+  return {
+    plain: statement(label, compose([], '')),
+    keyed(lock, first) {
+      let found = known.get(lock);
+      if (found === undefined) {
+        const key = `key AS MATERIALIZED (SELECT ${lock.take(first)} AS locked)`;
+        const stored = part('stored', lock.store(first, 'FROM key WHERE locked'));
+        found = statement(`${label}_keyed`, compose([key, stored], 'FROM stored'));
+        known.set(lock, found);
+      }
+      return found;
+    },
+  };
+}
+
+/** A statement that inserts a row, and the row, which is known beforehand except for what the database sets. */
+export interface Insert<Row = object> {
+  readonly statement: InsertStatement;
+  readonly values: readonly Parameter[];
+  readonly row: Row;
+}
+
+/**
+ * How a mutation inserts its row. Undefined for arguments that need more than one statement: the resolver runs then.
+ * Throws BAD_USER_INPUT.
+ */
+export type OneStatement = (
+  args: Record<string, unknown>,
+  context: Pick<Context, 'caller'>,
+) => Insert | undefined;
+
+/** A member of the payload: its JSON, or the column of the row that it shows. */
+interface PayloadMember {
+  /** The name as JSON, with its colon. */
+  readonly prefix: string;
+  readonly shows: string | { readonly property: string; readonly type: GraphQLLeafType };
+  readonly maxBytes: number;
+}
+
+interface OneStatementPlan {
+  /** The name of the field as JSON, with its colon. */
+  readonly prefix: string;
+  readonly field: GraphQLField<unknown, unknown>;
+  readonly node: FieldNode;
+  readonly insert: OneStatement;
+  readonly members: readonly PayloadMember[];
+  /** The maximum size of the response. Its actual size is known only after the commit. */
+  readonly maxBytes: number;
+}
+
+declare module './selection.ts' {
+  interface OperationPlans {
+    oneStatement?: OneStatementPlan | 'declined';
+  }
+}
+
+/** Bytes for comma and brackets, and for those around the `data`. */
+const PUNCTUATION = 10;
+
+/** The properties that the instant of the insertion sets. Their places in a response are open until then. */
+const DATED: ReadonlySet<string> = new Set<keyof Dated>(['createdAt', 'updatedAt']);
+const OPEN = `"${OPEN_INSTANT}"`;
+
+const prefixOf = ({ alias, name }: FieldNode) => `"${alias?.value ?? name.value}":`;
+
+function isPlain(node: {
+  readonly kind: Kind;
+  readonly directives?: readonly unknown[] | undefined;
+}): node is FieldNode {
+  return node.kind === Kind.FIELD && (node.directives ?? []).length === 0;
+}
+
+function planMembers(type: unknown, node: FieldNode): PayloadMember[] | undefined {
+  if (!isObjectType(type)) return undefined;
+  const members = new Map<string, PayloadMember>();
+  for (const selection of node.selectionSet?.selections ?? []) {
+    if (!isPlain(selection)) return undefined;
+    const prefix = prefixOf(selection);
+    if (selection.name.value === '__typename') {
+      const typename = JSON.stringify(type.name);
+      members.set(prefix, { prefix, shows: typename, maxBytes: typename.length });
+    } else {
+      const field = type.getFields()[selection.name.value];
+      const property = field?.extensions.pothosExposedField;
+      const leaf = field && getNullableType(field.type);
+      if (field === undefined || typeof property !== 'string' || !isLeafType(leaf)) return undefined;
+      const shows = DATED.has(property) ? OPEN : { property, type: leaf };
+      members.set(prefix, { prefix, shows, maxBytes: maxJsonBytes(field) });
+    }
+  }
+  return [...members.values()];
+}
+
+/**
+ * The plan of a mutation that is a single statement: one field that writes with one statement and selects only columns
+ * of its row. Such a statement needs no explicit transaction: PostgreSQL commits it atomically.
+ */
+function planOperation(
+  schema: GraphQLSchema,
+  operation: OperationDefinitionNode,
+): OneStatementPlan | undefined {
+  const [node, ...others] = operation.selectionSet.selections;
+  if (node === undefined || !isPlain(node) || others.length > 0) return undefined;
+  const field = schema.getMutationType()?.getFields()[node.name.value];
+  const insert = field?.extensions.oneStatement as OneStatement | undefined;
+  // An error in a non-null field leaves no data at all.
+  if (field === undefined || insert === undefined || !isNonNullType(field.type)) return undefined;
+  const members = planMembers(field.type.ofType, node);
+  if (members === undefined) return undefined;
+  const prefix = prefixOf(node);
+  let maxBytes = prefix.length + PUNCTUATION;
+  for (const member of members) maxBytes += member.prefix.length + member.maxBytes + PUNCTUATION;
+  return { prefix, field, node, insert, members, maxBytes };
+}
+
+/** A mutation that is a single statement, with its values. */
+export interface ReadyInsert extends Insert {
+  /** The name of the mutation's field. */
+  readonly field: string;
+  /** The `data` of the response, with OPEN_INSTANT for what the database sets. */
+  readonly data: string;
+}
+
+function dataOf({ prefix, members }: OneStatementPlan, row: object): string {
+  const columns = row as Record<string, unknown>;
+  const payload = members.map(({ prefix: name, shows }) => {
+    if (typeof shows === 'string') return name + shows;
+    const value = columns[shows.property];
+    if (value === undefined) throw new Error(`the value of ${shows.property} is not known beforehand`);
+    return name + JSON.stringify(shows.type.coerceOutputValue(value));
+  });
+  return `{${prefix}{${payload.join()}}}`;
+}
+
+/**
+ * Prepares a mutation that is a single statement. Undefined if it is none, its response may be too large, or a variable is
+ * invalid, which an execution reports. Throws what the execution would be refused with before it writes.
+ */
+export function readyInsert(
+  args: ExecutionArgs,
+  operation: OperationDefinitionNode,
+  context: Pick<Context, 'plans' | 'caller' | 'maxResponseBytes'>,
+): ReadyInsert | undefined {
+  const { plans, caller, maxResponseBytes } = context;
+  plans.oneStatement ??= planOperation(args.schema, operation) ?? 'declined';
+  const plan = plans.oneStatement;
+  if (plan === 'declined' || plan.maxBytes > maxResponseBytes) return undefined;
+  const variables = variablesOf(args, operation);
+  if (variables === undefined) return undefined;
+  const given = getArgumentValues(plan.field, plan.node, variables);
+  requirePermissions(caller, permissionsOf(plan.field), fieldNamed(plan.field));
+  const ready = plan.insert(given, context);
+  if (ready === undefined) return undefined;
+  return { ...ready, field: plan.field.name, data: dataOf(plan, ready.row) };
+}

@@ -1,0 +1,151 @@
+import type { GraphQLSchema } from 'graphql';
+import type { Passwords } from '../auth/login.ts';
+import type { SecurityLog } from '../auth/security-log.ts';
+import { type Database, transactionLine } from '../database/database.ts';
+import { secretKeyOf } from '../database/embedded/data-dir.ts';
+import { createPipeline, type Pipeline } from '../http/graphql.ts';
+import type { OriginCheck } from '../http/hooks/request-checks.ts';
+import { STREAM_FORMATS } from '../http/response/event-stream-formats.ts';
+import { createResponder } from '../http/response/responder.ts';
+import type { Config } from '../platform/config/config.ts';
+import { Line } from '../platform/fairness/fair-queue.ts';
+import type { PendingResponses } from '../platform/fairness/response-memory.ts';
+import type { Logger } from '../platform/log/log.ts';
+import type { Metrics } from '../platform/metrics/metrics.ts';
+import { createAdmission } from './admission.ts';
+import { createOperationLimiter } from './documents/limits.ts';
+import type { TrustedDocuments } from './documents/trusted/trusted-documents.ts';
+import type { EventFeed } from './events/feed.ts';
+import { createExecutor, limitTime, registerOperationMetrics } from './executor.ts';
+import { createIdempotentExecutor } from './mutations/idempotency/idempotent-executor.ts';
+import { createReplayCheck } from './mutations/idempotency/replay-check.ts';
+import { createResponseSeal } from './mutations/idempotency/store.ts';
+import { contextOf } from './operation/operation-context.ts';
+import { createResponseBounds } from './operation/response-bounds.ts';
+import type { CredentialWatch } from './subscriptions/credential-watch.ts';
+import { createEventTexts, keepArgs } from './subscriptions/event-responses.ts';
+import { type FanOut, registerFanOutMetrics } from './subscriptions/fan-out.ts';
+import { createHalfOpenWatch, createStreamLimit } from './subscriptions/stream-limit.ts';
+import type { StreamMetrics } from './subscriptions/stream-metrics.ts';
+import { createSubscriber, openEvents, type SubscriberOptions } from './subscriptions/subscriber.ts';
+
+export interface OperationPipelineOptions {
+  readonly config: Config;
+  readonly database: Database;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly schema: GraphQLSchema;
+  readonly trusted: Pick<TrustedDocuments, 'documents' | 'requested'>;
+  readonly lookAhead: boolean;
+  readonly passwords: Passwords;
+  readonly securityLog: SecurityLog;
+  readonly feed: EventFeed;
+  /** For reading and executing events for streams. */
+  readonly eventLine: Line;
+  readonly streamMetrics: StreamMetrics;
+  readonly pending: PendingResponses;
+  readonly checkOrigin: OriginCheck;
+  readonly credentialWatch: CredentialWatch;
+  readonly watchBlocked: SubscriberOptions['watchBlocked'];
+  readonly fanOut: FanOut;
+  /** Whether subscribers share what is the same for them. */
+  readonly shareEvents: boolean;
+  readonly onCommit: () => void;
+  /** The public origin of the service, which is known once it listens. */
+  readonly origin: () => string;
+}
+
+/** Creates the pipeline that runs operations within the configured limits. */
+export function createOperationPipeline(options: OperationPipelineOptions): Pipeline {
+  const { config, database, log, metrics, schema, lookAhead, passwords, securityLog, feed } = options;
+  const { eventLine, streamMetrics, pending, checkOrigin, fanOut, shareEvents, onCommit } = options;
+  const { maxResponseBytes } = config;
+  const { documents, requested } = options.trusted;
+  const limits = config.operationLimits;
+  const limiter = createOperationLimiter(schema, limits);
+  const { requestedFields } = limiter;
+  // Whoever has used the database least goes first.
+  const waiting = { maxWaiting: config.maxQueuedOperations, use: database.line.use };
+  const line = new Line({ places: config.maxConcurrentOperations, ...waiting });
+  const writeLine = transactionLine(config, waiting);
+  const halfOpen = createHalfOpenWatch({ log, onEnd: streamMetrics.cutOff });
+  const streams = createStreamLimit({
+    maximum: config.maxStreams,
+    accountFactor: config.accountLimitFactor,
+    halfOpen,
+  });
+  registerOperationMetrics(metrics, { line, writeLine, eventLine });
+  registerFanOutMetrics(metrics, fanOut, streams);
+  const paths = metrics.tally(
+    'graphql_paths_total',
+    'How often each path was taken: requests on the fast path, responses that the database wrote, one-statement mutations, root fields left to loaders.',
+    ['path'],
+  );
+  const executor = createExecutor({
+    database,
+    log,
+    securityLog,
+    line,
+    eventLine,
+    writeLine,
+    passwords,
+    timeoutMs: config.operationTimeoutMs,
+    lockWaitMs: config.statementTimeoutMs,
+    maxQueued: config.maxQueuedOperations,
+    bounds: createResponseBounds({ pending, maxResponseBytes, limits }),
+    onCommit,
+  });
+  const execute = createIdempotentExecutor({
+    executor,
+    database,
+    log,
+    retentionMs: config.idempotency.retentionMs,
+    responseSeal: createResponseSeal(secretKeyOf(config), config.secretKeyPrevious),
+    maxBytes: config.idempotency.maxBytes,
+    limits,
+    maxResponseBytes,
+    replayCheck: createReplayCheck(requestedFields),
+    metrics,
+  });
+  const eventsAfter = openEvents(feed);
+  const inTime = limitTime(config.operationTimeoutMs);
+  return createPipeline({
+    schema,
+    requested,
+    parseDocument: documents.parse,
+    check: createAdmission({
+      documents,
+      limiter,
+      checkOrigin,
+    }),
+    contextOf: contextOf({
+      origin: options.origin,
+      db: database,
+      paths,
+      traced: log.isLevelEnabled('debug'),
+      lookAhead,
+      maxResponseBytes,
+      eventsAfter,
+      idOfSnapshot: feed.idOf,
+    }),
+    execute,
+    subscribe: createSubscriber({
+      fanOut,
+      textsOf: createEventTexts({ executor, limits, shared: shareEvents, log }),
+      kept: keepArgs(documents, eventsAfter),
+      streams,
+      credentials: options.credentialWatch,
+      watchPublished: requested.watch,
+      watchBlocked: options.watchBlocked,
+      metrics: streamMetrics,
+      formats: STREAM_FORMATS,
+      limits,
+      inTime,
+      log,
+    }),
+    inTime,
+    respond: createResponder(limits),
+    maxBodyBytes: config.maxBodyBytes,
+    log,
+  });
+}

@@ -1,0 +1,223 @@
+import { randomUUID } from 'node:crypto';
+import { reportedClient } from '../../auth/principal.ts';
+import type { Database } from '../../database/database.ts';
+import { isOutage } from '../../database/errors.ts';
+import { deletion } from '../../database/jobs.ts';
+import { type Queryable, statement } from '../../database/statement.ts';
+import type { RequestState } from '../../http/exchange.ts';
+import { atMost } from '../../platform/deadline.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import type { DeprecatedElement } from './deprecations.ts';
+
+/** How long uses are kept. An element without a use for this long counts as unused. */
+export const KEPT_DAYS = 400;
+/** Rows of a day that name a client. Further clients share a row for each element: 500 rows are left for those. */
+const MAX_NAMED_ROWS = 9_500;
+/** Stands for the clients beyond. */
+const OTHER = 'other';
+
+/** What was counted, by column: a row for each element, client and document. */
+interface CountedUses {
+  readonly element: string[];
+  readonly client: string[];
+  readonly kind: string[];
+  /** The id of the published document; null without one, or where only the digest of its text is known. */
+  readonly document: (string | null)[];
+  readonly digest: (string | null)[];
+  readonly count: number[];
+}
+
+/** How many rows a day has is read by one at a time. */
+const LOCK = statement<never>(
+  'deprecated_uses_lock',
+  `SELECT pg_advisory_xact_lock(hashtext('deprecated_uses'))`,
+);
+const BEGIN = statement<{ one: number }>(
+  'deprecated_uses_begin',
+  `INSERT INTO deprecated_use_stores AS s (instance, number, at) VALUES ($1::uuid, $2::int, now())
+   ON CONFLICT (instance) DO UPDATE SET number = excluded.number, at = excluded.at WHERE s.number < excluded.number
+   RETURNING 1 AS one`,
+);
+const TODAY = `(now() AT TIME ZONE 'UTC')::date`;
+const STORE = statement<never>(
+  'deprecated_uses_store',
+  `WITH given AS (
+     SELECT g.element, g.client, min(g.kind) AS kind, coalesce(p.release, '') AS release, sum(g.count) AS count
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::float8[])
+       AS g (element, client, kind, document, digest, count)
+     LEFT JOIN LATERAL (
+       SELECT p.release FROM document_publications p
+       WHERE p.document_id = coalesce(g.document, (SELECT min(d.id) FROM trusted_documents d WHERE d.digest = g.digest::bytea))
+       ORDER BY p.published_at DESC, p.client, p.release LIMIT 1
+     ) p ON true
+     GROUP BY g.element, g.client, coalesce(p.release, '')
+   ), placed AS (
+     SELECT g.*, k.client IS NOT NULL
+       OR row_number() OVER (PARTITION BY k.client IS NULL ORDER BY g.count DESC)
+         + (SELECT count(*) FROM deprecated_uses c WHERE c.day = ${TODAY} AND c.client <> '${OTHER}')
+         <= ${MAX_NAMED_ROWS} AS fits
+     FROM given g LEFT JOIN deprecated_uses k
+       ON k.day = ${TODAY} AND k.element = g.element AND k.client = g.client AND k.release = g.release
+   )
+   INSERT INTO deprecated_uses AS u (day, element, client, release, kind, count)
+   SELECT ${TODAY}, element, CASE WHEN fits THEN client ELSE '${OTHER}' END AS who, CASE WHEN fits THEN release ELSE '' END AS of,
+     min(CASE WHEN fits THEN kind ELSE '${OTHER}' END), sum(count)
+   FROM placed GROUP BY element, who, of
+   ON CONFLICT (day, element, client, release) DO UPDATE
+     SET count = u.count + excluded.count, last_used_at = excluded.last_used_at`,
+);
+
+/**
+ * Adds what an instance has counted, once for each number of its own, which grow: one whose outcome is not known can be
+ * tried again. Throws DatabaseError.
+ */
+export const storeDeprecatedUses = (
+  database: Pick<Database, 'unitOfWork'>,
+  { instance, number }: { readonly instance: string; readonly number: number },
+  { element, client, kind, document, digest, count }: CountedUses,
+): Promise<void> =>
+  database.unitOfWork().run(async (work) => {
+    await work.query(LOCK, []);
+    const begun = await work.query(BEGIN, [instance, number]);
+    if (begun.length > 0) await work.query(STORE, [element, client, kind, document, digest, count]);
+  });
+
+/** Uses of a deprecated element by a client. */
+export interface DeprecatedUseRow {
+  /** A schema coordinate. */
+  readonly element: string;
+  /** The id of an API key or OAuth client, or the kind of credentials. */
+  readonly client: string;
+  readonly clientName: string | null;
+  readonly kind: string;
+  /** That of the published document by which it was used, if it was. */
+  readonly release: string | null;
+  readonly firstUsedAt: Date;
+  readonly lastUsedAt: Date;
+  readonly count: number;
+}
+
+const list = (clientNames: readonly string[]) =>
+  statement<DeprecatedUseRow>(
+    'deprecated_uses_list',
+    `SELECT u.element, u.client, n.name AS "clientName", min(u.kind) AS kind, nullif(u.release, '') AS release,
+       min(u.first_used_at) AS "firstUsedAt", max(u.last_used_at) AS "lastUsedAt", sum(u.count)::float8 AS count
+     FROM deprecated_uses u LEFT JOIN (${clientNames.join(' UNION ALL ')}) n ON n.id = u.client
+     WHERE $1::timestamptz IS NULL OR u.last_used_at >= $1::timestamptz
+     GROUP BY u.element, u.client, n.name, u.release
+     ORDER BY u.element, max(u.last_used_at) DESC, u.client, u.release`,
+  );
+
+/**
+ * Who has used which deprecated elements since a time, or in the last KEPT_DAYS. Days count as a whole. `clientNames` is SQL of
+ * ids and names. As far as instances have stored it, which they do every 10 s. Throws DatabaseError.
+ */
+export const listDeprecatedUses = (
+  db: Queryable,
+  since: Date | undefined,
+  clientNames: readonly string[],
+): Promise<DeprecatedUseRow[]> => db.query(list(clientNames), [since ?? null]);
+
+export const oldDeprecatedUses = deletion(
+  'deprecated_uses',
+  {
+    table: 'deprecated_uses',
+    key: 'day, element, client, release',
+    condition: `day < ${TODAY} - ${KEPT_DAYS}`,
+  },
+  { table: 'deprecated_use_stores', key: 'instance', condition: `at < now() - interval '7 days'` },
+);
+
+type Published = RequestState['published'];
+
+interface Use {
+  readonly element: string;
+  readonly client: string;
+  readonly kind: string;
+  readonly published: Published;
+  count: number;
+}
+
+const FLUSH_MS = 10_000;
+/** Between two flushes. Of what is beyond, clients count as one for each element. */
+const MAX_USES = 5_000;
+/** How long a stop waits for the database. */
+const CLOSE_MS = 5_000;
+
+const columnsOf = (uses: readonly Use[]): CountedUses => ({
+  element: uses.map(({ element }) => element),
+  client: uses.map(({ client }) => client),
+  kind: uses.map(({ kind }) => kind),
+  document: uses.map(({ published }) => (published?.by === 'id' ? published.key : null)),
+  digest: uses.map(({ published }) => (published?.by === 'digest' ? published.key : null)),
+  count: uses.map(({ count }) => count),
+});
+
+/**
+ * Counts in memory and stores from time to time, everything once: a process that is killed loses what it has counted since
+ * it last stored, and nothing is ever stored twice.
+ */
+export function createDeprecatedUses({
+  database,
+  log,
+}: {
+  readonly database: Pick<Database, 'unitOfWork'>;
+  readonly log: Logger;
+}) {
+  const instance = randomUUID();
+  let number = 0;
+  let counted = new Map<string, Use>();
+  /** What is being stored. Retried while it is unknown whether the last try committed. */
+  let pending: CountedUses | undefined;
+
+  function add(element: string, client: string, kind: string, published: Published): void {
+    const key = `${element} ${client} ${published?.by ?? ''} ${published?.key ?? ''}`;
+    const use = counted.get(key);
+    if (use !== undefined) use.count += 1;
+    else if (counted.size < MAX_USES || client === OTHER)
+      counted.set(key, { element, client, kind, published, count: 1 });
+    else add(element, OTHER, OTHER, undefined);
+  }
+
+  async function storeAll(): Promise<void> {
+    while (pending !== undefined || counted.size > 0) {
+      if (pending === undefined) {
+        pending = columnsOf([...counted.values()]);
+        counted = new Map();
+        number += 1;
+      }
+      try {
+        await storeDeprecatedUses(database, { instance, number }, pending);
+      } catch (error) {
+        const level = isOutage(error) ? 'debug' : 'warn';
+        log[level]({ err: error }, 'could not store who uses deprecated elements; keeping it');
+        return;
+      }
+      pending = undefined;
+    }
+  }
+
+  let running: Promise<void> | undefined;
+  function store(): Promise<void> {
+    running ??= storeAll().finally(() => {
+      running = undefined;
+    });
+    return running;
+  }
+  const timer = setInterval(store, FLUSH_MS).unref();
+
+  return {
+    /** Counts an operation that uses deprecated elements. Nobody waits for the database. */
+    note({ caller, published }: RequestState, used: readonly DeprecatedElement[]): void {
+      const { client, kind } = reportedClient(caller);
+      for (const { element } of used) add(element, client, kind, published);
+    },
+    /** Stores what was counted, and stops. */
+    async close(): Promise<void> {
+      clearInterval(timer);
+      await atMost(CLOSE_MS, (running ?? Promise.resolve()).then(store));
+    },
+  };
+}
+
+export type DeprecatedUses = ReturnType<typeof createDeprecatedUses>;

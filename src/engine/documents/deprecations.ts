@@ -1,0 +1,216 @@
+import {
+  type ASTVisitor,
+  type DocumentNode,
+  type GraphQLInputType,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isInputType,
+  isInterfaceType,
+  isObjectType,
+  type OperationDefinitionNode,
+  separateOperations,
+  TypeInfo,
+  typeFromAST,
+  visit,
+  visitWithTypeInfo,
+} from 'graphql';
+
+/** An element of the schema that is to go, as a client that asks is told of it. */
+export interface DeprecatedElement {
+  /** Its schema coordinate (GraphQL specification, section 2.14). */
+  readonly element: string;
+  readonly reason: string;
+  /** The days on which it was deprecated and on which it goes, if the reason names them. */
+  readonly since: string | null;
+  readonly until: string | null;
+}
+
+/** The day after a word, if there is such a day. */
+function dayAfter(word: 'since' | 'until', reason: string): string | null {
+  const [, day] = new RegExp(`\\b${word} (\\d{4}-\\d{2}-\\d{2})(?!\\d)`, 'i').exec(reason) ?? [];
+  const date = new Date(`${day}T00:00:00Z`);
+  return day !== undefined && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day)
+    ? day
+    : null;
+}
+
+/** Reads the days of a reason: "Use `text`, since 2026-12-01, until 2027-06-01." */
+const deprecatedElement = (element: string, reason: string): DeprecatedElement => ({
+  element,
+  reason,
+  since: dayAfter('since', reason),
+  until: dayAfter('until', reason),
+});
+
+/** The first of some days; undefined if there is none. */
+function earliest(days: readonly (string | null)[]): Date | undefined {
+  const [first] = days.filter((day) => day !== null).sort();
+  return first === undefined ? undefined : new Date(`${first}T00:00:00Z`);
+}
+
+/** What clients are told by headers: since when, and until when, at the earliest. */
+export function deprecationHeaders(used: readonly DeprecatedElement[]): Record<string, string> {
+  const since = earliest(used.map((element) => element.since));
+  const until = earliest(used.map((element) => element.until));
+  return {
+    // RFC 9745 section 2.1: a structured date.
+    ...(since === undefined ? {} : { deprecation: `@${since.getTime() / 1_000}` }),
+    // RFC 8594 section 3: an HTTP date.
+    ...(until === undefined ? {} : { sunset: until.toUTCString() }),
+  };
+}
+
+/** Adds the deprecated elements in the value of a variable, as it was sent: it may be anything. */
+type FindInValue = (value: unknown, found: Set<DeprecatedElement>) => void;
+
+/** The types of inputs that have something deprecated in them, however deep. */
+function typesWith(schema: GraphQLSchema, deprecated: ReadonlyMap<string, DeprecatedElement>) {
+  const types = Object.values(schema.getTypeMap());
+  const has = (type: GraphQLNamedType, member: string) => deprecated.has(`${type.name}.${member}`);
+  const affected = new Set<GraphQLNamedType>(
+    types.filter(
+      (type) =>
+        (isEnumType(type) && type.getValues().some(({ name }) => has(type, name))) ||
+        (isInputObjectType(type) && Object.keys(type.getFields()).some((name) => has(type, name))),
+    ),
+  );
+  // Input types may be recursive, so this goes on until nothing is added.
+  for (let size = -1; size < affected.size; ) {
+    size = affected.size;
+    for (const type of types)
+      if (
+        isInputObjectType(type) &&
+        Object.values(type.getFields()).some((field) => affected.has(getNamedType(field.type)))
+      )
+        affected.add(type);
+  }
+  return affected;
+}
+
+/** Returns what looks through values of a type; undefined where there is nothing to find. */
+function deprecatedInputs(
+  schema: GraphQLSchema,
+  deprecated: ReadonlyMap<string, DeprecatedElement>,
+): (type: GraphQLInputType) => FindInValue | undefined {
+  const affected = typesWith(schema, deprecated);
+
+  function look(type: GraphQLNamedType, value: unknown, found: Set<DeprecatedElement>): void {
+    if (Array.isArray(value)) {
+      for (const item of value) look(type, item, found);
+      return;
+    }
+    const note = (member: string) => {
+      const element = deprecated.get(`${type.name}.${member}`);
+      if (element !== undefined) found.add(element);
+    };
+    if (typeof value === 'string' && isEnumType(type)) note(value);
+    if (typeof value !== 'object' || value === null || !isInputObjectType(type)) return;
+    const fields = type.getFields();
+    for (const [name, member] of Object.entries(value)) {
+      const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+      if (field === undefined) continue;
+      note(name);
+      const of = getNamedType(field.type);
+      if (affected.has(of)) look(of, member, found);
+    }
+  }
+
+  return (type) => {
+    const named = getNamedType(type);
+    return affected.has(named) ? (value, found) => look(named, value, found) : undefined;
+  };
+}
+
+interface Deprecable {
+  readonly deprecationReason?: string | null | undefined;
+}
+
+/** All that can be deprecated, by schema coordinates: fields, arguments, input fields and enum values. */
+export function deprecableElements(schema: GraphQLSchema): ReadonlyMap<string, Deprecable> {
+  const found = new Map<string, Deprecable>();
+  const note = (element: string, of: Deprecable) => found.set(element, of);
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (isEnumType(type)) for (const value of type.getValues()) note(`${type.name}.${value.name}`, value);
+    if (isInputObjectType(type))
+      for (const field of Object.values(type.getFields())) note(`${type.name}.${field.name}`, field);
+    if (!isObjectType(type) && !isInterfaceType(type)) continue;
+    for (const field of Object.values(type.getFields())) {
+      note(`${type.name}.${field.name}`, field);
+      for (const arg of field.args) note(`${type.name}.${field.name}(${arg.name}:)`, arg);
+    }
+  }
+  return found;
+}
+
+/** All that a schema deprecates, by schema coordinates. */
+export function deprecatedElements(schema: GraphQLSchema): ReadonlyMap<string, DeprecatedElement> {
+  const found = new Map<string, DeprecatedElement>();
+  for (const [element, { deprecationReason }] of deprecableElements(schema))
+    if (deprecationReason != null) found.set(element, deprecatedElement(element, deprecationReason));
+  return found;
+}
+
+/** Which deprecated elements an operation uses. */
+export interface DeprecatedUse {
+  /** Those that its text names. */
+  readonly named: readonly DeprecatedElement[];
+  /** Finds those in the values of its variables; undefined if no value can have any. */
+  readonly inVariables: FindInValue | undefined;
+}
+
+/** Finds the deprecated elements of an operation of a valid document (contract section 7). */
+export type Deprecations = (document: DocumentNode, operation: OperationDefinitionNode) => DeprecatedUse;
+
+const nameOf = (type: GraphQLInputType | null | undefined): string | undefined =>
+  type == null ? undefined : getNamedType(type).name;
+
+const NONE: DeprecatedUse = { named: [], inVariables: undefined };
+
+/** Looks once whether the schema deprecates anything at all. */
+export function createDeprecations(schema: GraphQLSchema): Deprecations {
+  const deprecated = deprecatedElements(schema);
+  if (deprecated.size === 0) return () => NONE;
+  const finderOf = deprecatedInputs(schema, deprecated);
+
+  function collector(types: TypeInfo, found: Set<DeprecatedElement>): ASTVisitor {
+    const note = (coordinate: string) => {
+      const element = deprecated.get(coordinate);
+      if (element !== undefined) found.add(element);
+    };
+    const fieldOf = () => `${types.getParentType()?.name}.${types.getFieldDef()?.name}`;
+    return {
+      Field: () => note(fieldOf()),
+      Argument({ name }) {
+        if (types.getDirective() == null) note(`${fieldOf()}(${name.value}:)`);
+      },
+      ObjectField: ({ name }) => note(`${nameOf(types.getParentInputType())}.${name.value}`),
+      EnumValue: ({ value }) => note(`${nameOf(types.getInputType())}.${value}`),
+    };
+  }
+
+  /** By the names of variables whose values can have something deprecated in them. */
+  function findInVariables({ variableDefinitions = [] }: OperationDefinitionNode): FindInValue | undefined {
+    const finders = variableDefinitions.flatMap(({ variable, type }) => {
+      const given = typeFromAST(schema, type);
+      const find = isInputType(given) ? finderOf(given) : undefined;
+      return find === undefined ? [] : { name: variable.name.value, find };
+    });
+    if (finders.length === 0) return undefined;
+    return (variables, found) => {
+      const values = new Map(Object.entries(variables ?? {}));
+      for (const { name, find } of finders) find(values.get(name), found);
+    };
+  }
+
+  return (document, operation) => {
+    const own = separateOperations(document)[operation.name?.value ?? ''];
+    if (own === undefined) return NONE;
+    const found = new Set<DeprecatedElement>();
+    const types = new TypeInfo(schema);
+    visit(own, visitWithTypeInfo(types, collector(types, found)));
+    return { named: [...found], inVariables: findInVariables(operation) };
+  };
+}

@@ -1,0 +1,132 @@
+import {
+  type DocumentNode,
+  GraphQLError,
+  type GraphQLSchema,
+  NoSchemaIntrospectionCustomRule,
+  parse,
+  specifiedRules,
+  validate,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import { SeenBefore } from '../../platform/cache.ts';
+import { withoutStacks } from '../../platform/errors.ts';
+import { surveyDocument } from './analysis.ts';
+import { BoundedLexer } from './bounded-lexer.ts';
+import { createDeprecations, type DeprecatedElement } from './deprecations.ts';
+import { createAcceptor } from './fast-validator/fast-validator.ts';
+import { checkCounts, maxFields, type OperationLimits } from './limits.ts';
+import { PreparedDocument, type PreparedOperation, schemaIdOf } from './prepared-operation.ts';
+import { type Variables, variableErrors } from './variables.ts';
+
+/** Enough to fix a document; each error costs time and response size. */
+const MAX_ERRORS = 5;
+const MAX_CACHED = 1_000;
+/**
+ * A token with its nodes takes a few hundred bytes. Texts are bounded too, so that they do not fill the
+ * memory.
+ */
+const MAX_CACHED_TOKENS = 100_000;
+const MAX_CACHED_TEXT_LENGTH = 10_000;
+
+export interface DocumentCacheOptions {
+  readonly schema: GraphQLSchema;
+  readonly introspection: boolean;
+  readonly limits: OperationLimits;
+}
+
+function parseDocument(query: string, limits: OperationLimits): DocumentNode {
+  const lexer = new BoundedLexer(query, limits);
+  return withoutStacks(() => {
+    try {
+      return parse(lexer.source, { lexer, allowEmptySelectionSets: false });
+    } catch (error) {
+      if (!(error instanceof GraphQLError)) throw error;
+      Object.assign(error.extensions, { code: 'GRAPHQL_PARSE_FAILED' });
+      throw error;
+    }
+  });
+}
+
+/**
+ * Parses and validates documents. Valid ones are kept in a bounded cache from their second use on: invalid ones and
+ * those that come once evict nothing, and do not grow old in memory, where collecting them costs most. Parsing and
+ * validation are separate steps: whether a caller needs credentials is known in between.
+ */
+export function createDocumentCache({ schema, introspection, limits }: DocumentCacheOptions) {
+  const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
+  const options = { maxErrors: MAX_ERRORS, hideSuggestions: !introspection };
+  /** A rule of graphql-js throws where the root of a subscription has a @defer with wrong arguments. */
+  const errorsOf = (node: DocumentNode): readonly GraphQLError[] => {
+    try {
+      return validate(schema, node, rules, options);
+    } catch (error) {
+      if (error instanceof GraphQLError) return [error];
+      throw error;
+    }
+  };
+  const valid = new LRUCache<string, PreparedDocument>({
+    max: MAX_CACHED,
+    maxSize: MAX_CACHED_TOKENS,
+    sizeCalculation: ({ node: { tokenCount = limits.maxTokens } }) => tokenCount + 1,
+  });
+  const seen = new SeenBefore();
+  const isSurelyValid = createAcceptor(schema);
+  const findDeprecated = createDeprecations(schema);
+  let schemaId: string | undefined;
+
+  function keep(document: PreparedDocument): void {
+    const { text } = document;
+    document.valid = true;
+    if (text.length <= MAX_CACHED_TEXT_LENGTH && seen.see(text)) valid.set(text, document);
+  }
+
+  function parse(query: string): PreparedDocument {
+    const known = query.length > MAX_CACHED_TEXT_LENGTH ? undefined : valid.get(query);
+    if (known !== undefined) return known;
+    const node = parseDocument(query, limits);
+    const survey = surveyDocument(schema, node, maxFields(limits));
+    checkCounts(survey, limits);
+    return new PreparedDocument(node, query, survey);
+  }
+
+  return {
+    introspection,
+    /** Throws GRAPHQL_PARSE_FAILED and, for a text that is too large to parse, DEPTH_LIMIT and COMPLEXITY_LIMIT. */
+    parse,
+    /** The same for a text that is known to be valid. */
+    parseChecked(query: string): PreparedDocument {
+      const document = parse(query);
+      if (!document.valid) keep(document);
+      return document;
+    },
+    /** Identifies what documents are checked with. */
+    schemaId(): string {
+      schemaId ??= schemaIdOf(schema, introspection);
+      return schemaId;
+    },
+    /** The errors of a document; none if it is valid. */
+    validate(document: PreparedDocument): readonly GraphQLError[] {
+      if (document.valid) return [];
+      const { node, survey } = document;
+      const errors = withoutStacks(() => (isSurelyValid(node, survey.fragments) ? [] : errorsOf(node)));
+      for (const { extensions } of errors) Object.assign(extensions, { code: 'GRAPHQL_VALIDATION_FAILED' });
+      if (errors.length > 0) return errors;
+      keep(document);
+      return errors;
+    },
+    /** The errors of variables that do not fit an operation of a valid document; none if they fit. */
+    checkVariables: ({ node }: PreparedOperation, given?: Variables): readonly GraphQLError[] =>
+      variableErrors(schema, node, given),
+    /** The deprecated schema elements that an operation of a valid document uses, and its variables, which need not fit. */
+    deprecatedIn(operation: PreparedOperation, variables?: Variables): readonly DeprecatedElement[] {
+      operation.deprecated ??= findDeprecated(operation.document.node, operation.node);
+      const { named, inVariables } = operation.deprecated;
+      if (inVariables === undefined) return named;
+      const found = new Set(named);
+      inVariables(variables, found);
+      return [...found];
+    },
+  };
+}
+
+export type DocumentCache = ReturnType<typeof createDocumentCache>;

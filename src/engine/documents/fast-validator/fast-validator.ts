@@ -1,0 +1,203 @@
+import {
+  type DirectiveNode,
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type FragmentSpreadNode,
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+  type SelectionSetNode,
+} from 'graphql';
+import { type Fragments, haveSameArguments } from '../../core/selection.ts';
+import {
+  createSchemaTable,
+  type FieldShape,
+  Inputs,
+  type ObjectShape,
+  type SchemaTable,
+} from './schema-table.ts';
+
+/**
+ * The most selections and list items that are looked at, fragments expanded wherever they are spread. Fragments that
+ * spread one another multiply; a document beyond this is left to the full validation.
+ */
+const MAX_STEPS = 2_000;
+
+/** The fields of one response name at one place of the response. */
+interface Merged {
+  readonly node: FieldNode;
+  readonly field: FieldShape;
+  readonly sets: SelectionSetNode[];
+}
+
+/** One place of the response: its fields by response name, and the fragments spread there. */
+interface Place {
+  readonly fields: Map<string, Merged>;
+  /** False while the fragment is being followed. */
+  spreads: Map<string, boolean> | undefined;
+}
+
+/** Looks at one document. Every method returns whether what it looks at is surely valid. */
+class Acceptance {
+  readonly #table: SchemaTable;
+  readonly #inputs: Inputs;
+  readonly #fragments: Fragments;
+  #defined = 0;
+  readonly #spread = new Set<string>();
+  #selections = 0;
+
+  constructor(schema: GraphQLSchema, table: SchemaTable, fragments: Fragments) {
+    this.#table = table;
+    this.#fragments = fragments;
+    this.#inputs = new Inputs(schema);
+  }
+
+  document({ definitions }: DocumentNode): boolean {
+    let operation: OperationDefinitionNode | undefined;
+    for (const node of definitions) {
+      if (node.kind === Kind.OPERATION_DEFINITION) {
+        // Variables and fragments are checked for each operation: several are rare.
+        if (operation !== undefined) return false;
+        operation = node;
+      } else if (node.kind !== Kind.FRAGMENT_DEFINITION || !this.#isFragment(node)) return false;
+    }
+    return operation !== undefined && this.#operation(operation);
+  }
+
+  /** Fragments have unique names (GraphQL section 5.5.1.1). */
+  #isFragment(node: FragmentDefinitionNode): boolean {
+    const { name, directives = [], variableDefinitions = [] } = node;
+    this.#defined += 1;
+    return (
+      directives.length === 0 && variableDefinitions.length === 0 && this.#fragments[name.value] === node
+    );
+  }
+
+  #operation(node: OperationDefinitionNode): boolean {
+    const { operation, directives = [], variableDefinitions = [], selectionSet } = node;
+    const root = this.#table.root(operation);
+    if (root === undefined || directives.length > 0) return false;
+    if (operation === OperationTypeNode.SUBSCRIPTION && !isOneField(selectionSet)) return false;
+    return (
+      this.#inputs.define(variableDefinitions) &&
+      this.#merge(root, [selectionSet]) &&
+      this.#inputs.allUsed() &&
+      // All fragments are used (GraphQL section 5.5.1.4).
+      this.#spread.size === this.#defined
+    );
+  }
+
+  /** The selections on one object, merged, and everything below (GraphQL section 5.3.2). */
+  #merge(type: ObjectShape, sets: readonly SelectionSetNode[]): boolean {
+    const place: Place = { fields: new Map(), spreads: undefined };
+    for (const set of sets) if (!this.#collect(place, type, set)) return false;
+    for (const { field, sets: below } of place.fields.values())
+      if (field.object !== undefined && !this.#merge(field.object, below)) return false;
+    return true;
+  }
+
+  /** A selection on a type: that of the place, or that of the fragment around it. */
+  #collect(place: Place, type: ObjectShape, { selections }: SelectionSetNode): boolean {
+    for (const node of selections) {
+      this.#selections += 1;
+      if (this.#selections + this.#inputs.items > MAX_STEPS) return false;
+      const { directives } = node;
+      if (directives !== undefined && directives.length > 0 && !this.#areConditions(directives)) return false;
+      if (node.kind === Kind.FIELD) {
+        if (!this.#field(place, type, node)) return false;
+      } else if (node.kind === Kind.FRAGMENT_SPREAD) {
+        if (!this.#fragment(place, type, node)) return false;
+      } else {
+        const { typeCondition, selectionSet } = node;
+        const on = typeCondition === undefined ? type : this.#within(type, typeCondition.name.value);
+        if (on === undefined || !this.#collect(place, on, selectionSet)) return false;
+      }
+    }
+    return true;
+  }
+
+  /** The type of a fragment within a selection on another; undefined unless it surely may stand there (section 5.5.2.3). */
+  #within(type: ObjectShape, name: string): ObjectShape | undefined {
+    if (name === type.name) return type;
+    return type.related.has(name) ? this.#table.type(name) : undefined;
+  }
+
+  /** @skip and @include, each at most once, with their one argument (GraphQL section 5.7). */
+  #areConditions(directives: readonly DirectiveNode[]): boolean {
+    const [one, two] = directives;
+    if (directives.length > 2 || (two !== undefined && one?.name.value === two.name.value)) return false;
+    return directives.every(({ name, arguments: args = [] }) => {
+      const [argument] = args;
+      return (
+        (name.value === 'skip' || name.value === 'include') &&
+        args.length === 1 &&
+        argument?.name.value === 'if' &&
+        this.#inputs.fits(this.#table.condition, argument.value, false)
+      );
+    });
+  }
+
+  /**
+   * The field exists, has its arguments, and a selection if and only if it is an object (GraphQL sections 5.3.1,
+   * 5.3.3). All fields of a response name at one place have the same name, type and arguments (section 5.3.2).
+   * GraphQL allows fields of different object types to differ; the acceptor declines those.
+   */
+  #field({ fields }: Place, type: ObjectShape, node: FieldNode): boolean {
+    const { alias, name, arguments: args = [], selectionSet } = node;
+    const field = type.fields.get(name.value);
+    if (field === undefined || (field.object === undefined) !== (selectionSet === undefined)) return false;
+    if (!this.#inputs.areArguments(field, args)) return false;
+    const response = (alias ?? name).value;
+    const same = fields.get(response);
+    if (same === undefined)
+      fields.set(response, { node, field, sets: selectionSet === undefined ? [] : [selectionSet] });
+    else {
+      if (!isSame(same.field, field) || !haveSameArguments(same.node, node)) return false;
+      if (selectionSet !== undefined) same.sets.push(selectionSet);
+    }
+    return true;
+  }
+
+  /**
+   * The fragment exists, is on a type that may stand here, and does not spread itself here (GraphQL sections 5.5.2.1,
+   * 5.5.2.3, 5.5.2.2). One that spreads itself below a field ends at the number of steps.
+   */
+  #fragment(place: Place, type: ObjectShape, { name: { value: name } }: FragmentSpreadNode): boolean {
+    const fragment = this.#fragments[name];
+    const on = fragment && this.#within(type, fragment.typeCondition.name.value);
+    if (fragment === undefined || on === undefined) return false;
+    const followed = place.spreads?.get(name);
+    if (followed !== undefined) return followed;
+    this.#spread.add(name);
+    place.spreads ??= new Map();
+    place.spreads.set(name, false);
+    if (!this.#collect(place, on, fragment.selectionSet)) return false;
+    place.spreads.set(name, true);
+    return true;
+  }
+}
+
+/** Whether two fields are the same, or differ in nothing but the types that they are of. */
+const isSame = (a: FieldShape, b: FieldShape): boolean => a === b || (a.name === b.name && a.type === b.type);
+
+/** One plain field: what every root of a subscription should be (GraphQL section 5.2.4.1). */
+function isOneField({ selections }: SelectionSetNode): boolean {
+  const [only] = selections;
+  return selections.length === 1 && only?.kind === Kind.FIELD && (only.directives ?? []).length === 0;
+}
+
+/** Whether a document is surely valid. False says nothing. */
+export type Acceptor = (document: DocumentNode, fragments: Fragments) => boolean;
+
+/**
+ * Accepts, in one pass, most documents that clients write: one operation on objects and interfaces, with fragments,
+ * variables, @skip and @include. Whatever it accepts, graphql-js' `validate` accepts with all of its rules and
+ * with NoSchemaIntrospectionCustomRule. Never throws.
+ */
+export function createAcceptor(schema: GraphQLSchema): Acceptor {
+  const table = createSchemaTable(schema);
+  if (table === undefined) return () => false;
+  return (document, fragments) => new Acceptance(schema, table, fragments).document(document);
+}

@@ -1,0 +1,204 @@
+import {
+  type ArgumentNode,
+  coerceInputLiteral,
+  DirectiveLocation,
+  type GraphQLArgument,
+  type GraphQLField,
+  type GraphQLInputType,
+  type GraphQLInterfaceType,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  getNamedType,
+  isInputType,
+  isInterfaceType,
+  isIntrospectionType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  isRequiredArgument,
+  isTypeSubTypeOf,
+  isUnionType,
+  Kind,
+  type OperationTypeNode,
+  typeFromAST,
+  type ValueNode,
+  type VariableDefinitionNode,
+  type VariableNode,
+} from 'graphql';
+
+/** A field: its type, its arguments, and the object type or interface that its selection is on. */
+export interface FieldShape {
+  readonly name: string;
+  /** As GraphQL writes it. */
+  readonly type: string;
+  readonly args: ReadonlyMap<string, GraphQLArgument>;
+  /** How many of the arguments must be given. */
+  readonly required: number;
+  /** Undefined for a leaf. */
+  readonly object: ObjectShape | undefined;
+}
+
+/** An object type or an interface. */
+export interface ObjectShape {
+  readonly name: string;
+  /** What else a fragment may be on here: the interfaces of an object, the objects of an interface. */
+  readonly related: ReadonlySet<string>;
+  /** Maps, not objects: clients choose the names that are looked up, `__proto__` among them. */
+  readonly fields: ReadonlyMap<string, FieldShape>;
+}
+
+/** What the acceptor knows of a schema. */
+export interface SchemaTable {
+  readonly root: (operation: OperationTypeNode) => ObjectShape | undefined;
+  readonly type: (name: string) => ObjectShape | undefined;
+  /** The type of the argument `if` of @skip and @include. */
+  readonly condition: GraphQLInputType;
+}
+
+const TYPENAME: FieldShape = {
+  name: '__typename',
+  type: 'String!',
+  args: new Map(),
+  required: 0,
+  object: undefined,
+};
+
+/** The type of `if`; undefined unless the directive is as GraphQL defines it (sections 3.13.1, 3.13.2). */
+function conditionOf(schema: GraphQLSchema, name: 'skip' | 'include'): GraphQLInputType | undefined {
+  const { args = [], locations = [], isRepeatable } = schema.getDirective(name) ?? {};
+  const [argument] = args;
+  const isStandard = args.length === 1 && argument?.name === 'if' && String(argument.type) === 'Boolean!';
+  const { FIELD, FRAGMENT_SPREAD, INLINE_FRAGMENT } = DirectiveLocation;
+  const everywhere = [FIELD, FRAGMENT_SPREAD, INLINE_FRAGMENT].every((place) => locations.includes(place));
+  return isStandard && everywhere && !isRepeatable ? argument.type : undefined;
+}
+
+function relatedTo(schema: GraphQLSchema, type: GraphQLObjectType | GraphQLInterfaceType): Set<string> {
+  const types = isObjectType(type) ? type.getInterfaces() : schema.getPossibleTypes(type);
+  return new Set(types.map(({ name }) => name));
+}
+
+/**
+ * The fields and arguments of object types and interfaces, without introspection. Undefined for a schema with
+ * unions, or with other conditions than GraphQL's.
+ */
+export function createSchemaTable(schema: GraphQLSchema): SchemaTable | undefined {
+  const types = Object.values(schema.getTypeMap());
+  const skip = conditionOf(schema, 'skip');
+  const include = conditionOf(schema, 'include');
+  if (skip === undefined || include === undefined || types.some(isUnionType)) return undefined;
+  const shapes = new Map<string, ObjectShape & { readonly fields: Map<string, FieldShape> }>();
+  for (const type of types)
+    if ((isObjectType(type) || isInterfaceType(type)) && !isIntrospectionType(type))
+      shapes.set(type.name, { name: type.name, related: relatedTo(schema, type), fields: new Map() });
+
+  const shapeOf = ({ name, type, args }: GraphQLField<unknown, unknown>): FieldShape => ({
+    name,
+    type: String(type),
+    args: new Map(args.map((argument) => [argument.name, argument])),
+    required: args.filter(isRequiredArgument).length,
+    object: shapes.get(getNamedType(type).name),
+  });
+
+  const subscription = schema.getSubscriptionType();
+  for (const type of types) {
+    const fields = shapes.get(type.name)?.fields;
+    if (fields === undefined || !(isObjectType(type) || isInterfaceType(type))) continue;
+    for (const field of Object.values(type.getFields())) fields.set(field.name, shapeOf(field));
+    // The root of a subscription has no meta fields (GraphQL section 5.2.4.1).
+    if (type !== subscription) fields.set('__typename', TYPENAME);
+  }
+  return {
+    root: (operation) => shapes.get(schema.getRootType(operation)?.name ?? ''),
+    type: (name) => shapes.get(name),
+    condition: skip,
+  };
+}
+
+/** A variable of the operation. */
+interface Variable {
+  readonly type: GraphQLInputType;
+  /** Whether it has a default that is not null. */
+  readonly hasDefault: boolean;
+  used: boolean;
+}
+
+const hasDefault = (argument: GraphQLArgument) =>
+  argument.default !== undefined || argument.defaultValue !== undefined;
+
+/** Checks the variables and argument values of one document. Every method returns whether all is surely valid. */
+export class Inputs {
+  readonly #schema: GraphQLSchema;
+  #variables: Map<string, Variable> | undefined;
+  /** Items of list literals so far: a fragment's literals are checked wherever it is spread. */
+  items = 0;
+
+  constructor(schema: GraphQLSchema) {
+    this.#schema = schema;
+  }
+
+  /** Variables have unique names and input types, and defaults of their types (GraphQL sections 5.8.1, 5.8.2, 5.6.1). */
+  define(definitions: readonly VariableDefinitionNode[]): boolean {
+    if (definitions.length === 0) return true;
+    this.#variables = new Map();
+    for (const { variable, type: node, defaultValue, directives = [] } of definitions) {
+      const name = variable.name.value;
+      const type = typeFromAST(this.#schema, node);
+      if (directives.length > 0 || !isInputType(type) || this.#variables.has(name)) return false;
+      if (defaultValue !== undefined && !this.fits(type, defaultValue, false)) return false;
+      const hasDefault = defaultValue !== undefined && defaultValue.kind !== Kind.NULL;
+      this.#variables.set(name, { type, hasDefault, used: false });
+    }
+    return true;
+  }
+
+  /** All variables are used (GraphQL section 5.8.4). */
+  allUsed(): boolean {
+    if (this.#variables !== undefined)
+      for (const { used } of this.#variables.values()) if (!used) return false;
+    return true;
+  }
+
+  /** Arguments are known, unique, of their types, and all that are required (GraphQL section 5.4). */
+  areArguments({ args, required }: FieldShape, given: readonly ArgumentNode[]): boolean {
+    // More than are known are not unique. This also bounds the comparison of their names.
+    if (given.length > args.size) return false;
+    let missing = required;
+    for (const [index, { name, value }] of given.entries()) {
+      const argument = args.get(name.value);
+      if (argument === undefined) return false;
+      for (let before = 0; before < index; before += 1)
+        if (given[before]?.name.value === name.value) return false;
+      if (!this.fits(argument.type, value, hasDefault(argument))) return false;
+      if (isRequiredArgument(argument)) missing -= 1;
+    }
+    return missing === 0;
+  }
+
+  /** A value at a place of this type, which may have a default (GraphQL sections 5.6.1, 5.8.5). */
+  fits(type: GraphQLInputType, value: ValueNode, placeHasDefault: boolean): boolean {
+    if (value.kind === Kind.VARIABLE) return this.#mayStandAt(type, value, placeHasDefault);
+    if (isNonNullType(type)) return value.kind !== Kind.NULL && this.fits(type.ofType, value, false);
+    if (value.kind === Kind.NULL) return true;
+    if (isListType(type)) {
+      if (value.kind !== Kind.LIST) return this.fits(type.ofType, value, false);
+      this.items += value.values.length;
+      return value.values.every((item) => this.fits(type.ofType, item, false));
+    }
+    if (value.kind === Kind.LIST || value.kind === Kind.OBJECT || !isLeafType(type)) return false;
+    return coerceInputLiteral(value, type) !== undefined;
+  }
+
+  /** The variable is defined, and its type allows this use (GraphQL sections 5.8.3, 5.8.5). */
+  #mayStandAt(type: GraphQLInputType, { name }: VariableNode, placeHasDefault: boolean): boolean {
+    const variable = this.#variables?.get(name.value);
+    if (variable === undefined) return false;
+    variable.used = true;
+    if (!isNonNullType(type) || isNonNullType(variable.type))
+      return isTypeSubTypeOf(this.#schema, variable.type, type);
+    return (
+      (variable.hasDefault || placeHasDefault) && isTypeSubTypeOf(this.#schema, variable.type, type.ofType)
+    );
+  }
+}

@@ -1,0 +1,108 @@
+import { GraphQLError, type GraphQLSchema } from 'graphql';
+import { SmallMap } from '../../platform/cache.ts';
+import type { Config } from '../../platform/config/config.ts';
+import { exceeded } from '../../platform/errors.ts';
+import type { Survey } from './analysis.ts';
+import { type Cost, costOf, itemsOf, type SchemaField } from './cost.ts';
+import type { PreparedOperation } from './prepared-operation.ts';
+import type { Variables } from './variables.ts';
+
+/** Limits checked before an operation runs (contract section 5). */
+export type OperationLimits = Config['operationLimits'];
+
+/** The depth that graphql-js' MaxIntrospectionDepthRule allows. */
+const MAX_INTROSPECTION_DEPTH = 2;
+
+/**
+ * Limit on the fields of a document with its fragments expanded. Only nested fragments expand far beyond the
+ * token count.
+ */
+export function maxFields({ maxTokens }: OperationLimits): number {
+  return 2 * maxTokens;
+}
+
+/** Throws COMPLEXITY_LIMIT. */
+function check(what: string, value: number, maximum: number): void {
+  if (value > maximum) throw exceeded('COMPLEXITY_LIMIT', what, value, maximum);
+}
+
+/** @throws {ApiError} COMPLEXITY_LIMIT. */
+export function checkCounts({ aliases, directives }: Survey, limits: OperationLimits): void {
+  check('Alias count', aliases, limits.maxAliases);
+  check('Directive count', directives, limits.maxDirectives);
+}
+
+/**
+ * Checks an operation and the document that it is in, before validation: that takes several times as long. Throws
+ * GRAPHQL_VALIDATION_FAILED, DEPTH_LIMIT, COMPLEXITY_LIMIT.
+ */
+function checkLimits(survey: Survey, cost: Cost, limits: OperationLimits): void {
+  const { circle } = survey;
+  if (circle !== undefined)
+    throw new GraphQLError(`Cannot spread fragment "${circle.name.value}" within itself.`, {
+      nodes: [circle],
+      extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
+    });
+  check('Root field count', cost.rootFields, limits.maxRootFields);
+  if (cost.depth > limits.maxDepth) throw exceeded('DEPTH_LIMIT', 'Depth', cost.depth, limits.maxDepth);
+  if (survey.introspectionTooDeep)
+    throw exceeded(
+      'DEPTH_LIMIT',
+      'An introspection list depth ("fields", "interfaces", "possibleTypes", "inputFields") of at least',
+      MAX_INTROSPECTION_DEPTH + 1,
+      MAX_INTROSPECTION_DEPTH,
+    );
+  const { fields, pairs } = survey.merged();
+  check('Field count with fragments expanded', fields, maxFields(limits));
+  check('Repeated-field pair count', pairs, limits.maxFieldPairs);
+  check('Complexity', cost.complexity, limits.maxComplexity);
+}
+
+/** The cost of an operation varies with the variables that size or skip something. */
+const MAX_COSTS_PER_OPERATION = 50;
+
+/**
+ * A variable's part of the cost key. Only an absent variable has its default; null and ill-typed values do
+ * not. Clients choose the names, which may be those of members of every object: hence `hasOwn`.
+ */
+function sizing(variables: Variables, name: string): string {
+  if (!Object.hasOwn(variables, name)) return '';
+  const value = variables[name];
+  if (Array.isArray(value)) return `[${itemsOf(value)}]`;
+  if (value === null) return 'null';
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : 'none';
+}
+
+/** An operation of a request, with its variables as sent. */
+export interface RequestedOperation {
+  readonly operation: PreparedOperation;
+  readonly variables: Variables;
+}
+
+/** The fields that an operation selects, at any depth. What @skip and @include remove does not count. */
+export type RequestedFields = (asked: RequestedOperation) => readonly SchemaField[];
+
+/**
+ * Measures every operation of any type, even an invalid one, once before validation and execution. The cost is kept
+ * with the operation for each combination of the variables that it depends on.
+ */
+export function createOperationLimiter(schema: GraphQLSchema, limits: OperationLimits) {
+  function measured(operation: PreparedOperation, variables: Variables): Cost {
+    const { fragments, costVariables } = operation.document.survey;
+    const key = costVariables.length === 0 ? '' : costVariables.map((name) => sizing(variables, name)).join();
+    operation.costs ??= new SmallMap(MAX_COSTS_PER_OPERATION);
+    let cost = operation.costs.get(key);
+    if (cost === undefined) {
+      cost = costOf(schema, fragments, operation.node, variables);
+      operation.costs.set(key, cost);
+    }
+    return cost;
+  }
+
+  return {
+    costOf: measured,
+    /** Throws DEPTH_LIMIT, COMPLEXITY_LIMIT, and GRAPHQL_VALIDATION_FAILED for a fragment within itself. */
+    check: ({ document }: PreparedOperation, cost: Cost): void => checkLimits(document.survey, cost, limits),
+    requestedFields: ({ operation, variables }: RequestedOperation) => measured(operation, variables).fields,
+  };
+}

@@ -1,0 +1,154 @@
+import { createHash, hash } from 'node:crypto';
+import {
+  type DocumentNode,
+  GraphQLError,
+  type GraphQLSchema,
+  getOperationAST,
+  Kind,
+  type OperationDefinitionNode,
+  type OperationTypeNode,
+  print,
+  printSchema,
+  stripIgnoredCharacters,
+} from 'graphql';
+import type { RequestState } from '../../http/exchange.ts';
+import type { SmallMap } from '../../platform/cache.ts';
+import type { OperationPlans } from '../core/selection.ts';
+import type { Survey } from './analysis.ts';
+import type { Cost } from './cost.ts';
+import type { DeprecatedUse } from './deprecations.ts';
+
+/**
+ * SHA-256 of a text that parses, without the white space, commas and comments that GraphQL ignores (section 2.1.6): clients
+ * print a document in their own ways. As PostgreSQL writes bytes.
+ */
+export const digestOf = (text: string): string => `\\x${hash('sha256', stripIgnoredCharacters(text), 'hex')}`;
+
+/** Identifies what documents are checked with: the schema, and whether they may introspect it. As a digest is written. */
+export function schemaIdOf(schema: GraphQLSchema, introspection: boolean): string {
+  const content = createHash('sha256').update(printSchema(schema)).update(String(introspection));
+  return `\\x${content.digest('hex')}`;
+}
+
+/** A parsed document with the results of later steps, each computed once. */
+export class PreparedDocument {
+  readonly node: DocumentNode;
+  readonly text: string;
+  readonly survey: Survey;
+  /** Whether it has passed validation. */
+  valid = false;
+  #normalised: string | undefined;
+  #digest: string | undefined;
+  readonly #operations = new Map<OperationDefinitionNode, PreparedOperation>();
+
+  constructor(node: DocumentNode, text: string, survey: Survey) {
+    this.node = node;
+    this.text = text;
+    this.survey = survey;
+  }
+
+  /** The text without insignificant white space, commas and comments. */
+  get normalised(): string {
+    this.#normalised ??= print(this.node);
+    return this.#normalised;
+  }
+
+  /** By which it is known whether its text is published. */
+  get digest(): string {
+    this.#digest ??= digestOf(this.text);
+    return this.#digest;
+  }
+
+  /** The names of its operations; undefined if none has one. */
+  get names(): string | undefined {
+    const names = this.operations().flatMap(({ name }) => name ?? []);
+    return names.length === 0 ? undefined : names.join(', ');
+  }
+
+  /** All its operations. */
+  operations(): PreparedOperation[] {
+    return this.node.definitions.flatMap((node) =>
+      node.kind === Kind.OPERATION_DEFINITION ? this.#prepared(node) : [],
+    );
+  }
+
+  /** The operation with this name, or the only one. Throws GRAPHQL_VALIDATION_FAILED if there is none. */
+  operation(name: string | undefined): PreparedOperation {
+    const node = getOperationAST(this.node, name);
+    if (node == null) throw noSuchOperation(name);
+    return this.#prepared(node);
+  }
+
+  #prepared(node: OperationDefinitionNode): PreparedOperation {
+    let operation = this.#operations.get(node);
+    if (operation === undefined) {
+      operation = new PreparedOperation(this, node);
+      this.#operations.set(node, operation);
+    }
+    return operation;
+  }
+}
+
+/** One operation of a document, with what was computed from it. Variables come with each request. */
+export class PreparedOperation {
+  readonly document: PreparedDocument;
+  readonly node: OperationDefinitionNode;
+  readonly kind: OperationTypeNode;
+  readonly name: string | undefined;
+  readonly plans: OperationPlans;
+  /** Keyed by the values of the variables that size or skip something. */
+  costs: SmallMap<string, Cost> | undefined = undefined;
+  /** Deprecated schema elements that it uses, whatever its variables, and how to find those in them. */
+  deprecated: DeprecatedUse | undefined = undefined;
+  /**
+   * Whether `__schema` or `__type` may be selected at its root. Any fragment counts as a possible selection.
+   */
+  readonly mayIntrospect: boolean;
+
+  constructor(document: PreparedDocument, node: OperationDefinitionNode) {
+    const { fragments, conditions, names, objectsIn } = document.survey;
+    this.document = document;
+    this.node = node;
+    this.plans = { fragments, conditions, names, objects: objectsIn(node) };
+    this.kind = node.operation;
+    this.name = node.name?.value;
+    this.mayIntrospect = node.selectionSet.selections.some(
+      (selection) =>
+        selection.kind !== Kind.FIELD ||
+        selection.name.value === '__schema' ||
+        selection.name.value === '__type',
+    );
+  }
+}
+
+function noSuchOperation(name: string | undefined): GraphQLError {
+  const message =
+    name === undefined
+      ? 'The document has several operations, or none: select one with "operationName".'
+      : `The document has no operation named "${name}".`;
+  return new GraphQLError(message, { extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } });
+}
+
+/** What a request asks for. Its document is a text, or has been published under an id. */
+export interface OperationParams {
+  readonly query?: string;
+  readonly documentId?: string;
+  /** True where `extensions.persistedQuery` alone names the id. */
+  readonly persistedQuery?: boolean;
+  readonly operationName?: string;
+  readonly variables?: Record<string, unknown>;
+  readonly extensions?: Record<string, unknown>;
+}
+
+/** From what a request names to its document. */
+export interface RequestedDocuments {
+  /**
+   * The document of a request, at once if this process knows it. Throws and rejects with the refusal: DOCUMENT_NOT_FOUND,
+   * DOCUMENT_REQUIRED, those of Apollo's `persistedQuery` and of a text that cannot be parsed, and DatabaseError.
+   */
+  find(params: OperationParams, state: RequestState): PreparedDocument | Promise<PreparedDocument>;
+  /** Takes note that a valid operation was asked for, once its request is admitted. */
+  noteUse(operation: PreparedOperation, state: RequestState): void;
+  /** Calls `onRetired` once what a stream depends on is published no more. Returns what ends that. */
+  watch(published: NonNullable<RequestState['published']>, onRetired: () => void): () => void;
+}

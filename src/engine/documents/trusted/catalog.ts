@@ -1,0 +1,229 @@
+import { LRUCache } from 'lru-cache';
+import { lookUp } from '../../../auth/secrets.ts';
+import type { Queryable, Statement } from '../../../database/statement.ts';
+import type { RequestState } from '../../../http/exchange.ts';
+import type { Logger } from '../../../platform/log/log.ts';
+import { createOutageLog } from '../../../platform/log/log-limits.ts';
+import type { DocumentCache } from '../document-cache.ts';
+import type { PreparedDocument } from '../prepared-operation.ts';
+import { CHECK_DIGESTS, CHECK_DOCUMENTS, FIND_DOCUMENTS, HAS_DOCUMENTS } from './store.ts';
+
+export interface KnownPublishedOptions<Row extends { readonly key: string }, Value extends object | true> {
+  readonly database: Queryable;
+  /** Those of some keys that are published, with what a value is made of. */
+  readonly find: Statement<Row>;
+  /** Those of some keys that are published. */
+  readonly check: Statement<{ readonly key: string }>;
+  readonly toValue: (row: Row) => Value;
+  readonly kept: LRUCache<string, Value>;
+  /** Whether this process hears at once of what is retired. */
+  readonly hears: () => boolean;
+}
+
+/** What is published under keys, as far as this process has asked for it. */
+interface KnownPublished<Value> {
+  /** The value of a key, at once if it is known; undefined if there is none. Rejects with DatabaseError. */
+  get(key: string): Value | Promise<Value | undefined>;
+  /** Whether it is known to be published, if nothing was retired a moment ago. */
+  knows(key: string): boolean;
+  /** Calls `onRetired` once a recheck finds that the key is published no more. Returns what ends that. */
+  watch(key: string, onRetired: () => void): () => void;
+  /** Looks which of all known and watched keys are published still. Rejects with DatabaseError. */
+  recheck(): Promise<void>;
+}
+
+/**
+ * What was found is kept until it is retired, which other processes tell. What was not found is asked for anew each time,
+ * so that it is there as soon as it is published; many at once share a statement.
+ */
+function createKnownPublished<Row extends { readonly key: string }, Value extends object | true>(
+  options: KnownPublishedOptions<Row, Value>,
+): KnownPublished<Value> {
+  const { database, find, check, toValue, kept, hears } = options;
+  const watched = new Map<string, Set<() => void>>();
+  /** What was read before a recheck began may have been retired since. */
+  let rechecks = 0;
+
+  const read = lookUp(database, find, (row) => row.key);
+
+  async function readAndKeep(key: string): Promise<Value | undefined> {
+    const asked = rechecks;
+    const row = await read(key);
+    if (row === undefined) return undefined;
+    const value = toValue(row);
+    if (asked === rechecks) kept.set(key, value);
+    return value;
+  }
+
+  async function recheck(): Promise<void> {
+    rechecks += 1;
+    const keys = [...new Set([...kept.keys(), ...watched.keys()])];
+    if (keys.length === 0) return;
+    const published = new Set((await database.query(check, [keys])).map(({ key }) => key));
+    for (const key of keys) {
+      if (published.has(key)) continue;
+      kept.delete(key);
+      for (const onRetired of [...(watched.get(key) ?? [])]) onRetired();
+    }
+  }
+
+  return {
+    get(key) {
+      const value = hears() ? kept.get(key) : undefined;
+      return value ?? readAndKeep(key);
+    },
+    knows: (key) => kept.has(key),
+    watch(key, onRetired) {
+      const streams = watched.get(key) ?? new Set();
+      watched.set(key, streams.add(onRetired));
+      return () => {
+        streams.delete(onRetired);
+        if (streams.size === 0 && watched.get(key) === streams) watched.delete(key);
+      };
+    },
+    recheck,
+  };
+}
+
+export interface CatalogOptions {
+  readonly database: Queryable;
+  readonly documents: Pick<DocumentCache, 'parse' | 'parseChecked' | 'schemaId'>;
+  /** Whether this process hears at once of documents that are retired. */
+  readonly hears: () => boolean;
+  /** The longest time between two looks at which documents are published still. */
+  readonly recheckMs: number;
+  readonly log: Logger;
+}
+
+/** The published documents, as far as this process has asked for them. */
+export interface Catalog {
+  readonly byId: Pick<KnownPublished<KnownDocument>, 'get'>;
+  /** Resolves to true once a document was published. Rejects with DatabaseError. */
+  hasDocuments(): Promise<boolean>;
+  /** By the digest of their texts. */
+  readonly byDigest: Pick<KnownPublished<true>, 'get'>;
+  /** Calls `onRetired` once what a stream runs is published no more. Returns what ends that. */
+  watch(running: PublishedBy, onRetired: () => void): () => void;
+  /** Documents may have been retired. */
+  recheck(): void;
+  close(): void;
+}
+
+/** A published document that this process was asked for. */
+export interface KnownDocument {
+  /** Its document. Throws the errors of parsing. */
+  prepared(): PreparedDocument;
+}
+
+/** By what a request's document is published. */
+type PublishedBy = NonNullable<RequestState['published']>;
+
+const ID = /^[\x20-\x7e]{1,128}$/;
+
+/** Whether a document may have this id. */
+export const isPublishableId = (id: string): boolean => ID.test(id);
+
+/** About as many as of texts (`document-cache.ts`), where a token has five characters. */
+const MAX_KNOWN = 1_000;
+const MAX_LENGTH = 500_000;
+const MAX_DIGESTS = 10_000;
+const RETRY_MS = 500;
+
+/**
+ * Has the text at first, and its document from the second use on: a document that is used once does not grow old in memory,
+ * where collecting it costs most.
+ */
+class KnownText implements KnownDocument {
+  readonly text: string;
+  readonly #parse: (text: string) => PreparedDocument;
+  #used = false;
+  #document: PreparedDocument | undefined;
+
+  constructor(text: string, parse: (text: string) => PreparedDocument) {
+    this.text = text;
+    this.#parse = parse;
+  }
+
+  prepared(): PreparedDocument {
+    if (this.#document !== undefined) return this.#document;
+    const document = this.#parse(this.text);
+    if (this.#used) this.#document = document;
+    this.#used = true;
+    return document;
+  }
+}
+
+export function createCatalog(options: CatalogOptions): Catalog {
+  const { database, documents, hears, recheckMs, log } = options;
+  const kept = new LRUCache<string, KnownText>({
+    max: MAX_KNOWN,
+    maxSize: MAX_LENGTH,
+    sizeCalculation: ({ text }) => text.length,
+  });
+  const byId = createKnownPublished({
+    database,
+    find: FIND_DOCUMENTS,
+    check: CHECK_DOCUMENTS,
+    toValue: ({ text, schema }) =>
+      new KnownText(text, schema === documents.schemaId() ? documents.parseChecked : documents.parse),
+    kept,
+    hears,
+  });
+  const digests = new LRUCache<string, true>({ max: MAX_DIGESTS });
+  const byDigest = createKnownPublished({
+    database,
+    find: CHECK_DIGESTS,
+    check: CHECK_DIGESTS,
+    toValue: () => true as const,
+    kept: digests,
+    hears,
+  });
+  const outage = createOutageLog(log, 'could not check which documents are published still; trying again');
+  let checking = false;
+  let again = false;
+  let closed = false;
+
+  async function check(): Promise<void> {
+    if (closed) return;
+    checking = true;
+    let pauseMs = 0;
+    try {
+      await Promise.all([byId.recheck(), byDigest.recheck()]);
+      outage.over();
+    } catch (error) {
+      // Nothing is answered meanwhile that the database would not have to answer.
+      kept.clear();
+      digests.clear();
+      outage.failed({ err: error });
+      again = true;
+      pauseMs = RETRY_MS;
+    }
+    if (!again || closed) checking = false;
+    else setTimeout(check, pauseMs).unref();
+    again = false;
+  }
+
+  function recheck(): void {
+    if (checking) again = true;
+    else void check();
+  }
+
+  const timer = setInterval(recheck, recheckMs).unref();
+  return {
+    byId,
+    byDigest,
+    hasDocuments: async () => (await database.query(HAS_DOCUMENTS, []))[0]?.found === true,
+    watch({ by, key }, onRetired) {
+      const published = by === 'id' ? byId : byDigest;
+      const stop = published.watch(key, onRetired);
+      // It may have been retired since its request was let in.
+      if (!published.knows(key)) recheck();
+      return stop;
+    },
+    recheck,
+    close() {
+      closed = true;
+      clearInterval(timer);
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { GraphQLError, type GraphQLSchema, Kind } from 'graphql';
+import type { Config } from '../../../platform/config/config.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { refuseOfCaller } from '../../admission.ts';
+import { createDocumentCache } from '../document-cache.ts';
+import { createOperationLimiter } from '../limits.ts';
+import type { PreparedDocument, PreparedOperation } from '../prepared-operation.ts';
+
+/** A document that may be published; or why not, for its author. */
+export type Checked = { readonly document: PreparedDocument } | { readonly reason: string };
+
+/** Checks documents as requests would be, whatever their variables. */
+export interface DocumentCheck {
+  check(text: string): Checked;
+  /** Identifies what it checks with. */
+  readonly schemaId: string;
+}
+
+const NUL = '\u0000';
+
+/** What a client can send for the variables that size something, at its least. */
+function leastVariables({ node, document }: PreparedOperation): Record<string, unknown> {
+  const sizes = new Set(
+    document.survey.costVariables.filter((name) => !document.survey.conditions.includes(name)),
+  );
+  return Object.fromEntries(
+    (node.variableDefinitions ?? []).flatMap(({ variable, type, defaultValue }) => {
+      if (defaultValue !== undefined || !sizes.has(variable.name.value)) return [];
+      const given = type.kind === Kind.NON_NULL_TYPE ? type.type : type;
+      return [[variable.name.value, given.kind === Kind.LIST_TYPE ? [] : 0]];
+    }),
+  );
+}
+
+/** With the place in the text, if it has one. */
+function told({ message, locations = [] }: GraphQLError): string {
+  const [place] = locations;
+  return place === undefined ? message : `${message} (line ${place.line}, column ${place.column})`;
+}
+
+/** Authors look for operations by their names. */
+const named = ({ names }: PreparedDocument, reason: string): string =>
+  names === undefined ? reason : `${names}: ${reason}`;
+
+export function createDocumentCheck(
+  schema: GraphQLSchema,
+  { introspection, operationLimits: limits, maxBodyBytes }: Config,
+): DocumentCheck {
+  const documents = createDocumentCache({ schema, introspection, limits });
+  const limiter = createOperationLimiter(schema, limits);
+
+  function checkOperation(operation: PreparedOperation): void {
+    const cost = limiter.costOf(operation, leastVariables(operation));
+    limiter.check(operation, cost);
+    if (operation.kind === 'subscription') refuseOfCaller(cost.fields);
+  }
+
+  /** Throws what a request would be refused with. */
+  function refusal(document: PreparedDocument): string | undefined {
+    const operations = document.node.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
+    if (operations.length === 0) return 'It has no operation.';
+    const errors = documents.validate(document);
+    if (errors.length > 0) return errors.map(told).join(' ');
+    for (const operation of document.operations()) checkOperation(operation);
+    return undefined;
+  }
+
+  return {
+    schemaId: documents.schemaId(),
+    check(text) {
+      if (Buffer.byteLength(text) > maxBodyBytes)
+        return { reason: `It is larger than ${maxBodyBytes} bytes.` };
+      if (text.includes(NUL) || !text.isWellFormed())
+        return { reason: 'It has characters that are no text.' };
+      let document: PreparedDocument | undefined;
+      try {
+        document = documents.parse(text);
+        const reason = refusal(document);
+        return reason === undefined ? { document } : { reason: named(document, reason) };
+      } catch (error) {
+        if (!(error instanceof ApiError || error instanceof GraphQLError)) throw error;
+        const reason = error instanceof ApiError ? error.message : told(error);
+        return { reason: document === undefined ? reason : named(document, reason) };
+      }
+    },
+  };
+}

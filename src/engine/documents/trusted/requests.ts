@@ -1,0 +1,148 @@
+import { GraphQLError } from 'graphql';
+import { canExecute, credentialsMissing } from '../../../auth/principal.ts';
+import type { RequestState } from '../../../http/exchange.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { onlyLooksAtSchema } from '../../operation/introspection.ts';
+import type { DocumentCache } from '../document-cache.ts';
+import type { OperationParams, PreparedDocument, RequestedDocuments } from '../prepared-operation.ts';
+import { type Catalog, isPublishableId, type KnownDocument } from './catalog.ts';
+import {
+  type DocumentPolicy,
+  documentNotFound,
+  documentRequired,
+  persistedQueryNotFound,
+  persistedQueryNotSupported,
+  policyFor,
+} from './policy.ts';
+import type { TextUses } from './text-usage.ts';
+
+export interface RequestsOptions {
+  /** The policy of the service. */
+  readonly policy: DocumentPolicy;
+  readonly documents: Pick<DocumentCache, 'parse' | 'introspection'>;
+  readonly catalog: Catalog;
+  readonly uses: TextUses;
+  /** Records that a document was used. */
+  readonly noteUse: (id: string) => void;
+}
+
+/** A request for a published document. */
+interface NamedDocument {
+  readonly id: string;
+  /** True where `extensions.persistedQuery` names the id. */
+  readonly persistedQuery: boolean;
+  readonly policy: DocumentPolicy;
+}
+
+/** The documents of requests, as far as the policy lets them run (contract section 3). */
+export function createRequestedDocuments(options: RequestsOptions): RequestedDocuments {
+  const { policy: service, documents, catalog, uses, noteUse } = options;
+
+  /**
+   * Rejects with the refusal of an id that is not published. Where any document may run and none was ever published, clients
+   * of Apollo's protocol would send each document twice for ever.
+   */
+  async function refuse({ id, persistedQuery, policy }: NamedDocument): Promise<never> {
+    if (!persistedQuery) throw documentNotFound();
+    const canBeKnown =
+      policy !== 'off' && isPublishableId(id) && (policy !== 'allowed' || (await catalog.hasDocuments()));
+    throw canBeKnown ? persistedQueryNotFound() : persistedQueryNotSupported();
+  }
+
+  function byId(named: NamedDocument, state: RequestState) {
+    const { id, policy } = named;
+    const accept = (known: KnownDocument | undefined): PreparedDocument | Promise<never> => {
+      if (known === undefined) return refuse(named);
+      state.published = { by: 'id', key: id };
+      return known.prepared();
+    };
+    if (policy === 'off' || !isPublishableId(id)) return refuse(named);
+    const found = catalog.byId.get(id);
+    return found instanceof Promise ? found.then(accept) : accept(found);
+  }
+
+  /** The document of a text; undefined if it is none. */
+  function read(text: string): PreparedDocument | undefined {
+    try {
+      return documents.parse(text);
+    } catch (error) {
+      if (error instanceof ApiError || error instanceof GraphQLError) return undefined;
+      throw error;
+    }
+  }
+
+  /** Whether a document asks for nothing but the schema, as tools do. */
+  function introspects(document: PreparedDocument, name: string | undefined): boolean {
+    try {
+      return documents.introspection && onlyLooksAtSchema(document.operation(name));
+    } catch (error) {
+      // It has no such operation. The client learns that only if the document is published.
+      if (error instanceof GraphQLError) return false;
+      throw error;
+    }
+  }
+
+  /** A text where only published ones may run, by themselves or by their id. */
+  function strict(
+    policy: DocumentPolicy,
+    text: string,
+    { operationName: name }: OperationParams,
+    state: RequestState,
+  ) {
+    if (policy === 'required' && !documents.introspection) throw documentRequired(policy);
+    const document = read(text);
+    if (document !== undefined && introspects(document, name)) return document;
+    const { caller } = state;
+    // What is wrong with a text that may not run is of no use to its client.
+    if (document === undefined || policy === 'required' || !canExecute(caller))
+      throw documentRequired(policy);
+    const { digest } = document;
+    const accept = (isListed: boolean | undefined): PreparedDocument => {
+      if (isListed !== true) {
+        uses.note(caller, document);
+        throw documentRequired(policy);
+      }
+      state.published = { by: 'digest', key: digest };
+      return document;
+    };
+    const found = catalog.byDigest.get(digest);
+    return found instanceof Promise ? found.then(accept) : accept(found);
+  }
+
+  function choose(params: OperationParams, state: RequestState) {
+    const { documentId: id, persistedQuery = false, query = '' } = params;
+    const policy = policyFor(service, state.caller);
+    if (id !== undefined) {
+      // Only introspection is open to callers who may run nothing: others cost no statement.
+      if (!documents.introspection && !canExecute(state.caller)) throw credentialsMissing();
+      return byId({ id, persistedQuery, policy }, state);
+    }
+    const open = policy === 'off' || policy === 'allowed';
+    return open ? documents.parse(query) : strict(policy, query, params, state);
+  }
+
+  /** Callers who may run nothing get 401, whatever else is wrong (contract section 3). */
+  const refusal = (error: unknown, { caller }: RequestState): unknown =>
+    canExecute(caller) ? error : credentialsMissing();
+
+  return {
+    find(params, state) {
+      try {
+        const found = choose(params, state);
+        if (!(found instanceof Promise)) return found;
+        return found.catch((error: unknown) => {
+          throw refusal(error, state);
+        });
+      } catch (error) {
+        throw refusal(error, state);
+      }
+    },
+    noteUse(operation, state) {
+      const { published, caller } = state;
+      if (published?.by === 'id') noteUse(published.key);
+      else if (policyFor(service, caller) !== 'off' && !onlyLooksAtSchema(operation))
+        uses.note(caller, operation.document);
+    },
+    watch: catalog.watch,
+  };
+}

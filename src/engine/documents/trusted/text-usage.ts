@@ -1,0 +1,155 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { type Caller, reportedClient } from '../../../auth/principal.ts';
+import { isOutage } from '../../../database/errors.ts';
+import type { Queryable } from '../../../database/statement.ts';
+import { atMost } from '../../../platform/deadline.ts';
+import type { Logger } from '../../../platform/log/log.ts';
+import type { Metrics } from '../../../platform/metrics/metrics.ts';
+import { digestOf, type PreparedDocument } from '../prepared-operation.ts';
+import { type CountedTexts, NO_DIGEST, storeTextUses } from './store.ts';
+
+export interface TextUsesOptions {
+  readonly database: Queryable;
+  readonly metrics: Metrics;
+  /** Whether published texts count, too: their clients could send ids instead. */
+  readonly all: boolean;
+  readonly log: Logger;
+}
+
+/** Which clients send texts where they could name documents. */
+export interface TextUses {
+  /** Counts a use. Costs its caller a few look-ups; nobody waits for the database. */
+  note(caller: Caller | undefined, document: PreparedDocument): void;
+  /** Stores what was counted, and stops. */
+  close(): Promise<void>;
+}
+
+interface Use {
+  readonly names: string | undefined;
+  count: number;
+}
+
+interface Client {
+  readonly kind: string;
+  readonly texts: Map<string, Use>;
+}
+
+const FLUSH_MS = 10_000;
+/** Between two flushes. Texts beyond count together for each client, and clients beyond as one. */
+const MAX_CLIENTS = 1_000;
+const MAX_TEXTS = 1_000;
+const MAX_TEXTS_OF_CLIENT = 200;
+/** How long a stop waits for the database. */
+const CLOSE_MS = 5_000;
+const MAX_NAMES = 100;
+/** As of texts that are cached: of longer ones, which would fill the memory, the digest is held. */
+const MAX_LENGTH = 10_000;
+/** Digests that are computed at a time: each takes up to some tenths of a millisecond. */
+const AT_A_TIME = 8;
+/** Stands for all texts beyond, and for all clients beyond. */
+const OTHERS = '';
+const OTHER = 'other';
+
+/**
+ * What uses of a document are counted by: its text, or the digest of a long one, which is no text of GraphQL. The digest is
+ * not computed before it is needed.
+ */
+const keyOf = (document: PreparedDocument): string =>
+  document.text.length > MAX_LENGTH ? document.digest : document.text;
+
+function digestOfKey(key: string): string {
+  if (key === OTHERS) return NO_DIGEST;
+  return key.startsWith(NO_DIGEST) ? key : digestOf(key);
+}
+
+/** Counts in memory and stores from time to time: a process that is killed loses what it has counted since. */
+export function createTextUses({ database, metrics, all, log }: TextUsesOptions): TextUses {
+  const unpublished = metrics.tally(
+    'graphql_unpublished_texts_total',
+    'Operations asked for by a text that is not that of a published document, by client.',
+    ['client'],
+  );
+  const told = new Set<string>();
+  let clients = new Map<string, Client>();
+  let texts = 0;
+
+  function add(client: string, kind: string, text: string, count: number, names: string | undefined): void {
+    const known = clients.get(client);
+    if (known === undefined && clients.size >= MAX_CLIENTS && client !== OTHERS) {
+      add(OTHERS, OTHERS, OTHERS, count, undefined);
+      return;
+    }
+    const { texts: uses } = known ?? { texts: new Map<string, Use>() };
+    if (known === undefined) clients.set(client, { kind, texts: uses });
+    const use = uses.get(text);
+    if (use !== undefined) use.count += count;
+    else if (text === OTHERS || (texts < MAX_TEXTS && uses.size < MAX_TEXTS_OF_CLIENT)) {
+      texts += 1;
+      uses.set(text, { names: names?.slice(0, MAX_NAMES), count });
+    } else add(client, kind, OTHERS, count, undefined);
+  }
+
+  /** The columns of what was counted. */
+  async function columnsOf(counted: ReadonlyMap<string, Client>): Promise<CountedTexts> {
+    const columns: CountedTexts = { client: [], kind: [], digest: [], names: [], count: [] };
+    let computed = 0;
+    for (const [client, { kind, texts: uses }] of counted)
+      for (const [text, { names, count }] of uses) {
+        columns.client.push(client === OTHERS ? OTHER : client);
+        columns.kind.push(client === OTHERS ? OTHER : kind);
+        columns.digest.push(digestOfKey(text));
+        columns.names.push(names ?? null);
+        columns.count.push(count);
+        computed += 1;
+        if (computed % AT_A_TIME === 0) await turn();
+      }
+    return columns;
+  }
+
+  function tell(client: string): string {
+    if (!told.has(client) && told.size >= MAX_CLIENTS) return OTHER;
+    told.add(client);
+    return client;
+  }
+
+  async function flush(): Promise<void> {
+    const counted = clients;
+    if (counted.size === 0) return;
+    clients = new Map();
+    texts = 0;
+    try {
+      for (const { client, count } of await storeTextUses(database, await columnsOf(counted), all))
+        unpublished.add(tell(client), '', count);
+    } catch (error) {
+      log[isOutage(error) ? 'debug' : 'warn'](
+        { err: error },
+        'could not store which texts clients send; keeping them',
+      );
+      for (const [client, { kind, texts: uses }] of counted)
+        for (const [text, { names, count }] of uses) add(client, kind, text, count, names);
+    }
+  }
+
+  let running: Promise<void> | undefined;
+  function next(): Promise<void> {
+    running ??= flush().finally(() => {
+      running = undefined;
+    });
+    return running;
+  }
+  const timer = setInterval(next, FLUSH_MS).unref();
+
+  return {
+    note(caller, document) {
+      const { client, kind } = reportedClient(caller);
+      const key = keyOf(document);
+      const use = clients.get(client)?.texts.get(key);
+      if (use !== undefined) use.count += 1;
+      else add(client, kind, key, 1, document.names);
+    },
+    async close() {
+      clearInterval(timer);
+      await atMost(CLOSE_MS, (running ?? Promise.resolve()).then(next));
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import type { GraphQLSchema } from 'graphql';
+import { createLastUse, type LookUpDatabase, readsOf } from '../../../auth/secrets.ts';
+import type { Config } from '../../../platform/config/config.ts';
+import type { Clock } from '../../../platform/deadline.ts';
+import type { Logger } from '../../../platform/log/log.ts';
+import type { Metrics } from '../../../platform/metrics/metrics.ts';
+import { createDocumentCache, type DocumentCache } from '../document-cache.ts';
+import type { RequestedDocuments } from '../prepared-operation.ts';
+import { createCatalog } from './catalog.ts';
+import { createRequestedDocuments } from './requests.ts';
+import { createTextUses } from './text-usage.ts';
+
+export interface TrustedDocumentsOptions {
+  readonly config: Config;
+  readonly schema: GraphQLSchema;
+  readonly database: LookUpDatabase;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  /** Whether this process hears at once of documents that are retired. */
+  readonly hears: () => boolean;
+}
+
+/** Look-ups of ids, of whomever, share one owner's turns on the database (decision 16): anybody can make ids up. */
+const LOOK_UPS = 'published documents';
+
+/** How long uses wait to be stored together: after a start or a release, thousands are used for the first time. */
+const USES_MS = 1_000;
+
+/** The documents of one service: those that are published, and those that are sent. */
+export interface TrustedDocuments {
+  readonly documents: DocumentCache;
+  readonly requested: RequestedDocuments;
+  /** Some documents may have been retired. */
+  recheck(): void;
+  close(): Promise<void>;
+}
+
+export function createTrustedDocuments(options: TrustedDocumentsOptions): TrustedDocuments {
+  const { config, schema, database, clock, metrics, log, hears } = options;
+  const { introspection, operationLimits: limits, trustedDocuments: policy, credentialRecheckMs } = config;
+  const documents = createDocumentCache({ schema, introspection, limits });
+  const catalog = createCatalog({
+    database: readsOf(database, LOOK_UPS),
+    documents,
+    hears,
+    recheckMs: credentialRecheckMs,
+    log,
+  });
+  const uses = createTextUses({ database, metrics, all: policy === 'listed', log });
+  const noteUse = createLastUse({
+    database,
+    clock,
+    log,
+    what: 'a published document',
+    table: 'trusted_documents',
+    idType: 'text',
+    usedAt: 'last_used_at',
+  });
+  const used = new Set<string>();
+  const storeUses = () => {
+    for (const id of used) noteUse(id, false);
+    used.clear();
+  };
+  const timer = setInterval(storeUses, USES_MS).unref();
+  return {
+    documents,
+    requested: createRequestedDocuments({
+      policy,
+      documents,
+      catalog,
+      uses,
+      noteUse: (id) => used.add(id),
+    }),
+    recheck: catalog.recheck,
+    async close() {
+      clearInterval(timer);
+      storeUses();
+      catalog.close();
+      await uses.close();
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import {
+  GraphQLBoolean,
+  type GraphQLError,
+  GraphQLID,
+  GraphQLInt,
+  type GraphQLSchema,
+  GraphQLString,
+  type GraphQLType,
+  getVariableValues,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  type OperationDefinitionNode,
+  typeFromAST,
+} from 'graphql';
+import { withoutStacks } from '../../platform/errors.ts';
+
+export type Variables = Readonly<Record<string, unknown>>;
+
+/** Enough to fix a request. */
+const MAX_ERRORS = 10;
+/** No date, number or boolean is longer. */
+const MAX_LENGTH = 1_000;
+const MAX_MEMBERS = 10;
+
+/**
+ * Shortens a value to what decides whether it fits. graphql-js quotes invalid values in full, which for a
+ * quarter of a megabyte costs more than an ordinary query.
+ */
+function abridge(value: unknown, type: GraphQLType | undefined): unknown {
+  if (isNonNullType(type)) return abridge(value, type.ofType);
+  if (isListType(type))
+    return Array.isArray(value)
+      ? value.map((item) => abridge(item, type.ofType))
+      : abridge(value, type.ofType);
+  if (!isLeafType(type)) return value;
+  const isText = type === GraphQLString || type === GraphQLID;
+  if (typeof value === 'string') return isText ? value : value.slice(0, MAX_LENGTH);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).slice(0, MAX_MEMBERS));
+}
+
+/** Whether a value obviously fits, as nearly all do. Others are checked in full. */
+function fitsPlainly(type: GraphQLType | undefined, value: unknown): boolean {
+  const named = isNonNullType(type) ? type.ofType : type;
+  if (named === GraphQLString || named === GraphQLID) return typeof value === 'string';
+  if (named === GraphQLBoolean) return typeof value === 'boolean';
+  return named === GraphQLInt && typeof value === 'number' && (value | 0) === value;
+}
+
+/** Forgets the variables that an operation does not declare: they have no effect, and need not be kept while it waits. */
+export function forgetUndeclared(
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  given: Record<string, unknown>,
+): void {
+  for (const name of Object.keys(given))
+    if (!variableDefinitions.some(({ variable }) => variable.name.value === name)) delete given[name];
+}
+
+/** The values of the variables that an operation declares, with its defaults. Throws GraphQLError if one does not fit. */
+export function coercedVariables(
+  schema: GraphQLSchema,
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  given: Variables,
+): Variables {
+  const { variableValues, errors } = getVariableValues(schema, variableDefinitions, given);
+  if (variableValues === undefined) throw errors[0];
+  return variableValues.coerced;
+}
+
+/** The errors of variables that do not fit the operation. Never throws. */
+export function variableErrors(
+  schema: GraphQLSchema,
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  given: Variables = {},
+): readonly GraphQLError[] {
+  const plain = variableDefinitions.every(
+    ({ variable, type }) =>
+      Object.hasOwn(given, variable.name.value) &&
+      fitsPlainly(typeFromAST(schema, type), given[variable.name.value]),
+  );
+  if (plain) return [];
+  const abridged: Record<string, unknown> = { ...given };
+  for (const { variable, type } of variableDefinitions) {
+    const name = variable.name.value;
+    if (Object.hasOwn(given, name)) abridged[name] = abridge(given[name], typeFromAST(schema, type));
+  }
+  const { errors = [] } = withoutStacks(() =>
+    getVariableValues(schema, variableDefinitions, abridged, { maxErrors: MAX_ERRORS }),
+  );
+  for (const { extensions } of errors) Object.assign(extensions, { code: 'BAD_USER_INPUT' });
+  return errors;
+}

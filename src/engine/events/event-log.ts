@@ -1,0 +1,354 @@
+import type { Database } from '../../database/database.ts';
+import type { Job } from '../../database/jobs.ts';
+import { formatColumns, type Queryable, statement } from '../../database/statement.ts';
+import { inBatches } from '../../platform/async.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import {
+  type CommittedBefore,
+  type EventFilter,
+  type EventName,
+  type EventPlace,
+  type EventRecord,
+  isAfter,
+  type LogEvent,
+  MARK_SQL,
+  MAX_RUNNING,
+  type MarkedPosition,
+  markOf,
+  recordedEvents,
+} from './event.ts';
+import {
+  BEGINNING,
+  type LogState,
+  openLog,
+  PRESENT_ERA,
+  PRUNED_MARK,
+  positionSql,
+  STATE_COLUMNS,
+  STATE_FROM,
+  type StateRow,
+  toLogState,
+} from './log-state.ts';
+
+/** Every transaction below this has ended: its writes are visible or never will be. */
+export const HORIZON = 'pg_snapshot_xmin(pg_current_snapshot())';
+/** Whether an event's order is final: of earlier eras, all are. */
+export const SETTLED = `(era, xid) < (${PRESENT_ERA}::smallint, ${HORIZON})`;
+/** Whether an event cannot be read yet. */
+export const HELD = `era = ${PRESENT_ERA} AND xid >= ${HORIZON}`;
+
+interface EventRow extends StateRow, EventRecord {
+  readonly found: boolean;
+  readonly held: boolean;
+  readonly era: number;
+  /** Null in the single row returned when there are no events. */
+  readonly xid: string | null;
+  readonly id: number;
+}
+
+const EVENT_COLUMNS = `era, xid::text, id, ${formatColumns(recordedEvents)}`;
+const AFTER_PLACE = `(era, events.xid, id) > (place.era, place.xid, place.id) AND (era, events.xid) < (${PRESENT_ERA}::smallint, ${HORIZON})`;
+/**
+ * Like AFTER_PLACE, for the events with one key. The key is part of both bounds, so that only the key's index serves:
+ * PostgreSQL takes the bounds to be narrow, and would otherwise read the whole log for the few events of one root.
+ */
+const afterPlaceWith = (column: string, key: string) =>
+  `${column} = ${key} AND (${column}, era, events.xid, id) > (${key}, place.era, place.xid, place.id) AND (${column}, era, events.xid) < (${key}, ${PRESENT_ERA}::smallint, ${HORIZON})`;
+const LOG_COLUMNS = `${STATE_COLUMNS}, place.id IS NOT NULL AS found, EXISTS (SELECT FROM events WHERE ${HELD}) AS held`;
+const LOG_FROM = `${STATE_FROM} LEFT JOIN LATERAL ${positionSql('$1::bigint', '$2::text', MARK_SQL)} AS place ON true`;
+
+const READ_AFTER = statement<EventRow>(
+  'events_after',
+  `SELECT ${LOG_COLUMNS}, event.* FROM ${LOG_FROM}
+   LEFT JOIN LATERAL (SELECT ${EVENT_COLUMNS} FROM events WHERE ${AFTER_PLACE} ORDER BY era, events.xid, id LIMIT $3) AS event ON true`,
+);
+
+/** A slice of the log, and the state of the log at the same instant. */
+export interface LogSlice {
+  /** Undefined if the log comes from another database by now. */
+  readonly state: LogState | undefined;
+  /** Whether the log contains exactly the events after the position. */
+  readonly found: boolean;
+  /** In order. */
+  readonly events: LogEvent[];
+  /** Whether an older running transaction keeps committed events from being read. */
+  readonly held: boolean;
+}
+
+function eventOf({ era, xid, id, ...row }: EventRow): LogEvent | undefined {
+  if (xid === null) return undefined;
+  const { kind, rootId, partId, ownerId, createdAt, trace } = row;
+  const record = { kind, rootId, partId, ownerId, createdAt, trace };
+  return { ...record, position: { era, xid: BigInt(xid), id, mark: markOf(record) } };
+}
+
+function sliceOf(rows: readonly EventRow[]): LogSlice {
+  const [state] = rows;
+  return {
+    state: state === undefined ? undefined : toLogState(state),
+    found: state?.found ?? false,
+    held: state?.held ?? false,
+    events: rows.flatMap((row) => eventOf(row) ?? []),
+  };
+}
+
+/**
+ * At most `limit` events after an event, only those whose order is final. The log must still know the event itself.
+ * Throws DatabaseError.
+ */
+export async function readAfter(db: Queryable, { id, mark }: EventName, limit: number): Promise<LogSlice> {
+  return sliceOf(await db.query(READ_AFTER, [id, mark, limit]));
+}
+
+interface FilteredRow extends EventRow {
+  /** How far the log was looked through; null if it has no events. */
+  readonly endEra: number;
+  readonly endXid: string | null;
+  readonly endId: number;
+  readonly endMark: string;
+}
+
+/**
+ * The events after a place that a filter lets through, of those with a key: what has another key costs nothing. $3: how many
+ * to return; $4: how many with the key to look at; then the filter's kinds and owner, null for all. The end is where
+ * looking has stopped: the last that was looked at or, past all of them, the newest of the log.
+ */
+const filteredBy = (label: string, afterPlace: string) =>
+  statement<FilteredRow>(
+    `events_after_${label}`,
+    `SELECT ${LOG_COLUMNS}, event.* FROM ${LOG_FROM}
+     LEFT JOIN LATERAL (
+       WITH looked AS MATERIALIZED (SELECT * FROM events WHERE ${afterPlace} ORDER BY era, events.xid, id LIMIT $4::int),
+         stopped AS (SELECT * FROM looked WHERE (SELECT count(*) FROM looked) >= $4::int ORDER BY era DESC, xid DESC, id DESC LIMIT 1),
+         newest AS (SELECT * FROM events WHERE ${SETTLED} AND NOT EXISTS (SELECT FROM stopped) ORDER BY era DESC, events.xid DESC, id DESC LIMIT 1),
+         ends AS (SELECT era AS "endEra", xid::text AS "endXid", id AS "endId", ${MARK_SQL} AS "endMark"
+           FROM (SELECT * FROM stopped UNION ALL SELECT * FROM newest) AS last)
+       SELECT ends.*, found.* FROM ends LEFT JOIN LATERAL (
+         SELECT ${EVENT_COLUMNS} FROM looked
+         WHERE ($5::text[] IS NULL OR kind = ANY($5::text[])) AND ($6::uuid IS NULL OR owner_id = $6::uuid)
+         ORDER BY era, looked.xid, id LIMIT $3) AS found ON true) AS event ON true`,
+  );
+const FILTERED = {
+  all: filteredBy('filtered', AFTER_PLACE),
+  root: filteredBy('of_root', afterPlaceWith('root_id', '$7::uuid')),
+  owner: filteredBy('of_owner', afterPlaceWith('owner_id', '$6::uuid')),
+};
+
+/** A slice of what a filter lets through. */
+export interface FilteredSlice extends LogSlice {
+  /** The log has been looked through up to here; undefined if it has no events. */
+  readonly end: MarkedPosition | undefined;
+}
+
+/**
+ * At most `limit` events after an event that a filter lets through, of the next `looks` that have its root or owner; of
+ * all, where it has neither. Throws DatabaseError.
+ */
+export async function readFiltered(
+  db: Queryable,
+  { id, mark }: EventName,
+  { kinds, rootId, ownerId, nothing }: EventFilter,
+  { limit, looks }: { readonly limit: number; readonly looks: number },
+): Promise<FilteredSlice> {
+  const values = [id, mark, limit, looks, nothing === true ? [] : (kinds ?? null), ownerId ?? null];
+  const rows =
+    rootId !== undefined
+      ? await db.query(FILTERED.root, [...values, rootId])
+      : await db.query(ownerId === undefined ? FILTERED.all : FILTERED.owner, values);
+  const slice = sliceOf(rows);
+  const [first] = rows;
+  const last = slice.events.length === limit ? slice.events.at(-1)?.position : undefined;
+  const end =
+    first === undefined || first.endXid === null
+      ? undefined
+      : { era: first.endEra, xid: BigInt(first.endXid), id: first.endId, mark: first.endMark };
+  return { ...slice, end: last ?? end };
+}
+
+/**
+ * The name of the newest event that the snapshot of a statement is certain to see, or of what is before all that are kept,
+ * as `eventNameOf` reads it: an expression to select beside what is read. NULL if the log is not open.
+ */
+export const SNAPSHOT_NAME = `(SELECT coalesce(
+    (SELECT id || ' ' || ${MARK_SQL} FROM events
+      WHERE ${SETTLED} AND (state.pruned_id IS NULL OR (era, events.xid, id) >= (state.pruned_era, state.pruned_xid, state.pruned_id))
+      ORDER BY era DESC, events.xid DESC, id DESC LIMIT 1),
+    state.pruned_id || ' ' || ${PRUNED_MARK}, '0 ' || ${BEGINNING}) FROM ${STATE_FROM})`;
+
+const READ_SNAPSHOT_NAME = statement<{ name: string | null }>(
+  'events_snapshot',
+  `SELECT ${SNAPSHOT_NAME} AS name`,
+);
+
+/** The same, of a statement of its own. Throws DatabaseError. */
+export async function readSnapshotName(db: Queryable): Promise<string | null> {
+  return (await db.query(READ_SNAPSHOT_NAME, []))[0]?.name ?? null;
+}
+
+/** The event that a text of `SNAPSHOT_NAME` names. */
+export function eventNameOf(text: string): EventName {
+  const [id = '', mark = ''] = text.split(' ');
+  return { id: Number(id), mark };
+}
+
+interface NowRow extends StateRow {
+  readonly era: number;
+  readonly xid: string | null;
+  readonly id: number;
+  readonly mark: string;
+  readonly newestXid: string | null;
+  readonly newestId: number;
+  readonly newestMark: string;
+  readonly running: readonly string[];
+}
+
+/** The newest event that can be read, and the newest of those that cannot, with the transactions running before it. */
+const READ_NOW = statement<NowRow>(
+  'events_now',
+  `SELECT ${STATE_COLUMNS}, settled.*, newest.xid::text AS "newestXid", newest.id AS "newestId", newest.mark AS "newestMark",
+     ARRAY (SELECT xact::text FROM pg_snapshot_xip(pg_current_snapshot()) AS runs(xact) WHERE runs.xact < newest.xid ORDER BY runs.xact DESC) AS running
+   FROM ${STATE_FROM} LEFT JOIN LATERAL (
+     SELECT era, xid::text, id, ${MARK_SQL} AS mark FROM events WHERE ${SETTLED} ORDER BY era DESC, events.xid DESC, id DESC LIMIT 1) AS settled ON true
+   LEFT JOIN LATERAL (
+     SELECT xid, id, ${MARK_SQL} AS mark FROM events WHERE ${HELD} ORDER BY xid DESC, id DESC LIMIT 1) AS newest ON true`,
+);
+
+function beforeOf({ newestXid, newestId, newestMark, running }: NowRow): CommittedBefore | undefined {
+  // Past the bound they are delivered, needlessly; none is lost.
+  if (newestXid === null || running.length > MAX_RUNNING) return undefined;
+  return {
+    era: PRESENT_ERA,
+    xid: BigInt(newestXid),
+    id: newestId,
+    mark: newestMark,
+    running: running.map(BigInt),
+  };
+}
+
+/**
+ * The current end of the log, for a new reader: the last event that can be read, and what was committed since. Opens the
+ * log of a new or restored database. Throws DatabaseError.
+ */
+export async function readNow(database: Database, log: Logger): Promise<EventPlace> {
+  let [row] = await database.query(READ_NOW, []);
+  if (row === undefined) {
+    await openLog(database, log);
+    [row] = await database.query(READ_NOW, []);
+  }
+  if (row === undefined) throw new Error('the event log has no state row');
+  const { history, first } = toLogState(row);
+  const { era, xid, id, mark } = row;
+  const settled: MarkedPosition = xid === null ? first : { era, xid: BigInt(xid), id, mark };
+  return { history, ...(isAfter(first, settled) ? first : settled), before: beforeOf(row) };
+}
+
+const READ_STATE = statement<StateRow>('events_state', `SELECT ${STATE_COLUMNS} FROM ${STATE_FROM}`);
+
+/** The position before the oldest event that is kept, of a log that is open. Throws DatabaseError. */
+export async function readFirst(db: Queryable): Promise<MarkedPosition> {
+  const [row] = await db.query(READ_STATE, []);
+  if (row === undefined) throw new Error('the event log has no state row');
+  return toLogState(row).first;
+}
+
+/** An event that the log knows, and can be read on from. */
+export type KnownEvent = Omit<EventPlace, 'before'>;
+
+interface KnownRow extends StateRow {
+  readonly n: number;
+  readonly era: number;
+  readonly xid: string;
+  readonly id: number;
+}
+
+const FIND = statement<KnownRow>(
+  'events_find',
+  `SELECT ${STATE_COLUMNS}, asked.n, place.era, place.xid::text, place.id
+   FROM ${STATE_FROM}, unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked(number, mark, n),
+     LATERAL ${positionSql('asked.number', 'asked.mark', MARK_SQL)} AS place`,
+);
+
+/**
+ * Finds events by number and mark, in the order given; undefined for one that the log does not know, or after which it
+ * has lost some. Throws DatabaseError.
+ */
+export async function findEvents(
+  db: Queryable,
+  names: readonly EventName[],
+): Promise<(KnownEvent | undefined)[]> {
+  const rows = await db.query(FIND, [names.map(({ id }) => id), names.map(({ mark }) => mark)]);
+  const found = new Map(rows.map((row) => [row.n, row]));
+  return names.map(({ mark }, index) => {
+    const row = found.get(index + 1);
+    if (row === undefined) return undefined;
+    const { era, xid, id } = row;
+    return { history: toLogState(row).history, era, xid: BigInt(xid), id, mark };
+  });
+}
+
+/** Rows deleted per transaction. Takes a few milliseconds, so nobody has to wait for it. */
+const BATCH = 1_000;
+
+/** How long what a transaction has kept from being read stays afterwards: its readers need a moment. */
+const AFTERWARDS = `interval '2 minutes'`;
+const READABLE = `(era, xid) < (${PRESENT_ERA}::smallint,
+  least(${HORIZON}, (SELECT held_xid FROM event_log WHERE id = 1 AND held_at > now() - ${AFTERWARDS})))`;
+
+interface Pruned {
+  readonly dropped: number;
+  /** The last of them; null if there are none. */
+  readonly era: number | null;
+  readonly xid: string | null;
+  readonly id: number | null;
+}
+
+/**
+ * Deletes the oldest events that could be read, and records the last deleted position in the same transaction, so that a
+ * reader with an older id gets EVENT_HISTORY_EXPIRED and not a history with a gap. It reads only the beginning of the log:
+ * that needs no index by time, for which each mutation would pay. $1: age limit in milliseconds; $2: batch size; $3 to $5:
+ * the position that the previous batch reached, since deleted rows stay in the index until a vacuum.
+ */
+const PRUNE = statement<Pruned>(
+  'events_prune',
+  `WITH first AS (SELECT id, created_at FROM events
+       WHERE (era, xid, id) > ($3::smallint, $4::text::xid8, $5::bigint) AND ${READABLE} ORDER BY era, xid, id LIMIT $2),
+     old AS (SELECT id FROM first WHERE created_at < now() - $1::float8 * interval '1 millisecond'),
+     dropped AS (DELETE FROM events USING old WHERE events.id = old.id RETURNING era, xid, events.id, ${MARK_SQL} AS mark),
+     newest AS (SELECT era, xid, id, mark FROM dropped ORDER BY era DESC, xid DESC, id DESC LIMIT 1),
+     marked AS (UPDATE event_log SET pruned_era = newest.era, pruned_xid = newest.xid, pruned_id = newest.id, pruned_mark = newest.mark
+       FROM newest WHERE event_log.id = 1
+         AND (pruned_xid IS NULL OR (pruned_era, pruned_xid, pruned_id) < (newest.era, newest.xid, newest.id)))
+   SELECT counted.dropped, newest.era, newest.xid::text, newest.id
+   FROM (SELECT count(*)::int AS dropped FROM dropped) AS counted LEFT JOIN newest ON true`,
+);
+
+/** Notes the transaction that holds events which will soon be past the limit. $1: age limit in milliseconds. */
+const NOTE_HELD = statement<never>(
+  'events_note_held',
+  `UPDATE event_log SET held_xid = ${HORIZON}, held_at = now() WHERE id = 1
+     AND EXISTS (SELECT FROM events WHERE ${HELD} AND created_at < now() - $1::float8 * interval '1 millisecond' + ${AFTERWARDS})
+     AND (held_at > now() - ${AFTERWARDS} AND held_xid < ${HORIZON}) IS NOT TRUE`,
+);
+
+/**
+ * Deletes events past the limit by the database's clock, except what nobody could read yet. Returns their number. Throws
+ * DatabaseError.
+ */
+export async function pruneEvents(db: Queryable, olderThanMs: number, signal?: AbortSignal): Promise<number> {
+  let after: readonly [era: number, xid: string, id: number] = [0, '0', 0];
+  const batch = async () => {
+    const [pruned] = await db.query(PRUNE, [olderThanMs, BATCH, ...after]);
+    if (pruned === undefined) return 0;
+    const { dropped, era, xid, id } = pruned;
+    if (era !== null && xid !== null && id !== null) after = [era, xid, id];
+    return dropped;
+  };
+  const dropped = await inBatches(BATCH, batch, signal);
+  await db.query(NOTE_HELD, [olderThanMs]);
+  return dropped;
+}
+
+export const oldEvents = (retentionMs: number): Job => ({
+  name: 'events',
+  run: (db, signal) => pruneEvents(db, retentionMs, signal),
+});

@@ -1,0 +1,296 @@
+import { pickColumns, type RowOf } from '../../database/statement.ts';
+import { TRACE_SQL } from '../../database/statement-instrumentation.ts';
+import { events } from '../../generated/tables.ts';
+import { CONTENT_START, FRAME_BYTES, opaqueBytes, opaqueText } from '../../platform/ids.ts';
+
+/**
+ * A position in the event log. Sequence numbers reflect allocation, not commit: after number 5, a reader may
+ * still find 4 from a slower transaction. So the order is (transaction id, number), and readers stop at the
+ * oldest running transaction: nothing can appear later before a position that they have passed. Transaction ids belong
+ * to one server: events from the dump of another one are in an earlier era (decision 29).
+ */
+export interface LogPosition {
+  readonly era: number;
+  readonly xid: bigint;
+  /** The number of the event; 0 before the first. */
+  readonly id: number;
+}
+
+export function isAfter(a: LogPosition, b: LogPosition): boolean {
+  if (a.era !== b.era) return a.era > b.era;
+  return a.xid > b.xid || (a.xid === b.xid && a.id > b.id);
+}
+
+/** A position is that of an event, or of the beginning of a log. */
+export interface MarkedPosition extends LogPosition {
+  /** Ten bytes in hexadecimal, which the event with this number has in no other history. */
+  readonly mark: string;
+}
+
+/** An event in the log, as it is written. */
+export type EventRecord = RowOf<typeof recordedEvents>;
+
+export const recordedEvents = pickColumns(events, [
+  'kind',
+  'rootId',
+  'partId',
+  'ownerId',
+  'createdAt',
+  'trace',
+]);
+
+/** An event in the log. */
+export interface LogEvent extends EventRecord {
+  readonly position: MarkedPosition;
+}
+
+const INSTANT_DIGITS = 12;
+const RANDOM_DIGITS = 8;
+/** The digits of a mark. */
+export const MARK_DIGITS = INSTANT_DIGITS + RANDOM_DIGITS;
+
+/**
+ * The mark of an event: the millisecond of its transaction, and the last four bytes of the id of what it is about, which are
+ * random (RFC 9562 section 5.7). A history that was cut off and continued gives the number to another event, at another
+ * time.
+ */
+export function markOf({
+  rootId,
+  partId,
+  createdAt,
+}: Pick<EventRecord, 'rootId' | 'partId' | 'createdAt'>): string {
+  const instant = createdAt.getTime().toString(16).padStart(INSTANT_DIGITS, '0');
+  return instant + (partId ?? rootId).slice(-RANDOM_DIGITS);
+}
+
+/** The same in SQL, for a row of `events`. */
+export const MARK_SQL = `lpad(to_hex((extract(epoch FROM created_at) * 1000)::bigint), ${INSTANT_DIGITS}, '0') || right(coalesce(part_id, root_id)::text, ${RANDOM_DIGITS})`;
+
+/**
+ * What was committed before a reader came and could not be read yet, because an older transaction was still running: all
+ * events up to this one, except those of the transactions that were running.
+ */
+export interface CommittedBefore extends MarkedPosition {
+  /** Transactions that were running then, all older than this event. In descending order. */
+  readonly running: readonly bigint[];
+}
+
+/** Where a reader is. Never changed. */
+export interface EventPlace extends MarkedPosition {
+  /** The history to which the position belongs (`LogState.history`). */
+  readonly history: string;
+  /** Later events that the reader must not get; undefined once they are behind it. */
+  readonly before: CommittedBefore | undefined;
+}
+
+/** The place after an event, and whether the reader must not get the event. */
+interface Passed {
+  readonly place: EventPlace;
+  readonly skipped: boolean;
+}
+
+function restOf(before: CommittedBefore | undefined, at: LogPosition): CommittedBefore | undefined {
+  if (before === undefined || !isAfter(before, at)) return undefined;
+  const running = before.running.filter((xid) => xid >= at.xid);
+  return running.length === before.running.length ? before : { ...before, running };
+}
+
+/** The place at a later position of the log, past events that are of no interest to the reader. */
+export const advance = ({ history, before }: EventPlace, position: MarkedPosition): EventPlace => ({
+  history,
+  ...position,
+  before: restOf(before, position),
+});
+
+/** Moves past the next event of the log. */
+export function pass({ history, before }: EventPlace, { position }: LogEvent): Passed {
+  const skipped =
+    before !== undefined && !isAfter(position, before) && !before.running.includes(position.xid);
+  return { place: advance({ history, before, ...position }, position), skipped };
+}
+
+/** An event as an id names it. */
+export type EventName = Pick<MarkedPosition, 'id' | 'mark'>;
+
+/** What an event id says. Where the events are in the log, only the log knows. */
+export interface DecodedId {
+  readonly event: EventName;
+  /** The last event that was committed before the reader came, and the distances of the transactions running then. */
+  readonly before: { readonly event: EventName; readonly distances: readonly bigint[] } | undefined;
+}
+
+const NUMBER_BYTES = 8;
+const NAME_BYTES = NUMBER_BYTES + MARK_DIGITS / 2;
+/** Event numbers are JavaScript numbers. */
+const MAX_NUMBER = BigInt(Number.MAX_SAFE_INTEGER);
+/** The most running transactions in an id, which takes one or two bytes for each. */
+export const MAX_RUNNING = 1_000;
+/** Seven bits in each byte (LEB128): the distances are small. */
+const MORE = 0x80;
+const MAX_DISTANCE_BYTES = 9;
+
+function writeName(bytes: Buffer, { id, mark }: EventName, at: number): void {
+  bytes.writeBigUInt64BE(BigInt(id), at);
+  bytes.write(mark, at + NUMBER_BYTES, 'hex');
+}
+
+function readName(bytes: Buffer, at: number): EventName | undefined {
+  const id = bytes.readBigUInt64BE(at);
+  if (id > MAX_NUMBER) return undefined;
+  return { id: Number(id), mark: bytes.toString('hex', at + NUMBER_BYTES, at + NAME_BYTES) };
+}
+
+/** Each transaction as its distance from the one before it, the first from the event's. */
+function distancesOf({ xid, running }: NonNullable<EventPlace['before']>): number[] {
+  const bytes: number[] = [];
+  let last = xid;
+  for (const transaction of running) {
+    let distance = last - transaction;
+    for (; distance >= MORE; distance >>= 7n) bytes.push(Number(distance & 0x7fn) | MORE);
+    bytes.push(Number(distance));
+    last = transaction;
+  }
+  return bytes;
+}
+
+/** Undefined if the bytes are anything else than what `distancesOf` writes. */
+function readDistances(bytes: Buffer): bigint[] | undefined {
+  const distances: bigint[] = [];
+  let distance = 0n;
+  let length = 0;
+  for (const byte of bytes) {
+    distance |= BigInt(byte & 0x7f) << BigInt(7 * length);
+    length += 1;
+    if (byte & MORE) {
+      if (length === MAX_DISTANCE_BYTES) return undefined;
+      continue;
+    }
+    // Two transactions are not one, and a last byte without bits is one too many.
+    if (distance === 0n || (byte === 0 && length > 1)) return undefined;
+    distances.push(distance);
+    distance = 0n;
+    length = 0;
+  }
+  const fits = length === 0 && distances.length > 0 && distances.length <= MAX_RUNNING;
+  return fits ? distances : undefined;
+}
+
+/**
+ * Encodes the place as an opaque string of 28 characters; longer for a reader that came while transactions were running,
+ * until the events of those times are behind it.
+ */
+export function encodeEventId(place: EventPlace): string {
+  const { before } = place;
+  const distances = before === undefined ? [] : distancesOf(before);
+  const bytes = Buffer.alloc(
+    FRAME_BYTES + NAME_BYTES + (before === undefined ? 0 : NAME_BYTES) + distances.length,
+  );
+  writeName(bytes, place, CONTENT_START);
+  if (before !== undefined) {
+    writeName(bytes, before, CONTENT_START + NAME_BYTES);
+    bytes.set(distances, CONTENT_START + 2 * NAME_BYTES);
+  }
+  return opaqueText(bytes);
+}
+
+/** Encodes the place right after an event, for a reader that has seen nothing later. */
+export function encodeEventName(name: EventName): string {
+  const bytes = Buffer.alloc(FRAME_BYTES + NAME_BYTES);
+  writeName(bytes, name, CONTENT_START);
+  return opaqueText(bytes);
+}
+
+/**
+ * Decodes an event id. Undefined for any other string. The checksum detects mistakes but not forgery, so the log still has
+ * to know the events.
+ */
+export function decodeEventId(eventId: string): DecodedId | undefined {
+  const bytes = opaqueBytes(eventId);
+  if (bytes === undefined || bytes.length < FRAME_BYTES + NAME_BYTES) return undefined;
+  const event = readName(bytes, CONTENT_START);
+  if (event === undefined) return undefined;
+  if (bytes.length === FRAME_BYTES + NAME_BYTES) return { event, before: undefined };
+  if (bytes.length < FRAME_BYTES + 2 * NAME_BYTES) return undefined;
+  const last = readName(bytes, CONTENT_START + NAME_BYTES);
+  const content = bytes.subarray(0, bytes.length - (FRAME_BYTES - CONTENT_START));
+  const distances = readDistances(content.subarray(CONTENT_START + 2 * NAME_BYTES));
+  if (last === undefined || last.id === 0 || distances === undefined) return undefined;
+  return { event, before: { event: last, distances } };
+}
+
+/** Which events a stream gets. What is absent lets all through. */
+export interface EventFilter {
+  /** The names of kinds, sorted. */
+  readonly kinds?: readonly string[] | undefined;
+  readonly rootId?: string | undefined;
+  readonly ownerId?: string | undefined;
+  /** Whether it lets nothing through, such as one for an id that is none. */
+  readonly nothing?: boolean | undefined;
+}
+
+type Filtered = Pick<LogEvent, 'kind' | 'rootId' | 'ownerId'>;
+
+export function matches(
+  { kinds, rootId, ownerId, nothing }: EventFilter,
+  { kind, rootId: root, ownerId: owner }: Filtered,
+): boolean {
+  return (
+    nothing !== true &&
+    (rootId === undefined || rootId === root) &&
+    (ownerId === undefined || ownerId === owner) &&
+    (kinds === undefined || kinds.includes(kind))
+  );
+}
+
+/** Equal for filters that let the same through. */
+export const filterKey = ({ kinds, rootId, ownerId, nothing }: EventFilter): string =>
+  nothing === true ? 'nothing' : `${rootId ?? ''} ${ownerId ?? ''} ${kinds?.join() ?? ''}`;
+
+/**
+ * Where readers with a filter stand, so that an event asks three places for its readers: that of its root, that of its
+ * owner, and that of readers who want neither. Undefined for a filter that lets nothing through.
+ */
+export function addressOf({ rootId, ownerId, nothing }: EventFilter): string | undefined {
+  if (nothing === true) return undefined;
+  if (rootId !== undefined) return `root ${rootId}`;
+  return ownerId === undefined ? EVERYTHING : `owner ${ownerId}`;
+}
+
+const EVERYTHING = 'everything';
+
+/** The addresses of an event's readers. */
+export function addressesOf({ rootId, ownerId }: Filtered): readonly string[] {
+  const addresses = [EVERYTHING, `root ${rootId}`];
+  if (ownerId !== null) addresses.push(`owner ${ownerId}`);
+  return addresses;
+}
+
+/** The columns of a statement's rows that name what an event is about. */
+export interface EventColumns {
+  /** The row that the event belongs to, by which streams are filtered. */
+  readonly root: string;
+  /** The part of it that the event is about; none if it is about the row itself. */
+  readonly part?: string;
+  /** The account whose row that is, by which streams are filtered, too. Neither ever changes. */
+  readonly owner: string;
+}
+
+/** A kind of events, declared by the module that writes them. */
+export interface EventKind<Name extends string = string> {
+  readonly name: Name;
+  /**
+   * The part of a statement that appends an event for each row of `rows`, such as the name of a CTE that returns what it
+   * has written: the event is there exactly if the change is.
+   */
+  append(rows: string): string;
+}
+
+/** A kind whose events are about rows with these columns. */
+export const eventKind = <Name extends string>(
+  name: Name,
+  { root, part = 'NULL', owner }: EventColumns,
+): EventKind<Name> => ({
+  name,
+  append: (rows) =>
+    `INSERT INTO events (kind, root_id, part_id, owner_id, trace) SELECT '${name}', ${root}, ${part}::uuid, ${owner}, ${TRACE_SQL} FROM ${rows}`,
+});

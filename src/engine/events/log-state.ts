@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from 'pg';
+import type { Database } from '../../database/database.ts';
+import { toDatabaseError } from '../../database/errors.ts';
+import { type Queryable, queryableOn, statement } from '../../database/statement.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import { MARK_DIGITS, type MarkedPosition } from './event.ts';
+
+/** The era of all events that this server has written: the last. A default of the column. */
+export const PRESENT_ERA = 32_767;
+
+/** The state of the log as a whole. */
+export interface LogState {
+  /** Positions of one history can be compared. It changes with the server, and when the log is begun anew. */
+  readonly history: string;
+  /** The position before the oldest event that is kept: of the last that retention has pruned, or the beginning. */
+  readonly first: MarkedPosition;
+}
+
+/** The columns that STATE_COLUMNS selects from STATE_FROM. */
+export interface StateRow {
+  readonly generation: string;
+  readonly eras: number;
+  readonly prunedEra: number;
+  readonly prunedXid: string | null;
+  readonly prunedId: number | null;
+  readonly prunedMark: string;
+}
+
+/** Changes when the log is restored into another server or database, but not on a restart or a switchover. */
+const ORIGIN = `(SELECT system_identifier::text FROM pg_control_system()) || '/' || (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
+/** One row, or none if the log is new or comes from another server or database. */
+export const STATE_FROM = `(SELECT * FROM event_log WHERE id = 1 AND origin = ${ORIGIN}) AS state`;
+/** Earlier versions prune without a mark. */
+export const PRUNED_MARK = `coalesce(state.pruned_mark, repeat('0', ${MARK_DIGITS}))`;
+export const STATE_COLUMNS = `state.generation, state.eras, state.pruned_era AS "prunedEra", state.pruned_xid::text AS "prunedXid",
+  state.pruned_id AS "prunedId", ${PRUNED_MARK} AS "prunedMark"`;
+/** The mark of the beginning. */
+export const BEGINNING = `left(replace(state.generation::text, '-', ''), ${MARK_DIGITS})`;
+
+const beginningOf = ({ generation }: StateRow) => generation.replaceAll('-', '').slice(0, MARK_DIGITS);
+
+export function toLogState(row: StateRow): LogState {
+  const { generation, eras, prunedEra, prunedXid, prunedId, prunedMark } = row;
+  return {
+    history: `${generation}/${eras}`,
+    first:
+      prunedXid === null || prunedId === null
+        ? { era: 0, xid: 0n, id: 0, mark: beginningOf(row) }
+        : { era: prunedEra, xid: BigInt(prunedXid), id: prunedId, mark: prunedMark },
+  };
+}
+
+/**
+ * SQL for the position of an event that is named by number and mark: one row of `era`, `xid`, `id` if the log contains
+ * exactly the events after it, none otherwise. `id` and `mark` are the SQL of the name that is sought, `markOf` that of
+ * an event's mark.
+ */
+export const positionSql = (id: string, mark: string, markOf: string): string => `(
+  SELECT era, xid, id FROM (
+    SELECT era, xid, id FROM events WHERE id = ${id} AND ${markOf} = ${mark}
+    UNION ALL SELECT state.pruned_era, state.pruned_xid, state.pruned_id WHERE state.pruned_id = ${id} AND ${PRUNED_MARK} = ${mark}
+    UNION ALL SELECT 0::smallint, '0'::xid8, 0::bigint WHERE ${id} = 0 AND ${BEGINNING} = ${mark}
+  ) AS known WHERE state.pruned_id IS NULL OR (era, xid, id) >= (state.pruned_era, state.pruned_xid, state.pruned_id))`;
+
+const READ = `SELECT ${STATE_COLUMNS} FROM ${STATE_FROM}`;
+/**
+ * Whether the log is that of this server and database. A dump of its sibling has the same origin, but perhaps events of
+ * transactions that are still to come.
+ */
+export const IS_OPEN = `EXISTS (SELECT FROM ${STATE_FROM}) AND NOT EXISTS (
+  SELECT FROM events WHERE era = ${PRESENT_ERA} AND xid >= pg_snapshot_xmax(pg_current_snapshot()))`;
+const LOCK = `SELECT pg_advisory_xact_lock(hashtext('event_log'))`;
+const BEGIN_LOG = `INSERT INTO event_log (id, generation, origin) VALUES (1, $1, ${ORIGIN}) ON CONFLICT (id) DO NOTHING`;
+const CLEAR = 'DELETE FROM events';
+const RENEW = `UPDATE event_log SET generation = $1, origin = ${ORIGIN}, eras = 0, pruned_era = ${PRESENT_ERA},
+  pruned_xid = NULL, pruned_id = NULL, pruned_mark = NULL, held_xid = NULL, held_at = NULL WHERE id = 1`;
+
+/**
+ * PostgreSQL stamps each row with the transaction that wrote it. That is the one in `xid`, except for rows that a restore
+ * has written, and all rows up to the last of these come from another server.
+ */
+const ADOPT = statement<{ moved: number }>(
+  'events_adopt',
+  `WITH moved AS (
+    UPDATE events SET era = (SELECT eras + 1 FROM event_log WHERE id = 1)
+    WHERE era = ${PRESENT_ERA} AND age(xmin) >= (
+      SELECT min(age(xmin)) FROM events WHERE era = ${PRESENT_ERA} AND xmin::text::numeric <> xid::text::numeric % 4294967296)
+    RETURNING 1),
+  counted AS (SELECT count(*)::int AS moved FROM moved),
+  adopted AS (UPDATE event_log SET origin = ${ORIGIN}, eras = eras + 1, held_xid = NULL, held_at = NULL,
+      pruned_era = CASE pruned_era WHEN ${PRESENT_ERA} THEN eras + 1 ELSE pruned_era END
+    WHERE id = 1)
+  SELECT moved FROM counted`,
+);
+
+/**
+ * Moves the events of another server into an era of their own, before all events that this server writes: transaction ids
+ * of another server mean nothing here. A command that copies a log calls it in the transaction of the copy. Later, a copy
+ * from a server with the same identifier is only recognised while its transaction ids lie in the future.
+ * @returns the number of moved events. @throws {DatabaseError}
+ */
+export async function adoptEvents(db: Queryable): Promise<number> {
+  const [row] = await db.query(ADOPT, []);
+  return row?.moved ?? 0;
+}
+
+/** Runs a change of the log as a whole in a transaction that may take its time, one at a time. Throws DatabaseError. */
+async function alone<T>(database: Database, change: (client: Client) => Promise<T>): Promise<T> {
+  let client: Client | undefined;
+  try {
+    client = await database.dedicatedClient();
+    await client.query('BEGIN');
+    await client.query(LOCK);
+    const result = await change(client);
+    await client.query('COMMIT');
+    return result;
+  } catch (error) {
+    throw toDatabaseError(error);
+  } finally {
+    // After a failure, this also ends the transaction.
+    await client?.end().catch(() => undefined);
+  }
+}
+
+/** Begins the log of a new database, and goes on with the one of a restored dump. Throws DatabaseError. */
+export async function openLog(database: Database, log: Logger): Promise<void> {
+  await alone(database, async (client) => {
+    await client.query(BEGIN_LOG, [randomUUID()]);
+    // Another instance may have done it while this one waited for the lock.
+    if ((await client.query<{ open: boolean }>(`SELECT ${IS_OPEN} AS open`)).rows[0]?.open) return;
+    const startedMs = performance.now();
+    const events = await adoptEvents(queryableOn(client));
+    log.info(
+      { events, durationMs: Math.round(performance.now() - startedMs) },
+      'the event log comes from another server or database: its events come before those of this one',
+    );
+  });
+}
+
+/**
+ * Starts a new history of the log: all earlier event ids expire. `record` writes in the same transaction. Throws DatabaseError.
+ */
+export async function renewLog(
+  database: Database,
+  record?: (transaction: Queryable, state: LogState) => Promise<void>,
+): Promise<LogState> {
+  return alone(database, async (client) => {
+    await client.query(BEGIN_LOG, [randomUUID()]);
+    await client.query(CLEAR);
+    await client.query(RENEW, [randomUUID()]);
+    const [row] = (await client.query<StateRow>(READ)).rows;
+    if (row === undefined) throw new Error('the event log has no state row');
+    const state = toLogState(row);
+    await record?.(queryableOn(client), state);
+    return state;
+  });
+}

@@ -1,0 +1,178 @@
+import type { Database } from '../../database/database.ts';
+import type { Listener } from '../../database/listener.ts';
+import { EVENTS_CHANNEL } from '../../database/session-settings.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import { createOutageLog } from '../../platform/log/log-limits.ts';
+import type { Metrics } from '../../platform/metrics/metrics.ts';
+import { HELD, HORIZON } from './event-log.ts';
+import type { EventFeed } from './feed.ts';
+import { IS_OPEN, openLog } from './log-state.ts';
+
+/** The minimum interval between wake-ups. One covers all earlier commits. */
+const MIN_INTERVAL_MS = 10;
+
+export interface AnnouncementsOptions {
+  readonly feed: Pick<EventFeed, 'wake'>;
+  readonly listener: Pick<Listener, 'notify'>;
+  readonly log: Logger;
+}
+
+/**
+ * Wake-ups of readers. They carry no data: readers poll the log in case one is lost. Runs NOTIFY on the connection that
+ * listens, after the commit: inside the transaction, PostgreSQL would serialise all commits that notify. The embedded
+ * database has only one writing process and needs none.
+ */
+export function createAnnouncements({ feed, listener, log }: AnnouncementsOptions) {
+  let pause: NodeJS.Timeout | undefined;
+  let sending = false;
+  let again = false;
+
+  function notify(): void {
+    if (sending) {
+      again = true;
+      return;
+    }
+    const sent = listener.notify(EVENTS_CHANNEL);
+    if (sent === undefined) return;
+    sending = true;
+    sent
+      .catch((error: unknown) => log.debug({ err: error }, 'a wake-up could not be sent'))
+      .finally(() => {
+        pause = setTimeout(rested, MIN_INTERVAL_MS).unref();
+      });
+  }
+
+  function rested(): void {
+    sending = false;
+    if (!again) return;
+    again = false;
+    notify();
+  }
+
+  return {
+    /** Tells readers, here and in the other instances, about a commit. Calls in quick succession are merged. */
+    announce(): void {
+      feed.wake();
+      notify();
+    },
+    close: () => clearTimeout(pause),
+  };
+}
+
+/** Held events are logged at the first look at which they are older than a statement may take by default: within 10 s. */
+const INTERVAL_MS = 2_000;
+const TOLD_AFTER_SECONDS = 5;
+
+const LOOK = `SELECT ${IS_OPEN} AS open, (
+    SELECT extract(epoch FROM clock_timestamp() - created_at)::float8 FROM events WHERE ${HELD} ORDER BY era, xid, id LIMIT 1
+  ) AS seconds`;
+
+interface Look {
+  /** Whether the log is that of this server and database. */
+  readonly open: boolean;
+  /** The age of the oldest event that cannot be read yet. */
+  readonly seconds: number | null;
+}
+
+/** Whose transaction is the oldest: every one that has an id locks it, and locks are shown to everybody. */
+const HOLDER = `SELECT p.gid, l.pid, coalesce(p.owner, a.usename) AS "user", coalesce(p.database, a.datname) AS database,
+    a.application_name AS application
+  FROM pg_locks l LEFT JOIN pg_prepared_xacts p ON p.transaction = l.transactionid LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+  WHERE l.locktype = 'transactionid' AND l.mode = 'ExclusiveLock' AND l.granted AND l.transactionid = ${HORIZON}::xid`;
+
+interface Holder {
+  /** The name of a prepared transaction, which has no connection. */
+  readonly gid: string | null;
+  readonly pid: number | null;
+  readonly user: string | null;
+  readonly database: string | null;
+  readonly application: string | null;
+}
+
+/** Who holds the events, and how to end that, as fields of a log line. */
+function fieldsOf({ gid, pid, user, database, application }: Holder) {
+  return gid === null
+    ? {
+        holder: `process ${pid}`,
+        user,
+        database,
+        application,
+        check: `end its transaction, or run: SELECT pg_terminate_backend(${pid})`,
+      }
+    : {
+        holder: `prepared transaction ${gid}`,
+        user,
+        database,
+        check: `in database ${database}, run COMMIT PREPARED or ROLLBACK PREPARED with '${gid}'`,
+      };
+}
+
+export interface LogWatchOptions {
+  readonly database: Database;
+  readonly listener: Pick<Listener, 'ask'>;
+  readonly log: Logger;
+}
+
+/**
+ * Watches the log even while nobody reads it: for a transaction, in any database of the server, that keeps events from
+ * being read, and for a restored dump, whose events must be adopted before the next dump. It uses the connection that
+ * listens, which bypasses a pooler and waits for nobody.
+ */
+export function watchLog({ database, listener, log }: LogWatchOptions) {
+  const waiting = createOutageLog(
+    log,
+    'events wait for a transaction that is still open',
+    'events no longer wait for a transaction',
+  );
+  let seconds = 0;
+  let looking = false;
+
+  async function look(): Promise<void> {
+    const [looked] = (await listener.ask<Look>(LOOK)) ?? [];
+    // The connection is away: nothing is known that was not known before.
+    if (looked === undefined) return;
+    if (!looked.open) await openLog(database, log);
+    seconds = looked.seconds ?? 0;
+    if (seconds < TOLD_AFTER_SECONDS) return waiting.over();
+    const [holder] = (await listener.ask<Holder>(HOLDER)) ?? [];
+    // It may have ended between the two looks.
+    if (holder !== undefined) waiting.failed({ heldForSeconds: Math.round(seconds), ...fieldsOf(holder) });
+  }
+
+  const timer = setInterval(() => {
+    if (looking) return;
+    looking = true;
+    look()
+      // Whoever loses the connection says so.
+      .catch((error: unknown) => log.debug({ err: error }, 'could not look at the event log'))
+      .finally(() => {
+        looking = false;
+      });
+  }, INTERVAL_MS).unref();
+  return {
+    /** The age of the oldest event that cannot be read yet, in seconds; 0 if there is none. As of the last look. */
+    get heldSeconds(): number {
+      return seconds;
+    },
+    close: () => clearInterval(timer),
+  };
+}
+
+export type LogWatch = ReturnType<typeof watchLog>;
+
+/** Has the metrics tell whether events of all instances can be read. */
+export function registerEventMetrics(
+  metrics: Metrics,
+  { logWatch, listener }: { readonly logWatch: LogWatch; readonly listener: Listener },
+): void {
+  metrics.gauge(
+    'event_held_seconds',
+    'Age of the oldest committed event that cannot be read yet, because an older transaction is still open on the server; 0 if there is none.',
+    () => logWatch.heldSeconds,
+  );
+  metrics.gauge(
+    'event_notifications_connected',
+    'Whether the connection for wake-ups between instances is open (1), or not needed (embedded database, 1).',
+    () => (listener.connected ? 1 : 0),
+  );
+}

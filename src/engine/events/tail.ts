@@ -1,0 +1,200 @@
+import type { Database } from '../../database/database.ts';
+import { isOutage } from '../../database/errors.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import {
+  type EventFilter,
+  type EventName,
+  isAfter,
+  type LogEvent,
+  type LogPosition,
+  type MarkedPosition,
+  matches,
+} from './event.ts';
+import { type KnownEvent, readAfter, readNow } from './event-log.ts';
+
+/** Wake-ups can get lost, for example if a process dies after its commit, so the log is also polled. */
+const POLL_INTERVAL_MS = 1_000;
+/** Nothing announces the end of a transaction that holds events back: poll with exponential backoff. */
+const HELD_BACK_MIN_MS = 20;
+const HELD_BACK_MAX_MS = 320;
+const BATCH = 500;
+const WINDOW = 2_000;
+
+/** All events of one history in (start, end]. */
+interface Window {
+  readonly history: string;
+  start: MarkedPosition;
+  end: MarkedPosition;
+  events: LogEvent[];
+  /** Those and the start, by number. */
+  readonly positions: Map<number, MarkedPosition>;
+}
+
+/** Events that a filter lets through. */
+export interface Found {
+  /** In order. */
+  readonly events: readonly LogEvent[];
+  /** There are no others up to here. */
+  readonly end: MarkedPosition;
+}
+
+/** What has been read from the log: all events after a position, in order. */
+export interface Growth {
+  readonly history: string;
+  readonly after: MarkedPosition;
+  readonly events: readonly LogEvent[];
+}
+
+/** Called when there may be more events; with them, if they are all that there may be. */
+export type OnGrowth = (growth: Growth | undefined) => void;
+
+function grow(window: Window, batch: readonly LogEvent[]): void {
+  const last = batch.at(-1);
+  if (last === undefined) return;
+  window.events.push(...batch);
+  for (const { position } of batch) window.positions.set(position.id, position);
+  window.end = last.position;
+  if (window.events.length <= WINDOW) return;
+  const dropped = window.events.splice(0, window.events.length - WINDOW);
+  window.positions.delete(window.start.id);
+  for (const { position } of dropped.slice(0, -1)) window.positions.delete(position.id);
+  window.start = dropped.at(-1)?.position ?? window.start;
+}
+
+/** Up to `limit` events of a window that a filter lets through, and how far it was looked through for them. */
+function eventsAfter(
+  { events, end }: Window,
+  position: LogPosition,
+  limit: number,
+  filter: EventFilter,
+): Found {
+  let low = 0;
+  let high = events.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const event = events[middle];
+    if (event !== undefined && isAfter(event.position, position)) high = middle;
+    else low = middle + 1;
+  }
+  const found: LogEvent[] = [];
+  for (let at = low; at < events.length; at += 1) {
+    const event = events[at];
+    if (event === undefined || !matches(filter, event)) continue;
+    found.push(event);
+    if (found.length === limit) return { events: found, end: event.position };
+  }
+  return { events: found, end };
+}
+
+export interface LogTailOptions {
+  readonly database: Database;
+  readonly log: Logger;
+}
+
+/** The newest events of the log, read once for the whole process while somebody follows. */
+export function createLogTail({ database, log }: LogTailOptions) {
+  let window: Window | undefined;
+  const followers = new Set<OnGrowth>();
+  let closed = false;
+  let timer: NodeJS.Timeout | undefined;
+  let draining: Promise<void> | undefined;
+  let again = false;
+  let heldBackMs = HELD_BACK_MIN_MS;
+
+  function announce(growth?: Growth): void {
+    for (const onGrowth of [...followers]) onGrowth(growth);
+  }
+
+  function schedule(delayMs: number): void {
+    clearTimeout(timer);
+    if (!closed && followers.size > 0) timer = setTimeout(wake, delayMs).unref();
+  }
+
+  async function drain(): Promise<void> {
+    if (window === undefined) {
+      const { history, before: _before, ...start } = await readNow(database, log);
+      if (followers.size === 0) return;
+      window = { history, start, end: start, events: [], positions: new Map([[start.id, start]]) };
+      announce();
+    }
+    const current = window;
+    for (;;) {
+      const { state, found, events, held } = await readAfter(database, current.end, BATCH);
+      // The last follower left meanwhile; a new one may have joined.
+      if (window !== current) return;
+      if (!found || state?.history !== current.history) {
+        log.warn('the history of the event log has changed; event streams restart');
+        window = undefined;
+        announce();
+        return schedule(POLL_INTERVAL_MS);
+      }
+      const { history, end: after } = current;
+      grow(current, events);
+      if (events.length > 0) announce({ history, after, events });
+      if (events.length === BATCH) continue;
+      heldBackMs = held ? Math.min(heldBackMs * 2, HELD_BACK_MAX_MS) : HELD_BACK_MIN_MS;
+      if (events.length > 0) heldBackMs = HELD_BACK_MIN_MS;
+      return schedule(held ? heldBackMs : POLL_INTERVAL_MS);
+    }
+  }
+
+  /** Signals a possible commit, so that readers need not wait for the next poll. */
+  function wake(): void {
+    if (closed || followers.size === 0) return;
+    if (draining !== undefined) {
+      again = true;
+      return;
+    }
+    draining = drain()
+      .catch((error: unknown) => {
+        log[isOutage(error) ? 'debug' : 'warn']({ err: error }, 'reading the event log failed; trying again');
+        schedule(POLL_INTERVAL_MS);
+      })
+      .finally(() => {
+        draining = undefined;
+        if (!again) return;
+        again = false;
+        wake();
+      });
+  }
+
+  return {
+    wake,
+    /**
+     * Keeps reading, and calls `onGrowth` when there may be more events. Returns a function that stops it;
+     * further calls do nothing.
+     */
+    follow(onGrowth: OnGrowth): () => void {
+      // The same function may be registered twice.
+      const follower: OnGrowth = (growth) => onGrowth(growth);
+      followers.add(follower);
+      if (followers.size === 1) wake();
+      return () => {
+        if (!followers.delete(follower) || followers.size > 0) return;
+        clearTimeout(timer);
+        window = undefined;
+      };
+    },
+    /** Up to `limit` events after a position, from the window. Undefined if the window may lack some of them. */
+    recent(history: string, position: LogPosition, limit: number, filter: EventFilter): Found | undefined {
+      if (window === undefined || window.history !== history) return undefined;
+      return isAfter(window.start, position) ? undefined : eventsAfter(window, position, limit, filter);
+    },
+    /** The last event of the window, if it is of that history. */
+    end: (history: string): MarkedPosition | undefined =>
+      window?.history === history ? window.end : undefined,
+    /** An event of the window; undefined if the log must be asked. */
+    find({ id, mark }: EventName): KnownEvent | undefined {
+      const position = window?.positions.get(id);
+      if (window === undefined || position?.mark !== mark) return undefined;
+      return { history: window.history, ...position };
+    },
+    /** Whether the window holds events of that history. */
+    follows: (history: string): boolean => window?.history === history,
+    async close(): Promise<void> {
+      closed = true;
+      clearTimeout(timer);
+      await draining;
+    },
+  };
+}

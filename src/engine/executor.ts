@@ -1,0 +1,317 @@
+import { execute } from 'graphql';
+import { holderOf } from '../auth/principal.ts';
+import { Cancellation, type Work } from '../database/cancellation.ts';
+import type { Queryable } from '../database/statement.ts';
+import { createDeadline, within } from '../platform/deadline.ts';
+import { ApiError } from '../platform/errors.ts';
+import { eventLoop } from '../platform/fairness/event-loop.ts';
+import type { Line } from '../platform/fairness/fair-queue.ts';
+import type { Reservation } from '../platform/fairness/response-memory.ts';
+import type { Metrics } from '../platform/metrics/metrics.ts';
+import type { Span } from '../platform/tracing/tracing.ts';
+import { afterSnapshot, confirmCaller } from './core/context.ts';
+import {
+  createMutationExecutor,
+  type MutationOptions,
+  type MutationSteps,
+} from './mutations/mutation-executor.ts';
+import { createOneStatementExecutor, type KeyLock } from './mutations/single-statement-executor.ts';
+import { createIntrospectionCache } from './operation/introspection.ts';
+import type { OperationArgs, OperationContext } from './operation/operation-context.ts';
+import { executed, located, refused, rendered, type Single } from './operation/outcome.ts';
+import { answerWhole, type LeftPart } from './queries/execute-in-database.ts';
+
+/** The error for an operation past its timeout. */
+const tooSlow = (timeoutMs: number): ApiError =>
+  new ApiError('TIMEOUT', `The operation took longer than ${timeoutMs} ms and was cancelled.`);
+
+/** Makes a function that rejects with TIMEOUT if work before an operation takes longer than the operation may take. */
+export function limitTime(timeoutMs: number): <T>(work: Promise<T>) => Promise<T> {
+  const deadline = createDeadline(timeoutMs);
+  return (work) => within(deadline, work, () => tooSlow(timeoutMs));
+}
+
+/** Whom the memory of event texts counts for if accounts share them. */
+const SHARED = 'events';
+
+export interface ExecutorOptions extends MutationOptions {
+  /** Events have their own line: a thousand subscribers must not hold up a query. */
+  readonly eventLine: Line;
+  readonly timeoutMs: number;
+}
+
+/** A response that the database has written. */
+interface Written {
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** The outcome of an operation of which the database has written some root fields and resolvers have made the others. */
+function completed({ data: written }: Written, { names }: LeftPart, executed: Single): Single {
+  if (executed.kind !== 'executed' || executed.result.data == null) return executed;
+  const { result } = executed;
+  const made = result.data ?? {};
+  const data = Object.fromEntries(
+    names.map((name) => [name, Object.hasOwn(made, name) ? made[name] : written[name]]),
+  );
+  return { kind: 'executed', result: { ...result, data } };
+}
+
+/** For whom events are read. */
+export interface EventReaders {
+  /** Who is charged; undefined if several accounts share the work. */
+  readonly owner: string | undefined;
+  /** Whether all of them have left. */
+  readonly gone: boolean;
+  /** The delivery that they are read for; undefined if it is not traced. */
+  span?: Span | undefined;
+}
+
+/** Runs operations. Never throws: errors are in the outcome, masked. */
+export interface Executor {
+  /** Runs a query on the pool, or a mutation in one unit of work that commits before the response. */
+  run(args: OperationArgs): Promise<Single>;
+  /** Runs a mutation in a transaction with extra steps. Undefined if `before` ended it or `undone` returned undefined. */
+  runMutation(args: OperationArgs, steps: MutationSteps): Promise<Single | undefined>;
+  /** Runs a mutation as one statement with the lock of its key. Undefined if it was not done: nothing was changed. */
+  runOneStatement(args: OperationArgs, keyLock: KeyLock): Promise<Single | undefined>;
+  /**
+   * Runs work for event streams: once their line has a place, within the operation timeout and the memory
+   * bounds of responses. Rejects with the refusal, or with what `work` throws.
+   */
+  forEvents<T>(
+    readers: EventReaders,
+    work: (db: Queryable, reservation: Reservation) => Promise<T>,
+  ): Promise<T>;
+  /**
+   * Executes the selection of a subscription on one event, in its own context: loader caches must not outlive
+   * the event. Never throws.
+   */
+  runEvent(args: OperationArgs, event: unknown, db: Queryable, reservation: Reservation): Promise<Single>;
+}
+
+/**
+ * Limits how many operations run at once and for how long. An operation past its timeout is answered with
+ * TIMEOUT; its statements are cancelled and its writes rolled back.
+ */
+export function createExecutor(options: ExecutorOptions): Executor {
+  const { database, log, line, eventLine, timeoutMs, bounds } = options;
+  const executeMutation = createMutationExecutor(options);
+  const executeOneStatement = createOneStatementExecutor(options);
+  const introspection = createIntrospectionCache();
+  const deadline = createDeadline(timeoutMs);
+  const masking = ({ requestId }: OperationContext) => ({ requestId, log });
+
+  /** Undefined if the database cannot write any of the response. */
+  async function executeWhole(args: OperationArgs, reservation: Reservation): Promise<Single | undefined> {
+    const { contextValue: context } = args;
+    const { node } = context.operation;
+    try {
+      const answer = await answerWhole(args, node, context);
+      if (answer === undefined) return undefined;
+      const { response, left } = answer;
+      if (left === undefined && context.state.cost === undefined)
+        return bounds.checked(rendered(response), context.state, reservation);
+      // The cost is put beside the data where the response becomes text.
+      const written: Written = JSON.parse(response);
+      const outcome =
+        left === undefined
+          ? ({ kind: 'executed', result: written } as const)
+          : completed(written, left, await executeFields({ ...args, document: left.document }, reservation));
+      return bounds.checked(outcome, context.state, reservation);
+    } catch (error) {
+      // A refusal belongs to no field.
+      const refusal = reservation.refusal ?? (error instanceof ApiError ? error : undefined);
+      return refused(refusal ?? located(error, node), masking(context));
+    }
+  }
+
+  async function executeFields(args: OperationArgs, reservation: Reservation): Promise<Single> {
+    const { contextValue: context } = args;
+    try {
+      const run = async () => {
+        bounds.checkIntrospection(args);
+        return executed(await execute(args), masking(context));
+      };
+      const outcome = context.operation.mayIntrospect ? await introspection.answer(args, run) : await run();
+      return bounds.checked(outcome, context.state, reservation);
+    } catch (error) {
+      return refused(error, masking(context));
+    }
+  }
+
+  async function executeQuery(
+    args: OperationArgs,
+    cancellation: Cancellation,
+    reservation: Reservation,
+  ): Promise<Single> {
+    const { contextValue } = args;
+    contextValue.db = database.cancellable(cancellation);
+    const whole = contextValue.lookAhead ? await executeWhole(args, reservation) : undefined;
+    if (whole !== undefined) return whole;
+    await confirmCaller(contextValue);
+    contextValue.db = afterSnapshot(contextValue);
+    return executeFields(args, reservation);
+  }
+
+  /**
+   * Runs within the operation timeout and the memory bounds of responses. Work still running at the timeout
+   * keeps running until it notices; its result is discarded. `refuse` turns a refusal into a result, or throws
+   * it. The time of the statements is added to `forWork`.
+   */
+  function inTime<T, R>(
+    holder: string | undefined,
+    reservation: Reservation,
+    run: (cancellation: Cancellation) => Promise<T>,
+    refuse: (error: unknown) => R,
+    forWork?: Work,
+  ): Promise<T | R> {
+    const cancellation = new Cancellation(reservation, holder, forWork);
+    return new Promise<T | R>((resolve, reject) => {
+      // Called again when the work notices its timeout: nothing may be thrown past the promise then.
+      const fail = (error: unknown) => {
+        try {
+          resolve(refuse(error));
+        } catch (refusal) {
+          reject(refusal);
+        }
+      };
+      try {
+        reservation.begin(holder ?? SHARED);
+      } catch (error) {
+        fail(error);
+        return;
+      }
+      const done = deadline.set(() => {
+        if (!cancellation.cancel() || cancellation.undecided) return;
+        reservation.abandon();
+        fail(tooSlow(timeoutMs));
+      });
+      run(cancellation).then(
+        (result) => {
+          done();
+          if (reservation.refusal === undefined) resolve(result);
+          else fail(reservation.refusal);
+        },
+        (error: unknown) => {
+          done();
+          fail(error);
+        },
+      );
+    });
+  }
+
+  /** The same for an operation, whose refusal is its outcome. */
+  function bounded<T extends Single | undefined>(
+    context: OperationContext,
+    run: (cancellation: Cancellation) => Promise<T>,
+  ): Promise<T | Single> {
+    const { state } = context;
+    return inTime(
+      holderOf(state),
+      state.reservation,
+      run,
+      (error): Single => refused(error, masking(context)),
+      state,
+    );
+  }
+
+  /** Without extra steps a mutation always has an outcome. */
+  const mutate = async (args: OperationArgs, cancellation: Cancellation): Promise<Single> =>
+    (await executeOneStatement(args, cancellation)) ??
+    (await executeMutation(args, cancellation)) ?? { kind: 'refused', errors: [] };
+
+  return {
+    async run(args) {
+      const { contextValue: context } = args;
+      if (context.operation.kind === 'mutation')
+        return bounded(context, (cancellation) => mutate(args, cancellation));
+      const { reservation } = context.state;
+      return bounded(context, (cancellation) =>
+        line.run(cancellation.owner, () => executeQuery(args, cancellation, reservation), cancellation),
+      );
+    },
+    runMutation: (args, steps) =>
+      bounded(args.contextValue, (cancellation) => executeMutation(args, cancellation, steps)),
+    runOneStatement: (args, keyLock) =>
+      bounded(args.contextValue, (cancellation) => executeOneStatement(args, cancellation, keyLock)),
+    forEvents: (readers, work) => {
+      const { owner } = readers;
+      const read = async () => {
+        const sinceMs = performance.now();
+        const reservation = bounds.reservation();
+        try {
+          eventLoop.charge(owner);
+          if (readers.gone)
+            throw new ApiError('SERVICE_UNAVAILABLE', 'Nobody waits for these events any more.');
+          return await inTime(
+            owner,
+            reservation,
+            (cancellation) => work(database.cancellable(cancellation, { takesTurns: false }), reservation),
+            (error): never => {
+              throw reservation.refusal ?? error;
+            },
+            { databaseMs: 0, span: readers.span },
+          );
+        } finally {
+          reservation.release();
+          eventLine.use.add(owner, performance.now() - sinceMs);
+        }
+      };
+      // Events are never refused or late for a long line: their timeout starts once they have a place. While the event
+      // loop is busy they keep it, so that fewer are read.
+      return eventLine.run(owner, async () => {
+        const result = await read();
+        const waiting = eventLoop.enter(owner);
+        if (waiting !== undefined) await waiting;
+        return result;
+      });
+    },
+    async runEvent(args, event, db, reservation) {
+      return executeFields(
+        { ...args, contextValue: { ...args.contextValue, db }, rootValue: event },
+        reservation,
+      );
+    },
+  };
+}
+
+/** The lines in which operations wait for their places. */
+interface OperationLines {
+  readonly line: Line;
+  readonly writeLine: Line;
+  readonly eventLine: Line;
+}
+
+/** Has the metrics tell how many operations are running and waiting. */
+export function registerOperationMetrics(
+  metrics: Metrics,
+  { line, writeLine, eventLine }: OperationLines,
+): void {
+  metrics.gauge('graphql_operations_running', 'Operations that are running.', () => line.inside);
+  metrics.gauge('graphql_operations_waiting', 'Operations that are waiting for a slot.', () => line.waiting);
+  metrics.gauge(
+    'graphql_transactions_running',
+    'Mutation transactions that are running.',
+    () => writeLine.inside,
+  );
+  metrics.gauge(
+    'graphql_transactions_waiting',
+    'Mutations that are waiting for a transaction slot.',
+    () => writeLine.waiting,
+  );
+  metrics.gauge(
+    'event_executions_running',
+    'Reads and executions of events that are running.',
+    () => eventLine.inside,
+  );
+  metrics.gauge(
+    'event_executions_waiting',
+    'Reads and executions of events that are waiting for a slot.',
+    () => eventLine.waiting,
+  );
+  metrics.gauge(
+    'event_loop_waiting',
+    'Requests and results that are waiting for their turn on the event loop.',
+    () => eventLoop.line.waiting,
+  );
+}

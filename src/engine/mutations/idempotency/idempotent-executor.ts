@@ -1,0 +1,258 @@
+import { createHmac } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { GraphQLError, GraphQLSchema } from 'graphql';
+import { holderOf, isAuthenticated } from '../../../auth/principal.ts';
+import { readsOf } from '../../../auth/secrets.ts';
+import { DatabaseError } from '../../../database/errors.ts';
+import { type RequestFields, readField } from '../../../http/message.ts';
+import { atMost } from '../../../platform/deadline.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import type { Metrics } from '../../../platform/metrics/metrics.ts';
+import { maskError } from '../../core/mask-error.ts';
+import type { RequestedOperation } from '../../documents/limits.ts';
+import { coercedVariables, variableErrors } from '../../documents/variables.ts';
+import type { OperationArgs } from '../../operation/operation-context.ts';
+import { type Rendered, refused, type Single } from '../../operation/outcome.ts';
+import { checkedLength } from '../../operation/response-bounds.ts';
+import { type Attempt, type AttemptOptions, createAttempts, type KeyedMutation } from './attempts.ts';
+import { createStoredBytes, findResponse, type KeyOwner, lockName, type StoredResponse } from './store.ts';
+
+/**
+ * Identifies a mutation by document, operation and variables (contract section 6): those that it declares, coerced. What is
+ * not declared has no effect. Sorted by name, as by earlier versions: a retry may cross an upgrade. Returns the errors of
+ * variables that do not fit. Keyed by the idempotency key: variables may contain a password, which a plain digest would let a
+ * reader of the table guess.
+ */
+function fingerprint(
+  schema: GraphQLSchema,
+  key: string,
+  { operation, variables }: RequestedOperation,
+): { readonly print: Buffer } | { readonly errors: readonly GraphQLError[] } {
+  const errors = variableErrors(schema, operation.node, variables);
+  if (errors.length > 0) return { errors };
+  const coerced = Object.entries(coercedVariables(schema, operation.node, variables));
+  const sorted = Object.fromEntries(coerced.sort(([a], [b]) => (a < b ? -1 : 1)));
+  const text = JSON.stringify([operation.document.normalised, operation.name ?? null, sorted]);
+  return { print: createHmac('sha256', key).update(text).digest() };
+}
+
+const MAX_LENGTH = 255;
+
+/**
+ * Reads the key of a mutation. Bare and quoted forms are equal (contract section 6).
+ * @returns undefined if the request has no key
+ * @throws {ApiError} BAD_REQUEST for a malformed key or several keys
+ */
+function readIdempotencyKey(headers: Pick<RequestFields, 'get' | 'has'>): string | undefined {
+  if (!headers.has('idempotency-key')) return undefined;
+  const value = readField(headers, 'idempotency-key') ?? '';
+  const key = value.startsWith('"') ? value.slice(1, -1).replace(/\\(["\\])/g, '$1') : value;
+  if (key.length > 0 && key.length <= MAX_LENGTH) return key;
+  throw new ApiError(
+    'BAD_REQUEST',
+    `The request must have one "Idempotency-Key" of 1 to ${MAX_LENGTH} printable ASCII characters. Quote a key that contains a comma.`,
+  );
+}
+
+/**
+ * What became of a mutation with a key. `stored_…`: it ran, and its response was stored by the statement that wrote or in
+ * its transaction. `not_stored`: it failed, so that it may run again. `replayed`: the stored response was sent; `waited`:
+ * the same, after waiting for the first request. `reused`: refused, since the key belongs to another mutation.
+ * `in_progress`: refused, since the first request took too long.
+ */
+const OUTCOMES = [
+  'stored_statement',
+  'stored_transaction',
+  'not_stored',
+  'replayed',
+  'waited',
+  'reused',
+  'in_progress',
+] as const;
+
+/** Counts what became of mutations with a key, and makes the refusals. */
+function keyOutcomes(metrics: Metrics) {
+  const tally = metrics.tally(
+    'idempotency_requests_total',
+    `Mutations with an Idempotency-Key by outcome: ${OUTCOMES.join(', ')}.`,
+    ['outcome'],
+  );
+  for (const outcome of OUTCOMES) tally.add(outcome, '', 0);
+  return {
+    add: (outcome: (typeof OUTCOMES)[number]) => tally.add(outcome),
+    reused(): ApiError {
+      tally.add('reused');
+      return new ApiError(
+        'IDEMPOTENCY_KEY_REUSED',
+        'This Idempotency-Key was used for another mutation or other variables.',
+      );
+    },
+    inProgress(): ApiError {
+      tally.add('in_progress');
+      return new ApiError(
+        'IDEMPOTENCY_IN_PROGRESS',
+        'The first request with this Idempotency-Key is still running. Try again.',
+        { headers: { 'retry-after': '1' } },
+      );
+    },
+  };
+}
+
+export interface IdempotencyOptions extends Omit<AttemptOptions, 'storedBytes'> {
+  /** What an account may have stored. */
+  readonly maxBytes: number;
+  readonly metrics: Metrics;
+}
+
+/** How long a duplicate waits for the first request (contract section 6). */
+const WAIT_LIMIT_MS = 5_000;
+/**
+ * How often one waiter per instance checks whether another instance has finished. It holds no connection in
+ * between.
+ */
+const POLL_MS = 50;
+
+/**
+ * Runs operations, and mutations with an Idempotency-Key once for each key. The key, the writes and the response
+ * commit together, so that a retry after any crash finds all of them or none. Without data nothing was written, and the
+ * response is stored on its own; until then the mutation counts as not run and may run again. Duplicates within a
+ * process wait for the first without a connection. Across processes an advisory lock decides, taken before any write.
+ */
+export function createIdempotentExecutor(
+  options: IdempotencyOptions,
+): (args: OperationArgs) => Promise<Single> {
+  const { executor, database, log, retentionMs, maxBytes, maxResponseBytes, replayCheck, metrics } = options;
+  const outcomes = keyOutcomes(metrics);
+  const storedBytes = createStoredBytes({ retentionMs, maxBytes });
+  const { attempt, attemptAlone } = createAttempts({ ...options, storedBytes });
+  /** The mutations running in this process, by key. Each resolves to what it stored. */
+  const running = new Map<string, Promise<StoredResponse | undefined>>();
+
+  /**
+   * Replays the stored response. Throws IDEMPOTENCY_KEY_REUSED, and FORBIDDEN if this caller may not receive
+   * it.
+   */
+  function replay(stored: StoredResponse, { print, args, asked }: KeyedMutation, waited = false): Rendered {
+    const { caller, state } = args.contextValue;
+    if (!stored.fingerprint.equals(print)) throw outcomes.reused();
+    replayCheck.require(asked, caller, stored);
+    const { reservation } = state;
+    reservation.begin(holderOf(state));
+    reservation.reserve(checkedLength(stored.body, maxResponseBytes));
+    outcomes.add(waited ? 'waited' : 'replayed');
+    state.responseHeaders['idempotency-replayed'] = 'true';
+    return { kind: 'rendered', status: stored.status, body: stored.body, errors: [] };
+  }
+
+  /**
+   * The stored response. Its bytes count for the account before they are read. Throws like findResponse, RATE_LIMITED
+   * too.
+   */
+  function find(args: OperationArgs, owner: KeyOwner): Promise<StoredResponse | undefined> {
+    const { state } = args.contextValue;
+    return findResponse(readsOf(database, holderOf(state)), owner, options, (bytes) => {
+      state.reservation.begin(holderOf(state));
+      state.reservation.reserve(bytes);
+    });
+  }
+
+  /** Like `find`, but undefined if the database fails. */
+  async function storedBefore(args: OperationArgs, owner: KeyOwner): Promise<StoredResponse | undefined> {
+    try {
+      return await find(args, owner);
+    } catch (error) {
+      if (error instanceof DatabaseError) return undefined;
+      throw error;
+    }
+  }
+
+  /** Runs the mutation once no other instance holds the key, at most until the deadline. */
+  async function runFirst(keyed: KeyedMutation, deadlineMs: number): Promise<Attempt> {
+    for (;;) {
+      const tried = await attempt(keyed);
+      const taken = tried.outcome === undefined && tried.stored === undefined;
+      if (!taken || performance.now() + POLL_MS > deadlineMs) return tried;
+      await delay(POLL_MS);
+    }
+  }
+
+  async function runKeyed(keyed: KeyedMutation): Promise<Single> {
+    const { owner } = keyed;
+    const name = lockName(owner);
+    const deadlineMs = performance.now() + WAIT_LIMIT_MS;
+    for (let first = running.get(name); first !== undefined; first = running.get(name)) {
+      if (!(await atMost(deadlineMs - performance.now(), first))) throw outcomes.inProgress();
+      const stored = await first;
+      if (stored !== undefined) return replay(stored, keyed, true);
+    }
+    const { promise, resolve } = Promise.withResolvers<StoredResponse | undefined>();
+    running.set(name, promise);
+    let stored: StoredResponse | undefined;
+    try {
+      if (
+        await storedBytes.isFull(owner.userId, readsOf(database, holderOf(keyed.args.contextValue.state)))
+      ) {
+        stored = await find(keyed.args, owner);
+        if (stored === undefined) throw storedBytes.refusal();
+        return replay(stored, keyed);
+      }
+      const alone = await attemptAlone(keyed);
+      if (alone.outcome?.kind === 'rendered') {
+        stored = alone.stored;
+        storedBytes.stored(owner.userId, alone.outcome.body);
+        outcomes.add('stored_statement');
+        return alone.outcome;
+      }
+      // Perhaps refused before anybody looked: a busy service, a table that is locked, a lost connection.
+      const look = alone.outcome === undefined ? find : storedBefore;
+      stored = await look(keyed.args, owner);
+      if (stored !== undefined) {
+        delete keyed.args.contextValue.state.responseHeaders['retry-after'];
+        return replay(stored, keyed);
+      }
+      if (alone.outcome !== undefined) {
+        outcomes.add('not_stored');
+        return alone.outcome;
+      }
+      const first = await runFirst(keyed, deadlineMs);
+      stored = first.stored;
+      if (first.outcome !== undefined) {
+        outcomes.add(stored === undefined ? 'not_stored' : 'stored_transaction');
+        return first.outcome;
+      }
+      if (stored === undefined) throw outcomes.inProgress();
+      return replay(stored, keyed);
+    } finally {
+      running.delete(name);
+      resolve(stored);
+    }
+  }
+
+  async function runOnce(args: OperationArgs): Promise<Single> {
+    const { caller, request, requestId, operation } = args.contextValue;
+    try {
+      const key = readIdempotencyKey(request.headers);
+      // Keys belong to accounts, and without an account a mutation can do nothing.
+      if (key === undefined || !isAuthenticated(caller)) return await executor.run(args);
+      const asked = { operation, variables: args.variableValues ?? {} };
+      const owner = { userId: caller.userId, key };
+      const found = fingerprint(args.schema, key, asked);
+      // Who may not run it neither learns anything from the key nor uses it up.
+      if ('print' in found) {
+        replayCheck.requireAccess(asked, caller);
+        return await runKeyed({ args, owner, print: found.print, asked });
+      }
+      // What was stored ran with variables that fit. As without a key, these come before permissions.
+      if (replayCheck.hasAccess(asked, caller) && (await storedBefore(args, owner)) !== undefined)
+        throw outcomes.reused();
+      return {
+        kind: 'refused',
+        errors: found.errors.map((error) => maskError(error, { requestId, log })),
+      };
+    } catch (error) {
+      return refused(error, { requestId, log });
+    }
+  }
+
+  return (args) => (args.contextValue.operation.kind === 'mutation' ? runOnce(args) : executor.run(args));
+}

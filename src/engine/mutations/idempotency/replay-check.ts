@@ -1,0 +1,60 @@
+import { type Caller, isSession } from '../../../auth/principal.ts';
+import { forbidden } from '../../../platform/errors.ts';
+import {
+  fieldNamed,
+  hasPermissions,
+  permissionsOf,
+  requirePermissions,
+  requireScope,
+  scopesByRow,
+} from '../../core/permissions.ts';
+import type { SchemaField } from '../../documents/cost.ts';
+import type { RequestedFields, RequestedOperation } from '../../documents/limits.ts';
+import type { Disclosure } from './store.ts';
+
+const isSecret = (field: SchemaField) => permissionsOf(field).secret === true;
+
+/**
+ * Decides who may receive a stored response (contract section 6). Reads from the schema what an execution would check
+ * of the caller, for every selected field, including those behind a field that failed the first time. Checks that
+ * depend on rows are not repeated: the account is the same, and so are its own rows; the scopes that revealed something of
+ * some rows are stored with the response.
+ */
+export function createReplayCheck(requestedFields: RequestedFields) {
+  const asksForSecret = (asked: RequestedOperation) => requestedFields(asked).some(isSecret);
+  return {
+    /** What to store with a response that has data. */
+    disclosureOf(asked: RequestedOperation, caller: Caller, notedScopes: ReadonlySet<string>): Disclosure {
+      const scopes = [...notedScopes];
+      if (!asksForSecret(asked)) return { sessionId: null, scopes };
+      // A secret requested without a session is never replayed.
+      const sessionId = isSession(caller) ? (caller.credentialId ?? null) : null;
+      return { sessionId, scopes: sessionId === null ? null : scopes };
+    },
+    /** Throws FORBIDDEN if the caller lacks what any field of the operation needs, whatever the rows. */
+    requireAccess(asked: RequestedOperation, caller: Caller): void {
+      for (const field of requestedFields(asked))
+        requirePermissions(caller, permissionsOf(field), fieldNamed(field));
+    },
+    /** Whether `requireAccess` lets the caller pass. */
+    hasAccess: (asked: RequestedOperation, caller: Caller): boolean =>
+      requestedFields(asked).every((field) => hasPermissions(caller, permissionsOf(field))),
+    /** Throws FORBIDDEN if a caller who has access may not receive the stored response. */
+    require(asked: RequestedOperation, caller: Caller, { sessionId, scopes }: Disclosure): void {
+      for (const field of requestedFields(asked))
+        for (const scope of scopesByRow(field))
+          if (scopes?.includes(scope) ?? true) requireScope(caller, scope, fieldNamed(field));
+      // A secret that was shown without a session is nobody's to see again.
+      const isSomebodyElses =
+        scopes === null
+          ? asksForSecret(asked)
+          : sessionId !== null && (!isSession(caller) || caller.credentialId !== sessionId);
+      if (isSomebodyElses)
+        throw forbidden(
+          'The response contains a secret that is shown only once, to the session that requested it.',
+        );
+    },
+  };
+}
+
+export type ReplayCheck = ReturnType<typeof createReplayCheck>;

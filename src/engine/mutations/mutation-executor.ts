@@ -1,0 +1,219 @@
+import { initContextCache } from '@pothos/core';
+import { execute } from 'graphql';
+import { setSessionCookie } from '../../auth/authenticate.ts';
+import type { Passwords } from '../../auth/login.ts';
+import { authorOf } from '../../auth/principal.ts';
+import type { SecurityLog } from '../../auth/security-log.ts';
+import type { OpenedSession } from '../../auth/sessions.ts';
+import type { Cancellation } from '../../database/cancellation.ts';
+import type { Database } from '../../database/database.ts';
+import { DatabaseError } from '../../database/errors.ts';
+import { AGAIN, Retries } from '../../database/retries.ts';
+import type { UnitOfWork } from '../../database/unit-of-work.ts';
+import type { RequestState } from '../../http/exchange.ts';
+import { type Cancellable, Line, TurnRefusedError } from '../../platform/fairness/fair-queue.ts';
+import { attemptOrigin } from '../../platform/ip-address.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import { type Changes, principalOf } from '../core/context.ts';
+import { databaseKindOf } from '../core/mask-error.ts';
+import { type Preparations, prepareFields } from '../core/preparation.ts';
+import type { OperationArgs, OperationContext } from '../operation/operation-context.ts';
+import { executed, failuresOf, hasNoData, refused, type Single } from '../operation/outcome.ts';
+import type { createResponseBounds } from '../operation/response-bounds.ts';
+
+interface Owner {
+  readonly line: Line;
+  waiting: number;
+}
+
+/**
+ * Mutations that wait for row locks. While one of an owner waits, all of this owner's try one after the other: each try
+ * may take 300 ms of a place for transactions, and whoever has locked a row of its own could fill all places.
+ */
+class LockWaiters {
+  readonly #owners = new Map<string | undefined, Owner>();
+  readonly #maxWaiting: number;
+
+  constructor(maxWaiting: number) {
+    // Those that wait for a lock are under way already.
+    this.#maxWaiting = Math.max(1, maxWaiting);
+  }
+
+  /** Runs a try at a mutation. Rejects with what it throws, and like a line. */
+  run<T>(owner: string | undefined, tryOnce: () => Promise<T>, cancellation: Cancellable): Promise<T> {
+    const known = this.#owners.get(owner);
+    return known === undefined ? tryOnce() : known.line.run(owner, tryOnce, cancellation);
+  }
+
+  /** A mutation has met a lock. Returns a function that says that it waits no more, to be called once. */
+  waits(owner: string | undefined): () => void {
+    let known = this.#owners.get(owner);
+    if (known === undefined) {
+      known = { line: new Line({ places: 1, maxWaiting: this.#maxWaiting }), waiting: 0 };
+      this.#owners.set(owner, known);
+    }
+    const waiter = known;
+    waiter.waiting += 1;
+    return () => {
+      waiter.waiting -= 1;
+      // Those in its line are waiting themselves, or go on from there.
+      if (waiter.waiting === 0) this.#owners.delete(owner);
+    };
+  }
+}
+
+export interface MutationOptions {
+  readonly database: Database;
+  readonly log: Logger;
+  readonly securityLog: SecurityLog;
+  /** Every operation takes a place. */
+  readonly line: Line;
+  /**
+   * Mutations that open a transaction take a place here first: they may wait for each other, and reads must
+   * not wait for them.
+   */
+  readonly writeLine: Line;
+  /** How long a mutation keeps trying to acquire its locks, and how many of an account may wait for each other. */
+  readonly lockWaitMs: number;
+  readonly maxQueued: number;
+  readonly passwords: Passwords;
+  readonly bounds: ReturnType<typeof createResponseBounds>;
+  /** Called after every commit. */
+  readonly onCommit: () => void;
+}
+
+/** Extra steps in the transaction of a mutation. */
+export interface MutationSteps {
+  /** Runs before anything is written. False ends the mutation without executing it. */
+  before(work: UnitOfWork): Promise<boolean>;
+  /** Runs after execution, before the commit. Returns the outcome to answer with. */
+  after(work: UnitOfWork, outcome: Single): Promise<Single>;
+  /**
+   * Runs instead of `after` if there is no data and the writes are rolled back. Returns the outcome to answer
+   * with; undefined if the mutation counts as not run.
+   */
+  undone(outcome: Single): Promise<Single | undefined>;
+}
+
+/** An error after the commit undoes nothing, so the client gets it as one of unknown outcome. */
+export function afterCommit(work: UnitOfWork, error: unknown): unknown {
+  return work.committed ? new DatabaseError('unknown', error) : error;
+}
+
+/** Runs mutations, each in one transaction that commits before the response. */
+export function createMutationExecutor(options: MutationOptions) {
+  const { database, log, securityLog, line, writeLine, lockWaitMs, passwords, bounds, onCommit } = options;
+  const masking = ({ requestId }: OperationContext) => ({ requestId, log });
+  const waiters = new LockWaiters(options.maxQueued);
+  /** What the fields of a request have prepared, kept for retries: a mutation whose key is taken is tried repeatedly. */
+  const preparations = new WeakMap<RequestState, Promise<Preparations>>();
+
+  /** Undefined if its steps ended it. AGAIN if the database aborted it: nothing was written. */
+  async function tryOnce(
+    args: OperationArgs,
+    work: UnitOfWork,
+    cancellation: Cancellation,
+    retries: Retries,
+    steps?: MutationSteps,
+  ): Promise<Single | undefined | typeof AGAIN> {
+    let opened: OpenedSession | undefined;
+    const changes: Changes = { fields: [], ids: [] };
+    const { contextValue: context } = args;
+    const { caller, state } = context;
+    Object.assign(context, {
+      // Rows that an earlier try has loaded may have changed.
+      ...initContextCache(),
+      db: work,
+      unitOfWork: work,
+      changes,
+      onPasswordChanged(session: OpenedSession) {
+        opened = session;
+        const { id: credentialId, expiresAt } = session;
+        context.caller = { ...principalOf(context), credentialId, expiresAtMs: expiresAt.getTime() };
+      },
+    });
+    state.changes = { fields: changes.fields };
+    try {
+      if (steps !== undefined && !(await steps.before(work))) {
+        await work.rollback();
+        return undefined;
+      }
+      const result = await execute(args);
+      if (result.errors?.some((error) => retries.allows(databaseKindOf(error)))) {
+        await work.rollback();
+        return AGAIN;
+      }
+      const outcome = executed(result, masking(context));
+      bounds.checked(outcome, state, state.reservation);
+      const failures = failuresOf(outcome);
+      // From here on it cannot be cancelled: the response tells what was committed.
+      if (failures.length > 0 || !cancellation.close()) {
+        await work.rollback();
+        return { kind: 'refused', errors: failures };
+      }
+      // Contract section 9: if `data` is null, nothing was changed.
+      if (hasNoData(outcome)) {
+        await work.rollback();
+        return steps === undefined ? outcome : await steps.undone(outcome);
+      }
+      const answer = steps === undefined ? outcome : await steps.after(work, outcome);
+      await work.commit();
+      onCommit();
+      state.changes = changes;
+      if (opened !== undefined) {
+        state.responseHeaders['set-cookie'] = setSessionCookie(opened.sessionId);
+        securityLog.passwordChanged(attemptOrigin(state), principalOf(context).userId);
+      }
+      return answer;
+    } catch (error) {
+      await work.rollback();
+      const reason = afterCommit(work, error);
+      // With an Idempotency-Key the client can retry at once, whatever the outcome was.
+      if (steps !== undefined && reason instanceof DatabaseError && reason.kind === 'unknown')
+        state.responseHeaders['retry-after'] = '1';
+      return refused(reason, masking(context));
+    } finally {
+      if (!work.committed) context.caller = caller;
+    }
+  }
+
+  /** Runs a mutation unless it is cancelled. Undefined if its steps ended it. */
+  return async (
+    args: OperationArgs,
+    cancellation: Cancellation,
+    steps?: MutationSteps,
+  ): Promise<Single | undefined> => {
+    const { contextValue } = args;
+    const { operation, caller, state, requestId } = contextValue;
+    const author = authorOf(caller, requestId);
+    const retries = new Retries(lockWaitMs);
+    const preparing = {
+      caller,
+      db: database.cancellable(cancellation),
+      passwords,
+      onWrongPassword: () =>
+        securityLog.failedLogin(attemptOrigin(state), 'wrong password', cancellation.owner),
+    };
+    const preparation =
+      preparations.get(state) ?? prepareFields(args, operation.node, operation.plans.fragments, preparing);
+    preparations.set(state, preparation);
+    contextValue.prepared = await preparation;
+    const run = () =>
+      tryOnce(args, database.unitOfWork({ author }, cancellation), cancellation, retries, steps);
+    const { owner } = cancellation;
+    const inTurn = () => line.run(owner, run, cancellation);
+    const asWriter = () => writeLine.run(owner, inTurn, cancellation);
+    let waitsNoMore: (() => void) | undefined;
+    try {
+      // Each try takes places in line of its own: pauses take none.
+      return await retries.run(async () => {
+        if (cancellation.cancelled) throw new TurnRefusedError('cancelled');
+        const tried = await waiters.run(owner, asWriter, cancellation);
+        if (tried === AGAIN) waitsNoMore ??= waiters.waits(owner);
+        return tried;
+      });
+    } finally {
+      waitsNoMore?.();
+    }
+  };
+}

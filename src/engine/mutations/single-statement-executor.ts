@@ -1,0 +1,87 @@
+import type { Cancellation } from '../../database/cancellation.ts';
+import { isAborted } from '../../database/retries.ts';
+import type { Parameter } from '../../database/statement.ts';
+import { databaseKindOf } from '../core/mask-error.ts';
+import { type KeyLockSql, type ReadyInsert, readyInsert, withInstant } from '../core/single-statement.ts';
+import type { OperationArgs } from '../operation/operation-context.ts';
+import { located, refused, rendered, type Single } from '../operation/outcome.ts';
+import { responseWith } from '../queries/execute-in-database.ts';
+import { afterCommit, type MutationOptions } from './mutation-executor.ts';
+
+/** The lock of an Idempotency-Key: stores the response in the statement of the mutation, or prevents both. */
+export interface KeyLock {
+  readonly sql: KeyLockSql;
+  /** Its parameters for a response, which has OPEN_INSTANT for what the database sets. */
+  valuesFor(response: string): readonly Parameter[];
+}
+
+/** A retry sends its response again, only to find that it is stored. Longer ones are looked for first. */
+const MOST_KEYED_CHARACTERS = 65_536;
+
+/**
+ * The response is known before the statement is sent, except for what the database sets. Whatever could make it another
+ * one is left to an execution in a transaction.
+ */
+export function createOneStatementExecutor(options: MutationOptions) {
+  const { database, log, line, onCommit } = options;
+
+  function ready(args: OperationArgs): ReadyInsert | undefined {
+    const { contextValue: context } = args;
+    if (context.state.cost !== undefined || !context.lookAhead) return undefined;
+    try {
+      return readyInsert(args, context.operation.node, context);
+    } catch {
+      // An execution refuses it for the same reason.
+      return undefined;
+    }
+  }
+
+  async function run(
+    { statement, values, data, row, field }: ReadyInsert,
+    { contextValue: context }: OperationArgs,
+    cancellation: Cancellation,
+    keyLock: KeyLock | undefined,
+  ): Promise<Single | undefined> {
+    const work = database.unitOfWork({ oneStatement: true }, cancellation);
+    const response = responseWith(data);
+    try {
+      const [inserted] = await (keyLock === undefined
+        ? work.query(statement.plain, values)
+        : work.query(statement.keyed(keyLock.sql, values.length + 1), [
+            ...values,
+            ...keyLock.valuesFor(response),
+          ]));
+      if (inserted === undefined && keyLock !== undefined) return undefined;
+      if (inserted === undefined) throw new Error('the inserted row was not returned');
+      context.onPath('one_statement');
+      cancellation.close();
+      onCommit();
+      context.state.changes = { fields: [field], ids: 'id' in row ? [String(row.id)] : [] };
+      return rendered(withInstant(response, inserted.createdAt));
+    } catch (cause) {
+      const error = afterCommit(work, cause);
+      const { requestId, state, operation } = context;
+      const kind = databaseKindOf(error);
+      if (isAborted(kind)) return undefined;
+      // The client can find out at once: its key tells.
+      if (kind === 'unknown' && keyLock !== undefined) state.responseHeaders['retry-after'] = '1';
+      return refused(located(error, operation.node), { requestId, log });
+    }
+  }
+
+  /**
+   * Runs a mutation as one statement, which commits by itself. Undefined if it was not done, and nothing was changed: it
+   * needs more than a statement, is going to be refused, the database aborted it in favour of another transaction, or its
+   * key is locked or has a response.
+   */
+  return async (
+    args: OperationArgs,
+    cancellation: Cancellation,
+    keyLock?: KeyLock,
+  ): Promise<Single | undefined> => {
+    const insert = ready(args);
+    if (insert === undefined) return undefined;
+    if (keyLock !== undefined && insert.data.length > MOST_KEYED_CHARACTERS) return undefined;
+    return line.run(cancellation.owner, () => run(insert, args, cancellation, keyLock), cancellation);
+  };
+}

@@ -1,0 +1,63 @@
+import { type ExecutionResult, Kind, type SelectionSetNode } from 'graphql';
+import { LRUCache } from 'lru-cache';
+import type { PreparedOperation } from '../documents/prepared-operation.ts';
+import type { OperationArgs } from './operation-context.ts';
+import { rendered, type Single } from './outcome.ts';
+
+const META_FIELDS = new Set(['__typename', '__schema', '__type']);
+
+/**
+ * Whether every root field is a meta field. Each fragment is followed once, since fragments may form a cycle.
+ */
+export function onlyLooksAtSchema({ plans: { fragments }, node: operation }: PreparedOperation): boolean {
+  const seen = new Set<string>();
+  const check = ({ selections }: SelectionSetNode): boolean =>
+    selections.every((selection) => {
+      if (selection.kind === Kind.FIELD) return META_FIELDS.has(selection.name.value);
+      if (selection.kind === Kind.INLINE_FRAGMENT) return check(selection.selectionSet);
+      if (seen.has(selection.name.value)) return true;
+      seen.add(selection.name.value);
+      const fragment = fragments[selection.name.value];
+      return fragment !== undefined && check(fragment.selectionSet);
+    });
+  return check(operation.selectionSet);
+}
+
+/** Tools send the same few texts. A response has 128 KiB at most. */
+const MAX_CACHED = 32;
+
+/**
+ * The responses to queries that only look at the schema, by their text: graphql-js builds one in one uninterruptible run
+ * of milliseconds, and anybody may ask. Whoever asks gets the same. Comments and white space make no other text of it.
+ */
+export function createIntrospectionCache() {
+  const known = new LRUCache<string, string>({ max: MAX_CACHED });
+
+  /** Undefined if the response depends on more than the text. */
+  function keyOf({ contextValue: { operation } }: OperationArgs): string | undefined {
+    const hasVariables = (operation.node.variableDefinitions ?? []).length > 0;
+    if (hasVariables || !onlyLooksAtSchema(operation)) return undefined;
+    return `${operation.name ?? ''} ${operation.document.normalised}`;
+  }
+
+  return {
+    /** The response to a query, from the cache or by executing it. Rejects with what `run` throws. */
+    async answer(args: OperationArgs, run: () => Promise<Single>): Promise<Single> {
+      const key = keyOf(args);
+      if (key === undefined) return run();
+      const tellsCost = args.contextValue.state.cost !== undefined;
+      const found = known.get(key);
+      if (found !== undefined) {
+        if (!tellsCost) return rendered(found);
+        // The cost is put beside the data where the response becomes text.
+        const result: ExecutionResult = JSON.parse(found);
+        return { kind: 'executed', result };
+      }
+      const outcome = await run();
+      if (outcome.kind !== 'executed' || outcome.result.errors !== undefined) return outcome;
+      const text = JSON.stringify({ data: outcome.result.data });
+      known.set(key, text);
+      return tellsCost ? outcome : rendered(text);
+    },
+  };
+}

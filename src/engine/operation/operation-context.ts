@@ -1,0 +1,90 @@
+import type { ExecutionArgs } from 'graphql';
+import type { Caller } from '../../auth/principal.ts';
+import type { Scope } from '../../auth/scopes.ts';
+import type { Queryable } from '../../database/statement.ts';
+import type { RequestState } from '../../http/exchange.ts';
+import type { HttpRequest } from '../../http/message.ts';
+import { lastEventId } from '../../http/stream-parameters.ts';
+import type { Tally } from '../../platform/metrics/instruments.ts';
+import type { AnswerPath, Context, EventReader } from '../core/context.ts';
+import type { Preparations } from '../core/preparation.ts';
+import type { PreparedOperation } from '../documents/prepared-operation.ts';
+
+/**
+ * The context of an operation. Its executor changes what is not read-only, so that the object stays the same: plugins know an
+ * operation by its context.
+ */
+export interface OperationContext extends Context {
+  caller: Caller;
+  db: Queryable;
+  prepared?: Preparations;
+  notedScopes?: Set<Scope>;
+  /** Members that plugins of Yoga have added, for the events of a subscription. */
+  readonly added?: object | undefined;
+  readonly request: HttpRequest;
+  readonly state: RequestState;
+  readonly operation: PreparedOperation;
+}
+
+/** The arguments of an execution by graphql-js. */
+export interface OperationArgs extends ExecutionArgs {
+  readonly contextValue: OperationContext;
+}
+
+/** Opens the events after an id, or all that follow from now on. */
+export type EventsAfter = (lastId: string | undefined) => Promise<EventReader>;
+
+/** Makes the context of an operation. */
+export type ContextOf = (
+  operation: PreparedOperation,
+  request: HttpRequest,
+  state: RequestState,
+) => OperationContext;
+
+export interface ContextOptions extends Pick<Context, 'origin' | 'db' | 'lookAhead' | 'maxResponseBytes'> {
+  /** Counts the paths taken. */
+  readonly paths: Tally;
+  /** Whether each operation's own are kept too, for the debug log. */
+  readonly traced: boolean;
+  readonly eventsAfter: EventsAfter;
+  /** The event id for what a snapshot says of the log. Throws DatabaseError. */
+  readonly idOfSnapshot: (name: string | null) => Promise<string>;
+}
+
+/** Makes the contexts of operations that clients ask for. */
+export function contextOf(options: ContextOptions): ContextOf {
+  const { origin, db, lookAhead, maxResponseBytes, paths, traced, eventsAfter, idOfSnapshot } = options;
+  const onPath = (path: AnswerPath) => paths.add(path);
+  // A closure in the context would keep the request for as long as a stream is open.
+  const onTracedPath = (taken: Set<AnswerPath>) => (path: AnswerPath) => {
+    paths.add(path);
+    taken.add(path);
+  };
+  return (operation, request, state) => {
+    const trace = traced ? { paths: new Set<AnswerPath>() } : undefined;
+    return {
+      request,
+      state,
+      operation,
+      requestId: state.requestId,
+      origin,
+      // Authentication has run.
+      caller: state.caller as Caller,
+      provisional: state.provisional,
+      db,
+      plans: operation.plans,
+      lookAhead,
+      maxResponseBytes,
+      onSnapshot: state.showsEventId
+        ? async (name) => {
+            state.eventId = await idOfSnapshot(name);
+          }
+        : undefined,
+      onPath: trace === undefined ? onPath : onTracedPath(trace.paths),
+      trace,
+      unitOfWork: undefined,
+      onPasswordChanged: undefined,
+      events: () => eventsAfter(lastEventId(request)),
+    };
+  };
+}

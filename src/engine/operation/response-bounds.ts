@@ -1,0 +1,91 @@
+import type { RequestState } from '../../http/exchange.ts';
+import { answerTooLarge } from '../../platform/errors.ts';
+import type { PendingResponses, Reservation } from '../../platform/fairness/response-memory.ts';
+import { publicError } from '../core/mask-error.ts';
+import { introspectionSize } from '../documents/introspection.ts';
+import type { OperationArgs } from './operation-context.ts';
+import { type CostCeilings, errorsOf, type ResponseExtras, type Single, textOf } from './outcome.ts';
+
+/** Three times what tools ask for. graphql-js takes about 1 ms for 5 KiB. */
+const MAX_INTROSPECTION_BYTES = 131_072;
+
+export interface ResponseBoundsOptions {
+  readonly pending: PendingResponses;
+  readonly maxResponseBytes: number;
+  readonly limits: CostCeilings;
+}
+
+/**
+ * The size of a text in UTF-8 bytes, or its length if it certainly fits. Throws COMPLEXITY_LIMIT above
+ * `maximum`.
+ */
+export function checkedLength(text: string, maximum: number): number {
+  // A UTF-16 code unit takes at most three bytes.
+  const bytes = text.length <= maximum / 3 ? text.length : Buffer.byteLength(text);
+  if (bytes > maximum) throw answerTooLarge(bytes, maximum);
+  return bytes;
+}
+
+/** JSON writes a UTF-16 code unit as at most six bytes: `\u0000`. */
+const MAX_BYTES_A_UNIT = 6;
+
+/**
+ * Computes a lower bound of the characters of a value in JSON, and stops above `maximum`. Aliases repeat one text many
+ * times, so the JSON of a small result can exceed the longest string of JavaScript and block the event loop for seconds.
+ */
+export function leastLength(value: unknown, maximum: number): number {
+  if (typeof value === 'string') return value.length + 2;
+  if (typeof value !== 'object' || value === null) return String(value).length;
+  const names = Array.isArray(value) ? [] : Object.keys(value);
+  let length = names.reduce((sum, name) => sum + name.length + 3, 2);
+  for (const member of Object.values(value)) {
+    if (length > maximum) break;
+    length += leastLength(member, maximum - length);
+  }
+  return length;
+}
+
+/** The size of the response text, or a lower bound if the text certainly fits. Throws COMPLEXITY_LIMIT above `maximum`. */
+export function checkedSize(outcome: Single, told: ResponseExtras, maximum: number): number {
+  if (outcome.kind !== 'executed') return checkedLength(textOf(outcome, told), maximum);
+  const { data, errors } = outcome.result;
+  const least = leastLength(data, maximum);
+  if (least > maximum) throw answerTooLarge(least, maximum);
+  const isOnlyData = errors === undefined && told.cost === undefined;
+  if (isOnlyData && MAX_BYTES_A_UNIT * least <= maximum) return least;
+  const bytes = Buffer.byteLength(textOf(outcome, told));
+  if (bytes > maximum) throw answerTooLarge(bytes, maximum);
+  return bytes;
+}
+
+/** Bounds the size of responses, before and after they are built (contract section 5). */
+export function createResponseBounds({ pending, maxResponseBytes, limits }: ResponseBoundsOptions) {
+  return {
+    /** A reservation for a response other than a request's own, such as an event's. */
+    reservation: () => pending.reservation(),
+    /**
+     * Throws COMPLEXITY_LIMIT if the introspection response is too large: graphql-js builds it in one
+     * uninterruptible run.
+     */
+    checkIntrospection(args: OperationArgs): void {
+      const { operation } = args.contextValue;
+      if (!operation.mayIntrospect) return;
+      const bytes = introspectionSize(args, operation.node, operation.plans.fragments);
+      const mostBytes = Math.min(maxResponseBytes, MAX_INTROSPECTION_BYTES);
+      if (bytes > mostBytes) throw answerTooLarge(bytes, mostBytes);
+    },
+    /**
+     * Returns the outcome and counts its response while that is pending. Throws COMPLEXITY_LIMIT if the
+     * response or the data read for it is too large, and RATE_LIMITED or SERVICE_UNAVAILABLE if other responses
+     * hold too much.
+     */
+    checked<O extends Single>(outcome: O, { cost }: RequestState, reservation: Reservation): O {
+      if (reservation.refusal !== undefined) throw reservation.refusal;
+      // A field that is too large fails the whole response, not only the field.
+      const refused = errorsOf(outcome).find((error) => publicError(error).code === 'COMPLEXITY_LIMIT');
+      if (refused !== undefined) throw refused;
+      reservation.reserve(checkedSize(outcome, { cost, limits }, maxResponseBytes));
+      return outcome;
+    },
+  };
+}

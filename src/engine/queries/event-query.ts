@@ -1,0 +1,86 @@
+import { type ExecutionArgs, getArgumentValues, type OperationDefinitionNode } from 'graphql';
+import type { Queryable } from '../../database/statement.ts';
+import { type Context, declined } from '../core/context.ts';
+import { collectFields, NO_VARIABLES, variablesOf } from '../core/selection.ts';
+import type { EventFilter, EventRecord } from '../events/event.ts';
+import { planWhole, responseWith } from './execute-in-database.ts';
+import { queryWritten } from './page-statement.ts';
+import type { Given } from './plan/arguments.ts';
+import { edgeOf } from './plan/plan-field.ts';
+import { withCursors } from './plan/sql-fragments.ts';
+import { eventsSql } from './plan/sql-statement.ts';
+import { cachedStatement, type JsonStatement } from './plan/statement-cache.ts';
+import type { EventEdge } from './relation.ts';
+
+/** One statement that writes the responses of a subscription for any number of events. */
+export interface EventPlan {
+  readonly written: JsonStatement;
+  /** The arguments without the events. */
+  readonly given: Given;
+  /** The maximum size of a response. */
+  readonly maxBytes: number;
+}
+
+/** What a subscription shows, and of which events. */
+export interface SubscribedEvents {
+  readonly edge: EventEdge;
+  readonly filter: EventFilter;
+}
+
+/** Throws if the root field of a subscription has no events, and BAD_USER_INPUT for its arguments. */
+export function subscribedEvents(
+  args: ExecutionArgs,
+  operation: OperationDefinitionNode,
+  { plans }: Context,
+): SubscribedEvents {
+  const root = args.schema.getSubscriptionType();
+  if (root == null) throw new Error('the schema has no subscriptions');
+  const info = { fragments: plans.fragments, variableValues: NO_VARIABLES };
+  // A subscription has exactly one root field (GraphQL section 5.2.4.1), without conditions.
+  const [fieldNodes] = collectFields(info, root, [operation.selectionSet]).values();
+  const [node] = fieldNodes ?? [];
+  const field = root.getFields()[node?.name.value ?? ''];
+  const edge = field === undefined ? undefined : edgeOf(field);
+  if (node === undefined || field === undefined || edge?.kind !== 'event')
+    throw new Error('the field of a subscription has no edge of kind "event"');
+  const variables = variablesOf(args, operation);
+  if (variables === undefined) throw new Error('the variables of a subscription have been checked');
+  return { edge, filter: edge.filter(getArgumentValues(field, node, variables)) };
+}
+
+/**
+ * The plan of a subscription. It depends on the caller only in that the caller holds the scopes of all fields.
+ * Undefined if it cannot be planned so, or a response may be too large: each event is then executed, with its usual errors.
+ */
+export function planEvents(
+  args: ExecutionArgs,
+  operation: OperationDefinitionNode,
+  context: Context,
+): EventPlan | undefined {
+  const planned = planWhole(args, operation, context);
+  if (planned === undefined) return undefined;
+  const { plan, given } = planned;
+  const [root] = given.written;
+  if (root?.edge.kind !== 'event') return undefined;
+  const { edge } = root;
+  const { list, shape, maxBytes } = given;
+  if (maxBytes > context.maxResponseBytes) return declined(context, 'a response may be too large');
+  const written = cachedStatement(
+    plan.id,
+    given,
+    shape,
+    () => `events_${root.field.name}`,
+    (sql) => eventsSql(given.members, edge, sql),
+  );
+  return { written, given: { list }, maxBytes };
+}
+
+/** The responses to events, in order; undefined for one whose row does not exist. Throws DatabaseError. */
+export async function readEvents(
+  db: Queryable,
+  { written, given }: EventPlan,
+  events: readonly EventRecord[],
+): Promise<(string | undefined)[]> {
+  const rows = await queryWritten(db, written, { ...given, events });
+  return rows.map(({ data }) => (data === null ? undefined : responseWith(withCursors(data))));
+}

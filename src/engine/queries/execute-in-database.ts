@@ -1,0 +1,324 @@
+import {
+  type DocumentNode,
+  type ExecutionArgs,
+  type FieldNode,
+  Kind,
+  type OperationDefinitionNode,
+  type VariableValues,
+} from 'graphql';
+import type { Provisional } from '../../auth/authenticate.ts';
+import type { Scope } from '../../auth/scopes.ts';
+import { SmallMap } from '../../platform/cache.ts';
+import { answerTooLarge } from '../../platform/errors.ts';
+import { type Context, declined, notConfirmed } from '../core/context.ts';
+import { permissionsOf } from '../core/permissions.ts';
+import { choiceOf, collectFields, isTooWide, variablesOf } from '../core/selection.ts';
+import { SNAPSHOT_NAME } from '../events/event-log.ts';
+import { queryWritten } from './page-statement.ts';
+import { type Given, type PlanArguments, type PlanSql, resolveArguments } from './plan/arguments.ts';
+import { type EdgePlan, mostPageFacts, objectsOf, type RootMember } from './plan/plan.ts';
+import { planEdge } from './plan/plan-field.ts';
+import { buildBoundedSql, mostBytes } from './plan/response-size.ts';
+import { withCursors } from './plan/sql-fragments.ts';
+import { buildSql } from './plan/sql-statement.ts';
+import { cachedStatement, type JsonRow, type JsonStatement, nextPlanId } from './plan/statement-cache.ts';
+import { isToMany } from './relation.ts';
+
+/** The plan of an operation of which the database can write all root fields, or some. */
+interface WholePlan {
+  readonly id: number;
+  /** All root fields, in the order of the response. */
+  readonly fields: Fields;
+  /** The root fields that the database can write. */
+  readonly members: readonly RootMember[];
+  /** The members that are not `__typename`. */
+  readonly roots: readonly EdgePlan[];
+  /** The scopes that each of the roots needs. If the caller lacks one, resolvers refuse the fields one by one. */
+  readonly scopesByRoot: ReadonlyMap<EdgePlan, ReadonlySet<Scope>>;
+  /** The scopes that any of the roots needs. */
+  readonly scopes: readonly Scope[];
+  /** The reason why resolvers answer the other root fields; undefined if there are no others. */
+  readonly reason: string | undefined;
+  /**
+   * Whether all requests have the same arguments: no variables, no root row that may depend on the caller.
+   */
+  readonly alike: boolean;
+  /** The arguments, if all requests have the same. */
+  known: WholeArguments | undefined;
+}
+
+/** The nodes of fields, by response name. */
+type Fields = ReadonlyMap<string, readonly FieldNode[]>;
+
+interface WholeArguments extends PlanArguments {
+  /** The root fields that the database writes. */
+  readonly members: readonly RootMember[];
+  /** The maximum size of their JSON. */
+  readonly maxBytes: number;
+}
+
+declare module '../core/selection.ts' {
+  interface OperationPlans {
+    /** By the values of its @skip and @include variables. A string is the reason why there is none. */
+    whole?: SmallMap<string, WholePlan | string>;
+  }
+}
+
+const MAX_PLANS = 16;
+
+/** The response with this `data`. */
+export const responseWith = (data: string): string => `{"data":${data}}`;
+
+/** The bytes of a response around its `data`. */
+const ENVELOPE_BYTES = responseWith('').length;
+
+/** Adds the scopes that the fields of a plan need. False if one of the fields needs a session. */
+function addScopes(scopes: Set<Scope>, plan: EdgePlan): boolean {
+  const { scope, session } = permissionsOf(plan.field);
+  if (session === true) return false;
+  if (scope !== undefined) scopes.add(scope);
+  return objectsOf(plan).every(({ edges, scopes: own }) => {
+    for (const needed of own) scopes.add(needed);
+    return [...edges.values()].every((edge) => addScopes(scopes, edge));
+  });
+}
+
+/**
+ * The subqueries of these plans that are not for a field with a selection: each fact about a page that a connection
+ * shows, and each type but one that a node can have.
+ */
+function countOtherSubqueries(plans: Iterable<EdgePlan>): number {
+  let count = 0;
+  for (const { connection, object, types } of plans) {
+    if (connection !== undefined) count += mostPageFacts(connection);
+    if (object !== undefined) count += countOtherSubqueries(object.edges.values());
+    if (types === undefined) continue;
+    count += types.length - 1;
+    for (const { edges } of types) count += countOtherSubqueries(edges.values());
+  }
+  return count;
+}
+
+/** Whether anything that a plan reads depends on who asks. */
+function isOfCaller(plan: EdgePlan): boolean {
+  if (plan.edge.kind === 'value') return plan.edge.ofCaller === true;
+  return objectsOf(plan).some(({ edges }) => [...edges.values()].some(isOfCaller));
+}
+
+const TOO_WIDE = 'the operation is too wide for one statement';
+
+/** Plans an operation; undefined if the database can write none of its root fields. */
+function planOperation(
+  { schema }: ExecutionArgs,
+  { operation, selectionSet, variableDefinitions = [] }: OperationDefinitionNode,
+  variableValues: VariableValues,
+  { plans }: Context,
+): WholePlan | string {
+  const root = schema.getRootType(operation);
+  if (root == null || isTooWide(plans)) return TOO_WIDE;
+  let reason: string | undefined;
+  const decline = (given: string) => {
+    reason ??= given;
+    return undefined;
+  };
+  const info = { schema, fragments: plans.fragments, variableValues, decline };
+  const fields = collectFields(info, root, [selectionSet]);
+  const members: RootMember[] = [];
+  const scopesByRoot = new Map<EdgePlan, ReadonlySet<Scope>>();
+  for (const [name, fieldNodes] of fields) {
+    const fieldName = fieldNodes[0]?.name.value ?? '';
+    if (fieldName === '__typename') {
+      members.push({ name, kind: 'typename', type: root.name });
+      continue;
+    }
+    const field = root.getFields()[fieldName];
+    const plan = field === undefined ? undefined : planEdge(info, field, fieldNodes);
+    const needed = new Set<Scope>();
+    if (plan === undefined || !addScopes(needed, plan)) {
+      decline(`${root.name}.${fieldName} has no edge, or needs a session`);
+      continue;
+    }
+    members.push({ name, kind: 'edge', plan });
+    scopesByRoot.set(plan, needed);
+  }
+  const roots = [...scopesByRoot.keys()];
+  if (isTooWide(plans, countOtherSubqueries(roots))) return TOO_WIDE;
+  if (roots.length === 0 && members.length < fields.size) return reason ?? 'nothing is selected';
+  const alike =
+    variableDefinitions.length === 0 && roots.every((root) => isToMany(root.edge) && !isOfCaller(root));
+  const scopes = [...new Set([...scopesByRoot.values()].flatMap((needed) => [...needed]))];
+  return { id: nextPlanId(), fields, members, roots, scopesByRoot, scopes, reason, alike, known: undefined };
+}
+
+/** The plan for the variables, made if it is not cached. */
+function cachedPlan(
+  args: ExecutionArgs,
+  operation: OperationDefinitionNode,
+  variables: VariableValues,
+  context: Context,
+): WholePlan | undefined {
+  const { plans } = context;
+  const key = choiceOf(plans.conditions, variables);
+  if (key === undefined) return declined(context, 'a condition is not a Boolean');
+  plans.whole ??= new SmallMap(MAX_PLANS);
+  let found = plans.whole.get(key);
+  if (found === undefined) {
+    found = planOperation(args, operation, variables, context);
+    plans.whole.set(key, found);
+  }
+  return typeof found === 'string' ? declined(context, found) : found;
+}
+
+/**
+ * The plan of an operation, and the arguments of this request. Resolvers answer root fields that need them, that the
+ * caller lacks a scope for, or whose arguments are invalid or name no row, with the usual errors. Undefined if these are
+ * all root fields.
+ */
+export function planWhole(
+  args: ExecutionArgs,
+  operation: OperationDefinitionNode,
+  context: Context,
+): { readonly plan: WholePlan; readonly given: WholeArguments } | undefined {
+  const variables = variablesOf(args, operation);
+  if (variables === undefined) return declined(context, 'a variable is invalid');
+  const plan = cachedPlan(args, operation, variables, context);
+  if (plan === undefined) return undefined;
+  if (plan.reason !== undefined) declined(context, plan.reason);
+  const lacks = (scope: Scope) => !context.caller.scopes.has(scope);
+  const missing = plan.scopes.find(lacks);
+  if (missing !== undefined) declined(context, `the caller lacks the scope ${missing}`);
+  else if (plan.known !== undefined) return { plan, given: plan.known };
+  const isRefused = (root: EdgePlan) =>
+    missing !== undefined && [...(plan.scopesByRoot.get(root) ?? [])].some(lacks);
+  const resolved = resolveArguments(plan.roots, variables, context, isRefused);
+  const isComplete = resolved.written.size === plan.roots.length;
+  const members = isComplete
+    ? plan.members
+    : plan.members.filter((member) => member.kind === 'typename' || resolved.written.has(member.plan));
+  if (resolved.written.size === 0 && members.length < plan.fields.size) return undefined;
+  const given = { ...resolved, members, maxBytes: mostBytes(members, resolved) + ENVELOPE_BYTES };
+  if (plan.alike && isComplete) plan.known = given;
+  return { plan, given };
+}
+
+/** The `data` of a query that reads nothing. */
+function typeNames({ members }: WholeArguments): string {
+  const named = members.flatMap((member) =>
+    member.kind === 'typename' ? `${JSON.stringify(member.name)}:${JSON.stringify(member.type)}` : [],
+  );
+  return `{${named.join()}}`;
+}
+
+/** The values that confirm the caller. These are outside `confirmingSql` so that the statement does not hold its request. */
+const fromCaller =
+  (index: number) =>
+  ({ caller }: Given) =>
+    caller?.[index] ?? null;
+
+/** The SQL of what they say of the caller in the same snapshot. */
+function confirmingSql({ check }: Provisional, { add }: PlanSql): string {
+  const numbers = check.values.map((_, index) => add(fromCaller(index)));
+  return `${check.sql(...numbers)} AS caller`;
+}
+
+/** The same rows, and what else is to be read in the same snapshot. */
+const besides = (rows: string, columns: readonly string[]): string =>
+  columns.length === 0 ? rows : `SELECT w.*, ${columns.join(', ')} FROM (${rows}) AS w`;
+
+/** If the response may be too large, the statement measures it. */
+function statementOf(
+  { id, roots }: WholePlan,
+  given: WholeArguments,
+  { maxResponseBytes, onSnapshot }: Context,
+  provisional: Provisional | undefined,
+): JsonStatement {
+  const { members } = given;
+  const bounded = given.maxBytes > maxResponseBytes;
+  return cachedStatement(
+    id,
+    given,
+    `${given.shape}${bounded ? ';bounded' : ''}${provisional === undefined ? '' : `;${provisional.check.kind}`}${onSnapshot === undefined ? '' : ';snapshot'}`,
+    () => `whole_${roots[0]?.field.name}`,
+    (sql) => {
+      const rows = bounded
+        ? buildBoundedSql(members, sql, maxResponseBytes - ENVELOPE_BYTES)
+        : buildSql(members, sql);
+      return besides(rows, [
+        ...(provisional === undefined ? [] : [confirmingSql(provisional, sql)]),
+        ...(onSnapshot === undefined ? [] : [`${SNAPSHOT_NAME} AS snapshot`]),
+      ]);
+    },
+  );
+}
+
+/** Reads a response and has the caller confirmed, if that remains to be done. Throws `notConfirmed`, DatabaseError. */
+async function read(plan: WholePlan, given: WholeArguments, context: Context): Promise<JsonRow | undefined> {
+  const provisional = context.provisional?.isOpen ? context.provisional : undefined;
+  const values = provisional === undefined ? given : { ...given, caller: provisional.check.values };
+  const [row] = await queryWritten(context.db, statementOf(plan, given, context, provisional), values);
+  if (provisional !== undefined && !provisional.settle(row?.caller ?? null)) throw notConfirmed();
+  await context.onSnapshot?.(row?.snapshot ?? null);
+  return row;
+}
+
+/** The part of an operation that the database does not write. */
+export interface LeftPart {
+  /** The document with the root fields that are left. */
+  readonly document: DocumentNode;
+  /** The names of all root fields, in the order of the response. */
+  readonly names: readonly string[];
+}
+
+function leftPart(
+  { fields }: WholePlan,
+  { members }: WholeArguments,
+  operation: OperationDefinitionNode,
+  { plans }: Context,
+): LeftPart | undefined {
+  if (members.length === fields.size) return undefined;
+  const written = new Set(members.map(({ name }) => name));
+  const selections = [...fields].flatMap(([name, nodes]) => (written.has(name) ? [] : nodes));
+  const left: OperationDefinitionNode = {
+    ...operation,
+    selectionSet: { kind: Kind.SELECTION_SET, selections },
+  };
+  return {
+    document: { kind: Kind.DOCUMENT, definitions: [left, ...Object.values(plans.fragments)] },
+    names: [...fields.keys()],
+  };
+}
+
+/** What the database writes of a response. */
+export interface DatabaseAnswer {
+  /** The response in JSON. */
+  readonly response: string;
+  /** What resolvers have to add; undefined if the response is complete. */
+  readonly left: LeftPart | undefined;
+}
+
+/**
+ * Answers a query, or some of its root fields, with at most one statement, which writes the `data` of the response itself:
+ * nothing is parsed, resolved or serialised on the way. Undefined if no root field can be answered so: an execution then
+ * answers, with its usual errors.
+ *
+ * @throws {DatabaseError}
+ * @throws {ApiError} COMPLEXITY_LIMIT if the response is too large.
+ */
+export async function answerWhole(
+  args: ExecutionArgs,
+  operation: OperationDefinitionNode,
+  context: Context,
+): Promise<DatabaseAnswer | undefined> {
+  const planned = planWhole(args, operation, context);
+  if (planned === undefined) return undefined;
+  const { plan, given } = planned;
+  context.onPath('whole_answer');
+  const left = leftPart(plan, given, operation, context);
+  if (plan.roots.length === 0) return { response: responseWith(typeNames(given)), left };
+  const row = await read(plan, given, context);
+  const bytes = (row?.size ?? 0) + ENVELOPE_BYTES;
+  if (row?.data == null && bytes > context.maxResponseBytes)
+    throw answerTooLarge(bytes, context.maxResponseBytes);
+  if (row?.data == null) return declined(context, 'a row is missing');
+  return { response: responseWith(withCursors(row.data)), left };
+}

@@ -1,0 +1,75 @@
+import { type GraphQLObjectType, type GraphQLSchema, isInterfaceType } from 'graphql';
+import { isAuthenticated } from '../../auth/principal.ts';
+import type { Scope } from '../../auth/scopes.ts';
+import { forbidden } from '../../platform/errors.ts';
+import type { Context } from '../core/context.ts';
+import { requireScope, scopeMissing } from '../core/permissions.ts';
+import type { Entity } from './entity.ts';
+import type { Identified } from './loaders.ts';
+
+/** A row with its type, as graphql-js calls it. */
+export interface NodeRow extends Identified {
+  readonly __typename?: string;
+}
+
+/** The interface of all types that are found by their ids alone. */
+export const NODE = 'Node';
+
+/** How the rows of a type are found by id, and the scope that each of them needs (contract section 1). */
+interface NodeSource {
+  readonly entity: Entity<Identified>;
+  readonly scope: Scope;
+}
+
+export interface NodeType extends NodeSource {
+  readonly type: GraphQLObjectType;
+  /** The same rows with nothing but their ids. */
+  readonly ids: Entity<Identified>;
+}
+
+/** The `extensions` of an object type that implements Node. */
+export const nodeFrom = (entity: Entity<Identified>, scope: Scope) => ({ node: { entity, scope } });
+
+const known = new WeakMap<GraphQLSchema, readonly NodeType[]>();
+
+function findTypes(schema: GraphQLSchema): readonly NodeType[] {
+  const node = schema.getType(NODE);
+  if (!isInterfaceType(node)) throw new Error(`the schema has no interface ${NODE}`);
+  return schema.getPossibleTypes(node).map((type) => {
+    const { node: source } = type.extensions as { readonly node?: NodeSource };
+    if (source === undefined)
+      throw new Error(`the type ${type.name} implements ${NODE} without "builder.node"`);
+    const { entity } = source;
+    return {
+      type,
+      ...source,
+      ids: { ...entity, name: `${entity.name}_ids`, columns: { id: entity.columns.id } },
+    };
+  });
+}
+
+/** The types that implement Node, in the order in which an id is looked for in them. Throws if one was defined without `builder.node`. */
+export function nodeTypes(schema: GraphQLSchema): readonly NodeType[] {
+  let types = known.get(schema);
+  if (types === undefined) {
+    types = findTypes(schema);
+    known.set(schema, types);
+  }
+  return types;
+}
+
+/**
+ * Throws FORBIDDEN if the caller may not read nodes of this type. That holds for callers without credentials
+ * too: UNAUTHENTICATED would mean that nothing was executed (contract section 3).
+ */
+export function requireNodeScope(
+  typeName: string | undefined,
+  { caller }: Context,
+  schema: GraphQLSchema,
+): void {
+  const scope = nodeTypes(schema).find(({ type }) => type.name === typeName)?.scope;
+  if (scope === undefined) throw new Error(`${typeName} is no type of a node`);
+  const subject = `Type "${typeName}"`;
+  if (isAuthenticated(caller)) requireScope(caller, scope, subject);
+  else if (!caller.scopes.has(scope)) throw forbidden(scopeMissing(scope, subject));
+}

@@ -1,0 +1,220 @@
+import {
+  instantText,
+  type Parameter,
+  type Queryable,
+  type Statement,
+  statement,
+} from '../../database/statement.ts';
+import { type ListEdge, selectList } from './entity.ts';
+import type { Page } from './pagination.ts';
+
+/** Adds a parameter where the text names it, with the source of its value. Returns its number, such as `$1`. */
+export type AddParameter<Given> = (source: (given: Given) => Parameter) => string;
+
+/** A statement with the sources of its parameters. `Given` is what their values come from. */
+export interface WrittenStatement<Row, Given> {
+  readonly statement: Statement<Row>;
+  readonly values: (given: Given) => Parameter[];
+}
+
+/** Writes a statement. `make` turns its text into one. */
+export function writeStatement<Row, Given>(
+  write: (add: AddParameter<Given>) => string,
+  make: (text: string) => Statement<Row>,
+): WrittenStatement<Row, Given> {
+  const sources: ((given: Given) => Parameter)[] = [];
+  const text = write((source) => `$${sources.push(source)}`);
+  return { statement: make(text), values: (given) => sources.map((source) => source(given)) };
+}
+
+/** The rows of a statement. Throws DatabaseError. */
+export const queryWritten = <Row, Given>(
+  db: Queryable,
+  { statement, values }: WrittenStatement<Row, Given>,
+  given: Given,
+): Promise<Row[]> => db.query(statement, values(given));
+
+const STEPS = {
+  'newest-first': { beyond: '<', until: '>', direction: 'DESC', backwards: 'ASC' },
+  'oldest-first': { beyond: '>', until: '<', direction: 'ASC', backwards: 'DESC' },
+} as const;
+
+/** The direction in which the rows of a page are read: that of the list, or from its end. */
+function directionOf({ order }: Pick<ListEdge<object>, 'order'>, page: Page): 'ASC' | 'DESC' {
+  const steps = STEPS[page.createdAfter === undefined ? order : 'oldest-first'];
+  return page.backwards === true ? steps.backwards : steps.direction;
+}
+
+/** The query `rows` of a page, which is read in another order, in the order of its list. */
+export function inListOrder({ order }: Pick<ListEdge<object>, 'order'>, page: Page, rows: string): string {
+  if (page.backwards !== true) return rows;
+  const { direction } = STEPS[order];
+  return `SELECT * FROM (${rows}) AS b ORDER BY b."createdAt" ${direction}, b."id" ${direction}`;
+}
+
+/**
+ * The part of a page that changes the text of its statement; the rest is parameters. The limit is in the text
+ * because PostgreSQL keeps a plan only if it knows how few rows are wanted. With the limit as a parameter it
+ * plans every time, which takes as long as reading the rows.
+ */
+export function pageShape(page: Page): string {
+  return [
+    `limit${page.limit}`,
+    page.offset > 0 && 'offset',
+    page.after && 'after',
+    page.before && 'before',
+    page.backwards && 'backwards',
+    page.createdAfter && 'since',
+    page.narrowedTo !== undefined && 'narrowed',
+  ]
+    .filter(Boolean)
+    .join('_');
+}
+
+/** A page in SQL terms: values, or columns that hold them. */
+interface PageTerms {
+  readonly parent?: string | undefined;
+  readonly limit: string;
+  readonly offset?: string | undefined;
+  /** A row value of `createdAt` and `id`: that of `after` or `before`. */
+  readonly cursor?: string | undefined;
+  readonly createdAfter?: string | undefined;
+  readonly narrowedTo?: string | undefined;
+}
+
+/** The WHERE, ORDER BY and LIMIT of a page. */
+function clausesOf<Row extends object>(
+  edge: ListEdge<Row>,
+  page: Page,
+  { parent, limit, offset, cursor, createdAfter, narrowedTo }: PageTerms,
+): string {
+  const { narrowed, source: all } = edge.entity;
+  const source = narrowedTo === undefined ? { ...all, keys: all.from } : narrowed;
+  if (source === undefined) throw new Error(`${edge.name} cannot be narrowed`);
+  const { beyond, until } = STEPS[edge.order];
+  const direction = directionOf(edge, page);
+  const conditions: string[] = [];
+  if (parent !== undefined) conditions.push(`${edge.parent} = ${parent}`);
+  if (cursor !== undefined)
+    conditions.push(
+      `(${source.createdAt}, ${source.id}) ${page.before === undefined ? beyond : until} ${cursor}`,
+    );
+  if (createdAfter !== undefined) conditions.push(`${source.createdAt} > ${createdAfter}`);
+  if (narrowedTo !== undefined) conditions.push(`${narrowed?.value} = ${narrowedTo}`);
+  const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+  const order = `ORDER BY ${source.createdAt} ${direction}, ${source.id} ${direction}`;
+  const cut = `${where} ${order} LIMIT ${limit}${offset === undefined ? '' : ` OFFSET ${offset}`}`;
+  if (offset === undefined) return `FROM ${source.from}${cut}`;
+  // Skipped rows are counted in the index alone; only the requested rows are read.
+  return `FROM (SELECT ${source.id} AS id, ${source.createdAt} AS at FROM ${source.keys}${cut}) AS s JOIN ${all.from} ON ${all.id} = s.id ORDER BY s.at ${direction}, s.id ${direction}`;
+}
+
+const cursorOf = ({ after, before }: Page) => after ?? before;
+
+/** The sources of a page's parameters. Statements keep them, so they hold nothing else. */
+const SOURCES = {
+  offset: ({ offset }: Page) => offset,
+  cursorAt: (page: Page) => cursorOf(page)?.createdAt ?? null,
+  cursorId: (page: Page) => cursorOf(page)?.id ?? null,
+  createdAfter: ({ createdAfter }: Page) => createdAfter ?? null,
+  narrowedTo: ({ narrowedTo }: Page) => narrowedTo ?? null,
+};
+
+/** The WHERE, ORDER BY and LIMIT of a page, with its values as parameters. */
+export function pageClauses<Row extends object>(
+  edge: ListEdge<Row>,
+  page: Page,
+  parent: string | undefined,
+  add: AddParameter<Page>,
+): string {
+  const { offset, cursorAt, cursorId, createdAfter, narrowedTo } = SOURCES;
+  return clausesOf(edge, page, {
+    parent,
+    limit: `${page.limit}`,
+    // In a subquery, the offset is unknown to custom and generic plans alike, so PostgreSQL keeps the generic
+    // one.
+    offset: page.offset > 0 ? `(SELECT ${add(offset)}::bigint)` : undefined,
+    cursor: cursorOf(page) && `(${add(cursorAt)}::timestamptz, ${add(cursorId)}::uuid)`,
+    createdAfter: page.createdAfter && `${add(createdAfter)}::timestamptz`,
+    narrowedTo: page.narrowedTo === undefined ? undefined : add(narrowedTo),
+  });
+}
+
+const statements = new WeakMap<object, Map<string, unknown>>();
+
+/** The statement for a list and a shape, written once. */
+function cached<Row, Given>(
+  edge: ListEdge<object>,
+  shape: string,
+  write: (add: AddParameter<Given>) => string,
+): WrittenStatement<Row, Given> {
+  const known = statements.get(edge) ?? new Map<string, unknown>();
+  statements.set(edge, known);
+  let found = known.get(shape);
+  if (found === undefined) {
+    const label = `${edge.name}${shape === '' ? '' : `_${shape}`}`;
+    found = writeStatement<Row, Given>(write, (text) => statement(label, text));
+    known.set(shape, found);
+  }
+  return found as WrittenStatement<Row, Given>;
+}
+
+/** One page of a list without a parent. */
+export const pageStatement = <Row extends object>(
+  edge: ListEdge<Row>,
+  page: Page,
+  columns: readonly string[],
+) =>
+  cached<Row, Page>(
+    edge,
+    `${pageShape(page)}_${columns.join('_')}`,
+    (add) => `SELECT ${selectList(edge.entity, columns)} ${pageClauses(edge, page, undefined, add)}`,
+  );
+
+/** The column with the number of a row's page, counted from 1. */
+export const PAGE_NUMBER = '$page';
+
+/** The shape of a page. One `pagesStatement` reads pages of the same shape. */
+export function pagesShape({ offset, after, before, backwards }: Page): string {
+  return [offset > 0 && 'offset', after && 'after', before && 'before', backwards && 'backwards']
+    .filter(Boolean)
+    .join('_');
+}
+
+/** A page of one parent. */
+export interface PageOfParent {
+  readonly id: string;
+  readonly page: Page;
+}
+
+/**
+ * Pages of one shape, each with its own parent, limit and position, in one statement that PostgreSQL plans
+ * once.
+ */
+export function pagesStatement<Row extends object>(
+  edge: ListEdge<Row>,
+  page: Page,
+  columns: readonly string[],
+) {
+  const shape = `pages_${pagesShape(page)}_${columns.join('_')}`;
+  const cursors = (pages: readonly PageOfParent[]) => pages.flatMap((one) => cursorOf(one.page) ?? []);
+  return cached<Row & { [PAGE_NUMBER]: number }, readonly PageOfParent[]>(edge, shape, (add) => {
+    const direction = directionOf(edge, page);
+    const clauses = clausesOf(edge, page, {
+      parent: 'k.id',
+      limit: 'k.size',
+      offset: page.offset > 0 ? 'k.skipped' : undefined,
+      cursor: cursorOf(page) && '(k.cursor_at, k.cursor_id)',
+    });
+    const selected = selectList(edge.entity, columns);
+    const ids = add((pages) => pages.map(({ id }) => id));
+    const sizes = add((pages) => pages.map((one) => one.page.limit));
+    const skipped = add((pages) => pages.map((one) => one.page.offset));
+    const instants = add((pages) => cursors(pages).map(({ createdAt }) => instantText(createdAt)));
+    const cursorIds = add((pages) => cursors(pages).map(({ id }) => id));
+    return `SELECT k.n AS "${PAGE_NUMBER}", r.*
+FROM unnest(${ids}::uuid[], ${sizes}::int[], ${skipped}::int[], ${instants}::timestamptz[], ${cursorIds}::uuid[]) WITH ORDINALITY AS k(id, size, skipped, cursor_at, cursor_id, n)
+CROSS JOIN LATERAL (SELECT ${selected} ${clauses}) AS r
+ORDER BY k.n, r."createdAt" ${direction}, r."id" ${direction}`;
+  });
+}

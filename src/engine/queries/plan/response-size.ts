@@ -1,0 +1,208 @@
+import { isToMany } from '../relation.ts';
+import { fromIds, type PlanArguments, type PlanSql } from './arguments.ts';
+import {
+  type ConnectionPlan,
+  type EdgePlan,
+  isNodeList,
+  nodeObjects,
+  type ObjectPlan,
+  type RootMember,
+} from './plan.ts';
+import { notesOf } from './plan-field.ts';
+import { CURSOR_JSON_BYTES } from './sql-fragments.ts';
+import {
+  buildSql,
+  idRows,
+  isListPlan,
+  pageOf,
+  ROW_ID,
+  rowById,
+  rowsSql,
+  selectFor,
+  valueSql,
+} from './sql-statement.ts';
+
+/** The quotes around a name, its colon and its comma. */
+const NAME_BYTES = 4;
+const BRACKETS = 2;
+/** Texts that can be longer are measured. Shorter ones are bounded by the operation's complexity. */
+const SHORT_TEXT_BYTES = 2_000;
+
+/** A row's JSON: its columns, its edges, and the bytes of everything else. */
+interface RowSize {
+  readonly columns: readonly string[];
+  readonly fixed: number;
+  readonly edges: readonly EdgePlan[];
+}
+
+function rowSize({ members }: ObjectPlan): RowSize {
+  let fixed = BRACKETS;
+  const columns: string[] = [];
+  const edges: EdgePlan[] = [];
+  for (const member of members) {
+    fixed += member.name.length + NAME_BYTES;
+    if (member.kind === 'typename') fixed += member.type.length + BRACKETS;
+    if (member.kind === 'column') columns.push(member.property);
+    if (member.kind === 'edge') edges.push(member.plan);
+  }
+  return { columns, fixed, edges };
+}
+
+const nameBytes = ({ name }: { readonly name: string }) => name.length + NAME_BYTES;
+
+/** The maximum size of a connection's JSON without its nodes, which `node` tells. */
+function mostOfConnection(
+  { members }: ConnectionPlan,
+  limit: number,
+  node: (object: ObjectPlan) => number,
+): number {
+  let bytes = BRACKETS;
+  for (const member of members) {
+    bytes += nameBytes(member) + BRACKETS;
+    if (member.kind === 'typename') bytes += member.type.length;
+    if (member.kind === 'nodes') bytes += limit * (node(member.object) + 1);
+    if (member.kind === 'edges') {
+      let edge = BRACKETS + 1;
+      for (const inner of member.members) {
+        edge += nameBytes(inner);
+        if (inner.kind === 'typename') edge += inner.type.length + BRACKETS;
+        else edge += inner.kind === 'cursor' ? CURSOR_JSON_BYTES : node(inner.object);
+      }
+      bytes += limit * edge;
+    }
+    if (member.kind === 'pageInfo')
+      for (const inner of member.members)
+        bytes +=
+          nameBytes(inner) + (inner.kind === 'typename' ? inner.type.length + BRACKETS : CURSOR_JSON_BYTES);
+  }
+  return bytes;
+}
+
+/**
+ * The maximum size of the JSON of root fields: every list full, every text as long as its rules allow and
+ * fully escaped. For nearly all queries it is small, and nothing needs to be measured.
+ */
+export function mostBytes(roots: readonly RootMember[], given: Pick<PlanArguments, 'edges'>): number {
+  const mostOfRow = (object: ObjectPlan): number => {
+    const { columns, fixed, edges } = rowSize(object);
+    let row = fixed;
+    for (const column of columns) row += object.bytes(column);
+    for (const edge of edges) row += most(edge);
+    return row;
+  };
+  const most = (plan: EdgePlan): number => {
+    const { object, types, connection, maxBytes } = plan;
+    const { page, count = 1 } = given.edges.get(plan) ?? {};
+    if (types !== undefined) return BRACKETS + count * (1 + Math.max('null'.length, ...types.map(mostOfRow)));
+    if (object === undefined) return maxBytes;
+    const limit = page?.limit ?? 0;
+    if (connection !== undefined) return mostOfConnection(connection, limit, mostOfRow);
+    const row = mostOfRow(object) + 1;
+    return isToMany(plan.edge) ? BRACKETS + limit * row : row;
+  };
+  let bytes = BRACKETS;
+  for (const member of roots)
+    bytes +=
+      nameBytes(member) + (member.kind === 'typename' ? member.type.length + BRACKETS : most(member.plan));
+  return bytes;
+}
+
+/**
+ * The SQL of the minimum size of the JSON of root fields. It reads the same rows, but only the lengths of
+ * long texts, which PostgreSQL knows without reading the texts. In JSON, a text takes at most six times its
+ * length.
+ */
+function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
+  let aliases = 0;
+
+  const isLongRow = (object: ObjectPlan): boolean => {
+    const { columns, edges } = rowSize(object);
+    return columns.some((column) => object.bytes(column) > SHORT_TEXT_BYTES) || edges.some(isLong);
+  };
+
+  const isLong = ({ object, types, connection, maxBytes }: EdgePlan): boolean => {
+    if (types !== undefined) return types.some(isLongRow);
+    if (object === undefined) return maxBytes > SHORT_TEXT_BYTES;
+    return connection === undefined ? isLongRow(object) : nodeObjects(connection).some(isLongRow);
+  };
+
+  function rowSql(object: ObjectPlan, alias: string): string {
+    const { columns, fixed, edges } = rowSize(object);
+    const times = new Map<string, number>();
+    for (const column of columns)
+      if (object.bytes(column) > SHORT_TEXT_BYTES) times.set(column, (times.get(column) ?? 0) + 1);
+    const terms = [`${fixed}::bigint`];
+    for (const [column, count] of times) terms.push(`${count}::bigint * octet_length(${alias}."${column}")`);
+    for (const edge of edges) {
+      const term = edgeSql(edge, alias);
+      if (term !== undefined) terms.push(term);
+    }
+    return terms.join(' + ');
+  }
+
+  /** The rows of the page are read for each selection of its nodes that has long texts. */
+  function connectionTerms(connection: ConnectionPlan, rows: string): string[] {
+    return nodeObjects(connection).flatMap((object) => (isLongRow(object) ? rowsTerm(object, rows) : []));
+  }
+
+  function rowsTerm(object: ObjectPlan, rows: string): string {
+    aliases += 1;
+    const alias = `m${aliases}`;
+    return `coalesce((SELECT sum(${rowSql(object, alias)})::bigint FROM (${rows}) AS ${alias}), 0)`;
+  }
+
+  /** The size of the row with an id; NULL if there is none. */
+  function rowWithId(object: ObjectPlan, id: string): string {
+    aliases += 1;
+    const alias = `m${aliases}`;
+    const row = `SELECT ${selectFor(object)} ${rowById(object.entity, id)}`;
+    return `(SELECT ${rowSql(object, alias)} FROM (${row}) AS ${alias})`;
+  }
+
+  /** Nodes of types without long texts are not measured. */
+  function nodesSql(plan: EdgePlan, types: readonly ObjectPlan[]): string {
+    const ids = sql.ofEdge(plan, fromIds);
+    const isList = isNodeList(plan);
+    const id = isList ? ROW_ID : `${ids}::uuid`;
+    const sizes = types.filter(isLongRow).map((type) => rowWithId(type, id));
+    const node = `coalesce(${[...sizes, '0'].join(', ')})`;
+    return isList ? `coalesce((SELECT sum(${node})::bigint FROM ${idRows(ids)}), 0)` : node;
+  }
+
+  function edgeSql(plan: EdgePlan, parent: string | undefined): string | undefined {
+    const { edge, object, types } = plan;
+    if (types !== undefined && isLong(plan)) return nodesSql(plan, types);
+    if (!isLong(plan)) return undefined;
+    if (edge.kind === 'value') {
+      // What is read from another table is not measured: that would read it twice.
+      const { columns } = notesOf(plan.field);
+      if (columns === undefined) return undefined;
+      return `coalesce(octet_length(${valueSql(plan, edge, parent ?? '', sql)}::text), 0)::bigint`;
+    }
+    if (object === undefined) return undefined;
+    if (edge.kind === 'row' || edge.kind === 'one') {
+      const id = edge.kind === 'row' ? sql.ofEdge(plan, fromIds) : `${parent}."${edge.key}"`;
+      return `coalesce(${rowWithId(object, id)}, 0)`;
+    }
+    if (!isListPlan(plan)) return undefined;
+    const rows = rowsSql(plan, pageOf(plan, sql), parent, sql);
+    return plan.connection === undefined
+      ? rowsTerm(object, rows)
+      : connectionTerms(plan.connection, rows).join(' + ');
+  }
+
+  const terms = roots.flatMap((root) => (root.kind === 'edge' ? (edgeSql(root.plan, undefined) ?? []) : []));
+  return terms.length === 0 ? '0::bigint' : terms.join(' + ');
+}
+
+/**
+ * The same as `buildSql` for JSON that may be too large. The text is built only if its minimum size fits, so
+ * it has at most six times the maximum, and returned only if it fits itself. One statement, so both sizes are
+ * of one snapshot. `size` is the size of the text or, if it was not built, its minimum size.
+ */
+export function buildBoundedSql(roots: readonly RootMember[], sql: PlanSql, maxBytes: number): string {
+  return `SELECT CASE WHEN octet_length(b.data) <= ${maxBytes} THEN b.data END AS data,
+  coalesce(octet_length(b.data), s.least)::bigint AS size
+FROM (SELECT ${leastBytesSql(roots, sql)} AS least OFFSET 0) AS s
+LEFT JOIN LATERAL (SELECT w.data FROM (${buildSql(roots, sql)}) AS w WHERE s.least <= ${maxBytes} OFFSET 0) AS b ON true`;
+}

@@ -1,0 +1,222 @@
+import { GraphQLID, type GraphQLOutputType, getNullableType, isListType, isNonNullType } from 'graphql';
+import type { ListEdge } from '../entity.ts';
+import { inListOrder } from '../page-statement.ts';
+import {
+  CURSOR_CHARACTERS,
+  cursorOfPosition,
+  endsOf,
+  type Page,
+  POSITION_CHARACTERS,
+  positionSql,
+} from '../pagination.ts';
+import {
+  type ConnectionEdgeMember,
+  type ConnectionMember,
+  type ConnectionPlan,
+  type ObjectPlan,
+  type PageFact,
+  type PageInfoMember,
+  pageFacts,
+  readersOf,
+  showsMore,
+  type TypenameMember,
+} from './plan.ts';
+
+/** A piece of JSON text in SQL: literal text, or an expression of type text that is never null. */
+export type Piece = { readonly text: string } | { readonly sql: string };
+
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+
+/** In a flat chain, each `||` copies everything before it. In balanced pairs it is copied a few times. */
+function joined(operands: readonly string[]): string {
+  if (operands.length <= 8) return operands.join(' || ');
+  const middle = operands.length >> 1;
+  return `(${joined(operands.slice(0, middle))}) || (${joined(operands.slice(middle))})`;
+}
+
+/** The text expression that joins the pieces. Unlike a function's arguments, their number is not limited. */
+export function concatenation(pieces: readonly Piece[]): string {
+  const operands: string[] = [];
+  let text = '';
+  for (const piece of pieces) {
+    if ('text' in piece) {
+      text += piece.text;
+      continue;
+    }
+    if (text !== '') operands.push(quoted(text));
+    text = '';
+    operands.push(piece.sql);
+  }
+  if (text !== '') operands.push(quoted(text));
+  return `(${joined(operands)})`;
+}
+
+/** A member of a JSON object. */
+export type NamedJson = readonly [name: string, value: readonly Piece[]];
+
+/** A JSON object. Clients choose the names, so these appear only in its literal text. */
+export function objectPieces(members: Iterable<NamedJson>): Piece[] {
+  const pieces: Piece[] = [];
+  for (const [name, value] of members)
+    pieces.push({ text: `${pieces.length === 0 ? '{' : ','}${JSON.stringify(name)}:` }, ...value);
+  return [...(pieces.length === 0 ? [{ text: '{' }] : pieces), { text: '}' }];
+}
+
+/** RFC 3339 in UTC with milliseconds, as the DateTime scalar prints it. */
+const printedInstant = (value: string) =>
+  `to_char(${value} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/** The JSON of a non-null column, by its field's type: byte for byte what JSON.stringify writes. */
+function presentJson(typeName: string, value: string): Piece[] {
+  // UUIDs need no escaping.
+  if (typeName === 'ID') return [{ text: '"' }, { sql: `${value}::text` }, { text: '"' }];
+  if (typeName === 'DateTime') return [{ text: '"' }, { sql: printedInstant(value) }, { text: '"' }];
+  if (typeName === 'Int') return [{ sql: `${value}::text` }];
+  return [{ sql: `to_json(${value})::text` }];
+}
+
+const orNull = (type: GraphQLOutputType, pieces: Piece[]): Piece[] =>
+  isNonNullType(type) ? pieces : [{ sql: `coalesce(${concatenation(pieces)}, 'null')` }];
+
+/** The same for a column that may be null. */
+export function columnJson(type: GraphQLOutputType, value: string): Piece[] {
+  const present = getNullableType(type);
+  return orNull(type, isListType(present) ? presentJson('', value) : presentJson(String(present), value));
+}
+
+/** The same for a computed value: an id may be any text then. */
+export const computedJson = (type: GraphQLOutputType, value: string): Piece[] =>
+  getNullableType(type) === GraphQLID ? orNull(type, presentJson('', value)) : columnJson(type, value);
+
+/** The members of an object, of which all but `__typename` get their values from `value`. */
+export function valuesOf<Known extends { readonly name: string; readonly kind: string }>(
+  members: readonly (Known | TypenameMember)[],
+  value: (member: Known) => readonly Piece[],
+): NamedJson[] {
+  return members.map((member) => [
+    member.name,
+    isTypename(member) ? [{ text: JSON.stringify(member.type) }] : value(member),
+  ]);
+}
+
+const isTypename = (member: { readonly kind: string }): member is TypenameMember =>
+  member.kind === 'typename';
+
+/**
+ * In JSON that the database writes, a tab stands for the opening quote of an unfinished cursor. No JSON holds it:
+ * control characters are escaped there (RFC 8259 section 7).
+ */
+const UNFINISHED = '\t';
+/** Makes an unfinished cursor as long as a finished one, so that the size of the JSON is known. */
+const FILLING = '.'.repeat(CURSOR_CHARACTERS - POSITION_CHARACTERS);
+
+/** The size of a cursor in JSON. */
+export const CURSOR_JSON_BYTES = CURSOR_CHARACTERS + 2;
+
+/** The unfinished cursor of the row under `alias`. Its checksum would cost SQL more than the row. */
+export const cursorJson = (alias: string): Piece[] => [
+  { text: UNFINISHED + FILLING },
+  { sql: positionSql(alias) },
+  { text: '"' },
+];
+
+/** The JSON with its cursors finished, byte for byte those of `encodeCursor`. */
+export function withCursors(json: string): string {
+  let at = json.indexOf(UNFINISHED);
+  if (at === -1) return json;
+  let text = '';
+  let from = 0;
+  for (; at !== -1; at = json.indexOf(UNFINISHED, from)) {
+    text += `${json.slice(from, at)}"`;
+    from = at + 1 + CURSOR_CHARACTERS;
+    text += cursorOfPosition(json.slice(at + 1 + FILLING.length, from));
+  }
+  return text + json.slice(from);
+}
+
+type Shown<Member> = Exclude<Member, TypenameMember>;
+
+export interface ConnectionSql {
+  readonly plan: ConnectionPlan;
+  readonly list: Pick<ListEdge<object>, 'order'>;
+  readonly page: Page;
+  /** The query of the rows in the order of reading, one more than the page has if the plan shows whether the list goes on. */
+  readonly rows: string;
+  /** The name of a row in SQL, each time another. Clients choose no names in SQL. */
+  nextAlias(): string;
+  /** The JSON of the node in the row under `alias`. */
+  nodeJson(object: ObjectPlan, alias: string): string;
+}
+
+/**
+ * The JSON of a connection. Its rows are read once, and kept if several members are made from them. A scan of
+ * kept rows returns them in their order. If no member is, PostgreSQL leaves the rows out, but still takes their
+ * parameters.
+ */
+export function connectionPieces({
+  plan,
+  list: of,
+  page,
+  rows,
+  nextAlias,
+  nodeJson,
+}: ConnectionSql): Piece[] {
+  const kept = readersOf(plan, page) !== 1;
+  const facts = pageFacts(plan, page);
+  const known = endsOf(page, false);
+  const source = kept ? nextAlias() : `(${rows})`;
+  const factsRow = nextAlias();
+  /** The rows of the page in the order of the list: without the row that tells whether it goes on. */
+  function shown(alias: string): string {
+    const extra = showsMore(plan, page);
+    if (!extra && page.backwards !== true) return `${source} AS ${alias}`;
+    const cut = `SELECT * FROM ${source} AS s${extra ? ` LIMIT ${page.limit}` : ''}`;
+    return `(${inListOrder(of, page, cut)}) AS ${alias}`;
+  }
+
+  function list(json: (alias: string) => string): Piece[] {
+    const alias = nextAlias();
+    const sql = `coalesce((SELECT string_agg(${json(alias)}, ',') FROM ${shown(alias)}), '')`;
+    return [{ text: '[' }, { sql }, { text: ']' }];
+  }
+
+  /** OFFSET is below the cursor: it would be written for the skipped rows too. */
+  function cursorAt(position: string): string {
+    const alias = nextAlias();
+    const row = `(SELECT * FROM ${shown(nextAlias())} ${position}) AS ${alias}`;
+    return `coalesce((SELECT ${concatenation(cursorJson(alias))} FROM ${row}), 'null')`;
+  }
+
+  function factSql(fact: PageFact): string {
+    if (fact === 'hasNextPage' || fact === 'hasPreviousPage')
+      return `CASE WHEN EXISTS (SELECT FROM ${source} AS s OFFSET ${page.limit}) THEN 'true' ELSE 'false' END`;
+    if (fact === 'startCursor') return cursorAt('LIMIT 1');
+    return cursorAt(`OFFSET (SELECT greatest(count(*) - 1, 0) FROM ${shown(nextAlias())}) LIMIT 1`);
+  }
+
+  function pageInfoValue({ kind }: Shown<PageInfoMember>): Piece[] {
+    const isKnown = (kind === 'hasNextPage' || kind === 'hasPreviousPage') && !facts.has(kind);
+    return isKnown ? [{ text: `${known[kind]}` }] : [{ sql: `${factsRow}."${kind}"` }];
+  }
+
+  function edgeValue(member: Shown<ConnectionEdgeMember>, alias: string): readonly Piece[] {
+    return member.kind === 'cursor' ? cursorJson(alias) : [{ sql: nodeJson(member.object, alias) }];
+  }
+
+  function value(member: Shown<ConnectionMember>): Piece[] {
+    if (member.kind === 'nodes') return list((alias) => nodeJson(member.object, alias));
+    if (member.kind === 'pageInfo') return objectPieces(valuesOf(member.members, pageInfoValue));
+    return list((alias) =>
+      concatenation(objectPieces(valuesOf(member.members, (inner) => edgeValue(inner, alias)))),
+    );
+  }
+
+  const json = objectPieces(valuesOf(plan.members, value));
+  const factColumns = [...facts].map((fact) => `${factSql(fact)} AS "${fact}"`);
+  if (!kept && factColumns.length === 0) return json;
+  const keeping = kept ? `WITH ${source} AS MATERIALIZED (${rows}) ` : '';
+  // With OFFSET, facts are not copied to each of the names that they have in the response.
+  const from =
+    factColumns.length === 0 ? '' : ` FROM (SELECT ${factColumns.join(', ')} OFFSET 0) AS ${factsRow}`;
+  return [{ sql: `(${keeping}SELECT ${concatenation(json)}${from})` }];
+}

@@ -1,0 +1,261 @@
+import { GraphQLID, GraphQLString, getNullableType, isNonNullType } from 'graphql';
+import { instantText } from '../../../database/statement.ts';
+import type { EventRecord } from '../../events/event.ts';
+import { type Entity, selectList } from '../entity.ts';
+import { pageClauses } from '../page-statement.ts';
+import type { Page } from '../pagination.ts';
+import { type CallerSql, type EventEdge, isToMany, type ToManyEdge, type ValueEdge } from '../relation.ts';
+import {
+  fromCaller,
+  fromIds,
+  fromPage,
+  fromParameters,
+  type Given,
+  type PlanSql,
+  rowsToRead,
+} from './arguments.ts';
+import {
+  type ColumnMember,
+  type EdgeMember,
+  type EdgePlan,
+  isNodeList,
+  type ObjectPlan,
+  type RootMember,
+} from './plan.ts';
+import { rowProperties } from './plan-field.ts';
+import {
+  columnJson,
+  computedJson,
+  concatenation,
+  connectionPieces,
+  type NamedJson,
+  objectPieces,
+  type Piece,
+  valuesOf,
+} from './sql-fragments.ts';
+
+/**
+ * The ids of several nodes as rows, from the array in a parameter. The subquery hides the array's length, so PostgreSQL
+ * assumes ten ids for a custom plan as it does for the generic plan. With the length, a custom plan for fewer ids
+ * would have the lower cost, and the statement would be planned at every execution.
+ */
+export const idRows = (parameter: string): string =>
+  `unnest((SELECT ${parameter}::uuid[])) WITH ORDINALITY AS k(id, n)`;
+
+/** The id of the row of `idRows` that is being looked at. */
+export const ROW_ID = 'k.id';
+
+/**
+ * The JSON of nodes. An id does not tell its type, so it is looked up in one table after another until a row is found.
+ * A row that is found has a text, not NULL: nothing that a text is made of is NULL, because members that may be null
+ * are written as `null` and all others show columns that are NOT NULL. `parameter` holds the id, or the ids as an
+ * array. `rowWithId` is the JSON of a row, NULL if there is none.
+ */
+export function nodesPieces(
+  plan: EdgePlan,
+  parameter: string,
+  rowWithId: (object: ObjectPlan, id: string) => string,
+): readonly Piece[] {
+  const { types = [] } = plan;
+  const isList = isNodeList(plan);
+  const id = isList ? ROW_ID : `${parameter}::uuid`;
+  const node = `coalesce(${[...types.map((type) => rowWithId(type, id)), "'null'"].join(', ')})`;
+  if (!isList) return [{ sql: node }];
+  const list = `SELECT string_agg(${node}, ',' ORDER BY k.n) FROM ${idRows(parameter)}`;
+  return [{ text: '[' }, { sql: `coalesce((${list}), '')` }, { text: ']' }];
+}
+
+type ListPlan = EdgePlan & { readonly edge: ToManyEdge; readonly object: ObjectPlan };
+
+export const isListPlan = (plan: EdgePlan): plan is ListPlan =>
+  isToMany(plan.edge) && plan.object !== undefined;
+
+/** The page of a list. The SQL of a list is only written if the arguments are valid. */
+export function pageOf(plan: ListPlan, { edges }: PlanSql): Page {
+  const page = edges.get(plan)?.page;
+  if (page === undefined) throw new Error(`${plan.field.name} has no page`);
+  return page;
+}
+
+/** The query of these rows of a list. */
+export function rowsSql(plan: ListPlan, rows: Page, parent: string | undefined, sql: PlanSql): string {
+  const { list } = plan.edge;
+  const parentId = list.parent === undefined ? undefined : `${parent}."id"`;
+  const clauses = pageClauses(list, rows, parentId, (source) => sql.ofEdge(plan, fromPage(source)));
+  return `SELECT ${selectFor(plan.object)} ${clauses}`;
+}
+
+/** The select list of the columns that a row's JSON and its edges need. */
+export function selectFor({ entity, columns, edges }: ObjectPlan): string {
+  const needed = new Set(columns);
+  for (const { edge } of edges.values()) if (edge.kind === 'one') needed.add(edge.key);
+  return selectList(entity, needed);
+}
+
+export const rowById = ({ source }: Entity<object>, id: string) =>
+  `FROM ${source.from} WHERE ${source.id} = ${id}`;
+
+/** For a value that does not depend on the caller. */
+const NOBODY: CallerSql = { id: 'NULL', isAdmin: 'false' };
+
+/** What stands for the caller, in the SQL of a value that depends on it. */
+function callerSql(plan: EdgePlan, { ofCaller }: ValueEdge, sql: PlanSql): CallerSql {
+  if (ofCaller !== true) return NOBODY;
+  return {
+    id: `${sql.ofEdge(plan, fromCaller('id'))}::uuid`,
+    isAdmin: `${sql.ofEdge(plan, fromCaller('isAdmin'))}::boolean`,
+  };
+}
+
+/** The SQL of a computed value of the row under `alias`. */
+export function valueSql(plan: EdgePlan, edge: ValueEdge, alias: string, sql: PlanSql): string {
+  const { field } = plan;
+  const row = rowProperties(field).map((name) => [name, `${alias}."${name}"`]);
+  const parameters = field.args.map(({ name }) => [name, sql.ofEdge(plan, fromParameters(name))]);
+  const value = `(${edge.sql(Object.fromEntries(row), Object.fromEntries(parameters), callerSql(plan, edge, sql))})`;
+  const type = getNullableType(field.type);
+  return type === GraphQLString || type === GraphQLID ? `${value}::text` : value;
+}
+
+/** The columns of an event in `eventsSql`, with their types and where their values come from. */
+const EVENT_COLUMNS = {
+  root_id: ['uuid', ({ rootId }: EventRecord) => rootId],
+  part_id: ['uuid', ({ partId }: EventRecord) => partId],
+  kind: ['text', ({ kind }: EventRecord) => kind],
+  created_at: ['timestamptz', ({ createdAt }: EventRecord) => instantText(createdAt)],
+} as const;
+const EVENT = 'k';
+
+type EventColumn = keyof typeof EVENT_COLUMNS;
+const ALL_EVENT_COLUMNS = Object.keys(EVENT_COLUMNS) as EventColumn[];
+
+const fromEvents =
+  (column: EventColumn) =>
+  ({ events = [] }: Given) =>
+    events.map(EVENT_COLUMNS[column][1]);
+
+/** The SQL that writes the response to each event, in order; null for an event whose row is gone. */
+export function eventsSql(roots: readonly RootMember[], { shows }: EventEdge, sql: PlanSql): string {
+  const columns: readonly EventColumn[] = shows === 'row' ? ['root_id'] : ALL_EVENT_COLUMNS;
+  const lists = columns.map((column) => `${sql.add(fromEvents(column))}::${EVENT_COLUMNS[column][0]}[]`);
+  const from = `unnest(${lists.join(', ')}) WITH ORDINALITY AS ${EVENT}(${columns.join(', ')}, n)`;
+  return `${buildSql(roots, sql)} FROM ${from} ORDER BY ${EVENT}.n`;
+}
+
+/** A member whose value a selection may have under several names. */
+type RepeatableMember = ColumnMember | EdgeMember;
+
+/** Identifies the value of a member within its row. */
+const valueKey = (member: RepeatableMember) =>
+  member.kind === 'edge' ? member.plan : `${member.property} ${member.type}`;
+
+/** One member of each value that a selection has under several names. */
+function repeatedMembers({ members }: ObjectPlan): RepeatableMember[] {
+  const met = new Set<unknown>();
+  const repeated = new Map<unknown, RepeatableMember>();
+  for (const member of members) {
+    if (member.kind === 'typename') continue;
+    const key = valueKey(member);
+    if (met.has(key)) repeated.set(key, member);
+    met.add(key);
+  }
+  return [...repeated.values()];
+}
+
+/** The places of the values whose JSON is written already, by their keys. */
+type Written = ReadonlyMap<unknown, string>;
+
+const NOTHING_WRITTEN: Written = new Map();
+
+/**
+ * The SQL that reads root fields and everything in their plans as one JSON text, compact and on one line. A
+ * subquery finds, orders and limits the rows; their JSON is built outside it, so none is built for rows that
+ * are not returned. The JSON is built as text: PostgreSQL's JSON functions add white space between rows, take
+ * at most 100 arguments, and cost more.
+ */
+export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
+  let aliases = 0;
+
+  const nextAlias = (): string => {
+    aliases += 1;
+    return `r${aliases}`;
+  };
+
+  const memberPieces = (member: RepeatableMember, alias: string): readonly Piece[] =>
+    member.kind === 'edge'
+      ? edgePieces(member.plan, alias)
+      : columnJson(member.type, `${alias}."${member.property}"`);
+
+  function membersOf({ members }: ObjectPlan, alias: string, written: Written): NamedJson[] {
+    return valuesOf(members, (member) => {
+      const place = written.get(valueKey(member));
+      return place === undefined ? memberPieces(member, alias) : [{ sql: place }];
+    });
+  }
+
+  /**
+   * The JSON of the row under `alias`. A value under several names is written once: escaping a text can take longer than
+   * everything else. `OFFSET 0` keeps PostgreSQL from writing it at each name.
+   */
+  function rowJson(plan: ObjectPlan, alias: string): string {
+    const repeated = repeatedMembers(plan);
+    if (repeated.length === 0) return concatenation(objectPieces(membersOf(plan, alias, NOTHING_WRITTEN)));
+    const inner = nextAlias();
+    const texts = repeated.map(
+      (member, index) => `${concatenation(memberPieces(member, alias))} AS c${index}`,
+    );
+    const written = new Map(repeated.map((member, index) => [valueKey(member), `${inner}.c${index}`]));
+    const json = concatenation(objectPieces(membersOf(plan, alias, written)));
+    return `(SELECT ${json} FROM (SELECT ${texts.join(', ')} OFFSET 0) AS ${inner})`;
+  }
+
+  /** The JSON of the row with an id; NULL if there is none. */
+  function rowWithId(object: ObjectPlan, id: string): string {
+    const alias = nextAlias();
+    const row = `SELECT ${selectFor(object)} ${rowById(object.entity, id)}`;
+    return `(SELECT ${rowJson(object, alias)} FROM (${row}) AS ${alias})`;
+  }
+
+  /** The JSON of the event itself. */
+  function eventItself(object: ObjectPlan): string {
+    const alias = nextAlias();
+    const row = `SELECT ${selectFor(object)} FROM (SELECT ${EVENT}.*) AS t`;
+    return `(SELECT ${rowJson(object, alias)} FROM (${row}) AS ${alias})`;
+  }
+
+  function listPieces(plan: ListPlan, parent: string | undefined): readonly Piece[] {
+    const page = pageOf(plan, sql);
+    const rows = rowsSql(plan, rowsToRead(plan, page), parent, sql);
+    const { connection, edge, object } = plan;
+    if (connection !== undefined)
+      return connectionPieces({
+        plan: connection,
+        list: edge.list,
+        page,
+        rows,
+        nextAlias,
+        nodeJson: rowJson,
+      });
+    const alias = nextAlias();
+    const list = `coalesce((SELECT string_agg(${rowJson(object, alias)}, ',') FROM (${rows}) AS ${alias}), '')`;
+    return [{ text: '[' }, { sql: list }, { text: ']' }];
+  }
+
+  /** The value of an edge. */
+  function edgePieces(plan: EdgePlan, parent: string | undefined): readonly Piece[] {
+    const { edge, object } = plan;
+    if (edge.kind === 'value') return computedJson(plan.field.type, valueSql(plan, edge, parent ?? '', sql));
+    if (edge.kind === 'by-id') return nodesPieces(plan, sql.ofEdge(plan, fromIds), rowWithId);
+    if (isListPlan(plan)) return listPieces(plan, parent);
+    if (object === undefined || isToMany(edge)) throw new Error(`${plan.field.name} leads to no rows`);
+    if (edge.kind === 'event')
+      return [{ sql: edge.shows === 'row' ? rowWithId(object, `${EVENT}.root_id`) : eventItself(object) }];
+    const id = edge.kind === 'row' ? sql.ofEdge(plan, fromIds) : `${parent}."${edge.key}"`;
+    const row = rowWithId(object, id);
+    // Without a row that may not be absent, the whole text is NULL: an execution reports the error.
+    const mayBeNull = edge.kind === 'one' || !isNonNullType(plan.field.type);
+    return [{ sql: mayBeNull ? `coalesce(${row}, 'null')` : row }];
+  }
+
+  return `SELECT ${concatenation(objectPieces(valuesOf(roots, ({ plan }) => edgePieces(plan, undefined))))} AS data`;
+}

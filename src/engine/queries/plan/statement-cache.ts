@@ -1,0 +1,75 @@
+import { LRUCache } from 'lru-cache';
+import type { Found } from '../../../auth/authenticate.ts';
+import { type Statement, statement } from '../../../database/statement.ts';
+import { SeenBefore } from '../../../platform/cache.ts';
+import { type WrittenStatement, writeStatement } from '../page-statement.ts';
+import { type Given, type PlanArguments, type PlanSql, planSql } from './arguments.ts';
+
+/** The result of look-ahead: one JSON text. `data` null with a `size` means that the text is too large. */
+export interface JsonRow {
+  readonly data: string | null;
+  /** The size of the text, or its minimum size if it was not built; undefined if it cannot be too large. */
+  readonly size?: number;
+  /** Set if the statement confirms the caller. */
+  readonly caller?: Found;
+  /** Set if the statement says what its snapshot sees of the event log. */
+  readonly snapshot?: string | null;
+}
+
+export type JsonStatement = WrittenStatement<JsonRow, Given>;
+
+/** A selection can have a 100 KB statement for each shape of its pages, so their total length is limited. */
+const MAX_CHARACTERS_OF_PLANS = 12_000_000;
+const MAX_CHARACTERS_OF_TEXTS = 4_000_000;
+
+/** By plan id and shape. */
+const ofPlans = new LRUCache<string, JsonStatement>({
+  maxSize: MAX_CHARACTERS_OF_PLANS,
+  sizeCalculation: ({ statement: { text } }, key) => text.length + key.length,
+});
+/** By SQL: documents that differ in white space, comments or operation names only make the same text again. */
+const ofTexts = new LRUCache<string, Statement<JsonRow>>({
+  maxSize: MAX_CHARACTERS_OF_TEXTS,
+  sizeCalculation: ({ text }) => text.length,
+});
+
+/** What comes once is not kept. */
+const seen = new SeenBefore();
+
+let plans = 0;
+
+/** A plan id, the key of its cached statements. Statements of discarded plans are evicted over time. */
+export function nextPlanId(): number {
+  plans += 1;
+  return plans;
+}
+
+/** The statement with this SQL. Its name is a digest, so a known text saves the hashing. */
+function statementOf(label: () => string, text: string): Statement<JsonRow> {
+  let found = ofTexts.get(text);
+  if (found === undefined) {
+    found = statement(label(), text);
+    if (seen.see(found.name)) ofTexts.set(text, found);
+  }
+  return found;
+}
+
+/** The statement of a plan for a shape of its arguments, written if it is not cached. */
+export function cachedStatement(
+  planId: number,
+  given: PlanArguments,
+  shape: string,
+  label: () => string,
+  write: (sql: PlanSql) => string,
+): JsonStatement {
+  const key = `${planId}${shape}`;
+  let found = ofPlans.get(key);
+  if (found === undefined) {
+    found = writeStatement<JsonRow, Given>(
+      (add) => write(planSql(given, add)),
+      (text) => statementOf(label, text),
+    );
+    if (seen.see(key)) ofPlans.set(key, found);
+  }
+  return found;
+}

@@ -1,0 +1,103 @@
+import '../core/field-options.ts';
+import SchemaBuilder, {
+  BasePlugin,
+  type FieldNullability,
+  type InputFieldMap,
+  type InputShapeFromFields,
+  type PothosOutputFieldConfig,
+  type SchemaTypes,
+  type TypeParam,
+} from '@pothos/core';
+import type { GraphQLFieldResolver } from 'graphql';
+import type { Context } from '../core/context.ts';
+import { withOptions } from '../core/field-options.ts';
+import { isTooWide } from '../core/selection.ts';
+import { noteReader } from './entity.ts';
+import { readInRounds } from './loaders.ts';
+import type { Edge } from './relation.ts';
+
+declare global {
+  export namespace PothosSchemaTypes {
+    interface Plugins<Types extends SchemaTypes> {
+      lookAhead: LookAheadPlugin<Types>;
+    }
+    interface FieldOptions<
+      Types extends SchemaTypes = SchemaTypes,
+      ParentShape = unknown,
+      Type extends TypeParam<Types> = TypeParam<Types>,
+      Nullable extends FieldNullability<Type> = FieldNullability<Type>,
+      Args extends InputFieldMap = InputFieldMap,
+      ResolveShape = unknown,
+      ResolveReturnShape = unknown,
+    > {
+      /** How the field reads what it returns, so that the database can write it together with its parent. */
+      edge?: Edge<ParentShape, InputShapeFromFields<Args>>;
+      /** The properties of the row that a computed field reads, in its resolver and in its SQL, besides `id`. */
+      columns?: readonly (keyof ParentShape & string)[];
+    }
+  }
+}
+
+const ROOTS: ReadonlySet<string> = new Set(['Query', 'Mutation', 'Subscription']);
+
+type Resolver<C extends object> = GraphQLFieldResolver<unknown, C, object>;
+
+/** The field options that say how the database reads a field: `edge` and `columns`. */
+class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
+    const { edge, columns, maxCharacters } = config.pothosOptions as {
+      edge?: Edge;
+      columns?: readonly string[];
+      maxCharacters?: number;
+    };
+    for (const column of columns ?? []) noteReader(column, config.name);
+    return withOptions(config, { edge, columns, maxCharacters });
+  }
+
+  override wrapResolve(
+    resolve: Resolver<Types['Context']>,
+    config: PothosOutputFieldConfig<Types>,
+  ): Resolver<Types['Context']> {
+    const { edge, columns } = config.pothosOptions as { edge?: Edge; columns?: readonly string[] };
+    if (ROOTS.has(config.kind)) return leftToLoaders(resolve, edge !== undefined);
+    return columns === undefined
+      ? resolve
+      : withOnly(columns, `${config.parentType}.${config.name}`, resolve);
+  }
+}
+
+/** Pothos types the context by the builder, which this plugin does not know. */
+const ours = (context: object) => context as Context;
+
+/** Operations too wide for one statement are read level by level, with a few statements per level. */
+function leftToLoaders<C extends object>(resolve: Resolver<C>, hasEdge: boolean): Resolver<C> {
+  return (parent, args, context, info) => {
+    const { plans, onPath } = ours(context);
+    if (hasEdge) onPath('loaders');
+    if (isTooWide(plans)) readInRounds(context);
+    return resolve(parent, args, context, info);
+  };
+}
+
+/**
+ * The resolver gets no property that `columns` leaves out: the SQL of the field does not read it either, so that the
+ * field would have another value for some operations.
+ */
+function withOnly<C extends object>(
+  columns: readonly string[],
+  field: string,
+  resolve: Resolver<C>,
+): Resolver<C> {
+  const declared = new Set<string | symbol>(['id', ...columns]);
+  const handler: ProxyHandler<object> = {
+    get(row, name) {
+      if (declared.has(name)) return Reflect.get(row, name);
+      throw new Error(
+        `the resolver of ${field} reads "${String(name)}", which its "columns" do not declare: add it to them`,
+      );
+    },
+  };
+  return (parent, args, context, info) => resolve(new Proxy(parent as object, handler), args, context, info);
+}
+
+SchemaBuilder.registerPlugin('lookAhead', LookAheadPlugin);

@@ -1,0 +1,221 @@
+import type { Span, Tracing } from '../../platform/tracing/tracing.ts';
+import {
+  advance,
+  type EventPlace,
+  encodeEventId,
+  isAfter,
+  type LogEvent,
+  type LogPosition,
+  type MarkedPosition,
+  pass,
+} from '../events/event.ts';
+import type { EventText } from '../events/event-stream.ts';
+import type { EventFeed } from '../events/feed.ts';
+import type { EventReaders } from '../executor.ts';
+import { codeOf, type EventTexts, mayPass } from './event-responses.ts';
+import { Frames } from './subscriber-stream.ts';
+
+/** A mutation may append thousands of events, and each has as many deliveries as there are groups. */
+const MAX_SPANS = 20;
+
+/** The delivery of a batch, as traces tell it. */
+interface DeliveryTrace {
+  /** What reading the batch belongs to. */
+  readonly span: Span;
+  /** Only these are sent now. The rows of others are gone, or they come with the next batch. */
+  keep(sent: readonly LogEvent[]): void;
+  /** They were written to this many streams; with `error`, to none. */
+  end(streams: number, error?: string): void;
+}
+
+/**
+ * The deliveries of a group in traces: a span for each event that a sampled mutation appended, in the trace of that
+ * mutation, whichever instance ran it. There is one span for the whole group; streams that resume or lag have none.
+ */
+class DeliveryTraces {
+  readonly #tracing: Tracing | undefined;
+  /** Events up to here have a span, or were delivered before the group existed. */
+  #tracedTo: LogPosition | undefined;
+
+  constructor(tracing: Tracing | undefined) {
+    this.#tracing = tracing;
+  }
+
+  /** A stream has joined, for which events up to this position are history. */
+  joined(liveAfter: LogPosition): void {
+    this.#tracedTo ??= liveAfter;
+  }
+
+  #spansOf(events: readonly LogEvent[]): Map<LogEvent, Span> {
+    const spans = new Map<LogEvent, Span>();
+    for (const event of events) {
+      const isNew = this.#tracedTo !== undefined && isAfter(event.position, this.#tracedTo);
+      if (event.trace === null || !isNew) continue;
+      const span = this.#tracing?.follow('process events', event.trace, {
+        kind: 'CONSUMER',
+        attributes: {
+          'messaging.system': 'content_graph',
+          'messaging.destination.name': 'events',
+          'messaging.operation.name': 'deliver',
+          'messaging.operation.type': 'process',
+          'messaging.batch.message_count': events.length,
+          'content_graph.event.kind': event.kind,
+        },
+      });
+      if (span !== undefined) spans.set(event, span);
+      if (spans.size === MAX_SPANS) break;
+    }
+    return spans;
+  }
+
+  /** Undefined if none of the events is traced and new. */
+  of(events: readonly LogEvent[]): DeliveryTrace | undefined {
+    if (this.#tracing === undefined) return undefined;
+    const spans = this.#spansOf(events);
+    const [span] = spans.values();
+    if (span === undefined) return undefined;
+    return {
+      span,
+      keep: (sent) => {
+        const left = new Set(sent);
+        for (const [event, own] of spans) {
+          if (left.has(event)) continue;
+          // Statements are below the first.
+          if (own === span) own.end({ 'content_graph.streams': 0 });
+          spans.delete(event);
+        }
+      },
+      end: (streams, error) => {
+        for (const [{ position }, own] of spans) {
+          own.end({ 'content_graph.streams': streams }, error);
+          if (error === undefined) this.#tracedTo = position;
+        }
+        spans.clear();
+      },
+    };
+  }
+}
+
+/** The next events of a cohort, ready to be sent. */
+export interface Batch {
+  /** The place after them. */
+  readonly place: EventPlace;
+  /** The events in the frames, in order. */
+  readonly events: readonly LogEvent[];
+  /** Undefined if there is nothing to send: all events were skipped, or their rows are gone. */
+  readonly frames: Frames | undefined;
+  /** When the responses had been read. */
+  readonly readAtMs: number;
+  /** Undefined if no event of it is traced. */
+  readonly trace: DeliveryTrace | undefined;
+}
+
+/** A frame that has reached this size gets no more events. Its readers then have little to take in at a time. */
+const MAX_FRAME_BYTES = 65_536;
+/** The most events that a turn looks at for those that a filter lets through. */
+const MAX_LOOKS = 10_000;
+/** How often reading a single event may time out until it is executed instead. */
+const MAX_TIMEOUTS = 3;
+
+export interface BatchReaderOptions {
+  readonly texts: EventTexts;
+  readonly feed: EventFeed;
+  readonly tracing: Tracing | undefined;
+}
+
+/** Reads the batches of a group: about as many events at a time as fit into a frame. */
+export class BatchReader {
+  readonly #options: BatchReaderOptions;
+  readonly deliveries: DeliveryTraces;
+  /** The average size of recent responses. */
+  #averageBytes = 1;
+  /** How many events to look at for those that the filter lets through. */
+  #looks = 0;
+
+  constructor(options: BatchReaderOptions) {
+    this.#options = options;
+    this.deliveries = new DeliveryTraces(options.tracing);
+  }
+
+  /**
+   * The batch after a place; undefined at the end of the log. `timeouts` is how often reading it has taken too
+   * long: fewer events are read then. Rejects with HistoryLostError, and with errors that may pass.
+   */
+  async next(from: EventPlace, readers: EventReaders, timeouts: number): Promise<Batch | undefined> {
+    const fitting = Math.ceil(MAX_FRAME_BYTES / this.#averageBytes);
+    const limit = Math.max(1, Math.min(this.#options.texts.atMost, fitting) >> timeouts);
+    const { texts, feed } = this.#options;
+    this.#looks = Math.max(limit, this.#looks);
+    const wanted = { filter: texts.filter, limit, looks: this.#looks };
+    const { events, end } = await feed.read(from, wanted, readers.owner);
+    if (!isAfter(end, from)) return undefined;
+    // The fewer it lets through, the more are looked at.
+    this.#looks = events.length < limit ? Math.min(this.#looks * 4, MAX_LOOKS) : this.#looks >> 1;
+    return this.#batch(from, events, end, { readers, timeouts });
+  }
+
+  async #batch(
+    from: EventPlace,
+    events: readonly LogEvent[],
+    end: MarkedPosition,
+    { readers, timeouts }: { readonly readers: EventReaders; readonly timeouts: number },
+  ): Promise<Batch> {
+    const wanted: { readonly event: LogEvent; readonly place: EventPlace }[] = [];
+    let place = from;
+    for (const event of events) {
+      const passed = pass(place, event);
+      place = passed.place;
+      if (!passed.skipped) wanted.push({ event, place });
+    }
+    const asked = wanted.map(({ event }) => event);
+    const trace = this.deliveries.of(asked);
+    readers.span = trace?.span;
+    let texts: readonly (string | undefined)[];
+    try {
+      texts = await this.#read(asked, readers, timeouts);
+    } catch (error) {
+      trace?.end(0, codeOf(error));
+      throw error;
+    }
+    const sent: { readonly event: LogEvent; readonly text: EventText }[] = [];
+    let bytes = 0;
+    let done = 0;
+    for (const { event, place: after } of wanted.slice(0, texts.length)) {
+      if (bytes >= MAX_FRAME_BYTES) break;
+      const text = texts[done];
+      done += 1;
+      if (text === undefined) continue;
+      const id = encodeEventId(after);
+      sent.push({ event, text: { id, text } });
+      bytes += text.length + id.length;
+    }
+    const delivered = sent.map(({ event }) => event);
+    trace?.keep(delivered);
+    if (sent.length > 0) this.#averageBytes = Math.max(1, bytes / sent.length);
+    return {
+      place: done === wanted.length ? advance(place, end) : (wanted[done - 1]?.place ?? from),
+      events: delivered,
+      frames: Frames.of(sent.map(({ text }) => text)),
+      readAtMs: performance.now(),
+      trace,
+    };
+  }
+
+  /** The responses to the first events, at least to one. */
+  async #read(
+    events: readonly LogEvent[],
+    readers: EventReaders,
+    timeouts: number,
+  ): Promise<readonly (string | undefined)[]> {
+    const [first] = events;
+    if (first === undefined) return [];
+    const { texts } = this.#options;
+    try {
+      if (events.length > 1 || timeouts < MAX_TIMEOUTS) return await texts.read(events, readers);
+    } catch (error) {
+      if (mayPass(codeOf(error))) throw error;
+    }
+    // The statement fails for good. An execution tells which field is the reason, or does without it.
+    return [await texts.execute(first, readers)];
+  }
+}

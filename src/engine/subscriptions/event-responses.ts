@@ -1,0 +1,238 @@
+import { GraphQLError } from 'graphql';
+import { isAuthenticated, isSession } from '../../auth/principal.ts';
+import { DatabaseError } from '../../database/errors.ts';
+import { encodeParameter, type Queryable } from '../../database/statement.ts';
+import { PlainRequest } from '../../http/message.ts';
+import { lastEventId } from '../../http/stream-parameters.ts';
+import { ApiError, type ErrorCode } from '../../platform/errors.ts';
+import { TurnRefusedError } from '../../platform/fairness/fair-queue.ts';
+import { bytesInMemory } from '../../platform/fairness/memory-budget.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import { publicError } from '../core/mask-error.ts';
+import type { DocumentCache } from '../documents/document-cache.ts';
+import { type EventFilter, type EventRecord, filterKey } from '../events/event.ts';
+import type { EventReaders, Executor } from '../executor.ts';
+import type { EventsAfter, OperationArgs } from '../operation/operation-context.ts';
+import { type CostCeilings, errorsOf, refused, type Single, textOf } from '../operation/outcome.ts';
+import { type EventPlan, planEvents, readEvents, subscribedEvents } from '../queries/event-query.ts';
+import { readById } from '../queries/loaders.ts';
+
+/** The arguments of an open subscription, with its text in place of its document, and without its request. */
+export interface KeptArgs {
+  /** An estimate of their memory. */
+  readonly bytes: number;
+  /** Rebuilds the arguments: document and plans are prepared anew, and the request is an empty one. */
+  again(): OperationArgs;
+}
+
+/** Nothing reads the request once its subscription is open. */
+const NO_REQUEST = new PlainRequest('GET', 'about:blank', {}, new Uint8Array());
+
+/**
+ * Keeps what an execution needs for as long as a subscription is open. A document takes a hundred times the memory of
+ * its text, and thousands of subscriptions may be open. `events` opens the events after an id.
+ */
+export function keepArgs(documents: Pick<DocumentCache, 'parse'>, events: EventsAfter) {
+  // A closure keeps every object that it names alive, so `again` must not name the arguments themselves.
+  return ({ schema, contextValue, variableValues }: OperationArgs): KeptArgs => {
+    const { operation, request: arrived, requestId, origin, caller, state, added } = contextValue;
+    const { db, lookAhead, maxResponseBytes, onPath, trace } = contextValue;
+    const kept = { requestId, origin, caller, state, added, db, lookAhead, maxResponseBytes };
+    const context = { ...kept, onPath, trace, unitOfWork: undefined, onPasswordChanged: undefined };
+    const { name } = operation;
+    const { text } = operation.document;
+    const lastId = lastEventId(arrived);
+    const variables = { ...variableValues };
+    return {
+      bytes: bytesInMemory(text) + bytesInMemory(variables) + bytesInMemory(lastId),
+      again() {
+        const prepared = documents.parse(text).operation(name);
+        const made = { operation: prepared, plans: prepared.plans, request: NO_REQUEST };
+        const contextValue = { ...context.added, ...context, ...made, events: () => events(lastId) };
+        return {
+          schema,
+          document: prepared.document.node,
+          operationName: name ?? null,
+          variableValues: variables,
+          contextValue,
+        };
+      },
+    };
+  };
+}
+
+/** The responses of a subscription to events, for all subscribers who get the same. */
+export interface EventTexts {
+  /** Equal for subscriptions whose responses are the same. */
+  readonly key: string;
+  /** An estimate of the memory that they take for as long as somebody subscribes. */
+  readonly bytes: number;
+  /** The most events to read at once. */
+  readonly atMost: number;
+  /** Which events they are for. */
+  readonly filter: EventFilter;
+  /**
+   * The responses to these events, in order; undefined for an event whose row is gone. Rejects with a DatabaseError or the refusal.
+   */
+  read(events: readonly EventRecord[], readers: EventReaders): Promise<readonly (string | undefined)[]>;
+  /**
+   * The response to one event by execution, with its errors; undefined if its row is gone. Rejects with an
+   * error that may pass.
+   */
+  execute(event: EventRecord, readers: EventReaders): Promise<string | undefined>;
+}
+
+/** An execution met an error that may pass. */
+class PassingError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode) {
+    super(`an event could not be executed: ${code}`);
+    this.name = 'PassingError';
+    this.code = code;
+  }
+}
+
+/** Errors that an execution may meet if something is deleted between its statements. */
+const MAY_BE_GONE: ReadonlySet<ErrorCode> = new Set(['NOT_FOUND', 'INTERNAL_SERVER_ERROR']);
+/** How often an event is executed again because of that. */
+const MAX_REFRESHES = 3;
+/** Transient errors: the database is lost, or other responses leave no room. */
+const PASSING: ReadonlySet<ErrorCode> = new Set(['SERVICE_UNAVAILABLE', 'TIMEOUT', 'RATE_LIMITED']);
+
+/** Whether reading the same again may succeed. */
+export function mayPass(code: ErrorCode): boolean {
+  return PASSING.has(code);
+}
+
+/** The code of what reading rejects with. */
+export function codeOf(error: unknown): ErrorCode {
+  if (error instanceof ApiError || error instanceof PassingError) return error.code;
+  if (error instanceof TurnRefusedError) return 'SERVICE_UNAVAILABLE';
+  if (!(error instanceof DatabaseError) || error.kind === 'other') return 'INTERNAL_SERVER_ERROR';
+  return error.kind === 'timeout' || error.kind === 'locked' ? 'TIMEOUT' : 'SERVICE_UNAVAILABLE';
+}
+
+const MAX_EVENTS = 100;
+
+export interface EventTextsOptions {
+  readonly executor: Executor;
+  readonly limits: CostCeilings;
+  /** Whether subscribers share what is the same for them. Turn off to compare. */
+  readonly shared: boolean;
+  readonly log: Logger;
+}
+
+/** Everything that a response depends on if resolvers build it. */
+function executionKey({ contextValue, variableValues }: OperationArgs): string {
+  const { caller, operation, state } = contextValue;
+  const scopes = [...caller.scopes].sort();
+  const account = isAuthenticated(caller) ? [caller.userId, caller.role] : [];
+  // A session sees which of the account's sessions it is.
+  const session = isSession(caller) ? caller.credentialId : undefined;
+  const { text } = operation.document;
+  return JSON.stringify([
+    caller.kind,
+    account,
+    session,
+    scopes,
+    text,
+    operation.name,
+    variableValues,
+    state.cost,
+  ]);
+}
+
+/** What a group takes beside its texts. */
+const GROUP_BYTES = 2_048;
+
+const valuesOf = ({ written, given }: EventPlan) => written.values(given);
+
+function planKey(plan: EventPlan): string {
+  return JSON.stringify([plan.written.statement.name, valuesOf(plan).map(encodeParameter)]);
+}
+
+/** The same without locations: subscribers with other texts share the response. */
+function unlocated(outcome: Single): Single {
+  if (outcome.kind !== 'executed') return outcome;
+  const { errors, ...result } = outcome.result;
+  if (errors === undefined) return outcome;
+  const shown = errors.map(
+    ({ message, path, extensions }) => new GraphQLError(message, { path, extensions }),
+  );
+  return { kind: 'executed', result: { ...result, errors: shown } };
+}
+
+/** How the responses of a subscription are read: by the database, or by executing each event. */
+export function createEventTexts({ executor, limits, shared, log }: EventTextsOptions) {
+  let alone = 0;
+  const unshared = (isShared = shared) => {
+    if (isShared) return '';
+    alone += 1;
+    return `${alone}`;
+  };
+
+  return (args: OperationArgs, kept: KeptArgs): EventTexts => {
+    // Errors belong to no request of one of those who share them.
+    const requestId = newId();
+    const { contextValue: context } = args;
+    const { operation, state, lookAhead, maxResponseBytes } = context;
+    const { cost } = state;
+    const keptBytes = GROUP_BYTES + kept.bytes;
+    const { edge, filter } = subscribedEvents(args, operation.node, context);
+    // Only an execution tells the cost.
+    const plan = lookAhead && cost === undefined ? planEvents(args, operation.node, context) : undefined;
+
+    const isPlanned = plan !== undefined;
+
+    const rootValueOf = (event: EventRecord, db: Queryable): object | Promise<object | undefined> =>
+      edge.shows === 'row' ? readById(db, edge.entity, event.rootId) : edge.row(event);
+
+    async function execute(event: EventRecord, readers: EventReaders) {
+      try {
+        return await executor.forEvents(readers, async (db, reservation) => {
+          const again = kept.again();
+          const own = { ...again, contextValue: { ...again.contextValue, requestId } };
+          for (let left = MAX_REFRESHES; ; left -= 1) {
+            const row = await rootValueOf(event, db);
+            if (row === undefined) return undefined;
+            const outcome = await executor.runEvent(own, row, db, reservation);
+            const codes = errorsOf(outcome).map((error) => publicError(error).code);
+            // The execution takes several statements, and others may delete in between what it reads.
+            if (left > 0 && codes.some((code) => MAY_BE_GONE.has(code))) continue;
+            const found = codes.find(mayPass);
+            if (found !== undefined) throw new PassingError(found);
+            return textOf(isPlanned ? unlocated(outcome) : outcome, { cost, limits });
+          }
+        });
+      } catch (error) {
+        if (mayPass(codeOf(error))) throw error;
+        return textOf(refused(error, { requestId, log }), { cost, limits });
+      }
+    }
+
+    if (plan === undefined) {
+      // Resolvers may read what plugins have added to this subscriber's context.
+      const isShared = shared && context.added === undefined;
+      const key = `execution ${unshared(isShared)}${executionKey(args)}${filterKey(filter)}`;
+      return {
+        key,
+        bytes: keptBytes + bytesInMemory(key),
+        atMost: 1,
+        filter,
+        read: async ([event], readers) => (event === undefined ? [] : [await execute(event, readers)]),
+        execute,
+      };
+    }
+    const key = `statement ${unshared()}${planKey(plan)}${filterKey(filter)}`;
+    return {
+      key,
+      bytes: keptBytes + bytesInMemory([key, plan.written.statement.text, valuesOf(plan)]),
+      atMost: Math.min(MAX_EVENTS, Math.max(1, Math.floor(maxResponseBytes / plan.maxBytes))),
+      filter,
+      read: (events, readers) => executor.forEvents(readers, (db) => readEvents(db, plan, events)),
+      execute,
+    };
+  };
+}

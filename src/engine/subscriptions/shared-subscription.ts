@@ -1,0 +1,354 @@
+import { isOutage } from '../../database/errors.ts';
+import type { RecentUse } from '../../platform/fairness/fair-queue.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import {
+  advance,
+  type EventFilter,
+  type EventPlace,
+  encodeEventId,
+  isAfter,
+  type MarkedPosition,
+} from '../events/event.ts';
+import { HistoryLostError } from '../events/feed.ts';
+import type { EventReaders } from '../executor.ts';
+import { type Batch, BatchReader, type BatchReaderOptions } from './batch-reader.ts';
+import { codeOf } from './event-responses.ts';
+import type { SliceQueue } from './socket-write-queue.ts';
+import type { StreamMetrics } from './stream-metrics.ts';
+import {
+  Backlogs,
+  backlogOf,
+  Cohort as CohortOf,
+  type Frames,
+  type SubscriberStream,
+} from './subscriber-stream.ts';
+
+/** How many are compared for each read. */
+const COMPARED = 8;
+
+/**
+ * The accounts and addresses whose streams a group has. What a group reads is charged to one of them at a time, of the next
+ * few the one with the least recent use: so what many share costs each of them little, and two accounts with the same
+ * hundred subscriptions have two shares, not a hundred.
+ */
+export class GroupOwners {
+  readonly #use: RecentUse;
+  /** With the number of their streams. Who is charged goes to the end. */
+  readonly #streams = new Map<string, number>();
+
+  constructor(use: RecentUse) {
+    this.#use = use;
+  }
+
+  add(owner: string): void {
+    this.#streams.set(owner, (this.#streams.get(owner) ?? 0) + 1);
+  }
+
+  remove(owner: string): void {
+    const left = (this.#streams.get(owner) ?? 0) - 1;
+    if (left > 0) this.#streams.set(owner, left);
+    else this.#streams.delete(owner);
+  }
+
+  /** Whom to charge for the next read; undefined if all have left. */
+  next(): string | undefined {
+    let next: string | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    let compared = 0;
+    for (const owner of this.#streams.keys()) {
+      if (compared >= COMPARED) break;
+      compared += 1;
+      const weight = this.#use.weightOf(owner);
+      if (weight >= least) continue;
+      least = weight;
+      next = owner;
+    }
+    const streams = next === undefined ? undefined : this.#streams.get(next);
+    if (next !== undefined && streams !== undefined && this.#streams.size > 1) {
+      this.#streams.delete(next);
+      this.#streams.set(next, streams);
+    }
+    return next;
+  }
+}
+
+/** Responses read longer ago are read again before they are sent: their rows may have been changed or deleted. */
+const FRESH_MS = 100;
+/** Streams that come within this time and have missed the same events read them together. */
+const GATHER_MS = 20;
+/** How many cohorts read history at a time. Live ones do not wait for them. */
+const MAX_CATCHING_UP = 2;
+/** The pause after a failed read, doubled each time. */
+const MIN_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 5_000;
+
+type Cohort = CohortOf<SubscriberStream>;
+
+export interface GroupOptions extends BatchReaderOptions {
+  readonly slices: SliceQueue;
+  readonly metrics: StreamMetrics;
+  /** Recent use of event reads. */
+  readonly use: RecentUse;
+  readonly log: Logger;
+}
+
+/**
+ * Subscribers who get the same responses. They move along the event log in cohorts: a cohort reads the next
+ * events in one statement, moves on, and sends one frame to all of its streams in a format. Cohorts that meet merge. A
+ * stream never joins a cohort that is reading or sending, so that it gets nothing that was read before it came.
+ */
+export class Group {
+  readonly #options: GroupOptions;
+  readonly #reader: BatchReader;
+  /** Cohorts that can be joined, by the id of their place. All others are reading or sending. */
+  readonly #waiting = new Map<string, Cohort>();
+  /** Those of them that wait until more streams have joined, or after a failure. */
+  readonly #resting = new Set<Cohort>();
+  /** Those of them that wait for their turn to read history, in order. */
+  readonly #behind = new Set<Cohort>();
+  #catchingUp = 0;
+  #streams = 0;
+  readonly #backlogs = new Backlogs();
+  readonly #owners: GroupOwners;
+  /** Which events its streams get. */
+  readonly filter: EventFilter;
+
+  constructor(options: GroupOptions) {
+    this.#options = options;
+    this.#reader = new BatchReader(options);
+    this.#owners = new GroupOwners(options.use);
+    this.filter = options.texts.filter;
+  }
+
+  get size(): number {
+    return this.#streams;
+  }
+
+  get lagging(): number {
+    return this.#backlogs.lagging;
+  }
+
+  /** Streams in waiting cohorts that have yet to read history. */
+  get catchingUp(): number {
+    let streams = 0;
+    for (const cohort of this.#waiting.values()) if (cohort.catchingUp) streams += cohort.streams.size;
+    return streams;
+  }
+
+  /** Reserves a place for a stream that joins later. */
+  enter(owner: string): void {
+    this.#owners.add(owner);
+    this.#streams += 1;
+  }
+
+  /** Ends what `enter` began. */
+  leave(stream: SubscriberStream, owner: string): void {
+    this.#owners.remove(owner);
+    this.#streams -= 1;
+    this.#backlogs.set(stream, 'none');
+    const { cohort } = stream;
+    if (cohort === undefined) return;
+    cohort.remove(stream);
+    if (cohort.streams.size === 0) this.#take(cohort);
+  }
+
+  /** Delivers the events after a place to a stream. */
+  readonly join = (stream: SubscriberStream, from: EventPlace): void => {
+    const { feed } = this.#options;
+    this.#reader.deliveries.joined(stream.liveAfter);
+    const atEnd = feed.recent(from, this.filter, 1)?.events.length === 0;
+    // Cohorts at the end have had no event since they arrived there, so they can move on to the same place.
+    if (atEnd) this.moveOn(feed.atEnd);
+    const place = atEnd ? feed.atEnd(from) : from;
+    const key = encodeEventId(place);
+    let cohort = this.#waiting.get(key);
+    if (cohort === undefined) {
+      cohort = new CohortOf<SubscriberStream>(place);
+      this.#waiting.set(key, cohort);
+      cohort.atEnd = atEnd;
+      cohort.catchingUp = !atEnd;
+      // Others with the same history may come in a moment.
+      if (cohort.catchingUp) this.#rest(cohort, GATHER_MS);
+    }
+    cohort.add(stream);
+  };
+
+  /** Has the cohorts that wait at the end of the log wait further on: nothing in between was for them. */
+  moveOn(to: (place: EventPlace) => EventPlace): void {
+    for (const cohort of [...this.#waiting.values()]) {
+      const place = cohort.atEnd ? to(cohort.place) : cohort.place;
+      if (place === cohort.place) continue;
+      this.#take(cohort);
+      cohort.place = place;
+      this.#merged(cohort);
+    }
+  }
+
+  /** There may be more events: after `after` one that is for it, and before that none. */
+  wake(after?: MarkedPosition): void {
+    if (after !== undefined) this.moveOn((place) => (isAfter(after, place) ? advance(place, after) : place));
+    for (const cohort of [...this.#waiting.values()]) this.#consider(cohort);
+  }
+
+  /** Has a waiting cohort read on if there are events for it. `atEnd`: it has just found the end of the log. */
+  #consider(cohort: Cohort, atEnd = false): void {
+    const { feed } = this.#options;
+    const recent = feed.recent(cohort.place, this.filter, 1);
+    cohort.atEnd = recent?.events.length === 0;
+    // While the process does not follow the log yet, it has no recent events, and wakes everybody once it does.
+    if (cohort.atEnd || (recent === undefined && atEnd && !feed.follows(cohort.place))) {
+      cohort.catchingUp = false;
+      return;
+    }
+    if (this.#resting.has(cohort)) return;
+    // Past what the process remembers, reading takes a statement more.
+    if (recent === undefined) cohort.catchingUp = true;
+    if (!cohort.catchingUp) return void this.#read(cohort);
+    this.#behind.add(cohort);
+    this.#catchUp();
+  }
+
+  /** Lets a waiting cohort read no earlier than after a while. */
+  #rest(cohort: Cohort, forMs: number): void {
+    this.#resting.add(cohort);
+    setTimeout(() => {
+      if (this.#resting.delete(cohort)) this.#consider(cohort);
+    }, forMs).unref();
+  }
+
+  /** Has the cohorts with history read on, a few at a time. */
+  #catchUp(): void {
+    for (const cohort of this.#behind) {
+      if (this.#catchingUp >= MAX_CATCHING_UP) return;
+      this.#catchingUp += 1;
+      void this.#read(cohort).then(() => {
+        this.#catchingUp -= 1;
+        this.#catchUp();
+      });
+    }
+  }
+
+  /** Removes a cohort from those that can be joined. */
+  #take(cohort: Cohort): void {
+    this.#behind.delete(cohort);
+    this.#resting.delete(cohort);
+    const key = encodeEventId(cohort.place);
+    if (this.#waiting.get(key) === cohort) this.#waiting.delete(key);
+  }
+
+  #readersOf({ streams }: Cohort): EventReaders {
+    return {
+      owner: this.#owners.next(),
+      get gone() {
+        return streams.size === 0;
+      },
+    };
+  }
+
+  /** Reads the next batch of a waiting cohort, and begins to send it. Never rejects. */
+  async #read(cohort: Cohort): Promise<void> {
+    this.#take(cohort);
+    try {
+      const batch = await this.#reader.next(cohort.place, this.#readersOf(cohort), cohort.timeouts);
+      cohort.failures = 0;
+      cohort.timeouts = 0;
+      if (batch === undefined) this.#wait(cohort, true);
+      else this.#send(cohort, batch).catch((error: unknown) => this.#breakOff(cohort, error, batch));
+    } catch (error) {
+      if (error instanceof HistoryLostError) this.#breakOff(cohort, error);
+      else this.#retry(cohort, error);
+    }
+  }
+
+  /** Moves a cohort past a batch and sends the batch to its streams. */
+  async #send(cohort: Cohort, { place, events, frames, readAtMs, trace }: Batch): Promise<void> {
+    const { slices, metrics } = this.#options;
+    const before = cohort.place;
+    cohort.place = place;
+    cohort.atEnd = false;
+    if (frames !== undefined) {
+      metrics.batch();
+      const streams = [...cohort.streams];
+      let written = 0;
+      const done = await slices.run(
+        streams,
+        (slice) => {
+          const members = slice.filter((stream) => stream.cohort === cohort);
+          for (const stream of members) this.#deliver(stream, frames);
+          metrics.sent(events, members);
+          written += members.length;
+        },
+        () => performance.now() - readAtMs < FRESH_MS,
+      );
+      trace?.end(written);
+      if (done < streams.length) this.#split(cohort, streams.slice(done), before);
+    }
+    this.#wait(cohort);
+  }
+
+  /** Re-reads a batch for the streams that got nothing of it. */
+  #split(cohort: Cohort, streams: readonly SubscriberStream[], place: EventPlace): void {
+    const rest = new CohortOf<SubscriberStream>(place);
+    rest.catchingUp = cohort.catchingUp;
+    for (const stream of streams) {
+      if (stream.cohort !== cohort) continue;
+      cohort.remove(stream);
+      rest.add(stream);
+    }
+    this.#wait(rest);
+  }
+
+  /** Sends events to a stream. One whose reader lags leaves its cohort until the reader has caught up. */
+  #deliver(stream: SubscriberStream, frames: Frames): void {
+    const backlog = backlogOf(stream.deliver(frames.in(stream.format), frames.lastId));
+    if (backlog === 'none' || backlog === stream.backlog) return;
+    const { cohort } = stream;
+    const place = cohort?.place;
+    if (backlog === 'lagging') cohort?.remove(stream);
+    this.#backlogs.set(stream, backlog);
+    // Frames are shared: each further reader that has them waiting adds little.
+    stream.whenDrained({ sharers: this.#backlogs.waiting, limited: backlog === 'lagging' }, () => {
+      if (stream.closed) return;
+      this.#backlogs.set(stream, 'none');
+      if (backlog === 'lagging' && place !== undefined) this.join(stream, place);
+    });
+  }
+
+  /** Lets a cohort be joined, and has it read on if there are events. */
+  #wait(cohort: Cohort, atEnd = false): void {
+    if (cohort.streams.size > 0) this.#consider(this.#merged(cohort), atEnd);
+  }
+
+  /** Lets a cohort be joined, after it has merged with one at the same place. Returns what becomes of it. */
+  #merged(cohort: Cohort): Cohort {
+    const key = encodeEventId(cohort.place);
+    const other = this.#waiting.get(key);
+    if (other !== undefined) this.#take(other);
+    const [large, small] =
+      other !== undefined && other.streams.size > cohort.streams.size ? [other, cohort] : [cohort, other];
+    if (small !== undefined) large.absorb(small);
+    this.#waiting.set(key, large);
+    return large;
+  }
+
+  /** Ends the streams: their clients reconnect, and are told if the log does not go on from their place. */
+  #breakOff(cohort: Cohort, error: unknown, batch?: Batch): void {
+    batch?.trace?.end(0, codeOf(error));
+    const level = isOutage(error) ? 'debug' : 'warn';
+    this.#options.log[level]({ streams: cohort.streams.size, err: error }, 'event streams broke off');
+    for (const stream of [...cohort.streams]) stream.breakOff();
+  }
+
+  /** Keeps the streams, and has them read again after a pause. */
+  #retry(cohort: Cohort, error: unknown): void {
+    if (cohort.streams.size === 0) return;
+    const pauseMs = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** cohort.failures);
+    const line = { err: error, streams: cohort.streams.size, pauseMs };
+    if (cohort.failures === 0 && !isOutage(error))
+      this.#options.log.warn(line, 'events could not be read; trying again');
+    else this.#options.log.debug(line, 'events could still not be read');
+    cohort.failures += 1;
+    if (codeOf(error) === 'TIMEOUT') cohort.timeouts += 1;
+    this.#rest(this.#merged(cohort), pauseMs);
+  }
+}

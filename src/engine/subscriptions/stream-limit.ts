@@ -1,0 +1,262 @@
+import { readFile } from 'node:fs/promises';
+import { SocketAddress } from 'node:net';
+import { endianness } from 'node:os';
+import type { Connection } from '../../http/exchange.ts';
+import { ApiError } from '../../platform/errors.ts';
+import type { Logger } from '../../platform/log/log.ts';
+
+/** Linux's tables of TCP connections in this process's network namespace (proc_pid_net(5)). */
+const TABLES = [
+  { path: '/proc/net/tcp', family: 'ipv4' },
+  { path: '/proc/net/tcp6', family: 'ipv6' },
+] as const;
+
+/** Identifies a connection by the local port and the peer's address and port. */
+export function connectionKey(localPort: number, remoteAddress: string, remotePort: number): string {
+  return `${localPort} ${remoteAddress.replace(/%.*$/, '')} ${remotePort}`;
+}
+
+/**
+ * `sl: local:port remote:port state tx_queue:rx_queue timer:when retransmits uid probes`. Rows with an empty
+ * tx_queue do not match.
+ */
+const ROW = /: \w+:(\w{4}) (\w+):(\w{4}) \w\w (?!00000000)\w{8}:\w{8} \w\w:\w{8} (\w{8}) +\d+ +(\d+) /g;
+
+/** The address of a row as Node prints it. The kernel prints each 32-bit word in host byte order. */
+function addressOf(hex: string, family: 'ipv4' | 'ipv6', order: 'BE' | 'LE'): string {
+  const bytes = Buffer.from(hex, 'hex');
+  if (order === 'LE') bytes.swap32();
+  const address =
+    family === 'ipv4' ? bytes.join('.') : (bytes.toString('hex').match(/.{4}/g) ?? []).join(':');
+  return new SocketAddress({ address, family }).address;
+}
+
+/** Retransmissions since the last acknowledgement, for connections with unacknowledged bytes. */
+export function unansweredIn(
+  table: string,
+  family: 'ipv4' | 'ipv6',
+  order: 'BE' | 'LE' = endianness(),
+): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const [, local = '', remote = '', port = '', retransmits = '', probes = ''] of table.matchAll(ROW)) {
+    const times = Number.parseInt(retransmits, 16) + Number(probes);
+    if (times === 0) continue;
+    const address = addressOf(remote, family, order);
+    found.set(connectionKey(Number.parseInt(local, 16), address, Number.parseInt(port, 16)), times);
+  }
+  return found;
+}
+
+/**
+ * The connections of this machine whose unacknowledged bytes were retransmitted, by `connectionKey`, with the
+ * number of retransmissions. Undefined on systems other than Linux, which lack these tables.
+ */
+async function unansweredConnections(): Promise<ReadonlyMap<string, number> | undefined> {
+  const found = new Map<string, number>();
+  let tables = 0;
+  for (const { path, family } of TABLES) {
+    const table = await readFile(path, 'latin1').catch(() => undefined);
+    if (table === undefined) continue;
+    tables += 1;
+    for (const [key, times] of unansweredIn(table, family)) found.set(key, times);
+  }
+  return tables === 0 ? undefined : found;
+}
+
+export interface HalfOpenWatchOptions {
+  readonly log: Logger;
+  /** Called for each ended connection. */
+  readonly onEnd: () => void;
+  readonly unanswered?: typeof unansweredConnections;
+}
+
+/** A stream sends something every 12 seconds: three unanswered looks take less than 45 seconds in all. */
+const LOOK_INTERVAL_MS = 10_000;
+const LOOKS = 3;
+/**
+ * If a client needs the slot, two failed sends are enough: the guess may be wrong, but the client can resume.
+ */
+const FAILED_SENDS = 2;
+/** Reading a table of 10,000 connections takes 30 ms: repeated requests share one reading. */
+const SHARED_MS = 1_000;
+
+function keyOf({ localPort, remoteAddress, remotePort }: Connection): string | undefined {
+  if (localPort === undefined || remoteAddress === undefined || remotePort === undefined) return undefined;
+  return connectionKey(localPort, remoteAddress, remotePort);
+}
+
+/**
+ * Ends connections of event streams whose clients have vanished silently. TCP drops a silent peer only after a quarter
+ * of an hour (tcp_retries2), and Node cannot set TCP_USER_TIMEOUT. The kernel does report how often sending has failed
+ * (docs/decisions/0011-half-open-streams.md).
+ */
+export function createHalfOpenWatch({
+  log,
+  onEnd,
+  unanswered = unansweredConnections,
+}: HalfOpenWatchOptions) {
+  /** Each connection, and how many looks in a row have found it unanswered. */
+  const watched = new Map<Connection, { readonly key: string; looks: number }>();
+  let timer: NodeJS.Timeout | undefined;
+  let shared: { readonly table: ReturnType<typeof unansweredConnections>; readonly atMs: number } | undefined;
+
+  function end(connections: readonly Connection[], reason: 'silent' | 'needed'): void {
+    if (connections.length === 0) return;
+    log.info({ connections: connections.length, reason }, 'ended event streams of unresponsive clients');
+    for (const connection of connections) {
+      watched.delete(connection);
+      connection.resetAndDestroy();
+      onEnd();
+    }
+  }
+
+  async function look(): Promise<void> {
+    const table = await unanswered();
+    if (table === undefined) {
+      log.info('this system does not report dead connections: event streams of vanished clients end late');
+      return;
+    }
+    const silent: Connection[] = [];
+    for (const [connection, state] of watched) {
+      state.looks = table.has(state.key) ? state.looks + 1 : 0;
+      if (state.looks >= LOOKS) silent.push(connection);
+    }
+    end(silent, 'silent');
+    schedule();
+  }
+
+  function schedule(): void {
+    timer = undefined;
+    if (watched.size === 0) return;
+    timer = setTimeout(() => {
+      look().catch((error: unknown) => {
+        log.warn({ err: error }, 'could not read the table of connections; trying again');
+        schedule();
+      });
+    }, LOOK_INTERVAL_MS).unref();
+  }
+
+  return {
+    /** Watches a connection. Returns a function that stops watching. */
+    watch(connection: Connection): () => void {
+      const key = keyOf(connection);
+      if (key === undefined) return () => undefined;
+      watched.set(connection, { key, looks: 0 });
+      if (timer === undefined) schedule();
+      return () => void watched.delete(connection);
+    },
+    /** Ends those of the connections on which sending has recently failed, and returns them. Never throws. */
+    async endSilent(connections: readonly Connection[]): Promise<readonly Connection[]> {
+      const nowMs = performance.now();
+      if (shared === undefined || nowMs - shared.atMs > SHARED_MS)
+        shared = { table: unanswered(), atMs: nowMs };
+      const table = await shared.table.catch((error: unknown) => {
+        log.warn({ err: error }, 'could not read the table of connections');
+        return undefined;
+      });
+      const silent = connections.filter((connection) => {
+        const key = keyOf(connection);
+        return key !== undefined && watched.has(connection) && (table?.get(key) ?? 0) >= FAILED_SENDS;
+      });
+      end(silent, 'needed');
+      return silent;
+    },
+  };
+}
+
+/** Who owns a stream, and its connection if there is one. */
+export interface StreamOwner {
+  readonly client: string;
+  /** The account behind the client's credentials. All clients of an account share a limit. */
+  readonly account?: string | undefined;
+  readonly connection?: Connection | undefined;
+}
+
+/** Counts open event streams per client and per account. */
+export interface StreamLimit {
+  /**
+   * Adds a stream and returns a function that removes it once. Rejects with RATE_LIMITED if the client or its
+   * account is at its limit and none of its streams has a dead connection.
+   */
+  open(owner: StreamOwner): Promise<() => void>;
+  readonly total: number;
+}
+
+export interface StreamLimitOptions {
+  /** Streams per client on this instance (contract section 5). */
+  readonly maximum: number;
+  /**
+   * Limit of all credentials of an account together, as a multiple of a client's limit (contract section 5).
+   */
+  readonly accountFactor: number;
+  readonly halfOpen: ReturnType<typeof createHalfOpenWatch>;
+}
+
+interface OpenStream {
+  readonly connection: Connection | undefined;
+  close(): void;
+}
+
+interface Bound {
+  readonly name: string;
+  readonly most: number;
+  readonly who: string;
+}
+
+export function createStreamLimit({ maximum, accountFactor, halfOpen }: StreamLimitOptions): StreamLimit {
+  /** By client and by account: their names never collide. */
+  const owned = new Map<string, Set<OpenStream>>();
+  let total = 0;
+
+  const isFull = ({ name, most }: Bound) => (owned.get(name)?.size ?? 0) >= most;
+
+  function boundsOf({ client, account }: StreamOwner): Bound[] {
+    const own = { name: client, most: maximum, who: 'client' };
+    if (account === undefined) return [own];
+    return [own, { name: account, most: maximum * accountFactor, who: 'account' }];
+  }
+
+  /** A client whose network keeps failing runs into its own dead streams: end those first. */
+  async function endDead(name: string): Promise<void> {
+    const streams = [...(owned.get(name) ?? [])];
+    const ended = await halfOpen.endSilent(streams.flatMap(({ connection }) => connection ?? []));
+    for (const stream of streams)
+      if (stream.connection !== undefined && ended.includes(stream.connection)) stream.close();
+  }
+
+  function remove(stream: OpenStream, name: string): boolean {
+    const streams = owned.get(name);
+    if (!streams?.delete(stream)) return false;
+    if (streams.size === 0) owned.delete(name);
+    return true;
+  }
+
+  return {
+    async open(owner) {
+      const bounds = boundsOf(owner);
+      for (const bound of bounds) if (isFull(bound)) await endDead(bound.name);
+      const full = bounds.find(isFull);
+      if (full !== undefined) {
+        const message = `At most ${full.most} event streams per ${full.who} may be open at a time.`;
+        throw new ApiError('RATE_LIMITED', message, { headers: { 'retry-after': '5' } });
+      }
+      const { client, account, connection } = owner;
+      const leave = connection === undefined ? undefined : halfOpen.watch(connection);
+      const stream: OpenStream = {
+        connection,
+        close() {
+          if (!remove(stream, client)) return;
+          if (account !== undefined) remove(stream, account);
+          total -= 1;
+          leave?.();
+        },
+      };
+      for (const { name } of bounds) owned.set(name, (owned.get(name) ?? new Set()).add(stream));
+      total += 1;
+      return stream.close;
+    },
+    get total() {
+      return total;
+    },
+  };
+}

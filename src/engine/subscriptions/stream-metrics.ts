@@ -1,0 +1,102 @@
+import type { StreamType } from '../../http/negotiate.ts';
+import type { Metrics } from '../../platform/metrics/metrics.ts';
+import { isAfter, type LogEvent } from '../events/event.ts';
+import type { StreamEnding, SubscriberStream } from './subscriber-stream.ts';
+
+/** Metrics of event streams. Their numbers are counted where they are opened. */
+export interface StreamMetrics {
+  /** These events, at least one, were sent to each of these streams. */
+  sent(events: readonly LogEvent[], streams: readonly SubscriberStream[]): void;
+  /** A stream was opened that resumes from an event id. */
+  resumed(): void;
+  /** A stream was opened. Returns what to call when it ends. */
+  opened(type: StreamType): (ending: StreamEnding) => void;
+  /** A cohort begins to send a batch of events. */
+  batch(): void;
+  /** A stream was ended because its reader was too slow or had vanished. */
+  cutOff(): void;
+}
+
+const FORMATS = {
+  'text/event-stream': 'sse',
+  'multipart/mixed;subscriptionSpec=1.0': 'multipart',
+} as const satisfies Record<StreamType, string>;
+const ENDINGS: readonly StreamEnding[] = ['finished', 'interrupted', 'broken_off', 'gone'];
+const LAG_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** How many of the events, which are in order, are history to a stream. */
+function replayedTo({ liveAfter }: SubscriberStream, events: readonly LogEvent[]): number {
+  const live = events.findIndex(({ position }) => isAfter(position, liveAfter));
+  return live === -1 ? events.length : live;
+}
+
+export function createStreamMetrics(metrics: Metrics): StreamMetrics {
+  const sent = metrics.counter('events_sent_total', 'Events written to streams.');
+  const replayed = metrics.counter(
+    'events_replayed_total',
+    'Events written to streams that happened before the stream was opened.',
+  );
+  const resumed = metrics.counter(
+    'event_streams_resumed_total',
+    'Streams opened with the id of an earlier event.',
+  );
+  const cutOff = metrics.counter(
+    'event_streams_cut_off_total',
+    'Streams ended because their reader was too slow or had vanished.',
+  );
+  const lag = metrics.timings(
+    'event_lag_seconds',
+    'Seconds from the start of the transaction that created an event until it is written to streams, once for each event and up to 32 streams.',
+    LAG_BUCKETS_SECONDS,
+  );
+  const opened = metrics.tally('event_streams_opened_total', 'Event streams opened, by format.', ['format']);
+  const ended = metrics.tally(
+    'event_streams_ended_total',
+    'Event streams ended, by reason: finished, interrupted, broken_off, or gone if the client left or was cut off.',
+    ['reason'],
+  );
+  const batches = metrics.counter(
+    'event_batches_total',
+    'Batches of events that were read once and sent to the streams of a cohort.',
+  );
+  const open = new Map<string, number>();
+  for (const format of Object.values(FORMATS)) {
+    opened.add(format, '', 0);
+    open.set(format, 0);
+  }
+  for (const reason of ENDINGS) ended.add(reason, '', 0);
+  metrics.gauges('event_streams_open_by_format', 'Open event streams, by format.', 'format', () => open);
+  return {
+    opened(type) {
+      const format = FORMATS[type];
+      const count = (by: number) => open.set(format, (open.get(format) ?? 0) + by);
+      opened.add(format);
+      count(1);
+      return (ending) => {
+        ended.add(ending);
+        count(-1);
+      };
+    },
+    batch: () => batches.inc(),
+    sent(events, streams) {
+      let history = 0;
+      let leastHistory = events.length;
+      for (const stream of streams) {
+        const count = replayedTo(stream, events);
+        history += count;
+        leastHistory = Math.min(leastHistory, count);
+      }
+      if (streams.length > 0) sent.inc(events.length * streams.length);
+      if (history > 0) replayed.inc(history);
+      const nowMs = Date.now();
+      for (const { createdAt, trace } of events.slice(leastHistory))
+        lag.observe(
+          Math.max(0, nowMs - createdAt.getTime()) / 1000,
+          // The second part of a traceparent.
+          trace?.split('-')[1],
+        );
+    },
+    resumed: () => resumed.inc(),
+    cutOff: () => cutOff.inc(),
+  };
+}

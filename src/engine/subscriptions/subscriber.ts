@@ -1,0 +1,200 @@
+import { createSourceEventStream, type ExecutionResult, validateSubscriptionArgs } from 'graphql';
+import { accountOf, clientOf, holderOf, isAuthenticated, type Principal } from '../../auth/principal.ts';
+import { isOutage } from '../../database/errors.ts';
+import type { StreamType } from '../../http/negotiate.ts';
+import { lastEventId } from '../../http/stream-parameters.ts';
+import { ApiError, addressBlocked, documentRetired, unauthenticated } from '../../platform/errors.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import { EventReader } from '../core/context.ts';
+import type { PreparedOperation, RequestedDocuments } from '../documents/prepared-operation.ts';
+import type { StreamFormat } from '../events/event-stream.ts';
+import type { EventFeed, FeedStart } from '../events/feed.ts';
+import type { EventsAfter, OperationArgs, OperationContext } from '../operation/operation-context.ts';
+import {
+  type CostCeilings,
+  executed,
+  type Outcome,
+  refused,
+  type Single,
+  textOf,
+} from '../operation/outcome.ts';
+import type { CredentialWatch } from './credential-watch.ts';
+import type { EventTexts, KeptArgs } from './event-responses.ts';
+import type { FanOut } from './fan-out.ts';
+import type { StreamLimit } from './stream-limit.ts';
+import type { StreamMetrics } from './stream-metrics.ts';
+import type { SubscriberStream } from './subscriber-stream.ts';
+
+/** Throws BAD_REQUEST for what is no subscription: stream tokens open nothing else. */
+export function requireSubscription(kind: PreparedOperation['kind']): void {
+  if (kind !== 'subscription')
+    throw new ApiError('BAD_REQUEST', 'Stream tokens are for subscriptions only.', { status: 400 });
+}
+
+/** Checks the scope of the field and its arguments, and calls its `subscribe` function. */
+async function eventReaderOf(args: OperationArgs): Promise<EventReader | ExecutionResult> {
+  const checked = validateSubscriptionArgs(args);
+  if (!('schema' in checked)) return { errors: checked };
+  const source = await createSourceEventStream(checked);
+  if (source instanceof EventReader || !(Symbol.asyncIterator in source)) return source;
+  throw new Error('a subscription field returned no event reader');
+}
+
+/** What a valid subscription would be refused with if it were started; undefined if it would start. */
+export async function refusalOf(args: OperationArgs, log: Logger): Promise<Single | undefined> {
+  const { requestId } = args.contextValue;
+  const reader = await eventReaderOf(args);
+  return reader instanceof EventReader ? undefined : executed(reader, { requestId, log });
+}
+
+/**
+ * The credentials no longer allow what they did: ends a stream whose credentials were revoked or have expired. A stream
+ * that they still allow is interrupted: its client comes back for what they allow now. Never rejects.
+ */
+async function recheckCredentials(
+  stream: SubscriberStream,
+  args: OperationArgs,
+  present: Principal | undefined,
+  { limits, log }: { readonly limits: CostCeilings; readonly log: Logger },
+): Promise<void> {
+  const { state, requestId } = args.contextValue;
+  const told = { cost: state.cost, limits };
+  if (present === undefined) {
+    const error = unauthenticated('The credentials behind this stream have expired or been revoked.');
+    return stream.finish(textOf(refused(error, { requestId, log }), told));
+  }
+  try {
+    const contextValue = { ...args.contextValue, caller: present };
+    const refusal = await refusalOf({ ...args, contextValue }, log);
+    if (refusal === undefined) stream.interrupt();
+    else stream.finish(textOf(refusal, told));
+  } catch (error) {
+    log[isOutage(error) ? 'debug' : 'warn'](
+      { err: error, requestId },
+      'could not check an event stream again; interrupting it',
+    );
+    stream.interrupt();
+  }
+}
+
+/** Starts the subscription of a request. Throws the refusal. */
+export type Subscriber = (args: OperationArgs) => Promise<Outcome>;
+
+export interface SubscriberOptions {
+  readonly fanOut: FanOut;
+  readonly textsOf: (args: OperationArgs, kept: KeptArgs) => EventTexts;
+  /** What is kept of a subscription while it is open. */
+  readonly kept: (args: OperationArgs) => KeptArgs;
+  readonly streams: StreamLimit;
+  readonly credentials: CredentialWatch;
+  readonly watchPublished: RequestedDocuments['watch'];
+  /** Calls `onBlocked` once the address of a request is blocked. Returns what ends that. */
+  readonly watchBlocked: (state: OperationContext['state'], onBlocked: () => void) => () => void;
+  readonly metrics: StreamMetrics;
+  readonly formats: Readonly<Record<StreamType, StreamFormat>>;
+  /** Rejects with TIMEOUT if opening takes longer than an operation may take. */
+  readonly inTime: <T>(work: Promise<T>) => Promise<T>;
+  readonly limits: CostCeilings;
+  readonly log: Logger;
+}
+
+/** Opens the feed after an event, or at its end. Throws DatabaseError. */
+export const openEvents =
+  (feed: EventFeed): EventsAfter =>
+  async (lastId) =>
+    new EventReader(await feed.open(lastId));
+
+function startError(failure: NonNullable<FeedStart['failure']>): ApiError {
+  return failure === 'malformed'
+    ? new ApiError('BAD_USER_INPUT', 'The last event id was not issued by this service.', {
+        argument: 'lastEventId',
+      })
+    : new ApiError(
+        'EVENT_HISTORY_EXPIRED',
+        'The events after that id are no longer kept: query again what you show, and continue from here.',
+      );
+}
+
+/** Opens subscriptions: within the stream limits, resumed from the last event, while their credentials hold. */
+export function createSubscriber(options: SubscriberOptions): Subscriber {
+  const told = { limits: options.limits, log: options.log };
+  const {
+    fanOut,
+    textsOf,
+    kept: keep,
+    streams,
+    credentials,
+    watchPublished,
+    watchBlocked,
+    metrics,
+    formats,
+    inTime,
+    log,
+  } = options;
+
+  /** Ends the stream with its credentials and its document, and with its request if the client leaves before it begins. */
+  function bind(
+    stream: SubscriberStream,
+    { state, caller, requestId }: OperationArgs['contextValue'],
+    kept: KeptArgs,
+  ): void {
+    const { departure, published, cost } = state;
+    const endsWith = (error: () => ApiError) => () =>
+      stream.finish(textOf(refused(error(), { requestId, log }), { ...told, cost }));
+    if (published !== undefined) stream.onClose(watchPublished(published, endsWith(documentRetired)));
+    stream.onClose(watchBlocked(state, endsWith(addressBlocked)));
+    if (isAuthenticated(caller))
+      stream.onClose(
+        credentials.watch(caller, (present) => void recheckCredentials(stream, kept.again(), present, told)),
+      );
+    if (departure?.left) stream.close();
+    else departure?.onLeave(() => stream.close());
+  }
+
+  /** The outcome of the source of the events. `leave` gives the stream's slot back. */
+  function begin(args: OperationArgs, { start }: EventReader, leave: () => void): Outcome {
+    const { requestId, state, request } = args.contextValue;
+    if (start.failure !== undefined) {
+      leave();
+      const outcome = refused(startError(start.failure), { requestId, log });
+      return { kind: 'unresumable', startId: start.eventId, outcome };
+    }
+    state.reservation.countFor(holderOf(state));
+    // Admission has refused a subscription that accepts no stream.
+    const format = formats[state.streamType ?? 'text/event-stream'];
+    const kept = keep(args);
+    const { bytes } = kept;
+    const stream = fanOut.open({
+      texts: textsOf(args, kept),
+      format,
+      start,
+      visibleHeartbeats: state.visibleHeartbeats,
+      owner: holderOf(state),
+      bytes,
+    });
+    stream.onClose(leave);
+    const ended = metrics.opened(state.streamType ?? 'text/event-stream');
+    stream.onClose(() => ended(stream.ending));
+    bind(stream, args.contextValue, kept);
+    if (lastEventId(request) !== undefined) metrics.resumed();
+    return { kind: 'stream', stream };
+  }
+
+  return async (args) => {
+    const { state, requestId } = args.contextValue;
+    const leave = await streams.open({
+      client: clientOf(state),
+      account: accountOf(state),
+      connection: state.connection,
+    });
+    try {
+      const reader = await inTime(eventReaderOf(args));
+      if (reader instanceof EventReader) return begin(args, reader, leave);
+      leave();
+      return executed(reader, { requestId, log });
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,185 @@
+import { exportAccount } from '../../auth/data-export.ts';
+import type { Principal } from '../../auth/principal.ts';
+import { readsOf } from '../../auth/secrets.ts';
+import type { RequestState } from '../../http/exchange.ts';
+import type { OwnOperations } from '../../http/internal-operations.ts';
+import { HttpResponse } from '../../http/message.ts';
+import { STREAM_HEADERS } from '../../http/response/event-stream-formats.ts';
+import { ApiError, OperatorError } from '../../platform/errors.ts';
+import type { FeatureServices, RouteServices } from '../feature.ts';
+import type { Action } from './forms.ts';
+
+/** Instants are texts of the schema's DateTime. */
+export interface Session {
+  readonly id: string;
+  readonly userAgent: string | null;
+  readonly createdAt: string;
+  readonly lastSeenAt: string;
+  readonly current: boolean;
+}
+
+export interface ApiKey {
+  readonly id: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly scopes: readonly string[];
+  readonly createdAt: string;
+  readonly lastUsedAt: string | null;
+  readonly expiresAt: string | null;
+}
+
+export interface Grant {
+  readonly id: string;
+  readonly clientName: string;
+  readonly scopes: readonly string[];
+  readonly createdAt: string;
+  readonly lastUsedAt: string | null;
+}
+
+/** An account as its owner sees it. */
+export interface Account {
+  readonly name: string;
+  readonly email: string;
+  readonly sessions: readonly Session[];
+  readonly apiKeys: readonly ApiKey[];
+  /** Undefined where the service has no OAuth. */
+  readonly grants?: readonly Grant[];
+}
+
+const documentOf = (hasGrants: boolean) => `query AccountPage {
+  viewer {
+    name
+    email
+    sessions { id userAgent createdAt lastSeenAt current }
+    apiKeys { id name prefix scopes createdAt lastUsedAt expiresAt }
+    ${hasGrants ? 'grants: oauthGrants { id clientName scopes createdAt lastUsedAt }' : ''}
+  }
+}`;
+
+/** Reads the account of a request's session. Throws what the API answers with. */
+export function accountReader(operations: OwnOperations) {
+  const document = documentOf(operations.offers('User', 'oauthGrants'));
+  return async (state: RequestState): Promise<Account> => {
+    const { viewer } = await operations.run<{ readonly viewer: Account }>(document, {}, state);
+    return viewer;
+  };
+}
+
+/** A mutation of the API, and its variables from the form that asks for it. */
+interface Change {
+  readonly document: string;
+  variables(form: URLSearchParams): Readonly<Record<string, unknown>>;
+}
+
+/** The texts of fields of a form; a field that is not there is empty. */
+const fields =
+  (...names: readonly string[]) =>
+  (form: URLSearchParams) =>
+    Object.fromEntries(names.map((name) => [name, form.get(name) ?? '']));
+
+const ofId = (name: string, field: string): Change => ({
+  document: `mutation ${name}($id: ID!) { ${field}(id: $id) }`,
+  variables: fields('id'),
+});
+
+/** What the page does by a mutation, after which it says no more than that it is done. */
+export const CHANGES: Partial<Record<Action, Change>> = {
+  rename: {
+    document: 'mutation AccountPageRename($name: String!) { updateViewer(name: $name) { id } }',
+    variables: fields('name'),
+  },
+  'change-password': {
+    document: `mutation AccountPageChangePassword($currentPassword: String!, $newPassword: String!) {
+  changePassword(currentPassword: $currentPassword, newPassword: $newPassword)
+}`,
+    variables: fields('currentPassword', 'newPassword'),
+  },
+  'end-session': ofId('AccountPageEndSession', 'revokeSession'),
+  'revoke-key': ofId('AccountPageRevokeKey', 'revokeApiKey'),
+  'revoke-grant': ofId('AccountPageRevokeGrant', 'revokeGrant'),
+  'revoke-everything': {
+    document:
+      'mutation AccountPageRevokeEverything($currentPassword: String!) { revokeEverything(currentPassword: $currentPassword) }',
+    variables: fields('currentPassword'),
+  },
+};
+
+const CREATE_KEY = `mutation AccountPageCreateKey(
+  $name: String!, $scopes: [String!]!, $expiresAt: DateTime, $currentPassword: String!
+) {
+  createApiKey(name: $name, scopes: $scopes, expiresAt: $expiresAt, currentPassword: $currentPassword) { key }
+}`;
+
+interface KeyWishes {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly expiresAt: string | null;
+  readonly currentPassword: string;
+}
+
+/** Creates an API key for the account of a request's session, and returns it. Throws what the API answers with. */
+export async function createKey(
+  operations: OwnOperations,
+  wishes: KeyWishes,
+  state: RequestState,
+): Promise<string> {
+  const { createApiKey } = await operations.run<{ readonly createApiKey: { readonly key: string } }>(
+    CREATE_KEY,
+    { ...wishes },
+    state,
+  );
+  return createApiKey.key;
+}
+
+/** What the core hands to the pages of accounts. */
+export type AccountServices = FeatureServices & RouteServices;
+
+const tooMany = () =>
+  new ApiError('RATE_LIMITED', 'Another download of your data is under way. Try again when it is done.', {
+    headers: { 'retry-after': '10' },
+  });
+
+/**
+ * All that is stored about an account, as a file. An account has one at a time in this process, since each holds some rows
+ * for as long as its reader takes.
+ */
+export function createOwnData({ database, stored, sessions, log }: AccountServices) {
+  const running = new Set<string>();
+
+  /** Ends with the session: what is stored later is not for whoever had it. */
+  async function* whileSessionLasts(principal: Principal) {
+    const { userId } = principal;
+    for await (const piece of exportAccount(readsOf(database, userId), userId, stored)) {
+      if ((await sessions.renew(principal)) === undefined) throw new OperatorError('The session has ended.');
+      yield piece;
+    }
+  }
+
+  /** A file that breaks off tells its reader; the log says why. */
+  async function* piecesFor(principal: Principal, requestId: string) {
+    const { userId } = principal;
+    try {
+      if (running.has(userId)) throw tooMany();
+      running.add(userId);
+      try {
+        yield* whileSessionLasts(principal);
+      } finally {
+        running.delete(userId);
+      }
+    } catch (error) {
+      log.warn({ requestId, err: error }, 'the file of an account broke off');
+      throw error;
+    }
+  }
+
+  /** The file for the owner of a session. Throws RATE_LIMITED. */
+  return (principal: Principal, requestId: string): HttpResponse => {
+    if (running.has(principal.userId)) throw tooMany();
+    const headers = {
+      ...STREAM_HEADERS,
+      'content-type': 'application/json; charset=utf-8',
+      'content-disposition': 'attachment; filename="account.json"',
+    };
+    return new HttpResponse(piecesFor(principal, requestId), { headers });
+  };
+}

@@ -1,0 +1,186 @@
+import { CLEAR_SESSION_COOKIE, presentedCookie, setSessionCookie } from '../../auth/authenticate.ts';
+import { isSession, type Principal } from '../../auth/principal.ts';
+import { readsOf } from '../../auth/secrets.ts';
+import { badRequest, readForm } from '../../http/body.ts';
+import type { Answer, RequestState } from '../../http/exchange.ts';
+import { OWN_SITES } from '../../http/hooks/request-checks.ts';
+import { type PageOptions, pageResponse, pauseFor, seeOther } from '../../http/html/page.ts';
+import { problemOf, signInBy } from '../../http/html/sign-in.ts';
+import type { HttpRequest, HttpResponse } from '../../http/message.ts';
+import { ACCOUNT } from '../../http/routes/table.ts';
+import { attemptOrigin } from '../../platform/ip-address.ts';
+import { confirmPassword } from '../../schema/account/service.ts';
+import { type AccountServices, accountReader, CHANGES, createKey, createOwnData } from './account-data.ts';
+import { accountPage, KEY_DAYS, newKeyPage, signInPage } from './account-page.ts';
+import { ACTION, type Action, DONE, isAction, type Problem, TWO_DIFFER } from './forms.ts';
+
+const DAY_MS = 86_400_000;
+const NOT_KEPT =
+  'You are not signed in. If you have just signed in, this browser does not keep the cookie of the session: allow cookies for this site.';
+const SESSION_ENDED = 'Your session has ended. Sign in again.';
+
+/** What arguments of the API are to whoever fills in a form. */
+const ARGUMENTS: Readonly<Record<string, string>> = {
+  name: 'The name',
+  newPassword: 'The new password',
+};
+
+/** Where a sentence of the API is about words that no form has. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  currentPassword: 'The password is wrong.',
+  scopes: 'Choose at least one thing that the key may do.',
+};
+
+/** A message of the API for whoever fills in a form. */
+function inWords(message: string): string {
+  const [, argument = '', rest] = /^Argument "(\w+)" (.*)$/s.exec(message) ?? [];
+  if (rest === undefined) return message;
+  return SENTENCES[argument] ?? `${ARGUMENTS[argument] ?? argument} ${rest}`;
+}
+
+/** What was done by the form that led here. Pages of other sites have nothing to say here. */
+function doneOf({ headers, url }: HttpRequest): Action | undefined {
+  const done = new URL(url).searchParams.get(DONE);
+  return isAction(done) && OWN_SITES.has(headers.get('sec-fetch-site') ?? 'none') ? done : undefined;
+}
+
+/** Where these have led, nobody is signed in. Another tab may have signed in since, or the session may have ended. */
+const ENDS_SESSION: ReadonlySet<Action> = new Set(['sign-out', 'revoke-everything']);
+
+/** Another host has set one beside our own: whoever signs in again and again should know. */
+function severalCookies({ headers }: HttpRequest): string | undefined {
+  const presented = presentedCookie(headers);
+  return presented !== undefined && 'malformed' in presented ? presented.malformed : undefined;
+}
+
+const doneAt = (action: Action): string => `${ACCOUNT}?${DONE}=${action}`;
+
+/** Something that the form of a page asks for, by the owner of a session. */
+interface Asked {
+  readonly form: URLSearchParams;
+  readonly caller: Principal;
+  readonly state: RequestState;
+}
+
+/**
+ * The account page. It shows and changes what the API does, with the visitor's session, by the API's own operations.
+ * What a form asks for is done, and then the browser is led to the page anew; what is refused is told beside the form.
+ */
+export function accountAnswer(options: AccountServices): Answer {
+  const { database, login, endSession, passwords, operations, securityLog, clock, log } = options;
+  const ownData = createOwnData(options);
+  const read = accountReader(operations);
+
+  const signInAgain = () =>
+    pageResponse(signInPage({ email: '', problem: SESSION_ENDED }), {
+      status: 401,
+      headers: { 'www-authenticate': 'Bearer' },
+    });
+
+  async function show(
+    { caller: { role }, state }: Omit<Asked, 'form'>,
+    {
+      failed,
+      done,
+      ...response
+    }: PageOptions & { readonly failed?: Problem; readonly done?: Action | undefined },
+  ): Promise<HttpResponse> {
+    const account = await read(state);
+    return pageResponse(accountPage({ account, role, failed, done }), response);
+  }
+
+  async function signIn(form: URLSearchParams, request: HttpRequest, state: RequestState) {
+    const result = await signInBy(form, request, state, { login, log });
+    if ('problem' in result)
+      return pageResponse(signInPage({ email: form.get('email') ?? '', problem: result.problem }), result);
+    const { caller, responseHeaders } = state;
+    // Of a session that had ended when the form was sent: its cookie is replaced, not deleted.
+    delete responseHeaders['set-cookie'];
+    // The browser forgets it, so its owner could not end it.
+    if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
+    return seeOther(doneAt('sign-in'), { 'set-cookie': setSessionCookie(result.sessionId) });
+  }
+
+  async function signOut({ caller }: RequestState): Promise<HttpResponse> {
+    if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
+    // Whoever uses the browser next finds nothing of the account (Clear Site Data, section 3.1).
+    const headers = { 'set-cookie': CLEAR_SESSION_COOKIE, 'clear-site-data': '"cache"' };
+    return seeOther(doneAt('sign-out'), headers);
+  }
+
+  /** Throws what the API throws for a wrong password. */
+  async function confirm({ form, caller, state }: Asked): Promise<void> {
+    const { userId } = caller;
+    const onWrongPassword = () => securityLog.failedLogin(attemptOrigin(state), 'wrong password', userId);
+    const context = { caller, db: readsOf(database, userId), passwords, onWrongPassword };
+    await confirmPassword(context, form.get('currentPassword') ?? '');
+  }
+
+  async function makeKey({ form, state }: Asked): Promise<HttpResponse> {
+    const days = KEY_DAYS.find((choice) => String(choice) === form.get('days'));
+    if (days === undefined) throw badRequest('Say how long the key is good for.');
+    const name = form.get('name') ?? '';
+    const expiresAt = days === 0 ? null : new Date(clock.now() + days * DAY_MS).toISOString();
+    const currentPassword = form.get('currentPassword') ?? '';
+    const wishes = { name, scopes: form.getAll('scope'), expiresAt, currentPassword };
+    const key = await createKey(operations, wishes, state);
+    return pageResponse(newKeyPage(name, key));
+  }
+
+  async function download(asked: Asked): Promise<HttpResponse> {
+    await confirm(asked);
+    return ownData(asked.caller, asked.state.requestId);
+  }
+
+  async function perform(action: Action, asked: Asked): Promise<HttpResponse> {
+    const { form, state } = asked;
+    if (action === 'create-key') return makeKey(asked);
+    if (action === 'download') return download(asked);
+    if (action === 'change-password' && form.get('newPassword') !== form.get('again'))
+      throw badRequest(TWO_DIFFER);
+    const change = CHANGES[action];
+    if (change === undefined) throw badRequest('The page has no such form.');
+    await operations.run(change.document, change.variables(form), state);
+    const ended = action === 'revoke-everything' ? { 'set-cookie': CLEAR_SESSION_COOKIE } : {};
+    return seeOther(doneAt(action), ended);
+  }
+
+  /** Tells beside the form why it was not done. Throws what nobody can put right there. */
+  async function refuse(error: unknown, action: Action, asked: Asked): Promise<HttpResponse> {
+    const { status, headers, problem, argument } = problemOf(error, asked.state, log);
+    if (status === 401) return signInAgain();
+    // In an answer of the API, a wrong argument is one field's.
+    const shownStatus = status < 400 ? 400 : status;
+    return show(asked, {
+      status: shownStatus,
+      headers,
+      failed: { action, given: asked.form, problem: inWords(problem), field: argument },
+    });
+  }
+
+  async function act(request: HttpRequest, state: RequestState): Promise<HttpResponse> {
+    const form = await readForm(request);
+    const action = form.get(ACTION);
+    if (!isAction(action)) throw badRequest('The page has no such form.');
+    if (action === 'sign-in') return signIn(form, request, state);
+    if (action === 'sign-out') return signOut(state);
+    const { caller } = state;
+    if (!isSession(caller)) return signInAgain();
+    const asked = { form, caller, state };
+    try {
+      return await perform(action, asked);
+    } catch (error) {
+      return refuse(error, action, asked);
+    }
+  }
+
+  return async (request, state) => {
+    if (request.method === 'POST') return act(request, state);
+    const { caller } = state;
+    const done = doneOf(request);
+    const told = done !== undefined && ENDS_SESSION.has(done) !== isSession(caller) ? done : undefined;
+    if (isSession(caller)) return show({ caller, state }, { done: told });
+    const problem = severalCookies(request) ?? (done === 'sign-in' ? NOT_KEPT : undefined);
+    return pauseFor(request, ACCOUNT) ?? pageResponse(signInPage({ email: '', problem, done: told }));
+  };
+}

@@ -1,0 +1,283 @@
+import Bowser from 'bowser';
+import { ACCOUNT_NAME } from '../../auth/accounts.ts';
+import { isScope, type Role, scopesOfRole, scopeWords } from '../../auth/scopes.ts';
+import { type Html, html, layout, NOTHING } from '../../http/html/page.ts';
+import { alertOf, SIGN_IN, signInForm } from '../../http/html/sign-in.ts';
+import { ACCOUNT } from '../../http/routes/table.ts';
+import type { Account, ApiKey, Grant, Session } from './account-data.ts';
+import {
+  ACTION,
+  type Action,
+  folded,
+  form,
+  newPasswordFields,
+  type Problem,
+  passwordAgain,
+  rowForm,
+  type Shown,
+} from './forms.ts';
+import { PASSWORD_FORM } from './paths.ts';
+
+/** A client may say anything. */
+const MAX_SHOWN = 80;
+
+const DATES = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+
+/** An instant. The page runs no script, so it cannot know the time zone of its reader. */
+const timeOf = (instant: string): Html =>
+  html`<time datetime="${instant}">${DATES.format(new Date(instant))} UTC</time>`;
+
+/** The browser of a session, by the User-Agent of its login. */
+function browserOf(userAgent: string | null): string {
+  if (userAgent === null || userAgent === '') return 'Unknown browser';
+  const parsed = Bowser.getParser(userAgent);
+  const [browser, system] = [parsed.getBrowserName(), parsed.getOSName()];
+  if (browser === '') return userAgent.length > MAX_SHOWN ? `${userAgent.slice(0, MAX_SHOWN)}…` : userAgent;
+  return system === '' ? browser : `${browser} on ${system}`;
+}
+
+/** What a scope allows. One that the product has no more allows nothing. */
+const wordsOf = (scope: string, role: Role): string => (isScope(scope) ? scopeWords(scope, role) : scope);
+
+/** What a form of a section needs to know. */
+interface SectionOptions {
+  readonly role: Role;
+  readonly failed: Problem | undefined;
+}
+
+const section = (id: string, heading: string, content: Html): Html =>
+  html`<section aria-labelledby="${id}">
+<h2 id="${id}">${heading}</h2>
+${content}
+</section>
+`;
+
+const rows = (entries: readonly Html[], none: string): Html =>
+  entries.length === 0
+    ? html`<p class="soft">${none}</p>`
+    : html`<ul class="rows">
+${entries}</ul>`;
+
+const row = (content: Html, button: Html): Html => html`<li><div>${content}</div>${button}</li>
+`;
+
+const lastUsed = (instant: string | null): Html =>
+  instant === null ? html`never used` : html`last used ${timeOf(instant)}`;
+
+function nameSection({ name }: Account, { failed }: SectionOptions): Html {
+  return section(
+    'name-heading',
+    'Name',
+    html`<p class="soft">Others see it beside what you write.</p>
+${folded(
+  'rename',
+  'Change the name',
+  failed,
+  ({ attributes, given }) => html`<label for="name">Name</label>
+<input id="name" name="name" autocomplete="name" required maxlength="${String(ACCOUNT_NAME.max)}" value="${given.get('name') ?? name}"${attributes('name', { first: true })}>
+<div class="actions"><button>Save the name</button></div>`,
+)}`,
+  );
+}
+
+function passwordSection({ email }: Account, { failed }: SectionOptions): Html {
+  return section(
+    'password-heading',
+    'Password',
+    html`<p class="soft">A new password ends all other sessions and the access of applications. API keys go on working.</p>
+${folded(
+  'change-password',
+  'Change the password',
+  failed,
+  (shown) => html`${passwordAgain(PASSWORD_FORM, email, shown, 'Current password')}
+${newPasswordFields('newPassword', shown.attributes('newPassword', { rule: 'rule' }))}
+<div class="actions"><button>Change the password</button></div>`,
+)}`,
+  );
+}
+
+function sessionRow({ id, userAgent, createdAt, lastSeenAt, current }: Session): Html {
+  const browser = browserOf(userAgent);
+  return row(
+    html`<strong>${browser}</strong>${current ? html` <span class="badge">this one</span>` : NOTHING}
+<p class="soft" id="row-${id}">signed in ${timeOf(createdAt)}, last used ${timeOf(lastSeenAt)}</p>`,
+    current ? NOTHING : rowForm('end-session', id, 'End', `the session of ${browser}`),
+  );
+}
+
+const sessionsSection = ({ sessions }: Account): Html =>
+  section('sessions-heading', 'Sessions', rows(sessions.map(sessionRow), 'There are none.'));
+
+const scopeList = (scopes: readonly string[], role: Role): Html =>
+  html`<ul class="soft plain">
+${scopes.map(
+  (scope) => html`<li>${wordsOf(scope, role)}</li>
+`,
+)}</ul>`;
+
+const keyRow = (role: Role) => (key: ApiKey) =>
+  row(
+    html`<strong>${key.name}</strong> <code>${key.prefix}…</code>
+<p class="soft" id="row-${key.id}">created ${timeOf(key.createdAt)}, ${lastUsed(key.lastUsedAt)}${key.expiresAt === null ? NOTHING : html`, good until ${timeOf(key.expiresAt)}`}</p>
+${scopeList(key.scopes, role)}`,
+    rowForm('revoke-key', key.id, 'Revoke', `the key ${key.name}`),
+  );
+
+/** How long a new key is good for, in days; 0: until it is revoked. */
+export const KEY_DAYS = [30, 90, 365, 0] as const;
+
+const daysOption = (given: URLSearchParams) => (days: (typeof KEY_DAYS)[number]) =>
+  html`
+<option value="${String(days)}"${given.get('days') === String(days) ? html` selected` : NOTHING}>${days === 0 ? 'Until I revoke it' : `${days} days`}</option>`;
+
+/** The first one stands for all of them: a group cannot have the focus, or be invalid (ARIA 1.2, aria-invalid). */
+const scopeBox =
+  (role: Role, { given, attributes }: Shown) =>
+  (scope: string, index: number) =>
+    html`
+<label class="check"><input type="checkbox" name="scope" value="${scope}"${given.has('scope', scope) ? html` checked` : NOTHING}${index === 0 ? attributes('scopes') : NOTHING}> ${wordsOf(scope, role)}</label>`;
+
+function keysSection({ apiKeys, email }: Account, { role, failed }: SectionOptions): Html {
+  return section(
+    'keys-heading',
+    'API keys',
+    html`<p class="soft">Programs use them in your name.</p>
+${rows(apiKeys.map(keyRow(role)), 'You have none.')}
+${folded(
+  'create-key',
+  'Create an API key',
+  failed,
+  (shown) => html`<label for="key-name">Name of the key</label>
+<input id="key-name" name="name" autocomplete="off" required maxlength="100" value="${shown.given.get('name') ?? ''}"${shown.attributes('name', { first: true })}>
+<fieldset>
+<legend>What it may do</legend>${scopesOfRole(role).map(scopeBox(role, shown))}
+</fieldset>
+<label for="days">Good for</label>
+<select id="days" name="days">${KEY_DAYS.map(daysOption(shown.given))}
+</select>
+${passwordAgain('key-password', email, shown)}
+<div class="actions"><button>Create the key</button></div>`,
+)}`,
+  );
+}
+
+const grantRow = (role: Role) => (grant: Grant) =>
+  row(
+    html`<strong>${grant.clientName}</strong>
+<p class="soft" id="row-${grant.id}">allowed ${timeOf(grant.createdAt)}, ${lastUsed(grant.lastUsedAt)}</p>
+${scopeList(grant.scopes, role)}`,
+    rowForm('revoke-grant', grant.id, 'Revoke', `the access of ${grant.clientName}`),
+  );
+
+const grantsSection = (grants: readonly Grant[], { role }: SectionOptions): Html =>
+  section(
+    'applications-heading',
+    'Applications with access',
+    rows(grants.map(grantRow(role)), 'You have given no application access to your account.'),
+  );
+
+function dataSection({ email }: Account, { failed }: SectionOptions): Html {
+  return section(
+    'data-heading',
+    'Your data',
+    html`<p class="soft">All that is stored about your account, as a file in JSON.</p>
+${folded(
+  'download',
+  'Download your data',
+  failed,
+  (shown) => html`${passwordAgain('data-password', email, shown)}
+<div class="actions"><button>Download</button></div>`,
+)}`,
+  );
+}
+
+function everythingSection({ email }: Account, { failed }: SectionOptions): Html {
+  return section(
+    'everything-heading',
+    'Revoke everything',
+    html`<p class="soft">Ends all sessions, this one too, all API keys, all access of applications and a link to set your password, and deletes the OAuth clients that you own. Do it if you fear that somebody else has got into your account, then change the password.</p>
+${folded(
+  'revoke-everything',
+  'Revoke everything',
+  failed,
+  (shown) => html`${passwordAgain('everything-password', email, shown)}
+<div class="actions"><button class="danger">Revoke everything</button></div>`,
+)}`,
+  );
+}
+
+/** What the page says once something is done. */
+const DONE: Partial<Record<Action, string>> = {
+  'sign-out': 'You are signed out.',
+  rename: 'Your name is changed.',
+  'change-password': 'Your password is changed. All other sessions have ended.',
+  'end-session': 'The session has ended.',
+  'revoke-key': 'The key is revoked.',
+  'revoke-grant': 'The application has no access any more.',
+  'revoke-everything': 'Everything is revoked. Sign in and change the password.',
+};
+
+/** These have no form of their own that a problem could stand beside. */
+const OF_ROWS: readonly Action[] = ['end-session', 'revoke-key', 'revoke-grant'];
+
+const noticeOf = (done: Action | undefined): string | undefined => done && DONE[done];
+
+const shownNotice = (notice: string | undefined): Html =>
+  notice === undefined ? NOTHING : html`<p class="done" role="status">${notice}</p>`;
+
+export interface AccountPage extends SectionOptions {
+  readonly account: Account;
+  /** What has just been done. */
+  readonly done: Action | undefined;
+}
+
+/** Where somebody keeps their account. */
+export function accountPage({ account, done, ...options }: AccountPage): string {
+  const { name, email, grants } = account;
+  const { failed } = options;
+  const notice = noticeOf(done);
+  return layout({
+    // Screen readers say the title first.
+    title: failed === undefined ? (notice?.replace(/\.$/, '') ?? 'Your account') : 'Your account: error',
+    wide: true,
+    content: html`<div class="top">
+<div><h1>${name}</h1>
+<p class="soft">${email}</p></div>
+${form('sign-out', html`<button class="small second">Sign out</button>`)}
+</div>
+${shownNotice(notice)}${failed !== undefined && OF_ROWS.includes(failed.action) ? alertOf(failed.problem) : NOTHING}
+${nameSection(account, options)}${passwordSection(account, options)}${sessionsSection(account)}${keysSection(account, options)}${
+  grants === undefined ? NOTHING : grantsSection(grants, options)
+}${dataSection(account, options)}${everythingSection(account, options)}`,
+  });
+}
+
+export interface SignInPage {
+  readonly email: string;
+  readonly problem?: string | undefined;
+  readonly done?: Action | undefined;
+}
+
+/** The page where people sign in to their account. */
+export function signInPage({ email, problem, done }: SignInPage): string {
+  return layout({
+    title: problem === undefined ? 'Sign in' : 'Sign in: error',
+    content: html`<h1>Sign in</h1>
+<p>to your account.</p>
+${shownNotice(noticeOf(done))}
+${signInForm({ action: ACCOUNT, email, problem })}
+<div class="actions"><button name="${ACTION}" value="sign-in" form="${SIGN_IN}">Sign in</button></div>`,
+  });
+}
+
+/** A new API key, which nobody sees again. */
+export function newKeyPage(name: string, key: string): string {
+  return layout({
+    title: 'Your new API key',
+    content: html`<h1>Your new API key</h1>
+<p>The key <strong>${name}</strong> is shown here only once. Copy it now, and keep it like a password.</p>
+<label for="key">API key</label>
+<input id="key" readonly autocomplete="off" spellcheck="false" value="${key}">
+<div class="actions"><a class="button" href="${ACCOUNT}">Back to your account</a></div>`,
+  });
+}

@@ -1,0 +1,12 @@
+import type { Feature } from '../feature.ts';
+import { expiredLinks, linkParts, linksEnd } from './links.ts';
+
+/** Pages where people keep their account, and links that let them in. */
+export const accountPages: Feature = {
+  endings: [linksEnd],
+  stored: linkParts,
+  jobs: () => [expiredLinks],
+  server: async () => (await import('./routes.ts')).createServer,
+  fields: async () => (await import('./link-fields.ts')).defineLinkFields,
+  commands: async () => [(await import('./commands.ts')).linkCommands],
+};

@@ -1,0 +1,145 @@
+import { ACCOUNT_NAME, AccountError, emailKey, MAX_EMAIL_LENGTH } from '../../auth/accounts.ts';
+import { statement } from '../../database/statement.ts';
+import type { UnitOfWork } from '../../database/unit-of-work.ts';
+import { type Context, principalOf, unitOfWorkOf } from '../../engine/core/context.ts';
+import { checkText, lengthOf } from '../../engine/core/input.ts';
+import { preparedOf } from '../../engine/core/preparation.ts';
+import { ApiError, forbidden } from '../../platform/errors.ts';
+import { checkSession, confirmPassword, ownAccount } from '../../schema/account/service.ts';
+import type { DefineFields } from '../feature.ts';
+import { type IssuedLink, invite, LinkError, recordedLink } from './links.ts';
+import { linkAddress } from './paths.ts';
+
+const EMAIL = { min: 1, max: MAX_EMAIL_LENGTH };
+
+interface AccountLink extends IssuedLink {
+  /** The id of the account. */
+  readonly user: string;
+}
+
+const notAdmin = () => forbidden('Only admins may create links for other accounts.');
+
+interface Target {
+  readonly id: string;
+  readonly role: string;
+}
+
+const FIND = statement<Target>(
+  'account_link_target',
+  'SELECT id, role FROM users WHERE email_key = $1 AND deleted_at IS NULL',
+);
+const LOCK = statement<Target>(
+  'account_link_lock',
+  'SELECT id, role FROM users WHERE id = $1 AND email_key = $2 AND deleted_at IS NULL FOR NO KEY UPDATE',
+);
+/** A role may have changed since the request was authenticated, and an account may have been disabled. */
+const LOCK_ADMIN = statement<{ id: string }>(
+  'account_link_admin',
+  `SELECT id FROM users WHERE id = $1 AND role = 'admin' AND disabled_at IS NULL FOR NO KEY UPDATE`,
+);
+
+/** What operators read on a terminal is bad input to a client. */
+const inputError = (error: unknown): unknown =>
+  error instanceof AccountError || error instanceof LinkError
+    ? new ApiError('BAD_USER_INPUT', error.message)
+    : error;
+
+/**
+ * The unit of work of an admin who has given their password, with their account locked and looked at: it goes before others
+ * (decision 14), of which an operation names one. Throws what is wrong with the password, FORBIDDEN, UNAUTHENTICATED.
+ */
+async function adminWork(context: Context, field: string): Promise<UnitOfWork> {
+  preparedOf(context, field);
+  const principal = principalOf(context);
+  if (principal.role !== 'admin') throw notAdmin();
+  const work = unitOfWorkOf(context);
+  if ((await work.query(LOCK_ADMIN, [principal.userId])).length === 0) throw notAdmin();
+  await checkSession(work, principal);
+  return work;
+}
+
+/** The account with an e-mail, locked. Throws NOT_FOUND, and FORBIDDEN for another admin. */
+async function lockTarget(work: UnitOfWork, email: string, own: string): Promise<string> {
+  const key = emailKey(email);
+  const [found] = await work.query(FIND, [key]);
+  const judge = (target: Target | undefined): string => {
+    if (target === undefined) throw new ApiError('NOT_FOUND', 'There is no account with this e-mail.');
+    if (target.role === 'admin' && target.id !== own)
+      throw forbidden('An admin creates no link for another admin.');
+    return target.id;
+  };
+  const id = judge(found);
+  return judge((await work.query(LOCK, [id, key]))[0]);
+}
+
+/** Links for admins to send. */
+export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
+  const AccountLinkType = builder.objectRef<AccountLink>('AccountLink').implement({
+    description: 'A link by which the owner of an account sets its password: good once, and for a day.',
+    fields: (t) => ({
+      url: t.string({
+        secret: true,
+        description:
+          'The link to send to the owner. It is shown only once; only the hash of its token is stored. Whoever has it can set the password.',
+        resolve: ({ token }, _args, { origin }) => linkAddress(origin(), token),
+      }),
+      expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'When it ends, if it is not used.' }),
+      user: t.field({ type: User, description: 'The account.', resolve: ({ user }) => user }),
+    }),
+  });
+
+  builder.mutationFields((t) => ({
+    inviteUser: t.field({
+      session: true,
+      locks: ownAccount,
+      type: AccountLinkType,
+      prepare: ({ currentPassword }, context) => confirmPassword(context, currentPassword),
+      description:
+        'Creates an account without a password, and a link by which its owner sets one. Only for admins, in a session; otherwise FORBIDDEN. An operation can select it only once.',
+      args: {
+        email: t.arg.string({
+          required: true,
+          description: `The e-mail of the new account, at most ${MAX_EMAIL_LENGTH} characters. BAD_USER_INPUT if an account has it.`,
+        }),
+        name: t.arg.string({
+          required: true,
+          description: `The name that others see, ${lengthOf(ACCOUNT_NAME)}.`,
+        }),
+        currentPassword: t.arg.string({ required: true, description: 'The admin’s own password.' }),
+      },
+      resolve: async (_root, { email, name }, context) => {
+        checkText('email', email, EMAIL);
+        checkText('name', name, ACCOUNT_NAME);
+        const work = await adminWork(context, 'inviteUser');
+        try {
+          const { id, link } = await invite(work, 'inviteUser', { email, name });
+          return { ...link, user: id };
+        } catch (error) {
+          throw inputError(error);
+        }
+      },
+    }),
+    createResetLink: t.field({
+      session: true,
+      locks: ownAccount,
+      type: AccountLinkType,
+      prepare: ({ currentPassword }, context) => confirmPassword(context, currentPassword),
+      description:
+        'Creates a link by which the owner of an account sets a new password, and ends earlier links. Only for admins, in a session, and never for another admin; otherwise FORBIDDEN. NOT_FOUND if there is no such account. An operation can select it only once.',
+      args: {
+        email: t.arg.string({ required: true, description: 'The e-mail of the account.' }),
+        currentPassword: t.arg.string({ required: true, description: 'The admin’s own password.' }),
+      },
+      resolve: async (_root, { email }, context) => {
+        checkText('email', email, EMAIL);
+        const work = await adminWork(context, 'createResetLink');
+        const id = await lockTarget(work, email, principalOf(context).userId);
+        try {
+          return { ...(await recordedLink(work, 'createResetLink', id, 'reset')), user: id };
+        } catch (error) {
+          throw inputError(error);
+        }
+      },
+    }),
+  }));
+};

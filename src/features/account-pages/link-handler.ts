@@ -1,0 +1,98 @@
+import { AccountError, checkPassword, LOCK_ACCOUNT } from '../../auth/accounts.ts';
+import { audit } from '../../auth/audit.ts';
+import { holderOf } from '../../auth/principal.ts';
+import { endMost, setPassword } from '../../auth/revocation.ts';
+import { readsOf } from '../../auth/secrets.ts';
+import { readForm } from '../../http/body.ts';
+import type { RequestState } from '../../http/exchange.ts';
+import { OWN_SITES } from '../../http/hooks/request-checks.ts';
+import { pageResponse } from '../../http/html/page.ts';
+import type { HttpRequest, HttpResponse, RequestUrl } from '../../http/message.ts';
+import { forbidden } from '../../platform/errors.ts';
+import { addressKey, attemptOrigin } from '../../platform/ip-address.ts';
+import type { AccountServices } from './account-data.ts';
+import { passwordPage, passwordSetPage, TWO_DIFFER, voidLinkPage } from './forms.ts';
+import { consumeLink, findLink, type Link } from './links.ts';
+import { TOKEN_PARAMETER } from './paths.ts';
+
+/** Whether there has never been such a link, or there is none any more, is for nobody to know. */
+const VOID = 404;
+
+/** What is wrong with a password and its repetition, for whoever chose it. */
+async function problemOf(form: URLSearchParams): Promise<string | undefined> {
+  const password = form.get('password') ?? '';
+  if (password !== form.get('again')) return TWO_DIFFER;
+  try {
+    await checkPassword(password);
+    return undefined;
+  } catch (error) {
+    if (error instanceof AccountError) return error.message;
+    throw error;
+  }
+}
+
+/**
+ * Where a link leads. A GET changes nothing, so that whoever looks at links in messages uses none up; the form is posted to
+ * the same address and answered there, without a redirect. The token is what counts: no cookie is read or set.
+ */
+export function linkAnswers(options: AccountServices) {
+  const { database, passwords, limiter, securityLog, turns, endingsOfPassword } = options;
+  // Others learn nothing of the address, which has the token in it, when the page is left.
+  const headers = { 'referrer-policy': 'no-referrer' };
+
+  async function refuse(state: RequestState): Promise<HttpResponse> {
+    await limiter.credentials.failure(`address:${addressKey(state.clientAddress)}`);
+    const reason = 'The link is unknown, used, expired or replaced.';
+    securityLog.failedCredential(attemptOrigin(state), { kind: 'link', reason });
+    return pageResponse(voidLinkPage(), { status: VOID, headers });
+  }
+
+  /** Sets the password. False if the link has been used, replaced or made void since the form was sent. */
+  async function set(link: Link, token: string, password: string, { requestId }: RequestState) {
+    const { account, id, kind } = link;
+    const hash = await passwords.hash(account, password);
+    await endMost(turns.statements(account), [account], endingsOfPassword);
+    const author = { actorId: account, via: `link:${id}`, requestId };
+    return turns.transaction(
+      account,
+      async (work) => {
+        await work.query(LOCK_ACCOUNT, [account]);
+        if (!(await consumeLink(work, token))) return false;
+        const ended = await setPassword(work, account, hash, endingsOfPassword);
+        await audit(work, `${kind}.use`, id, { account, ended });
+        return true;
+      },
+      { author },
+    );
+  }
+
+  async function submit(request: HttpRequest, state: RequestState, token: string): Promise<HttpResponse> {
+    const link = await findLink(readsOf(database, holderOf(state)), token);
+    if (link === undefined) return refuse(state);
+    const form = await readForm(request);
+    const problem = await problemOf(form);
+    if (problem !== undefined) return pageResponse(passwordPage(link, problem), { status: 400, headers });
+    if (!(await set(link, token, form.get('password') ?? '', state))) return refuse(state);
+    securityLog.passwordChanged(attemptOrigin(state), link.account);
+    return pageResponse(passwordSetPage(), { headers });
+  }
+
+  return {
+    async link(
+      request: HttpRequest,
+      state: RequestState,
+      { searchParams }: RequestUrl,
+    ): Promise<HttpResponse> {
+      const token = searchParams.get(TOKEN_PARAMETER) ?? '';
+      if (request.method === 'POST') {
+        // The page sends no Referer, so its form has the Origin "null": what tells is Fetch Metadata.
+        const site = request.headers.get('sec-fetch-site');
+        if (site !== null && !OWN_SITES.has(site))
+          throw forbidden('The form of a link is sent from its own page only.');
+        return submit(request, state, token);
+      }
+      const link = await findLink(readsOf(database, holderOf(state)), token);
+      return link === undefined ? refuse(state) : pageResponse(passwordPage(link), { headers });
+    },
+  };
+}

@@ -1,0 +1,148 @@
+import { insertAccount, type NewAccount, readyAccount } from '../../auth/accounts.ts';
+import { type AuditDetail, audit } from '../../auth/audit.ts';
+import { type StoredPart, storedPart } from '../../auth/data-export.ts';
+import { type AccountEnding, endRows } from '../../auth/revocation.ts';
+import { hashSecret, secretFormat } from '../../auth/secrets.ts';
+import { deletion } from '../../database/jobs.ts';
+import { type Queryable, statement } from '../../database/statement.ts';
+import type { UnitOfWork } from '../../database/unit-of-work.ts';
+import { OperatorError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+
+/** What its page says. Either sets a password. */
+type LinkKind = 'invite' | 'reset';
+
+/** The secret of a link. */
+const LINK_TOKEN = secretFormat('cgl_');
+
+/** OWASP's forgotten password cheat sheet: of short life, and good once. */
+const LIFETIME = "interval '1 day'";
+
+/** A new link to send to the owner of an account. Its token is stored nowhere. */
+export interface IssuedLink {
+  readonly token: string;
+  readonly expiresAt: Date;
+}
+
+/** The one link that an account has: an earlier one is no longer good. */
+const INSERT = statement<{ expiresAt: Date }>(
+  'account_link_insert',
+  `INSERT INTO account_links (user_id, id, kind, hash, email_key, created_at, expires_at)
+   SELECT id, $2, $3, $4, email_key, now(), now() + ${LIFETIME} FROM users
+   WHERE id = $1 AND email_key IS NOT NULL AND disabled_at IS NULL AND deleted_at IS NULL
+   ON CONFLICT (user_id) DO UPDATE SET id = excluded.id, kind = excluded.kind, hash = excluded.hash,
+     email_key = excluded.email_key, created_at = excluded.created_at, expires_at = excluded.expires_at
+   RETURNING expires_at AS "expiresAt"`,
+);
+
+/**
+ * Issues a link for an account, whose row the transaction has locked (decision 14). Undefined if the account is disabled or
+ * being deleted. Throws DatabaseError.
+ */
+async function issueLink(work: UnitOfWork, account: string, kind: LinkKind): Promise<IssuedLink | undefined> {
+  const token = LINK_TOKEN.generate();
+  const [issued] = await work.query(INSERT, [account, newId(), kind, hashSecret(token)]);
+  return issued && { token, ...issued };
+}
+
+/** A link that is good. */
+export interface Link {
+  readonly id: string;
+  readonly kind: LinkKind;
+  readonly account: string;
+  readonly name: string;
+  readonly email: string;
+}
+
+/** A link is void once its account is disabled, is being deleted or has another e-mail: checked whenever it is used. */
+const GOOD = `l.hash = $1 AND l.expires_at > now() AND u.email_key = l.email_key AND u.disabled_at IS NULL AND u.deleted_at IS NULL`;
+
+const FIND = statement<Link>(
+  'account_link_find',
+  `SELECT l.id, l.kind, u.id AS "account", u.name, u.email FROM account_links l JOIN users u ON u.id = l.user_id WHERE ${GOOD}`,
+);
+
+/** The link of a token, which stays good. Undefined if there is none. Throws DatabaseError. */
+export async function findLink(db: Queryable, token: string): Promise<Link | undefined> {
+  return LINK_TOKEN.isWellFormed(token) ? (await db.query(FIND, [hashSecret(token)]))[0] : undefined;
+}
+
+const USE = statement<{ id: string }>(
+  'account_link_use',
+  `DELETE FROM account_links l USING users u WHERE u.id = l.user_id AND ${GOOD} RETURNING l.id`,
+);
+
+/**
+ * Uses a link up. False if it is no longer good: of two at once, one finds it used, since the account is locked before.
+ * Throws DatabaseError.
+ */
+export async function consumeLink(work: UnitOfWork, token: string): Promise<boolean> {
+  return (await work.query(USE, [hashSecret(token)])).length > 0;
+}
+
+/**
+ * A link ends when the password changes, in whatever way. It also ends when the account is disabled or gets a new role:
+ * its issuer was allowed to make it for the account as it was then.
+ */
+export const linksEnd: AccountEnding = {
+  kind: 'links',
+  words: 'links to set a password',
+  ofPassword: true,
+  ofStanding: true,
+  ...endRows('account_links', 'user_id'),
+};
+
+export const expiredLinks = deletion('account_links', {
+  table: 'account_links',
+  key: 'user_id',
+  condition: 'expires_at <= now()',
+});
+
+export const linkParts: readonly StoredPart[] = [
+  storedPart({
+    name: 'links',
+    tables: ['account_links'],
+    alias: 'l',
+    key: [['user_id', 'uuid', '00000000-0000-0000-0000-000000000000']],
+    columns: 'l.kind, l.created_at AS "createdAt", l.expires_at AS "expiresAt"',
+  }),
+];
+
+/** A link that an account cannot have. The message is meant for whoever asked for it. */
+export class LinkError extends OperatorError {}
+
+/**
+ * Issues a link for an account that the transaction has locked, and records that under `action`. Throws LinkError if the
+ * account is disabled, DatabaseError.
+ */
+export async function recordedLink(
+  work: UnitOfWork,
+  action: string,
+  account: string,
+  kind: LinkKind,
+  detail: AuditDetail = {},
+): Promise<IssuedLink> {
+  const issued = await issueLink(work, account, kind);
+  if (issued === undefined) throw new LinkError('The account is disabled: a link would be of no use.');
+  await audit(work, action, account, { account, ...detail });
+  return issued;
+}
+
+interface Invited {
+  readonly id: string;
+  readonly link: IssuedLink;
+}
+
+/**
+ * Creates an account that has no password, and a link to set one. Throws AccountError if the e-mail is taken or a rule is
+ * broken, DatabaseError.
+ */
+export async function invite(
+  work: UnitOfWork,
+  action: string,
+  account: Omit<NewAccount, 'password'>,
+): Promise<Invited> {
+  const { id } = await insertAccount(work, await readyAccount(work, account));
+  const { role } = account;
+  return { id, link: await recordedLink(work, action, id, 'invite', { role }) };
+}

@@ -1,0 +1,69 @@
+import type { Answer, Route, RouteProperties } from '../../http/exchange.ts';
+import { html, pageErrors, pageErrorsTo, seeOther } from '../../http/html/page.ts';
+import { ACCOUNT, OPEN, SECRET } from '../../http/routes/table.ts';
+import type { CreateFeature } from '../feature.ts';
+import { accountAnswer } from './account-handler.ts';
+import { linkAnswers } from './link-handler.ts';
+import { ACCOUNT_PATHS, PASSWORD_FORM } from './paths.ts';
+
+/** For pages of one person: no cache keeps them, no page of another site frames or reads them. */
+const PAGE: RouteProperties = {
+  ...SECRET,
+  methods: ['GET'],
+  readsBody: false,
+  bucket: 'pages',
+  cors: false,
+  documentOnly: true,
+  errors: pageErrors,
+};
+
+interface AccountAnswers {
+  /** Of the account page, to GET and POST. */
+  readonly account: Answer;
+  /** Of a link's address, to GET and POST. */
+  readonly link: Answer;
+}
+
+function accountRoutes({ account, link }: AccountAnswers): Route[] {
+  return [
+    {
+      ...PAGE,
+      path: ACCOUNT,
+      methods: ['GET', 'POST'],
+      readsBody: true,
+      credentials: 'session',
+      originCheck: 'own',
+      errors: pageErrorsTo(html`<a href="${ACCOUNT}">Your account</a>`),
+      answer: account,
+    },
+    {
+      ...PAGE,
+      path: ACCOUNT_PATHS.password,
+      methods: ['GET', 'POST'],
+      readsBody: true,
+      // The token in the address is what counts, and it is checked by the route.
+      credentials: 'own',
+      originCheck: 'none',
+      errors(error, state, log) {
+        const response = pageErrors(error, state, log);
+        response.headers.set('referrer-policy', 'no-referrer');
+        return response;
+      },
+      answer: link,
+    },
+    {
+      ...OPEN,
+      path: ACCOUNT_PATHS.changePassword,
+      answer: async () => seeOther(`${ACCOUNT}#${PASSWORD_FORM}`),
+    },
+  ];
+}
+
+/** What the pages of accounts bring to a server. */
+export const createServer: CreateFeature = (services) => ({
+  recognizers: [],
+  routes(needed) {
+    const all = { ...services, ...needed };
+    return accountRoutes({ account: accountAnswer(all), ...linkAnswers(all) });
+  },
+});

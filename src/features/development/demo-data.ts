@@ -1,0 +1,263 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createAccount, emailKey } from '../../auth/accounts.ts';
+import { createApiKey } from '../../auth/api-keys.ts';
+import { hashPassword } from '../../auth/passwords.ts';
+import { scopesOfRole } from '../../auth/scopes.ts';
+import { hashSecret } from '../../auth/secrets.ts';
+import type { Database } from '../../database/database.ts';
+import { makeFolder } from '../../database/embedded/data-dir.ts';
+import { lockFolder } from '../../database/embedded/data-dir-lock.ts';
+import { demoFile } from '../../database/preflight.ts';
+import { type Queryable, statement } from '../../database/statement.ts';
+import { runInPrisma, type UnitOfWork } from '../../database/unit-of-work.ts';
+import type { DemoKey } from '../../http/local-request.ts';
+import type { Config } from '../../platform/config/config.ts';
+import { OperatorError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+
+/** The demo data of a first start in development. Times are in minutes before the start. */
+export const DEMO_USERS = [
+  { name: 'Ada', email: 'ada@example.com' },
+  { name: 'Linus', email: 'linus@example.com' },
+  { name: 'Grace', email: 'grace@example.com' },
+] as const;
+
+export type DemoName = (typeof DEMO_USERS)[number]['name'];
+
+export interface DemoPost {
+  readonly author: DemoName;
+  readonly title: string;
+  readonly body: string;
+  readonly tags: readonly string[];
+  readonly minutesAgo: number;
+  readonly comments: readonly (readonly [DemoName, string])[];
+}
+
+export const DEMO_POSTS: readonly DemoPost[] = [
+  {
+    author: 'Ada',
+    title: 'Notes on the Analytical Engine',
+    body: 'The engine weaves algebraic patterns just as the loom weaves flowers and leaves. It has no pretensions to originate anything: it does whatever we know how to order it to perform.',
+    tags: ['computing', 'history'],
+    minutesAgo: 5_000,
+    comments: [
+      ['Grace', 'The footnotes of this one are where it all begins.'],
+      ['Linus', 'Does it run?'],
+      ['Ada', 'On paper, flawlessly.'],
+    ],
+  },
+  {
+    author: 'Grace',
+    title: 'A moth in relay 70',
+    body: 'Found at 15:45, taped into the log book. The first actual case of a bug being found. We are debugging the machine.',
+    tags: ['computing', 'debugging'],
+    minutesAgo: 4_200,
+    comments: [
+      ['Ada', 'A name that will stick.'],
+      ['Linus', 'Reproducible?'],
+    ],
+  },
+  {
+    author: 'Linus',
+    title: 'Just a hobby, will not be big',
+    body: 'I am doing a free operating system. It has been brewing since April and is starting to get ready. I would like any feedback on what people want in it.',
+    tags: ['operating systems', 'open source'],
+    minutesAgo: 3_600,
+    comments: [
+      ['Grace', 'Ship it, then apologise.'],
+      ['Ada', 'What does it compute?'],
+    ],
+  },
+  {
+    author: 'Grace',
+    title: 'Why a nanosecond is 30 centimetres',
+    body: 'I hand out pieces of wire as long as light travels in a nanosecond. People ask why satellites answer so late: there are very many nanoseconds between here and there.',
+    tags: ['teaching', 'latency'],
+    minutesAgo: 2_100,
+    comments: [['Linus', 'Printing this for the office.']],
+  },
+  {
+    author: 'Ada',
+    title: 'On loops',
+    body: 'A cycle of operations is any set of operations that is repeated more than once. It is equally a cycle whether repeated twice only, or an indefinite number of times.',
+    tags: ['computing'],
+    minutesAgo: 900,
+    comments: [],
+  },
+  {
+    author: 'Linus',
+    title: 'Good taste in linked lists',
+    body: 'Sometimes a problem can be looked at from another side so that the special case goes away and becomes the normal case. That is good code.',
+    tags: ['code', 'open source'],
+    minutesAgo: 45,
+    comments: [
+      ['Ada', 'The pointer to the pointer is lovely.'],
+      ['Grace', 'Readable, too.'],
+    ],
+  },
+];
+
+/** The folder of the embedded database that development has seeded. Throws OperatorError for any other. */
+function seededFolder({ environment, database }: Config): string {
+  if (environment !== 'development')
+    throw new OperatorError(
+      `NODE_ENV is ${environment}: only development has demo data. Nothing was deleted.`,
+    );
+  if (database.kind !== 'embedded')
+    throw new OperatorError(
+      'DATABASE_URL is set: demo:reset deletes the embedded database alone. Nothing was deleted.',
+    );
+  const { dataDir } = database;
+  // Written by a first start in development, and by nothing else.
+  if (!existsSync(demoFile(dataDir)))
+    throw new OperatorError(
+      `There is no demo data in "${dataDir}": it has no file demo.json. Nothing was deleted.`,
+    );
+  return dataDir;
+}
+
+/**
+ * Deletes the embedded database of development with its credentials, so that the next start begins with the demo data
+ * alone. Returns what is gone. Throws OperatorError, FolderInUseError.
+ */
+export function resetDemo(config: Config): readonly string[] {
+  const dataDir = seededFolder(config);
+  const lock = lockFolder(dataDir);
+  try {
+    // The mark of the folder goes last: a reset that was cut off can be repeated.
+    const deleted = [join(dataDir, 'postgres'), demoFile(dataDir)];
+    for (const path of deleted) rmSync(path, { recursive: true, force: true });
+    return deleted;
+  } finally {
+    lock.release();
+  }
+}
+
+/** Printed on a development start, and kept in `demo.json` in the data folder. */
+export interface DemoCredentials extends DemoKey {
+  readonly password: string;
+}
+
+const MINUTE_MS = 60_000;
+const newToken = () => randomBytes(16).toString('base64url');
+
+/** The file has no `pageToken` if an earlier version wrote it. */
+type Known = Omit<DemoCredentials, 'pageToken'> & Partial<DemoCredentials>;
+
+function readCredentials(dataDir: string): Known | undefined {
+  if (!existsSync(demoFile(dataDir))) return undefined;
+  try {
+    return JSON.parse(readFileSync(demoFile(dataDir), 'utf8')) as Known;
+  } catch (error) {
+    throw new OperatorError(
+      `The file "${demoFile(dataDir)}" with the demo credentials cannot be read: remove it, and the next start writes a new one.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Writes the file atomically, readable only by its owner. */
+function writeCredentials(dataDir: string, credentials: DemoCredentials): void {
+  makeFolder(dataDir);
+  const draft = `${demoFile(dataDir)}.${process.pid}`;
+  writeFileSync(draft, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
+  renameSync(draft, demoFile(dataDir));
+}
+
+async function seedUsers(db: Queryable, password: string): Promise<Map<DemoName, string>> {
+  const ids = new Map<DemoName, string>();
+  for (const { name, email } of DEMO_USERS)
+    ids.set(name, (await createAccount(db, { name, email, password })).id);
+  return ids;
+}
+
+const ADD_POST = statement<never>(
+  'demo_post',
+  'INSERT INTO posts (id, title, body, author_id, created_at) VALUES ($1, $2, $3, $4, $5)',
+);
+const ADD_TAGS = statement<never>(
+  'demo_tags',
+  `INSERT INTO tags (post_id, name, position, created_at)
+   SELECT p.id, given.name, given.position, p.created_at FROM posts p, unnest($2::text[]) WITH ORDINALITY AS given(name, position)
+   WHERE p.id = $1`,
+);
+const ADD_COMMENT = statement<never>(
+  'demo_comment',
+  'INSERT INTO comments (id, body, post_id, author_id, created_at) VALUES ($1, $2, $3, $4, $5)',
+);
+
+async function seedPosts(db: Queryable, ids: ReadonlyMap<DemoName, string>, nowMs: number): Promise<void> {
+  const authorOf = (name: DemoName) => ids.get(name) ?? '';
+  for (const { author, title, body, tags, minutesAgo, comments } of DEMO_POSTS) {
+    const id = newId();
+    const createdMs = nowMs - minutesAgo * MINUTE_MS;
+    await db.query(ADD_POST, [id, title, body, authorOf(author), new Date(createdMs)]);
+    await db.query(ADD_TAGS, [id, tags]);
+    for (const [index, [name, text]] of comments.entries()) {
+      const at = new Date(createdMs + (index + 1) * MINUTE_MS);
+      await db.query(ADD_COMMENT, [newId(), text, id, authorOf(name), at]);
+    }
+  }
+}
+
+const MARK = statement<never>(
+  'demo_mark',
+  'INSERT INTO demo_seed (id) VALUES (1) ON CONFLICT (id) DO NOTHING',
+);
+async function isUsable(database: Database, apiKey: string): Promise<boolean> {
+  const where = { hash: new Uint8Array(hashSecret(apiKey)), revokedAt: null, user: { disabledAt: null } };
+  return (await runInPrisma(database, (prisma) => prisma.apiKey.count({ where }))) > 0;
+}
+
+/** New credentials, in the same transaction as the mark by which `refuseSeeded` knows copies of the database, too. */
+async function issueCredentials(db: Queryable, password: string, adaId: string): Promise<DemoCredentials> {
+  await db.query(MARK, []);
+  const { key } = await createApiKey(db, { userId: adaId, name: 'Demo', scopes: scopesOfRole('member') });
+  return { apiKey: key, password, pageToken: newToken() };
+}
+
+async function seed(work: UnitOfWork, nowMs: number): Promise<DemoCredentials | undefined> {
+  const password = randomBytes(12).toString('base64url');
+  if ((await work.withPrisma((prisma) => prisma.user.findFirst({ select: { id: true } }))) === null) {
+    const ids = await seedUsers(work, password);
+    await seedPosts(work, ids, nowMs);
+    return issueCredentials(work, password, ids.get('Ada') ?? '');
+  }
+  const emails = DEMO_USERS.map(({ email }) => emailKey(email));
+  const isAda = { emailKey: emailKey(DEMO_USERS[0].email), disabledAt: null };
+  const ada = await work.withPrisma((prisma) =>
+    prisma.user.findFirst({ where: isAda, select: { id: true } }),
+  );
+  if (ada === null) return undefined;
+  const passwordHash = await hashPassword(password);
+  await work.withPrisma((prisma) =>
+    prisma.user.updateMany({ where: { emailKey: { in: emails } }, data: { passwordHash } }),
+  );
+  return issueCredentials(work, password, ada.id);
+}
+
+/**
+ * Seeds an empty database for development and returns the demo credentials. Issues new credentials if the
+ * file is lost or its key is no longer valid, which also covers an earlier start that crashed. Undefined if
+ * the database holds other accounts but no demo.
+ */
+export async function prepareDemo(
+  database: Database,
+  dataDir: string,
+  nowMs: number,
+): Promise<DemoCredentials | undefined> {
+  const known = readCredentials(dataDir);
+  if (known !== undefined && (await isUsable(database, known.apiKey))) {
+    await database.query(MARK, []);
+    const { pageToken } = known;
+    if (pageToken !== undefined) return { ...known, pageToken };
+    const completed = { ...known, pageToken: newToken() };
+    writeCredentials(dataDir, completed);
+    return completed;
+  }
+  const credentials = await database.unitOfWork().run((work) => seed(work, nowMs));
+  if (credentials !== undefined) writeCredentials(dataDir, credentials);
+  return credentials;
+}

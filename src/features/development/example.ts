@@ -1,0 +1,93 @@
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import type { Answer } from '../../http/exchange.ts';
+import { ASKED_AGAIN } from '../../http/hooks/caching.ts';
+import { html, layout, pageResponse } from '../../http/html/page.ts';
+import { HttpResponse } from '../../http/message.ts';
+import { HOME } from '../../http/routes/table.ts';
+
+/** The address of the page. */
+export const EXAMPLE = '/example/';
+/** The command below builds it there, whatever folder the service is started in. */
+const FOLDER = join(import.meta.dirname, '../../../examples/web/dist');
+/** Their names contain a hash of their content. */
+const HASHED = 'assets/';
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** Everything from the page's own origin, and nothing inline. */
+const POLICY = [
+  "default-src 'self'",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Builds the page beside a running service, which serves it at the next request. */
+export const BUILD_EXAMPLE = 'npm run example:build';
+
+/** Whether there is a page to serve. */
+export const isBuilt = (folder: string = FOLDER): boolean => existsSync(join(folder, 'index.html'));
+
+/** Not storable, because another service may use this port later. */
+export const redirectPermanently = (location: string) =>
+  new HttpResponse('', { status: 308, headers: { location, 'cache-control': 'no-store' } });
+
+const notBuilt = (search: string) =>
+  pageResponse(
+    layout({
+      title: 'Example',
+      content: html`<h1>The example is not built yet</h1>
+<p>Open a second terminal in the folder of the project, and run:</p>
+<pre tabindex="0"><code>${BUILD_EXAMPLE}</code></pre>
+<p>The first build takes a minute, because the command also installs the packages of the page. The service keeps running. Then <a href="${EXAMPLE}${search}">open the example</a>.</p>
+<p><a href="${HOME}${search}">Back to the start page</a></p>`,
+    }),
+    { headers: { 'cache-control': 'no-store' } },
+  );
+
+/** The names of the files in a folder, below it and with slashes. A symbolic link is not a file. */
+async function filesIn(folder: string): Promise<ReadonlySet<string>> {
+  if (!existsSync(folder)) return new Set();
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return new Set(
+    files.map(({ parentPath, name }) =>
+      join(parentPath, name)
+        .slice(folder.length + 1)
+        .replaceAll('\\', '/'),
+    ),
+  );
+}
+
+async function fileResponse(folder: string, name: string): Promise<HttpResponse> {
+  const headers = {
+    'content-type': TYPES[extname(name)] ?? 'application/octet-stream',
+    'cache-control': name.startsWith(HASHED) ? 'public, max-age=31536000, immutable' : ASKED_AGAIN,
+    'content-security-policy': POLICY,
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'same-origin',
+  };
+  return new HttpResponse(await readFile(join(folder, name)), { headers });
+}
+
+/**
+ * The page of `examples/web`, for development (contract section 2). A path must be the name of a file that the build has
+ * made, so no path leads out of the folder. The folder is read for each request: it may be built again meanwhile.
+ */
+export function exampleAnswer(folder: string = FOLDER): Answer {
+  return async (_request, _state, { pathname, search }) => {
+    if (pathname.length < EXAMPLE.length) return redirectPermanently(EXAMPLE + search);
+    const name = pathname === EXAMPLE ? 'index.html' : pathname.slice(EXAMPLE.length);
+    const files = await filesIn(folder);
+    if (files.has(name)) return fileResponse(folder, name);
+    return name === 'index.html' ? notBuilt(search) : undefined;
+  };
+}

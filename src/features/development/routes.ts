@@ -1,0 +1,43 @@
+import type { Route } from '../../http/exchange.ts';
+import { html, pageErrorsTo } from '../../http/html/page.ts';
+import { type DemoKey, demoKeyFor } from '../../http/local-request.ts';
+import { HOME, OPEN, PATHS } from '../../http/routes/table.ts';
+import { EXAMPLE, exampleAnswer, isBuilt, redirectPermanently } from './example.ts';
+import { startPage } from './pages.ts';
+
+export interface DevelopmentOptions {
+  readonly graphiql: boolean;
+  /** A key for the first call, for visitors that have the printed URL. */
+  readonly demoKey?: DemoKey | undefined;
+}
+
+/** Pages for development (contract section 2). In production they are 404. */
+export function developmentRoutes({ graphiql, demoKey }: DevelopmentOptions): Route[] {
+  const example: Route = { ...OPEN, path: `${EXAMPLE}*`, varies: ['Accept'], answer: exampleAnswer() };
+  return [
+    {
+      ...OPEN,
+      path: HOME,
+      // The page may show a key.
+      storable: false,
+      async answer(_request, state, url) {
+        const { origin } = new URL(url.href);
+        const demo = demoKeyFor(demoKey, state, url);
+        return startPage({ origin, graphiql, exampleBuilt: isBuilt(), demo });
+      },
+    },
+    {
+      ...OPEN,
+      // The endpoint under its other spelling.
+      path: `${PATHS.graphql}/`,
+      storable: false,
+      async answer(_request, _state, { search }) {
+        return redirectPermanently(PATHS.graphql + search);
+      },
+    },
+    {
+      ...example,
+      page: { ...example, errors: pageErrorsTo(html`<a href="${EXAMPLE}">Open the example</a>`) },
+    },
+  ];
+}

@@ -1,0 +1,77 @@
+import type { AdminCommand } from '../admin/cli/connection.ts';
+import type { AccountTurns } from '../auth/account-write-queue.ts';
+import type { Recognizer } from '../auth/authenticate.ts';
+import type { StoredPart } from '../auth/data-export.ts';
+import type { Login, Passwords } from '../auth/login.ts';
+import type { AccountEnding, Endings } from '../auth/revocation.ts';
+import type { SecretServices } from '../auth/secrets.ts';
+import type { SecurityLog } from '../auth/security-log.ts';
+import type { EndSession } from '../auth/sessions.ts';
+import type { Database } from '../database/database.ts';
+import type { Job } from '../database/jobs.ts';
+import type { Kernel } from '../engine/builder/kernel.ts';
+import type { Route } from '../http/exchange.ts';
+import type { OwnOperations } from '../http/internal-operations.ts';
+import type { RateLimiter } from '../http/rate-limit/limiter.ts';
+import type { Config } from '../platform/config/config.ts';
+import type { Metrics } from '../platform/metrics/metrics.ts';
+import type { Rules } from '../schema/limits.ts';
+import type { UserTypes } from '../schema/user/type.ts';
+
+/**
+ * A part of the service that the core does not know (decision 33). The server, the schema and the command line are
+ * started apart: each imports its part of a feature by a call, and loads nothing of the others.
+ */
+export interface Feature {
+  /** What it has issued to an account, in the order in which it ends. */
+  readonly endings: readonly AccountEnding[];
+  /** What it stores about an account. */
+  readonly stored: readonly StoredPart[];
+  /** SQL of the columns "id" and "name", both text: the clients that its credentials are of, for reports. */
+  readonly clientNames?: string;
+  /** Its clean-up, in the order in which it is done. */
+  jobs(config: Config): readonly Job[];
+  /** For a server: its credentials and its paths. */
+  server(): Promise<CreateFeature>;
+  /** For the schema: its types, and its fields on the types of the modules. */
+  fields(): Promise<DefineFields>;
+  /** For the command line. */
+  commands(): Promise<readonly AdminCommand[]>;
+}
+
+/** What the credentials of a feature are made of. */
+export interface FeatureServices extends SecretServices {
+  readonly config: Config;
+  readonly database: Database;
+  readonly metrics: Metrics;
+  /** The public origin of the service, which is known once it listens. */
+  readonly origin: () => string;
+}
+
+/** What its routes may use, which is made when all credentials are known. */
+export interface RouteServices {
+  /** Recognizes the service's own sessions. */
+  readonly sessions: Recognizer;
+  readonly endSession: EndSession;
+  readonly login: Login;
+  readonly passwords: Passwords;
+  readonly turns: AccountTurns;
+  /** What ends with a password. */
+  readonly endingsOfPassword: Endings;
+  readonly limiter: RateLimiter;
+  readonly securityLog: SecurityLog;
+  /** Operations of the API, for pages that do what it does. */
+  readonly operations: OwnOperations;
+  /** All that is stored about an account. */
+  readonly stored: readonly StoredPart[];
+}
+
+/** What a feature brings to one server. */
+export interface FeatureServer {
+  readonly recognizers: readonly Recognizer[];
+  routes(services: RouteServices): readonly Route[];
+}
+
+export type CreateFeature = (services: FeatureServices) => FeatureServer;
+
+export type DefineFields = (kernel: Kernel, user: UserTypes, rules: Rules) => void;

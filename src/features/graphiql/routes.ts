@@ -1,0 +1,219 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Route } from '../../http/exchange.ts';
+import { type Html, html, ICON, MARK } from '../../http/html/page.ts';
+import { type DemoKey, demoKeyFor, withToken } from '../../http/local-request.ts';
+import { HttpResponse } from '../../http/message.ts';
+import { OPEN, PATHS } from '../../http/routes/table.ts';
+
+/** An operation to try. */
+export interface Example {
+  /** The name of its operation, which GraphiQL shows as the title of its tab. */
+  readonly name: string;
+  readonly query: string;
+  readonly variables?: string;
+}
+
+/** What `browser/page.js` reads from the page. */
+export interface Settings {
+  readonly endpoint: string;
+  /** Shown in the corner, as HTML. */
+  readonly title: string;
+  /** The text of the headers editor in every tab. */
+  readonly headers: string;
+  /** The editor that is open beside the operation. */
+  readonly tool: 'variables' | 'headers';
+  readonly examples: readonly Example[];
+}
+
+interface PageOptions {
+  readonly endpoint: string;
+  /** The folder of the page's assets, with a slash at its end. */
+  readonly assets: string;
+  readonly examples: readonly Example[];
+  /** The page that the title links to. */
+  readonly home?: string | undefined;
+  /** The key that is filled in. */
+  readonly demo: DemoKey | 'hidden' | undefined;
+}
+
+const TITLE = 'Content Graph API';
+
+/** Commented out if there is no key: a placeholder would be sent, and refused, with the schema query too. */
+function headersFor(demo: DemoKey | 'hidden' | undefined): string {
+  const lineFor = (key: string) => `"Authorization": "Bearer ${key}"`;
+  if (demo === undefined) return `{\n  // ${lineFor('<your API key>')}\n}`;
+  if (demo !== 'hidden') return `{\n  ${lineFor(demo.apiKey)}\n}`;
+  return `{
+  // To have the demo key filled in, open the
+  // address that "npm start" prints: it ends
+  // in ?token=… Or paste a key here:
+  // ${lineFor('<your API key>')}
+}`;
+}
+
+/** JSON that cannot end the script element around it (HTML section 4.12.1.3). */
+function json(value: unknown): Html {
+  return { html: JSON.stringify(value).replaceAll('<', '\\u003c') };
+}
+
+export function graphiqlPage({ endpoint, assets, examples, home, demo }: PageOptions): string {
+  const name = html`${MARK}<span>${TITLE}</span>`;
+  const title =
+    home === undefined ? name : html`<a href="${home}" aria-label="${TITLE}: start page">${name}</a>`;
+  const settings: Settings = {
+    endpoint,
+    title: title.html,
+    headers: headersFor(demo),
+    tool: demo === 'hidden' ? 'headers' : 'variables',
+    examples,
+  };
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>GraphiQL – ${TITLE}</title>
+${ICON}
+<link rel="stylesheet" href="${assets}loading.css">
+<script defer src="${assets}graphiql.js"></script>
+<script type="module" src="${assets}page.js"></script>
+<script type="application/json" id="settings">${json(settings)}</script>
+</head>
+<body class="no-focus-outline">
+<main>
+<h1>GraphiQL: ${TITLE}</h1>
+<div id="root"><p class="loading">Loading GraphiQL…</p></div>
+<noscript>GraphiQL needs JavaScript.</noscript>
+</main>
+<footer id="status"><strong role="status"></strong><span class="facts"></span></footer>
+<link rel="stylesheet" href="${assets}graphiql.css">
+<link rel="stylesheet" href="${assets}page.css">
+</body>
+</html>
+`.html;
+}
+
+const JAVASCRIPT = 'text/javascript; charset=utf-8';
+const CSS = 'text/css; charset=utf-8';
+const OWN_FILES = ['page.js', 'tabs.js', 'fetcher.js', 'stream.js', 'status.js', 'loading.css', 'page.css'];
+
+interface Asset {
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
+/** The files that the page loads, by name, and a hash of them all. */
+interface Assets {
+  readonly hash: string;
+  readonly files: ReadonlyMap<string, Asset>;
+}
+
+const assetOf = (name: string, text: string): Asset => ({
+  type: name.endsWith('.css') ? CSS : JAVASCRIPT,
+  bytes: Buffer.from(text),
+});
+
+async function ownFile(name: string): Promise<[string, string]> {
+  return [name, await readFile(new URL(`browser/${name}`, import.meta.url), 'utf8')];
+}
+
+/** GraphiQL from its package, nine megabytes, and the files in `browser/`. */
+async function loadAssets(): Promise<Assets> {
+  // Imported at the first visit: most processes never serve the page.
+  const graphiql = await import('@graphql-yoga/render-graphiql/graphiql');
+  const texts: [string, string][] = [
+    ['graphiql.js', graphiql.js],
+    ['graphiql.css', graphiql.css],
+    ['editor-worker.js', graphiql.editorWorkerService],
+    ['graphql-worker.js', graphiql.graphqlWorker],
+    ['json-worker.js', graphiql.jsonWorker],
+    ...(await Promise.all(OWN_FILES.map(ownFile))),
+  ];
+  const hash = createHash('sha256');
+  for (const [name, text] of texts) hash.update(name).update(text);
+  return {
+    hash: hash.digest('base64url').slice(0, 16),
+    files: new Map(texts.map(([name, text]) => [name, assetOf(name, text)])),
+  };
+}
+
+interface GraphiqlOptions {
+  /** Operations to try. */
+  readonly examples: readonly Example[];
+  /** A page to link to. */
+  readonly home?: string | undefined;
+  /** A key to prefill, for whoever has the printed address. */
+  readonly demoKey?: DemoKey | undefined;
+}
+
+/** The folder of the page's assets. */
+const ASSETS = '/graphiql/';
+
+/** The editor, Monaco, sets styles in script, which no hash can allow. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "worker-src 'self'",
+  "connect-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  'font-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** An address has the hash of what it stands for, so the response never changes (RFC 8246). */
+function assetResponse({ type, bytes }: Asset): HttpResponse {
+  const headers = { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' };
+  return new HttpResponse(bytes, { headers, isFile: true });
+}
+
+/** GraphiQL for browsers that open GraphQL's path, and the assets of its page. */
+export function graphiqlRoutes({
+  examples,
+  home,
+  demoKey,
+}: GraphiqlOptions): Record<'page' | 'assets', Route> {
+  let loading: Promise<Assets> | undefined;
+  const loaded = () => {
+    loading ??= loadAssets().catch((error: unknown) => {
+      // The next visit tries again.
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
+  return {
+    page: {
+      ...OPEN,
+      path: PATHS.graphql,
+      storable: false,
+      varies: ['Accept'],
+      async answer(_request, state, url) {
+        const assets = `${ASSETS}${(await loaded()).hash}/`;
+        const demo = demoKeyFor(demoKey, state, url);
+        const headers = {
+          'content-type': 'text/html; charset=utf-8',
+          'content-security-policy': POLICY,
+          'referrer-policy': 'same-origin',
+        };
+        const homeLink =
+          home === undefined || typeof demo !== 'object' ? home : home + withToken(demo.pageToken);
+        const page = graphiqlPage({ endpoint: PATHS.graphql, assets, examples, home: homeLink, demo });
+        return new HttpResponse(page, { headers });
+      },
+    },
+    assets: {
+      ...OPEN,
+      path: `${ASSETS}*`,
+      async answer(_request, _state, { pathname }) {
+        const { hash, files } = await loaded();
+        const folder = `${ASSETS}${hash}/`;
+        const asset = pathname.startsWith(folder) ? files.get(pathname.slice(folder.length)) : undefined;
+        return asset && assetResponse(asset);
+      },
+    },
+  };
+}

@@ -1,0 +1,240 @@
+import { decodeJwt, decodeProtectedHeader, errors } from 'jose';
+import type { Invalid, Recognizer } from '../../auth/authenticate.ts';
+import { looksLikeJwt, type VerifyOptions, verifyJwt } from '../../auth/jwt.ts';
+import { hasExpired, overridesOf, type StoredOverrides } from '../../auth/principal.ts';
+import { effectiveScopes, type Role } from '../../auth/scopes.ts';
+import { byteaText, createCredentialCache, createLastUse, FRESH } from '../../auth/secrets.ts';
+import { type Queryable, statement } from '../../database/statement.ts';
+import { gathered } from '../../platform/async.ts';
+import type { Clock } from '../../platform/deadline.ts';
+import { isUuid } from '../../platform/ids.ts';
+import { OAUTH_KIND } from './grants.ts';
+import type { KeyRing, KeyRingOptions } from './signing-keys.ts';
+
+/** The type of an access token (RFC 9068 section 2.1). */
+const TYPE = 'at+jwt';
+/** The claim with the hash of the authorization behind a token, for revocation. Absent without a user. */
+export const FAMILY_CLAIM = 'family';
+
+/** The claims of a token of this service, once its signature, times and issuer have been checked. */
+export interface AccessToken {
+  readonly jti: string;
+  readonly clientId: string;
+  /** The user it was issued for; undefined if the client acts for its owner. */
+  readonly userId: string | undefined;
+  /** The hash of its authorization; only with a user. */
+  readonly family: Buffer | undefined;
+  readonly scopes: readonly string[];
+  readonly issuedAt: number;
+  /** Unix time in seconds. */
+  readonly expiresAt: number;
+  readonly issuer: string;
+  readonly audience: string;
+}
+
+/** The current state of what a token depends on. */
+interface Standing extends StoredOverrides {
+  /** The account that acts: the user, or the owner of the client. */
+  readonly accountId: string;
+  readonly role: Role;
+  readonly grantId: string | null;
+  /** Whether the last use of the grant was stored so recently that it need not be stored again. */
+  readonly fresh: boolean;
+  readonly ended: boolean;
+}
+
+type StandingRow = Standing | { readonly [Column in keyof Standing]: null };
+
+/**
+ * A token ends with its jti, its authorization, its user, its client, and the owner of the client. One row for each
+ * token, in their order.
+ */
+const STANDINGS = statement<StandingRow>(
+  'oauth_standings',
+  `SELECT CASE WHEN c.id IS NOT NULL THEN COALESCE(u.id, o.id) END AS "accountId", COALESCE(u.role, o.role) AS role, g.id AS "grantId",
+     coalesce(g.last_used_at > now() - ${FRESH}, false) AS "fresh", c.burst, c.per_second AS "perSecond", c.documents,
+     (o.disabled_at IS NOT NULL OR u.disabled_at IS NOT NULL OR (a.user_id IS NOT NULL AND (u.id IS NULL OR g.id IS NULL))
+       OR EXISTS (SELECT FROM revoked_tokens t WHERE t.jti = a.jti)) AS "ended"
+   FROM unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::text[]) WITH ORDINALITY AS a (client_id, user_id, family, jti, place)
+   LEFT JOIN oauth_clients c ON c.id = a.client_id
+   LEFT JOIN users o ON o.id = c.owner_id
+   LEFT JOIN users u ON u.id = a.user_id
+   LEFT JOIN oauth_records f ON f.model = 'Grant' AND f.hash = a.family
+   LEFT JOIN oauth_grants g ON g.id = f.grant_id AND g.user_id = u.id AND g.client_id = c.id
+   ORDER BY a.place`,
+);
+
+type Checked =
+  | { readonly outcome: 'not-mine' }
+  | { readonly outcome: 'valid'; readonly token: AccessToken }
+  | { readonly outcome: 'invalid'; readonly reason: string };
+
+/** What a token depends on. */
+type Reference = Pick<AccessToken, 'jti' | 'clientId' | 'userId' | 'family'>;
+
+interface OwnTokensOptions {
+  readonly database: Queryable;
+  readonly keys: KeyRing;
+  readonly clock: Clock;
+  /**
+   * If set, tokens of another issuer or audience are refused. An origin that changes with the port proves
+   * nothing.
+   */
+  readonly issuer: string | undefined;
+}
+
+/** The audience of tokens: the only resource there is (RFC 8707, RFC 9068 section 3). */
+export function audienceOf(issuer: string): string {
+  return `${issuer}/graphql`;
+}
+
+const invalid = (reason: string): Checked => ({ outcome: 'invalid', reason });
+/** Others issue tokens of this type too; theirs skip the look-up of a key that is not here. */
+function isOurs(token: string, issuer: string | undefined): boolean {
+  if (issuer === undefined) return true;
+  try {
+    return decodeJwt(token).iss === issuer;
+  } catch (error) {
+    if (error instanceof errors.JWTInvalid) return false;
+    throw error;
+  }
+}
+
+const text = (value: unknown): value is string => typeof value === 'string';
+
+/** The service's own access tokens: recognised by type and key, checked, looked up. */
+export function createOwnTokens({ database, keys, clock, issuer }: OwnTokensOptions) {
+  const verification: VerifyOptions = {
+    keys: [keys.source],
+    issuer,
+    audience: issuer === undefined ? undefined : audienceOf(issuer),
+  };
+  const standingOf = gathered((tokens: readonly Reference[]) =>
+    database.query(STANDINGS, [
+      tokens.map(({ clientId }) => clientId),
+      tokens.map(({ userId }) => userId ?? null),
+      tokens.map(({ family }) => (family === undefined ? null : byteaText(family))),
+      tokens.map(({ jti }) => jti),
+    ]),
+  );
+  return {
+    /** Throws DatabaseError. */
+    async check(token: string): Promise<Checked> {
+      if (!looksLikeJwt(token)) return { outcome: 'not-mine' };
+      const { typ, kid } = decodeProtectedHeader(token);
+      if (typ !== TYPE || !text(kid) || !isOurs(token, issuer) || (await keys.publicKey(kid)) === undefined)
+        return { outcome: 'not-mine' };
+      const verified = await verifyJwt(token, verification, clock.now());
+      if (!verified.valid) return invalid(verified.reason);
+      const {
+        sub,
+        exp,
+        iat,
+        jti,
+        iss,
+        aud,
+        client_id: clientId,
+        scope,
+        [FAMILY_CLAIM]: family,
+      } = verified.payload;
+      const hasUser = sub !== clientId;
+      if (!text(jti) || !text(clientId) || !text(iss) || !text(aud) || iat === undefined)
+        return invalid('The token lacks a required claim.');
+      if (!isUuid(clientId) || !isUuid(sub) || hasUser !== text(family))
+        return invalid('The token has no valid sub claim.');
+      return {
+        outcome: 'valid',
+        token: {
+          jti,
+          clientId,
+          userId: hasUser ? sub : undefined,
+          family: text(family) ? Buffer.from(family, 'base64url') : undefined,
+          scopes: text(scope) ? scope.split(' ') : [],
+          issuedAt: iat,
+          expiresAt: exp,
+          issuer: iss,
+          audience: aud,
+        },
+      };
+    },
+    /** Undefined if the client is gone. Never cached. Throws DatabaseError. */
+    async standing(token: Reference): Promise<Standing | undefined> {
+      const found = await standingOf(token);
+      return found.accountId === null ? undefined : found;
+    },
+  };
+}
+
+export type OwnTokens = ReturnType<typeof createOwnTokens>;
+
+interface OAuthRecognizerOptions extends Omit<KeyRingOptions, 'config'> {
+  readonly ownTokens: OwnTokens;
+}
+
+/** Identifies a principal for later look-ups: token, client, user, authorization. None of it is secret. */
+const nameOf = ({ jti, clientId, userId, family }: Reference): string =>
+  [jti, clientId, userId ?? '', family?.toString('base64url') ?? ''].join(' ');
+
+function referenceOf(name: string): Reference {
+  const [jti = '', clientId = '', userId = '', family = ''] = name.split(' ');
+  return {
+    jti,
+    clientId,
+    userId: userId === '' ? undefined : userId,
+    family: family === '' ? undefined : Buffer.from(family, 'base64url'),
+  };
+}
+
+const ended = (accountId?: string): Invalid => ({
+  outcome: 'invalid',
+  kind: OAUTH_KIND,
+  reason: 'The access token has been revoked, or its client or account is gone.',
+  accountId,
+});
+
+/** Resolves the access tokens that the service issues, for users and for clients acting on their own. */
+export function oauthRecognizer({ ownTokens, database, clock, log }: OAuthRecognizerOptions): Recognizer {
+  const known = createCredentialCache<Standing | undefined>(clock);
+  const grants = { what: 'an OAuth grant', table: 'oauth_grants', usedAt: 'last_used_at' };
+  const noteUse = createLastUse({ database, clock, log, ...grants });
+
+  return {
+    kind: OAUTH_KIND,
+    async resolve({ place, value }) {
+      if (place !== 'authorization') return { outcome: 'not-mine' };
+      const checked = await ownTokens.check(value);
+      if (checked.outcome === 'not-mine') return checked;
+      if (checked.outcome === 'invalid') return { ...checked, kind: OAUTH_KIND };
+      const { token } = checked;
+      const name = nameOf(token);
+      const standing = await known(name, () => ownTokens.standing(token));
+      if (standing === undefined || standing.ended) return ended(standing?.accountId);
+      const { accountId, role, grantId, fresh } = standing;
+      return {
+        outcome: 'valid',
+        ...(grantId === null ? {} : { used: () => noteUse(grantId, fresh) }),
+        principal: {
+          kind: OAUTH_KIND,
+          userId: accountId,
+          role,
+          scopes: effectiveScopes(token.scopes, role),
+          clientId: `${accountId}:oauth:${token.clientId}`,
+          credentialId: name,
+          ...overridesOf(standing),
+          expiresAtMs: token.expiresAt * 1000,
+        },
+      };
+    },
+    endedBehind: `EXISTS (SELECT FROM revoked_tokens r WHERE r.jti = split_part(t.credential_id, ' ', 1))
+      OR NOT EXISTS (SELECT FROM oauth_clients c LEFT JOIN oauth_grants g ON g.client_id = c.id AND g.user_id = t.user_id
+        WHERE c.id = split_part(t.credential_id, ' ', 2)::uuid AND (split_part(t.credential_id, ' ', 3) = '' OR g.id IS NOT NULL))`,
+    async renew(principal) {
+      if (hasExpired(principal, clock.now())) return undefined;
+      const standing = await ownTokens.standing(referenceOf(principal.credentialId ?? ''));
+      if (standing === undefined || standing.ended) return undefined;
+      const { role } = standing;
+      const scopes = effectiveScopes([...principal.scopes], role);
+      return { ...principal, role, scopes, ...overridesOf(standing) };
+    },
+  };
+}

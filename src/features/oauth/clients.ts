@@ -1,0 +1,207 @@
+import type { AdapterPayload, Client } from 'oidc-provider';
+import type { StricterDocuments } from '../../auth/principal.ts';
+import { isScope, type Role, type Scope, scopesOfRole } from '../../auth/scopes.ts';
+import { hashSecret, secretFormat } from '../../auth/secrets.ts';
+import {
+  formatColumns,
+  pickColumns,
+  type Queryable,
+  type RowOf,
+  statement,
+} from '../../database/statement.ts';
+import { oauthClients } from '../../generated/tables.ts';
+import { OperatorError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+
+const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
+const MAX_LENGTH = 2_000;
+/** RFC 8252 section 7.1: a private-use scheme is a domain name in reverse order. */
+const PRIVATE_USE_SCHEME = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/;
+
+/** Whether the URI leads to an app on the user's own device (RFC 8252 section 7). */
+function isNative(uri: string): boolean {
+  const { protocol, hostname } = new URL(uri);
+  return protocol !== 'https:' && (protocol !== 'http:' || LOOPBACK.has(hostname));
+}
+
+/**
+ * What is wrong with a redirect URI of a client, worded to follow it in a sentence; undefined if it is valid.
+ * Codes travel over it, so it must be https or lead to the user's own device (RFC 9700 section 2.1, RFC 8252
+ * section 7).
+ */
+function redirectUriProblem(uri: string): string | undefined {
+  const parsed = URL.parse(uri);
+  if (parsed === null || uri.length > MAX_LENGTH || !/^[\x21-\x7e]+$/.test(uri)) return 'is not a valid URI.';
+  const { protocol, hostname, username, password } = parsed;
+  if (uri.includes('#')) return 'must not contain a fragment.';
+  if (uri.includes('*')) return 'must not contain wildcards: it is compared exactly.';
+  if (username !== '' || password !== '') return 'must not contain a user name or password.';
+  if (protocol === 'https:')
+    return LOOPBACK.has(hostname) ? 'must be http on a loopback address.' : undefined;
+  if (protocol === 'http:')
+    return LOOPBACK.has(hostname)
+      ? undefined
+      : 'must be https; http is allowed for 127.0.0.1, [::1] and localhost only.';
+  return PRIVATE_USE_SCHEME.test(protocol)
+    ? undefined
+    : 'must be https, http on a loopback address, or a private-use scheme such as com.example.app.';
+}
+
+/** Earlier secrets begin with `cgs_`, and stay valid: only their hash counts. */
+const CLIENT_SECRET = secretFormat('cgc_');
+
+export const GRANTS = ['client_credentials', 'authorization_code', 'refresh_token'] as const;
+export type Grant = (typeof GRANTS)[number];
+
+function isGrant(value: string): value is Grant {
+  return (GRANTS as readonly string[]).includes(value);
+}
+
+/** A client that cannot be created as requested. The message is meant for the requester. */
+class ClientError extends OperatorError {}
+
+interface NewClient {
+  readonly owner: { readonly id: string; readonly role: Role };
+  readonly name: string;
+  readonly grants: readonly Grant[];
+  readonly scopes: readonly Scope[];
+  readonly redirectUris: readonly string[];
+  /** A public client has no secret: an app on a device or in a browser could not keep one. */
+  readonly public: boolean;
+  readonly burst?: number | undefined;
+  readonly perSecond?: number | undefined;
+  readonly documents?: StricterDocuments | undefined;
+}
+
+function check({ owner, grants, scopes, redirectUris, ...client }: NewClient): void {
+  const has = (grant: Grant) => grants.includes(grant);
+  if (has('authorization_code') && redirectUris.length === 0)
+    throw new ClientError('A client with the authorization_code grant needs a redirect URI.');
+  if (!has('authorization_code') && redirectUris.length > 0)
+    throw new ClientError('Redirect URIs require the authorization_code grant.');
+  if (!has('authorization_code') && !has('client_credentials'))
+    throw new ClientError('Refresh tokens require the authorization_code grant: add that grant.');
+  if (client.public && has('client_credentials'))
+    throw new ClientError('A public client has no credentials: it cannot have the client_credentials grant.');
+  for (const uri of redirectUris) {
+    const problem = redirectUriProblem(uri);
+    if (problem !== undefined) throw new ClientError(`The redirect URI "${uri}" ${problem}`);
+  }
+  const held = scopesOfRole(owner.role);
+  const beyond = scopes.filter((scope) => !held.includes(scope));
+  // When a client acts for a user, the user's role counts. On its own it never has more than its owner
+  // (contract section 3).
+  if (!has('authorization_code') && beyond.length > 0)
+    throw new ClientError(`The owner has the role ${owner.role} and cannot hold ${beyond.join(', ')}.`);
+}
+
+const INSERT = statement<never>(
+  'oauth_client_insert',
+  `INSERT INTO oauth_clients (id, owner_id, name, grants, scopes, redirect_uris, secret_hash, burst, per_second, documents)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+);
+
+/** Creates a client. The returned secret is stored nowhere, only its hash. Throws ClientError, DatabaseError. */
+export async function createOAuthClient(
+  db: Queryable,
+  client: NewClient,
+): Promise<{ client_id: string; client_secret?: string }> {
+  check(client);
+  const secret = client.public ? undefined : CLIENT_SECRET.generate();
+  const id = newId();
+  await db.query(INSERT, [
+    id,
+    client.owner.id,
+    client.name,
+    client.grants,
+    client.scopes,
+    [...new Set(client.redirectUris)],
+    secret === undefined ? null : hashSecret(secret),
+    client.burst ?? null,
+    client.perSecond ?? null,
+    client.documents ?? null,
+  ]);
+  return { client_id: id, ...(secret === undefined ? {} : { client_secret: secret }) };
+}
+
+const DELETE = statement<{ ownerId: string }>(
+  'oauth_client_delete',
+  'DELETE FROM oauth_clients WHERE id = $1 RETURNING owner_id AS "ownerId"',
+);
+
+/** Deletes a client with everything it holds, and returns its owner. Undefined if there is none. Throws DatabaseError. */
+export async function deleteOAuthClient(db: Queryable, id: string): Promise<string | undefined> {
+  return (await db.query(DELETE, [id]))[0]?.ownerId;
+}
+
+const metadataColumns = pickColumns(oauthClients, [
+  'id',
+  'name',
+  'grants',
+  'scopes',
+  'redirectUris',
+  'secretHash',
+]);
+
+type ClientRow = RowOf<typeof metadataColumns> & { readonly ownerRole: Role };
+
+const FIND_CLIENT = statement<ClientRow>(
+  'oauth_client',
+  `SELECT ${formatColumns(metadataColumns, 'c')}, o.role AS "ownerRole"
+   FROM oauth_clients c JOIN users o ON o.id = c.owner_id WHERE c.id = $1 AND o.disabled_at IS NULL`,
+);
+
+/**
+ * A client by its client_id, a UUID. The client of a disabled owner counts as deleted. Throws DatabaseError.
+ */
+export async function findOAuthClient(db: Queryable, id: string): Promise<ClientRow | undefined> {
+  return (await db.query(FIND_CLIENT, [id]))[0];
+}
+
+/** Our own metadata member: the role of the account that the client acts for when there is no user. */
+export const OWNER_ROLE = 'owner_role';
+
+/**
+ * A client in the library's terms (RFC 7591). `client_secret` holds the hash of the secret, which is not
+ * secret itself: the presented secret is hashed before the two are compared.
+ */
+export function clientMetadata(row: ClientRow): AdapterPayload {
+  const { id, name, grants, scopes, redirectUris, secretHash, ownerRole } = row;
+  const metadata = {
+    client_id: id,
+    client_name: name,
+    grant_types: grants.filter(isGrant),
+    response_types: grants.includes('authorization_code') ? (['code'] as const) : [],
+    redirect_uris: redirectUris,
+    scope: scopes.join(' '),
+    // Native apps may use any port of a loopback address (RFC 8252 section 7.3). Their users are asked each
+    // time.
+    application_type: redirectUris.some(isNative) ? ('native' as const) : ('web' as const),
+    [OWNER_ROLE]: ownerRole,
+  };
+  if (secretHash === null) return { ...metadata, token_endpoint_auth_method: 'none' };
+  return {
+    ...metadata,
+    token_endpoint_auth_method: 'client_secret_basic',
+    client_secret: secretHash.toString('base64url'),
+  };
+}
+
+export function isPublic(client: Client): boolean {
+  return client.clientAuthMethod === 'none';
+}
+
+/**
+ * Whether other apps can pose as this client: an app on a device, without a secret (RFC 8252 section 8.6).
+ */
+export function canBeImpersonated(client: Client): boolean {
+  return isPublic(client) && client.applicationType === 'native';
+}
+
+/** The most that the client can be granted. Acting alone, it gets no more than its owner holds. */
+export function scopesOf(client: Client, { alone }: { readonly alone: boolean }): Scope[] {
+  const own = (client.scope ?? '').split(' ').filter(isScope);
+  if (!alone) return own;
+  const held = scopesOfRole((client as unknown as Record<string, Role>)[OWNER_ROLE] ?? 'member');
+  return own.filter((scope) => held.includes(scope));
+}

@@ -1,0 +1,19 @@
+import type { Feature } from '../feature.ts';
+import { clientsEnd, grantsEnd, oauthParts } from './grants.ts';
+import { expiredRecords } from './records.ts';
+import { oldSigningKeys } from './signing-keys.ts';
+
+/** The OAuth authorization server. */
+export const oauth: Feature = {
+  endings: [grantsEnd, clientsEnd],
+  stored: oauthParts,
+  clientNames: 'SELECT c.id::text AS id, c.name FROM oauth_clients c',
+  jobs: ({ environment }) => [expiredRecords, oldSigningKeys(environment === 'production')],
+  server: async () => (await import('./server.ts')).createServer,
+  fields: async () => (await import('./grant-fields.ts')).defineGrantFields,
+  async commands() {
+    const { oauthClientCommands } = await import('./commands.ts');
+    const { signingKeyCommands } = await import('./commands.ts');
+    return [oauthClientCommands, signingKeyCommands];
+  },
+};

@@ -1,0 +1,147 @@
+import { audit } from '../../auth/audit.ts';
+import { type StoredPart, storedPart } from '../../auth/data-export.ts';
+import { type AccountEnding, endStatement, endSurplus, ofAccounts } from '../../auth/revocation.ts';
+import type { Scope } from '../../auth/scopes.ts';
+import { type Queryable, statement } from '../../database/statement.ts';
+import type { UnitOfWork } from '../../database/unit-of-work.ts';
+import { newId } from '../../platform/ids.ts';
+
+/** Names the service's own access tokens among all credentials. */
+export const OAUTH_KIND = 'oauth';
+
+interface Allowed {
+  readonly scopes: string[];
+}
+
+const FIND = statement<Allowed>(
+  'oauth_grant',
+  'SELECT scopes FROM oauth_grants WHERE user_id = $1 AND client_id = $2',
+);
+/**
+ * Adds to the scopes allowed before. A client deleted meanwhile gets nothing, and a session that has ended gives nothing:
+ * whoever ends sessions and grants ends the sessions first, so either the session is missed here or the grant is found
+ * there.
+ */
+const ALLOW = statement<{ id: string }>(
+  'oauth_grant_allow',
+  `INSERT INTO oauth_grants (id, user_id, client_id, scopes, created_at)
+   SELECT $1, s.user_id, c.id, $4::text[], now() FROM oauth_clients c, sessions s
+   WHERE c.id = $3 AND s.id = $5 AND s.user_id = $2
+   FOR KEY SHARE OF c, s
+   ON CONFLICT (user_id, client_id) DO UPDATE
+   SET scopes = ARRAY(SELECT s FROM unnest(oauth_grants.scopes || excluded.scopes) WITH ORDINALITY AS a (s, place)
+     GROUP BY s ORDER BY min(place))
+   RETURNING id`,
+);
+
+interface Consent {
+  readonly userId: string;
+  readonly clientId: string;
+  readonly scopes: readonly Scope[];
+}
+
+/** Whether the user has already allowed the client all of the scopes. Throws DatabaseError. */
+export async function isAllowed(db: Queryable, { userId, clientId, scopes }: Consent): Promise<boolean> {
+  const [allowed] = await db.query(FIND, [userId, clientId]);
+  return allowed !== undefined && scopes.every((scope) => allowed.scopes.includes(scope));
+}
+
+/**
+ * Records that the user allows the client the scopes, in a session of theirs. False if the session has ended or the
+ * client is gone. Throws DatabaseError.
+ */
+export async function allow(
+  work: UnitOfWork,
+  { userId, clientId, scopes }: Consent,
+  sessionId: string,
+): Promise<boolean> {
+  const [grant] = await work.query(ALLOW, [newId(), userId, clientId, scopes, sessionId]);
+  if (grant === undefined) return false;
+  await audit(work, 'oauth-grant.allow', grant.id, { account: userId, client: clientId, scopes });
+  return true;
+}
+
+const REVOKE = statement<{ clientId: string }>(
+  'oauth_grant_revoke',
+  'DELETE FROM oauth_grants WHERE id = $1 AND user_id = $2 RETURNING client_id AS "clientId"',
+);
+
+/**
+ * Revokes what a user has allowed a client, with every token issued from it, and returns the client's id. Undefined if
+ * there is no such grant. Throws DatabaseError.
+ */
+export async function revokeOAuthGrant(
+  db: Queryable,
+  id: string,
+  userId: string,
+): Promise<string | undefined> {
+  return (await db.query(REVOKE, [id, userId]))[0]?.clientId;
+}
+
+/**
+ * Authorizations depend on grants, and grants on clients; each may have any number of them. A grant or client goes as
+ * soon as nothing depends on it, so that later batches need not scan past empty ones.
+ */
+const authorizations = (of: string) =>
+  endSurplus('oauth_records', of, 'model, hash', 'oauth_records r JOIN oauth_grants g ON g.id = r.grant_id');
+const grants = (of: string) =>
+  endSurplus(
+    'oauth_grants',
+    `${of} AND NOT EXISTS (SELECT FROM oauth_records r WHERE r.grant_id = g.id)`,
+    'id',
+    'oauth_grants g',
+  );
+const ITS_OWN = ofAccounts('g.user_id');
+const OF_ITS_CLIENTS = `g.client_id IN (SELECT c.id FROM oauth_clients c WHERE ${ofAccounts('c.owner_id')})`;
+
+/** The grants of an account end with their tokens, which depend on them. */
+export const grantsEnd: AccountEnding = {
+  kind: 'oauthGrants',
+  words: 'OAuth grants',
+  ofPassword: true,
+  // The tokens of a client that acts on its own name no user.
+  alone: {
+    option: 'grants',
+    streamTokens: `t.credential_kind = '${OAUTH_KIND}' AND split_part(t.credential_id, ' ', 3) <> ''`,
+  },
+  all: endStatement('account_end_grants', `DELETE FROM oauth_grants WHERE ${ofAccounts()}`),
+  surplus: [authorizations(ITS_OWN), grants(ITS_OWN)],
+};
+
+/** The clients that an account owns. */
+export const clientsEnd: AccountEnding = {
+  kind: 'oauthClients',
+  words: 'OAuth clients',
+  ofPassword: false,
+  all: endStatement('account_end_clients', `DELETE FROM oauth_clients WHERE ${ofAccounts('owner_id')}`),
+  surplus: [
+    authorizations(OF_ITS_CLIENTS),
+    grants(OF_ITS_CLIENTS),
+    endSurplus(
+      'oauth_clients',
+      `${ofAccounts('owner_id')} AND NOT EXISTS (SELECT FROM oauth_grants g WHERE g.client_id = c.id)`,
+      'id',
+      'oauth_clients c',
+    ),
+  ],
+};
+
+/** What OAuth stores about an account. What others have granted to its clients is theirs. */
+export const oauthParts: readonly StoredPart[] = [
+  storedPart({
+    name: 'oauthClients',
+    tables: ['oauth_clients'],
+    alias: 'c',
+    owner: 'owner_id',
+    columns: `c.id, c.name, c.grants, c.scopes, c.redirect_uris AS "redirectUris", c.created_at AS "createdAt",
+       c.burst, c.per_second AS "perSecond", c.documents`,
+  }),
+  storedPart({
+    name: 'oauthGrants',
+    tables: ['oauth_grants', 'oauth_records'],
+    alias: 'g',
+    join: 'JOIN oauth_clients c ON c.id = g.client_id',
+    columns: `g.id, c.name AS "client", g.scopes, g.created_at AS "createdAt", g.last_used_at AS "lastUsedAt",
+       ARRAY(SELECT r.expires_at FROM oauth_records r WHERE r.grant_id = g.id ORDER BY r.expires_at) AS "authorizedUntil"`,
+  }),
+];

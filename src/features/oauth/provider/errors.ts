@@ -1,0 +1,114 @@
+import type { EventEmitter } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import type { Configuration, KoaContextWithOIDC, default as Provider } from 'oidc-provider';
+import { type MaskOptions, publicRefusal } from '../../../engine/core/mask-error.ts';
+import type { RequestState, Route } from '../../../http/exchange.ts';
+import { errorPage, pageHeaders } from '../../../http/html/page.ts';
+import type { HttpResponse } from '../../../http/message.ts';
+import { jsonResponse } from '../../../http/response/responder.ts';
+import type { ErrorCode } from '../../../platform/errors.ts';
+import type { Logger } from '../../../platform/log/log.ts';
+
+/** Maps the service's codes to OAuth errors (RFC 6749 sections 4.1.2.1 and 5.2). */
+const OAUTH_CODES: Partial<Record<ErrorCode, string>> = {
+  UNAUTHENTICATED: 'invalid_client',
+  RATE_LIMITED: 'temporarily_unavailable',
+  SERVICE_UNAVAILABLE: 'temporarily_unavailable',
+  TIMEOUT: 'temporarily_unavailable',
+  INTERNAL_SERVER_ERROR: 'server_error',
+};
+
+export interface OAuthRefusal {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly error: string;
+  readonly description: string;
+}
+
+/** An error in OAuth's terms. Internal errors are logged in full and hidden from the client. */
+export function oauthRefusal(error: unknown, state: RequestState, log: MaskOptions['log']): OAuthRefusal {
+  const { code, status, headers, message } = publicRefusal(error, { requestId: state.requestId, log });
+  state.errorCodes = [code];
+  // RFC 6749 section 5.2: ASCII only, no quotes or backslashes.
+  const description = message.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?');
+  return { status, headers, error: OAUTH_CODES[code] ?? 'invalid_request', description };
+}
+
+/** The JSON response of RFC 6749. */
+export function oauthErrorResponse({ status, headers, error, description }: OAuthRefusal): HttpResponse {
+  return jsonResponse({ error, error_description: description }, status, headers);
+}
+
+/** The form of refusals of endpoints that programs call. */
+export const oauthErrors: Route['errors'] = (error, state, log) =>
+  oauthErrorResponse(oauthRefusal(error, state, log));
+
+interface Named {
+  readonly error: string;
+  readonly error_description?: string | undefined;
+}
+
+const NOT_ITS_GRANT = 'requested grant type is not allowed for this client';
+/** Missing or malformed authentication: RFC 6749 section 5.2 calls both invalid_client. */
+const NOT_AUTHENTICATED: ReadonlySet<string | undefined> = new Set([
+  'no client authentication mechanism provided',
+  'invalid authorization header value format',
+  'client_id and client_secret in the authorization header are not properly encoded',
+  'client_secret must be provided in the Authorization header',
+]);
+
+const EVENTS = ['grant.error', 'revocation.error', 'introspection.error'] as const;
+
+/** RFC 6749 section 5.2 has specific codes for what the library reports as an invalid request. */
+function nameOf({ error, error_description }: Named): string {
+  if (error_description === NOT_ITS_GRANT) return 'unauthorized_client';
+  return NOT_AUTHENTICATED.has(error_description) ? 'invalid_client' : error;
+}
+
+/** RFC 9110 section 15.5.2: a 401 needs a challenge. */
+export const basicChallenge = (issuer: string) => `Basic realm="${issuer}", error="invalid_client"`;
+
+/** Makes a provider report errors by the codes of RFC 6749. */
+export function nameClientErrors(provider: Provider): void {
+  const rename = (ctx: KoaContextWithOIDC, error: Named) => {
+    const name = nameOf(error);
+    const { error_description } = error;
+    if (name !== error.error) ctx.body = { error: name, error_description };
+    if (name !== 'invalid_client') return;
+    ctx.status = 401;
+    ctx.set('www-authenticate', basicChallenge(provider.issuer));
+  };
+  for (const event of EVENTS) (provider as EventEmitter).on(event, rename);
+}
+
+/** Messages to the user for errors that cannot be sent back to the application. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  invalid_client: 'The application that sent you here is unknown or no longer registered.',
+  invalid_redirect_uri:
+    'The application that sent you here asked for a response at an address that is not registered for it. Nothing was sent there.',
+};
+const OTHERWISE = 'Go back to the application and start again.';
+
+/** Shows errors that must not be sent to the application, since that would be an open redirect. */
+export function createErrorRenderer(
+  stateOf: (incoming: IncomingMessage) => RequestState | undefined,
+  log: Logger,
+): NonNullable<Configuration['renderError']> {
+  return (ctx, out, error) => {
+    const state = stateOf(ctx.req);
+    if (state === undefined) throw error;
+    const { requestId } = state;
+    ctx.set(pageHeaders());
+    if (!('expose' in error) || error.expose !== true) {
+      const { status, headers, description } = oauthRefusal(error, state, log);
+      ctx.status = status;
+      ctx.set({ ...headers });
+      ctx.body = errorPage({ title: 'Something went wrong', message: description, requestId });
+      return;
+    }
+    state.errorCodes = [out.error];
+    const detail = [out.error, out.error_description].filter((part) => part !== undefined).join(': ');
+    const message = MESSAGES[out.error] ?? OTHERWISE;
+    ctx.body = errorPage({ title: 'Unable to continue', message, detail, requestId });
+  };
+}

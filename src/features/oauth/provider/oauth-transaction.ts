@@ -1,0 +1,192 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout } from 'node:timers/promises';
+import { Cancellation } from '../../../database/cancellation.ts';
+import type { Database } from '../../../database/database.ts';
+import { Retries } from '../../../database/retries.ts';
+import type { Queryable } from '../../../database/statement.ts';
+import type { Author, UnitOfWork } from '../../../database/unit-of-work.ts';
+import type { Departure } from '../../../http/exchange.ts';
+import { createDeadline } from '../../../platform/deadline.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { type Cancellable, Line, TurnRefusedError } from '../../../platform/fairness/fair-queue.ts';
+import type { Metrics } from '../../../platform/metrics/metrics.ts';
+
+/** Who waits for the answer to a request: a user in a browser, or a program. */
+export type Audience = 'user' | 'program';
+
+/** A request that is being answered. */
+interface Work {
+  readonly audience: Audience;
+  /** The account or, until it is known, the address. */
+  owner: string;
+  readonly cancellation: Cancellation;
+}
+
+interface WorkOptions {
+  readonly database: Pick<Database, 'owned' | 'unitOfWork' | 'lockWaitMs'>;
+  /** How long a request may take. */
+  readonly timeoutMs: number;
+  /** Told whenever a request goes on after a statement. */
+  readonly onResult: (work: Work) => void;
+}
+
+/**
+ * The work for requests: whose it is, since the library does not tell its storage for whom it works, and until when it
+ * is wanted. At the deadline a request is answered with TIMEOUT and its statements are cancelled, unless it is settled.
+ */
+export function createWorks({ database, timeoutMs, onResult }: WorkOptions) {
+  const requests = new AsyncLocalStorage<Work>();
+  const deadline = createDeadline(timeoutMs);
+
+  function current(): Work {
+    const work = requests.getStore();
+    if (work === undefined) throw new Error('no request is being answered');
+    return work;
+  }
+
+  const tooLate = () =>
+    new ApiError('TIMEOUT', `The request took longer than ${timeoutMs} ms and was cancelled.`);
+
+  const ofRequest: Queryable = {
+    async query(statement, values) {
+      const work = current();
+      try {
+        return await database.owned(work.owner, work.cancellation).query(statement, values);
+      } finally {
+        onResult(work);
+      }
+    },
+  };
+
+  return {
+    /** Answers a request of an owner. Rejects with TIMEOUT at the deadline, and with what `answer` throws. */
+    run<T>(audience: Audience, owner: string, answer: () => Promise<T>): Promise<T> {
+      const cancellation = new Cancellation(undefined, owner);
+      return new Promise<T>((resolve, reject) => {
+        const done = deadline.set(() => {
+          if (cancellation.cancel()) reject(tooLate());
+        });
+        // Past the deadline nobody hears what comes of it.
+        requests.run({ audience, owner, cancellation }, answer).then(resolve, reject).finally(done);
+      });
+    },
+    current,
+    /** Whoever sent the request is known by now: the rest of the work is this account's. */
+    isOf(accountId: string): void {
+      current().owner = accountId;
+    },
+    /**
+     * To be called before something is used up that nobody can give back, such as a code: the request goes on to its end
+     * from here, and its answer tells what was done. Throws TIMEOUT if it is too late.
+     */
+    settle(): void {
+      if (!current().cancellation.close()) throw tooLate();
+    },
+    /** Runs a transaction for the request that is being answered. Throws what `write` throws, and DatabaseError. */
+    async transaction<T>(author: Author, write: (work: UnitOfWork) => Promise<T>): Promise<T> {
+      const work = current();
+      const own = new Cancellation(undefined, work.owner);
+      if (work.cancellation.cancelled) own.cancel();
+      const done = work.cancellation.onCancel(() => own.cancel());
+      try {
+        return await new Retries(database.lockWaitMs).run(() =>
+          database.unitOfWork({ author }, own).run(write),
+        );
+      } finally {
+        done();
+        onResult(work);
+      }
+    },
+    /** The database for the request that is being answered. */
+    database: ofRequest,
+  };
+}
+
+/** The client has disconnected, so nobody reads this error. */
+const gone = () => new ApiError('BAD_REQUEST', 'The client has gone.');
+
+/** Resolves when all is done that could be done at once, and the event loop goes on to other work. */
+const sliceEnds = () =>
+  new Promise<void>((resolve) => {
+    queueMicrotask(() => process.nextTick(resolve));
+  });
+
+/**
+ * What a call is charged until it is known not to be refused: more use than any caller with valid secrets has. So a
+ * caller with wrong secrets, who has no recent use, goes ahead of others only once.
+ */
+const UNKNOWN_MS = 10_000;
+
+/** Called when a call is answered. */
+export type Answered = (refused: boolean) => void;
+
+/**
+ * The turns of calls of the library, which do much at a time on the event loop. Calls for users and calls for programs
+ * have a line each, so that programs never wait behind pages. The calls of a line begin one at a time, and the next one
+ * when as much time has passed as was taken last: OAuth has half of the event loop at most, and while both lines are in
+ * use each has a quarter.
+ */
+export function createTurns(maxWaiting: number, metrics: Metrics) {
+  // Only use decides who is next, not waiting time: owners who wait long are those with many calls in line.
+  const options = { places: 1, maxWaiting, patienceMs: 0 };
+  const lines: Readonly<Record<Audience, Line>> = { user: new Line(options), program: new Line(options) };
+  metrics.gauges(
+    'oauth_calls_waiting',
+    'OAuth requests that are waiting for their turn, by who waits for the answer.',
+    'audience',
+    () => Object.entries(lines).map(([audience, { waiting }]) => [audience, waiting]),
+  );
+  /** The time that the calls of each line have taken since its last rest. */
+  const owedMs: Record<Audience, number> = { user: 0, program: 0 };
+
+  /** Measures what is done for a request now, until the event loop goes on to other work. */
+  async function measure({ audience, owner }: Work): Promise<void> {
+    const beganMs = performance.now();
+    await sliceEnds();
+    const tookMs = performance.now() - beganMs;
+    lines[audience].use.add(owner, tookMs);
+    // Work that is done while nobody has a turn adds to no rest.
+    if (lines[audience].inside > 0) owedMs[audience] += tookMs;
+  }
+
+  async function leaveAfter(work: Work, owner: string): Promise<void> {
+    const { audience } = work;
+    await measure(work);
+    const { inside, waiting } = lines[audience === 'user' ? 'program' : 'user'];
+    const restMs = owedMs[audience] * (inside + waiting > 0 ? 3 : 1);
+    owedMs[audience] = 0;
+    await setTimeout(restMs);
+    lines[audience].leave(owner);
+  }
+
+  return {
+    measure: (work: Work): void => void measure(work),
+    /**
+     * Resolves when the call of a request may begin. Rejects with TurnRefusedError. A request that is out of time or
+     * whose client has gone gives up its place.
+     */
+    async take(work: Work, departure: Departure | undefined): Promise<Answered> {
+      const { audience, owner, cancellation } = work;
+      const line = lines[audience];
+      const hasLeft = () => departure?.left === true;
+      if (hasLeft()) throw gone();
+      if (cancellation.cancelled) throw new TurnRefusedError('cancelled');
+      const wanted: Cancellable = {
+        onCancel(listener) {
+          departure?.onLeave(listener);
+          return cancellation.onCancel(listener);
+        },
+      };
+      try {
+        if (!line.enter(owner)) await line.wait(owner, wanted);
+      } catch (error) {
+        throw hasLeft() ? gone() : error;
+      }
+      void leaveAfter(work, owner);
+      const weight = line.use.add(owner, UNKNOWN_MS);
+      return (refused) => {
+        if (!refused) line.use.takeBack(owner, weight);
+      };
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import type { EventEmitter } from 'node:events';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import type { KoaContextWithOIDC, default as Provider } from 'oidc-provider';
+import { FORM_TYPE } from '../../../http/body.ts';
+import type { RequestState } from '../../../http/exchange.ts';
+import { type HttpRequest, HttpResponse } from '../../../http/message.ts';
+import type { Logger } from '../../../platform/log/log.ts';
+import { isPublic } from '../clients.ts';
+import { nameClientErrors, oauthErrorResponse, oauthRefusal } from './errors.ts';
+import type { Answered } from './oauth-transaction.ts';
+import { RESUME_COOKIE } from './provider.ts';
+
+interface Call {
+  readonly request: HttpRequest;
+  readonly state: RequestState;
+  /** The posted form. The library gets it as we parsed it, so that both see the same values. */
+  readonly form?: URLSearchParams | undefined;
+  /** Path and query as passed to the library. */
+  readonly target: string;
+  /** The sign-in to resume. Its browser has been verified. */
+  readonly resumes?: string | undefined;
+}
+
+/** The client's headers that are passed to the library. We set the others ourselves, including Host. */
+const PASSED_ON = ['authorization', 'user-agent'] as const;
+/** Header fields of the library's responses that we set ourselves, or do not send. */
+const OURS = /^(?:content-length|set-cookie|access-control-.*)$/;
+
+/**
+ * A request as Node's HTTP server would deliver it, with its response once that has ended. Adapts between our plugins
+ * and the library, which expects Node's HTTP objects. No socket is behind these. URLs in the response have the origin of
+ * the issuer, whatever Host the client sent.
+ */
+function exchange({ request, form, target, resumes }: Call, issuer: string) {
+  const { host, protocol } = new URL(issuer);
+  const body = Buffer.from(form?.toString() ?? '');
+  const { method } = request;
+  const headers: Record<string, string> = { host };
+  for (const name of PASSED_ON) {
+    const value = request.headers.get(name);
+    if (value !== null) headers[name] = value;
+  }
+  if (method === 'POST') headers['content-length'] = String(body.length);
+  if (form !== undefined) headers['content-type'] = FORM_TYPE;
+  if (resumes !== undefined) headers.cookie = `${RESUME_COOKIE}=${resumes}`;
+  const socket = Object.assign(new Socket(), { encrypted: protocol === 'https:' });
+  const incoming = new IncomingMessage(socket);
+  Object.assign(incoming, { method, url: target, httpVersion: '1.1', headers, complete: true });
+  if (body.length > 0) incoming.push(body);
+  incoming.push(null);
+  const outgoing = new ServerResponse(incoming);
+  const { promise: response, resolve } = Promise.withResolvers<HttpResponse>();
+  const end = (chunk?: string | Uint8Array | null): ServerResponse => {
+    const fields = Object.entries(outgoing.getHeaders()).filter(([name]) => !OURS.test(name));
+    resolve(
+      new HttpResponse(typeof chunk === 'string' ? chunk : Buffer.from(chunk ?? []), {
+        status: outgoing.statusCode,
+        headers: Object.fromEntries(fields.map(([name, value]) => [name, String(value)])),
+      }),
+    );
+    outgoing.emit('finish');
+    return outgoing;
+  };
+  outgoing.end = end as ServerResponse['end'];
+  return { incoming, outgoing, response };
+}
+
+/** A response of the library, and what it does not say. */
+export interface Called {
+  readonly response: HttpResponse;
+  /** The client that was authenticated or named. */
+  readonly client: { readonly id: string; readonly isPublic: boolean } | undefined;
+}
+
+interface Seen {
+  readonly state: RequestState;
+  client: Called['client'];
+  /** The internal error, if there was one. */
+  failure: unknown;
+}
+
+/** Events for requests that the library refused, for the log. */
+const ERRORS = ['grant.error', 'revocation.error', 'introspection.error', 'authorization.error'] as const;
+
+interface LibraryCallsOptions {
+  readonly issuer: () => string;
+  /** Resolves when the call of a request may begin. Rejects with the refusal. */
+  readonly turn: (state: RequestState) => Promise<Answered>;
+  readonly log: Logger;
+}
+
+/** Calls the library, and collects what its responses do not say. */
+export function createLibraryCalls({ issuer, turn, log }: LibraryCallsOptions) {
+  const seen = new WeakMap<IncomingMessage, Seen>();
+  const callbacks = new WeakMap<Provider, ReturnType<Provider['callback']>>();
+
+  return {
+    /** The state of the request that a callback of the library is about. */
+    stateOf: (incoming: IncomingMessage): RequestState | undefined => seen.get(incoming)?.state,
+    /** Subscribes to the events of a provider. Call it once for each. */
+    watch(provider: Provider): void {
+      provider.use(async (ctx, next) => {
+        // The library adds the hash of its script when it responds with a form that submits itself.
+        ctx.set(
+          'content-security-policy',
+          "default-src 'none'; script-src; frame-ancestors 'none'; base-uri 'none'",
+        );
+        await next();
+        const entry = seen.get(ctx.req);
+        const { client } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
+        if (entry !== undefined && client !== undefined)
+          entry.client = { id: client.clientId, isPublic: isPublic(client) };
+      });
+      nameClientErrors(provider);
+      for (const event of ERRORS)
+        (provider as EventEmitter).on(event, (ctx: KoaContextWithOIDC, error: { error: string }) => {
+          const entry = seen.get(ctx.req);
+          if (entry !== undefined) entry.state.errorCodes = [error.error];
+        });
+      const failed = (ctx: Pick<KoaContextWithOIDC, 'req'> | undefined, error: unknown) => {
+        const entry = ctx && seen.get(ctx.req);
+        if (entry === undefined) log.error({ err: error }, 'the OAuth library failed');
+        else entry.failure = error;
+      };
+      provider.on('server_error', failed);
+      // Koa's own event, missing from the library's types: errors that no handler of the library caught.
+      (provider as EventEmitter).on('error', (error: unknown, ctx?: KoaContextWithOIDC) =>
+        failed(ctx, error),
+      );
+      callbacks.set(provider, provider.callback());
+    },
+    async call(provider: Provider, call: Call): Promise<Called> {
+      const answers = await turn(call.state);
+      const { incoming, outgoing, response } = exchange(call, issuer());
+      seen.set(incoming, { state: call.state, client: undefined, failure: undefined });
+      await callbacks.get(provider)?.(incoming, outgoing);
+      const answered = await response;
+      // An outage is no fault of whoever asked.
+      answers(answered.status >= 400 && answered.status < 500);
+      const { client, failure } = seen.get(incoming) ?? { client: undefined, failure: undefined };
+      const { headers } = answered;
+      const isPage = headers.get('content-type')?.startsWith('text/html') === true;
+      if (isPage) headers.set('cross-origin-opener-policy', 'same-origin');
+      else headers.delete('content-security-policy');
+      // HTML error pages are already rendered by us.
+      if (failure !== undefined && !isPage)
+        return { response: oauthErrorResponse(oauthRefusal(failure, call.state, log)), client };
+      return { response: answered, client };
+    },
+  };
+}
+
+export type LibraryCalls = ReturnType<typeof createLibraryCalls>;

@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto';
+import type { default as Provider } from 'oidc-provider';
+import { looksLikeJwt, type RevokedToken } from '../../../auth/jwt.ts';
+import { readForm } from '../../../http/body.ts';
+import type { RequestState } from '../../../http/exchange.ts';
+import type { HttpRequest, HttpResponse } from '../../../http/message.ts';
+import { jsonResponse } from '../../../http/response/responder.ts';
+import type { AccessToken, OwnTokens } from '../access-token.ts';
+import { basicChallenge, type OAuthRefusal, oauthErrorResponse } from '../provider/errors.ts';
+import { withoutOwnResource } from '../provider/provider.ts';
+import type { Called, LibraryCalls } from '../provider/provider-bridge.ts';
+
+export interface EndpointOptions {
+  readonly calls: LibraryCalls;
+  readonly issuer: () => string;
+  readonly ownTokens: OwnTokens;
+  readonly revokeToken: (token: RevokedToken) => Promise<unknown>;
+  /** Counts a failed credential against an address. Throws RATE_LIMITED if there were too many. */
+  readonly failure: (state: RequestState, client: string | undefined) => Promise<void>;
+}
+
+/** A request to an endpoint, with its provider. */
+export interface EndpointRequest {
+  readonly provider: Provider;
+  readonly request: HttpRequest;
+  readonly state: RequestState;
+}
+
+/** RFC 8707 section 2. */
+const WRONG_RESOURCE: OAuthRefusal = {
+  status: 400,
+  headers: {},
+  error: 'invalid_target',
+  description: 'there is only one resource: omit the parameter, or set it to the aud of the tokens',
+};
+
+/** Whether the request names a client. One that does not is no guess. */
+const presents = ({ headers }: HttpRequest, form: URLSearchParams): boolean =>
+  headers.has('authorization') || form.has('client_id');
+
+/** An allowlist: a claim added later is not exposed by accident. */
+function introspection(token: AccessToken): Record<string, unknown> {
+  const { scopes, clientId, userId, expiresAt, issuedAt, issuer, audience, jti } = token;
+  return {
+    active: true,
+    scope: scopes.join(' '),
+    client_id: clientId,
+    token_type: 'Bearer',
+    exp: expiresAt,
+    iat: issuedAt,
+    sub: userId ?? clientId,
+    aud: audience,
+    iss: issuer,
+    jti,
+  };
+}
+
+/** The endpoints that clients call: RFC 6749 section 3.2, RFC 7009, RFC 7662. */
+export function createEndpoints({ calls, issuer, ownTokens, revokeToken, failure }: EndpointOptions) {
+  async function call({ provider, request, state }: EndpointRequest, form: URLSearchParams): Promise<Called> {
+    const target = new URL(request.url).pathname;
+    const called = await calls.call(provider, { request, state, form, target });
+    if (called.response.status === 401 && presents(request, form)) await failure(state, called.client?.id);
+    return called;
+  }
+
+  /**
+   * Handles a client's request about a token. The library authenticates the client. It does not store the
+   * access tokens that it signs, so we check those, and the library gets a random token instead.
+   */
+  async function about(arrived: EndpointRequest): Promise<Called & { readonly jwt: string | undefined }> {
+    const form = await readForm(arrived.request);
+    const [jwt = '', ...more] = form.getAll('token');
+    if (more.length > 0 || !looksLikeJwt(jwt)) return { ...(await call(arrived, form)), jwt: undefined };
+    form.set('token', randomBytes(32).toString('base64url'));
+    return { ...(await call(arrived, form)), jwt };
+  }
+
+  return {
+    async token(arrived: EndpointRequest): Promise<HttpResponse> {
+      const form = withoutOwnResource(await readForm(arrived.request), issuer());
+      if (!form.has('resource')) return (await call(arrived, form)).response;
+      // The library would check the resource only after it has used up the code or refresh token.
+      arrived.state.errorCodes = [WRONG_RESOURCE.error];
+      return oauthErrorResponse(WRONG_RESOURCE);
+    },
+
+    async revoke(arrived: EndpointRequest): Promise<HttpResponse> {
+      const { response, client, jwt } = await about(arrived);
+      if (response.status !== 200) return response;
+      const checked = jwt === undefined ? undefined : await ownTokens.check(jwt);
+      // RFC 7009 section 2.2: an invalid token is no error, and neither is another client's token.
+      if (checked?.outcome === 'valid' && checked.token.clientId === client?.id) {
+        const { jti, expiresAt } = checked.token;
+        await revokeToken({ jti, expiresAt: new Date(expiresAt * 1000) });
+      }
+      // RFC 7009 gives the body no meaning. Clients that expect JSON from every endpoint reject the library's empty text.
+      return jsonResponse({});
+    },
+
+    async introspect(arrived: EndpointRequest): Promise<HttpResponse> {
+      const { response, client, jwt } = await about(arrived);
+      if (response.status !== 200 || client === undefined) return response;
+      if (client.isPublic)
+        return oauthErrorResponse({
+          status: 401,
+          headers: { 'www-authenticate': basicChallenge(issuer()) },
+          error: 'invalid_client',
+          description: 'only clients with a secret can introspect tokens',
+        });
+      const checked = jwt === undefined ? undefined : await ownTokens.check(jwt);
+      if (checked?.outcome !== 'valid' || checked.token.clientId !== client.id) return response;
+      const standing = await ownTokens.standing(checked.token);
+      if (standing === undefined || standing.ended) return response;
+      return jsonResponse(introspection(checked.token));
+    },
+  };
+}

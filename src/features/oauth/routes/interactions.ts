@@ -1,0 +1,276 @@
+import type { Client, Interaction, InteractionResults } from 'oidc-provider';
+import { setSessionCookie } from '../../../auth/authenticate.ts';
+import type { Login } from '../../../auth/login.ts';
+import { SESSION } from '../../../auth/principal.ts';
+import { type Scope, scopesOfRole } from '../../../auth/scopes.ts';
+import type { Queryable } from '../../../database/statement.ts';
+import { badRequest, readForm } from '../../../http/body.ts';
+import { pageResponse, pauseFor, seeOther } from '../../../http/html/page.ts';
+import { type FailedSignIn, problemOf, signInBy } from '../../../http/html/sign-in.ts';
+import type { HttpResponse } from '../../../http/message.ts';
+import type { Logger } from '../../../platform/log/log.ts';
+import { canBeImpersonated, scopesOf } from '../clients.ts';
+import { allow, isAllowed } from '../grants.ts';
+import { signInPath } from '../paths.ts';
+import type { createWorks } from '../provider/oauth-transaction.ts';
+import { BROWSER, RESOURCE } from '../provider/provider.ts';
+import type { LibraryCalls } from '../provider/provider-bridge.ts';
+import { browserOf, CLEAR_REFUSAL, type RefusedSignIn, refusalCookie, refusalIn } from './cookies.ts';
+import type { EndpointRequest } from './endpoints.ts';
+import {
+  type ActiveAccount,
+  consentPage,
+  type createSignIns,
+  findActiveAccount,
+  loginPage,
+} from './sign-in.ts';
+
+export interface InteractionOptions {
+  readonly calls: LibraryCalls;
+  readonly database: Queryable;
+  /** Runs a transaction for the request. */
+  readonly transaction: ReturnType<typeof createWorks>['transaction'];
+  readonly login: Login;
+  readonly signIns: ReturnType<typeof createSignIns>;
+  /** Called before something is done that the answer must tell. Throws if the request is out of time. */
+  readonly settle: () => void;
+  readonly log: Logger;
+}
+
+export interface PageRequest extends EndpointRequest {
+  /** Id of the sign-in in progress. */
+  readonly uid: string;
+}
+
+/** An authorization that waits for its user. */
+interface UnderWay extends PageRequest {
+  readonly interaction: Interaction;
+  readonly client: Client;
+  readonly redirectUri: string;
+  /** Finishes it: sends the user back to the client with the result. */
+  finish(result: InteractionResults): Promise<HttpResponse>;
+}
+
+/** A query parameter of the page: the user wants another account. */
+const OTHER_ACCOUNT = 'another-account';
+
+/** Of what is shown again. */
+const MAX_EMAIL = 254;
+
+const EXPIRED =
+  'This sign-in has expired or was started in another browser. Go back to the application and start again.';
+
+const UNKNOWN_HERE =
+  'This browser does not have the session of this sign-in. Either it did not keep the cookie, or you signed in with another browser. Sign in here to continue.';
+
+/** Replaces the library's error for a sign-in that has meanwhile finished in another tab. */
+function sayExpired(error: unknown): never {
+  throw (error as { expose?: boolean }).expose === true ? badRequest(EXPIRED) : error;
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+const prompts = ({ params }: Interaction, name: string) => text(params.prompt).split(' ').includes(name);
+
+/** The pages of an authorization. They ask who the user is and what they allow. */
+export function createInteractions(options: InteractionOptions) {
+  const { calls, database, transaction, login, signIns, settle, log } = options;
+
+  /** Throws BAD_REQUEST if the sign-in does not exist or belongs to another browser. */
+  async function underWay(arrived: PageRequest): Promise<UnderWay> {
+    const { provider, request, uid } = arrived;
+    const browser = browserOf(request);
+    const interaction = browser === undefined ? undefined : await provider.Interaction.find(uid);
+    if (interaction === undefined || interaction.params[BROWSER] !== browser) throw badRequest(EXPIRED);
+    const client = await provider.Client.find(text(interaction.params.client_id));
+    if (client === undefined) throw badRequest(EXPIRED);
+    return {
+      ...arrived,
+      interaction,
+      client,
+      redirectUri: text(interaction.params.redirect_uri),
+      async finish(result) {
+        interaction.result = result;
+        await interaction.persist().catch(sayExpired);
+        // A relative URL keeps the browser on the host that holds its cookies.
+        return seeOther(signInPath('resume', uid));
+      },
+    };
+  }
+
+  function showLogin(
+    { uid, client, redirectUri, interaction }: UnderWay,
+    email?: string,
+    failed?: FailedSignIn,
+  ) {
+    const page = loginPage({
+      clientName: client.clientName ?? client.clientId,
+      action: signInPath('login', uid),
+      cancelPath: signInPath('cancel', uid),
+      email: (email ?? text(interaction.params.login_hint)).slice(0, MAX_EMAIL),
+      problem: failed?.problem,
+    });
+    return pageResponse(page, { redirectUri, ...failed });
+  }
+
+  /** The scopes that the client requests, as far as the account can hold them. */
+  function scopesFor({ client, interaction }: UnderWay, { role }: ActiveAccount): Scope[] {
+    const asked = text(interaction.params.scope).split(' ');
+    const held = scopesOfRole(role);
+    return scopesOf(client, { alone: false }).filter(
+      (scope) => asked.includes(scope) && held.includes(scope),
+    );
+  }
+
+  function showConsent(context: UnderWay, account: ActiveAccount, scopes: readonly Scope[]): HttpResponse {
+    const { uid, client, redirectUri } = context;
+    const { protocol, host } = new URL(redirectUri);
+    const page = consentPage({
+      clientName: client.clientName ?? client.clientId,
+      destination: host === '' ? protocol.slice(0, -1) : host,
+      account,
+      scopes,
+      allowPath: signInPath('allow', uid),
+      cancelPath: signInPath('cancel', uid),
+      otherAccountPath: `${signInPath('interaction', uid)}?${OTHER_ACCOUNT}`,
+    });
+    return pageResponse(page, { redirectUri });
+  }
+
+  async function authorize(
+    { provider, client, finish }: UnderWay,
+    { account: { id: userId }, session }: SignedIn,
+    scopes: readonly Scope[],
+  ) {
+    const grant = new provider.Grant({ accountId: userId, clientId: client.clientId });
+    grant.addResourceScope(RESOURCE, scopes.join(' '));
+    const grantId = await grant.save();
+    return finish({ login: { accountId: userId, remember: false }, consent: { grantId }, session });
+  }
+
+  /**
+   * Who is signed in, according to the request's own session. The authorization only remembers whether that
+   * session was opened for it: somebody else may have planted the authorization in this browser.
+   */
+  async function signedInWith({ request, interaction }: UnderWay): Promise<SignedIn | undefined> {
+    const { userId, credentialId: session } = (await signIns.sessionOf(request)) ?? {};
+    if (userId === undefined || session === undefined) return undefined;
+    if (prompts(interaction, 'login') && signIns.openedIn(interaction) !== session) return undefined;
+    const account = await findActiveAccount(database, userId);
+    return account && { account, session };
+  }
+
+  /** Asks again. The browser is led to the page, where it can be: what it goes back to is no answer to a form then. */
+  async function refuse(context: UnderWay, { email, failed }: RefusedSignIn): Promise<HttpResponse> {
+    const { uid } = context;
+    const cookie = refusalCookie(uid, { email: email.slice(0, MAX_EMAIL), failed });
+    if (cookie === undefined) return showLogin(context, email, failed);
+    const page = signInPath('interaction', uid);
+    // Whoever is signed in has asked for another account.
+    const isOther = (await signedInWith(context)) !== undefined;
+    return seeOther(isOther ? `${page}?${OTHER_ACCOUNT}` : page, { 'set-cookie': cookie });
+  }
+
+  function showRefused(context: UnderWay, { email, failed }: RefusedSignIn): HttpResponse {
+    const headers = { ...failed.headers, 'set-cookie': CLEAR_REFUSAL };
+    return showLogin(context, email, { ...failed, headers });
+  }
+
+  async function show(context: UnderWay): Promise<HttpResponse> {
+    const { request, interaction, client, uid, finish } = context;
+    const { searchParams } = new URL(request.url);
+    const refused = refusalIn(request, uid);
+    if (refused !== undefined) return showRefused(context, refused);
+    if (searchParams.has(OTHER_ACCOUNT)) return showLogin(context);
+    const signedIn = await signedInWith(context);
+    if (signedIn === undefined) {
+      const pause = pauseFor(request, signInPath('interaction', uid));
+      if (pause !== undefined) return pause;
+      const lost = signIns.openedIn(interaction) !== undefined;
+      return showLogin(context, undefined, lost ? { problem: UNKNOWN_HERE } : undefined);
+    }
+    const { account } = signedIn;
+    const scopes = scopesFor(context, account);
+    if (scopes.length === 0)
+      return finish({
+        error: 'invalid_scope',
+        error_description: 'the account cannot hold any of the requested scopes',
+      });
+    const asks = prompts(interaction, 'consent') || canBeImpersonated(client);
+    const consent = { userId: account.id, clientId: client.clientId, scopes };
+    if (!asks && (await isAllowed(database, consent))) return authorize(context, signedIn, scopes);
+    return showConsent(context, account, scopes);
+  }
+
+  async function signIn(context: UnderWay): Promise<HttpResponse> {
+    const { request, state, interaction, uid } = context;
+    const form = await readForm(request);
+    const email = form.get('email') ?? '';
+    // The cookie of a session that has been opened must arrive.
+    settle();
+    const result = await signInBy(form, request, state, { login, log });
+    if ('problem' in result) return refuse(context, { email, failed: result });
+    try {
+      await signIns.replace(request, interaction, result.sessionId).catch(sayExpired);
+    } catch (error) {
+      return showLogin(context, email, problemOf(error, state, log));
+    }
+    return seeOther(signInPath('interaction', uid), { 'set-cookie': setSessionCookie(result.sessionId) });
+  }
+
+  async function confirm(context: UnderWay): Promise<HttpResponse> {
+    const { request, client, uid } = context;
+    const shown = (await readForm(request)).get('account');
+    const signedIn = await signedInWith(context);
+    // A user who has since signed out or changed accounts has not seen this consent.
+    if (signedIn === undefined || signedIn.account.id !== shown)
+      return seeOther(signInPath('interaction', uid));
+    const { account } = signedIn;
+    const scopes = scopesFor(context, account);
+    const consent = { userId: account.id, clientId: client.clientId, scopes };
+    const { requestId } = context.state;
+    const author = { actorId: account.id, via: `${SESSION}:${signedIn.session}`, requestId };
+    if (!(await transaction(author, (work) => allow(work, consent, signedIn.session))))
+      return seeOther(signInPath('interaction', uid));
+    return authorize(context, signedIn, scopes);
+  }
+
+  /** Sends the result to the client, but only from the session that it belongs to. */
+  async function resume(context: UnderWay): Promise<HttpResponse> {
+    const { provider, request, state, uid, interaction } = context;
+    const { session } = (interaction.result ?? {}) as Finished;
+    if (session !== undefined && (await signIns.sessionOf(request))?.credentialId !== session)
+      return seeOther(signInPath('interaction', uid));
+    const { response } = await calls.call(provider, {
+      request,
+      state,
+      target: signInPath('resume', uid),
+      resumes: uid,
+    });
+    return response;
+  }
+
+  const page = (answer: (context: UnderWay) => Promise<HttpResponse>) => async (arrived: PageRequest) =>
+    answer(await underWay(arrived));
+
+  return {
+    interaction: page(show),
+    resume: page(resume),
+    login: page(signIn),
+    allow: page(confirm),
+    cancel: page(({ finish }) =>
+      finish({ error: 'access_denied', error_description: 'the user denied the request' }),
+    ),
+  };
+}
+
+/** An account, and the id of the session that it is signed in with. */
+interface SignedIn {
+  readonly account: ActiveAccount;
+  readonly session: string;
+}
+
+/** What an allowed authorization remembers beyond what the library needs. */
+interface Finished {
+  readonly session?: string;
+}

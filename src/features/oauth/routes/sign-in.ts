@@ -1,0 +1,142 @@
+import type { Interaction } from 'oidc-provider';
+import { presentedCookie, type Recognizer } from '../../../auth/authenticate.ts';
+import type { Principal } from '../../../auth/principal.ts';
+import { type Role, type Scope, scopeWords } from '../../../auth/scopes.ts';
+import { type Queryable, statement } from '../../../database/statement.ts';
+import { html, layout } from '../../../http/html/page.ts';
+import { SIGN_IN, type SignInForm, signInForm } from '../../../http/html/sign-in.ts';
+import type { HttpRequest } from '../../../http/message.ts';
+import { ACCOUNT } from '../../../http/routes/table.ts';
+import { isUuid } from '../../../platform/ids.ts';
+
+/** An account as the OAuth pages see it. */
+export interface ActiveAccount {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly role: Role;
+}
+
+const FIND = statement<ActiveAccount>(
+  'oauth_account',
+  'SELECT id, name, email, role FROM users WHERE id = $1 AND disabled_at IS NULL',
+);
+
+/** An account that is not disabled. Undefined if it is unknown or disabled. Throws DatabaseError. */
+export async function findActiveAccount(db: Queryable, id: string): Promise<ActiveAccount | undefined> {
+  return isUuid(id) ? (await db.query(FIND, [id]))[0] : undefined;
+}
+
+interface SignInOptions {
+  readonly sessions: Recognizer;
+  readonly endSession: (id: string, userId: string) => Promise<unknown>;
+  /** Told the account of a request once its session is known. */
+  readonly isOf: (accountId: string) => void;
+}
+
+/** How an unfinished authorization records who has signed in. */
+interface Remembered {
+  readonly signedIn?: string;
+}
+
+/** Who is signed in, for the pages of an authorization. */
+export function createSignIns({ sessions, endSession, isOf }: SignInOptions) {
+  async function principalOf(value: string): Promise<Principal | undefined> {
+    const resolution = await sessions.resolve({ place: 'cookie', value });
+    if (resolution.outcome !== 'valid') return undefined;
+    resolution.used?.();
+    return resolution.principal;
+  }
+
+  /** The session of the request's cookie. */
+  async function sessionOf(request: HttpRequest): Promise<Principal | undefined> {
+    const presented = presentedCookie(request.headers);
+    const principal = presented && 'value' in presented ? await principalOf(presented.value) : undefined;
+    if (principal !== undefined) isOf(principal.userId);
+    return principal;
+  }
+
+  return {
+    sessionOf,
+    /** Id of the session that was opened on the pages of this authorization. */
+    openedIn: ({ result }: Interaction) => ((result ?? {}) as Remembered).signedIn,
+    /** Records a new session in the authorization, and ends the one that its cookie replaces. */
+    async replace(request: HttpRequest, interaction: Interaction, sessionId: string): Promise<void> {
+      const [before, opened] = await Promise.all([sessionOf(request), principalOf(sessionId)]);
+      if (opened === undefined) return;
+      isOf(opened.userId);
+      interaction.result = { signedIn: opened.credentialId };
+      await interaction.persist();
+      if (before?.credentialId !== undefined) await endSession(before.credentialId, before.userId);
+    },
+  };
+}
+
+interface LoginPage extends SignInForm {
+  readonly clientName: string;
+  /** Where the cancel button is posted to. */
+  readonly cancelPath: string;
+}
+
+export function loginPage({ clientName, cancelPath, ...form }: LoginPage): string {
+  return layout({
+    title: form.problem === undefined ? 'Sign in' : 'Sign in: error',
+    content: html`<h1>Sign in</h1>
+<p>to continue to <strong>${clientName}</strong>. It never sees your password.</p>
+${signInForm(form)}
+<div class="actions">
+<button type="submit" form="${SIGN_IN}">Sign in</button>
+<form method="post" action="${cancelPath}">
+<button class="second" type="submit">Cancel</button>
+</form>
+</div>`,
+  });
+}
+
+interface ConsentPage {
+  readonly clientName: string;
+  /** Where the response is sent: the host or, for an app, its scheme. */
+  readonly destination: string;
+  readonly account: ActiveAccount;
+  readonly scopes: readonly Scope[];
+  readonly allowPath: string;
+  readonly cancelPath: string;
+  readonly otherAccountPath: string;
+}
+
+const TICK = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M5 12.5l4.5 4.5L19 7.5"/></svg>`;
+
+/** The first letter as a reader sees it, however many code points it has. */
+function initialOf(name: string): string {
+  const [first] = new Intl.Segmenter().segment(name.trim());
+  return first?.segment.toUpperCase() ?? '';
+}
+
+export function consentPage(page: ConsentPage): string {
+  const { clientName, destination, account, scopes, allowPath, cancelPath, otherAccountPath } = page;
+  return layout({
+    title: `Allow ${clientName}?`,
+    content: html`<h1>Allow <strong>${clientName}</strong> to use your account?</h1>
+<div class="account">
+<span class="initial" aria-hidden="true">${initialOf(account.name)}</span>
+<p>Signed in as <strong>${account.name}</strong><br><span class="soft">${account.email}</span></p>
+</div>
+<p class="soft">Not you? <a href="${otherAccountPath}">Use another account</a></p>
+<h2 id="asks">${clientName} will be able to</h2>
+<ul class="scopes" aria-labelledby="asks">
+${scopes.map(
+  (scope) => html`<li>${TICK}${scopeWords(scope, account.role)}</li>
+`,
+)}</ul>
+<p class="soft">${clientName} never sees your password, and you can revoke this access at any time in <a href="${ACCOUNT}">your account</a>. Either way, you will continue to <strong>${destination}</strong>.</p>
+<div class="actions pair">
+<form method="post" action="${allowPath}">
+<input type="hidden" name="account" value="${account.id}">
+<button type="submit">Allow</button>
+</form>
+<form method="post" action="${cancelPath}">
+<button class="second" type="submit">Cancel</button>
+</form>
+</div>`,
+  });
+}

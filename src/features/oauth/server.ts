@@ -1,0 +1,208 @@
+import type { default as Provider } from 'oidc-provider';
+import { revokeToken } from '../../auth/jwt.ts';
+import { holderOf } from '../../auth/principal.ts';
+import { SCOPES } from '../../auth/scopes.ts';
+import { secretKeyOf } from '../../database/embedded/data-dir.ts';
+import type { Answer, RequestState, Route, RouteProperties } from '../../http/exchange.ts';
+import { pageErrors } from '../../http/html/page.ts';
+import { type HttpResponse, PlainRequest } from '../../http/message.ts';
+import { jsonResponse } from '../../http/response/responder.ts';
+import { NOTHING, SECRET } from '../../http/routes/table.ts';
+import { createKeyedHash } from '../../platform/crypto.ts';
+import { addressKey, attemptOrigin } from '../../platform/ip-address.ts';
+import type { CreateFeature, FeatureServices, RouteServices } from '../feature.ts';
+import { audienceOf, createOwnTokens, type OwnTokens, oauthRecognizer } from './access-token.ts';
+import { OAUTH_PATHS, signInOf } from './paths.ts';
+import { createErrorRenderer, oauthErrors } from './provider/errors.ts';
+import { createTurns, createWorks } from './provider/oauth-transaction.ts';
+import {
+  ADDRESS,
+  BROWSER,
+  createProviderSource,
+  withoutOpenIdParameters,
+  withoutOwnResource,
+} from './provider/provider.ts';
+import { createLibraryCalls } from './provider/provider-bridge.ts';
+import { knownBrowser } from './routes/cookies.ts';
+import { createEndpoints, type EndpointRequest } from './routes/endpoints.ts';
+import { createInteractions, type PageRequest } from './routes/interactions.ts';
+import { createSignIns } from './routes/sign-in.ts';
+import { createKeyRing, type KeyRing } from './signing-keys.ts';
+
+/** For what clients call. */
+const ENDPOINT: RouteProperties = { ...SECRET, bucket: 'tokens', credentials: 'own', errors: oauthErrors };
+/** For what clients learn about the service. */
+const FACTS: RouteProperties = { ...ENDPOINT, methods: ['GET', 'HEAD'], bucket: undefined, needsTls: false };
+const METADATA: RouteProperties = { ...FACTS, storable: true, compressible: true };
+/** For pages: scripts of other sites get no access. Anyone can begin a sign-in, and each adds a row to the database. */
+const PAGE: RouteProperties = {
+  ...ENDPOINT,
+  methods: ['GET'],
+  bucket: 'pages',
+  cors: false,
+  documentOnly: true,
+  errors: pageErrors,
+};
+const FORM: RouteProperties = { ...PAGE, methods: ['POST'], originCheck: 'own' };
+
+/** The library's metadata for OpenID Connect, which is not offered here. */
+const OPENID = new Set([
+  'acr_values_supported',
+  'claim_types_supported',
+  'claims_parameter_supported',
+  'claims_supported',
+  'id_token_signing_alg_values_supported',
+  'request_uri_parameter_supported',
+  'subject_types_supported',
+]);
+
+/** The authorization server metadata (RFC 8414): the library's, without OpenID Connect. */
+function metadataOf(document: Record<string, unknown>): Record<string, unknown> {
+  const kept = Object.entries(document).filter(([name]) => !OPENID.has(name));
+  const scopes = (document.scopes_supported as readonly string[] | undefined) ?? [];
+  return {
+    ...Object.fromEntries(kept),
+    scopes_supported: scopes.filter((scope) => scope !== 'openid'),
+  };
+}
+
+/** The routes of OAuth 2.0 (contract section 3): those of the library, and those that it leaves to us. */
+function routesOf(
+  { config, origin: issuer, log, clock, metrics, database: pool }: FeatureServices,
+  keys: KeyRing,
+  ownTokens: OwnTokens,
+  { sessions, endSession, login, limiter, securityLog }: RouteServices,
+): Route[] {
+  const turns = createTurns(config.maxQueuedOperations, metrics);
+  const works = createWorks({
+    database: pool,
+    timeoutMs: config.operationTimeoutMs,
+    onResult: turns.measure,
+  });
+  const { database, transaction, settle } = works;
+  const turn = ({ departure }: RequestState) => turns.take(works.current(), departure);
+  const calls = createLibraryCalls({ issuer, turn, log });
+  const provider = createProviderSource({
+    issuer,
+    keys,
+    database,
+    settle,
+    renderError: createErrorRenderer(calls.stateOf, log),
+    clock,
+    onCreated: calls.watch,
+  });
+  const endpoints = createEndpoints({
+    calls,
+    issuer,
+    ownTokens,
+    revokeToken: (token) => revokeToken(database, token),
+    async failure(state, client) {
+      await limiter.credentials.failure(`address:${addressKey(state.clientAddress)}`);
+      securityLog.failedCredential(attemptOrigin(state), {
+        kind: 'client-secret',
+        client,
+        reason: 'The client could not be authenticated.',
+      });
+    },
+  });
+  const signIns = createSignIns({ sessions, endSession, isOf: works.isOf });
+  const interactions = createInteractions({ calls, database, transaction, login, signIns, settle, log });
+  let keyedHash: ReturnType<typeof createKeyedHash> | undefined;
+  const addressHash = (address: string) => {
+    keyedHash ??= createKeyedHash(secretKeyOf(config), 'addresses of OAuth sign-ins');
+    return keyedHash(address);
+  };
+
+  const endpoint =
+    (answer: (arrived: EndpointRequest) => Promise<HttpResponse>): Answer =>
+    (request, state) =>
+      works.run('program', holderOf(state), async () =>
+        answer({ provider: await provider(), request, state }),
+      );
+
+  const page =
+    (answer: (arrived: PageRequest) => Promise<HttpResponse>): Answer =>
+    (request, state, { pathname }) =>
+      works.run('user', holderOf(state), async () =>
+        answer({ provider: await provider(), request, state, uid: signInOf(pathname) }),
+      );
+
+  async function authorize({ provider: current, request, state }: EndpointRequest): Promise<HttpResponse> {
+    const { pathname, searchParams } = new URL(request.url);
+    const query = withoutOpenIdParameters(withoutOwnResource(searchParams, issuer()));
+    const browser = knownBrowser(request);
+    query.set(BROWSER, browser.hash);
+    query.set(ADDRESS, addressHash(addressKey(state.clientAddress)));
+    const { response } = await calls.call(current, { request, state, target: `${pathname}?${query}` });
+    if (browser.setCookie !== undefined) response.headers.set('set-cookie', browser.setCookie);
+    return response;
+  }
+
+  /** Cached: the same for everyone, and expensive to get from the library. */
+  const metadata = new WeakMap<Provider, Record<string, unknown>>();
+
+  async function discover({ provider: current, request, state }: EndpointRequest): Promise<HttpResponse> {
+    let known = metadata.get(current);
+    if (known === undefined) {
+      const plain = new PlainRequest('GET', request.url, {}, new Uint8Array());
+      const { response } = await calls.call(current, {
+        request: plain,
+        state,
+        target: OAUTH_PATHS.discovery,
+      });
+      if (response.status !== 200) return response;
+      known = metadataOf(JSON.parse(String(response.body)));
+      metadata.set(current, known);
+    }
+    return jsonResponse(known);
+  }
+
+  /** The metadata of a protected resource (RFC 9728 section 2). */
+  const describe =
+    (resource: () => string): Answer =>
+    async () =>
+      jsonResponse({
+        resource: resource(),
+        authorization_servers: [issuer()],
+        scopes_supported: SCOPES,
+        bearer_methods_supported: ['header'],
+      });
+
+  async function publishKeys(): Promise<HttpResponse> {
+    const headers = { 'content-type': 'application/jwk-set+json; charset=utf-8' };
+    return jsonResponse({ keys: await keys.published() }, 200, headers);
+  }
+
+  return [
+    { ...METADATA, path: OAUTH_PATHS.discovery, answer: endpoint(discover) },
+    { ...METADATA, path: OAUTH_PATHS.originMetadata, answer: describe(issuer) },
+    { ...METADATA, path: OAUTH_PATHS.resourceMetadata, answer: describe(() => audienceOf(issuer())) },
+    { ...FACTS, path: OAUTH_PATHS.jwks, answer: publishKeys },
+    { ...PAGE, path: OAUTH_PATHS.authorize, answer: page(authorize) },
+    { ...PAGE, path: OAUTH_PATHS.resume, answer: page(interactions.resume) },
+    { ...PAGE, path: OAUTH_PATHS.interaction, answer: page(interactions.interaction) },
+    { ...FORM, path: OAUTH_PATHS.login, answer: page(interactions.login) },
+    { ...FORM, path: OAUTH_PATHS.allow, answer: page(interactions.allow) },
+    { ...FORM, path: OAUTH_PATHS.cancel, answer: page(interactions.cancel) },
+    { ...ENDPOINT, path: OAUTH_PATHS.token, answer: endpoint(endpoints.token) },
+    { ...ENDPOINT, path: OAUTH_PATHS.revoke, answer: endpoint(endpoints.revoke) },
+    { ...ENDPOINT, path: OAUTH_PATHS.introspect, answer: endpoint(endpoints.introspect) },
+    {
+      ...ENDPOINT,
+      path: OAUTH_PATHS.others,
+      methods: NOTHING.methods,
+      bucket: undefined,
+      answer: NOTHING.answer,
+    },
+  ];
+}
+
+/** What OAuth brings to a server. */
+export const createServer: CreateFeature = (services) => {
+  const keys = createKeyRing(services);
+  const ownTokens = createOwnTokens({ ...services, keys, issuer: services.config.publicUrl });
+  return {
+    recognizers: [oauthRecognizer({ ...services, ownTokens })],
+    routes: (needed) => routesOf(services, keys, ownTokens, needed),
+  };
+};

@@ -1,0 +1,143 @@
+import { Buffer, isAscii } from 'node:buffer';
+import { remember } from '../platform/cache.ts';
+import { ApiError } from '../platform/errors.ts';
+import { type HttpRequest, readField } from './message.ts';
+
+/** Contract section 2. What JSON costs depends on its values and their nesting, not on its bytes. */
+export const MAX_JSON_VALUES = 20_000;
+export const MAX_JSON_LEVELS = 64;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** The index of the quote that ends the string that begins at `start`; the length of the text if none does. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; ; at += 1) {
+    at = text.indexOf('"', at);
+    if (at < 0) return text.length;
+    let escapes = 0;
+    while (text.charCodeAt(at - 1 - escapes) === BACKSLASH) escapes += 1;
+    if (escapes % 2 === 0) return at;
+  }
+}
+
+/** White space and what else has code points below that of a space. */
+const isSpace = (code: number) => code <= 0x20;
+
+/**
+ * What is too much in a JSON text; undefined if nothing is. Looks at brackets and commas outside strings, so it says the
+ * same of every valid text as counting its values would. Arrays and objects are values too.
+ */
+export function excessOf(text: string): string | undefined {
+  let values = 1;
+  let levels = 0;
+  /** Whether the array or object that was opened last has shown no member yet. */
+  let empty = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (isSpace(code)) continue;
+    if (code === CLOSE_BRACKET || code === CLOSE_BRACE) {
+      levels -= 1;
+      empty = false;
+      continue;
+    }
+    if (empty || code === COMMA) {
+      values += 1;
+      if (values > MAX_JSON_VALUES) return `has more than ${MAX_JSON_VALUES} values`;
+    }
+    empty = code === OPEN_BRACKET || code === OPEN_BRACE;
+    if (empty) {
+      levels += 1;
+      if (levels > MAX_JSON_LEVELS) return `is nested more than ${MAX_JSON_LEVELS} levels deep`;
+    } else if (code === QUOTE) at = endOfString(text, at);
+  }
+  return undefined;
+}
+
+/** The refusal of a request that the route does not accept (contract section 4). */
+export function badRequest(message: string, status = 400, headers = {}): ApiError {
+  return new ApiError('BAD_REQUEST', message, { status, headers });
+}
+
+export function bodyTooLarge(maxBodyBytes: number): ApiError {
+  return badRequest(`The body is larger than ${maxBodyBytes} bytes.`, 413);
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Parses JSON within its bounds. `what` names the input in the error message. Throws BAD_REQUEST. */
+export function parseJson(text: string, what: string): unknown {
+  const excess = excessOf(text);
+  if (excess !== undefined) throw badRequest(`${what} ${excess}.`);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw badRequest(`${what} is not valid JSON.`);
+  }
+}
+
+const isJsonType = remember((header) => {
+  const [type = '', ...parameters] = header.split(';').map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+  return type === 'application/json' && (charset === undefined || /^charset="?utf-?8"?$/.test(charset));
+});
+
+/** Requires JSON in UTF-8. Another site could post form or multipart bodies without a preflight. */
+function checkContentType(header: string | undefined): void {
+  if (!isJsonType(header ?? '')) {
+    throw badRequest('The body must be "application/json" in UTF-8.', 415, {
+      'accept-post': 'application/json',
+    });
+  }
+}
+
+/** Refuses encoded bodies (contract section 2): nothing would limit their size once decoded. */
+function checkContentEncoding(headers: Pick<Headers, 'has'>): void {
+  if (headers.has('content-encoding'))
+    throw badRequest('The body must not have a Content-Encoding.', 415, {
+      'accept-encoding': 'identity',
+    });
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function decode(bytes: ArrayBuffer | Uint8Array): string {
+  try {
+    // Most bodies are ASCII, where each byte is one character.
+    if (Buffer.isBuffer(bytes) && isAscii(bytes)) return bytes.toString('latin1');
+    return utf8.decode(bytes);
+  } catch {
+    throw badRequest('The body is not valid UTF-8.');
+  }
+}
+
+/** Reads a JSON body of at most `maxBodyBytes`. Throws BAD_REQUEST. */
+export async function readJsonBody(request: HttpRequest, maxBodyBytes: number): Promise<unknown> {
+  checkContentEncoding(request.headers);
+  checkContentType(readField(request.headers, 'content-type'));
+  const bytes = await request.arrayBuffer();
+  if (bytes.byteLength > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);
+  return parseJson(decode(bytes), 'The body');
+}
+
+/** No form needs more. */
+const MAX_FORM_BYTES = 50_000;
+
+export const FORM_TYPE = 'application/x-www-form-urlencoded';
+
+/** Reads a form body. Throws BAD_REQUEST. */
+export async function readForm(request: HttpRequest): Promise<URLSearchParams> {
+  checkContentEncoding(request.headers);
+  const [type = ''] = (readField(request.headers, 'content-type') ?? '').split(';');
+  if (type.trim().toLowerCase() !== FORM_TYPE) throw badRequest(`The body must be "${FORM_TYPE}".`, 400);
+  const bytes = await request.arrayBuffer();
+  if (bytes.byteLength > MAX_FORM_BYTES) throw bodyTooLarge(MAX_FORM_BYTES);
+  return new URLSearchParams(new TextDecoder().decode(bytes));
+}

@@ -1,0 +1,234 @@
+import { clientIdOf, clientOf, reportedClient } from '../../auth/principal.ts';
+import { shapeOf } from '../../engine/documents/analysis.ts';
+import type { Clock } from '../../platform/deadline.ts';
+import { ERROR_STATUS } from '../../platform/errors.ts';
+import { FrequentNames } from '../../platform/fairness/usage.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import { createLineLimit } from '../../platform/log/log-limits.ts';
+import { TimingsBy } from '../../platform/metrics/instruments.ts';
+import type { Metrics } from '../../platform/metrics/metrics.ts';
+import type { RequestState, Route } from '../exchange.ts';
+import type { HttpPlugin } from '../lifecycle.ts';
+import type { RequestUrl } from '../message.ts';
+
+const MINUTE_MS = 60_000;
+/** In a minute. Those beyond count as one. */
+const MAX_CLIENTS = 1_000;
+const OTHERS = 'other';
+const TOO_MANY_REQUESTS = 429;
+/** How many clients the metric names. */
+const MAX_REPORTED = 100;
+
+/**
+ * The log lines of requests that are refused because there are too many, or because their address is blocked. At the end
+ * of a minute, one line for each client has the number of its further refusals.
+ */
+export function createRefusals(log: Logger, metrics: Metrics) {
+  const refusals = metrics.tally(
+    'client_refusals_total',
+    'Requests refused with 429 or as of a blocked address, by client: the id of a key or application, or the kind of credentials; after 100 clients, "other".',
+    ['client'],
+  );
+  refusals.add('anonymous', '', 0);
+  const reported = new Set<string>();
+  let counted = new Map<string, number>();
+  let timer: NodeJS.Timeout | undefined;
+
+  function endMinute(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    const refused = counted;
+    counted = new Map();
+    for (const [client, more] of refused)
+      if (more > 0) log.warn({ client, more }, 'further requests of a client refused within a minute');
+  }
+
+  function count({ caller }: RequestState): void {
+    const { client } = reportedClient(caller);
+    if (reported.size < MAX_REPORTED) reported.add(client);
+    refusals.add(reported.has(client) ? client : OTHERS);
+  }
+
+  return {
+    /** True for the first refusal of a client in a minute. The others have no line of their own, and are counted. */
+    hasLine(state: RequestState, status: number): boolean {
+      if (status !== TOO_MANY_REQUESTS && !state.blocked) return true;
+      count(state);
+      timer ??= setTimeout(endMinute, MINUTE_MS).unref();
+      const own = clientOf(state);
+      const client = counted.has(own) || counted.size < MAX_CLIENTS ? own : OTHERS;
+      const known = counted.get(client);
+      counted.set(client, known === undefined ? 0 : known + 1);
+      return known === undefined;
+    },
+    /** Logs what is counted so far, and stops. */
+    close: endMinute,
+  };
+}
+
+export type Refusals = ReturnType<typeof createRefusals>;
+
+/** The metric has at most three series for each of these names, times its buckets. */
+const MAX_NAMES = 100;
+/** Operation names can be as long as the body. */
+const MAX_NAME = 100;
+const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
+const newTimings = () => new TimingsBy(BUCKETS_SECONDS);
+
+/**
+ * Names come from clients, who can make up any number. The most frequent have series of their own, all others together
+ * one. A document that is not valid has no name worth keeping.
+ */
+function createOperationTimes(metrics: Metrics) {
+  const names = new FrequentNames({ most: MAX_NAMES, create: newTimings });
+  const anonymous = newTimings();
+  const other = newTimings();
+
+  function* series() {
+    const all = [...names.entries(), ['anonymous', anonymous] as const, ['other', other] as const];
+    for (const [operation, byKind] of all)
+      for (const [kind, timings] of byKind.entries()) yield [{ operation, kind }, timings] as const;
+  }
+
+  metrics.readTimings(
+    'graphql_operation_duration_seconds',
+    'Time from request to response by operation: the 100 most frequent names, all others as "other", without a name "anonymous"; for event streams, until they open.',
+    ['operation', 'kind'],
+    series,
+  );
+
+  function timingsOf({ operationName, document }: RequestState): TimingsBy {
+    if (document === undefined) return other;
+    // A client may have chosen one of our own words.
+    if (operationName === undefined || operationName === 'anonymous') return anonymous;
+    if (operationName === 'other') return other;
+    const name = operationName.length > MAX_NAME ? operationName.slice(0, MAX_NAME) : operationName;
+    return names.use(name) ?? other;
+  }
+
+  return {
+    note: (state: RequestState, kind: string, seconds: number) =>
+      timingsOf(state).of(kind).observe(seconds, state.trace?.span?.traceId),
+  };
+}
+
+/** When everything is slow, more lines tell nothing more. */
+const LINES_PER_MINUTE = 100;
+const MAX_SHAPE = 10_000;
+
+/**
+ * One line for each slow operation, with its document as the schema knows it: nothing in it is the client's own. The
+ * line of the request has the same `requestId`.
+ */
+export function createSlowOperations(thresholdMs: number, log: Logger) {
+  const lines = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: 'slow operation' });
+  return {
+    /** Logs an operation that has taken at least `thresholdMs`. With 0, no operation is slow. */
+    note(state: RequestState, durationMs: number): void {
+      const { document, operationKind, requestId } = state;
+      if (thresholdMs === 0 || durationMs < thresholdMs || document === undefined) return;
+      // The shape of a large document takes time, which is short when everything is slow.
+      const fields = () => {
+        const shape = shapeOf(document).slice(0, MAX_SHAPE);
+        return {
+          requestId,
+          durationMs,
+          client: clientIdOf(state),
+          operation: operationKind,
+          document: shape,
+        };
+      };
+      lines.warn(fields, 'slow operation');
+    },
+    close: lines.close,
+  };
+}
+
+export type SlowOperations = ReturnType<typeof createSlowOperations>;
+
+interface AccessLogOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly slowOperations: SlowOperations;
+  readonly refusals: Refusals;
+}
+
+const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const BAD_REQUEST = 400;
+/** Longer than any path of the service. */
+const MAX_PATH = 200;
+
+/** The path of a request for log and traces. */
+export const shownPath = ({ logged, path }: Route, { pathname }: Pick<RequestUrl, 'pathname'>): string =>
+  logged === 'route' ? path : pathname.slice(0, MAX_PATH);
+
+/**
+ * One observation per response, and one log line, except for further refusals of a client within a minute. The line
+ * has the method, path, operation and caller of the request, but never its headers, query string, text, variables or
+ * body, which may contain secrets.
+ */
+export function useAccessLog(options: AccessLogOptions): HttpPlugin {
+  const { clock, log, metrics, slowOperations, refusals } = options;
+  const requests = metrics.tally('http_requests_total', 'HTTP responses by path and status.', [
+    'path',
+    'status',
+  ]);
+  const errors = metrics.tally('response_errors_total', 'Errors in responses, every one, by code.', ['code']);
+  for (const code of Object.keys(ERROR_STATUS)) errors.add(code, '', 0);
+  const times = createOperationTimes(metrics);
+  const operations = metrics.tally(
+    'graphql_operations_total',
+    'GraphQL operations by kind and first error code, if any.',
+    ['kind', 'code'],
+  );
+  const duration = metrics.timingsBy(
+    'http_request_duration_seconds',
+    'Time from request to response; for event streams, until they open.',
+    DURATION_BUCKETS_SECONDS,
+    'path',
+  );
+  return {
+    onResponse(request, response, state, url) {
+      const { path, probe } = state.route;
+      const elapsedMs = clock.elapsedMs() - state.startedAtMs;
+      const durationMs = Math.round(elapsedMs);
+      requests.add(path, response.status);
+      duration.of(path).observe(elapsedMs / 1000, state.trace?.span?.traceId);
+      if (state.errorCodes !== undefined) for (const code of state.errorCodes) errors.add(code);
+      if (state.operationKind !== undefined && !state.checkedOnly) {
+        operations.add(state.operationKind, state.errorCodes?.[0] ?? '');
+        times.note(state, state.operationKind, elapsedMs / 1000);
+      }
+      const client = clientIdOf(state);
+      const { deprecated = [] } = state;
+      if (refusals.hasLine(state, response.status)) {
+        const line = {
+          requestId: state.requestId,
+          traceId: state.trace?.traceId,
+          method: request.method,
+          path: shownPath(state.route, url),
+          status: response.status,
+          durationMs,
+          client,
+          // Without credentials nothing else tells clients apart.
+          address: client === undefined ? state.clientAddress : undefined,
+          operation: state.operationKind,
+          operationName: state.operationName?.slice(0, MAX_NAME),
+          fields: state.changes?.fields,
+          changed: state.changes?.ids,
+          document: state.published?.by === 'id' ? state.published.key : undefined,
+          deprecated: deprecated.length === 0 ? undefined : deprecated.map(({ element }) => element),
+          codes: state.errorCodes,
+        };
+        // Probes come every few seconds.
+        if (probe && response.status < BAD_REQUEST) log.debug(line, 'request');
+        else log.info(line, 'request');
+      }
+      slowOperations.note(state, durationMs);
+      // An open stream keeps its state.
+      state.document = undefined;
+      state.fixedOperation = undefined;
+    },
+  };
+}

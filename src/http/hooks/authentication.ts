@@ -1,0 +1,113 @@
+import {
+  authenticate,
+  CLEAR_SESSION_COOKIE,
+  type Malformed,
+  type Presented,
+  type PresentedParameters,
+  presentedCookie,
+  presentedCredential,
+  type Resolver,
+} from '../../auth/authenticate.ts';
+import { KeysUnavailableError } from '../../auth/jwt-keys.ts';
+import type { Anonymous } from '../../auth/principal.ts';
+import { ApiError, forbidden, unauthenticated } from '../../platform/errors.ts';
+import { isSessionAlone, type RequestState, type Route } from '../exchange.ts';
+import type { HttpPlugin } from '../lifecycle.ts';
+import type { HttpRequest, RequestUrl } from '../message.ts';
+
+export interface AuthenticationOptions {
+  readonly resolvers: readonly Resolver[];
+  /** The caller of a request without credentials. */
+  readonly anonymous: Anonymous;
+  /** Whether the credentials were protected in transit. Otherwise they are refused. */
+  readonly isSecure: (request: HttpRequest, state: RequestState) => boolean;
+}
+
+/** The WWW-Authenticate value for a failure. RFC 6750 section 3 allows no quotes or backslashes in it. */
+function challenge(reason: string): string {
+  return `Bearer error="invalid_token", error_description="${reason.replaceAll(/["\\]/g, "'")}"`;
+}
+
+const NO_PARAMETERS: PresentedParameters = { apiKeys: [], streamTokens: [] };
+/** What may stand beside a stream token. */
+const BESIDE_TOKEN = new Set(['stream_token', 'lastEventId', 'heartbeat']);
+const MISPLACED: Malformed = {
+  malformed:
+    'A stream token opens its own subscription only: GET, with no parameters but lastEventId and heartbeat beside it.',
+};
+const PLAIN_HTTP = 'Credentials are accepted over HTTPS only. Replace these: they may have been intercepted.';
+
+function keysUnavailable(cause: unknown): ApiError {
+  return new ApiError('SERVICE_UNAVAILABLE', 'The keys to verify the token are currently unavailable.', {
+    headers: { 'retry-after': '1' },
+    cause,
+  });
+}
+
+/**
+ * Resolves the credentials of a request to its caller, before anything else of it is read. Bad credentials
+ * are recorded: the rate limit, which runs next, counts the request and refuses it. A request without
+ * credentials goes on, since the operation decides whether it needs any.
+ */
+export function useAuthentication({ resolvers, anonymous, isSecure }: AuthenticationOptions): HttpPlugin {
+  async function identify(presented: Presented | Malformed | undefined, state: RequestState) {
+    if (presented !== undefined && 'place' in presented) state.credentialPlace = presented.place;
+    const result = await authenticate(presented, resolvers, state);
+    if (result.outcome === 'valid') {
+      state.caller = result.principal;
+      state.fixedOperation = result.operation;
+      state.credentialUsed = result.used;
+      state.provisional = result.provisional;
+    } else if (result.outcome === 'none') state.caller = anonymous;
+    else {
+      state.failedCredential = result;
+      state.authenticationError = unauthenticated(result.reason, {
+        'www-authenticate': challenge(result.reason),
+      });
+      // Otherwise the browser keeps sending the cookie, and each request counts as a guess.
+      if (state.credentialPlace === 'cookie') state.responseHeaders['set-cookie'] = CLEAR_SESSION_COOKIE;
+    }
+  }
+
+  /** What a request presents anywhere. */
+  function presentedIn(request: HttpRequest, { search, searchParams }: RequestUrl, { credentials }: Route) {
+    if (search === '') return presentedCredential(request.headers, NO_PARAMETERS);
+    const apiKeys = searchParams.getAll('api_key');
+    const streamTokens = searchParams.getAll('stream_token');
+    const presented = presentedCredential(request.headers, { apiKeys, streamTokens });
+    if (streamTokens.length === 0) return presented;
+    const isPlaced =
+      request.method === 'GET' &&
+      credentials === 'with-stream-token' &&
+      [...searchParams.keys()].every((name) => BESIDE_TOKEN.has(name));
+    return isPlaced ? presented : MISPLACED;
+  }
+
+  /** What counts of it. */
+  function effective(
+    presented: Presented | Malformed | undefined,
+    { method, headers }: HttpRequest,
+    { credentials }: Route,
+  ) {
+    if (credentials === 'session-of-get' && method === 'POST') return undefined;
+    if (isSessionAlone(credentials)) return presentedCookie(headers);
+    return credentials === 'own' ? undefined : presented;
+  }
+
+  return {
+    async onRequest(request, state, url) {
+      const { route } = state;
+      if (route.credentials === 'ignored' || state.authenticationError !== undefined) return;
+      const presented = presentedIn(request, url, route);
+      if ((presented !== undefined || route.needsTls) && !isSecure(request, state)) {
+        state.authenticationError = forbidden(PLAIN_HTTP);
+        return;
+      }
+      try {
+        await identify(effective(presented, request, route), state);
+      } catch (error) {
+        state.authenticationError = error instanceof KeysUnavailableError ? keysUnavailable(error) : error;
+      }
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import { hash, randomUUID } from 'node:crypto';
+import { canExecute, isAnonymous } from '../../auth/principal.ts';
+import type { RequestState } from '../exchange.ts';
+import type { AskedRequest } from '../lifecycle.ts';
+import { HttpResponse } from '../message.ts';
+import { RATE_LIMIT_FIELDS } from '../rate-limit/limiter.ts';
+import type { Encoding } from './compression.ts';
+
+const RESPONSE_TYPE = 'application/graphql-response+json';
+/** 162 bits of the digest, in characters of base64url. */
+const DIGEST_LENGTH = 27;
+
+/**
+ * The strong validator of a response in a coding, as an ETag (RFC 9110 section 8.8.3). It names the bytes of one
+ * representation, so those that differ in media type or coding have validators of their own.
+ */
+function validatorOf(
+  content: string | Buffer,
+  { headers }: HttpResponse,
+  encoding: Encoding | undefined,
+): string {
+  const digest = hash('sha256', content, 'base64url').slice(0, DIGEST_LENGTH);
+  const type = headers.get('content-type')?.startsWith(RESPONSE_TYPE) ? '-response' : '';
+  return `"${digest}${type}${encoding === undefined ? '' : `-${encoding}`}"`;
+}
+
+/** All that can be ours. */
+const VALIDATORS = /"[\w-]+["]/g;
+
+/**
+ * Whether a client has the representation with this validator, by the If-None-Match that it sent. The comparison is weak,
+ * as that field requires (RFC 9110 section 13.1.2): a proxy that compresses makes strong ones weak.
+ */
+function hasRepresentation(ifNoneMatch: string, validator: string): boolean {
+  return ifNoneMatch.trim() === '*' || (ifNoneMatch.match(VALIDATORS)?.includes(validator) ?? false);
+}
+
+/** For files that may have changed: they are asked for again each time (RFC 9111 section 5.2.2.4). */
+export const ASKED_AGAIN = 'no-cache';
+/** The caller's own cache may keep it, and asks before each use. */
+const PRIVATE = 'private, no-cache';
+/** What asks for more than the answer: nobody else would get the same. */
+const SHOWN = /^x-(?:show-.*|query-cost)$/;
+
+/**
+ * Gives a response the validator of its representation and says what caches may do with it. Returns a 304 in its place if
+ * the client has it already (RFC 9110 section 13.2.2).
+ */
+export type Caching = (
+  response: HttpResponse,
+  request: AskedRequest,
+  state: RequestState,
+  encoding: Encoding | undefined,
+) => HttpResponse;
+
+/** Whether the same request can have the same answer again: a query over GET, whole and without errors, or a file. */
+function canBeAskedAgain(
+  { status, headers, cookies }: HttpResponse,
+  { method }: AskedRequest,
+  state: RequestState,
+) {
+  if ((method !== 'GET' && method !== 'HEAD') || status !== 200 || cookies.length > 0) return false;
+  if (state.operationKind === undefined) return headers.get('cache-control') === ASKED_AGAIN;
+  if (state.operationKind !== 'query' || state.errorCodes !== undefined) return false;
+  // An event stream has its own.
+  return !headers.has('cache-control');
+}
+
+/** 304, with what describes the response to caches, and nothing that describes its body (RFC 9110 section 15.4.5). */
+function notModified({ headers }: HttpResponse): HttpResponse {
+  const short = new HttpResponse('', { status: 304 });
+  for (const [name, value] of headers) if (!name.startsWith('content-type')) short.headers.set(name, value);
+  return short;
+}
+
+/** Whether the answer is the same for everybody who asks with the same address, for as long as it is fresh. */
+const isForEverybody = ({ caller, credentialPlace, published }: RequestState): boolean =>
+  credentialPlace === undefined && isAnonymous(caller) && canExecute(caller) && published?.by === 'id';
+
+/** `publicSeconds` is for how long shared caches may keep what everybody gets; 0 if they may not. */
+export function createCaching(publicSeconds: number): Caching {
+  const forEverybody = `public, max-age=0, s-maxage=${publicSeconds}, stale-while-revalidate=${publicSeconds}`;
+
+  /** The Cache-Control of an answer to a query; undefined if it must not be stored. */
+  function cacheControlOf({ headers }: AskedRequest, state: RequestState): string | undefined {
+    for (const name of headers.keys()) if (SHOWN.test(name)) return undefined;
+    const { credentialPlace } = state;
+    if (credentialPlace === 'authorization') return PRIVATE;
+    // Whoever uses the browser next must not find it, so only a page that keeps answers itself may have them checked.
+    if (credentialPlace === 'cookie') return headers.has('if-none-match') ? PRIVATE : undefined;
+    return publicSeconds > 0 && isForEverybody(state) ? forEverybody : undefined;
+  }
+
+  /** Takes from an answer for everybody what is of one request. */
+  function removeOwn(request: AskedRequest, state: RequestState): void {
+    for (const name of RATE_LIMIT_FIELDS) delete state.responseHeaders[name];
+    if (request.headers.has('x-request-id')) state.requestId = randomUUID();
+  }
+
+  return (response, request, state, encoding) => {
+    const { whole } = response;
+    if (whole === undefined || !canBeAskedAgain(response, request, state)) return response;
+    const validator = validatorOf(whole, response, encoding);
+    response.headers.set('etag', validator);
+    if (state.operationKind !== undefined) {
+      state.cacheControl = cacheControlOf(request, state);
+      if (state.cacheControl === forEverybody) removeOwn(request, state);
+    }
+    const known = request.headers.get('if-none-match');
+    return known !== null && hasRepresentation(known, validator) ? notModified(response) : response;
+  };
+}

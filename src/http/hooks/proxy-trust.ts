@@ -1,0 +1,87 @@
+import { remember } from '../../platform/cache.ts';
+import type { Config } from '../../platform/config/config.ts';
+import {
+  clientAddress,
+  isLoopbackHost,
+  normaliseAddress,
+  trustedProxies,
+} from '../../platform/ip-address.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import type { RequestState } from '../exchange.ts';
+import type { HttpPlugin } from '../lifecycle.ts';
+import type { HttpRequest, RequestFields } from '../message.ts';
+
+/** RFC 6797. Without subdomains: they may belong to somebody else. */
+const HSTS = 'max-age=31536000';
+
+/** Whether proxies write this header (RFC 7239 and its predecessors). */
+const isForwarding = (name: string) =>
+  name.startsWith('x-forwarded') || name === 'forwarded' || name === 'x-real-ip';
+
+/** Whether a proxy forwarded the request, or the client claims so. */
+function isForwarded(headers: RequestFields): boolean {
+  for (const name of headers.keys()) if (isForwarding(name)) return true;
+  return false;
+}
+
+/** Whether the nearest proxy received the request over TLS. It writes the last entry of the list. */
+export function saysTls(headers: Pick<RequestFields, 'get'>): boolean {
+  return headers.get('x-forwarded-proto')?.split(',').at(-1)?.trim().toLowerCase() === 'https';
+}
+
+/** Tells whom a request comes from, and whether it was protected in transit. */
+export function createProxyTrust(
+  { trustProxy, environment, publicUrl }: Pick<Config, 'trustProxy' | 'environment' | 'publicUrl'>,
+  log: Logger,
+) {
+  const isTrustedProxy = remember(trustedProxies(trustProxy));
+  /**
+   * Whether to send HSTS. On a developer's machine it would make the browser require TLS for all of
+   * localhost.
+   */
+  const pins = publicUrl?.startsWith('https:') === true;
+  let warned = false;
+
+  function warn(peer: string): void {
+    if (warned) return;
+    warned = true;
+    log.warn(
+      { peer },
+      'ignored forwarding headers from a peer that TRUST_PROXY does not list: if it is your proxy, add it',
+    );
+  }
+
+  return {
+    /** Whether a peer is one of TRUST_PROXY. */
+    isTrustedPeer: (address: string): boolean => isTrustedProxy(normaliseAddress(address)),
+    /** Determines the client address, before other plugins use it. */
+    useProxyTrust: (): HttpPlugin => ({
+      onRequest({ headers }, state) {
+        state.forwarded = isForwarded(headers);
+        if (!state.forwarded) return;
+        if (isTrustedProxy(state.peerAddress))
+          state.clientAddress = clientAddress(
+            state.peerAddress,
+            headers.get('x-forwarded-for'),
+            isTrustedProxy,
+          );
+        else warn(state.peerAddress);
+      },
+      onResponse(request, response, state) {
+        if (pins && saysTls(request.headers) && isTrustedProxy(state.peerAddress))
+          response.headers.set('strict-transport-security', HSTS);
+      },
+    }),
+    /**
+     * In production a trusted proxy must say that it received the request over TLS, or the request must never
+     * have left this machine (contract section 2). A forwarded request came from elsewhere, whoever forwarded
+     * it (section 9).
+     */
+    isSecure({ headers }: HttpRequest, { peerAddress, forwarded }: RequestState): boolean {
+      if (environment !== 'production') return true;
+      return forwarded ? isTrustedProxy(peerAddress) && saysTls(headers) : isLoopbackHost(peerAddress);
+    },
+  };
+}
+
+export type ProxyTrust = ReturnType<typeof createProxyTrust>;

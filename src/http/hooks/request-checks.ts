@@ -1,0 +1,157 @@
+import { isIP } from 'node:net';
+import { holderOf } from '../../auth/principal.ts';
+import type { Restrictions } from '../../auth/restrictions.ts';
+import { ApiError, addressBlocked, forbidden } from '../../platform/errors.ts';
+import { eventLoop } from '../../platform/fairness/event-loop.ts';
+import type { Metrics } from '../../platform/metrics/metrics.ts';
+import { badRequest } from '../body.ts';
+import type { RequestState } from '../exchange.ts';
+import type { HttpPlugin } from '../lifecycle.ts';
+import type { HttpRequest } from '../message.ts';
+
+/** Refuses a request that another site made a browser send; undefined if it is allowed. */
+export type OriginCheck = (request: BrowserRequest) => ApiError | undefined;
+/** What a browser says of the page that sends a request. */
+type BrowserRequest = Pick<HttpRequest, 'headers' | 'url'>;
+
+export interface OriginsOptions {
+  /**
+   * The service's own origin. If undefined, the request's Host determines it, as far as that can be trusted.
+   */
+  readonly publicUrl: string | undefined;
+  /** The host name that the service listens on. */
+  readonly host: string;
+  readonly corsOrigins: readonly string[];
+  readonly corsTokenOrigins: readonly string[];
+}
+
+/** Requests from the pages of the service, and those a user made directly (Fetch Metadata, section 2.3). */
+export const OWN_SITES: ReadonlySet<string> = new Set(['same-origin', 'none']);
+/** Longer origins are not repeated in messages. */
+const MAX_SHOWN = 200;
+
+/** Any other DNS name may be another site's, pointed here temporarily (DNS rebinding). */
+function isOwnName(hostname: string, host: string): boolean {
+  return hostname === host || hostname === 'localhost' || isIP(hostname.replace(/^\[|\]$/g, '')) !== 0;
+}
+
+/** How to allow an origin, for whoever runs the service. */
+export function howToAllow(origin: string): string {
+  const nameable = origin.length <= MAX_SHOWN && /^https?:\/\/[\w.:[\]-]+$/.test(origin);
+  return nameable
+    ? `Add ${origin} to the setting CORS_ORIGINS, a list separated by commas`
+    : 'CORS_ORIGINS can list origins with http or https only: serve the page from one, not from a file or a sandboxed frame';
+}
+
+const UNKNOWN_SITE =
+  'Pages of other sites must not use sessions, and the browser does not name the site. (Operator: CORS_ORIGINS lists the origins that may.)';
+const NO_ORIGINS: ReadonlySet<string> = new Set();
+const OTHER_PAGE = 'This form must be sent from its own page.';
+
+/** The origins whose pages may use the service. */
+export function createOrigins({ publicUrl, host, corsOrigins, corsTokenOrigins }: OriginsOptions) {
+  const trusted = new Set(corsOrigins);
+  const readers = new Set([...corsOrigins, ...corsTokenOrigins]);
+  const ownOrigin = (url: string): string | undefined => {
+    if (publicUrl !== undefined) return publicUrl;
+    const { hostname, origin } = new URL(url);
+    return isOwnName(hostname, host) ? origin : undefined;
+  };
+  /** Browsers that send no Origin describe the site of the page (Fetch Metadata, section 2.3). */
+  const isOwnSite = (site: string | null) => site === null || OWN_SITES.has(site);
+  const isFrom = (listed: ReadonlySet<string>, { headers, url }: BrowserRequest) => {
+    const origin = headers.get('origin');
+    if (origin === null) return isOwnSite(headers.get('sec-fetch-site'));
+    return listed.has(origin) || origin === ownOrigin(url);
+  };
+  return {
+    /** Whether pages of an origin may use the service at `url`, the absolute URL of a request. */
+    isKnown: (origin: string, url: string): boolean => readers.has(origin) || origin === ownOrigin(url),
+    /** True for requests of pages that may read the responses, and for requests that no page sends. */
+    isFromKnown: (request: BrowserRequest): boolean => isFrom(readers, request),
+    /** Accepts only pages of the service itself. */
+    checkOwn: (request: BrowserRequest) => (isFrom(NO_ORIGINS, request) ? undefined : forbidden(OTHER_PAGE)),
+    /**
+     * For requests that are authenticated by cookie and do more than read (contract section 3). Browsers add the cookie by
+     * themselves, so the site that initiated the request is checked. A request with neither header does not come from a
+     * browser and cannot be this attack.
+     */
+    check(request: BrowserRequest): ApiError | undefined {
+      if (isFrom(trusted, request)) return undefined;
+      const origin = request.headers.get('origin');
+      return forbidden(
+        origin === null
+          ? UNKNOWN_SITE
+          : `Pages of other origins must not use sessions. ${howToAllow(origin)}.`,
+      );
+    },
+  };
+}
+
+export type Origins = ReturnType<typeof createOrigins>;
+
+/** Refuses the requests of blocked addresses, before their credentials are looked at. */
+export function useBlocks(
+  restrictions: Pick<Restrictions, 'blocks' | 'loading'>,
+  metrics: Metrics,
+): HttpPlugin {
+  const refused = metrics.counter(
+    'blocked_requests_total',
+    'Requests of blocked addresses, refused with 403.',
+  );
+  function check(state: RequestState): void {
+    if (!restrictions.blocks(state)) return;
+    state.blocked = true;
+    refused.inc();
+    throw addressBlocked();
+  }
+  return {
+    onRequest(_request, state) {
+      if (state.route.probe) return undefined;
+      if (restrictions.loading === undefined) return check(state);
+      return restrictions.loading.then(() => check(state));
+    },
+  };
+}
+
+/**
+ * Judges what browsers say of a request (the `Origin` header; Fetch Metadata, section 2), before its credentials are
+ * looked up: a refused one changes no cookie and costs no look-up.
+ */
+export function useSites({ check, checkOwn }: Pick<Origins, 'check' | 'checkOwn'>): HttpPlugin {
+  return {
+    onRequest(request, state) {
+      const { headers, method } = request;
+      const { documentOnly, originCheck, methods } = state.route;
+      // Images and frames on a page of another site must neither begin a sign-in nor use up the tokens for pages.
+      if (documentOnly && (headers.get('sec-fetch-dest') ?? 'document') !== 'document')
+        throw badRequest(
+          'This page opens in a window or a tab of its own, not in a frame or as a part of another page.',
+        );
+      if (method === 'GET' || method === 'HEAD' || !methods.includes(method)) return;
+      if (originCheck === 'always') state.authenticationError = check(request);
+      else if (originCheck === 'own') state.authenticationError = checkOwn(request);
+    },
+  };
+}
+
+function tooMuch(): ApiError {
+  return new ApiError('RATE_LIMITED', 'Too many of your requests with large bodies are waiting. Try again.', {
+    headers: { 'retry-after': '1' },
+  });
+}
+
+/**
+ * Has a request wait for its turn on the event loop, before anything of its body is parsed (decision 16). Runs after
+ * the rate limit, when its owner is known; what is refused there waits for nothing. From here on its body is its owner's.
+ */
+export function useTurns(): HttpPlugin {
+  return {
+    onRequest(_request, state) {
+      if (state.route.credentials === 'ignored') return undefined;
+      const owner = holderOf(state);
+      if (state.body?.own(owner) === false) throw tooMuch();
+      return eventLoop.enter(owner);
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { ClientUses } from '../../auth/client-usage.ts';
+import { clientIdOf } from '../../auth/principal.ts';
+import type { DeprecatedUses } from '../../engine/documents/deprecated-usage.ts';
+import { deprecationHeaders } from '../../engine/documents/deprecations.ts';
+import type { Metrics } from '../../platform/metrics/metrics.ts';
+import type { RequestState } from '../exchange.ts';
+import type { HttpPlugin } from '../lifecycle.ts';
+
+/** Counts each request as its client's, but for those by which the service is watched. */
+export const useClientUse = (uses: Pick<ClientUses, 'note'>): HttpPlugin => ({
+  onResponse(_request, _response, state) {
+    if (!state.route.probe) uses.note(state);
+  },
+});
+
+/** Limits the metric to this many clients. The rest count as "others". */
+const MAX_CLIENTS = 1_000;
+
+/**
+ * Tells clients which deprecated elements they use, and counts the uses, to show who still needs what is to go (contract
+ * section 7): in the database for the report, and in a metric for alerts. The access log names them too.
+ */
+export function useDeprecations(deprecated: Pick<DeprecatedUses, 'note'>, metrics: Metrics): HttpPlugin {
+  const uses = metrics.counter(
+    'graphql_deprecated_uses_total',
+    'Operations that use deprecated schema elements, by element and client.',
+    ['element', 'client'],
+  );
+  const clients = new Set<string>();
+
+  function nameOf(state: RequestState): string {
+    const client = clientIdOf(state) ?? 'anonymous';
+    if (!clients.has(client) && clients.size >= MAX_CLIENTS) return 'others';
+    clients.add(client);
+    return client;
+  }
+
+  return {
+    onResponse(_request, { headers }, state) {
+      const { deprecated: used = [] } = state;
+      if (used.length === 0) return;
+      for (const [name, value] of Object.entries(deprecationHeaders(used))) headers.set(name, value);
+      // It counts when its stream opens.
+      if (state.checkedOnly) return;
+      deprecated.note(state, used);
+      const client = nameOf(state);
+      for (const { element } of used) uses.inc({ element, client });
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import { GraphQLError } from 'graphql';
+import type { LoggedIn, Login } from '../../auth/login.ts';
+import { publicRefusal } from '../../engine/core/mask-error.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { addressKey, attemptOrigin } from '../../platform/ip-address.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import type { RequestState } from '../exchange.ts';
+import type { HttpRequest } from '../message.ts';
+import { WAIT_AS_TOLD } from '../rate-limit/limiter.ts';
+import { type Html, html, NOTHING } from './page.ts';
+
+export interface SignInForm {
+  /** Where it is posted to. */
+  readonly action: string;
+  /** The e-mail entered before, or one that is suggested. */
+  readonly email: string;
+  /** Why the last attempt failed, for the user. */
+  readonly problem?: string | undefined;
+}
+
+/** The id of the form, for buttons outside of it. */
+export const SIGN_IN = 'sign-in';
+
+/** What is wrong, as a page shows it. */
+export const alertOf = (problem: string | undefined): Html =>
+  problem === undefined ? NOTHING : html`<p class="problem" id="problem" role="alert">${problem}</p>`;
+
+/** The form that asks for an account and its password, without a button. */
+export function signInForm({ action, email, problem }: SignInForm): Html {
+  const described = problem === undefined ? NOTHING : html` aria-describedby="problem"`;
+  const atEmail = email === '' ? html` autofocus` : NOTHING;
+  const atPassword = email === '' ? NOTHING : html` autofocus`;
+  return html`${alertOf(problem)}
+<form id="${SIGN_IN}" method="post" action="${action}">
+<label for="email">E-mail</label>
+<input id="email" name="email" type="email" autocomplete="username" required value="${email}"${described}${atEmail}>
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required${described}${atPassword}>
+</form>`;
+}
+
+/** Why nobody is signed in: for the page that asks again. */
+export interface FailedSignIn {
+  readonly problem: string;
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** People have no keys to retry with. */
+const UNKNOWN =
+  'The connection to the database was lost: this may have been done. Look before you do it again.';
+
+export const WRONG: FailedSignIn = {
+  problem: 'The e-mail or the password is wrong. Check both and try again.',
+  status: 401,
+  headers: { 'www-authenticate': 'Bearer' },
+};
+
+/** `wait`: whole seconds. */
+export const tooManyAttempts = (wait: string) => ({
+  problem: `Too many failed attempts. Try again in ${wait} seconds.`,
+  status: 429,
+  headers: { 'retry-after': wait },
+});
+
+/** A refusal in words for whoever reads the page. */
+interface ShownProblem extends Required<FailedSignIn> {
+  /** The argument of the API that is wrong. */
+  readonly argument?: string | undefined;
+}
+
+/** A refusal, or an error of the API, as a page tells it. Throws what is neither. */
+export function problemOf(error: unknown, state: RequestState, log: Logger): ShownProblem {
+  if (!(error instanceof ApiError || error instanceof GraphQLError)) throw error;
+  const { code, status, headers, message } = publicRefusal(error, { requestId: state.requestId, log });
+  state.errorCodes = [code];
+  const { argument, outcome } = error.extensions;
+  const problem = message.replace(WAIT_AS_TOLD, `Try again in ${headers['retry-after']} seconds.`);
+  return {
+    problem: outcome === 'unknown' ? UNKNOWN : problem,
+    status,
+    headers,
+    argument: typeof argument === 'string' ? argument : undefined,
+  };
+}
+
+/** Signs in with what the form of a page holds. Throws what is no refusal. */
+export async function signInBy(
+  form: URLSearchParams,
+  request: HttpRequest,
+  state: RequestState,
+  { login, log }: { readonly login: Login; readonly log: Logger },
+): Promise<LoggedIn | FailedSignIn> {
+  try {
+    const loggedIn = await login({
+      email: form.get('email') ?? '',
+      password: form.get('password') ?? '',
+      countedFor: `address:${addressKey(state.clientAddress)}`,
+      origin: attemptOrigin(state),
+      userAgent: request.headers.get('user-agent'),
+    });
+    return loggedIn ?? WRONG;
+  } catch (error) {
+    return problemOf(error, state, log);
+  }
+}

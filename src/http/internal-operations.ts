@@ -1,0 +1,52 @@
+import type { GraphQLSchema } from 'graphql';
+import { createDocumentCache } from '../engine/documents/document-cache.ts';
+import type { PreparedDocument } from '../engine/documents/prepared-operation.ts';
+import { errorsOf, textOf } from '../engine/operation/outcome.ts';
+import { loadConfig } from '../platform/config/config.ts';
+import type { RequestState } from './exchange.ts';
+import type { Pipeline } from './graphql.ts';
+
+/** Operations of pages: what a page does is what the API does, by the same rules, locks and audit entries. */
+export function createOwnOperations(schema: GraphQLSchema, pipeline: Pick<Pipeline, 'executeOwn'>) {
+  // Operators set limits for the documents of clients.
+  const { operationLimits: limits, introspection } = loadConfig({});
+  const documents = createDocumentCache({ schema, introspection, limits });
+  const prepared = new Map<string, PreparedDocument>();
+
+  function documentOf(text: string): PreparedDocument {
+    const document = prepared.get(text) ?? documents.parseChecked(text);
+    prepared.set(text, document);
+    return document;
+  }
+
+  return {
+    /** Whether the schema has a field. Without the feature that defines it, it has not. */
+    offers(typeName: string, field: string): boolean {
+      const type = schema.getType(typeName);
+      return type !== undefined && 'getFields' in type && field in type.getFields();
+    },
+    /**
+     * The data of a query or a mutation, run for the caller of the request. `Data` is what the document selects. Throws its
+     * first error, masked, which `publicRefusal` reads.
+     */
+    async run<Data extends object>(
+      document: string,
+      variables: Readonly<Record<string, unknown>>,
+      state: RequestState,
+    ): Promise<Data> {
+      const outcome = await pipeline.executeOwn(documentOf(document), variables, state);
+      if (outcome.kind === 'stream' || outcome.kind === 'unresumable')
+        throw new Error('a page opens no stream');
+      const [error] = errorsOf(outcome);
+      if (error !== undefined) throw error;
+      // The database may have written the answer: its text is what both ways have in common.
+      const { data }: { readonly data: Data } = JSON.parse(textOf(outcome, { limits: NO_LIMITS }));
+      return data;
+    },
+  };
+}
+
+/** Nobody asks for the cost. */
+const NO_LIMITS = { maxDepth: 0, maxComplexity: 0 };
+
+export type OwnOperations = ReturnType<typeof createOwnOperations>;

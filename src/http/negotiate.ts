@@ -1,0 +1,107 @@
+import { remember } from '../platform/cache.ts';
+
+/** Apollo's multipart protocol for subscriptions, as an Accept header names it. */
+export const MULTIPART = 'multipart/mixed;subscriptionSpec=1.0';
+
+/** The media types of streams of events. */
+export type StreamType = 'text/event-stream' | typeof MULTIPART;
+
+/** The media types of single responses. */
+type SingleType = 'application/json' | 'application/graphql-response+json' | 'text/event-stream';
+
+/** The media types of GraphQL responses. */
+export type MediaType = SingleType | StreamType;
+
+/** The types in which a client can be answered. */
+export interface Negotiated {
+  /** For a single response; undefined if none is acceptable. */
+  readonly single: SingleType | undefined;
+  /** For a subscription; undefined if none is acceptable. */
+  readonly stream: StreamType | undefined;
+  /** Whether a web page is preferred over data, as by the address bar of a browser. */
+  readonly html: boolean;
+}
+
+const SINGLE: readonly SingleType[] = [
+  'application/json',
+  'application/graphql-response+json',
+  'text/event-stream',
+];
+
+interface Range {
+  readonly type: string;
+  /** 0 excludes the type. */
+  readonly quality: number;
+  readonly index: number;
+}
+
+/** The parts between separators; one in a quoted string does not separate (RFC 9110 section 5.6.4). */
+const MEMBERS = /(?:"(?:\\.|[^"\\])*"?|[^",])+/g;
+const PIECES = /(?:"(?:\\.|[^"\\])*"?|[^";])+/g;
+
+/** Other parameters make no difference, so `multipart/mixed` is no type of its own: it needs to name its protocol. */
+function typeOf(type: string, parameters: readonly string[]): string {
+  const named = type === 'multipart/mixed' && parameters.some((it) => /^subscriptionspec="?1\.0"?$/.test(it));
+  return named ? MULTIPART : type;
+}
+
+/** The media ranges of an Accept header (RFC 9110 section 12.5.1). */
+function ranges(accept: string): Range[] {
+  return (accept.match(MEMBERS) ?? []).map((member, index) => {
+    const pieces = (member.match(PIECES) ?? []).map((piece) => piece.trim().toLowerCase());
+    const [type = '', ...parameters] = pieces;
+    const q = parameters.find((parameter) => parameter.startsWith('q='));
+    const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+    const readable = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
+    const quality = q === undefined ? 1 : Number(q.slice(2));
+    return { type: typeOf(type, parameters), quality: readable && quality > 0 ? quality : 0, index };
+  });
+}
+
+/** The range that applies to a type: the most specific one, whatever its weight. */
+function rangeFor(type: string, given: readonly Range[]): Range | undefined {
+  const [family] = type.split('/');
+  for (const name of [type, `${family}/*`, '*/*']) {
+    const range = given.find((candidate) => candidate.type === name);
+    if (range !== undefined) return range;
+  }
+  return undefined;
+}
+
+/** The preferred type: by weight, then by position in the header, then by position in the offer. */
+function choose<T extends string>(given: readonly Range[], offer: readonly T[]): T | undefined {
+  return offer
+    .map((type) => ({ type, range: rangeFor(type, given) }))
+    .flatMap(({ type, range }) => (range !== undefined && range.quality > 0 ? [{ type, range }] : []))
+    .sort((a, b) => b.range.quality - a.range.quality || a.range.index - b.range.index)[0]?.type;
+}
+
+/**
+ * The preferred stream, whatever else is accepted: no other type can answer a subscription. A type must be
+ * named for that. Only without such a type a wildcard may ask for Server-Sent Events.
+ */
+function chooseStream(given: readonly Range[], single: SingleType | undefined): StreamType | undefined {
+  const weight = (name: string) => given.find(({ type }) => type === name)?.quality;
+  const events = weight('text/event-stream') ?? weight('text/*') ?? 0;
+  const multipart = weight(MULTIPART) ?? 0;
+  if (multipart > events) return MULTIPART;
+  return events > 0 || single === 'text/event-stream' ? 'text/event-stream' : undefined;
+}
+
+/** Whether a page is preferred. A wildcard does not ask for one: curl sends one. */
+const prefersHtml = (given: readonly Range[]): boolean =>
+  given.some(({ type }) => type === 'text/html') &&
+  choose(given, ['text/html', ...SINGLE, MULTIPART]) === 'text/html';
+
+const negotiated = remember((accept): Negotiated => {
+  const given = ranges(accept);
+  const single = choose(given, SINGLE);
+  return { single, stream: chooseStream(given, single), html: prefersHtml(given) };
+});
+
+const UNASKED: Negotiated = { single: 'application/json', stream: undefined, html: false };
+
+/** The media types that an Accept header asks for. No header and wildcards mean JSON. */
+export function negotiate(accept: string | null): Negotiated {
+  return accept === null || accept.trim() === '' ? UNASKED : negotiated(accept);
+}

@@ -1,0 +1,123 @@
+import type { Frame, StreamFormat } from '../../engine/events/event-stream.ts';
+import { textWith } from '../../engine/operation/outcome.ts';
+import { MULTIPART, type StreamType } from '../negotiate.ts';
+import { END_ID } from '../stream-parameters.ts';
+
+const CHUNK_END = Buffer.from('\r\n');
+
+/** A frame, as bytes that lie between the head and the end of a chunk (RFC 9112 section 7.1). */
+function frame(text: string): Frame {
+  const bytes = Buffer.byteLength(text);
+  const head = `${bytes.toString(16)}\r\n`;
+  const chunk = Buffer.allocUnsafeSlow(head.length + bytes + CHUNK_END.length);
+  chunk.write(head, 'latin1');
+  chunk.write(text, head.length, 'utf8');
+  CHUNK_END.copy(chunk, head.length + bytes);
+  return { bytes: chunk.subarray(head.length, head.length + bytes), chunk };
+}
+
+/**
+ * Headers of a response that is sent piece by piece. Proxies in Node compress by default and then hold the pieces back, except
+ * under `no-transform` (RFC 9111 section 5.2.2.6). nginx buffers by default.
+ */
+export const STREAM_HEADERS: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+};
+
+const RETRY_MS = 1_000;
+
+const SSE_HEADERS: Readonly<Record<string, string>> = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  ...STREAM_HEADERS,
+};
+
+const SSE_COMPLETE = 'event: complete\ndata:\n\n';
+/** EventSource reconnects after `complete`, too. With this id it is told to stop. */
+const END = `id: ${END_ID}\n${SSE_COMPLETE}`;
+
+/** A block without data: EventSource takes its id and retry time but fires no event (HTML section 9.2.6). */
+function opening(id: string | undefined): string {
+  return `retry: ${RETRY_MS}\n${id === undefined ? '' : `id: ${id}\n`}\n`;
+}
+
+/**
+ * Line breaks end a field (HTML section 9.2.6). Unescaped ones in JSON are only whitespace between tokens.
+ */
+function onOneLine(json: string): string {
+  return json.includes('\n') || json.includes('\r') ? json.replaceAll(/[\r\n]+/g, '') : json;
+}
+
+function next(text: string, id: string | undefined): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: next\ndata: ${onOneLine(text)}\n\n`;
+}
+
+/** Server-Sent Events in the "distinct connections" mode of the GraphQL-over-SSE protocol. */
+export const SSE: StreamFormat = {
+  headers: () => SSE_HEADERS,
+  opening: (id) => frame(opening(id)),
+  events: (events) => frame(events.map(({ text, id }) => next(text, id)).join('')),
+  heartbeat: frame(':\n\n'),
+  visibleHeartbeat: (id) => frame(`id: ${id}\nevent: heartbeat\ndata: {}\n\n`),
+  // EventSource takes the id of a block without data, and fires no event (HTML section 9.2.6).
+  position: (id) => frame(`id: ${id}\n\n`),
+  // Without an id the client keeps the one that it has.
+  last: (text) => frame(`${next(text, undefined)}${SSE_COMPLETE}`),
+  completion: frame(SSE_COMPLETE),
+  // Without `complete`, and with the time to wait before reconnecting.
+  interruption: frame(opening(undefined)),
+  whole: (text, id) => `${opening(id)}${next(text, id)}${id === undefined ? END : SSE_COMPLETE}`,
+};
+
+const BOUNDARY = '--graphql';
+
+const MULTIPART_HEADERS: Readonly<Record<string, string>> = {
+  'content-type': 'multipart/mixed;boundary=graphql;subscriptionSpec=1.0',
+  ...STREAM_HEADERS,
+};
+
+/**
+ * Parsers look for the boundary on a line of its own, where JSON cannot have it. Apollo's for iOS finds it
+ * anywhere.
+ */
+function withoutBoundary(json: string): string {
+  return json.includes(BOUNDARY) ? json.replaceAll(BOUNDARY, '\\u002d-graphql') : json;
+}
+
+/** A part and the boundary after it: parsers wait for that before they hand a part on. */
+function part(json: string): string {
+  return `\r\ncontent-type: application/json\r\n\r\n${json}\r\n${BOUNDARY}`;
+}
+
+function payload(text: string, id: string | undefined): string {
+  return part(`{"payload":${withoutBoundary(id === undefined ? text : textWith(text, { eventId: id }))}}`);
+}
+
+const HEARTBEAT = part('{}');
+const HEARTBEAT_FRAME = frame(HEARTBEAT);
+/** The line break belongs to the boundary (RFC 2046 section 5.1.1): Apollo Client looks for it. */
+const OPENING = `\r\n${BOUNDARY}${HEARTBEAT}`;
+/** Makes the last boundary the closing one. */
+const MULTIPART_COMPLETE = '--\r\n';
+
+/** Apollo's multipart protocol for subscriptions, version 1.0. */
+export const MULTIPART_FORMAT: StreamFormat = {
+  headers: (id) => (id === undefined ? MULTIPART_HEADERS : { ...MULTIPART_HEADERS, 'x-event-id': id }),
+  // Its position is in the headers: there is no part for it. A first part lets proxies pass the headers on.
+  opening: () => frame(OPENING),
+  events: (events) => frame(events.map(({ text, id }) => payload(text, id)).join('')),
+  heartbeat: HEARTBEAT_FRAME,
+  visibleHeartbeat: () => HEARTBEAT_FRAME,
+  position: () => undefined,
+  last: (text, id) => frame(`${payload(text, id)}${MULTIPART_COMPLETE}`),
+  completion: frame(MULTIPART_COMPLETE),
+  // Without the closing boundary.
+  interruption: frame(HEARTBEAT),
+  whole: (text, id) => `${OPENING}${payload(text, id)}${MULTIPART_COMPLETE}`,
+};
+
+/** How the events of a subscription are written, by the media type of the stream. */
+export const STREAM_FORMATS: Readonly<Record<StreamType, StreamFormat>> = {
+  'text/event-stream': SSE,
+  [MULTIPART]: MULTIPART_FORMAT,
+};

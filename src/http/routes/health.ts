@@ -1,0 +1,131 @@
+import type { Database } from '../../database/database.ts';
+import { readOnlyError } from '../../database/errors.ts';
+import { MigrationError, pendingMigrations } from '../../database/migrate.ts';
+import { atMost, type Clock } from '../../platform/deadline.ts';
+import type { Metrics } from '../../platform/metrics/metrics.ts';
+import { build } from '../../platform/process.ts';
+import type { Answer } from '../exchange.ts';
+import { jsonResponse } from '../response/responder.ts';
+
+interface ReadinessOptions {
+  /** Queries the database. Rejects if it is unreachable. */
+  readonly pendingMigrations: () => Promise<readonly string[]>;
+  /** What must have been read once before requests can be handled, and the first attempt to read it. */
+  readonly load: () => { readonly loading: Promise<void> | undefined; readonly loaded: boolean };
+  /** Why the database cannot write, if it cannot. */
+  readonly writeProblem: () => string | undefined;
+  readonly clock: Clock;
+  /** Called with the error if the database does not answer. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * Anyone may ask, as often as they like: the database is queried at most once a second (contract section 2).
+ */
+const MAX_AGE_MS = 1_000;
+/** Probes of orchestrators give up after a second or a few, and a database that is slower than this serves nobody. */
+const PROBE_LIMIT_MS = 2_000;
+
+/** Whether a database has all migrations, and writes. */
+export const databaseReadiness = (database: Database, clock: Clock, load: ReadinessOptions['load']) =>
+  createReadiness({
+    load,
+    pendingMigrations: () => pendingMigrations(database, () => database.watch.failed(readOnlyError())),
+    writeProblem: () => database.watch.writeProblem,
+    clock,
+    onFailure: database.watch.broke,
+  });
+
+/** Whether the service should receive requests. Applied migrations stay applied. The database is queried all the same, since it may be unreachable. */
+export function createReadiness({
+  pendingMigrations,
+  load,
+  writeProblem,
+  clock,
+  onFailure,
+}: ReadinessOptions) {
+  let leaving = false;
+  let migrated = false;
+  let answer: { readonly problem: string | undefined; readonly untilMs: number } | undefined;
+  let probe: Promise<string | undefined> | undefined;
+  let looking: Promise<string | undefined> | undefined;
+
+  /** The reason, at the latest after PROBE_LIMIT_MS. The next call waits for the same look if it still lasts. */
+  async function look(): Promise<string | undefined> {
+    looking ??= lookAtDatabase().finally(() => {
+      looking = undefined;
+    });
+    const reason = looking;
+    return (await atMost(PROBE_LIMIT_MS, reason)) ? reason : 'the database does not respond';
+  }
+
+  async function lookAtDatabase(): Promise<string | undefined> {
+    try {
+      const pending = await pendingMigrations();
+      if (!migrated && pending.length > 0) return `migrations are pending: ${pending.join(', ')}`;
+      migrated = true;
+      await load().loading;
+      return load().loaded ? undefined : 'blocked addresses and account limits have not been read yet';
+    } catch (error) {
+      if (error instanceof MigrationError) return 'the migrations of the database do not fit this version';
+      onFailure(error);
+      return 'the database cannot be reached';
+    }
+  }
+
+  async function begin(): Promise<string | undefined> {
+    const untilMs = clock.elapsedMs() + MAX_AGE_MS;
+    const problem = await look();
+    answer = { problem, untilMs };
+    probe = undefined;
+    return problem;
+  }
+
+  function current(): Promise<string | undefined> | string | undefined {
+    if (answer !== undefined && clock.elapsedMs() < answer.untilMs) return answer.problem;
+    probe ??= begin();
+    return probe;
+  }
+
+  return {
+    /** The reason why it should not, for operators; undefined if there is none. May be a second old. */
+    async problem(): Promise<string | undefined> {
+      const problem = leaving ? undefined : ((await current()) ?? writeProblem());
+      return leaving ? 'shutting down' : problem;
+    },
+    /** The last answer; false until there is one. If it is old, the database is asked, for the next caller. */
+    lastKnown(): boolean {
+      if (leaving) return false;
+      void current();
+      return answer !== undefined && answer.problem === undefined && writeProblem() === undefined;
+    },
+    /** Marks the service as shutting down. */
+    leave(): void {
+      leaving = true;
+    },
+  };
+}
+
+export type Readiness = ReturnType<typeof createReadiness>;
+
+/** Has the metrics tell whether the instance is ready. */
+export function registerReadiness(metrics: Metrics, readiness: Pick<Readiness, 'lastKnown'>): void {
+  metrics.gauge(
+    'content_graph_ready',
+    'Whether /health/ready answers 200 (1) or the instance must get no requests (0). As of the scrape before.',
+    () => (readiness.lastKnown() ? 1 : 0),
+  );
+}
+
+/** `/health/live`: the process responds, and says what it is. */
+export const answerLive: Answer = async () => jsonResponse({ status: 'ok', ...build() });
+
+/** `/health/ready`: the service can serve requests, so a load balancer may send some. */
+export function readyAnswer({ problem }: Pick<Readiness, 'problem'>): Answer {
+  return async () => {
+    const reason = await problem();
+    if (reason === undefined) return jsonResponse({ status: 'ok' });
+    const errors = [{ message: reason, extensions: { code: 'SERVICE_UNAVAILABLE' } }];
+    return jsonResponse({ status: 'unavailable', reason, errors }, 503);
+  };
+}

@@ -1,0 +1,200 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from '../../platform/errors.ts';
+import { intake, type Source } from '../../platform/fairness/event-loop.ts';
+import { MemoryBudget } from '../../platform/fairness/memory-budget.ts';
+import { bodyTooLarge } from '../body.ts';
+import type { BodyCharge } from '../exchange.ts';
+
+/**
+ * Bounds the memory of all request bodies. Clients can send bodies before they authenticate, one per connection. When
+ * space runs out, the bodies that have been arriving longest are dropped: a body sent in one go takes no time to arrive.
+ */
+export class BodyBudget extends MemoryBudget {
+  /** The bodies that are not complete, the oldest first. A body that arrives in one chunk is never among them. */
+  readonly arriving: Set<BodyMemory>;
+
+  constructor(maxBytes: number) {
+    const arriving = new Set<BodyMemory>();
+    super(maxBytes, (hasRoom) => {
+      for (const oldest of arriving) {
+        if (hasRoom()) return;
+        oldest.drop();
+      }
+    });
+    this.arriving = arriving;
+  }
+}
+
+/** The memory of one request body, from its first byte until its request is answered. */
+export class BodyMemory implements BodyCharge {
+  readonly #budget: BodyBudget;
+  readonly #onDrop: () => void;
+  #bytes = 0;
+  #owner: string | undefined;
+  #isReleased = false;
+
+  constructor(budget: BodyBudget, onDrop: () => void) {
+    this.#budget = budget;
+    this.#onDrop = onDrop;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Counts a complete body. Returns false, and counts nothing, if there is no room. */
+  take(bytes: number): boolean {
+    if (!this.#budget.makeRoom(bytes)) return false;
+    this.#add(bytes);
+    return true;
+  }
+
+  /** Counts more bytes of a body that is still arriving. Returns false if this dropped the body itself. */
+  grow(bytes: number): boolean {
+    this.#budget.arriving.add(this);
+    this.#add(bytes);
+    this.#budget.makeRoom(0);
+    return !this.#isReleased;
+  }
+
+  /** From now on, the body is not dropped in favour of others. */
+  complete(): void {
+    this.#budget.arriving.delete(this);
+  }
+
+  /**
+   * Charges a complete body to the account of its request. Returns false if the account has other bodies and too much
+   * with this one, or if the request has been answered.
+   */
+  own(owner: string): boolean {
+    if (this.#isReleased) return false;
+    if (this.#owner !== undefined) return true;
+    if (this.#budget.usedBy(owner) > 0 && !this.#budget.isWithinShare(owner, this.#bytes)) return false;
+    const bytes = this.#bytes;
+    this.#add(-bytes);
+    this.#owner = owner;
+    this.#add(bytes);
+    return true;
+  }
+
+  drop(): void {
+    this.release();
+    this.#onDrop();
+  }
+
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.complete();
+    this.#add(-this.#bytes);
+  }
+
+  #add(bytes: number): void {
+    this.#bytes += bytes;
+    this.#budget.add(bytes, this.#owner);
+  }
+}
+
+export interface ReceivedBody {
+  readonly bytes: Buffer<ArrayBuffer> | undefined;
+  /** Set if the body was refused. The rest of it is not read, so the connection cannot be reused. */
+  readonly refusal: ApiError | undefined;
+  /** Undefined if nothing is counted. It is released when the request is answered. */
+  readonly memory: BodyMemory | undefined;
+}
+
+export interface ReceiveOptions {
+  /** Limit for this body. */
+  readonly maxBytes: number;
+  /** Limit for all bodies together. */
+  readonly budget: BodyBudget;
+}
+
+const FIRST_CAPACITY = 1024;
+const LARGE_CHUNK = 16_384;
+const NOTHING = Buffer.alloc(0);
+
+function noRoom(): ApiError {
+  return new ApiError('SERVICE_UNAVAILABLE', 'The service is receiving too much data at once. Try again.', {
+    headers: { 'retry-after': '1' },
+  });
+}
+
+/**
+ * Collects a request body up to a limit. A larger Content-Length is refused before a byte is read. Chunks are
+ * copied into one buffer as they arrive: a one-byte chunk kept as it is would occupy a hundred. Rejects if
+ * the client disconnects early.
+ */
+export function receiveBody(
+  request: IncomingMessage,
+  { maxBytes, budget }: ReceiveOptions,
+): Promise<ReceivedBody> {
+  const refused = (refusal: ApiError): ReceivedBody => ({ bytes: undefined, refusal, memory: undefined });
+  const announced = Number(request.headers['content-length'] ?? Number.NaN);
+  if (announced > maxBytes) return Promise.resolve(refused(bodyTooLarge(maxBytes)));
+  return new Promise((resolve, reject) => {
+    const expected = Number.isNaN(announced) ? maxBytes : announced;
+    let whole: Buffer<ArrayBuffer> | undefined;
+    let collected = NOTHING;
+    let length = 0;
+    let ended = false;
+    const refuse = (refusal: ApiError) => {
+      ended = true;
+      request.pause();
+      resolve(refused(refusal));
+    };
+    let source: Source | undefined;
+    const sourceOf = (): Source => ({
+      owner: request.socket.remoteAddress,
+      number: intake.nextNumber(),
+      // What is refused stays paused.
+      stream: { pause: () => request.pause(), resume: () => !ended && request.resume() },
+    });
+    const memory = new BodyMemory(budget, () => refuse(noRoom()));
+
+    function collect(chunk: Buffer<ArrayBuffer>): void {
+      const needed = length + chunk.length;
+      if (needed > collected.length) {
+        const wanted = Math.max(2 * collected.length, FIRST_CAPACITY);
+        const capacity = Math.max(needed, Math.min(wanted, expected));
+        if (!memory.grow(capacity - collected.length)) return;
+        const larger = Buffer.allocUnsafeSlow(capacity);
+        collected.copy(larger, 0, 0, length);
+        collected = larger;
+      }
+      chunk.copy(collected, length);
+      length = needed;
+    }
+
+    request.on('data', (chunk: Buffer<ArrayBuffer>) => {
+      if (ended) return;
+      if (length + chunk.length > maxBytes) {
+        memory.release();
+        refuse(bodyTooLarge(maxBytes));
+      } else if (chunk.length === announced) {
+        if (memory.take(announced)) whole = chunk;
+        else refuse(noRoom());
+      } else {
+        collect(chunk);
+        // What is complete comes to its end.
+        if (chunk.length < LARGE_CHUNK || length === announced) return;
+        source ??= sourceOf();
+        intake.take(source, chunk.length);
+      }
+    });
+    request.on('end', () => {
+      if (ended) return;
+      ended = true;
+      memory.complete();
+      resolve({ bytes: whole ?? collected.subarray(0, length), refusal: undefined, memory });
+    });
+    request.on('error', reject);
+    // 'close' also follows 'end'. An unused error would still cost its stack.
+    request.on('close', () => {
+      if (ended) return;
+      ended = true;
+      memory.release();
+      reject(new Error('the client disconnected'));
+    });
+  });
+}

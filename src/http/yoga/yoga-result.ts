@@ -1,0 +1,224 @@
+import { type ExecutionResult, GraphQLError } from 'graphql';
+import { isPublicCode } from '../../engine/core/mask-error.ts';
+import {
+  type CostCeilings,
+  errorsOf,
+  executed,
+  type Outcome,
+  refused,
+  type Single,
+  textOf,
+} from '../../engine/operation/outcome.ts';
+import { ApiError, type ErrorCode } from '../../platform/errors.ts';
+import type { Logger } from '../../platform/log/log.ts';
+import type { RequestState } from '../exchange.ts';
+import type { Responder } from '../response/responder.ts';
+import { EventSource, HostedStream } from './hosted-events.ts';
+
+/** The type of results in Yoga and its plugins. */
+type YogaResult = ExecutionResult | AsyncIterable<ExecutionResult>;
+
+/** Yoga's type has several results, which no request to this service can ask for. */
+type Processed = YogaResult | readonly ExecutionResult[];
+
+const CODES: Readonly<Record<number, ErrorCode>> = {
+  200: 'BAD_USER_INPUT',
+  401: 'UNAUTHENTICATED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  429: 'RATE_LIMITED',
+  503: 'SERVICE_UNAVAILABLE',
+  504: 'TIMEOUT',
+};
+
+/** Status and headers that a plugin asks for by `extensions.http`, as Yoga reads them. */
+interface HttpExtension {
+  /** True for errors of Yoga's own steps, whose status follows from their code. */
+  readonly spec?: boolean;
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface ErrorEntry {
+  readonly message: string;
+  readonly path?: readonly (string | number)[];
+  readonly extensions?: Readonly<Record<string, unknown>>;
+}
+
+/** True for errors of another copy of graphql-js, and for entries of `errors` that are plain objects. */
+const isEntry = (error: unknown): error is ErrorEntry =>
+  typeof error === 'object' &&
+  error !== null &&
+  !(error instanceof GraphQLError) &&
+  (!(error instanceof Error) || error.name === 'GraphQLError') &&
+  'message' in error &&
+  typeof error.message === 'string';
+
+const asGraphQLError = ({ message, path, extensions }: ErrorEntry): GraphQLError =>
+  new GraphQLError(message, { path: path ?? null, extensions: { ...extensions } });
+
+/** Gives an error of a plugin a code of the closed set, and the status and headers of its `extensions.http`. */
+export function publicOf(error: unknown): unknown {
+  if (isEntry(error)) return publicOf(asGraphQLError(error));
+  if (!(error instanceof GraphQLError)) return error;
+  if (isEntry(error.originalError)) return publicOf(asGraphQLError(error.originalError));
+  const http = error.extensions.http as HttpExtension | undefined;
+  if (http === undefined || error.originalError !== undefined) return error;
+  const { status, headers = {}, spec } = http;
+  if (spec === true || status === undefined) {
+    delete error.extensions.http;
+    return error;
+  }
+  const { code: given } = error.extensions;
+  const byStatus = CODES[status] ?? (status >= 500 ? 'INTERNAL_SERVER_ERROR' : 'BAD_REQUEST');
+  const code = isPublicCode(given) ? given : byStatus;
+  const originalError = new ApiError(code, error.message, { status, headers });
+  return new GraphQLError(error.message, { path: error.path ?? null, originalError });
+}
+
+interface Lazy {
+  readonly result: ExecutionResult;
+  /** False once a plugin has changed something. */
+  readonly isUnchanged: () => boolean;
+}
+
+/** A response text as a result. The text is parsed when a plugin first reads a member. */
+function lazily(body: string): Lazy {
+  const names: (keyof ExecutionResult)[] = body.startsWith('{"data":') ? ['data'] : ['errors', 'data'];
+  if (body.includes('"extensions":')) names.push('extensions');
+  const result: ExecutionResult = {};
+  let isRead = false;
+  const read = () => {
+    isRead = true;
+    const parsed: ExecutionResult = JSON.parse(body);
+    for (const name of names)
+      Object.defineProperty(result, name, { value: parsed[name], writable: true, enumerable: true });
+  };
+  for (const name of names)
+    Object.defineProperty(result, name, {
+      configurable: true,
+      enumerable: true,
+      get() {
+        read();
+        return result[name];
+      },
+      set(value: unknown) {
+        read();
+        Object.assign(result, { [name]: value });
+      },
+    });
+  const isUnchanged = () => {
+    if (!isRead && Object.keys(result).length === names.length) return true;
+    const text = JSON.stringify(result);
+    // Earlier releases have stored other forms of the same JSON, and replays are equal to the byte.
+    return text === body || text === JSON.stringify(lazily(body).result);
+  };
+  return { result, isUnchanged };
+}
+
+/** Changes inside `data` need no check: the response is made from the same object. */
+const isSame = (one: ExecutionResult, other: ExecutionResult) =>
+  one.data === other.data && one.errors === other.errors && one.extensions === other.extensions;
+
+/**
+ * Converts outcomes to the results that Yoga's plugins see, and results to responses. A result that plugins leave unchanged
+ * becomes the response of the fast path: the text that the database wrote, or the frames that subscribers share.
+ */
+export function createResults(respond: Responder, log: Logger, limits: CostCeilings) {
+  const made = new WeakMap<object, { readonly outcome: Outcome; readonly isUnchanged: () => boolean }>();
+  /** The streams that have begun. */
+  const streams = new WeakMap<RequestState, EventSource>();
+
+  function asResult(outcome: Single): ExecutionResult {
+    if (outcome.kind === 'rendered') {
+      const { result, isUnchanged } = lazily(outcome.body);
+      made.set(result, { outcome, isUnchanged });
+      return result;
+    }
+    const result = outcome.kind === 'executed' ? { ...outcome.result } : { errors: outcome.errors };
+    const before = { ...result };
+    made.set(result, { outcome, isUnchanged: () => isSame(result, before) });
+    return result;
+  }
+
+  /** The outcome of a result that is not the engine's, or was changed. */
+  function asOutcome(result: ExecutionResult, { requestId, responseHeaders }: RequestState): Single {
+    const { http, ...extensions } = { ...result.extensions } as { readonly http?: HttpExtension };
+    for (const [name, value] of Object.entries(http?.headers ?? {}))
+      responseHeaders[name.toLowerCase()] = value;
+    const masking = { requestId, log };
+    const errors = result.errors?.flatMap((error) => errorsOf(refused(publicOf(error), masking)));
+    const outcome = executed(
+      {
+        ...(errors === undefined ? {} : { errors }),
+        ...(result.data === undefined ? {} : { data: result.data }),
+        ...(Object.keys(extensions).length === 0 ? {} : { extensions }),
+      },
+      masking,
+    );
+    if (http?.status === undefined) return outcome;
+    const body = textOf(outcome, { limits });
+    return { kind: 'rendered', status: http.status, body, errors: errorsOf(outcome) };
+  }
+
+  function singleOf(result: ExecutionResult, state: RequestState): Outcome {
+    const known = made.get(result);
+    return known?.isUnchanged() ? known.outcome : asOutcome(result, state);
+  }
+
+  function textOfEvent(event: ExecutionResult, state: RequestState): string {
+    const outcome = singleOf(event, state);
+    if (outcome.kind === 'stream' || outcome.kind === 'unresumable')
+      throw new Error('an event is a single response');
+    return textOf(outcome, { limits });
+  }
+
+  function outcomeOf(result: Processed, state: RequestState): Outcome {
+    const isStream = Symbol.asyncIterator in result;
+    if (!isStream && !(Symbol.iterator in result)) return singleOf(result, state);
+    const known = made.get(result);
+    if (known !== undefined) return known.outcome;
+    const source = streams.get(state);
+    if (isStream && source !== undefined) {
+      const textOf = (event: ExecutionResult) => textOfEvent(event, state);
+      return { kind: 'stream', stream: new HostedStream({ source, results: result, textOf, log }) };
+    }
+    return refused(new Error('a plugin returned several results'), { requestId: state.requestId, log });
+  }
+
+  /** Closes a stream that a plugin has kept from its client. */
+  function discard(state: RequestState): void {
+    streams.get(state)?.stream.close();
+    streams.delete(state);
+  }
+
+  return {
+    /** The result of an outcome. A stream is a marker until a plugin iterates the stream. */
+    of(outcome: Outcome, state: RequestState): YogaResult {
+      if (outcome.kind === 'unresumable') {
+        const result = { errors: outcome.outcome.errors };
+        const { errors } = result;
+        made.set(result, { outcome, isUnchanged: () => isSame(result, { errors }) });
+        return result;
+      }
+      if (outcome.kind !== 'stream') return asResult(outcome);
+      const source = new EventSource(outcome.stream, (text) =>
+        asResult({ kind: 'rendered', status: 200, body: text, errors: [] }),
+      );
+      streams.set(state, source);
+      made.set(source, { outcome, isUnchanged: () => true });
+      return source;
+    },
+    /** The result of a request that is rejected, by the engine or by a plugin. */
+    ofError: (error: unknown, { requestId }: RequestState): ExecutionResult =>
+      asResult(refused(publicOf(error), { requestId, log })),
+    respond(result: Processed, state: RequestState): Response {
+      const outcome = outcomeOf(result, state);
+      if (outcome.kind !== 'stream') discard(state);
+      return respond(outcome, state).toResponse();
+    },
+    discard,
+  };
+}
+
+export type Results = ReturnType<typeof createResults>;

@@ -1,0 +1,68 @@
+/** How many reads may run at once before further keys are batched: one read that hangs must not block all. */
+const MAX_RUNNING = 4;
+const MAX_KEYS = 500;
+
+export interface GatherOptions<Key> {
+  /** Keys of the same identity count once in a read. */
+  readonly identityOf?: (key: Key) => unknown;
+  readonly maxRunning?: number;
+  readonly maxKeys?: number;
+  /** Awaited before each read, for the keys that come meanwhile. */
+  readonly pause?: () => Promise<unknown>;
+}
+
+/**
+ * Batches reads of single values: keys that arrive while enough reads are running share the next read, which begins
+ * after they have come. `read` returns the values in the order of the keys. Rejects with what it throws.
+ */
+export function gathered<Key, Value>(
+  read: (keys: readonly Key[]) => Promise<readonly Value[]>,
+  { identityOf = (key) => key, maxRunning = MAX_RUNNING, maxKeys = MAX_KEYS, pause }: GatherOptions<Key> = {},
+): (key: Key) => Promise<Value> {
+  const waiting = new Map<unknown, PromiseWithResolvers<Value> & { readonly key: Key }>();
+  let running = 0;
+
+  async function run(): Promise<void> {
+    running += 1;
+    while (waiting.size > 0) {
+      if (pause !== undefined) await pause();
+      const asked = [...waiting].slice(0, maxKeys);
+      for (const [identity] of asked) waiting.delete(identity);
+      try {
+        const values = await read(asked.map(([, { key }]) => key));
+        for (const [index, [, { resolve }]] of asked.entries()) resolve(values[index] as Value);
+      } catch (error) {
+        for (const [, { reject }] of asked) reject(error);
+      }
+    }
+    running -= 1;
+  }
+
+  return (key) => {
+    const identity = identityOf(key);
+    const known = waiting.get(identity);
+    if (known !== undefined) return known.promise;
+    const asked = { key, ...Promise.withResolvers<Value>() };
+    waiting.set(identity, asked);
+    if (running < maxRunning) void run();
+    return asked.promise;
+  };
+}
+
+/**
+ * Repeats a statement that changes at most `size` rows, until it changes fewer: short transactions hold locks
+ * briefly. `run` returns how many rows it changed; so does this, in total. It ends early, between two statements, if
+ * `signal` is aborted. Throws what `run` throws.
+ */
+export async function inBatches(
+  size: number,
+  run: () => Promise<number>,
+  signal?: AbortSignal,
+): Promise<number> {
+  let total = 0;
+  for (;;) {
+    const changed = await run();
+    total += changed;
+    if (changed < size || signal?.aborted) return total;
+  }
+}

@@ -1,0 +1,262 @@
+import { existsSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { OperatorError } from '../errors.ts';
+import { isLoopbackHost } from '../ip-address.ts';
+import { tracingOf } from '../tracing/span.ts';
+import { misspelledSettings } from './misspelled-settings.ts';
+import { NotTextError, readText, valuesFromFiles } from './setting-files.ts';
+import { SETTING_NAMES, type Variables, variables } from './setting-table.ts';
+
+const HOUR_MS = 3_600_000;
+const WEAK_WORDS = /change.?me|secret|password|example/i;
+const MIN_DISTINCT_CHARACTERS = 8;
+
+/** The settings are invalid. `problems` holds one sentence per mistake. */
+export class ConfigError extends OperatorError {
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(
+      `The settings have ${problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`}:\n${problems.map((p) => `  - ${p}`).join('\n')}`,
+    );
+    this.problems = problems;
+  }
+}
+
+/** The origin from HOST and PORT (contract section 2). PUBLIC_URL takes precedence. */
+export function ownOrigin({ host, port }: Pick<Config, 'host' | 'port'>): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** All settings, validated. */
+export type Config = ReturnType<typeof toConfig>;
+
+/** Whether a long secret is still guessable: known words, few distinct characters, a repeated part. */
+function isWeak(secret: string): boolean {
+  if (WEAK_WORDS.test(secret) || new Set(secret).size < MIN_DISTINCT_CHARACTERS) return true;
+  // The secret repeats with a period if it starts with itself shifted by that period.
+  for (let period = 1; period <= secret.length / 2; period += 1)
+    if (secret.startsWith(secret.slice(period))) return true;
+  return false;
+}
+
+function productionProblems(v: Variables): string[] {
+  const problems: string[] = [];
+  if (v.DATABASE_URL === undefined && v.DATA_DIR === undefined)
+    problems.push(
+      'DATABASE_URL is required in production: the address of the PostgreSQL server. To use the embedded database instead, set DATA_DIR to a folder that is backed up.',
+    );
+  if (v.SECRET_KEY === undefined)
+    problems.push(
+      'SECRET_KEY is required in production: at least 32 random bytes, for example from "openssl rand -base64 48".',
+    );
+  for (const name of ['SECRET_KEY', 'JWT_SECRET', 'METRICS_TOKEN'] as const)
+    if (v[name] !== undefined && isWeak(v[name]))
+      problems.push(`${name} is weak: use random bytes, for example from "openssl rand -base64 48".`);
+  const jwks = v.JWT_JWKS_URL === undefined ? undefined : new URL(v.JWT_JWKS_URL);
+  if (jwks?.protocol === 'http:' && !isLoopbackHost(jwks.hostname))
+    problems.push('JWT_JWKS_URL must be https in production.');
+  if (v.PUBLIC_URL === undefined)
+    problems.push('PUBLIC_URL is required in production: the https origin that clients use.');
+  else if (!v.PUBLIC_URL.startsWith('https://')) problems.push('PUBLIC_URL must be https in production.');
+  return problems;
+}
+
+/** Prisma's parameter. */
+const schemaOf = (url: string): string | undefined => new URL(url).searchParams.get('schema') || undefined;
+
+function databaseOf(v: Variables, dataDir: string) {
+  if (v.DATABASE_URL === undefined) return { kind: 'embedded', dataDir } as const;
+  return {
+    kind: 'postgres',
+    url: v.DATABASE_URL,
+    directUrl: v.DIRECT_DATABASE_URL ?? v.DATABASE_URL,
+    /** The schema of the tables; undefined if the addresses name none. */
+    schema: schemaOf(v.DATABASE_URL),
+    poolSize: v.DATABASE_POOL_SIZE,
+  } as const;
+}
+
+function bucket(burst: number, perSecond: number) {
+  return {
+    /** Capacity in tokens. */
+    burst,
+    /** Tokens added per second: the sustained rate. */
+    perSecond,
+  } as const;
+}
+
+/** The settings as the code uses them. Names of durations end in their unit. */
+function toConfig(v: Variables) {
+  const production = v.NODE_ENV === 'production';
+  const dataDir = v.DATA_DIR ?? '.data';
+  return {
+    environment: v.NODE_ENV,
+    database: databaseOf(v, dataDir),
+    dataDir,
+    host: v.HOST,
+    port: v.PORT,
+    /** The service's own origin. Undefined means http://HOST:PORT, which is known once the service listens. */
+    publicUrl: v.PUBLIC_URL,
+    trustProxy: v.TRUST_PROXY,
+    /** Origins whose pages may use the sessions of their visitors. */
+    corsOrigins: v.CORS_ORIGINS,
+    /** Origins whose pages may read responses, with bearer tokens only. */
+    corsTokenOrigins: v.CORS_TOKEN_ORIGINS,
+    secretKey: v.SECRET_KEY,
+    /** The secret before a rotation, which only decrypts what was encrypted under it. */
+    secretKeyPrevious: v.SECRET_KEY_PREVIOUS,
+    /** How third-party JWTs are verified. Without any key, none is accepted. */
+    jwt: {
+      secret: v.JWT_SECRET,
+      publicKey: v.JWT_PUBLIC_KEY,
+      jwksUrl: v.JWT_JWKS_URL,
+      issuer: v.JWT_ISSUER,
+      audience: v.JWT_AUDIENCE,
+      /** The scopes of tokens without a claim with scopes. Undefined: it depends on the kind of the key. */
+      defaultScopes: v.JWT_DEFAULT_SCOPES,
+    },
+    /** How often the credentials behind an open event stream are rechecked. */
+    credentialRecheckMs: v.CREDENTIAL_RECHECK_MS,
+    anonymousRead: v.ANONYMOUS_READ,
+    /** For how long shared caches may keep what callers without credentials get by the id of a document. */
+    publicCacheSeconds: v.PUBLIC_CACHE_SECONDS,
+    introspection: v.INTROSPECTION ?? !production,
+    graphiql: v.GRAPHIQL ?? !production,
+    /** Which documents requests may ask for. */
+    trustedDocuments: v.TRUSTED_DOCUMENTS,
+    eventRetentionMs: v.EVENT_RETENTION_HOURS * HOUR_MS,
+    idempotency: {
+      retentionMs: v.IDEMPOTENCY_RETENTION_HOURS * HOUR_MS,
+      /** What an account may have stored. */
+      maxBytes: v.IDEMPOTENCY_MAX_BYTES,
+    },
+    auditRetentionMs: v.AUDIT_RETENTION_DAYS * 24 * HOUR_MS,
+    metricsToken: v.METRICS_TOKEN,
+    /** Where people report vulnerabilities, as URIs. */
+    securityContacts: v.SECURITY_CONTACT,
+    redisUrl: v.REDIS_URL,
+    rateLimit: bucket(v.RATE_LIMIT_BURST, v.RATE_LIMIT_PER_SECOND),
+    /** The combined limit of an account's credentials, as a multiple of one client's limit. */
+    accountLimitFactor: v.ACCOUNT_LIMIT_FACTOR,
+    /** Applies per address and per account. Failed logins and failed credentials are counted separately. */
+    failureLimit: bucket(v.FAILURE_BURST, 1 / v.FAILURE_REFILL_SECONDS),
+    operationLimits: {
+      maxDepth: v.MAX_DEPTH,
+      maxComplexity: v.MAX_COMPLEXITY,
+      maxAliases: v.MAX_ALIASES,
+      maxTokens: v.MAX_TOKENS,
+      maxRootFields: v.MAX_ROOT_FIELDS,
+      maxDirectives: v.MAX_DIRECTIVES,
+      /** Pairs of same-named fields within one selection, which validation compares with each other. */
+      maxFieldPairs: v.MAX_FIELD_PAIRS,
+    },
+    /** For one response body, event or stored response, before compression. */
+    maxResponseBytes: v.MAX_RESPONSE_BYTES,
+    /** Total of all responses that are being built or not yet read. */
+    maxPendingResponseBytes: v.MAX_PENDING_RESPONSE_BYTES,
+    maxStreams: v.MAX_STREAMS,
+    /** Groups of event streams that get the same. */
+    maxEventGroups: v.MAX_EVENT_GROUPS,
+    /** Of all groups together. An account may have an eighth of it. */
+    maxEventGroupBytes: v.MAX_EVENT_GROUP_BYTES,
+    maxBodyBytes: v.MAX_BODY_BYTES,
+    /** Total of the bodies of all unanswered requests. */
+    maxBufferedBodyBytes: v.MAX_BUFFERED_BODY_BYTES,
+    maxConcurrentOperations: v.MAX_CONCURRENT_OPERATIONS,
+    maxQueuedOperations: v.MAX_QUEUED_OPERATIONS,
+    requestTimeoutMs: v.REQUEST_TIMEOUT_MS,
+    keepAliveTimeoutMs: v.KEEP_ALIVE_TIMEOUT_MS,
+    operationTimeoutMs: v.OPERATION_TIMEOUT_MS,
+    statementTimeoutMs: v.STATEMENT_TIMEOUT_MS,
+    shutdownDelayMs: (v.SHUTDOWN_DELAY ?? (production ? 5 : 0)) * 1000,
+    logLevel: v.LOG_LEVEL,
+    /** Operations that take this long or longer are logged with their document; 0: none are. */
+    slowOperationMs: v.SLOW_OPERATION_MS,
+    /** Undefined: no traces. */
+    tracing: tracingOf({
+      endpoint: v.OTEL_EXPORTER_OTLP_ENDPOINT,
+      tracesEndpoint: v.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT,
+      headers: v.OTEL_EXPORTER_OTLP_HEADERS,
+      timeoutMs: v.OTEL_EXPORTER_OTLP_TIMEOUT,
+      exporter: v.OTEL_TRACES_EXPORTER,
+      serviceName: v.OTEL_SERVICE_NAME,
+      resource: v.OTEL_RESOURCE_ATTRIBUTES,
+      sampler: v.OTEL_TRACES_SAMPLER,
+      samplerArg: v.OTEL_TRACES_SAMPLER_ARG,
+      queue: {
+        most: v.OTEL_BSP_MAX_QUEUE_SIZE,
+        batch: v.OTEL_BSP_MAX_EXPORT_BATCH_SIZE,
+        delayMs: v.OTEL_BSP_SCHEDULE_DELAY,
+      },
+    }),
+  } as const;
+}
+
+function databaseProblems({ DATABASE_URL: url, DIRECT_DATABASE_URL: direct }: Variables): string[] {
+  if (direct === undefined) return [];
+  if (url === undefined) return ['DIRECT_DATABASE_URL requires DATABASE_URL, which is not set.'];
+  const named = schemaOf(direct);
+  return named === undefined || named === schemaOf(url)
+    ? []
+    : [`DIRECT_DATABASE_URL names the schema "${named}", and DATABASE_URL another one: name the same.`];
+}
+
+/**
+ * Reads the settings from `environment`, and those named there as files. An empty value counts as unset. Throws
+ * ConfigError, which lists all mistakes.
+ */
+export function loadConfig(environment: NodeJS.ProcessEnv): Config {
+  const files = valuesFromFiles(environment);
+  const given = {
+    ...Object.fromEntries(
+      SETTING_NAMES.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
+    ),
+    ...files.values,
+  };
+  const issues = variables.safeParse(given).error?.issues ?? [];
+  const broken = new Set([...issues.map(({ path: [name] }) => String(name)), ...files.broken]);
+  // Checks across settings use only the individually valid ones.
+  const v = variables.parse(Object.fromEntries(Object.entries(given).filter(([name]) => !broken.has(name))));
+  const together = [
+    ...(v.NODE_ENV === 'production' ? productionProblems(v) : []),
+    ...databaseProblems(v),
+    ...(v.MAX_BUFFERED_BODY_BYTES < v.MAX_BODY_BYTES
+      ? ['MAX_BUFFERED_BODY_BYTES must be at least MAX_BODY_BYTES, so that one body fits.']
+      : []),
+  ].filter((problem) => ![...broken].some((name) => problem.includes(name)));
+  const problems = [
+    ...files.problems,
+    ...issues.map(({ path, message }) => `${path.join('.')} ${message}.`),
+    ...together,
+  ];
+  if (problems.length > 0) throw new ConfigError(problems);
+  return toConfig(v);
+}
+
+/**
+ * Adds the variables of a file to the environment of the process, which takes precedence.
+ * @throws {ConfigError}
+ */
+export function readEnvironmentFile(path: string): void {
+  try {
+    for (const [name, value] of Object.entries(parseEnv(readText(path)))) process.env[name] ??= value;
+  } catch (error) {
+    if (error instanceof NotTextError) throw new ConfigError([`The file ${path} ${error.message}.`]);
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ConfigError([
+      `The file ${path} cannot be read: ${why}. Correct its permissions, or remove it.`,
+    ]);
+  }
+}
+
+/** Reads the process's environment; a `.env` file fills in unset variables. Throws ConfigError. */
+export function loadProcessConfig(): Config {
+  if (existsSync('.env')) readEnvironmentFile('.env');
+  return loadConfig(process.env);
+}
+
+/** The user who called sudo for this process; undefined if it was not called. */
+export const sudoUser = (): string | undefined => process.env.SUDO_USER || undefined;
+
+/** The variables of the process that have no effect and resemble a setting. */
+export const misspelledInProcess = () => misspelledSettings(Object.keys(process.env));

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { FILE_SETTINGS } from './setting-table.ts';
+
+/** A file of an operator holds bytes that are not text. The message continues a sentence after the name of the file. */
+export class NotTextError extends Error {
+  constructor() {
+    super('is not text in UTF-8: save the file as UTF-8');
+    this.name = 'NotTextError';
+  }
+}
+
+/** Byte order marks of UTF-16, which editors and PowerShell on Windows write (Unicode section 23.8). */
+const UTF_16_MARKS = [
+  ['utf-16le', 0xff, 0xfe],
+  ['utf-16be', 0xfe, 0xff],
+] as const;
+
+/**
+ * Decodes text in UTF-8, or in UTF-16 with a byte order mark. The result has no byte order mark.
+ * @throws {NotTextError}
+ */
+export function decodeText(bytes: Uint8Array): string {
+  const [encoding = 'utf-8'] =
+    UTF_16_MARKS.find(([, first, second]) => bytes[0] === first && bytes[1] === second) ?? [];
+  let text: string;
+  try {
+    text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) throw new NotTextError();
+    throw error;
+  }
+  // UTF-16 without a byte order mark is valid UTF-8 with a NUL beside each ASCII character.
+  if (text.includes('\0')) throw new NotTextError();
+  return text;
+}
+
+/**
+ * Reads a file that an operator wrote.
+ * @throws {NotTextError} and errors of the file system
+ */
+export const readText = (path: string): string => decodeText(readFileSync(path));
+
+/** What the settings `NAME_FILE` give. */
+export interface FileValues {
+  /** By the name of the setting, without `_FILE`. */
+  readonly values: Readonly<Record<string, string>>;
+  /** One sentence per mistake. */
+  readonly problems: readonly string[];
+  /** The settings that the mistakes are about. */
+  readonly broken: readonly string[];
+}
+
+/** The content of a file without its last line break, or what is wrong with it. */
+function contentOf(path: string): { readonly value: string } | { readonly problem: string } {
+  try {
+    const value = readText(path).replace(/\r?\n$/, '');
+    return value === '' ? { problem: 'is empty' } : { value };
+  } catch (error) {
+    if (error instanceof NotTextError) return { problem: error.message };
+    const { code } = error as NodeJS.ErrnoException;
+    return { problem: code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})` };
+  }
+}
+
+/**
+ * Reads the secrets that `environment` names as files: orchestrators mount them so, and environments leak more
+ * easily. Never throws.
+ */
+export function valuesFromFiles(environment: NodeJS.ProcessEnv): FileValues {
+  const values: Record<string, string> = {};
+  const problems: string[] = [];
+  const broken: string[] = [];
+  for (const name of FILE_SETTINGS) {
+    const setting = `${name}_FILE`;
+    const path = environment[setting];
+    if (!path) continue;
+    const content = environment[name] ? { problem: undefined } : contentOf(path);
+    if ('value' in content) {
+      values[name] = content.value;
+      continue;
+    }
+    broken.push(name);
+    problems.push(
+      content.problem === undefined
+        ? `${name} and ${setting} are both set: remove one of them.`
+        : `${setting} names the file "${path}", which ${content.problem}: it must hold the value of ${name}.`,
+    );
+  }
+  return { values, problems, broken };
+}

@@ -1,0 +1,188 @@
+import { BlockList, isIP } from 'node:net';
+import { z } from 'zod';
+import { SCOPE_DEFINITIONS } from '../../auth/scopes.ts';
+import { parsePublicKeys } from '../crypto.ts';
+
+/** Parsers for the types of settings. Each message continues a sentence after the setting's name. */
+
+export const flag = z
+  .enum(['true', 'false'], { error: 'must be true or false' })
+  .transform((value) => value === 'true');
+export const list = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
+export const scopes = list.refine((items) => items.every((item) => Object.hasOwn(SCOPE_DEFINITIONS, item)), {
+  error: `must be a comma-separated list of scopes, which are ${Object.keys(SCOPE_DEFINITIONS).join(', ')}`,
+});
+
+/** `name=value` pairs with commas between them, values percent-encoded (W3C Baggage), as OpenTelemetry has them. */
+export const pairs = list.transform((items, context) => {
+  try {
+    return Object.fromEntries(
+      items.map((item) => {
+        const [, name = '', value = ''] = /^([^=\s]+)\s*=\s*(.*)$/.exec(item) ?? [];
+        if (name === '') throw new URIError('no name');
+        return [name, decodeURIComponent(value)];
+      }),
+    );
+  } catch {
+    context.addIssue({
+      code: 'custom',
+      message: 'must be comma-separated pairs such as name=value, with values percent-encoded',
+    });
+    return z.NEVER;
+  }
+});
+
+const number = (what: string, form: RegExp) => (minimum: number, maximum: number) => {
+  const message = `must be a ${what} from ${minimum} to ${maximum}`;
+  return z
+    .string()
+    .regex(form, { error: message })
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, { error: message });
+};
+export const integer = number('whole number', /^\d{1,12}$/);
+export const decimal = number('number', /^\d{1,12}(\.\d{1,6})?$/);
+
+/** HOST as it is given to `listen`: an address in brackets is taken without them. */
+export const host = z
+  .string()
+  .transform((value) => value.replace(/^\[(.*)\]$/, '$1').toLowerCase())
+  .refine((value) => /^[\w.-]+$/.test(value) || (isIP(value) === 6 && !value.includes('%')), {
+    error:
+      'must be an address or a name such as 127.0.0.1, ::1 or localhost, without a scheme, a port or a zone',
+  });
+
+const parsedHttp = (value: string): URL | null => (/^https?:\/\//i.test(value) ? URL.parse(value) : null);
+
+/** The origin that an address names, as browsers write it; undefined if it names more, or none. */
+function originOf(value: string): string | undefined {
+  const url = parsedHttp(value);
+  return url !== null && url.href === `${url.origin}/` ? url.origin : undefined;
+}
+
+export const publicUrl = z.string().transform((value, context) => {
+  const origin = originOf(value);
+  if (origin !== undefined) return origin;
+  const cure =
+    (parsedHttp(value)?.pathname ?? '/') === '/'
+      ? ''
+      : ': the service needs an origin of its own, so have the proxy serve it under a host name or a port of its own';
+  context.addIssue({
+    code: 'custom',
+    message: `must be an origin such as https://api.example.com, without a path${cure}`,
+  });
+  return z.NEVER;
+});
+
+export const origins = list.transform((items, context) => {
+  const named = items.map(originOf).filter((origin) => origin !== undefined);
+  if (named.length === items.length) return named;
+  context.addIssue({
+    code: 'custom',
+    message: 'must be a comma-separated list of origins such as https://app.example.com',
+  });
+  return z.NEVER;
+});
+
+/** URIs of RFC 9116 section 2.5.3: a web page must be https. */
+export const contacts = list.refine(
+  (items) => items.every((item) => /^(?:https:\/\/|mailto:|tel:)\S+$/i.test(item) && URL.canParse(item)),
+  {
+    error:
+      'must be a comma-separated list of URIs such as mailto:security@example.com or https://example.com/security',
+  },
+);
+
+export const databaseUrl = z
+  .string()
+  // A URL with a user and without a host names a socket by the parameter "host". URL parsers reject an empty host.
+  .transform((value) => value.replace(/^(\w+:\/\/[^/?#]*@)(?=[/?:]|$)/, '$1localhost'))
+  .refine((value) => /^postgres(ql)?:\/\//i.test(value) && URL.canParse(value), {
+    error: 'must be a PostgreSQL address such as postgres://user:password@host:5432/database',
+  })
+  // Otherwise it would belong to the name of the database.
+  .transform((value) => value.replace(/^([^?]*[^/?])\/(?=\?|$)/, '$1'));
+
+const subnet = (network: string, bits: number) => {
+  const list = new BlockList();
+  list.addSubnet(network, bits, isIP(network) === 6 ? 'ipv6' : 'ipv4');
+  return { list, bits };
+};
+/** Networks without public addresses (RFC 6890). */
+const PRIVATE_NETWORKS = [
+  subnet('10.0.0.0', 8),
+  subnet('100.64.0.0', 10),
+  subnet('127.0.0.0', 8),
+  subnet('169.254.0.0', 16),
+  subnet('172.16.0.0', 12),
+  subnet('192.168.0.0', 16),
+  subnet('fc00::', 7),
+  subnet('fe80::', 10),
+];
+/** The widest networks that content delivery networks publish for their proxies. */
+const WIDEST_PUBLIC_BITS = { ipv4: 12, ipv6: 29 } as const;
+
+/** IPv4 addresses written as IPv6 (RFC 4291 section 2.5.5.2). A `BlockList` takes both forms of an address as one. */
+const MAPPED = subnet('::ffff:0:0', 96);
+
+/** True if the network has so many public addresses that it contains addresses of clients. */
+export function isTooWide(network: string): boolean {
+  const [address = '', length] = network.split('/');
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+  if (family === 'ipv4' && length === undefined) return false;
+  const bits = Number(length ?? '128');
+  const isMapped = family === 'ipv6' && bits >= MAPPED.bits && MAPPED.list.check(address, family);
+  const ownBits = isMapped ? bits - MAPPED.bits : bits;
+  if (PRIVATE_NETWORKS.some((known) => ownBits >= known.bits && known.list.check(address, family)))
+    return false;
+  if (ownBits < WIDEST_PUBLIC_BITS[isMapped ? 'ipv4' : family]) return true;
+  return family === 'ipv6' && bits <= MAPPED.bits && subnet(address, bits).list.check('::ffff:0:0', family);
+}
+
+export function isNetwork(value: string): boolean {
+  const [address = '', bits, ...rest] = value.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+export const redisUrl = z.string().refine(
+  (value) => {
+    const { hostname = '', pathname = '' } = (/^rediss?:\/\//i.test(value) && URL.parse(value)) || {};
+    return hostname !== '' && /^(\/\d*)*$/.test(pathname);
+  },
+  {
+    error:
+      'must be a Redis address such as redis://host:6379 or, with the number of a database, redis://host:6379/2',
+  },
+);
+
+/** Rejects user names and passwords, so that they cannot leak with the address. */
+export const httpUrl = z.string().refine(
+  (value) => {
+    const { protocol = '', username, password } = URL.parse(value) ?? {};
+    return /^https?:$/.test(protocol) && username === '' && password === '';
+  },
+  { error: 'must be an address such as https://login.example.com/jwks, without a user name or a password' },
+);
+
+/** RFC 7518 section 3.2: a key for HS256 has at least 256 bits. */
+export const secret = z
+  .string()
+  .refine((value) => Buffer.byteLength(value) >= 32, { error: 'must be at least 32 bytes long' });
+
+export const publicKey = z.string().superRefine((value, context) => {
+  try {
+    parsePublicKeys(value);
+  } catch (error) {
+    // OpenSSL's messages do not help the operator.
+    const why = error instanceof Error && !('code' in error) ? `: ${error.message}` : '';
+    context.addIssue({ code: 'custom', message: `must hold public keys in PEM${why}` });
+  }
+});

@@ -1,0 +1,109 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createPublicKey,
+  hash,
+  hkdfSync,
+  type JsonWebKeyInput,
+  type KeyObject,
+} from 'node:crypto';
+import { randomPiece } from './ids.ts';
+
+const ALGORITHM = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** What encryption adds to the length of a text, in bytes. */
+export const OVERHEAD_BYTES = NONCE_BYTES + TAG_BYTES;
+
+/** Encrypts with a random nonce, which comes first; the tag comes last. `context` is authenticated with it. */
+export function encrypt(key: Uint8Array, plain: Uint8Array, context = ''): Buffer<ArrayBuffer> {
+  const nonce = randomPiece().subarray(0, NONCE_BYTES);
+  const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(Buffer.from(context));
+  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** Decrypts what `encrypt` made. Throws if the key or the context is another, or the data was altered. */
+export function decrypt(key: Uint8Array, sealed: Uint8Array, context = ''): Buffer {
+  const nonce = sealed.subarray(0, NONCE_BYTES);
+  const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
+  decipher.setAAD(Buffer.from(context)).setAuthTag(sealed.subarray(-TAG_BYTES));
+  return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
+}
+
+/** The supported signature algorithms (RFC 7518 section 3.1). */
+export type PublicKeyAlgorithm = 'RS256' | 'ES256';
+
+const PEM_BLOCK = /-----BEGIN ([A-Z ]+)-----[\s\S]+?-----END \1-----/g;
+/** RFC 7518 section 3.3. */
+const MIN_RSA_BITS = 2048;
+
+function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): PublicKeyAlgorithm {
+  if (asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) >= MIN_RSA_BITS)
+    return 'RS256';
+  if (asymmetricKeyType === 'ec' && asymmetricKeyDetails?.namedCurve === 'prime256v1') return 'ES256';
+  throw new Error(`the key is neither RSA with at least ${MIN_RSA_BITS} bits nor EC on P-256`);
+}
+
+export interface PublicKey {
+  readonly algorithm: PublicKeyAlgorithm;
+  readonly key: KeyObject;
+}
+
+/** The key of a JWK (RFC 7517 section 4); undefined for one that is malformed or not supported. */
+export function parseJwk(jwk: JsonWebKeyInput['key']): PublicKey | undefined {
+  try {
+    const key = createPublicKey({ key: jwk, format: 'jwk' });
+    return { algorithm: algorithmOf(key), key };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The public keys in a PEM text. Line breaks may be written as `\n`. Throws for unsupported keys. */
+export function parsePublicKeys(pem: string): PublicKey[] {
+  const blocks = [...pem.replaceAll('\\n', '\n').matchAll(PEM_BLOCK)];
+  if (blocks.length === 0) throw new Error('no PEM block found');
+  return blocks.map(([block, label = '']) => {
+    // Node would silently use the public half, but a private key does not belong in this setting.
+    if (label.includes('PRIVATE')) throw new Error('a private key was given');
+    const key = createPublicKey(block);
+    return { algorithm: algorithmOf(key), key };
+  });
+}
+
+const KEY_BYTES = 32;
+
+/** Derives a separate key for each purpose from the secret (HKDF, RFC 5869). */
+export function deriveKey(secret: string, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', purpose, KEY_BYTES));
+}
+
+/** Encrypts stored data under one secret and for one purpose. */
+export interface Sealer {
+  /** Identifies the key without revealing it. A sealer with another name cannot open the data. */
+  readonly name: string;
+  /** Binds the data to `context`: it opens only under the same one. */
+  seal(plain: Uint8Array, context: string): Uint8Array<ArrayBuffer>;
+  /** Throws if the data was sealed under another key or context, or was altered. */
+  open(sealed: Uint8Array, context: string): Buffer;
+}
+
+export function createSealer(secret: string, purpose: string): Sealer {
+  const key = deriveKey(secret, purpose);
+  return {
+    name: hash('sha256', deriveKey(secret, `${purpose}: name`), 'base64url').slice(0, 16),
+    seal: (plain, context) => encrypt(key, plain, context),
+    open: (sealed, context) => decrypt(key, sealed, context),
+  };
+}
+
+/**
+ * Makes a function that distinguishes texts without revealing them. Without the secret, nobody can try all candidates,
+ * even if there are few, such as addresses.
+ */
+export function createKeyedHash(secret: string, purpose: string): (text: string) => string {
+  const key = deriveKey(secret, purpose);
+  return (text) => createHmac('sha256', key).update(text).digest('base64url');
+}

@@ -1,0 +1,267 @@
+import { ApiError, exceeded } from '../errors.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import { MemoryBudget } from './memory-budget.ts';
+
+/**
+ * A reader that takes less than this of a waiting response within its time is cut off (contract section 5).
+ */
+const LEAST_TAKEN_BYTES = 262_144;
+const CHECK_INTERVAL_MS = 250;
+/** A reader slower than this, for at least SLOW_AFTER_MS, is cut off if others need the room. */
+const SLOW_BYTES_PER_SECOND = 262_144;
+const SLOW_AFTER_MS = 250;
+
+/** A socket that has not taken all of a response yet. */
+interface Reader {
+  /** Bytes still to be taken. */
+  remaining(): number;
+  /** Ends it at once and frees what it held. */
+  cutOff(): void;
+  /** Time in which it must take its part, again and again; undefined if its pace is enforced elsewhere. */
+  readonly windowMs?: number | undefined;
+}
+
+/** When a reader was last looked at, and how much it had to take then. */
+interface Look {
+  readonly atMs: number;
+  readonly remaining: number;
+}
+
+const lookAt = (reader: Reader): Look => ({ atMs: performance.now(), remaining: reader.remaining() });
+
+/** The bytes per second that a reader has taken since a look; infinite if the look is too recent to tell. */
+function paceSince(before: Look, now: Look): number {
+  const elapsedMs = now.atMs - before.atMs;
+  if (elapsedMs < SLOW_AFTER_MS) return Number.POSITIVE_INFINITY;
+  return ((before.remaining - now.remaining) * 1000) / elapsedMs;
+}
+
+/**
+ * Cuts off readers that take too little of what waits for them: all that miss their time, and the slowest if
+ * room is needed.
+ */
+class SlowReaders {
+  readonly #waiting = new Map<Reader, Look>();
+  readonly #onCutOff: () => void;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(onCutOff: () => void) {
+    this.#onCutOff = onCutOff;
+  }
+
+  /** Watches a reader. Returns a function that stops watching. */
+  watch(reader: Reader): () => void {
+    this.#waiting.set(reader, lookAt(reader));
+    this.#timer ??= setInterval(() => this.#cutOffStalled(), CHECK_INTERVAL_MS).unref();
+    return () => {
+      if (!this.#waiting.delete(reader) || this.#waiting.size > 0) return;
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    };
+  }
+
+  /** Cuts off slow readers, the slowest first, until `isEnough`. */
+  cutOffSlowest(isEnough: () => boolean): void {
+    const slow = [...this.#waiting]
+      .map(([reader, look]) => ({ reader, pace: paceSince(look, lookAt(reader)) }))
+      .filter(({ pace }) => pace < SLOW_BYTES_PER_SECOND)
+      .sort((a, b) => a.pace - b.pace);
+    for (const { reader } of slow) {
+      if (isEnough()) return;
+      this.#cutOff(reader);
+    }
+  }
+
+  /** A reader that has taken enough in its time has the same time again. */
+  #cutOffStalled(): void {
+    for (const [reader, before] of this.#waiting) {
+      const now = lookAt(reader);
+      if (now.atMs - before.atMs < (reader.windowMs ?? Number.POSITIVE_INFINITY)) continue;
+      if (before.remaining - now.remaining < LEAST_TAKEN_BYTES) this.#cutOff(reader);
+      else this.#waiting.set(reader, now);
+    }
+  }
+
+  #cutOff(reader: Reader): void {
+    this.#onCutOff();
+    reader.cutOff();
+  }
+}
+
+/**
+ * A response up to this size is not counted: the kernel takes as much at once, and nearly all are smaller.
+ */
+export const UNCOUNTED_BYTES = 65_536;
+
+export interface PendingLimits {
+  /** Limit for all responses together. */
+  readonly maxBytes: number;
+  /** Limit for what the database may send for one operation. */
+  readonly maxReceivedBytes: number;
+}
+
+/** The memory that a request's response holds, from the first row until the socket has taken it. */
+export class Reservation {
+  readonly #pending: PendingResponses;
+  #account = '';
+  #bytes = 0;
+  #abandoned = false;
+  #refusal: ApiError | undefined;
+
+  constructor(pending: PendingResponses) {
+    this.#pending = pending;
+  }
+
+  /** Why there is no response: it is too large, or others hold too much. */
+  get refusal(): ApiError | undefined {
+    return this.#refusal;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Sets the account of the response. Throws RATE_LIMITED if the account already holds its share. */
+  begin(account: string): void {
+    this.countFor(account);
+    this.#abandoned = false;
+    this.#refusal = undefined;
+    const refusal = this.#pending.checkShare(account, 1);
+    if (refusal !== undefined) throw refusal;
+  }
+
+  /** Sets the account of a response that cannot be refused. */
+  countFor(account: string): void {
+    this.release();
+    this.#account = account;
+  }
+
+  /**
+   * Counts what the database has sent for the operation so far. `refusal` says why not to go on. Rows that still arrive are discarded
+   * only on 'stop', when one operation has received too much.
+   */
+  receive(received: number): 'go on' | 'begin nothing more' | 'stop' {
+    if (received > this.#pending.maxReceivedBytes) {
+      this.#refusal = tooMuchRead(received, this.#pending.maxReceivedBytes);
+      return 'stop';
+    }
+    if (this.#refusal !== undefined) return 'begin nothing more';
+    if (received <= UNCOUNTED_BYTES || this.#abandoned) return 'go on';
+    this.#refusal = this.#pending.grow(this.#account, received - this.#bytes);
+    if (this.#refusal !== undefined) return 'begin nothing more';
+    this.#bytes = received;
+    return 'go on';
+  }
+
+  /** Stops counting: what still arrives is not part of the response. */
+  abandon(): void {
+    this.release();
+    this.#abandoned = true;
+  }
+
+  /**
+   * Counts the size of the response in place of what was read for it. Throws RATE_LIMITED,
+   * SERVICE_UNAVAILABLE.
+   */
+  reserve(bytes: number): void {
+    const counted = bytes <= UNCOUNTED_BYTES ? 0 : bytes;
+    if (counted > this.#bytes && !this.#abandoned) {
+      const refusal = this.#pending.grow(this.#account, counted - this.#bytes);
+      if (refusal !== undefined) throw refusal;
+      this.#bytes = counted;
+    } else this.resize(counted);
+  }
+
+  /** The same for a response that exists already and cannot be refused. */
+  resize(bytes: number): void {
+    if (bytes === this.#bytes || this.#abandoned) return;
+    this.#pending.add(this.#account, bytes - this.#bytes);
+    this.#bytes = bytes;
+  }
+
+  release(): void {
+    this.resize(0);
+  }
+
+  /** Watches the pace of a reader. Returns a function that stops watching and releases the response. */
+  waitFor(reader: Reader): () => void {
+    const ended = this.#pending.watch(reader);
+    return () => {
+      ended();
+      this.release();
+    };
+  }
+}
+
+function tooMuchRead(value: number, maximum: number): ApiError {
+  return exceeded('COMPLEXITY_LIMIT', 'A database result of at least', value, maximum, ' bytes');
+}
+
+/**
+ * Responses that are being built or wait for their readers. What they hold is bounded, in total and per
+ * account, and readers that are too slow are cut off (contract section 5).
+ */
+export class PendingResponses {
+  readonly maxReceivedBytes: number;
+  readonly #budget: MemoryBudget;
+  readonly #readers: SlowReaders;
+
+  constructor({ maxBytes, maxReceivedBytes }: PendingLimits, metrics: Metrics) {
+    this.maxReceivedBytes = maxReceivedBytes;
+    const cutOff = metrics.counter(
+      'responses_cut_off_total',
+      'Responses cut off because their readers were too slow.',
+    );
+    const readers = new SlowReaders(() => cutOff.inc({}));
+    const budget = new MemoryBudget(maxBytes, (hasRoom) => readers.cutOffSlowest(hasRoom));
+    metrics.gauge(
+      'response_bytes_pending',
+      'Bytes of responses that are being built or not yet taken by their sockets.',
+      () => budget.bytes,
+    );
+    metrics.gauge('response_bytes_pending_max', 'The bound on response_bytes_pending.', () => maxBytes);
+    this.#readers = readers;
+    this.#budget = budget;
+  }
+
+  reservation(): Reservation {
+    return new Reservation(this);
+  }
+
+  /** Returns the refusal if the account may not hold these bytes as well. */
+  checkShare(account: string, bytes: number): ApiError | undefined {
+    const { shareBytes } = this.#budget;
+    if (this.#budget.isWithinShare(account, bytes)) return undefined;
+    return new ApiError(
+      'RATE_LIMITED',
+      `Unread responses to this account hold ${this.#budget.usedBy(account)} bytes of at most ${shareBytes}: read them first.`,
+      { headers: { 'retry-after': '1' } },
+    );
+  }
+
+  /**
+   * Counts more bytes for an account. Returns the refusal if they do not fit, even after slow readers were
+   * cut off.
+   */
+  grow(account: string, bytes: number): ApiError | undefined {
+    const refusal = this.checkShare(account, bytes);
+    if (refusal !== undefined) return refusal;
+    if (!this.#budget.makeRoom(bytes))
+      return new ApiError('SERVICE_UNAVAILABLE', 'Too many responses are waiting to be read. Try again.', {
+        headers: { 'retry-after': '1' },
+      });
+    this.add(account, bytes);
+    return undefined;
+  }
+
+  add(account: string, bytes: number): void {
+    this.#budget.add(bytes, account);
+  }
+
+  /** Watches the reader of a response. Returns a function that stops watching. */
+  watch(reader: Reader): () => void {
+    const ended = this.#readers.watch(reader);
+    this.#budget.makeRoom(0);
+    return ended;
+  }
+}

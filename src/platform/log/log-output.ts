@@ -1,0 +1,156 @@
+import { write, writeSync } from 'node:fs';
+import { Tally } from '../metrics/instruments.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+
+/** Lines are written in blocks: a system call per line would cost more than the request it logs. */
+const BLOCK_CHARACTERS = 32_768;
+const FLUSH_INTERVAL_MS = 1_000;
+/** How much may wait while the destination is blocked. Later lines are dropped. */
+const MAX_WAITING_CHARACTERS = 8_388_608;
+/** A pipe whose reader is slow takes more in a moment. */
+const FULL_PIPE_PAUSE_MS = 50;
+/** The pause before a retry on a full disk or a failing device. */
+const FAILED_PAUSE_MS = 1_000;
+const STANDARD_ERROR = 2;
+
+/**
+ * Where log lines go. It never holds up the service, whatever becomes of the destination: what it cannot take waits in
+ * bounded memory, then is dropped and counted. Not sonic-boom, whose `flushSync` repeats a failed write for ever
+ * (decision 18).
+ */
+export class LogOutput {
+  /** Lines that were dropped, by reason. */
+  readonly dropped = new Tally();
+  /** Writes that failed, by the code of the error. */
+  readonly failures = new Tally();
+  readonly #fd: number;
+  #waiting = '';
+  #block: Buffer | undefined;
+  /** Whether the system has the block, of which so much is written. */
+  #writing = false;
+  #written = 0;
+  #failing = false;
+  #closed = false;
+  /** Whether what waits is to be written as soon as the block before it is. */
+  #due = false;
+  #flushing: NodeJS.Timeout | undefined;
+  #idle: (() => void)[] = [];
+
+  constructor(fd: number) {
+    this.#fd = fd;
+  }
+
+  /** `now` writes it at once, for a reader who waits. */
+  write(line: string, now = false): void {
+    if (this.#closed || this.#waiting.length + line.length > MAX_WAITING_CHARACTERS) {
+      this.dropped.add(this.#closed ? 'closed' : 'full');
+      return;
+    }
+    this.#waiting += line;
+    if (now || this.#waiting.length >= BLOCK_CHARACTERS) this.#send();
+    else this.#flushing ??= this.#later(() => this.#send(), FLUSH_INTERVAL_MS);
+  }
+
+  /** Resolves once everything is written, or after a time. */
+  flush(limitMs: number): Promise<void> {
+    this.#send();
+    return new Promise((resolve) => {
+      if (this.#block === undefined) return resolve();
+      setTimeout(resolve, limitMs);
+      this.#idle.push(resolve);
+      return undefined;
+    });
+  }
+
+  /** Writes what waits, as far as the destination takes it at once: the process is about to end. */
+  flushSync(): void {
+    if (this.#closed || this.#failing) return;
+    const paused = this.#writing ? undefined : this.#block?.subarray(this.#written);
+    const rest = Buffer.concat([paused ?? Buffer.alloc(0), Buffer.from(this.#waiting)]);
+    this.#waiting = '';
+    try {
+      for (let at = 0; at < rest.length; ) at += writeSync(this.#fd, rest, at);
+    } catch (error) {
+      this.#note(error as NodeJS.ErrnoException);
+    }
+  }
+
+  #later(act: () => void, ms: number): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.#flushing = undefined;
+      act();
+    }, ms).unref();
+  }
+
+  #send(): void {
+    this.#due = true;
+    if (this.#block !== undefined || this.#closed) return;
+    this.#due = false;
+    if (this.#waiting === '') {
+      for (const resolve of this.#idle.splice(0)) resolve();
+      return;
+    }
+    clearTimeout(this.#flushing);
+    this.#flushing = undefined;
+    this.#block = Buffer.from(this.#waiting);
+    this.#waiting = '';
+    this.#written = 0;
+    this.#writeOn();
+  }
+
+  #writeOn(): void {
+    const block = this.#block;
+    if (block === undefined) return;
+    this.#writing = true;
+    write(this.#fd, block, this.#written, (error, bytes) => {
+      this.#writing = false;
+      if (error === null) this.#written += bytes;
+      if (error === null && this.#written < block.length) return this.#writeOn();
+      if (error === null) {
+        this.#block = undefined;
+        this.#failing = false;
+        if (this.#due || this.#idle.length > 0) this.#send();
+        return undefined;
+      }
+      const full = error.code === 'EAGAIN' || error.code === 'EBUSY';
+      if (!full) this.#note(error);
+      if (!this.#closed)
+        setTimeout(() => this.#writeOn(), full ? FULL_PIPE_PAUSE_MS : FAILED_PAUSE_MS).unref();
+      return undefined;
+    });
+  }
+
+  /** Tells of the first failure of several where somebody may still see it. */
+  #note(error: NodeJS.ErrnoException): void {
+    const code = error.code ?? 'unknown';
+    this.failures.add(code);
+    if (code === 'EPIPE') this.#closed = true;
+    if (this.#failing) return;
+    this.#failing = true;
+    const then = this.#closed ? 'It is not written any more.' : 'The service tries again every second.';
+    try {
+      writeSync(STANDARD_ERROR, `The log cannot be written to standard output: ${code}. ${then}\n`);
+    } catch {
+      // Standard error is gone too. The metrics tell.
+    }
+  }
+}
+
+/** Standard output. */
+export const logOutput = new LogOutput(1);
+
+export function registerLogMetrics(metrics: Metrics): void {
+  const { dropped, failures } = logOutput;
+  metrics.readTally(
+    'log_lines_dropped_total',
+    'Log lines that were dropped: too many were waiting for standard output, or it is closed.',
+    ['reason'],
+    dropped,
+  );
+  metrics.readTally(
+    'log_write_failures_total',
+    'Writes to standard output that failed, by error code.',
+    ['code'],
+    failures,
+  );
+}

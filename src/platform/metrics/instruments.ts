@@ -1,0 +1,79 @@
+type LabelValue = string | number;
+
+/** Counts by the values of one or two labels, which must be few. Costs its caller two look-ups. */
+export class Tally {
+  readonly #counts = new Map<LabelValue, Map<LabelValue, { value: number }>>();
+
+  add(first: LabelValue, second: LabelValue = '', by = 1): void {
+    let row = this.#counts.get(first);
+    if (row === undefined) {
+      row = new Map();
+      this.#counts.set(first, row);
+    }
+    const cell = row.get(second);
+    if (cell === undefined) row.set(second, { value: by });
+    else cell.value += by;
+  }
+
+  *entries(): Iterable<[first: LabelValue, second: LabelValue, count: number]> {
+    for (const [first, row] of this.#counts)
+      for (const [second, { value }] of row) yield [first, second, value];
+  }
+}
+
+/** An observation that a trace tells more of. */
+export interface Exemplar {
+  readonly traceId: string;
+  readonly seconds: number;
+  /** When, in seconds since 1970. */
+  readonly atSeconds: number;
+}
+
+/** Durations counted by bucket: a histogram that costs its caller a few additions. */
+export class Timings {
+  /** Upper bounds in seconds, in order. */
+  readonly bounds: readonly number[];
+  /** How many are in each bucket; the last is for those above all bounds. */
+  readonly counts: number[];
+  sum = 0;
+  /** The last observation of a sampled trace in each bucket. */
+  readonly exemplars: (Exemplar | undefined)[] = [];
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+    this.counts = new Array<number>(bounds.length + 1).fill(0);
+  }
+
+  /** `traceId`: of a sampled trace that the duration is of. */
+  observe(seconds: number, traceId?: string): void {
+    const { bounds, counts } = this;
+    let at = 0;
+    while (at < bounds.length && seconds > (bounds[at] ?? 0)) at += 1;
+    counts[at] = (counts[at] ?? 0) + 1;
+    this.sum += seconds;
+    if (traceId !== undefined) this.exemplars[at] = { traceId, seconds, atSeconds: Date.now() / 1000 };
+  }
+}
+
+/** Timings by the value of a label. The values must be few. */
+export class TimingsBy {
+  readonly #bounds: readonly number[];
+  readonly #timings = new Map<string, Timings>();
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+  }
+
+  of(value: string): Timings {
+    let found = this.#timings.get(value);
+    if (found === undefined) {
+      found = new Timings(this.#bounds);
+      this.#timings.set(value, found);
+    }
+    return found;
+  }
+
+  entries(): Iterable<[value: string, timings: Timings]> {
+    return this.#timings;
+  }
+}

@@ -1,0 +1,206 @@
+import { totalmem } from 'node:os';
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type Metric,
+  type OpenMetricsContentType,
+  Registry,
+} from 'prom-client';
+import type { Build } from '../process.ts';
+import { Tally, Timings, TimingsBy } from './instruments.ts';
+
+type Labels = Readonly<Record<string, string | number>>;
+
+/** The metrics of one service. Its parts register their own. All that requests count is read when it is scraped. */
+export interface Metrics {
+  readonly registry: Registry;
+  counter<L extends string>(name: string, help: string, labelNames?: readonly L[]): Counter<L>;
+  /** A counter with one or two labels, for what happens at every request: prom-client's costs a microsecond. */
+  tally(name: string, help: string, labelNames: readonly [string, string?]): Tally;
+  /** The same for a tally that is kept elsewhere. */
+  readTally(name: string, help: string, labelNames: readonly [string, string?], tally: Tally): void;
+  gauge(name: string, help: string, collect: () => number): Gauge;
+  /** A gauge for each value of a label. */
+  gauges(name: string, help: string, label: string, collect: () => Iterable<readonly [string, number]>): void;
+  /** A histogram of seconds. */
+  timings(name: string, help: string, bounds: readonly number[]): Timings;
+  /** The same by the values of a label. */
+  timingsBy(name: string, help: string, bounds: readonly number[], label: string): TimingsBy;
+  /** A histogram of timings that are kept elsewhere. */
+  readTimings(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: () => Iterable<readonly [Labels, Timings]>,
+  ): void;
+}
+
+interface ReadHistogramOptions {
+  readonly registry: Registry;
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+  readonly read: () => Iterable<readonly [Labels, Timings]>;
+}
+
+/** A histogram of what others have counted. */
+class ReadHistogram extends Histogram<string> {
+  readonly #options: ReadHistogramOptions;
+  /** Describes itself as the library has it. */
+  readonly #empty: Histogram<string>;
+
+  constructor(options: ReadHistogramOptions) {
+    const { registry, name, help, labelNames } = options;
+    super({ registers: [registry], name, help, labelNames });
+    this.#options = options;
+    this.#empty = new Histogram({ registers: [], name, help, labelNames });
+  }
+
+  override async get() {
+    const { name } = this.#options;
+    const values = [...this.#options.read()].flatMap(([labels, { bounds, counts, sum, exemplars }]) => {
+      let count = 0;
+      const buckets = counts.map((inBucket, index) => {
+        count += inBucket;
+        const le = bounds[index] ?? '+Inf';
+        const bucket = { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
+        const of = exemplars[index];
+        if (of === undefined) return bucket;
+        const exemplar = { labelSet: { trace_id: of.traceId }, value: of.seconds, timestamp: of.atSeconds };
+        return { ...bucket, exemplar };
+      });
+      return [
+        ...buckets,
+        { metricName: `${name}_sum`, labels, value: sum },
+        { metricName: `${name}_count`, labels, value: count },
+      ];
+    });
+    return { ...(await this.#empty.get()), values };
+  }
+
+  /** prom-client's own way to the text, which would pass `get` by. */
+  async getForPromString() {
+    return this.get();
+  }
+}
+
+let processMetrics: Registry | undefined;
+
+/**
+ * The metrics of the process, which all services in it share. Each call of `collectDefaultMetrics` starts a timer and a
+ * garbage collection observer that nothing stops, and the observer keeps the registry with everything that it reads.
+ */
+function findProcessMetrics(): Registry {
+  if (processMetrics === undefined) {
+    processMetrics = new Registry();
+    collectDefaultMetrics({ register: processMetrics });
+  }
+  return processMetrics;
+}
+
+/**
+ * Uses its own registry instead of prom-client's global one, so that one process can hold several services.
+ */
+export function createMetrics(): Metrics {
+  const registry = Registry.merge([findProcessMetrics()]);
+
+  const readTimings: Metrics['readTimings'] = (name, help, labelNames, read) =>
+    void new ReadHistogram({ registry, name, help, labelNames, read });
+
+  const readTally: Metrics['readTally'] = (name, help, [first, second], tally) =>
+    void new Counter({
+      registers: [registry],
+      name,
+      help,
+      labelNames: second === undefined ? [first] : [first, second],
+      collect() {
+        this.reset();
+        for (const [one, other, count] of tally.entries())
+          this.inc(second === undefined ? { [first]: one } : { [first]: one, [second]: other }, count);
+      },
+    });
+
+  return {
+    registry,
+    counter: (name, help, labelNames = []) => new Counter({ registers: [registry], name, help, labelNames }),
+    tally(name, help, labelNames) {
+      const tally = new Tally();
+      readTally(name, help, labelNames, tally);
+      return tally;
+    },
+    readTally,
+    gauge: (name, help, collect) =>
+      new Gauge({
+        name,
+        help,
+        registers: [registry],
+        collect() {
+          this.set(collect());
+        },
+      }),
+    gauges(name, help, label, collect) {
+      new Gauge({
+        registers: [registry],
+        name,
+        help,
+        labelNames: [label],
+        collect() {
+          this.reset();
+          for (const [value, count] of collect()) this.set({ [label]: value }, count);
+        },
+      });
+    },
+    timings(name, help, bounds) {
+      const timings = new Timings(bounds);
+      readTimings(name, help, [], () => [[{}, timings]]);
+      return timings;
+    },
+    timingsBy(name, help, bounds, label) {
+      const timings = new TimingsBy(bounds);
+      readTimings(name, help, [label], function* () {
+        for (const [value, of] of timings.entries()) yield [{ [label]: value }, of] as const;
+      });
+      return timings;
+    },
+    readTimings,
+  };
+}
+
+/**
+ * Creates a registry that writes the metrics of another registry as OpenMetrics, which has exemplars. prom-client removes
+ * `_total` from the names of the counters in such a registry, so the new registry has objects that inherit from the counters.
+ */
+export function createOpenMetricsRegistry(registry: Registry): Registry<OpenMetricsContentType> {
+  const openMetrics = new Registry<OpenMetricsContentType>();
+  openMetrics.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  for (const { name } of registry.getMetricsAsArray()) {
+    const metric = registry.getSingleMetric(name);
+    if (metric === undefined) continue;
+    const registered: Metric = metric instanceof Counter ? Object.create(metric) : metric;
+    openMetrics.registerMetric(registered);
+  }
+  return openMetrics;
+}
+
+/** How much memory this process may have: what its cgroup allows, or all of the machine. */
+function memoryLimit(): number {
+  const constrained = process.constrainedMemory();
+  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+}
+
+/** Which version runs, on which Node, in how much memory. */
+export function registerBuildInfo(metrics: Metrics, { version, commit }: Build): void {
+  metrics.gauge(
+    'memory_limit_bytes',
+    'How much memory the process may have: what its control group allows, or all of the machine.',
+    memoryLimit,
+  );
+  new Gauge({
+    registers: [metrics.registry],
+    name: 'content_graph_build_info',
+    help: 'The version of the service, its commit if it is known, and the version of Node; always 1.',
+    labelNames: ['version', 'commit', 'node'],
+  }).set({ version, commit: commit ?? '', node: process.versions.node }, 1);
+}

@@ -1,0 +1,158 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type AccountContent, storedPart } from '../auth/data-export.ts';
+import type { Database } from '../database/database.ts';
+import { type Statement, statement } from '../database/statement.ts';
+import { inBatches } from '../platform/async.ts';
+import { COMMENT_DELETED, POST_DELETED } from './event-kinds.ts';
+import { postQueues } from './post/queue.ts';
+
+/** Transactions stay short because long ones would delay events. PostgreSQL has room for thousands of locks in all. */
+const BATCH = 100;
+/** Comments that one transaction deletes together with their posts, besides those of the last post. */
+const MAX_CASCADED = 1_000;
+/** All readers get events in one order, so the events of a large account leave room for the events of others. */
+const EVENTS_PER_SECOND = 2_000;
+
+interface Target {
+  readonly id: string;
+  readonly postId: string;
+}
+
+/** The event of a post tells of the comments on the post, so those on posts of the account are deleted with the posts. */
+const OWN_COMMENTS = statement<Target>(
+  'account_own_comments',
+  `SELECT c.id, c.post_id AS "postId" FROM comments c JOIN posts p ON p.id = c.post_id
+   WHERE c.author_id = $1 AND p.author_id <> $1 LIMIT $2`,
+);
+/** The comments of posts with too many comments for one transaction. */
+const COMMENTS_ON_OWN_POSTS = statement<Target>(
+  'account_comments_on_posts',
+  `SELECT c.id, c.post_id AS "postId" FROM posts p JOIN comments c ON c.post_id = p.id
+   WHERE p.author_id = $1 AND p.comment_count > $2 LIMIT $2`,
+);
+const OWN_POSTS = statement<Target>(
+  'account_own_posts',
+  `SELECT id, id AS "postId" FROM (
+     SELECT id, sum(comment_count) OVER (ORDER BY created_at, id) - comment_count AS before FROM posts
+     WHERE author_id = $1 ORDER BY created_at, id LIMIT $2) AS next
+   WHERE before <= ${MAX_CASCADED}`,
+);
+/** Posts by id, in the order in which mutations lock them (docs/decisions/0014-order-of-locks.md). */
+const lockPosts = (name: string, strength: string) =>
+  statement<never>(name, `SELECT FROM posts WHERE id = ANY($1::uuid[]) ORDER BY id FOR ${strength}`);
+const TO_CHANGE = lockPosts('account_lock_posts', 'NO KEY UPDATE');
+const TO_DELETE = lockPosts('account_lock_posts_to_delete', 'UPDATE');
+
+/** A deleted row, with the number of comments that were deleted with the row. */
+interface Dropped {
+  readonly comments: number;
+}
+
+const DROP_COMMENTS = statement<Dropped>(
+  'account_drop_comments',
+  `WITH gone AS (DELETE FROM comments USING posts WHERE comments.id = ANY($1::uuid[]) AND posts.id = comments.post_id
+     RETURNING comments.id, comments.post_id, posts.author_id AS post_author_id),
+   event AS (${COMMENT_DELETED.append('gone')})
+   SELECT 0 AS comments FROM gone`,
+);
+/** The remaining comments of a post are deleted with the post, so the event of the post is enough. */
+const DROP_POSTS = statement<Dropped>(
+  'account_drop_posts',
+  `WITH gone AS (DELETE FROM posts WHERE id = ANY($1::uuid[]) RETURNING id, author_id, comment_count),
+   event AS (${POST_DELETED.append('gone')})
+   SELECT comment_count AS comments FROM gone`,
+);
+
+/** A step of deleting the content of an account, in batches. Each batch has the locks of its posts. */
+interface Deletion {
+  readonly table: string;
+  /** What `admin user delete` counts the rows as. */
+  readonly counts: 'deletedPosts' | 'deletedComments';
+  readonly targets: Statement<Target>;
+  readonly lock: Statement<never>;
+  readonly remove: Statement<Dropped>;
+}
+
+/**
+ * Every table whose rows keep an account (`onDelete: Restrict` on User) has a step, in this order. A new type adds its own:
+ * docs/adding-a-type.md.
+ */
+export const DELETIONS: readonly Deletion[] = [
+  {
+    table: 'comments',
+    counts: 'deletedComments',
+    targets: OWN_COMMENTS,
+    lock: TO_CHANGE,
+    remove: DROP_COMMENTS,
+  },
+  {
+    table: 'comments',
+    counts: 'deletedComments',
+    targets: COMMENTS_ON_OWN_POSTS,
+    lock: TO_CHANGE,
+    remove: DROP_COMMENTS,
+  },
+  { table: 'posts', counts: 'deletedPosts', targets: OWN_POSTS, lock: TO_DELETE, remove: DROP_POSTS },
+];
+
+type Deleted = Record<Deletion['counts'], number>;
+const NOTHING_DELETED: Deleted = { deletedPosts: 0, deletedComments: 0 };
+
+/** Deletes the content of an account in bounded transactions, so many events a second at most. Safe to repeat. */
+async function drop(database: Database, account: string): Promise<Deleted> {
+  const deleted = { ...NOTHING_DELETED };
+  let dueMs = performance.now();
+  for (const { counts, targets, lock, remove } of DELETIONS)
+    await inBatches(1, async () => {
+      await delay(Math.max(0, dueMs - performance.now()));
+      dueMs = performance.now() + (BATCH / EVENTS_PER_SECOND) * 1_000;
+      // Another process may delete some of the rows at the same time, so the loop ends when no row is left.
+      const { found, dropped } = await database.unitOfWork().run(async (work) => {
+        const rows = await work.query(targets, [account, BATCH]);
+        const posts = [...new Set(rows.map(({ postId }) => postId))];
+        await work.queryInOrder(postQueues(posts), { statement: lock, values: [posts] });
+        return { found: rows.length, dropped: await work.query(remove, [rows.map(({ id }) => id)]) };
+      });
+      deleted[counts] += dropped.length;
+      for (const { comments } of dropped) deleted.deletedComments += comments;
+      return found;
+    });
+  return deleted;
+}
+
+const BY_AGE = [
+  ['created_at', 'timestamptz', '-infinity'],
+  ['id', 'uuid', '00000000-0000-0000-0000-000000000000'],
+] as const;
+
+export const ACCOUNT_CONTENT: AccountContent = {
+  option: {
+    name: 'posts',
+    description: 'what becomes of its posts and comments: "keep" leaves them under the name "Deleted user"',
+  },
+  stored: [
+    storedPart({
+      name: 'posts',
+      tables: ['posts', 'tags'],
+      alias: 'p',
+      owner: 'author_id',
+      // As the index has them.
+      key: BY_AGE,
+      columns: `p.id, p.title, p.body, p.comment_count AS "commentCount", p.created_at AS "createdAt",
+         coalesce(p.updated_at, p.created_at) AS "updatedAt", p.version,
+         ARRAY(SELECT t.name FROM tags t WHERE t.post_id = p.id ORDER BY t.position) AS "tags"`,
+    }),
+    storedPart({
+      name: 'comments',
+      tables: ['comments'],
+      alias: 'c',
+      owner: 'author_id',
+      // As the index has them.
+      key: BY_AGE,
+      columns: `c.id, c.post_id AS "postId", c.body, c.created_at AS "createdAt",
+         coalesce(c.updated_at, c.created_at) AS "updatedAt", c.version`,
+    }),
+  ],
+  none: NOTHING_DELETED,
+  drop,
+};

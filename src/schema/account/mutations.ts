@@ -1,0 +1,162 @@
+import { ACCOUNT_NAME, PASSWORD } from '../../auth/accounts.ts';
+import { MAX_LIVE_KEYS, type StoredApiKey } from '../../auth/api-keys.ts';
+import { isSession } from '../../auth/principal.ts';
+import { type Endings, endMost } from '../../auth/revocation.ts';
+import { SCOPES, type Scope, scopesOfRole } from '../../auth/scopes.ts';
+import type { Kernel } from '../../engine/builder/kernel.ts';
+import { passwordChanged, principalOf, unitOfWorkOf } from '../../engine/core/context.ts';
+import { lengthOf, parseId } from '../../engine/core/input.ts';
+import { preparedOf } from '../../engine/core/preparation.ts';
+import type { Rules } from '../limits.ts';
+import type { UserTypes } from '../user/type.ts';
+import {
+  changePassword,
+  confirmPassword,
+  endApiKey,
+  endEverything,
+  endSession,
+  makeApiKey,
+  ownAccount,
+  type PasswordChange,
+  preparePassword,
+  renameAccount,
+} from './service.ts';
+import type { AccountTypes } from './type.ts';
+
+const members = scopesOfRole('member');
+const named = (scopes: readonly Scope[]) => scopes.map((scope) => `\`${scope}\``).join(', ');
+const SCOPE_NAMES = `${named(members)} and, for admins, ${named(SCOPES.filter((scope) => !members.includes(scope)))}`;
+
+/** What ends with an account, and which part of it ends with its password. */
+export interface AccountEndings {
+  readonly all: Endings;
+  readonly ofPassword: Endings;
+}
+
+export function defineAccountMutations(
+  { builder }: Kernel,
+  { User }: UserTypes,
+  { ApiKey }: AccountTypes,
+  rules: Rules['account'],
+  endings: AccountEndings,
+): void {
+  const CreatedApiKey = builder
+    .objectRef<{ readonly key: string; readonly apiKey: StoredApiKey }>('CreatedApiKey')
+    .implement({
+      description: 'A newly created API key.',
+      fields: (t) => ({
+        key: t.exposeString('key', {
+          secret: true,
+          description: 'The key itself. It is shown only once; only its hash is stored.',
+        }),
+        apiKey: t.expose('apiKey', { type: ApiKey, description: 'The key’s stored record.' }),
+      }),
+    });
+
+  builder.mutationFields((t) => ({
+    updateViewer: t.field({
+      session: true,
+      locks: ownAccount,
+      type: User,
+      description: 'Changes the name of the viewer’s account. Needs a session; otherwise FORBIDDEN.',
+      args: {
+        name: t.arg.string({
+          required: true,
+          description: `The name shown beside the user’s posts and comments, ${lengthOf(ACCOUNT_NAME)}.`,
+        }),
+      },
+      resolve: (_root, { name }, context) => renameAccount(unitOfWorkOf(context), principalOf(context), name),
+    }),
+    createApiKey: t.field({
+      session: true,
+      locks: ownAccount,
+      type: CreatedApiKey,
+      prepare: ({ currentPassword }, context) => confirmPassword(context, currentPassword),
+      description: `Creates an API key for the viewer’s account. An account can have at most ${MAX_LIVE_KEYS} keys that are neither revoked nor expired; another one is BAD_USER_INPUT. A wrong current password is BAD_USER_INPUT, and too many are RATE_LIMITED. An operation can select it only once. Needs a session; otherwise FORBIDDEN.`,
+      args: {
+        name: t.arg.string({
+          required: true,
+          description: `What the key is for, ${lengthOf(rules.keyName)}.`,
+        }),
+        scopes: t.arg.stringList({
+          required: true,
+          description: `The key’s scopes: ${SCOPE_NAMES}. FORBIDDEN if the account cannot hold one of them.`,
+        }),
+        expiresAt: t.arg({
+          type: 'DateTime',
+          description: 'When the key expires. If absent, it is valid until revoked.',
+        }),
+        currentPassword: t.arg.string({
+          description:
+            'The current password. BAD_USER_INPUT if absent: a key outlives the session and a change of the password.',
+        }),
+      },
+      resolve: (_root, args, context) => {
+        preparedOf(context, 'createApiKey');
+        const principal = principalOf(context);
+        return makeApiKey(unitOfWorkOf(context), principal, args, rules);
+      },
+    }),
+    revokeApiKey: t.boolean({
+      session: true,
+      locks: ownAccount,
+      description:
+        'Revokes an API key of the viewer’s account permanently. True if the key existed, false if it did not. Needs a session; otherwise FORBIDDEN.',
+      args: { id: t.arg.id({ required: true, description: 'The id of the key, not the key itself.' }) },
+      resolve: (_root, { id }, context) => {
+        const principal = principalOf(context);
+        return endApiKey(unitOfWorkOf(context), principal, parseId(id));
+      },
+    }),
+    revokeSession: t.boolean({
+      session: true,
+      locks: ownAccount,
+      description:
+        'Ends a session of the viewer’s account, which may be the current one. True if the session existed, false if it did not. Needs a session; otherwise FORBIDDEN.',
+      args: { id: t.arg.id({ required: true, description: 'The id of the session.' }) },
+      resolve: (_root, { id }, context) => {
+        const principal = principalOf(context);
+        return endSession(unitOfWorkOf(context), principal, parseId(id));
+      },
+    }),
+    changePassword: t.boolean({
+      session: true,
+      locks: ownAccount,
+      prepare: ({ currentPassword, newPassword }, context) =>
+        preparePassword(context, String(currentPassword), String(newPassword)),
+      description:
+        'Changes the password of the viewer’s account and ends all that was signed in to with the old one: its sessions, stream tokens and OAuth grants, but no API keys. The session of this request goes on under a new id, in the cookie of the response; the old one is no longer accepted. Always true: a wrong current password is BAD_USER_INPUT, and too many are RATE_LIMITED. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
+      args: {
+        currentPassword: t.arg.string({ required: true, description: 'The current password.' }),
+        newPassword: t.arg.string({ required: true, description: `${lengthOf(PASSWORD)}.` }),
+      },
+      resolve: async (_root, _args, context) => {
+        const change = preparedOf(context, 'changePassword') as PasswordChange;
+        const work = unitOfWorkOf(context);
+        passwordChanged(
+          context,
+          await changePassword(work, principalOf(context), change, endings.ofPassword),
+        );
+        return true;
+      },
+    }),
+    revokeEverything: t.boolean({
+      session: true,
+      locks: ownAccount,
+      prepare: async ({ currentPassword }, context) => {
+        const { caller, db } = context;
+        if (!isSession(caller)) return;
+        await confirmPassword(context, currentPassword);
+        await endMost(db, [caller.userId], endings.all);
+      },
+      description:
+        'Ends, at once, all that was issued to the viewer’s account: its sessions, the one of this request too, stream tokens, API keys, OAuth grants with their tokens, a link to set the password, the OAuth clients that it owns, and JWTs of other issuers that were issued until now. The password stays. Always true: a wrong current password is BAD_USER_INPUT, and too many are RATE_LIMITED. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
+      args: { currentPassword: t.arg.string({ required: true, description: 'The current password.' }) },
+      resolve: async (_root, _args, context) => {
+        preparedOf(context, 'revokeEverything');
+        await endEverything(unitOfWorkOf(context), principalOf(context), endings.all);
+        return true;
+      },
+    }),
+  }));
+}

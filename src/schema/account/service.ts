@@ -1,0 +1,215 @@
+import { ACCOUNT_NAME, COMMON_PASSWORD, isCommon, LOCK_ACCOUNT, PASSWORD } from '../../auth/accounts.ts';
+import {
+  createApiKeyWithinLimit,
+  KeyExpiredError,
+  KeyLimitError,
+  revokeApiKey,
+  type StoredApiKey,
+} from '../../auth/api-keys.ts';
+import { audit } from '../../auth/audit.ts';
+import { confirmationFailures } from '../../auth/login.ts';
+import { isSession, type Principal } from '../../auth/principal.ts';
+import { type Endings, end, endAllCredentials } from '../../auth/revocation.ts';
+import { isScope, type Scope, scopesOfRole } from '../../auth/scopes.ts';
+import {
+  type HeldSession,
+  holdSession,
+  type OpenedSession,
+  openSession,
+  revokeSession,
+} from '../../auth/sessions.ts';
+import { statement } from '../../database/statement.ts';
+import type { UnitOfWork } from '../../database/unit-of-work.ts';
+import { principalOf } from '../../engine/core/context.ts';
+import { checkText } from '../../engine/core/input.ts';
+import type { LockKind, NamedRow } from '../../engine/core/mutation-plugin.ts';
+import type { PreparationContext } from '../../engine/core/preparation.ts';
+import { ApiError, badInput, forbidden, unauthenticated } from '../../platform/errors.ts';
+import type { Rules } from '../limits.ts';
+
+/** An operation that ends several keys, sessions or grants locks their account first. */
+const ACCOUNT: LockKind = {
+  rank: 2,
+  async take(work, _rows, context) {
+    await work.query(LOCK_ACCOUNT, [principalOf(context).userId]);
+  },
+};
+
+/** The lock of the caller's own account. */
+export const ownAccount = (): readonly NamedRow[] => [{ kind: ACCOUNT, id: 'own' }];
+
+interface NewKey {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly expiresAt?: Date | null | undefined;
+}
+
+/** The scopes of a new key: known, without duplicates, and within the account's role (contract section 3). */
+function checkScopes(scopes: readonly string[], { role }: Principal): readonly Scope[] {
+  if (scopes.length === 0) throw badInput('scopes', 'must contain at least one scope.');
+  const unknown = scopes.find((scope) => !isScope(scope));
+  if (unknown !== undefined)
+    throw badInput('scopes', `must contain only known scopes: ${scopesOfRole(role).join(', ')}.`);
+  if (new Set(scopes).size < scopes.length) throw badInput('scopes', 'must not contain duplicates.');
+  const held = scopesOfRole(role);
+  const known = scopes.filter(isScope);
+  const beyond = known.find((scope) => !held.includes(scope));
+  if (beyond !== undefined)
+    throw forbidden(`The account cannot hold the scope "${beyond}", so neither can its key.`);
+  return known;
+}
+
+/** Under the lock of the account. Throws UNAUTHENTICATED if the caller's session has ended since the request came. */
+export async function checkSession(work: UnitOfWork, { credentialId }: Principal): Promise<HeldSession> {
+  const held = await holdSession(work, credentialId);
+  if (held !== undefined) return held;
+  throw unauthenticated('The session has ended.', { 'www-authenticate': 'Bearer' });
+}
+
+/**
+ * Creates a key for the caller's account. Throws BAD_USER_INPUT, FORBIDDEN for scopes beyond the role,
+ * UNAUTHENTICATED, DatabaseError.
+ */
+export async function makeApiKey(
+  work: UnitOfWork,
+  principal: Principal,
+  { name, scopes, expiresAt }: NewKey,
+  { keyName }: Rules['account'],
+): Promise<{ id: string; key: string; apiKey: StoredApiKey }> {
+  const wanted = {
+    userId: principal.userId,
+    name: checkText('name', name, keyName),
+    scopes: checkScopes(scopes, principal),
+    expiresAt: expiresAt ?? undefined,
+  };
+  const { id, key, apiKey } = await createApiKeyWithinLimit(work, wanted).catch((error: unknown) => {
+    if (error instanceof KeyExpiredError) throw badInput('expiresAt', 'must be in the future.');
+    throw error instanceof KeyLimitError ? new ApiError('BAD_USER_INPUT', error.message) : error;
+  });
+  await checkSession(work, principal);
+  await audit(work, 'createApiKey', id, { account: principal.userId, scopes: wanted.scopes });
+  return { id, key, apiKey };
+}
+
+/** Changes the name of the caller's account, and returns its id. Throws BAD_USER_INPUT, UNAUTHENTICATED, DatabaseError. */
+export async function renameAccount(work: UnitOfWork, principal: Principal, name: string): Promise<string> {
+  checkText('name', name, ACCOUNT_NAME);
+  const { userId: id } = principal;
+  await work.withPrisma((prisma) => prisma.user.updateMany({ where: { id }, data: { name } }));
+  await checkSession(work, principal);
+  return id;
+}
+
+/** Ends all that was issued to the caller's account. Throws UNAUTHENTICATED, DatabaseError. */
+export async function endEverything(work: UnitOfWork, principal: Principal, endings: Endings): Promise<void> {
+  const { userId } = principal;
+  await checkSession(work, principal);
+  const ended = await endAllCredentials(work, [userId], endings);
+  await audit(work, 'revokeEverything', userId, { account: userId, ended });
+}
+
+/** Revokes a key of the caller's account. False if it has no such key, or no longer has it. */
+export async function endApiKey(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
+  if (id === undefined || (await revokeApiKey(work, id, userId)) === undefined) return false;
+  await audit(work, 'revokeApiKey', id, { account: userId });
+  return true;
+}
+
+/** Ends a session of the caller's account. False if it has no such session, or no longer has it. */
+export async function endSession(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
+  if (id === undefined || !(await revokeSession(work, id, userId))) return false;
+  await audit(work, 'revokeSession', id, { account: userId });
+  return true;
+}
+
+const FIND_HASH = statement<{ hash: string | null }>(
+  'account_password_hash',
+  'SELECT password_hash AS "hash" FROM users WHERE id = $1',
+);
+/** Of two concurrent changes, the later one finds that its current password is no longer current. */
+const CHANGE_HASH = statement<{ id: string }>(
+  'account_change_password',
+  'UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2 RETURNING id',
+);
+
+/** A password that has been checked, and its successor. */
+export interface PasswordChange {
+  readonly currentHash: string;
+  readonly newHash: string;
+}
+
+const wrong = () => badInput('currentPassword', 'is not the current password.');
+
+/**
+ * Checks the password of a caller with a session, in tens of milliseconds in which nothing may be locked, and goes on with
+ * its hash. Undefined without a session, which the field refuses. A wrong one is BAD_USER_INPUT, because the caller has the
+ * permission but the argument is wrong. It counts in a bucket of its own, so that failed logins of others do not block
+ * the owner; too many are RATE_LIMITED.
+ */
+async function checked<T>(
+  { caller, db, passwords, onWrongPassword }: PreparationContext,
+  currentPassword: string,
+  then: (userId: string, currentHash: string) => Promise<T>,
+): Promise<T | undefined> {
+  if (!isSession(caller)) return undefined;
+  const { userId } = caller;
+  const [account] = await db.query(FIND_HASH, [userId]);
+  if (account === undefined) throw unauthenticated('The account has been deleted.');
+  const { hash } = account;
+  const result = await passwords.attempt([confirmationFailures(userId)], async () =>
+    (await passwords.matches(userId, currentPassword, hash)) && hash !== null
+      ? then(userId, hash)
+      : undefined,
+  );
+  if (result !== undefined) return result;
+  onWrongPassword();
+  throw wrong();
+}
+
+/**
+ * Confirms that the caller, who has a session, knows the password. Throws as `checked` does, and BAD_USER_INPUT without a
+ * password: the argument is nullable where it was added to a published field.
+ */
+export async function confirmPassword(context: PreparationContext, currentPassword: unknown): Promise<void> {
+  if (!isSession(context.caller)) return;
+  if (typeof currentPassword !== 'string') throw badInput('currentPassword', 'must be given.');
+  await checked(context, currentPassword, async () => true);
+}
+
+/** Checks the current password and hashes the new one. Throws as `checked` does. */
+export async function preparePassword(
+  context: PreparationContext,
+  currentPassword: string,
+  newPassword: string,
+): Promise<PasswordChange | undefined> {
+  if (isSession(context.caller)) {
+    checkText('newPassword', newPassword, PASSWORD);
+    if (await isCommon(newPassword, PASSWORD.min)) throw badInput('newPassword', `is ${COMMON_PASSWORD}.`);
+  }
+  return checked(context, currentPassword, async (userId, currentHash) => ({
+    currentHash,
+    newHash: await context.passwords.hash(userId, newPassword),
+  }));
+}
+
+/**
+ * Changes the password, ends what was signed in to with the one before, the caller's session too, and opens a session in
+ * its place: whoever has copied its cookie is out. Throws BAD_USER_INPUT if the password was changed meanwhile,
+ * UNAUTHENTICATED if the session was ended or the account disabled.
+ */
+export async function changePassword(
+  work: UnitOfWork,
+  principal: Principal,
+  { currentHash, newHash }: PasswordChange,
+  signedIn: Endings,
+): Promise<OpenedSession> {
+  const { userId } = principal;
+  const changed = await work.query(CHANGE_HASH, [userId, currentHash, newHash]);
+  if (changed.length === 0) throw wrong();
+  const { userAgent } = await checkSession(work, principal);
+  const ended = await end(work, [userId], signedIn);
+  await audit(work, 'changePassword', userId, { account: userId, ended });
+  const opened = await openSession(work, { userId, passwordHash: newHash, userAgent });
+  if (opened === undefined) throw unauthenticated('The account has been disabled.');
+  return opened;
+}

@@ -1,0 +1,146 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import { API_KEY_COLUMNS, type StoredApiKey } from '../../auth/api-keys.ts';
+import {
+  formatColumns,
+  pickColumns,
+  type RowOf,
+  type Statement,
+  statement,
+} from '../../database/statement.ts';
+import type { Kernel } from '../../engine/builder/kernel.ts';
+import { type Context, principalOf } from '../../engine/core/context.ts';
+import { sessions } from '../../generated/tables.ts';
+import { forbidden } from '../../platform/errors.ts';
+import type { Rules } from '../limits.ts';
+import type { UserTypes } from '../user/type.ts';
+
+/** A session as its owner sees it. */
+type SessionRow = RowOf<typeof shownSessions>;
+
+const shownSessions = pickColumns(sessions, [
+  'id',
+  'userId',
+  'userAgent',
+  'createdAt',
+  'lastSeenAt',
+  'expiresAt',
+]);
+
+export function defineAccountTypes({ builder }: Kernel) {
+  const ApiKey = builder.objectRef<StoredApiKey>('ApiKey').implement({
+    description: 'A key with which an application acts for its account. Visible only to its owner.',
+    fields: (t) => ({
+      id: t.exposeID('id', { description: 'A UUIDv7 that never changes. It is not the key.' }),
+      name: t.exposeString('name', { description: 'What the key is for, as its owner named it.' }),
+      prefix: t.exposeString('prefix', {
+        description: 'The first characters of the key, enough to recognise it. The rest is not stored.',
+      }),
+      scopes: t.exposeStringList('scopes', {
+        description: 'The scopes of the key. They never exceed what the account may do.',
+      }),
+      createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the key was created.' }),
+      lastUsedAt: t.expose('lastUsedAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'When the key was last used, to the minute; null if never.',
+      }),
+      expiresAt: t.expose('expiresAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'When the key expires; null if it is valid until revoked.',
+      }),
+    }),
+  });
+
+  const Session = builder.objectRef<SessionRow>('Session').implement({
+    description: 'A browser’s login. Visible only to its owner.',
+    fields: (t) => ({
+      id: t.exposeID('id', {
+        description: 'A UUIDv7 that never changes. It is not the value of the cookie.',
+      }),
+      userAgent: t.exposeString('userAgent', {
+        nullable: true,
+        description: 'The User-Agent header of the login; null if there was none.',
+      }),
+      createdAt: t.expose('createdAt', {
+        type: 'DateTime',
+        description:
+          'When the login happened, or the last change of the password in this browser, which begins a new session.',
+      }),
+      lastSeenAt: t.expose('lastSeenAt', {
+        type: 'DateTime',
+        description: 'When the session was last used, to the minute.',
+      }),
+      expiresAt: t.expose('expiresAt', {
+        type: 'DateTime',
+        description:
+          'When the session expires if it is not used again: seven days after its last use, and no later than thirty days after `createdAt`.',
+      }),
+      current: t.boolean({
+        description: 'Whether this is the session of this request.',
+        resolve: ({ id }, _args, context) => principalOf(context).credentialId === id,
+      }),
+    }),
+  });
+
+  return { ApiKey, Session };
+}
+
+export type AccountTypes = ReturnType<typeof defineAccountTypes>;
+
+const KEYS = statement<StoredApiKey>(
+  'account_api_keys',
+  `SELECT ${API_KEY_COLUMNS}
+   FROM api_keys WHERE user_id = ANY($1::uuid[]) AND revoked_at IS NULL ORDER BY created_at DESC, id DESC LIMIT $2`,
+);
+const SESSIONS = statement<SessionRow>(
+  'account_sessions',
+  `SELECT ${formatColumns(shownSessions)}
+   FROM sessions WHERE user_id = ANY($1::uuid[]) AND expires_at > now() ORDER BY last_seen_at DESC, id DESC LIMIT $2`,
+);
+
+/** The user's id, if the user is the viewer. Throws FORBIDDEN otherwise. */
+export function own(
+  user: { readonly id: string },
+  context: Context,
+  { parentType, fieldName }: Pick<GraphQLResolveInfo, 'parentType' | 'fieldName'>,
+): string {
+  if (principalOf(context).userId === user.id) return user.id;
+  throw forbidden(`Only the owner of an account may see "${parentType}.${fieldName}".`);
+}
+
+/** The viewer may occur many times in a result: its list is read once for all of them. */
+export async function ofAccounts<Row extends { readonly userId: string }>(
+  rows: Statement<Row>,
+  ids: readonly string[],
+  { db }: Context,
+  limit: number,
+): Promise<Row[][]> {
+  const found = await db.query(rows, [ids, limit]);
+  return ids.map((id) => found.filter(({ userId }) => userId === id));
+}
+
+/** What an account holds, for its owner. */
+export function defineAccountEdges(
+  { builder }: Kernel,
+  { User }: UserTypes,
+  { ApiKey, Session }: AccountTypes,
+  { maxListed }: Rules['account'],
+): void {
+  builder.objectFields(User, (t) => ({
+    apiKeys: t.loadableList({
+      session: true,
+      type: ApiKey,
+      description: `The account’s API keys that are not revoked, newest first, at most ${maxListed}. Only for your own account, in a session; otherwise FORBIDDEN.`,
+      resolve: (user, _args, context, info) => own(user, context, info),
+      load: (ids: string[], context: Context) => ofAccounts(KEYS, ids, context, maxListed),
+    }),
+    sessions: t.loadableList({
+      session: true,
+      type: Session,
+      description: `The account’s active sessions, most recently used first, at most ${maxListed}. Only for your own account, in a session; otherwise FORBIDDEN.`,
+      resolve: (user, _args, context, info) => own(user, context, info),
+      load: (ids: string[], context: Context) => ofAccounts(SESSIONS, ids, context, maxListed),
+    }),
+  }));
+}

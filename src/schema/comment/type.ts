@@ -1,0 +1,87 @@
+import { defineConnection } from '../../engine/builder/connection-type.ts';
+import type { Kernel } from '../../engine/builder/kernel.ts';
+import { lengthOf } from '../../engine/core/input.ts';
+import { createEntity, type EntityRow } from '../../engine/queries/entity.ts';
+import { comments } from '../../generated/tables.ts';
+import type { Rules } from '../limits.ts';
+import type { PostTypes } from '../post/type.ts';
+import type { UserTypes } from '../user/type.ts';
+
+export const commentEntity = createEntity(comments, {
+  fallbacks: { updatedAt: 'createdAt' },
+  texts: ['body'],
+});
+
+/** A comment as the schema shows it. */
+export type CommentRow = EntityRow<typeof commentEntity>;
+
+export function defineComment(
+  kernel: Kernel,
+  { User }: UserTypes,
+  { Post }: PostTypes,
+  { body }: Rules['comment'],
+) {
+  const Comment = kernel.builder.node('Comment', {
+    description: 'A user’s comment on a post.',
+    entity: commentEntity,
+    scope: 'posts:read',
+    fields: (t) => ({
+      body: t.exposeString('body', {
+        maxCharacters: body.max,
+        description: `The text, ${lengthOf(body)}, exactly as it was written.`,
+      }),
+      author: t.belongsTo(User, 'authorId', { description: 'Who wrote the comment.' }),
+      post: t.belongsTo(Post, 'postId', {
+        scope: 'posts:read',
+        description: 'The post that the comment is on.',
+      }),
+      createdAt: t.expose('createdAt', {
+        type: 'DateTime',
+        description: 'When the comment was created. It never changes.',
+      }),
+      updatedAt: t.expose('updatedAt', {
+        type: 'DateTime',
+        description: 'When its text last changed; `createdAt` until then.',
+      }),
+      version: t.exposeInt('version', {
+        description: 'The version of its text: 1, and one more with each change. For `ifVersion`.',
+      }),
+    }),
+  });
+  return { Comment, CommentConnection: defineConnection(kernel, 'Comment', Comment) };
+}
+
+export type CommentTypes = ReturnType<typeof defineComment>;
+
+/** The comments on a post, and those by a user. */
+export function defineCommentEdges(
+  { builder }: Kernel,
+  { User }: UserTypes,
+  { Post }: PostTypes,
+  { Comment, CommentConnection }: CommentTypes,
+): void {
+  builder.objectFields(User, (t) => ({
+    comments: t.hasMany(Comment, 'authorId', {
+      order: 'newest-first',
+      scope: 'posts:read',
+      description: 'The user’s comments, newest first.',
+    }),
+    commentsConnection: t.hasManyConnection(CommentConnection, 'authorId', {
+      order: 'newest-first',
+      scope: 'posts:read',
+      description: 'The user’s comments as a connection, newest first.',
+    }),
+  }));
+  builder.objectFields(Post, (t) => ({
+    comments: t.hasMany(Comment, 'postId', {
+      order: 'oldest-first',
+      scope: 'posts:read',
+      description: 'The comments on the post, oldest first.',
+    }),
+    commentsConnection: t.hasManyConnection(CommentConnection, 'postId', {
+      order: 'oldest-first',
+      scope: 'posts:read',
+      description: 'The comments on the post as a connection, oldest first.',
+    }),
+  }));
+}

@@ -1,0 +1,210 @@
+import { statement } from '../../database/statement.ts';
+import { defineConnection } from '../../engine/builder/connection-type.ts';
+import {
+  connectionArguments,
+  limitArgument,
+  offsetArgument,
+  rootConnection,
+  rootList,
+} from '../../engine/builder/connections.ts';
+import type { Kernel } from '../../engine/builder/kernel.ts';
+import type { Context } from '../../engine/core/context.ts';
+import { checkText, lengthOf, parseId, type TextRule } from '../../engine/core/input.ts';
+import { createEntity, type EntityRow, type ListEdge } from '../../engine/queries/entity.ts';
+import { inRound, readById } from '../../engine/queries/loaders.ts';
+import { connectionPage, listPage, type Page } from '../../engine/queries/pagination.ts';
+import { posts, type Tag, tags } from '../../generated/tables.ts';
+import { badInput } from '../../platform/errors.ts';
+import { POST_CREATED } from '../event-kinds.ts';
+import type { Rules } from '../limits.ts';
+import type { UserTypes } from '../user/type.ts';
+
+export const postEntity = createEntity(posts, {
+  fallbacks: { updatedAt: 'createdAt' },
+  texts: ['body'],
+  narrowed: { by: tags, key: 'postId', value: 'name' },
+});
+
+/** A post as the schema shows it. */
+export type PostRow = EntityRow<typeof postEntity>;
+
+interface TagsRow extends Pick<Tag, 'postId'> {
+  readonly names: string[];
+}
+
+const TAGS_OF_POSTS = statement<TagsRow>(
+  'tags_of_posts',
+  'SELECT post_id AS "postId", array_agg(name ORDER BY position) AS names FROM tags WHERE post_id = ANY($1::uuid[]) GROUP BY post_id',
+);
+
+/** The tags of each post, in the order given. */
+async function readTags({ db }: Context, postIds: readonly string[]): Promise<string[][]> {
+  const rows = await db.query(TAGS_OF_POSTS, [postIds]);
+  const found = new Map(rows.map(({ postId, names }) => [postId, names]));
+  return postIds.map((id) => found.get(id) ?? []);
+}
+
+export function definePost(
+  kernel: Kernel,
+  { User }: UserTypes,
+  { title, body, tag, maxTags }: Rules['post'],
+) {
+  const Post = kernel.builder.node('Post', {
+    description: 'A text by a user that others read and comment on.',
+    entity: postEntity,
+    scope: 'posts:read',
+    fields: (t) => ({
+      title: t.exposeString('title', {
+        maxCharacters: title.max,
+        description: `${lengthOf(title)}, with a visible character.`,
+      }),
+      body: t.exposeString('body', {
+        maxCharacters: body.max,
+        description: `The text, ${lengthOf(body)}, exactly as it was written.`,
+      }),
+      author: t.belongsTo(User, 'authorId', { description: 'Who wrote the post.' }),
+      commentCount: t.exposeInt('commentCount', {
+        description: 'The current number of comments on the post.',
+      }),
+      createdAt: t.expose('createdAt', {
+        type: 'DateTime',
+        description: 'When the post was created. It never changes.',
+      }),
+      updatedAt: t.expose('updatedAt', {
+        type: 'DateTime',
+        description: 'When its text or tags last changed; `createdAt` until then. Comments do not change it.',
+      }),
+      version: t.exposeInt('version', {
+        description: 'The version of its text and tags: 1, and one more with each change. For `ifVersion`.',
+      }),
+      tags: t.loadableList({
+        type: 'String',
+        // One more per tag for quotes and comma.
+        maxCharacters: maxTags * (tag.max + 1),
+        edge: {
+          kind: 'value',
+          sql: ({ id }) => `ARRAY(SELECT g.name FROM tags g WHERE g.post_id = ${id} ORDER BY g.position)`,
+        },
+        description: `The tags of the post, at most ${maxTags}, in the order given.`,
+        resolve: (post) => post.id,
+        load: (ids: string[], context) =>
+          inRound(context, TAGS_OF_POSTS, ids, (all) => readTags(context, all)),
+      }),
+    }),
+  });
+  return { Post, PostConnection: defineConnection(kernel, 'Post', Post) };
+}
+
+export type PostTypes = ReturnType<typeof definePost>;
+
+/** The posts of a user. */
+export function definePostEdges(
+  { builder }: Kernel,
+  { User }: UserTypes,
+  { Post, PostConnection }: PostTypes,
+): void {
+  builder.objectFields(User, (t) => ({
+    posts: t.hasMany(Post, 'authorId', {
+      order: 'newest-first',
+      offset: false,
+      scope: 'posts:read',
+      description: 'The user’s posts, newest first.',
+    }),
+    postsConnection: t.hasManyConnection(PostConnection, 'authorId', {
+      order: 'newest-first',
+      scope: 'posts:read',
+      description: 'The user’s posts as a connection, newest first.',
+    }),
+  }));
+}
+
+const allPosts: ListEdge<PostRow> = { name: 'posts', entity: postEntity, order: 'newest-first' };
+
+interface Filters {
+  readonly offset?: number | null | undefined;
+  readonly createdAfter?: Date | null | undefined;
+  readonly tag?: string | null | undefined;
+}
+
+function filtered(page: Page, { offset, createdAfter, tag }: Filters, rule: TextRule): Page {
+  if (createdAfter != null && offset != null)
+    throw badInput('offset', 'cannot be combined with "createdAfter".');
+  return {
+    ...page,
+    ...(createdAfter == null ? {} : { createdAfter }),
+    ...(tag == null ? {} : { narrowedTo: checkText('tag', tag, rule) }),
+  };
+}
+
+export function definePostQueries(
+  { builder }: Kernel,
+  { Post, PostConnection }: PostTypes,
+  rules: Rules['post'],
+): void {
+  builder.queryFields((t) => ({
+    post: t.field({
+      type: Post,
+      nullable: true,
+      scope: 'posts:read',
+      edge: { kind: 'row', entity: postEntity, id: (args) => parseId(String(args.id)) },
+      description: 'The post with this id, or null if there is none.',
+      args: {
+        id: t.arg.id({
+          required: true,
+          description: 'The post’s id. A string that is not a UUID matches nothing.',
+        }),
+      },
+      resolve: async (_root, args, { db }) => {
+        const id = parseId(args.id);
+        return id === undefined ? null : ((await readById(db, postEntity, id)) ?? null);
+      },
+    }),
+    posts: rootList(t, {
+      type: Post,
+      list: allPosts,
+      scope: 'posts:read',
+      description: 'All posts, newest first; with `createdAfter`, oldest first.',
+      args: {
+        limit: limitArgument(t.arg),
+        offset: offsetArgument(t.arg),
+        createdAfter: t.arg({
+          type: 'DateTime',
+          description:
+            'Only posts created strictly after this instant, oldest first. Cannot be combined with `offset`. It may split posts of the same millisecond; cursors do not.',
+        }),
+        tag: t.arg.string({ description: 'Only posts with exactly this tag.' }),
+      },
+      page: (args) => filtered(listPage(args), args, rules.tag),
+    }),
+    postsConnection: rootConnection(t, {
+      type: PostConnection,
+      list: allPosts,
+      scope: 'posts:read',
+      description: 'All posts as a connection, newest first.',
+      args: {
+        ...connectionArguments(t.arg),
+        tag: t.arg.string({ description: 'Only posts with exactly this tag.' }),
+      },
+      page: (args) => filtered(connectionPage(args), args, rules.tag),
+    }),
+  }));
+}
+
+export function definePostSubscriptions({ builder }: Kernel, { Post }: PostTypes): void {
+  builder.subscriptionFields((t) => ({
+    postCreated: t.field({
+      type: Post,
+      scope: 'posts:read',
+      edge: {
+        kind: 'event',
+        shows: 'row',
+        entity: postEntity,
+        filter: () => ({ kinds: [POST_CREATED.name] }),
+      },
+      description:
+        'Every post once it is committed: one event per post, in the same order for all subscribers.',
+      subscribe: (_root, _args, context) => context.events(),
+      resolve: (post: PostRow) => post,
+    }),
+  }));
+}

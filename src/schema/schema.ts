@@ -1,0 +1,73 @@
+import { GraphQLFloat, GraphQLSchema } from 'graphql';
+import { type Builder, removeIntrospectionExperiments } from '../engine/builder/builder.ts';
+import { createKernel, type Kernel } from '../engine/builder/kernel.ts';
+import { defineNodeQueries } from '../engine/builder/node-queries.ts';
+import { checkFields } from '../engine/queries/check-fields.ts';
+import { ENDINGS, ENDINGS_OF_PASSWORD, FEATURES } from '../features/features.ts';
+import { type AccountEndings, defineAccountMutations } from './account/mutations.ts';
+import { defineAccountEdges, defineAccountTypes } from './account/type.ts';
+import { defineChange, defineChangeSubscriptions } from './change/type.ts';
+import { defineCommentMutations } from './comment/mutations.ts';
+import { defineComment, defineCommentEdges } from './comment/type.ts';
+import { RULES, type Rules } from './limits.ts';
+import { definePostMutations } from './post/mutations.ts';
+import { definePost, definePostEdges, definePostQueries, definePostSubscriptions } from './post/type.ts';
+import { defineUser, defineUserQueries } from './user/type.ts';
+
+/**
+ * Defines the types of all modules, in the order in which the fields of Query, Mutation and User get them.
+ */
+function defineModules(kernel: Kernel, rules: Rules, endings: AccountEndings) {
+  const user = defineUser(kernel);
+  defineUserQueries(kernel, user);
+
+  const account = defineAccountTypes(kernel);
+  defineAccountEdges(kernel, user, account, rules.account);
+  defineAccountMutations(kernel, user, account, rules.account, endings);
+
+  const post = definePost(kernel, user, rules.post);
+  definePostEdges(kernel, user, post);
+  definePostQueries(kernel, post, rules.post);
+  definePostMutations(kernel, post, rules.post);
+  definePostSubscriptions(kernel, post);
+
+  const comment = defineComment(kernel, user, post, rules.comment);
+  defineCommentEdges(kernel, user, post, comment);
+  defineCommentMutations(kernel, comment, rules.comment);
+
+  defineChangeSubscriptions(kernel, defineChange(kernel, post, comment));
+  return { user, post };
+}
+
+removeIntrospectionExperiments();
+
+const featureFields = await Promise.all(FEATURES.map(({ fields }) => fields()));
+
+/** Defines all types under these rules. */
+export function defineTypes(rules: Rules = RULES) {
+  const kernel = createKernel();
+  defineNodeQueries(kernel);
+
+  const types = defineModules(kernel, rules, { all: ENDINGS, ofPassword: ENDINGS_OF_PASSWORD });
+  for (const define of featureFields) define(kernel, types.user, rules);
+  return { kernel, ...types };
+}
+
+/**
+ * The executable schema of a builder. Throws if a type implements Node and does not say how its nodes are read, or if a
+ * field is not declared as `checkFields` demands.
+ */
+export function schemaOf(builder: Builder): GraphQLSchema {
+  const { types, ...config } = builder.toSchema().toConfig();
+  // Introspection must not return an unreferenced built-in scalar (GraphQL, section 3.5).
+  const schema = new GraphQLSchema({
+    ...config,
+    types: types.filter(({ name }) => name !== GraphQLFloat.name),
+  });
+  checkFields(schema);
+  return schema;
+}
+
+/** The schema of the product under these rules. */
+export const buildSchema = (rules: Rules = RULES): GraphQLSchema =>
+  schemaOf(defineTypes(rules).kernel.builder);

@@ -1,0 +1,36 @@
+import { audit } from '../auth/audit.ts';
+import type { Principal } from '../auth/principal.ts';
+import type { UnitOfWork } from '../database/unit-of-work.ts';
+import type { ArgumentBuilder } from '../engine/builder/connections.ts';
+import { conflict } from '../platform/errors.ts';
+
+/** What a change sets in the row of a post or comment. */
+export interface Changed {
+  readonly updatedAt: Date;
+  readonly version: number;
+}
+
+/** The part of an UPDATE that sets it. The clock of the database may be set back; the instant is not. */
+export const NEW_VERSION =
+  'version = version + 1, updated_at = greatest(clock_timestamp(), coalesce(updated_at, created_at))';
+
+/** Throws CONFLICT if a row is of another version than the caller has read; undefined for callers who change any. */
+export function checkVersion(what: string, version: number, ifVersion: number | undefined): void {
+  if (ifVersion !== undefined && ifVersion !== version) throw conflict(what, version);
+}
+
+/** The argument of mutations that change or delete what the caller has read. */
+export const versionArgument = (arg: ArgumentBuilder, what: string) =>
+  arg.int({
+    description: `The version that the caller has read. CONFLICT, with the present one in \`extensions.version\`, if the ${what} is of another version; nothing is changed then. If absent or null, any version is.`,
+  });
+
+/** Records what an admin has done to something of another account. Throws DatabaseError. */
+export async function auditModeration(
+  work: UnitOfWork,
+  { userId }: Principal,
+  action: string,
+  { id, authorId }: { readonly id: string; readonly authorId: string },
+): Promise<void> {
+  if (authorId !== userId) await audit(work, action, id, { account: authorId });
+}

@@ -1,0 +1,162 @@
+import { ACCOUNT_NAME, MAX_EMAIL_LENGTH } from '../../auth/accounts.ts';
+import { isAuthenticated } from '../../auth/principal.ts';
+import { pickColumns, statement } from '../../database/statement.ts';
+import { defineConnection } from '../../engine/builder/connection-type.ts';
+import {
+  connectionArguments,
+  limitArgument,
+  offsetArgument,
+  rootConnection,
+  rootList,
+} from '../../engine/builder/connections.ts';
+import type { Kernel } from '../../engine/builder/kernel.ts';
+import { type Context, principalOf } from '../../engine/core/context.ts';
+import { lengthOf, parseId } from '../../engine/core/input.ts';
+import { createEntity, type EntityRow, type ListEdge } from '../../engine/queries/entity.ts';
+import { inRound, readById } from '../../engine/queries/loaders.ts';
+import { connectionPage, listPage } from '../../engine/queries/pagination.ts';
+import { users } from '../../generated/tables.ts';
+import { ApiError, notFound } from '../../platform/errors.ts';
+
+export const userEntity = createEntity(pickColumns(users, ['id', 'name', 'role', 'createdAt']));
+
+/** An account as the schema shows it, without its e-mail address, which is read only for callers who may see it. */
+type UserRow = EntityRow<typeof userEntity>;
+
+const OWN_EMAIL = 'users:read';
+const EMAIL_OF_OTHERS = 'users:email';
+
+/** The id, if the caller may see the e-mail address of that account (contract section 3). Throws FORBIDDEN. */
+function withEmail({ id }: UserRow, context: Context): string {
+  const scope = principalOf(context).userId === id ? OWN_EMAIL : EMAIL_OF_OTHERS;
+  context.notedScopes?.add(scope);
+  if (context.caller.scopes.has(scope)) return id;
+  // The same for every account: it does not tell which one is the caller's.
+  throw new ApiError(
+    'FORBIDDEN',
+    `Your own e-mail address requires the scope "${OWN_EMAIL}", that of another account the scope "${EMAIL_OF_OTHERS}".`,
+    { retriable: true },
+  );
+}
+
+const EMAILS = statement<{ id: string; email: string }>(
+  'emails_of_users',
+  'SELECT id, email FROM users WHERE id = ANY($1::uuid[])',
+);
+
+async function readEmails({ db }: Context, ids: readonly string[]): Promise<(string | Error)[]> {
+  const rows = await db.query(EMAILS, [ids]);
+  const found = new Map(rows.map(({ id, email }) => [id, email]));
+  return ids.map((id) => found.get(id) ?? notFound('user'));
+}
+
+/** As the schema writes them, and the SQL of the field. */
+const ROLE_NAMES = { member: 'MEMBER', admin: 'ADMIN' } as const;
+
+/** Whether the caller may know the role of an account (contract section 3). */
+function maySeeRole({ caller }: Context, { id }: UserRow): boolean {
+  return isAuthenticated(caller) && (caller.userId === id || caller.role === 'admin');
+}
+
+export function defineUser(kernel: Kernel) {
+  const { builder } = kernel;
+  const Role = builder.enumType('Role', {
+    description: 'What an account may do.',
+    values: {
+      MEMBER: { description: 'Writes posts and comments, and changes its own.' },
+      ADMIN: { description: 'Also changes and deletes those of others.' },
+    } as const,
+  });
+  const User = builder.node('User', {
+    description: 'A person or a service that writes posts and comments.',
+    entity: userEntity,
+    scope: 'users:read',
+    fields: (t) => ({
+      name: t.exposeString('name', {
+        maxCharacters: ACCOUNT_NAME.max,
+        description: `The name shown beside the user’s posts and comments, ${lengthOf(ACCOUNT_NAME)}.`,
+      }),
+      email: t.loadable({
+        type: 'String',
+        maxCharacters: MAX_EMAIL_LENGTH,
+        scopeForOwn: OWN_EMAIL,
+        scopeForOthers: EMAIL_OF_OTHERS,
+        edge: { kind: 'value', sql: ({ id }) => `(SELECT e.email FROM users e WHERE e.id = ${id})` },
+        description: `The e-mail address, unique ignoring case; empty for a deleted account. Your own needs the scope \`${OWN_EMAIL}\`, that of another account \`${EMAIL_OF_OTHERS}\`; otherwise FORBIDDEN.`,
+        resolve: (user, _args, context) => withEmail(user, context),
+        load: (ids: string[], context) => inRound(context, EMAILS, ids, (all) => readEmails(context, all)),
+      }),
+      createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),
+      role: t.field({
+        type: Role,
+        nullable: true,
+        scope: 'users:read',
+        columns: ['role'],
+        edge: {
+          kind: 'value',
+          ofCaller: true,
+          sql: ({ id, role }, _args, caller) =>
+            `CASE WHEN ${id} = ${caller.id} OR ${caller.isAdmin} THEN upper(${role}::text COLLATE "C") END`,
+        },
+        description:
+          'What the account may do: your own and, for admins, that of everybody; null otherwise. It cannot be selected in subscriptions: BAD_USER_INPUT.',
+        resolve: (user, _args, context) => (maySeeRole(context, user) ? ROLE_NAMES[user.role] : null),
+      }),
+    }),
+  });
+  return { User, UserConnection: defineConnection(kernel, 'User', User) };
+}
+
+export type UserTypes = ReturnType<typeof defineUser>;
+
+const allUsers: ListEdge<UserRow> = { name: 'users', entity: userEntity, order: 'oldest-first' };
+
+export function defineUserQueries({ builder }: Kernel, { User, UserConnection }: UserTypes): void {
+  builder.queryFields((t) => ({
+    user: t.field({
+      type: User,
+      nullable: true,
+      scope: 'users:read',
+      edge: { kind: 'row', entity: userEntity, id: (args) => parseId(String(args.id)) },
+      description: 'The user with this id, or null if there is none.',
+      args: {
+        id: t.arg.id({
+          required: true,
+          description: 'The user’s id. A string that is not a UUID matches nobody.',
+        }),
+      },
+      resolve: async (_root, args, { db }) => {
+        const id = parseId(args.id);
+        return id === undefined ? null : ((await readById(db, userEntity, id)) ?? null);
+      },
+    }),
+    users: rootList(t, {
+      type: User,
+      list: allUsers,
+      scope: 'users:read',
+      description: 'All users, oldest account first.',
+      args: { limit: limitArgument(t.arg), offset: offsetArgument(t.arg) },
+      page: listPage,
+    }),
+    usersConnection: rootConnection(t, {
+      type: UserConnection,
+      list: allUsers,
+      scope: 'users:read',
+      description: 'All users as a connection, oldest account first.',
+      args: connectionArguments(t.arg),
+      page: connectionPage,
+    }),
+    viewer: t.field({
+      type: User,
+      scope: 'users:read',
+      edge: {
+        kind: 'row',
+        entity: userEntity,
+        id: (_args, context) => principalOf(context).userId,
+        own: true,
+      },
+      description: 'The account that the credentials of this request belong to.',
+      resolve: (_root, _args, context) => principalOf(context).userId,
+    }),
+  }));
+}
