@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
+import { countLines } from './count-lines.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const CODE = /\.(?:[cm]?[jt]sx?|css|sql|prisma|sh)$/;
@@ -15,27 +16,6 @@ const TOP_LEVEL = ['src', 'tests', 'bench', 'scripts', 'examples', 'prisma', 'pa
 interface Size {
   readonly files: number;
   readonly lines: number;
-}
-
-/** Counts lines with code. A comment counts as one only if it fills its lines, as the formatter leaves it. */
-function countLines(text: string, extension: string): number {
-  const lineComment = extension === '.sql' ? '--' : extension === '.sh' ? '#' : '//';
-  let inComment = false;
-  let lines = 0;
-  for (const line of text.split('\n')) {
-    const code = line.trim();
-    if (inComment) {
-      inComment = !code.endsWith('*/');
-      continue;
-    }
-    if (code === '' || code.startsWith(lineComment)) continue;
-    if (code.startsWith('/*') || code.startsWith('{/*')) {
-      inComment = !/\*\/\}?$/.test(code);
-      continue;
-    }
-    lines += 1;
-  }
-  return lines;
 }
 
 /** Finds the files under version control, and new files that are not ignored. */

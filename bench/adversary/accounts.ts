@@ -104,7 +104,7 @@ export async function makeAccounts(
 ): Promise<Accounts> {
   const config = loadConfig(settings);
   const log = createLogger({ level: 'warn', pretty: false, destination: process.stderr });
-  const database = await openDatabase({ config, log, namedStatements: false });
+  const database = await openDatabase({ config, log });
   try {
     const passwordHash = await hashPassword(PASSWORD);
     const { key, ...ordinary } = await makeOne(database, passwordHash, 'ordinary');

@@ -50,7 +50,7 @@ export async function prepare({
 }: PrepareOptions): Promise<Prepared> {
   const config = loadConfig(settings);
   const log = createLogger({ level: 'warn', pretty: false });
-  const database = await openDatabase({ config, log, namedStatements: false });
+  const database = await openDatabase({ config, log });
   try {
     await migrate(database);
     const client = await database.dedicatedClient();

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 const SRC = join(import.meta.dirname, '../../src');
 
 /** Where posts, comments and tags may be named. */
-const HOMES = ['modules/', 'development/', 'generated/'];
+const HOMES = ['schema/', 'auth/scopes.ts', 'features/development/', 'generated/'];
 
 /** Names of the domain, in SQL, in properties and in types. */
 const DOMAIN =
@@ -13,13 +13,12 @@ const DOMAIN =
 
 /** The same words in the trade's meanings, by file: HTTP methods, parts of ciphers, of documents and of HTML. */
 const OTHER_MEANINGS: Readonly<Record<string, RegExp>> = {
-  'auth/password.ts': /\btag\b/,
-  'account-pages/pages/password-page.ts': /method="post"/,
-  'account-pages/pages/forms.ts': /method="post"/,
-  'http/pages/sign-in.ts': /method="post"/,
-  'oauth/server/pages.ts': /method="post"/,
-  'http/request/body.ts': /'accept-post'/,
-  'platform/db/embedded/worker.ts': /\bpost\(|\bpost = \(/,
+  'auth/passwords.ts': /\btag\b/,
+  'features/account-pages/forms.ts': /method="post"/,
+  'http/html/sign-in.ts': /method="post"/,
+  'features/oauth/routes/sign-in.ts': /method="post"/,
+  'http/body.ts': /'accept-post'/,
+  'database/embedded/worker.ts': /\bpost\(|\bpost = \(/,
 };
 
 /** What is not code: comments tell examples. */
@@ -37,13 +36,13 @@ function namesIn(path: string): string[] {
     .map((line) => line.trim());
 }
 
-describe('The engine knows no posts, comments or tags: modules declare them', () => {
+describe('Only the schema knows posts, comments and tags', () => {
   it.each(files)('%s', (path) => {
     expect(namesIn(path)).toEqual([]);
   });
 
-  it('names them in the modules, so that the words above are the right ones', () => {
-    const text = globSync('modules/**/*.ts', { cwd: SRC })
+  it('names them in the schema, so that the words above are the right ones', () => {
+    const text = globSync('schema/**/*.ts', { cwd: SRC })
       .map((path) => readFileSync(join(SRC, path), 'utf8'))
       .join('');
     expect(new Set(text.match(DOMAIN)).size).toBeGreaterThan(10);

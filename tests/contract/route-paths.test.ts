@@ -9,23 +9,23 @@ const REMEDY =
 /** Where paths are written: with the routes that answer them. */
 const HOMES = [
   'http/routes/table.ts',
-  'http/graphiql/routes.ts',
-  'account-pages/paths.ts',
-  'oauth/server/paths.ts',
-  'development/example.ts',
+  'features/graphiql/routes.ts',
+  'features/account-pages/paths.ts',
+  'features/oauth/paths.ts',
+  'features/development/example.ts',
 ];
 
-/** All that look at the path of a request, and why. What differs by path is in `state.route`; `platform` knows no request. */
+/** All that look at the path of a request, and why. What differs by path is in `state.route`; `platform` and `database` know no request. */
 const READERS = new Map([
-  ['request/http-message.ts', 'declares the URL of a request'],
+  ['http/message.ts', 'declares the URL of a request'],
   ['http/server/request-head.ts', 'refuses paths that are not in normal form'],
   ['http/routes/table.ts', 'finds the route, and tells the targets that every parser reads the same way'],
-  ['http/response/use-access-log.ts', 'gives the path to log and traces'],
-  ['http/graphiql/routes.ts', 'finds a file below the path of its route'],
-  ['development/example.ts', 'finds a file below the path of its route'],
-  ['oauth/server/paths.ts', 'reads the parameter in the path of its routes'],
-  ['oauth/server/server.ts', 'hands the path to the library of OAuth'],
-  ['oauth/server/endpoints.ts', 'hands the path to the library of OAuth'],
+  ['http/hooks/access-log.ts', 'gives the path to log and traces'],
+  ['features/graphiql/routes.ts', 'finds a file below the path of its route'],
+  ['features/development/example.ts', 'finds a file below the path of its route'],
+  ['features/oauth/paths.ts', 'reads the parameter in the path of its routes'],
+  ['features/oauth/server.ts', 'hands the path to the library of OAuth'],
+  ['features/oauth/routes/endpoints.ts', 'hands the path to the library of OAuth'],
 ]);
 
 /** A text that begins like a path, and is no file of Linux. The end of a regular expression in quotes is none. */
@@ -66,7 +66,7 @@ it('a path is written with the routes that answer it, and nowhere else', () => {
 it('nothing but the table compares paths', () => {
   const known = 'A file that reads paths for another reason is listed with it in READERS of this test.';
   expect(
-    placesOf(LOOK, (path) => !READERS.has(path) && !path.startsWith('platform/')),
+    placesOf(LOOK, (path) => !READERS.has(path) && !/^(?:platform|database)\//.test(path)),
     `${REMEDY} ${known}`,
   ).toEqual([]);
   const reading = files.filter((file) => matchesIn(file, LOOK).length > 0).map(({ path }) => path);

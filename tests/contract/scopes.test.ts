@@ -25,9 +25,7 @@ describe('The scopes of src/auth/scopes.ts', () => {
   it('are each asked for by a field', () => {
     const asked = askedFor();
     const unused = SCOPES.filter((scope) => !asked.has(scope));
-    expect(unused, 'name it in the field that needs it (`scope: …` in src/modules), or delete it').toEqual(
-      [],
-    );
+    expect(unused, 'name it in the field that needs it (`scope: …` in src/schema), or delete it').toEqual([]);
   });
 
   it.each(SCOPES)('%s says what it allows, in words for the consent page', (scope) => {

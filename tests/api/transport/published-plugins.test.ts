@@ -502,7 +502,7 @@ describe('useDeferStream', () => {
 
   it('is rejected at start, with the reason', () => {
     expect(() => secondInstance(host.app, { yogaPlugins: [useDeferStream()] })).toThrow(
-      /^A plugin of src\/yoga-plugins\.ts replaces the schema, [^\n]+ no incremental delivery\./,
+      /^A plugin of src\/app\/yoga-plugins\.ts replaces the schema, [^\n]+ no incremental delivery\./,
     );
   });
 });
