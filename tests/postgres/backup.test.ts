@@ -238,3 +238,19 @@ it('A backup of an earlier migration is restored as it was, and migrated', async
   expect({ code, applied: json?.applied }, stderr).toEqual({ code: 0, applied: later });
   expect((await admin(['user', 'list'], restored)).json).toMatchObject([{ email: 'e@example.org' }]);
 });
+
+it('A backup with events from before the first stream, when the log has no state, is restored', async () => {
+  const [folder, restored] = [await temporaryFolder(), await temporaryFolder()];
+  const [url, file] = [await migratedDatabase(), join(folder, 'backup')];
+  const settings = { DATABASE_URL: url, DATA_DIR: await temporaryFolder() };
+  const { app, stop } = await open(settings);
+  const { key } = await app.account();
+  await createPost(app, key, { title: 'before any stream' });
+  expect(await app.prisma.event.count()).toBe(1);
+  expect(await app.prisma.eventLog.count()).toBe(0);
+  await stop();
+  const backup = await admin(['backup', file], settings.DATA_DIR, settings);
+  expect(backup, backup.stderr).toMatchObject({ code: 0 });
+  const { code, stderr } = await admin(['restore', file], restored);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+});

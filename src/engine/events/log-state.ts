@@ -72,7 +72,10 @@ const READ = `SELECT ${STATE_COLUMNS} FROM ${STATE_FROM}`;
 export const IS_OPEN = `EXISTS (SELECT FROM ${STATE_FROM}) AND NOT EXISTS (
   SELECT FROM events WHERE era = ${PRESENT_ERA} AND xid >= pg_snapshot_xmax(pg_current_snapshot()))`;
 const LOCK = `SELECT pg_advisory_xact_lock(hashtext('event_log'))`;
-const BEGIN_LOG = `INSERT INTO event_log (id, generation, origin) VALUES (1, $1, ${ORIGIN}) ON CONFLICT (id) DO NOTHING`;
+const BEGIN_LOG = statement<never>(
+  'event_log_begin',
+  `INSERT INTO event_log (id, generation, origin) VALUES (1, $1, ${ORIGIN}) ON CONFLICT (id) DO NOTHING`,
+);
 const CLEAR = 'DELETE FROM events';
 const RENEW = `UPDATE event_log SET generation = $1, origin = ${ORIGIN}, eras = 0, pruned_era = ${PRESENT_ERA},
   pruned_xid = NULL, pruned_id = NULL, pruned_mark = NULL, held_xid = NULL, held_at = NULL WHERE id = 1`;
@@ -102,6 +105,8 @@ const ADOPT = statement<{ moved: number }>(
  * @returns the number of moved events. @throws {DatabaseError}
  */
 export async function adoptEvents(db: Queryable): Promise<number> {
+  // The log begins with the first stream, so there may be events without a log.
+  await db.query(BEGIN_LOG, [randomUUID()]);
   const [row] = await db.query(ADOPT, []);
   return row?.moved ?? 0;
 }
@@ -127,7 +132,7 @@ async function alone<T>(database: Database, change: (client: Client) => Promise<
 /** Begins the log of a new database, and goes on with the one of a restored dump. Throws DatabaseError. */
 export async function openLog(database: Database, log: Logger): Promise<void> {
   await alone(database, async (client) => {
-    await client.query(BEGIN_LOG, [randomUUID()]);
+    await queryableOn(client).query(BEGIN_LOG, [randomUUID()]);
     // Another instance may have done it while this one waited for the lock.
     if ((await client.query<{ open: boolean }>(`SELECT ${IS_OPEN} AS open`)).rows[0]?.open) return;
     const startedMs = performance.now();
@@ -147,7 +152,7 @@ export async function renewLog(
   record?: (transaction: Queryable, state: LogState) => Promise<void>,
 ): Promise<LogState> {
   return alone(database, async (client) => {
-    await client.query(BEGIN_LOG, [randomUUID()]);
+    await queryableOn(client).query(BEGIN_LOG, [randomUUID()]);
     await client.query(CLEAR);
     await client.query(RENEW, [randomUUID()]);
     const [row] = (await client.query<StateRow>(READ)).rows;
