@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
+import { Command } from 'commander';
 import { countLines } from './count-lines.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -44,11 +45,15 @@ function formatFolder(folder: string, files: readonly string[]): string {
   return [formatRow(folder, measure(files)), ...rows.sort()].join('');
 }
 
+const folders = new Command('npm run size --')
+  .description('Prints the lines of code of each top-level folder, or of all in the folders.')
+  .argument('[folder...]', 'for example src or tests/api')
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+  .parse().args;
 const files = listFiles();
-const [, , ...named] = process.argv;
 const inFolder = (folder: string) => files.filter((file) => file.startsWith(`${folder}/`));
 const reports =
-  named.length > 0
-    ? named.map((folder) => formatFolder(folder, inFolder(folder)))
+  folders.length > 0
+    ? folders.map((folder) => formatFolder(folder, inFolder(folder)))
     : TOP_LEVEL.map((folder) => formatRow(folder, measure(inFolder(folder))));
 process.stdout.write(reports.join(''));

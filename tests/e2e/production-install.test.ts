@@ -14,7 +14,7 @@ describe('An install without the packages that generate the Prisma client', () =
     expect(await prepare()).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringContaining('"@prisma/client-generator-ts" is not installed. Run "npm ci" again.'),
+      stderr: expect.stringContaining('the package "prisma" is not installed. Run "npm ci" again.'),
     });
     await copy('src/generated');
     // `npm prune` writes this file after the client was generated.

@@ -43,7 +43,7 @@ describe('a restore that is killed', () => {
         );
     }
     expect((await run().exited).code).toBe(0);
-    expect(readdirSync(restored).sort()).toEqual(['demo.json', 'lock', 'postgres']);
+    expect(readdirSync(restored).sort()).toEqual(['demo.json', 'lock', 'postgres', 'secret-key']);
     await startServer(restored);
     expect((await admin(['user', 'list'], restored)).json).toHaveLength(3);
   });

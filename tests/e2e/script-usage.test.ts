@@ -33,10 +33,11 @@ describe('a script of package.json', () => {
     const folder = await temporaryFolder();
     const { code, stdout } = await runScript(file, ['--help'], { DATA_DIR: folder }).exited;
     expect(code).toBe(0);
-    expect(stdout).toContain(name === 'start' ? 'npm start' : `npm run ${name}`);
+    expect(stdout).toContain(/^(?:start|test)$/.test(name) ? `npm ${name}` : `npm run ${name}`);
   });
 
-  it.each(OURS.filter(([name]) => name !== 'test:clients'))(
+  // Vitest refuses the options of `npm test`.
+  it.each(OURS.filter(([name]) => !/^test(?::clients)?$/.test(name)))(
     '%s refuses an option that it does not have',
     async (_name, file) => {
       const { code, stderr } = await runScript(file, ['--nonsense'], {}).exited;
@@ -48,7 +49,7 @@ describe('a script of package.json', () => {
 it('each benchmark says what may follow its name', async () => {
   const { stdout } = await runScript('bench/run.ts', ['--help'], {}).exited;
   const names = [...stdout.matchAll(/^ {2}([a-z-]+) /gm)].map(([, name = '']) => name);
-  expect(names.length).toBeGreaterThan(20);
+  expect(names.length).toBeGreaterThan(10);
   const outputs = await Promise.all(
     names.map((name) => runScript('bench/run.ts', [name, '--help'], {}).exited),
   );

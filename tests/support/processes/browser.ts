@@ -63,10 +63,17 @@ async function confine(
   });
 }
 
+/** A target that a test has closed or crashed runs no callbacks. */
+function ignoreGone(error: unknown): void {
+  if (!(error instanceof Error && /has been closed|Target crashed/.test(error.message))) throw error;
+}
+
 /** Closes a context. A callback of a route that still runs would otherwise fail outside of its test. */
 async function closeContext(context: BrowserContext): Promise<void> {
   const behavior = { behavior: 'ignoreErrors' } as const;
-  await Promise.all([context, ...context.pages()].map((routed) => routed.unrouteAll(behavior)));
+  await Promise.all(
+    [context, ...context.pages()].map((routed) => routed.unrouteAll(behavior).catch(ignoreGone)),
+  );
   await context.close();
 }
 
