@@ -26,19 +26,22 @@ import {
   EVENTS_CHANNEL,
   RESTRICTIONS_CHANNEL,
 } from '../database/session-settings.ts';
-import { createOperationPipeline } from '../engine/create-engine.ts';
+import { useLimits } from '../engine/admission.ts';
+import { createEngine, type Engine } from '../engine/create-engine.ts';
 import { createDeprecatedUses, oldDeprecatedUses } from '../engine/documents/deprecated-usage.ts';
 import { oldTextUses } from '../engine/documents/trusted/store.ts';
 import { createTrustedDocuments } from '../engine/documents/trusted/trusted-documents.ts';
 import { oldEvents } from '../engine/events/event-log.ts';
 import { createEventFeed } from '../engine/events/feed.ts';
 import { createAnnouncements, registerEventMetrics, watchLog } from '../engine/events/log-watch.ts';
+import { useIdempotency } from '../engine/mutations/idempotency/idempotent-executor.ts';
 import { oldResponses } from '../engine/mutations/idempotency/store.ts';
 import { createCredentialWatch } from '../engine/subscriptions/credential-watch.ts';
 import { createFanOut } from '../engine/subscriptions/fan-out.ts';
 import { createStreamMetrics } from '../engine/subscriptions/stream-metrics.ts';
+import { useEventIds } from '../engine/subscriptions/subscriber.ts';
 import { ENDINGS_OF_PASSWORD, FEATURES, STORED } from '../features/features.ts';
-import { createHttp } from '../http/create-http.ts';
+import { createHttp, type HttpParts } from '../http/create-http.ts';
 import type { Route } from '../http/exchange.ts';
 import type { Entrance } from '../http/handler.ts';
 import { createRefusals, createSlowOperations } from '../http/hooks/access-log.ts';
@@ -132,6 +135,9 @@ export interface AppOptions {
 
 /** The service without a socket. */
 export interface App extends Entrance {
+  /** What another host of GraphQL needs: its schema and the options of the plugins of the service (docs/plugins.md). */
+  readonly host: HttpParts &
+    Pick<Engine, 'limits' | 'idempotency' | 'eventIds'> & { readonly schema: GraphQLSchema };
   /** The responses that sockets have not yet sent. */
   readonly pending: PendingResponses;
   /** Sets the origin once the port is known. PUBLIC_URL takes precedence. */
@@ -249,7 +255,7 @@ export function createApp({
   registerEventMetrics(metrics, { logWatch, listener });
   registerReadiness(metrics, readiness);
   const cleanUp = startCleanUp({ jobs: cleanUpJobs(config), database, metrics, log });
-  const pipeline = createOperationPipeline({
+  const engine = createEngine({
     config,
     database,
     log,
@@ -271,6 +277,12 @@ export function createApp({
     onCommit: announcements.announce,
     origin,
   });
+  const operationPlugins = [
+    useLimits(engine.limits),
+    useIdempotency(engine.idempotency),
+    useEventIds(engine.eventIds),
+  ];
+  const pipeline = engine.createPipeline(operationPlugins);
   const accounts = { turns, login, endSession, securityLog, passwords };
   const routeServices = {
     ...accounts,
@@ -280,7 +292,7 @@ export function createApp({
     operations: createOwnOperations(schema, pipeline),
     stored: STORED,
   };
-  const http = createHttp({
+  const { parts, ...http } = createHttp({
     config,
     database,
     log,
@@ -300,15 +312,19 @@ export function createApp({
     deprecatedUses,
     readiness,
     tracing,
+    operationPlugins,
     pipeline,
+    createPipeline: engine.createPipeline,
     schema,
     yogaPlugins,
     pending,
     featureRoutes: [...routes, ...features.flatMap((feature) => feature.routes(routeServices))],
   });
 
+  const { limits, idempotency, eventIds } = engine;
   return {
     ...http,
+    host: { schema, ...parts, limits, idempotency, eventIds },
     pending,
     listensAt(listening) {
       publicOrigin = config.publicUrl ?? listening;

@@ -12,6 +12,7 @@ import type { DocumentCache } from './documents/document-cache.ts';
 import type { createOperationLimiter } from './documents/limits.ts';
 import type { OperationParams, PreparedDocument, PreparedOperation } from './documents/prepared-operation.ts';
 import { onlyLooksAtSchema } from './operation/introspection.ts';
+import type { OperationPlugin, OperationStages } from './operation/lifecycle.ts';
 import { isOfCaller } from './queries/plan/plan-field.ts';
 
 /** Checks that a kind of operation may be requested in this way. Throws BAD_REQUEST. */
@@ -47,9 +48,19 @@ function checkStream(kind: PreparedOperation['kind'], { streamType, checkedOnly 
 
 export interface AdmissionOptions {
   readonly documents: DocumentCache;
-  readonly limiter: ReturnType<typeof createOperationLimiter>;
+  readonly limiter: OperationLimiter;
   readonly checkOrigin: OriginCheck;
+  /** The stage of plugins. */
+  readonly admit: NonNullable<OperationStages['admit']>;
 }
+
+type OperationLimiter = ReturnType<typeof createOperationLimiter>;
+
+/** Refuses operations over the limits of depth, fields and complexity. */
+export const useLimits = ({ check }: Pick<OperationLimiter, 'check'>): OperationPlugin => ({
+  name: 'limits',
+  stages: { admit: check },
+});
 
 /** Throws BAD_USER_INPUT for a field that depends on who asks: many share the events of a subscription. */
 export function refuseOfCaller(fields: readonly SchemaField[]): void {
@@ -59,7 +70,7 @@ export function refuseOfCaller(fields: readonly SchemaField[]): void {
 }
 
 /** Finds the operation of a request and decides about it before any of it runs. */
-export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOptions) {
+export function createAdmission({ documents, limiter, checkOrigin, admit }: AdmissionOptions) {
   return {
     /** Returns the operation of a request in its document, which may run if it is valid. Throws the refusal. */
     admit(
@@ -87,7 +98,7 @@ export function createAdmission({ documents, limiter, checkOrigin }: AdmissionOp
       const cost = limiter.costOf(operation, variables);
       state.complexity = cost.complexity;
       if (readField(request.headers, 'x-query-cost') !== undefined) state.cost = cost;
-      limiter.check(operation, cost);
+      admit(operation, cost);
       // Without credentials, some fields may be read (contract section 3). Whoever asks for others gets none.
       const { caller } = state;
       const closed = isAnonymous(caller)

@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import type { Passwords } from '../auth/login.ts';
+import { isAuthenticated } from '../auth/principal.ts';
 import type { SecurityLog } from '../auth/security-log.ts';
 import { type Database, transactionLine } from '../database/database.ts';
 import { secretKeyOf } from '../database/embedded/data-dir.ts';
@@ -8,6 +9,7 @@ import type { OriginCheck } from '../http/hooks/request-checks.ts';
 import { STREAM_FORMATS } from '../http/response/event-stream-formats.ts';
 import { createResponder } from '../http/response/responder.ts';
 import type { Config } from '../platform/config/config.ts';
+import { ApiError } from '../platform/errors.ts';
 import { Line } from '../platform/fairness/fair-queue.ts';
 import type { PendingResponses } from '../platform/fairness/response-memory.ts';
 import type { Logger } from '../platform/log/log.ts';
@@ -17,19 +19,28 @@ import { createOperationLimiter } from './documents/limits.ts';
 import type { TrustedDocuments } from './documents/trusted/trusted-documents.ts';
 import type { EventFeed } from './events/feed.ts';
 import { createExecutor, limitTime, registerOperationMetrics } from './executor.ts';
-import { createIdempotentExecutor } from './mutations/idempotency/idempotent-executor.ts';
+import { createKeyOutcomes, type IdempotencyOptions } from './mutations/idempotency/idempotent-executor.ts';
 import { createReplayCheck } from './mutations/idempotency/replay-check.ts';
 import { createResponseSeal } from './mutations/idempotency/store.ts';
+import {
+  composeAdmit,
+  composeExecute,
+  composeSubscribe,
+  type Execute,
+  type OperationPlugin,
+  type Subscribe,
+} from './operation/lifecycle.ts';
 import { contextOf } from './operation/operation-context.ts';
+import { refused } from './operation/outcome.ts';
 import { createResponseBounds } from './operation/response-bounds.ts';
 import type { CredentialWatch } from './subscriptions/credential-watch.ts';
 import { createEventTexts, keepArgs } from './subscriptions/event-responses.ts';
 import { type FanOut, registerFanOutMetrics } from './subscriptions/fan-out.ts';
 import { createHalfOpenWatch, createStreamLimit } from './subscriptions/stream-limit.ts';
 import type { StreamMetrics } from './subscriptions/stream-metrics.ts';
-import { createSubscriber, openEvents, type SubscriberOptions } from './subscriptions/subscriber.ts';
+import { type EventIdOptions, openEvents } from './subscriptions/subscriber.ts';
 
-export interface OperationPipelineOptions {
+export interface EngineOptions {
   readonly config: Config;
   readonly database: Database;
   readonly log: Logger;
@@ -46,7 +57,7 @@ export interface OperationPipelineOptions {
   readonly pending: PendingResponses;
   readonly checkOrigin: OriginCheck;
   readonly credentialWatch: CredentialWatch;
-  readonly watchBlocked: SubscriberOptions['watchBlocked'];
+  readonly watchBlocked: EventIdOptions['watchBlocked'];
   readonly fanOut: FanOut;
   /** Whether subscribers share what is the same for them. */
   readonly shareEvents: boolean;
@@ -55,8 +66,26 @@ export interface OperationPipelineOptions {
   readonly origin: () => string;
 }
 
-/** Creates the pipeline that runs operations within the configured limits. */
-export function createOperationPipeline(options: OperationPipelineOptions): Pipeline {
+/** Refuses keys that nothing would keep: a retry would run the mutation again. */
+const withoutKeys =
+  (run: Execute, log: Logger): Execute =>
+  (args) => {
+    const { request, caller, operation, requestId } = args.contextValue;
+    if (operation.kind !== 'mutation' || !request.headers.has('idempotency-key') || !isAuthenticated(caller))
+      return run(args);
+    const error = new ApiError('BAD_REQUEST', 'This endpoint does not support Idempotency-Key.', {
+      status: 400,
+    });
+    return Promise.resolve(refused(error, { requestId, log }));
+  };
+
+const refuseSubscription: Subscribe = () =>
+  Promise.reject(
+    new ApiError('BAD_REQUEST', 'This endpoint does not support subscriptions.', { status: 400 }),
+  );
+
+/** Runs operations within the configured limits, as far as plugins take part. */
+export function createEngine(options: EngineOptions) {
   const { config, database, log, metrics, schema, lookAhead, passwords, securityLog, feed } = options;
   const { eventLine, streamMetrics, pending, checkOrigin, fanOut, shareEvents, onCommit } = options;
   const { maxResponseBytes } = config;
@@ -95,7 +124,7 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     bounds: createResponseBounds({ pending, maxResponseBytes, limits }),
     onCommit,
   });
-  const execute = createIdempotentExecutor({
+  const idempotency: IdempotencyOptions = {
     executor,
     database,
     log,
@@ -105,47 +134,54 @@ export function createOperationPipeline(options: OperationPipelineOptions): Pipe
     limits,
     maxResponseBytes,
     replayCheck: createReplayCheck(requestedFields),
-    metrics,
-  });
+    outcomes: createKeyOutcomes(metrics),
+  };
   const eventsAfter = openEvents(feed);
   const inTime = limitTime(config.operationTimeoutMs);
-  return createPipeline({
-    schema,
-    requested,
-    parseDocument: documents.parse,
-    check: createAdmission({
-      documents,
-      limiter,
-      checkOrigin,
-    }),
-    contextOf: contextOf({
-      origin: options.origin,
-      db: database,
-      paths,
-      traced: log.isLevelEnabled('debug'),
-      lookAhead,
-      maxResponseBytes,
-      eventsAfter,
-      idOfSnapshot: feed.idOf,
-    }),
-    execute,
-    subscribe: createSubscriber({
-      fanOut,
-      textsOf: createEventTexts({ executor, limits, shared: shareEvents, log }),
-      kept: keepArgs(documents, eventsAfter),
-      streams,
-      credentials: options.credentialWatch,
-      watchPublished: requested.watch,
-      watchBlocked: options.watchBlocked,
-      metrics: streamMetrics,
-      formats: STREAM_FORMATS,
-      limits,
-      inTime,
-      log,
-    }),
+  const eventIds: EventIdOptions = {
+    fanOut,
+    textsOf: createEventTexts({ executor, limits, shared: shareEvents, log }),
+    kept: keepArgs(documents, eventsAfter),
+    streams,
+    credentials: options.credentialWatch,
+    watchPublished: requested.watch,
+    watchBlocked: options.watchBlocked,
+    metrics: streamMetrics,
+    formats: STREAM_FORMATS,
+    limits,
     inTime,
-    respond: createResponder(limits),
-    maxBodyBytes: config.maxBodyBytes,
     log,
-  });
+  };
+  return {
+    /** The options of `useLimits`, `useIdempotency` and `useEventIds`. */
+    limits: limiter,
+    idempotency,
+    eventIds,
+    /** The steps from a request to its response, with the stages of plugins. */
+    createPipeline: (plugins: readonly OperationPlugin[]): Pipeline =>
+      createPipeline({
+        schema,
+        requested,
+        parseDocument: documents.parse,
+        check: createAdmission({ documents, limiter, checkOrigin, admit: composeAdmit(plugins) }),
+        contextOf: contextOf({
+          origin: options.origin,
+          db: database,
+          paths,
+          traced: log.isLevelEnabled('debug'),
+          lookAhead,
+          maxResponseBytes,
+          eventsAfter,
+          idOfSnapshot: feed.idOf,
+        }),
+        execute: composeExecute(plugins, withoutKeys(executor.run, log)),
+        subscribe: composeSubscribe(plugins, refuseSubscription),
+        inTime,
+        respond: createResponder(limits),
+        maxBodyBytes: config.maxBodyBytes,
+        log,
+      }),
+  };
 }
+
+export type Engine = ReturnType<typeof createEngine>;

@@ -21,31 +21,28 @@ import type { Route } from './exchange.ts';
 import type { Pipeline } from './graphql.ts';
 import { createEntrance, type Entrance } from './handler.ts';
 import { type Refusals, type SlowOperations, useAccessLog } from './hooks/access-log.ts';
-import { useAuthentication } from './hooks/authentication.ts';
+import { type AuthenticationOptions, useAuthentication } from './hooks/authentication.ts';
 import { createCaching } from './hooks/caching.ts';
 import { createCompression } from './hooks/compression.ts';
-import {
-  useCors,
-  useOriginReport,
-  useResourceMetadata,
-  useResponseHeaders,
-  useVary,
-} from './hooks/headers.ts';
+import { useCors, useOriginReport, useResponseHeaders, useVary } from './hooks/headers.ts';
 import { createProxyTrust, type ProxyTrust } from './hooks/proxy-trust.ts';
-import { useRateLimit } from './hooks/rate-limit.ts';
+import { type RateLimitOptions, useRateLimit } from './hooks/rate-limit.ts';
 import { type Origins, useBlocks, useSites, useTurns } from './hooks/request-checks.ts';
 import { createRequestTraces, type RequestTraces } from './hooks/tracing.ts';
 import { useClientUse, useDeprecations } from './hooks/usage.ts';
-import type { HttpPlugin } from './lifecycle.ts';
+import type { ServicePlugin } from './lifecycle.ts';
 import type { DemoKey } from './local-request.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';
+import { createRequestSteps, type RequestServices } from './request-steps.ts';
 import { answerLive, type Readiness, readyAnswer } from './routes/health.ts';
 import { loginAnswer, logoutAnswer } from './routes/login.ts';
 import { metricsAnswer } from './routes/metrics.ts';
 import { securityTxtAnswer } from './routes/security-txt.ts';
 import { streamTokenAnswer } from './routes/stream-token.ts';
-import { coreRoutes, HOME, RESOURCE_METADATA } from './routes/table.ts';
+import { coreRoutes, graphqlRoute, HOME, RESOURCE_METADATA } from './routes/table.ts';
+import type { UseEngineOptions } from './yoga/use-engine.ts';
 import type { YogaOptions } from './yoga/yoga-host.ts';
+import { createResults } from './yoga/yoga-result.ts';
 
 export interface HttpOptions {
   readonly config: Config;
@@ -69,7 +66,11 @@ export interface HttpOptions {
   readonly deprecatedUses: Pick<DeprecatedUses, 'note'>;
   readonly readiness: Readiness;
   readonly tracing: Tracing | undefined;
+  /** The stages of operations. */
+  readonly operationPlugins: readonly ServicePlugin[];
   readonly pipeline: Pipeline;
+  /** The pipeline of another host, with the stages of its plugins. */
+  readonly createPipeline: (plugins: readonly ServicePlugin[]) => Pipeline;
   readonly schema: YogaOptions['schema'];
   readonly yogaPlugins: YogaOptions['plugins'];
   readonly pending: PendingResponses;
@@ -79,37 +80,74 @@ export interface HttpOptions {
   readonly featureRoutes: readonly Route[];
 }
 
-/** The plugins, in the order in which a request passes them. */
-function pluginsOf(options: HttpOptions, trust: ProxyTrust, traces: RequestTraces | undefined): HttpPlugin[] {
-  const { config, log, clock, metrics, slowOperations, origins, securityLog, origin } = options;
+/** What another host needs of the service, for its own list of plugins (docs/plugins.md). */
+export interface HttpParts {
+  readonly engine: UseEngineOptions;
+  readonly authentication: AuthenticationOptions;
+  readonly rateLimit: RateLimitOptions;
+}
+
+/** The options of plugins that other hosts can use, too. */
+function partsOf(options: HttpOptions, trust: ProxyTrust, services: RequestServices): HttpParts {
+  const { config, schema, log, origins, origin, createPipeline } = options;
   const hasMetadata = options.featureRoutes.some(({ path }) => path === RESOURCE_METADATA);
+  return {
+    authentication: {
+      resolvers: options.credentials.resolvers,
+      anonymous: options.anonymous,
+      isSecure: trust.isSecure,
+      metadataUrl: hasMetadata ? () => `${origin()}${RESOURCE_METADATA}` : undefined,
+    },
+    rateLimit: {
+      limiter: options.rateLimiter,
+      policy: config.rateLimit,
+      accountFactor: config.accountLimitFactor,
+      limitsOf: options.restrictions.limitsOf,
+      isFromKnown: origins.isFromKnown,
+      securityLog: options.securityLog,
+    },
+    engine: {
+      schema,
+      serve(found) {
+        const plugins = [trust.useProxyTrust(), useResponseHeaders(), ...found];
+        const pipeline = createPipeline(plugins);
+        const route = graphqlRoute(pipeline.answer);
+        const routing = { routeOf: () => route, graphql: pipeline.answer };
+        return {
+          pipeline,
+          route,
+          requests: createRequestSteps({ ...services, ...routing, plugins }),
+          results: createResults(pipeline.respond, log, config.operationLimits),
+        };
+      },
+    },
+  };
+}
+
+/** The plugins of the service. Stages come in their own order, and the plugins of one stage in this order. */
+function pluginsOf(
+  options: HttpOptions,
+  trust: ProxyTrust,
+  traces: RequestTraces | undefined,
+  parts: HttpParts,
+): ServicePlugin[] {
+  const { config, log, clock, metrics, slowOperations, origins } = options;
   const cors = { corsOrigins: config.corsOrigins, corsTokenOrigins: config.corsTokenOrigins };
   return [
     trust.useProxyTrust(),
     useCors(cors),
     useVary(cors),
     useResponseHeaders(),
-    ...(hasMetadata ? [useResourceMetadata(() => `${origin()}${RESOURCE_METADATA}`)] : []),
     useAccessLog({ clock, log, metrics, slowOperations, refusals: options.refusals }),
     useClientUse(options.clientUses),
     ...(config.environment === 'development' ? [useOriginReport(origins, log)] : []),
     useDeprecations(options.deprecatedUses, metrics),
     useBlocks(options.restrictions, metrics),
     useSites(origins),
-    useAuthentication({
-      resolvers: options.credentials.resolvers,
-      anonymous: options.anonymous,
-      isSecure: trust.isSecure,
-    }),
-    useRateLimit({
-      limiter: options.rateLimiter,
-      policy: config.rateLimit,
-      accountFactor: config.accountLimitFactor,
-      limitsOf: options.restrictions.limitsOf,
-      isFromKnown: origins.isFromKnown,
-      securityLog,
-    }),
+    useAuthentication(parts.authentication),
+    useRateLimit(parts.rateLimit),
     useTurns(),
+    ...options.operationPlugins,
     ...(traces === undefined ? [] : [traces.useTraces()]),
   ];
 }
@@ -154,24 +192,23 @@ function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
 }
 
 /** Creates everything of HTTP but the socket. */
-export function createHttp(options: HttpOptions): Entrance {
+export function createHttp(options: HttpOptions): Entrance & { readonly parts: HttpParts } {
   const { config, log, clock, pending, origins } = options;
   const trust = createProxyTrust(config, log);
   const traces = options.tracing && createRequestTraces(options.tracing, trust.isTrustedPeer);
-  return createEntrance({
-    plugins: pluginsOf(options, trust, traces),
+  const timeoutMs = config.operationTimeoutMs;
+  const services = { checkOrigin: origins.check, traces, pending, timeoutMs, clock, log };
+  const parts = partsOf(options, trust, services);
+  const entrance = createEntrance({
+    ...services,
+    plugins: pluginsOf(options, trust, traces, parts),
     routes: routesOf(options, trust),
-    checkOrigin: origins.check,
     compression: createCompression(),
     caching: createCaching(config.publicCacheSeconds),
     pipeline: options.pipeline,
     schema: options.schema,
     limits: config.operationLimits,
     yogaPlugins: options.yogaPlugins,
-    traces,
-    pending,
-    timeoutMs: config.operationTimeoutMs,
-    clock,
-    log,
   });
+  return { ...entrance, parts };
 }

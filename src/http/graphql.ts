@@ -11,10 +11,11 @@ import type {
   RequestedDocuments,
 } from '../engine/documents/prepared-operation.ts';
 import { forgetUndeclared } from '../engine/documents/variables.ts';
+import type { Execute, Subscribe } from '../engine/operation/lifecycle.ts';
 import type { ContextOf, OperationArgs, OperationContext } from '../engine/operation/operation-context.ts';
 import { errorsOf, type Outcome, type Refused, refused, type Single } from '../engine/operation/outcome.ts';
 import { codeOf } from '../engine/subscriptions/event-responses.ts';
-import { refusalOf, requireSubscription, type Subscriber } from '../engine/subscriptions/subscriber.ts';
+import { refusalOf, requireSubscription } from '../engine/subscriptions/subscriber.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log/log.ts';
 import type { Attributes, Span } from '../platform/tracing/tracing.ts';
@@ -154,9 +155,8 @@ export interface PipelineOptions {
   readonly parseDocument: (text: string) => PreparedDocument;
   readonly check: ReturnType<typeof createAdmission>;
   readonly contextOf: ContextOf;
-  /** Executes queries and mutations. Those with an Idempotency-Key run only once. */
-  readonly execute: (args: OperationArgs) => Promise<Single>;
-  readonly subscribe: Subscriber;
+  readonly execute: Execute;
+  readonly subscribe: Subscribe;
   /** Rejects with TIMEOUT if work before an operation takes longer than the operation may take. */
   readonly inTime: <T>(work: Promise<T>) => Promise<T>;
   readonly respond: Responder;
@@ -302,10 +302,10 @@ export function createPipeline(options: PipelineOptions) {
     answer,
     /** Rejects with the error that refuses the request. */
     read,
-    /** The same without a check of the members, which plugins may change before `stages.check`. */
+    /** The same without a check of the members, which plugins may change before `steps.check`. */
     parse,
     /** The steps of `answer` one by one, for plugins of Yoga that run between them. Each throws its refusal. */
-    stages: {
+    steps: {
       check: checkParams,
       find,
       parse: parseDocument,
@@ -357,4 +357,4 @@ export function createPipeline(options: PipelineOptions) {
 export type Pipeline = ReturnType<typeof createPipeline>;
 
 /** The steps from the members of a request to the outcome of its operation. */
-export type Stages = Pipeline['stages'];
+export type Steps = Pipeline['steps'];

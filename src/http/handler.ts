@@ -1,42 +1,33 @@
-import { randomUUID } from 'node:crypto';
 import type { Provisional } from '../auth/authenticate.ts';
-import { credentialsMissing, isAnonymous } from '../auth/principal.ts';
-import type { Clock } from '../platform/deadline.ts';
+import type { CostCeilings } from '../engine/operation/outcome.ts';
 import { ApiError } from '../platform/errors.ts';
-import type { PendingResponses } from '../platform/fairness/response-memory.ts';
-import { badRequest } from './body.ts';
-import { type Arrival, departureOf, type Head, RequestState, type Route } from './exchange.ts';
+import { type Arrival, departureOf, RequestState, type Route } from './exchange.ts';
+import type { Pipeline } from './graphql.ts';
 import type { Caching } from './hooks/caching.ts';
 import type { Compression } from './hooks/compression.ts';
-import type { OriginCheck } from './hooks/request-checks.ts';
-import type { RequestTraces } from './hooks/tracing.ts';
-import { type AskedRequest, createRequestHooks, type HttpPlugin } from './lifecycle.ts';
+import type { AskedRequest, ServicePlugin } from './lifecycle.ts';
 import {
   type HeaderFields,
   type HttpRequest,
-  HttpResponse,
+  type HttpResponse,
   PlainRequest,
   type RequestUrl,
-  readField,
 } from './message.ts';
-import { negotiate } from './negotiate.ts';
+import { createRequestSteps, type RequestServices } from './request-steps.ts';
 import { createTable, NOTHING, nothingRoute, takes, targetOf, urlOf } from './routes/table.ts';
-import { reconnectsAfterEnd } from './stream-parameters.ts';
 import { createYogaServer, type YogaOptions } from './yoga/yoga-host.ts';
+import { createResults } from './yoga/yoga-result.ts';
 
-export interface EntranceOptions extends Pick<YogaOptions, 'pipeline' | 'schema' | 'limits' | 'log'> {
-  readonly plugins: readonly HttpPlugin[];
+export interface EntranceOptions extends RequestServices {
+  readonly schema: YogaOptions['schema'];
+  readonly limits: CostCeilings;
+  readonly plugins: readonly ServicePlugin[];
   readonly routes: readonly Route[];
-  readonly checkOrigin: OriginCheck;
+  readonly pipeline: Pipeline;
   readonly compression: Compression;
   readonly caching: Caching;
   /** Plugins of Yoga's ecosystem. If there is one, Yoga handles all requests. */
   readonly yogaPlugins: YogaOptions['plugins'];
-  readonly traces: RequestTraces | undefined;
-  readonly pending: PendingResponses;
-  /** How long a request may wait before its route handles the request. */
-  readonly timeoutMs: number;
-  readonly clock: Clock;
 }
 
 /** A request as Node's parser delivers it, with its body. */
@@ -48,85 +39,19 @@ export interface PlainArrival {
   readonly body: Uint8Array;
 }
 
-const LIST = new Intl.ListFormat('en');
-
-/** Throws the refusal of a request that its route does not take. */
-function checkRoute(request: HttpRequest, state: RequestState, checkOrigin: OriginCheck): void {
-  const { method } = request;
-  const { route, caller, refusal, credentialPlace } = state;
-  if (route.credentials === 'required' && isAnonymous(caller)) throw credentialsMissing();
-  if (!route.methods.includes(method))
-    throw badRequest(`This path accepts ${LIST.format(route.methods)} only.`, 405, {
-      allow: route.methods.join(', '),
-    });
-  if (method === 'GET' || method === 'HEAD') return;
-  // What is always checked was, before its credentials were looked up.
-  const checked = route.originCheck === 'with-cookie' && credentialPlace === 'cookie';
-  const crossSite = checked ? checkOrigin(request) : undefined;
-  if (crossSite !== undefined) throw crossSite;
-  if (route.readsBody && refusal !== undefined) throw refusal;
-}
-
 /**
  * Where requests enter. Each is matched with its route here, once, before anything else looks at it.
  * Runs the same plugins and routes for every request. The fast path does it without Fetch API objects, which are two
  * thirds of what Yoga costs for a short query.
  */
 export function createEntrance(options: EntranceOptions) {
-  const { plugins, routes, checkOrigin, compression, caching, pipeline, yogaPlugins } = options;
-  const { schema, limits, traces, pending, timeoutMs, clock, log } = options;
-  const hooks = createRequestHooks(
-    plugins.flatMap((plugin) => plugin.onRequest ?? []),
-    timeoutMs,
-  );
-  const routeOf = createTable(routes, nothingRoute(routes));
-  const onResponse = plugins.flatMap((plugin) => plugin.onResponse ?? []);
-
-  function headOf({ method, headers }: AskedRequest, url: RequestUrl, arrival: Arrival, fast: boolean): Head {
-    const accepts = arrival.accepts ?? negotiate(headers.get('accept'));
-    const route = routeOf(method, url, accepts);
-    const requestId = readField(headers, 'x-request-id') ?? randomUUID();
-    return {
-      startedAtMs: clock.elapsedMs(),
-      requestId,
-      route,
-      accepts,
-      fast,
-      headOnly: method === 'HEAD',
-      // The pipeline has its callers confirmed before it acts, and `fastPath` all others before they are answered.
-      mayBeProvisional: fast && route.answer === pipeline.answer,
-      reservation: arrival.reservation ?? pending.reservation(),
-      trace: route.probe ? undefined : traces?.begin({ method, headers, route, requestId, arrival }),
-    };
-  }
-
-  /**
-   * The steps before an answer. What they return is the answer already: a preflight is answered by its headers alone, a
-   * refused origin gets none, and a stream that is over is not opened again. Rejects with a refusal. Hooks that return
-   * nothing are not awaited.
-   */
-  async function admit(
-    request: HttpRequest,
-    state: RequestState,
-    url: RequestUrl,
-  ): Promise<HttpResponse | undefined> {
-    if (request.method === 'OPTIONS') return new HttpResponse('', { status: 204 });
-    if (state.malformed !== undefined) throw state.malformed;
-    const waiting = hooks.run(request, state, url);
-    if (waiting !== undefined) await waiting;
-    checkRoute(request, state, checkOrigin);
-    const isOver = state.route.answer === pipeline.answer && reconnectsAfterEnd(request, state);
-    return isOver ? new HttpResponse('', { status: 204 }) : undefined;
-  }
-
-  /** Rejects with a refusal. */
-  async function answer(request: HttpRequest, state: RequestState, url: RequestUrl): Promise<HttpResponse> {
-    const response = await state.route.answer(request, state, url);
-    if (response !== undefined) return response;
-    throw new ApiError('NOT_FOUND', 'There is nothing at this path.', { status: 404 });
-  }
-
-  const refuse = (error: unknown, state: RequestState) => state.route.errors(error, state, log);
+  const { routes, compression, caching, pipeline, yogaPlugins, schema, limits, pending, log } = options;
+  const requests = createRequestSteps({
+    ...options,
+    routeOf: createTable(routes, nothingRoute(routes)),
+    graphql: pipeline.answer,
+  });
+  const { headOf, admit, answer, refuse } = requests;
 
   /** What goes out for an answer: in its coding, with its headers, or 304 in its place. */
   async function depart(
@@ -139,23 +64,25 @@ export function createEntrance(options: EntranceOptions) {
     const response = caching(answered, request, state, coding?.encoding);
     const encoded = coding !== undefined && response.status !== 304;
     if (encoded) response.headers.set('content-encoding', coding.encoding);
-    for (const hook of onResponse) hook(request, response, state, url);
+    requests.finish(request, response, state, url);
     const encoding = encoded ? compression.encode(response, coding, state) : undefined;
     if (encoding !== undefined) await encoding;
     return response;
   }
 
   const route = routes.find(({ answer: own }) => own === pipeline.answer) ?? NOTHING;
-  const steps = { admit, answer, refuse, pipeline };
-  const yoga = createYogaServer({ ...steps, schema, limits, route, plugins: yogaPlugins, log });
+  const yoga = createYogaServer({
+    schema,
+    served: { pipeline, requests, route, results: createResults(pipeline.respond, log, limits) },
+    own: options.plugins,
+    plugins: yogaPlugins,
+    log,
+  });
 
   async function throughYoga(request: Request, arrival: Arrival): Promise<HttpResponse> {
     const url = new URL(request.url);
     const state = new RequestState(arrival, headOf(request, url, arrival, false));
-    // Yoga refuses HEAD.
-    const { headers, signal } = request;
-    const asked = state.headOnly ? new Request(request.url, { headers, signal }) : request;
-    return depart(await yoga.handle(asked, { arrived: request, state, url }), request, state, url);
+    return depart(await yoga.handle(request, { arrived: request, state, url }), request, state, url);
   }
 
   /** Never rejects. */
@@ -170,7 +97,7 @@ export function createEntrance(options: EntranceOptions) {
   /** False as well if it cannot be found out: the request that begins anew asks again, and is refused with the reason. */
   async function isConfirmed(provisional: Provisional, { requestId }: RequestState): Promise<boolean> {
     try {
-      return await hooks.inTime(provisional.confirm());
+      return await requests.inTime(provisional.confirm());
     } catch (error) {
       if (error instanceof ApiError) throw error;
       log.debug({ requestId, err: error }, 'the caller could not be confirmed');

@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { afterAll, beforeAll } from 'vitest';
+import { createYogaOf } from '../../examples/yoga.ts';
 import { type App, type AppOptions, createApp } from '../../src/app/create-app.ts';
 import { createAccount } from '../../src/auth/accounts.ts';
 import { createApiKey } from '../../src/auth/api-keys.ts';
@@ -77,8 +78,23 @@ export const READING: YogaPlugin = {
   }),
 };
 
+const HOST = process.env.TEST_HOST;
+
 /** With `TEST_HOST=yoga`, Yoga handles all requests, and a plugin sees all results. */
-const HOST = process.env.TEST_HOST === 'yoga' ? { yogaPlugins: [READING] } : {};
+const PLUGINS = HOST === 'yoga' ? { yogaPlugins: [READING] } : {};
+
+/** With `TEST_HOST=example`, the Yoga server of `examples/yoga.ts` handles the requests of GraphQL. */
+function hosted(app: App): App {
+  if (HOST !== 'example') return app;
+  const yoga = createYogaOf(app);
+  return {
+    ...app,
+    fetch: async (request, arrival) =>
+      new URL(request.url).pathname === yoga.graphqlEndpoint
+        ? yoga.fetch(request, { req: { socket: { remoteAddress: arrival?.peerAddress } } })
+        : app.fetch(request, arrival),
+  };
+}
 
 let accounts = 0;
 
@@ -89,7 +105,7 @@ let accounts = 0;
 export function createTestApp(options: AppOptions): App {
   const timers = holdTimers(MINUTE_MS / 2);
   try {
-    return createApp({ ...HOST, ...options });
+    return hosted(createApp({ ...PLUGINS, ...options }));
   } finally {
     timers.release();
   }

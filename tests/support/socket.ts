@@ -30,13 +30,37 @@ export const NO_FAST_PATH: FastPath = {
   answer: () => Promise.reject(new Error('closed')),
 };
 
+/** Has a server listen during the tests of the file or the `describe`. Read it inside tests only. */
+export function useListener<S extends Server>(create: () => S) {
+  let server: S;
+  let port = 0;
+  beforeAll(async () => {
+    server = create();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    ({ port } = server.address() as AddressInfo);
+  });
+  afterAll(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return {
+    get server() {
+      return server;
+    },
+    get port() {
+      return port;
+    },
+    get origin() {
+      return `http://127.0.0.1:${port}`;
+    },
+  };
+}
+
 /** Has the service of a `useApp` listen, as it does in production, during the tests of the file or the `describe`. Read it inside tests only. */
 export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}): Socket {
-  const bound = { port: 0 };
-  const origin = () => `http://127.0.0.1:${bound.port}`;
-  let server: Server;
   let fastAnswers = 0;
-  beforeAll(async () => {
+  const listener = useListener(() => {
     const log = createLogger({
       level: 'debug',
       pretty: false,
@@ -50,29 +74,22 @@ export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}
         return app.app.fastPath.answer(...request);
       },
     };
-    server = createNodeServer({ ...serving, fastPath, drainLimitMs: AMPLE_DRAIN_MS, ...options });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    bound.port = (server.address() as AddressInfo).port;
-  });
-  afterAll(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+    return createNodeServer({ ...serving, fastPath, drainLimitMs: AMPLE_DRAIN_MS, ...options });
   });
   return {
     get origin() {
-      return origin();
+      return listener.origin;
     },
     get fastAnswers() {
       return fastAnswers;
     },
-    fetch: (path, init) => fetch(new URL(path, origin()), init),
+    fetch: (path, init) => fetch(new URL(path, listener.origin), init),
     connections: () =>
       new Promise((resolve, reject) => {
-        server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
+        listener.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
       }),
     async send(...parts) {
-      const socket = connect(bound.port, '127.0.0.1');
+      const socket = connect(listener.port, '127.0.0.1');
       let answer = '';
       socket.setEncoding('utf8').on('data', (text: string) => {
         answer += text;

@@ -1,7 +1,8 @@
 import { beforeAll, expect } from 'vitest';
+import type { App } from '../../src/app/create-app.ts';
 import type { YogaPlugin } from '../../src/http/yoga/yoga-host.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { type TestApp, useApp } from './app.ts';
+import { ORIGIN, type TestApp, useApp } from './app.ts';
 import { type Answer, answerOf, type GraphqlOptions, graphqlPost } from './graphql.ts';
 import { readMetricBy } from './metrics.ts';
 import { readEventStream } from './streams/event-stream.ts';
@@ -42,13 +43,25 @@ export interface YogaHost {
   readonly openStreams: () => Promise<number>;
 }
 
-/** Starts a service with plugins for the tests of a `describe`. All requests have the headers. */
+type Serve = (app: App) => (request: Request) => Promise<Response> | Response;
+
+/**
+ * Starts a service with plugins for the tests of a `describe`. All requests have the headers. `serve` makes another server
+ * of the service, which gets the requests instead.
+ */
 export function useHost(
   plugins: readonly YogaPlugin[],
   needed: Headers = {},
   settings: Readonly<Record<string, string>> = {},
+  serve?: Serve,
 ): YogaHost {
   const app = useApp({ yogaPlugins: plugins, settings });
+  let served: ReturnType<Serve> | undefined;
+  const fetch: TestApp['fetch'] = async (path, init) => {
+    if (serve === undefined) return app.fetch(path, init);
+    served ??= serve(app.app);
+    return served(new Request(new URL(path, ORIGIN), init));
+  };
   let key = '';
   let keys = 0;
   const authorized = () => ({
@@ -62,7 +75,7 @@ export function useHost(
     await app.prisma.post.create({ data: { id: newId(), title: 'first', body: 'b', authorId: account.id } });
   });
   const send = (body: object, headers: Headers = {}) =>
-    app.fetch('/graphql', {
+    fetch('/graphql', {
       method: 'POST',
       headers: { ...authorized(), ...headers },
       body: JSON.stringify(body),
@@ -70,7 +83,7 @@ export function useHost(
   const post = async (body: object, headers?: Headers) => answerOf(await send(body, headers));
   const ask = async (query: string, options: GraphqlOptions = {}) => {
     const headers = options.headers ?? needed;
-    return answerOf(await app.fetch('/graphql', graphqlPost(query, { key, ...options, headers })));
+    return answerOf(await fetch('/graphql', graphqlPost(query, { key, ...options, headers })));
   };
 
   async function keyedPost(body: object): Promise<readonly [Keyed, Keyed]> {
@@ -88,8 +101,7 @@ export function useHost(
     get key() {
       return key;
     },
-    // The service starts before the first test.
-    fetch: (...request) => app.fetch(...request),
+    fetch,
     ask,
     post,
     keyed: (query) => keyedPost({ query }),

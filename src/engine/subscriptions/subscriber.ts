@@ -9,6 +9,7 @@ import { EventReader } from '../core/context.ts';
 import type { PreparedOperation, RequestedDocuments } from '../documents/prepared-operation.ts';
 import type { StreamFormat } from '../events/event-stream.ts';
 import type { EventFeed, FeedStart } from '../events/feed.ts';
+import type { OperationPlugin } from '../operation/lifecycle.ts';
 import type { EventsAfter, OperationArgs, OperationContext } from '../operation/operation-context.ts';
 import {
   type CostCeilings,
@@ -77,10 +78,7 @@ async function recheckCredentials(
   }
 }
 
-/** Starts the subscription of a request. Throws the refusal. */
-export type Subscriber = (args: OperationArgs) => Promise<Outcome>;
-
-export interface SubscriberOptions {
+export interface EventIdOptions {
   readonly fanOut: FanOut;
   readonly textsOf: (args: OperationArgs, kept: KeptArgs) => EventTexts;
   /** What is kept of a subscription while it is open. */
@@ -115,8 +113,11 @@ function startError(failure: NonNullable<FeedStart['failure']>): ApiError {
       );
 }
 
-/** Opens subscriptions: within the stream limits, resumed from the last event, while their credentials hold. */
-export function createSubscriber(options: SubscriberOptions): Subscriber {
+/**
+ * Opens subscriptions: within the stream limits, resumed from the last event, while their credentials hold. Each event has
+ * an id.
+ */
+export function useEventIds(options: EventIdOptions): OperationPlugin {
   const told = { limits: options.limits, log: options.log };
   const {
     fanOut,
@@ -180,7 +181,7 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
     return { kind: 'stream', stream };
   }
 
-  return async (args) => {
+  async function subscribe(args: OperationArgs): Promise<Outcome> {
     const { state, requestId } = args.contextValue;
     const leave = await streams.open({
       client: clientOf(state),
@@ -196,5 +197,7 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
       leave();
       throw error;
     }
-  };
+  }
+
+  return { name: 'event-ids', stages: { subscribe } };
 }

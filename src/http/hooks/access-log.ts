@@ -8,7 +8,7 @@ import { createLineLimit } from '../../platform/log/log-limits.ts';
 import { TimingsBy } from '../../platform/metrics/instruments.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import type { RequestState, Route } from '../exchange.ts';
-import type { HttpPlugin } from '../lifecycle.ts';
+import type { ServicePlugin } from '../lifecycle.ts';
 import type { RequestUrl } from '../message.ts';
 
 const MINUTE_MS = 60_000;
@@ -168,7 +168,7 @@ export const shownPath = ({ logged, path }: Route, { pathname }: Pick<RequestUrl
  * has the method, path, operation and caller of the request, but never its headers, query string, text, variables or
  * body, which may contain secrets.
  */
-export function useAccessLog(options: AccessLogOptions): HttpPlugin {
+export function useAccessLog(options: AccessLogOptions): ServicePlugin {
   const { clock, log, metrics, slowOperations, refusals } = options;
   const requests = metrics.tally('http_requests_total', 'HTTP responses by path and status.', [
     'path',
@@ -189,46 +189,49 @@ export function useAccessLog(options: AccessLogOptions): HttpPlugin {
     'path',
   );
   return {
-    onResponse(request, response, state, url) {
-      const { path, probe } = state.route;
-      const elapsedMs = clock.elapsedMs() - state.startedAtMs;
-      const durationMs = Math.round(elapsedMs);
-      requests.add(path, response.status);
-      duration.of(path).observe(elapsedMs / 1000, state.trace?.span?.traceId);
-      if (state.errorCodes !== undefined) for (const code of state.errorCodes) errors.add(code);
-      if (state.operationKind !== undefined && !state.checkedOnly) {
-        operations.add(state.operationKind, state.errorCodes?.[0] ?? '');
-        times.note(state, state.operationKind, elapsedMs / 1000);
-      }
-      const client = clientIdOf(state);
-      const { deprecated = [] } = state;
-      if (refusals.hasLine(state, response.status)) {
-        const line = {
-          requestId: state.requestId,
-          traceId: state.trace?.traceId,
-          method: request.method,
-          path: shownPath(state.route, url),
-          status: response.status,
-          durationMs,
-          client,
-          // Without credentials nothing else tells clients apart.
-          address: client === undefined ? state.clientAddress : undefined,
-          operation: state.operationKind,
-          operationName: state.operationName?.slice(0, MAX_NAME),
-          fields: state.changes?.fields,
-          changed: state.changes?.ids,
-          document: state.published?.by === 'id' ? state.published.key : undefined,
-          deprecated: deprecated.length === 0 ? undefined : deprecated.map(({ element }) => element),
-          codes: state.errorCodes,
-        };
-        // Probes come every few seconds.
-        if (probe && response.status < BAD_REQUEST) log.debug(line, 'request');
-        else log.info(line, 'request');
-      }
-      slowOperations.note(state, durationMs);
-      // An open stream keeps its state.
-      state.document = undefined;
-      state.fixedOperation = undefined;
+    name: 'access-log',
+    stages: {
+      finish(request, response, state, url) {
+        const { path, probe } = state.route;
+        const elapsedMs = clock.elapsedMs() - state.startedAtMs;
+        const durationMs = Math.round(elapsedMs);
+        requests.add(path, response.status);
+        duration.of(path).observe(elapsedMs / 1000, state.trace?.span?.traceId);
+        if (state.errorCodes !== undefined) for (const code of state.errorCodes) errors.add(code);
+        if (state.operationKind !== undefined && !state.checkedOnly) {
+          operations.add(state.operationKind, state.errorCodes?.[0] ?? '');
+          times.note(state, state.operationKind, elapsedMs / 1000);
+        }
+        const client = clientIdOf(state);
+        const { deprecated = [] } = state;
+        if (refusals.hasLine(state, response.status)) {
+          const line = {
+            requestId: state.requestId,
+            traceId: state.trace?.traceId,
+            method: request.method,
+            path: shownPath(state.route, url),
+            status: response.status,
+            durationMs,
+            client,
+            // Without credentials nothing else tells clients apart.
+            address: client === undefined ? state.clientAddress : undefined,
+            operation: state.operationKind,
+            operationName: state.operationName?.slice(0, MAX_NAME),
+            fields: state.changes?.fields,
+            changed: state.changes?.ids,
+            document: state.published?.by === 'id' ? state.published.key : undefined,
+            deprecated: deprecated.length === 0 ? undefined : deprecated.map(({ element }) => element),
+            codes: state.errorCodes,
+          };
+          // Probes come every few seconds.
+          if (probe && response.status < BAD_REQUEST) log.debug(line, 'request');
+          else log.info(line, 'request');
+        }
+        slowOperations.note(state, durationMs);
+        // An open stream keeps its state.
+        state.document = undefined;
+        state.fixedOperation = undefined;
+      },
     },
   };
 }

@@ -12,7 +12,7 @@ import { KeysUnavailableError } from '../../auth/jwt-keys.ts';
 import type { Anonymous } from '../../auth/principal.ts';
 import { ApiError, forbidden, unauthenticated } from '../../platform/errors.ts';
 import { isSessionAlone, type RequestState, type Route } from '../exchange.ts';
-import type { HttpPlugin } from '../lifecycle.ts';
+import type { ServicePlugin } from '../lifecycle.ts';
 import type { HttpRequest, RequestUrl } from '../message.ts';
 
 export interface AuthenticationOptions {
@@ -21,12 +21,17 @@ export interface AuthenticationOptions {
   readonly anonymous: Anonymous;
   /** Whether the credentials were protected in transit. Otherwise they are refused. */
   readonly isSecure: (request: HttpRequest, state: RequestState) => boolean;
+  /** Where clients find the issuer of access tokens (RFC 9728); undefined if the service has none. */
+  readonly metadataUrl: (() => string) | undefined;
 }
 
 /** The WWW-Authenticate value for a failure. RFC 6750 section 3 allows no quotes or backslashes in it. */
 function challenge(reason: string): string {
   return `Bearer error="invalid_token", error_description="${reason.replaceAll(/["\\]/g, "'")}"`;
 }
+
+/** Routes where an access token counts: their challenges name the metadata of the API (RFC 9728 section 5.1). */
+const TAKES_TOKENS: ReadonlySet<Route['credentials']> = new Set(['read', 'with-stream-token', 'required']);
 
 const NO_PARAMETERS: PresentedParameters = { apiKeys: [], streamTokens: [] };
 /** What may stand beside a stream token. */
@@ -49,7 +54,12 @@ function keysUnavailable(cause: unknown): ApiError {
  * are recorded: the rate limit, which runs next, counts the request and refuses it. A request without
  * credentials goes on, since the operation decides whether it needs any.
  */
-export function useAuthentication({ resolvers, anonymous, isSecure }: AuthenticationOptions): HttpPlugin {
+export function useAuthentication({
+  resolvers,
+  anonymous,
+  isSecure,
+  metadataUrl,
+}: AuthenticationOptions): ServicePlugin {
   async function identify(presented: Presented | Malformed | undefined, state: RequestState) {
     if (presented !== undefined && 'place' in presented) state.credentialPlace = presented.place;
     const result = await authenticate(presented, resolvers, state);
@@ -95,19 +105,28 @@ export function useAuthentication({ resolvers, anonymous, isSecure }: Authentica
   }
 
   return {
-    async onRequest(request, state, url) {
-      const { route } = state;
-      if (route.credentials === 'ignored' || state.authenticationError !== undefined) return;
-      const presented = presentedIn(request, url, route);
-      if ((presented !== undefined || route.needsTls) && !isSecure(request, state)) {
-        state.authenticationError = forbidden(PLAIN_HTTP);
-        return;
-      }
-      try {
-        await identify(effective(presented, request, route), state);
-      } catch (error) {
-        state.authenticationError = error instanceof KeysUnavailableError ? keysUnavailable(error) : error;
-      }
+    name: 'authentication',
+    stages: {
+      async authenticate(request, state, url) {
+        const { route } = state;
+        if (route.credentials === 'ignored' || state.authenticationError !== undefined) return;
+        const presented = presentedIn(request, url, route);
+        if ((presented !== undefined || route.needsTls) && !isSecure(request, state)) {
+          state.authenticationError = forbidden(PLAIN_HTTP);
+          return;
+        }
+        try {
+          await identify(effective(presented, request, route), state);
+        } catch (error) {
+          state.authenticationError = error instanceof KeysUnavailableError ? keysUnavailable(error) : error;
+        }
+      },
+      respond(_request, { status, headers }, { route }) {
+        if (metadataUrl === undefined || status !== 401 || !TAKES_TOKENS.has(route.credentials)) return;
+        const given = headers.get('www-authenticate') ?? 'Bearer';
+        const separator = given.includes('=') ? ',' : '';
+        headers.set('www-authenticate', `${given}${separator} resource_metadata="${metadataUrl()}"`);
+      },
     },
   };
 }

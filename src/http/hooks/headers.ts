@@ -1,7 +1,7 @@
 import { remember } from '../../platform/cache.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { isSessionAlone, type Route } from '../exchange.ts';
-import type { HttpPlugin } from '../lifecycle.ts';
+import type { ServicePlugin } from '../lifecycle.ts';
 import { howToAllow, type Origins } from './request-checks.ts';
 
 const EXPOSED = [
@@ -52,22 +52,25 @@ interface CorsOptions {
 }
 
 /** CORS for the configured origins only. Any other origin gets no CORS headers at all. */
-export function useCors({ corsOrigins, corsTokenOrigins }: CorsOptions): HttpPlugin {
+export function useCors({ corsOrigins, corsTokenOrigins }: CorsOptions): ServicePlugin {
   const withCookies = new Set(corsOrigins);
   const allowed = new Set([...corsOrigins, ...corsTokenOrigins]);
   return {
-    onResponse({ method, headers: asked }, { headers }, { route }) {
-      if (allowed.size === 0) return;
-      const origin = asked.get('origin');
-      if (origin === null || !allowed.has(origin) || !route.cors) return;
-      headers.set('access-control-allow-origin', origin);
-      if (withCookies.has(origin)) headers.set('access-control-allow-credentials', 'true');
-      headers.set('access-control-expose-headers', EXPOSED);
-      if (method !== 'OPTIONS') return;
-      headers.set('access-control-allow-methods', route.methods.join(', '));
-      headers.set('access-control-max-age', String(PREFLIGHT_MAX_AGE_SECONDS));
-      const fields = asked.get('access-control-request-headers');
-      if (fields !== null) headers.set('access-control-allow-headers', allowedFields(fields));
+    name: 'cors',
+    stages: {
+      respond({ method, headers: asked }, { headers }, { route }) {
+        if (allowed.size === 0) return;
+        const origin = asked.get('origin');
+        if (origin === null || !allowed.has(origin) || !route.cors) return;
+        headers.set('access-control-allow-origin', origin);
+        if (withCookies.has(origin)) headers.set('access-control-allow-credentials', 'true');
+        headers.set('access-control-expose-headers', EXPOSED);
+        if (method !== 'OPTIONS') return;
+        headers.set('access-control-allow-methods', route.methods.join(', '));
+        headers.set('access-control-max-age', String(PREFLIGHT_MAX_AGE_SECONDS));
+        const fields = asked.get('access-control-request-headers');
+        if (fields !== null) headers.set('access-control-allow-headers', allowedFields(fields));
+      },
     },
   };
 }
@@ -79,46 +82,37 @@ const MAX_REPORTED = 100;
  * For development: logs each origin once whose pages cannot read the responses. The browser tells only the console
  * of the page, and there not why.
  */
-export function useOriginReport({ isKnown }: Pick<Origins, 'isKnown'>, log: Logger): HttpPlugin {
+export function useOriginReport({ isKnown }: Pick<Origins, 'isKnown'>, log: Logger): ServicePlugin {
   const reported = new Set<string>();
   return {
-    onResponse(request, _response, { route }) {
-      if (route.documentOnly) return;
-      const origin = request.headers.get('origin');
-      if (origin === null || reported.has(origin) || reported.size >= MAX_REPORTED) return;
-      if (isKnown(origin, request.url) || origin === new URL(request.url).origin) return;
-      reported.add(origin);
-      log.warn({ origin }, `a page of another origin cannot read the responses. ${howToAllow(origin)}`);
+    name: 'origin-report',
+    stages: {
+      finish(request, _response, { route }) {
+        if (route.documentOnly) return;
+        const origin = request.headers.get('origin');
+        if (origin === null || reported.has(origin) || reported.size >= MAX_REPORTED) return;
+        if (isKnown(origin, request.url) || origin === new URL(request.url).origin) return;
+        reported.add(origin);
+        log.warn({ origin }, `a page of another origin cannot read the responses. ${howToAllow(origin)}`);
+      },
     },
   };
 }
 
 /** Sets the headers that every response carries, and those that earlier plugins requested. */
-export function useResponseHeaders(): HttpPlugin {
+export function useResponseHeaders(): ServicePlugin {
   return {
-    onResponse(_request, { status, headers }, { route, requestId, responseHeaders, cacheControl }) {
-      if (cacheControl !== undefined) headers.set('cache-control', cacheControl);
-      // What is not there may be there soon. A stream has more directives than this one.
-      else if ((!route.storable || status === 404) && !headers.get('cache-control')?.startsWith('no-store'))
-        headers.set('cache-control', 'no-store');
-      headers.set('x-content-type-options', 'nosniff');
-      headers.set('x-request-id', requestId);
-      for (const name in responseHeaders) headers.set(name, responseHeaders[name] as string);
-    },
-  };
-}
-
-/** Routes where an access token counts. */
-const TAKES_TOKENS: ReadonlySet<Route['credentials']> = new Set(['read', 'with-stream-token', 'required']);
-
-/** Names the metadata of the API in challenges for bearer tokens, so that clients find the issuer (RFC 9728 section 5.1). */
-export function useResourceMetadata(url: () => string): HttpPlugin {
-  return {
-    onResponse(_request, { status, headers }, { route }) {
-      if (status !== 401 || !TAKES_TOKENS.has(route.credentials)) return;
-      const challenge = headers.get('www-authenticate') ?? 'Bearer';
-      const separator = challenge.includes('=') ? ',' : '';
-      headers.set('www-authenticate', `${challenge}${separator} resource_metadata="${url()}"`);
+    name: 'response-headers',
+    stages: {
+      respond(_request, { status, headers }, { route, requestId, responseHeaders, cacheControl }) {
+        if (cacheControl !== undefined) headers.set('cache-control', cacheControl);
+        // What is not there may be there soon. A stream has more directives than this one.
+        else if ((!route.storable || status === 404) && !headers.get('cache-control')?.startsWith('no-store'))
+          headers.set('cache-control', 'no-store');
+        headers.set('x-content-type-options', 'nosniff');
+        headers.set('x-request-id', requestId);
+        for (const name in responseHeaders) headers.set(name, responseHeaders[name] as string);
+      },
     },
   };
 }
@@ -142,7 +136,7 @@ function credentialFields({ credentials }: Route): readonly string[] {
  * on: a cache then finds the same list with each of them. Caches store no answers to other methods, which name what this
  * one depended on. nginx keeps no answer with a list of over 128 characters.
  */
-export function useVary({ corsOrigins, corsTokenOrigins }: CorsOptions): HttpPlugin {
+export function useVary({ corsOrigins, corsTokenOrigins }: CorsOptions): ServicePlugin {
   // Caches must keep responses apart by origin (Fetch, "CORS protocol and HTTP caches").
   const origin = corsOrigins.length + corsTokenOrigins.length > 0 ? ['Origin'] : [];
   const lists = new Map<Route, string>();
@@ -163,16 +157,19 @@ export function useVary({ corsOrigins, corsTokenOrigins }: CorsOptions): HttpPlu
   const plain = origin.join(', ');
 
   return {
-    onResponse({ method }, { headers }, { route }) {
-      const list =
-        method === 'GET' || method === 'HEAD'
-          ? ofRoute(route)
-          : method === 'OPTIONS'
-            ? ofPreflight
-            : headers.has('content-encoding')
-              ? encoded
-              : plain;
-      if (list !== '') headers.set('vary', withGiven(headers.get('vary'), list));
+    name: 'vary',
+    stages: {
+      respond({ method }, { headers }, { route }) {
+        const list =
+          method === 'GET' || method === 'HEAD'
+            ? ofRoute(route)
+            : method === 'OPTIONS'
+              ? ofPreflight
+              : headers.has('content-encoding')
+                ? encoded
+                : plain;
+        if (list !== '') headers.set('vary', withGiven(headers.get('vary') ?? undefined, list));
+      },
     },
   };
 }

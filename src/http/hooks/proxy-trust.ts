@@ -8,7 +8,7 @@ import {
 } from '../../platform/ip-address.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import type { RequestState } from '../exchange.ts';
-import type { HttpPlugin } from '../lifecycle.ts';
+import type { ServicePlugin } from '../lifecycle.ts';
 import type { HttpRequest, RequestFields } from '../message.ts';
 
 /** RFC 6797. Without subdomains: they may belong to somebody else. */
@@ -55,21 +55,24 @@ export function createProxyTrust(
     /** Whether a peer is one of TRUST_PROXY. */
     isTrustedPeer: (address: string): boolean => isTrustedProxy(normaliseAddress(address)),
     /** Determines the client address, before other plugins use it. */
-    useProxyTrust: (): HttpPlugin => ({
-      onRequest({ headers }, state) {
-        state.forwarded = isForwarded(headers);
-        if (!state.forwarded) return;
-        if (isTrustedProxy(state.peerAddress))
-          state.clientAddress = clientAddress(
-            state.peerAddress,
-            headers.get('x-forwarded-for'),
-            isTrustedProxy,
-          );
-        else warn(state.peerAddress);
-      },
-      onResponse(request, response, state) {
-        if (pins && saysTls(request.headers) && isTrustedProxy(state.peerAddress))
-          response.headers.set('strict-transport-security', HSTS);
+    useProxyTrust: (): ServicePlugin => ({
+      name: 'proxy-trust',
+      stages: {
+        screen({ headers }, state) {
+          state.forwarded = isForwarded(headers);
+          if (!state.forwarded) return;
+          if (isTrustedProxy(state.peerAddress))
+            state.clientAddress = clientAddress(
+              state.peerAddress,
+              headers.get('x-forwarded-for'),
+              isTrustedProxy,
+            );
+          else warn(state.peerAddress);
+        },
+        respond(request, response, state) {
+          if (pins && saysTls(request.headers) && isTrustedProxy(state.peerAddress))
+            response.headers.set('strict-transport-security', HSTS);
+        },
       },
     }),
     /**

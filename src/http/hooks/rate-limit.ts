@@ -2,7 +2,7 @@ import { credentialsFailed, isAuthenticated } from '../../auth/principal.ts';
 import type { SecurityLog } from '../../auth/security-log.ts';
 import { addressKey, addressNetwork, attemptOrigin } from '../../platform/ip-address.ts';
 import { type AddressBucket, isSessionAlone, type RequestState } from '../exchange.ts';
-import type { HttpPlugin } from '../lifecycle.ts';
+import type { ServicePlugin } from '../lifecycle.ts';
 import type { HttpRequest } from '../message.ts';
 import type { Bucket, BucketPolicy } from '../rate-limit/bucket-store.ts';
 import type { RateLimiter } from '../rate-limit/limiter.ts';
@@ -37,7 +37,7 @@ export function useRateLimit({
   limitsOf,
   isFromKnown,
   securityLog,
-}: RateLimitOptions): HttpPlugin {
+}: RateLimitOptions): ServicePlugin {
   /** The limits of an account for a request whose credentials have the limits `own` (contract section 5). */
   const accountPolicy = (own: Partial<BucketPolicy>): BucketPolicy => ({
     burst: accountFactor * Math.max(policy.burst, own.burst ?? 0),
@@ -110,19 +110,22 @@ export function useRateLimit({
   }
 
   return {
-    async onRequest(request, state) {
-      const { bucket, credentials } = state.route;
-      if (bucket !== undefined) await takeToken(request, state, bucket);
-      // A page that asks who is logged in learns that nobody is. Session ids are too long to be guessed.
-      const asksOnly = isSessionAlone(credentials) && credentialsFailed(state);
-      if (state.authenticationError !== undefined && !asksOnly) {
-        await countFailure(state);
-        if (credentials !== 'optional') throw state.authenticationError;
-      } else if (bucket !== undefined)
-        state.credentialUsed?.({
-          address: addressNetwork(state.clientAddress),
-          userAgent: request.headers.get('user-agent'),
-        });
+    name: 'rate-limit',
+    stages: {
+      async limit(request, state) {
+        const { bucket, credentials } = state.route;
+        if (bucket !== undefined) await takeToken(request, state, bucket);
+        // A page that asks who is logged in learns that nobody is. Session ids are too long to be guessed.
+        const asksOnly = isSessionAlone(credentials) && credentialsFailed(state);
+        if (state.authenticationError !== undefined && !asksOnly) {
+          await countFailure(state);
+          if (credentials !== 'optional') throw state.authenticationError;
+        } else if (bucket !== undefined)
+          state.credentialUsed?.({
+            address: addressNetwork(state.clientAddress),
+            userAgent: request.headers.get('user-agent'),
+          });
+      },
     },
   };
 }

@@ -6,7 +6,7 @@ import { eventLoop } from '../../platform/fairness/event-loop.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { badRequest } from '../body.ts';
 import type { RequestState } from '../exchange.ts';
-import type { HttpPlugin } from '../lifecycle.ts';
+import type { ServicePlugin } from '../lifecycle.ts';
 import type { HttpRequest } from '../message.ts';
 
 /** Refuses a request that another site made a browser send; undefined if it is allowed. */
@@ -94,7 +94,7 @@ export type Origins = ReturnType<typeof createOrigins>;
 export function useBlocks(
   restrictions: Pick<Restrictions, 'blocks' | 'loading'>,
   metrics: Metrics,
-): HttpPlugin {
+): ServicePlugin {
   const refused = metrics.counter(
     'blocked_requests_total',
     'Requests of blocked addresses, refused with 403.',
@@ -106,10 +106,13 @@ export function useBlocks(
     throw addressBlocked();
   }
   return {
-    onRequest(_request, state) {
-      if (state.route.probe) return undefined;
-      if (restrictions.loading === undefined) return check(state);
-      return restrictions.loading.then(() => check(state));
+    name: 'blocks',
+    stages: {
+      screen(_request, state) {
+        if (state.route.probe) return undefined;
+        if (restrictions.loading === undefined) return check(state);
+        return restrictions.loading.then(() => check(state));
+      },
     },
   };
 }
@@ -118,19 +121,22 @@ export function useBlocks(
  * Judges what browsers say of a request (the `Origin` header; Fetch Metadata, section 2), before its credentials are
  * looked up: a refused one changes no cookie and costs no look-up.
  */
-export function useSites({ check, checkOwn }: Pick<Origins, 'check' | 'checkOwn'>): HttpPlugin {
+export function useSites({ check, checkOwn }: Pick<Origins, 'check' | 'checkOwn'>): ServicePlugin {
   return {
-    onRequest(request, state) {
-      const { headers, method } = request;
-      const { documentOnly, originCheck, methods } = state.route;
-      // Images and frames on a page of another site must neither begin a sign-in nor use up the tokens for pages.
-      if (documentOnly && (headers.get('sec-fetch-dest') ?? 'document') !== 'document')
-        throw badRequest(
-          'This page opens in a window or a tab of its own, not in a frame or as a part of another page.',
-        );
-      if (method === 'GET' || method === 'HEAD' || !methods.includes(method)) return;
-      if (originCheck === 'always') state.authenticationError = check(request);
-      else if (originCheck === 'own') state.authenticationError = checkOwn(request);
+    name: 'sites',
+    stages: {
+      screen(request, state) {
+        const { headers, method } = request;
+        const { documentOnly, originCheck, methods } = state.route;
+        // Images and frames on a page of another site must neither begin a sign-in nor use up the tokens for pages.
+        if (documentOnly && (headers.get('sec-fetch-dest') ?? 'document') !== 'document')
+          throw badRequest(
+            'This page opens in a window or a tab of its own, not in a frame or as a part of another page.',
+          );
+        if (method === 'GET' || method === 'HEAD' || !methods.includes(method)) return;
+        if (originCheck === 'always') state.authenticationError = check(request);
+        else if (originCheck === 'own') state.authenticationError = checkOwn(request);
+      },
     },
   };
 }
@@ -145,13 +151,16 @@ function tooMuch(): ApiError {
  * Has a request wait for its turn on the event loop, before anything of its body is parsed (decision 16). Runs after
  * the rate limit, when its owner is known; what is refused there waits for nothing. From here on its body is its owner's.
  */
-export function useTurns(): HttpPlugin {
+export function useTurns(): ServicePlugin {
   return {
-    onRequest(_request, state) {
-      if (state.route.credentials === 'ignored') return undefined;
-      const owner = holderOf(state);
-      if (state.body?.own(owner) === false) throw tooMuch();
-      return eventLoop.enter(owner);
+    name: 'turns',
+    stages: {
+      schedule(_request, state) {
+        if (state.route.credentials === 'ignored') return undefined;
+        const owner = holderOf(state);
+        if (state.body?.own(owner) === false) throw tooMuch();
+        return eventLoop.enter(owner);
+      },
     },
   };
 }

@@ -1,7 +1,7 @@
 import { rememberTrace } from '../../platform/log/log.ts';
 import type { Attributes, RequestTrace, Tracing } from '../../platform/tracing/tracing.ts';
 import type { Arrival, Route } from '../exchange.ts';
-import type { HttpPlugin } from '../lifecycle.ts';
+import type { ServicePlugin } from '../lifecycle.ts';
 import type { RequestFields, RequestUrl } from '../message.ts';
 import { shownPath } from './access-log.ts';
 import { saysTls } from './proxy-trust.ts';
@@ -60,28 +60,31 @@ export function createRequestTraces(tracing: Tracing, isTrustedPeer: (address: s
       return { ...begun, httpVersion, forget };
     },
     /** Ends the span of a request, whose stream may stay open. The last hook: others log the trace id. */
-    useTraces: (): HttpPlugin => ({
-      onResponse({ method, headers }, { status }, state, url) {
-        const { route, trace, errorCodes, peerAddress } = state;
-        trace?.forget();
-        // An open stream keeps its state.
-        state.trace = undefined;
-        state.span = undefined;
-        if (trace?.span === undefined) return;
-        const isKnown = METHODS.has(method);
-        trace.span.end(
-          {
-            ...serverAttributes(url, saysTls(headers) && isTrustedPeer(peerAddress) ? 'https' : 'http'),
-            'http.request.method': isKnown ? method : '_OTHER',
-            'http.request.method_original': isKnown ? undefined : method,
-            'http.route': route.path,
-            'http.response.status_code': status,
-            'network.protocol.version': trace.httpVersion,
-            'url.path': shownPath(route, url),
-            'content_graph.error.code': errorCodes?.[0],
-          },
-          status >= SERVER_ERROR ? String(status) : undefined,
-        );
+    useTraces: (): ServicePlugin => ({
+      name: 'traces',
+      stages: {
+        finish({ method, headers }, { status }, state, url) {
+          const { route, trace, errorCodes, peerAddress } = state;
+          trace?.forget();
+          // An open stream keeps its state.
+          state.trace = undefined;
+          state.span = undefined;
+          if (trace?.span === undefined) return;
+          const isKnown = METHODS.has(method);
+          trace.span.end(
+            {
+              ...serverAttributes(url, saysTls(headers) && isTrustedPeer(peerAddress) ? 'https' : 'http'),
+              'http.request.method': isKnown ? method : '_OTHER',
+              'http.request.method_original': isKnown ? undefined : method,
+              'http.route': route.path,
+              'http.response.status_code': status,
+              'network.protocol.version': trace.httpVersion,
+              'url.path': shownPath(route, url),
+              'content_graph.error.code': errorCodes?.[0],
+            },
+            status >= SERVER_ERROR ? String(status) : undefined,
+          );
+        },
       },
     }),
   };

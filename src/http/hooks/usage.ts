@@ -4,12 +4,15 @@ import type { DeprecatedUses } from '../../engine/documents/deprecated-usage.ts'
 import { deprecationHeaders } from '../../engine/documents/deprecations.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import type { RequestState } from '../exchange.ts';
-import type { HttpPlugin } from '../lifecycle.ts';
+import type { ServicePlugin } from '../lifecycle.ts';
 
 /** Counts each request as its client's, but for those by which the service is watched. */
-export const useClientUse = (uses: Pick<ClientUses, 'note'>): HttpPlugin => ({
-  onResponse(_request, _response, state) {
-    if (!state.route.probe) uses.note(state);
+export const useClientUse = (uses: Pick<ClientUses, 'note'>): ServicePlugin => ({
+  name: 'client-use',
+  stages: {
+    finish(_request, _response, state) {
+      if (!state.route.probe) uses.note(state);
+    },
   },
 });
 
@@ -20,7 +23,7 @@ const MAX_CLIENTS = 1_000;
  * Tells clients which deprecated elements they use, and counts the uses, to show who still needs what is to go (contract
  * section 7): in the database for the report, and in a metric for alerts. The access log names them too.
  */
-export function useDeprecations(deprecated: Pick<DeprecatedUses, 'note'>, metrics: Metrics): HttpPlugin {
+export function useDeprecations(deprecated: Pick<DeprecatedUses, 'note'>, metrics: Metrics): ServicePlugin {
   const uses = metrics.counter(
     'graphql_deprecated_uses_total',
     'Operations that use deprecated schema elements, by element and client.',
@@ -36,15 +39,18 @@ export function useDeprecations(deprecated: Pick<DeprecatedUses, 'note'>, metric
   }
 
   return {
-    onResponse(_request, { headers }, state) {
-      const { deprecated: used = [] } = state;
-      if (used.length === 0) return;
-      for (const [name, value] of Object.entries(deprecationHeaders(used))) headers.set(name, value);
-      // It counts when its stream opens.
-      if (state.checkedOnly) return;
-      deprecated.note(state, used);
-      const client = nameOf(state);
-      for (const { element } of used) uses.inc({ element, client });
+    name: 'deprecations',
+    stages: {
+      respond(_request, { headers }, state) {
+        const { deprecated: used = [] } = state;
+        if (used.length === 0) return;
+        for (const [name, value] of Object.entries(deprecationHeaders(used))) headers.set(name, value);
+        // It counts when its stream opens.
+        if (state.checkedOnly) return;
+        deprecated.note(state, used);
+        const client = nameOf(state);
+        for (const { element } of used) uses.inc({ element, client });
+      },
     },
   };
 }

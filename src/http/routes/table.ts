@@ -86,20 +86,22 @@ type Paths = typeof PATHS;
 type CoreAnswers = Readonly<Record<keyof Paths, Answer>>;
 type CoreRoutes = { readonly [Name in keyof Paths]: Route & { readonly path: Paths[Name] } };
 
+/** The route of operations. */
+export const graphqlRoute = (answer: Answer): CoreRoutes['graphql'] => ({
+  ...PRIVATE,
+  path: PATHS.graphql,
+  methods: ['GET', 'HEAD', 'POST'],
+  varies: ['Accept', 'X-Query-Cost', 'X-Show-Event-Id', 'X-Show-Deprecations'],
+  credentials: 'with-stream-token',
+  // A mutation with a session is checked once the operation is known (admission.ts).
+  originCheck: 'none',
+  answer,
+});
+
 /** One route for each path, under its name. `page` is what browsers get that open GraphQL's path. */
 export function coreRoutes(answers: CoreAnswers, page: Route | undefined): CoreRoutes {
   return {
-    graphql: {
-      ...PRIVATE,
-      path: PATHS.graphql,
-      methods: ['GET', 'HEAD', 'POST'],
-      varies: ['Accept', 'X-Query-Cost', 'X-Show-Event-Id', 'X-Show-Deprecations'],
-      credentials: 'with-stream-token',
-      // A mutation with a session is checked once the operation is known (admission.ts).
-      originCheck: 'none',
-      page,
-      answer: answers.graphql,
-    },
+    graphql: { ...graphqlRoute(answers.graphql), page },
     // Where no credentials come along, there is nothing to protect.
     streamToken: {
       ...SECRET,

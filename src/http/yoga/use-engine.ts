@@ -1,289 +1,137 @@
+import type { IncomingMessage } from 'node:http';
+import type { GraphQLSchema } from 'graphql';
+import type { GraphQLParams } from 'graphql-yoga';
+import { isObject } from '../body.ts';
+import { departureOf, RequestState, type Route } from '../exchange.ts';
+import type { Pipeline, SentParams } from '../graphql.ts';
+import type { ServicePlugin } from '../lifecycle.ts';
+import type { HttpRequest, HttpResponse } from '../message.ts';
+import type { RequestSteps } from '../request-steps.ts';
 import {
-  type DocumentNode,
-  type ExecutionArgs,
-  type ExecutionResult,
-  GraphQLError,
-  type GraphQLSchema,
-  getOperationAST,
-  isObjectType,
-  print,
-  specifiedRules,
-  type ValidationRule,
-  validate,
-} from 'graphql';
-import type { Plugin, YogaInitialContext, YogaServerInstance } from 'graphql-yoga';
-import type {
-  OperationParams,
-  PreparedDocument,
-  PreparedOperation,
-} from '../../engine/documents/prepared-operation.ts';
-import type { OperationContext } from '../../engine/operation/operation-context.ts';
-import { ApiError, OperatorError } from '../../platform/errors.ts';
-import { RequestState, type Route } from '../exchange.ts';
-import type { SentParams, Stages } from '../graphql.ts';
-import type { HttpRequest, RequestUrl } from '../message.ts';
+  createHostedOperations,
+  type Envelop,
+  type OwnPlugin,
+  type Travelling,
+} from './hosted-operations.ts';
 import type { Results } from './yoga-result.ts';
 
-/** What Yoga carries along with a request, as a part of the context that plugins see. */
-export interface Travelling {
-  /** The request as it arrived. Yoga gets HEAD as GET. */
-  readonly arrived: HttpRequest;
-  readonly state: RequestState;
-  readonly url: RequestUrl;
+/** The steps of requests and operations, with the stages of plugins. */
+export interface Served {
+  readonly pipeline: Pipeline;
+  readonly requests: RequestSteps;
+  /** The route of the pipeline. */
+  readonly route: Route;
+  readonly results: Results;
 }
 
-type Carried = YogaInitialContext & Travelling;
-
-/** Plugins of the service, which know what Yoga carries along. */
-export type OwnPlugin = Plugin<Travelling & Partial<Omit<OperationContext, 'request'>>, Travelling>;
-
-/** An operation on its way through the hooks of plugins. */
-interface Run {
-  readonly params: OperationParams;
-  readonly request: HttpRequest;
-  readonly state: RequestState;
-  /** The requested document, or the syntax error of its text. A plugin may put another document in its place. */
-  requested: PreparedDocument | GraphQLError;
-  /** The document that hooks have seen last. */
-  node?: DocumentNode;
-  admitted?: Admitted;
-  /** True for an operation that a plugin carries, whose request is admitted under the route of the plugin. */
-  readonly isCarried?: boolean;
-  /** The service's own members of the context. */
-  context?: OperationContext;
+export interface UseEngineOptions {
+  readonly schema: GraphQLSchema;
+  /** The steps with the stages of these plugins: those of the service among the plugins of Yoga. */
+  readonly serve: (plugins: readonly ServicePlugin[]) => Served;
 }
 
-interface Admitted {
-  readonly node: DocumentNode;
-  readonly params: OperationParams;
-  readonly operation: PreparedOperation;
-  isValid: boolean;
-}
+/** Passes Yoga's own check of the members, which comes last and knows less than ours. */
+const CHECKED_ALREADY: GraphQLParams = { query: '{ __typename }' };
 
-/** The errors of an operation that is not valid. */
-class InvalidError extends Error {
-  readonly errors: readonly GraphQLError[];
+const isServicePlugin = (plugin: unknown): plugin is ServicePlugin =>
+  isObject(plugin) && 'stages' in plugin && 'name' in plugin;
 
-  constructor(errors: readonly GraphQLError[]) {
-    super('the operation is not valid');
-    this.name = 'InvalidError';
-    this.errors = errors;
+/** The plugin that hooks of requests, operations and results call into. */
+function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results }: Served) {
+  const { admit, answer, refuse } = requests;
+  const operations = createHostedOperations({ schema, steps: pipeline.steps, results, admit, route });
+  let envelop: Envelop | undefined;
+  /** Requests that nothing outside of Yoga responds to. */
+  const own = new WeakSet<RequestState>();
+
+  /** Ends the request with the response of a step, if the step returns one. */
+  const step =
+    (
+      take: (request: HttpRequest, travelling: Travelling) => Promise<HttpResponse | undefined>,
+    ): NonNullable<OwnPlugin['onRequest']> =>
+    async ({ request, serverContext, endResponse }) => {
+      if (serverContext.state === undefined) return;
+      const response = await take(request, serverContext).catch((error: unknown) =>
+        refuse(error, serverContext.state),
+      );
+      if (response !== undefined) endResponse(response.toResponse());
+    };
+
+  /** Gives a request of a plain Yoga server its state. */
+  function arrive(request: Request, context: Travelling & { readonly req?: IncomingMessage }): void {
+    const url = new URL(request.url);
+    if (context.state !== undefined || url.pathname !== route.path) return;
+    const peerAddress = context.req?.socket.remoteAddress;
+    const arrival = { peerAddress, departure: departureOf(request.signal) };
+    const state = new RequestState(arrival, requests.headOf(request, url, arrival, false));
+    own.add(state);
+    Object.assign(context, { arrived: request, state, url } satisfies Travelling);
   }
-}
 
-/** A plugin carries the response, so the media types that the request accepts are for other responses. */
-const CARRIED = { mediaType: 'application/json', streamType: 'text/event-stream' } as const;
-const SPECIFIED = new Set<unknown>(specifiedRules);
-/** What Yoga puts into a context. An open stream keeps the rest that plugins have added. */
-const OF_YOGA = new Set(['request', 'params', 'waitUntil', 'arrived', 'state', 'url']);
-
-const resolversOf = (schema: GraphQLSchema): readonly unknown[] =>
-  Object.values(schema.getTypeMap()).flatMap((type) =>
-    isObjectType(type)
-      ? Object.values(type.getFields()).flatMap(({ resolve, subscribe }) => [resolve, subscribe])
-      : [],
+  const admitted = step((_request, { arrived, state, url }) => admit(arrived, state, url));
+  const answered = step(async (request, { state, url }) =>
+    state.route.answer === pipeline.answer ? undefined : answer(request, state, url),
   );
 
-type Envelop = YogaServerInstance<Travelling, object>['getEnveloped'];
-
-export interface EngineOptions {
-  readonly schema: GraphQLSchema;
-  readonly stages: Stages;
-  readonly results: Results;
-  /** Checks and counts a request as the route demands. Rejects with the refusal. */
-  readonly admit: (request: HttpRequest, state: RequestState, url: RequestUrl) => Promise<unknown>;
-  readonly route: Route;
+  const first: OwnPlugin = {
+    ...operations.hooks,
+    onYogaInit({ yoga }) {
+      envelop = yoga.getEnveloped;
+    },
+    onRequest(payload) {
+      const { request, serverContext, setRequest, fetchAPI } = payload;
+      arrive(request, serverContext);
+      const { headers, signal, method } = request;
+      // Yoga refuses HEAD.
+      if (method === 'HEAD' && serverContext.state !== undefined)
+        setRequest(new fetchAPI.Request(request.url, { headers, signal }));
+      return admitted(payload);
+    },
+    // Plugins may put others in place of these.
+    onRequestParse({ serverContext: { state, url }, setRequestParser }) {
+      setRequestParser((request) => pipeline.parse(request, url, state));
+    },
+    onResultProcess({ serverContext: { state }, setResultProcessor }) {
+      setResultProcessor((result) => results.respond(result, state), '*/*');
+    },
+    onResponse({ response, serverContext: { arrived, state, url }, setResponse }) {
+      if (state === undefined || !own.has(state)) return;
+      requests.finish(arrived, response, state, url);
+      state.reservation.release();
+      // A response to HEAD has no body (RFC 9110 section 9.3.2).
+      if (state.headOnly) setResponse(new Response(null, response));
+    },
+  };
+  const last: OwnPlugin = {
+    // Yoga goes on to the hooks for GraphQL where nothing has answered.
+    onRequest: answered,
+    onParams({ params, setParams, setParamsHandler }) {
+      const enveloped = envelop;
+      if (enveloped === undefined) throw new Error('Yoga has not been initialised');
+      setParams(CHECKED_ALREADY);
+      // Yoga's own handler wraps every stream, which hides whether a plugin reads the events.
+      setParamsHandler(({ request, context }) =>
+        operations.run(params as SentParams, Object.assign(context, { request }), enveloped),
+      );
+    },
+  };
+  return { first, last };
 }
 
 /**
- * Yoga's engine: the service's own steps in place of parse, validate, execute and subscribe of graphql-js. Admission and
- * validation are demanded again before the execution, whatever plugins have replaced or skipped.
+ * Yoga with the steps of the service in place of its own. The first plugin of `createYoga`; those of the service follow in any
+ * order, and those of others come before the last of the service.
  */
-export function createEngine({ schema, stages, results, admit: admitRequest, route }: EngineOptions) {
-  const runs = new WeakMap<object, Run>();
-  const resolvers = resolversOf(schema);
-  /** Plugins that wrap resolvers do so before the first request. */
-  let resolversRun: boolean | undefined;
-  function mustRunResolvers(): boolean {
-    resolversRun ??= resolversOf(schema).some((resolver, index) => resolver !== resolvers[index]);
-    return resolversRun;
-  }
-
-  /** The run of an operation that a plugin carries by itself, such as those of a single connection. */
-  function carriedRun({ params, request, state: arrived }: Carried): Run {
-    const state: RequestState = Object.assign(Object.create(RequestState.prototype), arrived, CARRIED, {
-      route,
-    });
-    const checked = stages.check(params, state);
-    const requested = stages.find(checked, state);
-    if (!(requested instanceof Promise))
-      return { params: checked, request, state, requested, isCarried: true };
-    throw new ApiError('BAD_REQUEST', 'Published documents cannot be requested in this way.');
-  }
-
-  function runOf(context: Carried): Run {
-    const run = runs.get(context) ?? carriedRun(context);
-    runs.set(context, run);
-    return run;
-  }
-
-  /** Admits an operation of a document, whoever put the document there. Throws the refusal. */
-  function admit(run: Run, node: DocumentNode, params = run.params): Admitted {
-    const { admitted, requested, request, state } = run;
-    if (admitted?.node === node && admitted.params === params) return admitted;
-    const isRequested = !(requested instanceof GraphQLError) && requested.node === node;
-    const document = isRequested ? requested : stages.parse(print(node));
-    run.admitted = {
-      node,
-      params,
-      operation: stages.admit(document, params, request, state),
-      isValid: false,
-    };
-    return run.admitted;
-  }
-
-  /** Admits and validates. Throws the refusal, or InvalidError. */
-  function checked(run: Run, node: DocumentNode, params = run.params): PreparedOperation {
-    const admitted = admit(run, node, params);
-    if (admitted.isValid) return admitted.operation;
-    const errors = stages.validate(admitted.operation, params, run.request, run.state);
-    if (errors.length > 0) throw new InvalidError(errors);
-    admitted.isValid = true;
-    return admitted.operation;
-  }
-
-  function buildContext(run: Run, operation: PreparedOperation): OperationContext {
-    const built = stages.buildContext(operation, run.request, run.state);
-    run.context = mustRunResolvers() ? { ...built, lookAhead: false } : built;
-    return run.context;
-  }
-
-  /** Puts the service's members into a context. Those of a stream are kept with what plugins have added. */
-  function completed(context: Carried, run: Run, operation: PreparedOperation): OperationContext {
-    const own = run.context?.operation === operation ? run.context : buildContext(run, operation);
-    const { request: _request, ...members } = own;
-    const added =
-      operation.kind === 'subscription'
-        ? Object.entries(context).filter(([name]) => !OF_YOGA.has(name) && !(name in own))
-        : [];
-    return Object.assign(context, members, added.length === 0 ? {} : { added: Object.fromEntries(added) });
-  }
-
-  const rejected = (error: unknown, state: RequestState): ExecutionResult =>
-    error instanceof InvalidError ? { errors: error.errors } : results.ofError(error, state);
-
-  async function execute(args: ExecutionArgs) {
-    const context: Carried = args.contextValue as Carried;
-    const run = runOf(context);
-    const { state } = run;
-    const variables = args.variableValues ?? undefined;
-    const params =
-      variables === run.params.variables ? run.params : { ...run.params, variables: { ...variables } };
-    if (run.isCarried) await admitRequest(run.request, state, context.url);
-    try {
-      const operation = checked(run, args.document, params);
-      const outcome = await stages.start(
-        {
-          ...args,
-          schema,
-          document: operation.document.node,
-          operationName: operation.name ?? null,
-          contextValue: completed(context, run, operation),
-        },
-        params,
-        state,
-      );
-      return results.of(outcome, state);
-    } catch (error) {
-      return rejected(error, state);
-    }
-  }
-
+export function useEngine({ schema, serve }: UseEngineOptions): OwnPlugin {
   const plugin: OwnPlugin = {
-    onPluginInit: ({ setSchema }) => setSchema(schema),
-    onSchemaChange({ schema: replacement }) {
-      if (replacement !== schema)
-        throw new OperatorError(
-          'A plugin of src/app/yoga-plugins.ts replaces the schema, which cannot work: operations are validated and planned for the schema of the service. useDeferStream is such a plugin; the service has no incremental delivery. See docs/plugins.md.',
-        );
+    onPluginInit({ plugins, setSchema }) {
+      setSchema(schema);
+      // Yoga initialises what is added behind the current plugin, too.
+      const all: unknown[] = plugins;
+      const { first, last } = createHooks(schema, serve(all.filter(isServicePlugin)));
+      all.splice(all.findLastIndex(isServicePlugin) + 1, 0, last);
+      all.splice(all.indexOf(plugin) + 1, 0, first);
     },
-    onParse({ context, setParseFn }) {
-      setParseFn((source) => {
-        const run = runOf(context);
-        const text = typeof source === 'string' ? source : source.body;
-        const { requested } = run;
-        if (requested instanceof GraphQLError && text === (run.params.query ?? '')) throw requested;
-        const isRequested = !(requested instanceof GraphQLError) && requested.text === text;
-        const document = isRequested ? requested : stages.parse(text);
-        run.requested = document;
-        run.node = document.node;
-        admit(run, document.node);
-        return document.node;
-      });
-    },
-    onValidate({ context, params: { documentAST }, setValidationFn }) {
-      const run = runOf(context);
-      run.node = documentAST;
-      setValidationFn((given, node, rules: readonly ValidationRule[] = []) => {
-        try {
-          checked(run, node);
-        } catch (error) {
-          if (error instanceof InvalidError) return error.errors;
-          throw error;
-        }
-        const added = rules.filter((rule) => !SPECIFIED.has(rule));
-        return added.length === 0 ? [] : validate(given, node, added);
-      });
-      return undefined;
-    },
-    onContextBuilding({ context, extendContext }) {
-      const run = runOf(context);
-      if (run.node === undefined) return;
-      const { request: _request, ...members } = buildContext(run, checked(run, run.node));
-      extendContext(members);
-    },
-    onExecute: ({ setExecuteFn }) => setExecuteFn(execute),
-    onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(execute),
   };
-
-  /** Returns a syntax error, which plugins may resolve. Rejects with any other refusal. */
-  async function requestedOf(params: OperationParams, state: RequestState): Promise<Run['requested']> {
-    try {
-      return await stages.find(params, state);
-    } catch (error) {
-      if (error instanceof GraphQLError) return error;
-      throw error;
-    }
-  }
-
-  /** Runs the operation of a request through the hooks of plugins. Never rejects. */
-  async function run(members: SentParams, context: Carried, envelop: Envelop) {
-    const { state, request } = context;
-    const admission = state.span?.child('admission');
-    let isAdmitted = false;
-    try {
-      const params = stages.check(members, state);
-      const requested = await requestedOf(params, state);
-      const query = requested instanceof GraphQLError ? (params.query ?? '') : requested.text;
-      runs.set(context, { params, request, state, requested });
-      Object.assign(context, { params: { ...params, query } });
-      const enveloped = envelop(context);
-      const document = enveloped.parse(query);
-      const errors = enveloped.validate(enveloped.schema, document);
-      if (errors.length > 0) return { errors };
-      const contextValue = await enveloped.contextFactory();
-      isAdmitted = true;
-      admission?.end({});
-      const { variables, operationName } = params;
-      const args = { schema, document, contextValue, variableValues: variables, operationName };
-      const kind = getOperationAST(document, operationName)?.operation;
-      return await (kind === 'subscription' ? enveloped.subscribe(args) : enveloped.execute(args));
-    } catch (error) {
-      return rejected(error, state);
-    } finally {
-      if (!isAdmitted) admission?.end({}, 'refused');
-    }
-  }
-
-  return { plugin, run };
+  return plugin;
 }

@@ -1,10 +1,37 @@
+import { createServer } from 'node:http';
 import { useAPQ } from '@graphql-yoga/plugin-apq';
 import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention';
 import { useCookies } from '@whatwg-node/server-plugin-cookies';
 import { serverAudits } from 'graphql-http';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createYogaOf } from '../../../examples/yoga.ts';
 import { READING, useApp } from '../../support/app.ts';
-import { NO_FAST_PATH, useSocket } from '../../support/socket.ts';
+import { NO_FAST_PATH, useListener, useSocket } from '../../support/socket.ts';
+
+const auditsOf = (url: () => string, headers: () => Readonly<Record<string, string>>) =>
+  serverAudits({
+    url,
+    fetchFn: (address: string, init: RequestInit = {}) =>
+      fetch(address, { ...init, headers: { ...init.headers, ...headers() } }),
+  });
+
+describe('GraphQL over HTTP: the audits of graphql-http through examples/yoga.ts', () => {
+  const app = useApp();
+  const listener = useListener(() => createServer(createYogaOf(app.app)));
+  let key = '';
+  beforeAll(async () => {
+    ({ key } = await app.account());
+  });
+
+  const audits = auditsOf(
+    () => `${listener.origin}/graphql`,
+    () => ({ authorization: `Bearer ${key}` }),
+  );
+
+  it.each(audits)('$id $name', async ({ fn }) => {
+    expect(await fn()).toMatchObject({ status: 'ok' });
+  });
+});
 
 describe.each([
   { way: 'the fast path', headers: {}, fast: 61, options: {} },
@@ -39,11 +66,10 @@ describe.each([
       ({ key } = await app.account());
     });
 
-    const audits = serverAudits({
-      url: () => `${socket.origin}/graphql`,
-      fetchFn: (url: string, init: RequestInit = {}) =>
-        fetch(url, { ...init, headers: { ...init.headers, ...headers, authorization: `Bearer ${key}` } }),
-    });
+    const audits = auditsOf(
+      () => `${socket.origin}/graphql`,
+      () => ({ ...headers, authorization: `Bearer ${key}` }),
+    );
 
     it('are all there', () => {
       expect(audits).toHaveLength(61);

@@ -11,6 +11,7 @@ import type { Metrics } from '../../../platform/metrics/metrics.ts';
 import { maskError } from '../../core/mask-error.ts';
 import type { RequestedOperation } from '../../documents/limits.ts';
 import { coercedVariables, variableErrors } from '../../documents/variables.ts';
+import type { Execute, OperationPlugin } from '../../operation/lifecycle.ts';
 import type { OperationArgs } from '../../operation/operation-context.ts';
 import { type Rendered, refused, type Single } from '../../operation/outcome.ts';
 import { checkedLength } from '../../operation/response-bounds.ts';
@@ -71,7 +72,7 @@ const OUTCOMES = [
 ] as const;
 
 /** Counts what became of mutations with a key, and makes the refusals. */
-function keyOutcomes(metrics: Metrics) {
+export function createKeyOutcomes(metrics: Metrics) {
   const tally = metrics.tally(
     'idempotency_requests_total',
     `Mutations with an Idempotency-Key by outcome: ${OUTCOMES.join(', ')}.`,
@@ -101,7 +102,7 @@ function keyOutcomes(metrics: Metrics) {
 export interface IdempotencyOptions extends Omit<AttemptOptions, 'storedBytes'> {
   /** What an account may have stored. */
   readonly maxBytes: number;
-  readonly metrics: Metrics;
+  readonly outcomes: ReturnType<typeof createKeyOutcomes>;
 }
 
 /** How long a duplicate waits for the first request (contract section 6). */
@@ -118,11 +119,8 @@ const POLL_MS = 50;
  * response is stored on its own; until then the mutation counts as not run and may run again. Duplicates within a
  * process wait for the first without a connection. Across processes an advisory lock decides, taken before any write.
  */
-export function createIdempotentExecutor(
-  options: IdempotencyOptions,
-): (args: OperationArgs) => Promise<Single> {
-  const { executor, database, log, retentionMs, maxBytes, maxResponseBytes, replayCheck, metrics } = options;
-  const outcomes = keyOutcomes(metrics);
+export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
+  const { database, log, retentionMs, maxBytes, maxResponseBytes, replayCheck, outcomes } = options;
   const storedBytes = createStoredBytes({ retentionMs, maxBytes });
   const { attempt, attemptAlone } = createAttempts({ ...options, storedBytes });
   /** The mutations running in this process, by key. Each resolves to what it stored. */
@@ -228,12 +226,12 @@ export function createIdempotentExecutor(
     }
   }
 
-  async function runOnce(args: OperationArgs): Promise<Single> {
+  async function runOnce(args: OperationArgs, next: Execute): Promise<Single> {
     const { caller, request, requestId, operation } = args.contextValue;
     try {
       const key = readIdempotencyKey(request.headers);
       // Keys belong to accounts, and without an account a mutation can do nothing.
-      if (key === undefined || !isAuthenticated(caller)) return await executor.run(args);
+      if (key === undefined || !isAuthenticated(caller)) return await next(args);
       const asked = { operation, variables: args.variableValues ?? {} };
       const owner = { userId: caller.userId, key };
       const found = fingerprint(args.schema, key, asked);
@@ -254,5 +252,11 @@ export function createIdempotentExecutor(
     }
   }
 
-  return (args) => (args.contextValue.operation.kind === 'mutation' ? runOnce(args) : executor.run(args));
+  return {
+    name: 'idempotency',
+    stages: {
+      execute: (args, next) =>
+        args.contextValue.operation.kind === 'mutation' ? runOnce(args, next) : next(args),
+    },
+  };
 }

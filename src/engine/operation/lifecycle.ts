@@ -1,0 +1,47 @@
+import type { Cost } from '../documents/cost.ts';
+import type { PreparedOperation } from '../documents/prepared-operation.ts';
+import type { OperationArgs } from './operation-context.ts';
+import type { Outcome, Single } from './outcome.ts';
+
+/** Runs a query or a mutation. Never rejects: errors are in the outcome, masked. */
+export type Execute = (args: OperationArgs) => Promise<Single>;
+/** Opens a subscription. Rejects with the refusal. */
+export type Subscribe = (args: OperationArgs) => Promise<Outcome>;
+
+/** The stages of an operation that plugins take part in, in order. */
+export interface OperationStages {
+  /** Before validation. Throws the refusal. */
+  admit?(operation: PreparedOperation, cost: Cost): void;
+  /** Runs a query or a mutation, with `next` or in its place. Never rejects. */
+  execute?(args: OperationArgs, next: Execute): Promise<Single>;
+  /** Opens a subscription, with `next` or in its place. Rejects with the refusal. */
+  subscribe?(args: OperationArgs, next: Subscribe): Promise<Outcome>;
+}
+
+/** A plugin with stages of operations. */
+export interface OperationPlugin {
+  readonly name: string;
+  readonly stages: OperationStages;
+}
+
+/** The stage `admit` of all plugins. */
+export function composeAdmit(plugins: readonly OperationPlugin[]): NonNullable<OperationStages['admit']> {
+  const checks = plugins.flatMap(({ stages }) => stages.admit ?? []);
+  return (operation, cost) => {
+    for (const check of checks) check(operation, cost);
+  };
+}
+
+/** The stage `execute` of all plugins, the first outermost, around `last`. */
+export function composeExecute(plugins: readonly OperationPlugin[], last: Execute): Execute {
+  return plugins.reduceRight<Execute>((next, { stages: { execute } }) => {
+    return execute === undefined ? next : (args) => execute(args, next);
+  }, last);
+}
+
+/** The stage `subscribe` of all plugins, the first outermost, around `last`. */
+export function composeSubscribe(plugins: readonly OperationPlugin[], last: Subscribe): Subscribe {
+  return plugins.reduceRight<Subscribe>((next, { stages: { subscribe } }) => {
+    return subscribe === undefined ? next : (args) => subscribe(args, next);
+  }, last);
+}
