@@ -96,17 +96,37 @@ const FIRST_PORT = 20_000;
 const BLOCKS = 120;
 const BLOCK_SIZE = 100;
 let drawn = 0;
+let block: Promise<number> | undefined;
 
-async function isFree(port: number): Promise<boolean> {
+/** Listens on a port. Undefined if another process does. */
+async function listenOn(port: number) {
   const server = createServer().listen(port, '127.0.0.1');
   try {
     await once(server, 'listening');
   } catch {
-    return false;
+    return undefined;
   }
+  return server;
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = await listenOn(port);
+  if (server === undefined) return false;
   server.close();
   await once(server, 'close');
   return true;
+}
+
+/** Claims a block for this process, by listening on its first port. */
+async function claimBlock(): Promise<number> {
+  for (let index = 0; index < BLOCKS; index += 1) {
+    const first = FIRST_PORT + ((process.pid + index) % BLOCKS) * BLOCK_SIZE;
+    const server = await listenOn(first);
+    if (server === undefined) continue;
+    server.unref();
+    return first;
+  }
+  throw new Error('Other processes have all blocks of ports.');
 }
 
 /** Several free loopback ports. */
@@ -114,7 +134,8 @@ export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
   for (let attempt = 0; ports.length < count; attempt += 1) {
     if (attempt === BLOCK_SIZE) throw new Error('No port is free.');
-    const port = FIRST_PORT + (process.pid % BLOCKS) * BLOCK_SIZE + (drawn % BLOCK_SIZE);
+    block ??= claimBlock();
+    const port = (await block) + 1 + (drawn % (BLOCK_SIZE - 1));
     drawn += 1;
     if (await isFree(port)) ports.push(port);
   }
