@@ -18,6 +18,7 @@ import { createTestDatabase, type TestDatabase } from './database/database.ts';
 import type { WorldSettings } from './database/drawn-world.ts';
 import { openPrisma } from './database/prisma.ts';
 import { type Answer, answerOf, type GraphqlOptions, graphqlPost } from './graphql.ts';
+import { READING } from './reading-plugin.ts';
 import { AMPLE_TIMEOUTS, UNTHROTTLED } from './settings.ts';
 import { holdTimers } from './time/timers.ts';
 
@@ -63,20 +64,6 @@ export interface UseAppOptions extends TestAppOptions {
 }
 
 const MINUTE_MS = 60_000;
-
-/** Has every hook of execution, reads each result and each event, and changes nothing. */
-export const READING: YogaPlugin = {
-  onParse: () => () => undefined,
-  onValidate: () => () => undefined,
-  onContextBuilding: () => () => undefined,
-  onExecute: () => ({ onExecuteDone: ({ result }) => void JSON.stringify(result) }),
-  onSubscribe: () => ({
-    onSubscribeResult: () => ({
-      onNext: ({ result }) => void JSON.stringify(result),
-      onEnd: () => undefined,
-    }),
-  }),
-};
 
 const HOST = process.env.TEST_HOST;
 

@@ -3,7 +3,8 @@ import type { AppOptions } from '../../src/app/create-app.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import { developmentRoutes } from '../../src/features/development/routes.ts';
 import { createLogger } from '../../src/platform/log/log.ts';
-import { createTestApp, ORIGIN, READING, type TestApp } from './app.ts';
+import { createTestApp, ORIGIN, type TestApp } from './app.ts';
+import { READING } from './reading-plugin.ts';
 
 /** Another instance of the service on the same database, for as long as the test runs. */
 export function secondInstance(

@@ -5,7 +5,8 @@ import { useCookies } from '@whatwg-node/server-plugin-cookies';
 import { serverAudits } from 'graphql-http';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createYogaOf } from '../../../examples/yoga.ts';
-import { READING, useApp } from '../../support/app.ts';
+import { useApp } from '../../support/app.ts';
+import { READING } from '../../support/reading-plugin.ts';
 import { NO_FAST_PATH, useListener, useSocket } from '../../support/socket.ts';
 
 const auditsOf = (url: () => string, headers: () => Readonly<Record<string, string>>) =>

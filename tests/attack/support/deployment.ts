@@ -15,6 +15,7 @@ import { createLogger } from '../../../src/platform/log/log.ts';
 import type { TestClient } from '../../support/credentials/oauth.ts';
 import { createEmptyDatabase } from '../../support/database/empty-database.ts';
 import { pgbouncer } from '../../support/database/pgbouncer.ts';
+import { HOST_ARGUMENTS } from '../../support/reading-plugin.ts';
 import { AMPLE_TIMEOUTS, UNTHROTTLED } from '../../support/settings.ts';
 import { makeCertificate, NAMES, startNginx } from './front.ts';
 
@@ -139,7 +140,12 @@ async function deploy(folder: string, keep: (end: () => Promise<unknown>) => voi
 
   const serve = async (port: number, more: Record<string, string>) => {
     const env = { ...settings, ...more, PORT: String(port) };
-    const service = start({ file: process.execPath, args: script('src/main.ts'), cwd: folder, env });
+    const service = start({
+      file: process.execPath,
+      args: [...HOST_ARGUMENTS, ...script('src/main.ts')],
+      cwd: folder,
+      env,
+    });
     keep(() => service.stop());
     const ready = async () => (await fetch(`http://127.0.0.1:${port}/health/ready`)).ok;
     await until('the service', ready, { service, signal });

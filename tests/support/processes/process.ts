@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
+import { HOST_ARGUMENTS } from '../reading-plugin.ts';
 import { AMPLE_TIMEOUTS } from '../settings.ts';
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -157,7 +158,7 @@ export function runScript(
   input?: string,
 ): Process {
   return runProgram(
-    [NODE, join(root, script), ...args],
+    [NODE, ...HOST_ARGUMENTS, join(root, script), ...args],
     { ...AMPLE_TIMEOUTS, ...settings },
     undefined,
     input,
