@@ -47,6 +47,7 @@ import type { Entrance } from '../http/handler.ts';
 import { createRefusals, createSlowOperations } from '../http/hooks/access-log.ts';
 import { createOrigins } from '../http/hooks/request-checks.ts';
 import { createOwnOperations } from '../http/internal-operations.ts';
+import type { ServicePlugin } from '../http/lifecycle.ts';
 import type { DemoKey } from '../http/local-request.ts';
 import { createRateLimiter } from '../http/rate-limit/limiter.ts';
 import { createBuckets } from '../http/rate-limit/redis-bucket-store.ts';
@@ -127,6 +128,8 @@ export interface AppOptions {
   readonly shareEvents?: boolean;
   /** What `openTracing` has made of the settings. */
   readonly tracing?: Tracing | undefined;
+  /** More plugins of the service (docs/plugins.md). */
+  readonly plugins?: readonly ServicePlugin[];
   /** Those of Yoga's ecosystem. */
   readonly yogaPlugins?: readonly YogaPlugin[];
   /** The schema to serve; another one can be tried out. */
@@ -164,6 +167,7 @@ export function createApp({
   shareEvents = true,
   schema = buildSchema(rulesOf(config)),
   yogaPlugins = YOGA_PLUGINS,
+  plugins = [],
   tracing,
 }: AppOptions): App {
   const metrics = createServiceMetrics({ config, database, tracing });
@@ -281,6 +285,7 @@ export function createApp({
     useLimits(engine.limits),
     useIdempotency(engine.idempotency),
     useEventIds(engine.eventIds),
+    ...plugins,
   ];
   const pipeline = engine.createPipeline(operationPlugins);
   const accounts = { turns, login, endSession, securityLog, passwords };

@@ -22,6 +22,7 @@ import { createExecutor, limitTime, registerOperationMetrics } from './executor.
 import { createKeyOutcomes, type IdempotencyOptions } from './mutations/idempotency/idempotent-executor.ts';
 import { createReplayCheck } from './mutations/idempotency/replay-check.ts';
 import { createResponseSeal } from './mutations/idempotency/store.ts';
+import { withMutationFields } from './mutations/mutation-fields.ts';
 import {
   composeAdmit,
   composeExecute,
@@ -174,7 +175,7 @@ export function createEngine(options: EngineOptions) {
           eventsAfter,
           idOfSnapshot: feed.idOf,
         }),
-        execute: composeExecute(plugins, withoutKeys(executor.run, log)),
+        execute: withMutationFields(plugins, composeExecute(plugins, withoutKeys(executor.run, log)), log),
         subscribe: composeSubscribe(plugins, refuseSubscription),
         inTime,
         respond: createResponder(limits),

@@ -48,7 +48,7 @@ export interface RequestStages extends OperationStages {
 
 /**
  * All stages, in the order in which a request passes them. The answer of its route is between `schedule` and `respond`: for
- * GraphQL these are `admit`, then validation, then `execute` or `subscribe`.
+ * GraphQL these are `admit`, then validation, then `mutationField` and `execute`, or `subscribe`.
  */
 export const STAGES = [
   'screen',
@@ -56,6 +56,8 @@ export const STAGES = [
   'limit',
   'schedule',
   'admit',
+  'mutationField',
+  'replay',
   'execute',
   'subscribe',
   'respond',

@@ -7,6 +7,5 @@ describe('prisma/migrations', () => {
     async (direction) => {
       expect(await diffMigrations(process.env.DATABASE_URL, direction)).toBe('');
     },
-    60_000,
   );
 });

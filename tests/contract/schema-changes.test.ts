@@ -234,7 +234,6 @@ describe('the schema of the service', () => {
       }
       expect(tried).toBeGreaterThan(20);
     },
-    60_000,
   );
 
   it('has no deprecated element that names no day', () => {

@@ -9,6 +9,7 @@ import { connectDatabase, type Database } from '../../src/database/database.ts';
 import { openServer } from '../../src/database/server.ts';
 import { developmentRoutes } from '../../src/features/development/routes.ts';
 import type { PrismaClient } from '../../src/generated/prisma/client.ts';
+import type { ServicePlugin } from '../../src/http/lifecycle.ts';
 import type { YogaPlugin } from '../../src/http/yoga/yoga-host.ts';
 import { type Config, loadConfig } from '../../src/platform/config/config.ts';
 import type { Clock } from '../../src/platform/deadline.ts';
@@ -55,6 +56,7 @@ export interface TestAppOptions {
   readonly clock?: Clock;
   readonly schema?: GraphQLSchema;
   readonly yogaPlugins?: readonly YogaPlugin[];
+  readonly plugins?: readonly ServicePlugin[];
 }
 
 /** Options of an app with its database. */
@@ -101,7 +103,7 @@ export function createTestApp(options: AppOptions): App {
 /** Starts the service on a database, which goes with it. */
 export async function startApp(
   testDatabase: TestDatabase,
-  { settings = {}, clock, schema, yogaPlugins }: TestAppOptions = {},
+  { settings = {}, clock, schema, yogaPlugins, plugins = [] }: TestAppOptions = {},
 ): Promise<TestApp & { stop(): Promise<void> }> {
   const logged: string[] = [];
   const log = createLogger({
@@ -124,6 +126,7 @@ export async function startApp(
     config,
     database,
     log,
+    plugins,
     routes: config.environment === 'development' ? developmentRoutes(config) : [],
     tracing,
     ...(clock === undefined ? {} : { clock }),

@@ -16,6 +16,7 @@ import {
   type ValueNode,
   valueFromASTUntyped,
 } from 'graphql';
+import { OperatorError } from '../../platform/errors.ts';
 import type { Context } from '../core/context.ts';
 import { DEFAULT_LIMIT } from '../queries/pagination.ts';
 
@@ -95,6 +96,25 @@ class RejectionPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 
 SchemaBuilder.registerPlugin('rejections', RejectionPlugin);
 
+/** Plugins of Pothos that wrap no resolver, or whose work in resolvers is also done where no resolver runs. */
+const ON_EVERY_PATH: ReadonlySet<string> = new Set([
+  'rejections',
+  'scopes',
+  'mutations',
+  'lookAhead',
+  DataloaderPlugin,
+  ComplexityPlugin,
+]);
+
+/** Resolvers run neither where the database writes the response nor for a mutation that is a single statement. */
+export function refuseUnknownPlugins(names: readonly string[]): void {
+  const unknown = names.find((name) => !ON_EVERY_PATH.has(name));
+  if (unknown === undefined) return;
+  throw new OperatorError(
+    `The plugin "${unknown}" of Pothos may wrap resolvers, and most requests run none. Write a rule for fields as a plugin of the service with the stage "mutationField" or "admit" (docs/plugins.md). If the plugin wraps no resolver, add its name to ON_EVERY_PATH in src/engine/builder/builder.ts.`,
+  );
+}
+
 export interface BuilderTypes {
   Context: Context;
   DefaultFieldNullability: false;
@@ -115,6 +135,8 @@ export function createBuilder() {
     defaultFieldNullability: false,
     complexity: { defaultComplexity: 1, defaultListMultiplier: DEFAULT_LIMIT },
   });
+
+  refuseUnknownPlugins(builder.options.plugins ?? []);
 
   builder.scalarType('DateTime', {
     description:

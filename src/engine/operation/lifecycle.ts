@@ -1,6 +1,6 @@
 import type { Cost } from '../documents/cost.ts';
 import type { PreparedOperation } from '../documents/prepared-operation.ts';
-import type { OperationArgs } from './operation-context.ts';
+import type { OperationArgs, OperationContext } from './operation-context.ts';
 import type { Outcome, Single } from './outcome.ts';
 
 /** Runs a query or a mutation. Never rejects: errors are in the outcome, masked. */
@@ -8,10 +8,34 @@ export type Execute = (args: OperationArgs) => Promise<Single>;
 /** Opens a subscription. Rejects with the refusal. */
 export type Subscribe = (args: OperationArgs) => Promise<Outcome>;
 
+/** A root field of a mutation that is about to run, or whose stored response is about to be replayed. */
+export interface MutationFieldCall extends Pick<OperationContext, 'caller' | 'requestId' | 'state'> {
+  readonly field: string;
+  /** The coerced arguments. */
+  readonly args: () => Readonly<Record<string, unknown>>;
+}
+
+/** How a mutation ended, for each of its root fields. */
+export interface MutationFieldEnd {
+  /** `unknown`: the connection to the database was lost during the commit. */
+  readonly result: 'committed' | 'rolled_back' | 'replayed' | 'unknown';
+  /** Of the whole mutation, with waiting and retries. */
+  readonly durationMs: number;
+}
+
 /** The stages of an operation that plugins take part in, in order. */
 export interface OperationStages {
   /** Before validation. Throws the refusal. */
   admit?(operation: PreparedOperation, cost: Cost): void;
+  /**
+   * Before each root field of a mutation, once, however the mutation runs. Throws or rejects with the error of the field, and
+   * no field runs then. The returned function gets the end of the mutation.
+   */
+  mutationField?(
+    call: MutationFieldCall,
+  ): Promise<((end: MutationFieldEnd) => void) | undefined> | ((end: MutationFieldEnd) => void) | undefined;
+  /** The stored response of a mutation that another plugin refuses; undefined if there is none. Never rejects. */
+  replay?(args: OperationArgs): Promise<Single | undefined>;
   /** Runs a query or a mutation, with `next` or in its place. Never rejects. */
   execute?(args: OperationArgs, next: Execute): Promise<Single>;
   /** Opens a subscription, with `next` or in its place. Rejects with the refusal. */

@@ -226,6 +226,22 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
     }
   }
 
+  async function replayStored(args: OperationArgs): Promise<Single | undefined> {
+    const { caller, request, requestId, operation } = args.contextValue;
+    try {
+      const key = readIdempotencyKey(request.headers);
+      if (key === undefined || !isAuthenticated(caller)) return undefined;
+      const asked = { operation, variables: args.variableValues ?? {} };
+      const owner = { userId: caller.userId, key };
+      const found = fingerprint(args.schema, key, asked);
+      if (!('print' in found) || !replayCheck.hasAccess(asked, caller)) return undefined;
+      const stored = await find(args, owner);
+      return stored && replay(stored, { args, owner, print: found.print, asked });
+    } catch (error) {
+      return refused(error, { requestId, log });
+    }
+  }
+
   async function runOnce(args: OperationArgs, next: Execute): Promise<Single> {
     const { caller, request, requestId, operation } = args.contextValue;
     try {
@@ -255,6 +271,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
   return {
     name: 'idempotency',
     stages: {
+      replay: replayStored,
       execute: (args, next) =>
         args.contextValue.operation.kind === 'mutation' ? runOnce(args, next) : next(args),
     },

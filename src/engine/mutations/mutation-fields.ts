@@ -1,0 +1,99 @@
+import { type FieldNode, type GraphQLError, getArgumentValues, locatedError } from 'graphql';
+import type { Logger } from '../../platform/log/log.ts';
+import { maskError } from '../core/mask-error.ts';
+import { hasPermissions, permissionsOf } from '../core/permissions.ts';
+import { collectFields, variablesOf } from '../core/selection.ts';
+import type {
+  Execute,
+  MutationFieldCall,
+  MutationFieldEnd,
+  OperationPlugin,
+} from '../operation/lifecycle.ts';
+import type { OperationArgs } from '../operation/operation-context.ts';
+import type { Single } from '../operation/outcome.ts';
+
+interface Call {
+  readonly call: MutationFieldCall;
+  readonly node: FieldNode;
+}
+
+/**
+ * The root fields that an operation is about to run, in order. A field that the caller may not call is none: the execution
+ * refuses it. Nor does anything run with variables that do not fit.
+ */
+function callsOf(args: OperationArgs): Call[] {
+  const { schema, contextValue: context } = args;
+  const { caller, operation, plans, requestId, state } = context;
+  const type = schema.getMutationType();
+  const variables = variablesOf(args, operation.node);
+  if (type == null || variables === undefined) return [];
+  const fields = type.getFields();
+  const selected = collectFields({ fragments: plans.fragments, variableValues: variables }, type, [
+    operation.node.selectionSet,
+  ]);
+  return [...selected.values()].flatMap(([node]) => {
+    const field = node && fields[node.name.value];
+    if (field === undefined || node === undefined || !hasPermissions(caller, permissionsOf(field))) return [];
+    const given = () => getArgumentValues(field, node, variables);
+    return [{ node, call: { field: field.name, args: given, caller, requestId, state } }];
+  });
+}
+
+/** A mutation is committed once the ids of what it changed are known. */
+function resultOf(outcome: Single, { state }: OperationArgs['contextValue']): MutationFieldEnd['result'] {
+  if (state.responseHeaders['idempotency-replayed'] !== undefined) return 'replayed';
+  if (state.changes?.ids !== undefined) return 'committed';
+  const errors = outcome.kind === 'executed' ? (outcome.result.errors ?? []) : outcome.errors;
+  return errors.some(({ extensions }) => extensions.outcome === 'unknown') ? 'unknown' : 'rolled_back';
+}
+
+/**
+ * The stage `mutationField` of all plugins, around whatever executes the operation: a single statement, a transaction with its
+ * retries, or a replay. A mutation that a plugin refuses runs none of its fields, but a stored response is still replayed.
+ */
+export function withMutationFields(plugins: readonly OperationPlugin[], next: Execute, log: Logger): Execute {
+  const hooks = plugins.flatMap(({ stages }) => stages.mutationField ?? []);
+  if (hooks.length === 0) return next;
+  const replays = plugins.flatMap(({ stages }) => stages.replay ?? []);
+
+  async function replayed(args: OperationArgs): Promise<Single | undefined> {
+    for (const replay of replays) {
+      const outcome = await replay(args);
+      if (outcome !== undefined) return outcome;
+    }
+    return undefined;
+  }
+
+  return async (args) => {
+    const { contextValue: context } = args;
+    const { operation, requestId } = context;
+    if (operation.kind !== 'mutation') return next(args);
+    const startedMs = performance.now();
+    const ends: ((end: MutationFieldEnd) => void)[] = [];
+    let refusal: GraphQLError | undefined;
+    for (const { call, node } of callsOf(args))
+      for (const hook of refusal === undefined ? hooks : []) {
+        try {
+          const end = await hook(call);
+          if (end !== undefined) ends.push(end);
+        } catch (error) {
+          const path = [node.alias?.value ?? node.name.value];
+          refusal = maskError(locatedError(error, node, path), { requestId, log });
+          break;
+        }
+      }
+    const outcome =
+      refusal === undefined
+        ? await next(args)
+        : ((await replayed(args)) ?? { kind: 'executed', result: { data: null, errors: [refusal] } });
+    const end = { result: resultOf(outcome, context), durationMs: performance.now() - startedMs };
+    for (const tell of ends) {
+      try {
+        tell(end);
+      } catch (error) {
+        log.error({ err: error, requestId }, 'a plugin failed after a mutation');
+      }
+    }
+    return outcome;
+  };
+}
