@@ -74,7 +74,7 @@ describe('docs/metrics.md, dashboard and alerts', () => {
         const scraped = await (await app.fetch('/metrics')).text();
         return scraped.includes('nodejs_gc_duration_seconds_sum') && scraped;
       },
-      { timeout: 60_000, interval: 1 },
+      { timeout: 600_000, interval: 1 },
     );
     for (const [, name = '', help = ''] of text.matchAll(/^# HELP (\S+) (.*)$/gm))
       described.set(name, { help, type: new RegExp(`^# TYPE ${name} (\\S+)$`, 'm').exec(text)?.[1] ?? '' });
