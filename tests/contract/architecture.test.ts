@@ -77,7 +77,7 @@ const STATIC_IMPORT = /^(?:import|export)\b(?:[^;'"]*?\bfrom)?\s+'([^']+)'/gm;
 /** Types are erased. */
 const VALUE_IMPORT = /^(?:import|export)\b(?! type\b)(?:[^;'"]*?\bfrom)?\s+'([^']+)'/gm;
 const DYNAMIC_IMPORT = /\bimport\(\s*'([^']+)'/g;
-const KEBAB_CASE = /^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*\.[a-z]+$/;
+const KEBAB_CASE = /^([a-z0-9]+(-[a-z0-9]+)*\/)*(README|[a-z0-9]+(-[a-z0-9]+)*)\.[a-z]+$/;
 const ENVIRONMENT =
   /\bprocess\??\.env\b|\bprocess\[['"]env|\bloadEnvFile\b|\benv\b[^}]*\}\s*(=\s*process|from 'node:process')/;
 const RE_EXPORT = /^export\b[^;'"]*?\bfrom\s+'\.[^']+'/m;
