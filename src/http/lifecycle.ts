@@ -59,7 +59,9 @@ export const STAGES = [
   'mutationField',
   'replay',
   'execute',
+  'executeMutation',
   'subscribe',
+  'openStream',
   'respond',
   'finish',
 ] as const satisfies readonly (keyof RequestStages)[];

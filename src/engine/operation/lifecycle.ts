@@ -36,10 +36,14 @@ export interface OperationStages {
   ): Promise<((end: MutationFieldEnd) => void) | undefined> | ((end: MutationFieldEnd) => void) | undefined;
   /** The stored response of a mutation that another plugin refuses; undefined if there is none. Never rejects. */
   replay?(args: OperationArgs): Promise<Single | undefined>;
-  /** Runs a query or a mutation, with `next` or in its place. Never rejects. */
+  /** Around each query and each mutation. Calls `next`. Never rejects. */
   execute?(args: OperationArgs, next: Execute): Promise<Single>;
-  /** Opens a subscription, with `next` or in its place. Rejects with the refusal. */
+  /** Runs a mutation in place of `next`, which runs it without its Idempotency-Key. Never rejects. */
+  executeMutation?(args: OperationArgs, next: Execute): Promise<Single>;
+  /** Around the opening of each subscription. Calls `next`. Rejects with the refusal. */
   subscribe?(args: OperationArgs, next: Subscribe): Promise<Outcome>;
+  /** Opens the stream of a subscription. Rejects with the refusal. */
+  openStream?(args: OperationArgs): Promise<Outcome>;
 }
 
 /** A plugin with stages of operations. */
@@ -56,16 +60,25 @@ export function composeAdmit(plugins: readonly OperationPlugin[]): NonNullable<O
   };
 }
 
-/** The stage `execute` of all plugins, the first outermost, around `last`. */
+/**
+ * The stage `execute` of all plugins, the first outermost, around the stage `executeMutation`, which is around `last`. The order of
+ * the plugins does not decide whether a stage runs.
+ */
 export function composeExecute(plugins: readonly OperationPlugin[], last: Execute): Execute {
+  const run = plugins.reduceRight<Execute>((next, { stages: { executeMutation } }) => {
+    if (executeMutation === undefined) return next;
+    return (args) =>
+      args.contextValue.operation.kind === 'mutation' ? executeMutation(args, next) : next(args);
+  }, last);
   return plugins.reduceRight<Execute>((next, { stages: { execute } }) => {
     return execute === undefined ? next : (args) => execute(args, next);
-  }, last);
+  }, run);
 }
 
-/** The stage `subscribe` of all plugins, the first outermost, around `last`. */
+/** The stage `subscribe` of all plugins, the first outermost, around the first stage `openStream`, or around `last` without any. */
 export function composeSubscribe(plugins: readonly OperationPlugin[], last: Subscribe): Subscribe {
+  const open = plugins.find(({ stages }) => stages.openStream !== undefined)?.stages.openStream ?? last;
   return plugins.reduceRight<Subscribe>((next, { stages: { subscribe } }) => {
     return subscribe === undefined ? next : (args) => subscribe(args, next);
-  }, last);
+  }, open);
 }

@@ -181,7 +181,7 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
     return { kind: 'stream', stream };
   }
 
-  async function subscribe(args: OperationArgs): Promise<Outcome> {
+  async function openStream(args: OperationArgs): Promise<Outcome> {
     const { state, requestId } = args.contextValue;
     const leave = await streams.open({
       client: clientOf(state),
@@ -199,5 +199,5 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
     }
   }
 
-  return { name: 'event-ids', stages: { subscribe } };
+  return { name: 'event-ids', stages: { openStream } };
 }

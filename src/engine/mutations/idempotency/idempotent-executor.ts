@@ -270,10 +270,6 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
 
   return {
     name: 'idempotency',
-    stages: {
-      replay: replayStored,
-      execute: (args, next) =>
-        args.contextValue.operation.kind === 'mutation' ? runOnce(args, next) : next(args),
-    },
+    stages: { replay: replayStored, executeMutation: runOnce },
   };
 }
