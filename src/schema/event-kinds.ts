@@ -1,16 +1,44 @@
-import { eventKind } from '../engine/events/event.ts';
+import { type EventColumns, type EventKind, eventKind } from '../engine/events/event.ts';
 
-/** Of rows of `comments`, with the author of the post. */
-const OF_COMMENT = { root: 'post_id', part: 'id', owner: 'post_author_id' };
+/** A kind of changes: what the schema says of the kind, and the type whose row it shows beside the post. */
+interface ChangeKind<Name extends string, Shown extends string> extends EventKind<Name> {
+  readonly description: string;
+  /** The name of a field of `Change`; undefined for a change of the post itself. */
+  readonly shows: Shown | undefined;
+}
 
-export const COMMENT_CREATED = eventKind('COMMENT_CREATED', OF_COMMENT);
-export const COMMENT_UPDATED = eventKind('COMMENT_UPDATED', OF_COMMENT);
-export const COMMENT_DELETED = eventKind('COMMENT_DELETED', OF_COMMENT);
+const postKind = <Name extends string>(name: Name, description: string): ChangeKind<Name, never> => ({
+  ...eventKind(name, { root: 'id', owner: 'author_id' }),
+  description,
+  shows: undefined,
+});
 
-/** Of rows of `posts`. */
-const OF_POST = { root: 'id', owner: 'author_id' };
+/** A kind of changes of what belongs to a post. `shows` names the type; its id is in the column `part`. */
+const partKind = <Name extends string, Shown extends string>(
+  name: Name,
+  description: string,
+  { shows, ...columns }: Required<EventColumns> & { readonly shows: Shown },
+): ChangeKind<Name, Shown> => ({ ...eventKind(name, columns), description, shows });
 
-export const POST_CREATED = eventKind('POST_CREATED', OF_POST);
-export const POST_UPDATED = eventKind('POST_UPDATED', OF_POST);
-/** Its comments go with it, and have no events of their own. */
-export const POST_DELETED = eventKind('POST_DELETED', OF_POST);
+/** Columns of `comments`, with the author of the post. */
+const COMMENT = { root: 'post_id', part: 'id', owner: 'post_author_id', shows: 'comment' } as const;
+
+export const POST_CREATED = postKind('POST_CREATED', 'A post was created.');
+export const POST_UPDATED = postKind('POST_UPDATED', 'The text or the tags of a post were changed.');
+export const POST_DELETED = postKind(
+  'POST_DELETED',
+  'A post was deleted, and its comments with it, which get no events of their own.',
+);
+export const COMMENT_CREATED = partKind('COMMENT_CREATED', 'A comment was added.', COMMENT);
+export const COMMENT_UPDATED = partKind('COMMENT_UPDATED', 'The text of a comment was changed.', COMMENT);
+export const COMMENT_DELETED = partKind('COMMENT_DELETED', 'A comment was deleted.', COMMENT);
+
+/** All kinds of changes. The compiler demands a field of `Change` for each type that they show. */
+export const CHANGE_KINDS = [
+  POST_CREATED,
+  POST_UPDATED,
+  POST_DELETED,
+  COMMENT_CREATED,
+  COMMENT_UPDATED,
+  COMMENT_DELETED,
+] as const;

@@ -8,7 +8,7 @@ import { type AccountEndings, defineAccountMutations } from './account/mutations
 import { defineAccountEdges, defineAccountTypes } from './account/type.ts';
 import { defineChange, defineChangeSubscriptions } from './change/type.ts';
 import { defineCommentMutations } from './comment/mutations.ts';
-import { defineComment, defineCommentEdges } from './comment/type.ts';
+import { commentEntity, defineComment, defineCommentEdges } from './comment/type.ts';
 import { RULES, type Rules } from './limits.ts';
 import { definePostMutations } from './post/mutations.ts';
 import { definePost, definePostEdges, definePostQueries, definePostSubscriptions } from './post/type.ts';
@@ -35,7 +35,8 @@ function defineModules(kernel: Kernel, rules: Rules, endings: AccountEndings) {
   defineCommentEdges(kernel, user, post, comment);
   defineCommentMutations(kernel, comment, rules.comment);
 
-  defineChangeSubscriptions(kernel, defineChange(kernel, post, comment));
+  const parts = { comment: { type: comment.Comment, entity: commentEntity } };
+  defineChangeSubscriptions(kernel, defineChange(kernel, post, parts));
   return { user, post };
 }
 

@@ -1,71 +1,93 @@
+import type { ObjectRef } from '@pothos/core';
 import { renameColumns } from '../../database/statement.ts';
+import type { Types } from '../../engine/builder/builder.ts';
 import type { Kernel } from '../../engine/builder/kernel.ts';
 import { parseId } from '../../engine/core/input.ts';
 import type { EventFilter, EventRecord } from '../../engine/events/event.ts';
-import { createEntity, type EntityRow } from '../../engine/queries/entity.ts';
-import { readById } from '../../engine/queries/loaders.ts';
+import { createEntity, type Entity } from '../../engine/queries/entity.ts';
+import { type Identified, readById } from '../../engine/queries/loaders.ts';
 import { events } from '../../generated/tables.ts';
 import { badInput } from '../../platform/errors.ts';
-import { type CommentTypes, commentEntity } from '../comment/type.ts';
-import {
-  COMMENT_CREATED,
-  COMMENT_DELETED,
-  COMMENT_UPDATED,
-  POST_CREATED,
-  POST_DELETED,
-  POST_UPDATED,
-} from '../event-kinds.ts';
+import { CHANGE_KINDS } from '../event-kinds.ts';
 import { type PostTypes, postEntity } from '../post/type.ts';
 
-/** All kinds, with what each means. To add one, declare it in its module and list it here. */
-const KINDS = [
-  [POST_CREATED, 'A post was created.'],
-  [POST_UPDATED, 'The text or the tags of a post were changed.'],
-  [POST_DELETED, 'A post was deleted, and its comments with it, which get no events of their own.'],
-  [COMMENT_CREATED, 'A comment was added.'],
-  [COMMENT_UPDATED, 'The text of a comment was changed.'],
-  [COMMENT_DELETED, 'A comment was deleted.'],
-] as const;
+type AnyKind = (typeof CHANGE_KINDS)[number];
+type KindName = AnyKind['name'];
+/** A type whose rows changes show beside the post. */
+type PartName = Exclude<AnyKind['shows'], undefined>;
+type PartKey = `${PartName}Id`;
 
-type KindName = (typeof KINDS)[number][0]['name'];
+const keyOf = (name: PartName): PartKey => `${name}Id`;
 
-/** A change as the schema shows it: an event of the log. */
-type ChangeRow = EntityRow<typeof changeEntity> & { readonly kind: KindName };
+/** A change as the schema shows it: an event of the log, and the id of the row of each type, null for all types but one. */
+type ChangeRow = Readonly<Record<PartKey, string | null>> & {
+  readonly id: string;
+  readonly kind: KindName;
+  readonly createdAt: Date;
+  readonly postId: string;
+};
 
-/** The events are parameters of the statement that reads changes, which reads no table. */
-const changeEntity = createEntity(
-  renameColumns(events, {
-    id: 'rootId',
-    kind: 'kind',
-    createdAt: 'createdAt',
-    postId: 'rootId',
-    commentId: 'partId',
-  }),
-);
-
-const isKind = (name: string): name is KindName => KINDS.some(([kind]) => kind.name === name);
-
-/** The row of an event. Throws for a kind that no module declares. */
-function changeOf({ kind, rootId, partId, createdAt }: EventRecord): ChangeRow {
-  if (!isKind(kind)) throw new Error(`no module declares events of the kind ${kind}`);
-  return { id: rootId, kind, createdAt, postId: rootId, commentId: partId };
+/** The name of a kind, and of the type that it shows. */
+interface KindOfPart {
+  readonly name: string;
+  readonly shows: string | undefined;
 }
 
-export function defineChange({ builder }: Kernel, { Post }: PostTypes, { Comment }: CommentTypes) {
+/** The SQL of the id of the row that an event shows, NULL for events that show another type. */
+export function partIdSql(name: string, kinds: readonly KindOfPart[]): string {
+  const withPart = kinds.filter(({ shows }) => shows !== undefined);
+  const own = withPart.filter(({ shows }) => shows === name);
+  if (own.length === withPart.length) return 't.part_id';
+  return `CASE WHEN t.kind IN (${own.map((kind) => `'${kind.name}'`).join(', ')}) THEN t.part_id END`;
+}
+
+const PARTS = [...new Set(CHANGE_KINDS.flatMap(({ shows }) => shows ?? []))];
+
+/** The events are parameters of the statement that reads changes, which reads no table. */
+const eventEntity = createEntity(
+  renameColumns(events, { id: 'rootId', kind: 'kind', createdAt: 'createdAt', postId: 'rootId' }),
+);
+const changeEntity = {
+  ...eventEntity,
+  columns: {
+    ...eventEntity.columns,
+    ...Object.fromEntries(PARTS.map((name) => [keyOf(name), partIdSql(name, CHANGE_KINDS)])),
+  },
+};
+
+/** The row of an event. Throws for a kind that no module declares. */
+function changeOf({ kind: name, rootId, partId, createdAt }: EventRecord): ChangeRow {
+  const kind = CHANGE_KINDS.find((known) => known.name === name);
+  if (kind === undefined) throw new Error(`no module declares events of the kind ${name}`);
+  const ids = PARTS.map((part) => [keyOf(part), part === kind.shows ? partId : null]);
+  return { id: rootId, kind: kind.name, createdAt, postId: rootId, ...Object.fromEntries(ids) };
+}
+
+/** A type that changes show, with how its rows are read. */
+interface Part {
+  readonly type: ObjectRef<Types, Identified | string>;
+  readonly entity: Entity<Identified>;
+}
+
+/** `parts` has the types that the kinds of changes show. */
+export function defineChange(
+  { builder }: Kernel,
+  { Post }: PostTypes,
+  parts: { readonly [Name in PartName]: Part },
+) {
   const ChangeKind = builder.enumType('ChangeKind', {
     description: 'What a change was.',
-    values: Object.fromEntries(KINDS.map(([{ name }, description]) => [name, { description }])) as Record<
-      KindName,
-      { readonly description: string }
-    >,
+    values: Object.fromEntries(
+      CHANGE_KINDS.map(({ name, description }) => [name, { description }]),
+    ) as Record<KindName, { readonly description: string }>,
   });
   const Change = builder.objectRef<ChangeRow>('Change').implement({
-    description: 'A committed change of a post or a comment.',
+    description: 'A committed change of a post or of what belongs to a post.',
     fields: (t) => ({
       kind: t.expose('kind', { type: ChangeKind, description: 'What was changed, and how.' }),
       at: t.expose('createdAt', { type: 'DateTime', description: 'When the change began to be made.' }),
       postId: t.exposeID('postId', {
-        description: 'The id of the post, or of the post that the comment is on.',
+        description: 'The id of the post, or of the post that the changed row belongs to.',
       }),
       post: t.field({
         type: Post,
@@ -75,19 +97,30 @@ export function defineChange({ builder }: Kernel, { Post }: PostTypes, { Comment
           'The post as it is when the event is delivered; null if it no longer exists, which this event or a later one tells.',
         resolve: async ({ postId }, _args, { db }) => (await readById(db, postEntity, postId)) ?? null,
       }),
-      commentId: t.exposeID('commentId', {
-        nullable: true,
-        description: 'The id of the comment; null for a change of a post.',
-      }),
-      comment: t.field({
-        type: Comment,
-        nullable: true,
-        edge: { kind: 'one', entity: commentEntity, key: 'commentId' },
-        description:
-          'The comment as it is when the event is delivered; null for a change of a post, and if the comment no longer exists, which this event or a later one tells.',
-        resolve: async ({ commentId }, _args, { db }) =>
-          commentId === null ? null : ((await readById(db, commentEntity, commentId)) ?? null),
-      }),
+      ...Object.fromEntries(
+        PARTS.flatMap((name) => {
+          const { type, entity } = parts[name];
+          const key = keyOf(name);
+          const id = t.exposeID(key, {
+            nullable: true,
+            description: `The id of the ${name}; null for other changes.`,
+          });
+          const row = t.field({
+            type,
+            nullable: true,
+            edge: { kind: 'one', entity, key },
+            description: `The ${name} as it is when the event is delivered; null for other changes, and if the ${name} no longer exists, which this event or a later one tells.`,
+            resolve: async (change, _args, { db }) => {
+              const found = change[key];
+              return found === null ? null : ((await readById(db, entity, found)) ?? null);
+            },
+          });
+          return [
+            [key, id],
+            [name, row],
+          ];
+        }),
+      ),
     }),
   });
   return { Change, ChangeKind };
