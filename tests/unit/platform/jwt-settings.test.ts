@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { SCOPES } from '../../../src/auth/scopes.ts';
 import { loadConfig } from '../../../src/platform/config/config.ts';
 import { problemsOf } from './problems-of.ts';
 
@@ -84,7 +85,7 @@ describe('JWT_DEFAULT_SCOPES', () => {
     for (const value of ['posts:reed', 'posts:read openid', 'posts:read,toString'])
       expect(problemsOf({ JWT_DEFAULT_SCOPES: value, PORT: 'x' })).toEqual([
         'PORT must be a whole number from 0 to 65535.',
-        'JWT_DEFAULT_SCOPES must be a comma-separated list of scopes, which are posts:read, posts:write, comments:write, users:read, users:email.',
+        `JWT_DEFAULT_SCOPES must be a comma-separated list of scopes, which are ${SCOPES.join(', ')}.`,
       ]);
   });
 });
