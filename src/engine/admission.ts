@@ -1,22 +1,30 @@
 import type { GraphQLError } from 'graphql';
 import { canExecute, credentialsMissing, isAnonymous, isSession } from '../auth/principal.ts';
-import type { RequestState } from '../http/exchange.ts';
-import type { OriginCheck } from '../http/hooks/request-checks.ts';
-import { type HttpRequest, readField } from '../http/message.ts';
-import { MULTIPART } from '../http/negotiate.ts';
-import { asksForVisibleHeartbeats } from '../http/stream-parameters.ts';
 import { ApiError } from '../platform/errors.ts';
+import { readField } from '../platform/request-fields.ts';
 import { fieldNamed, needsMoreThan } from './core/permissions.ts';
-import type { SchemaField } from './documents/cost.ts';
 import type { DocumentCache } from './documents/document-cache.ts';
-import type { createOperationLimiter } from './documents/limits.ts';
-import type { OperationParams, PreparedDocument, PreparedOperation } from './documents/prepared-operation.ts';
-import { onlyLooksAtSchema } from './operation/introspection.ts';
+import { type createOperationLimiter, refuseOfCaller } from './documents/limits.ts';
+import {
+  asksForVisibleHeartbeats,
+  MULTIPART,
+  type OperationHead,
+  type OperationRequest,
+} from './documents/operation-request.ts';
+import {
+  type OperationParams,
+  onlyLooksAtSchema,
+  type PreparedDocument,
+  type PreparedOperation,
+} from './documents/prepared-operation.ts';
 import type { OperationPlugin, OperationStages } from './operation/lifecycle.ts';
-import { isOfCaller } from './queries/plan/plan-field.ts';
 
 /** Checks that a kind of operation may be requested in this way. Throws BAD_REQUEST. */
-export type TransportCheck = (kind: PreparedOperation['kind'], method: string, state: RequestState) => void;
+export type TransportCheck = (
+  kind: PreparedOperation['kind'],
+  method: string,
+  state: OperationRequest,
+) => void;
 
 function notAcceptable(kind: PreparedOperation['kind'], needed: string): ApiError {
   const message = `The Accept header of a ${kind} must allow ${needed}.`;
@@ -27,7 +35,7 @@ function notAcceptable(kind: PreparedOperation['kind'], needed: string): ApiErro
 function checkTransport(
   kind: PreparedOperation['kind'],
   method: string,
-  { mediaType, headOnly }: RequestState,
+  { mediaType, headOnly }: OperationRequest,
 ): void {
   if (kind === 'subscription' && headOnly) {
     const headers = { allow: 'GET, POST' };
@@ -41,7 +49,7 @@ function checkTransport(
 }
 
 /** Of a valid document only: that a field does not exist says more than that it cannot be streamed. */
-function checkStream(kind: PreparedOperation['kind'], { streamType, checkedOnly }: RequestState): void {
+function checkStream(kind: PreparedOperation['kind'], { streamType, checkedOnly }: OperationRequest): void {
   if (kind === 'subscription' && streamType === undefined && !checkedOnly)
     throw notAcceptable(kind, `text/event-stream or ${MULTIPART}`);
 }
@@ -49,7 +57,8 @@ function checkStream(kind: PreparedOperation['kind'], { streamType, checkedOnly 
 export interface AdmissionOptions {
   readonly documents: DocumentCache;
   readonly limiter: OperationLimiter;
-  readonly checkOrigin: OriginCheck;
+  /** The refusal of a mutation with a session that another site made a browser send; undefined if it is allowed. */
+  readonly checkOrigin: (request: OperationHead) => ApiError | undefined;
   /** The stage of plugins. */
   readonly admit: NonNullable<OperationStages['admit']>;
 }
@@ -62,13 +71,6 @@ export const useLimits = ({ check }: Pick<OperationLimiter, 'check'>): Operation
   stages: { admit: check },
 });
 
-/** Throws BAD_USER_INPUT for a field that depends on who asks: many share the events of a subscription. */
-export function refuseOfCaller(fields: readonly SchemaField[]): void {
-  const found = fields.find(isOfCaller);
-  if (found !== undefined)
-    throw new ApiError('BAD_USER_INPUT', `"${found.name}" cannot be selected in a subscription.`);
-}
-
 /** Finds the operation of a request and decides about it before any of it runs. */
 export function createAdmission({ documents, limiter, checkOrigin, admit }: AdmissionOptions) {
   return {
@@ -76,8 +78,8 @@ export function createAdmission({ documents, limiter, checkOrigin, admit }: Admi
     admit(
       document: PreparedDocument,
       params: OperationParams,
-      request: HttpRequest,
-      state: RequestState,
+      request: OperationHead,
+      state: OperationRequest,
       transport: TransportCheck = checkTransport,
     ): PreparedOperation {
       const open = canExecute(state.caller);
@@ -117,8 +119,8 @@ export function createAdmission({ documents, limiter, checkOrigin, admit }: Admi
     validate(
       operation: PreparedOperation,
       { variables }: OperationParams,
-      request: HttpRequest,
-      state: RequestState,
+      request: OperationHead,
+      state: OperationRequest,
     ): readonly GraphQLError[] {
       const errors = documents.validate(operation.document);
       if (errors.length > 0) return errors;

@@ -1,22 +1,17 @@
 import { execute } from 'graphql';
 import { holderOf } from '../auth/principal.ts';
 import { Cancellation, type Work } from '../database/cancellation.ts';
-import type { Queryable } from '../database/statement.ts';
 import { createDeadline, within } from '../platform/deadline.ts';
 import { ApiError } from '../platform/errors.ts';
 import { eventLoop } from '../platform/fairness/event-loop.ts';
 import type { Line } from '../platform/fairness/fair-queue.ts';
 import type { Reservation } from '../platform/fairness/response-memory.ts';
 import type { Metrics } from '../platform/metrics/metrics.ts';
-import type { Span } from '../platform/tracing/tracing.ts';
 import { afterSnapshot, confirmCaller } from './core/context.ts';
-import {
-  createMutationExecutor,
-  type MutationOptions,
-  type MutationSteps,
-} from './mutations/mutation-executor.ts';
-import { createOneStatementExecutor, type KeyLock } from './mutations/single-statement-executor.ts';
+import { createMutationExecutor, type MutationOptions } from './mutations/mutation-executor.ts';
+import { createOneStatementExecutor, type KeyedExecutor } from './mutations/single-statement-executor.ts';
 import { createIntrospectionCache } from './operation/introspection.ts';
+import type { EventExecutor } from './operation/lifecycle.ts';
 import type { OperationArgs, OperationContext } from './operation/operation-context.ts';
 import { executed, located, refused, rendered, type Single } from './operation/outcome.ts';
 import { answerWhole, type LeftPart } from './queries/execute-in-database.ts';
@@ -56,37 +51,10 @@ function completed({ data: written }: Written, { names }: LeftPart, executed: Si
   return { kind: 'executed', result: { ...result, data } };
 }
 
-/** For whom events are read. */
-export interface EventReaders {
-  /** Who is charged; undefined if several accounts share the work. */
-  readonly owner: string | undefined;
-  /** Whether all of them have left. */
-  readonly gone: boolean;
-  /** The delivery that they are read for; undefined if it is not traced. */
-  span?: Span | undefined;
-}
-
 /** Runs operations. Never throws: errors are in the outcome, masked. */
-export interface Executor {
+export interface Executor extends EventExecutor, KeyedExecutor {
   /** Runs a query on the pool, or a mutation in one unit of work that commits before the response. */
   run(args: OperationArgs): Promise<Single>;
-  /** Runs a mutation in a transaction with extra steps. Undefined if `before` ended it or `undone` returned undefined. */
-  runMutation(args: OperationArgs, steps: MutationSteps): Promise<Single | undefined>;
-  /** Runs a mutation as one statement with the lock of its key. Undefined if it was not done: nothing was changed. */
-  runOneStatement(args: OperationArgs, keyLock: KeyLock): Promise<Single | undefined>;
-  /**
-   * Runs work for event streams: once their line has a place, within the operation timeout and the memory
-   * bounds of responses. Rejects with the refusal, or with what `work` throws.
-   */
-  forEvents<T>(
-    readers: EventReaders,
-    work: (db: Queryable, reservation: Reservation) => Promise<T>,
-  ): Promise<T>;
-  /**
-   * Executes the selection of a subscription on one event, in its own context: loader caches must not outlive
-   * the event. Never throws.
-   */
-  runEvent(args: OperationArgs, event: unknown, db: Queryable, reservation: Reservation): Promise<Single>;
 }
 
 /**

@@ -1,7 +1,8 @@
 import { Buffer, isAscii } from 'node:buffer';
 import { remember } from '../platform/cache.ts';
 import { ApiError } from '../platform/errors.ts';
-import { type HttpRequest, readField } from './message.ts';
+import { readField } from '../platform/request-fields.ts';
+import type { HttpRequest } from './message.ts';
 
 /** Contract section 2. What JSON costs depends on its values and their nesting, not on its bytes. */
 export const MAX_JSON_VALUES = 20_000;

@@ -4,20 +4,21 @@ import type { CredentialUse, FixedOperation, Presented, Provisional } from '../a
 import type { Caller } from '../auth/principal.ts';
 import type { FailedCredential } from '../auth/security-log.ts';
 import type { DeprecatedElement } from '../engine/documents/deprecations.ts';
+import type {
+  Connection,
+  Departure,
+  MediaType,
+  OperationCost,
+  OperationRequest,
+  StreamType,
+} from '../engine/documents/operation-request.ts';
 import type { ApiError } from '../platform/errors.ts';
 import type { Reservation } from '../platform/fairness/response-memory.ts';
 import { normaliseAddress } from '../platform/ip-address.ts';
 import type { Logger } from '../platform/log/log.ts';
 import type { RequestTrace, Span } from '../platform/tracing/tracing.ts';
 import type { HttpRequest, HttpResponse, RequestUrl } from './message.ts';
-import type { MediaType, Negotiated, StreamType } from './negotiate.ts';
-
-/** Tells when a client disconnects. Lighter than an AbortController: thousands of streams have one each. */
-export interface Departure {
-  readonly left: boolean;
-  /** Calls back when the client disconnects. Replaces an earlier callback. */
-  onLeave(callback: () => void): void;
-}
+import type { Negotiated } from './negotiate.ts';
 
 /** The client of a response disconnects, or has its response. */
 export class SocketDeparture implements Departure {
@@ -46,22 +47,6 @@ export function departureOf(signal: AbortSignal): Departure {
   };
 }
 
-/** The most that an operation can cost. */
-export interface OperationCost {
-  readonly complexity: number;
-  readonly depth: number;
-}
-
-/** The connection that a response goes out on; a Node socket is one. */
-export interface Connection {
-  readonly localAddress?: string | undefined;
-  readonly localPort?: number | undefined;
-  readonly remoteAddress?: string | undefined;
-  readonly remotePort?: number | undefined;
-  /** Ends the connection at once and discards pending data: nobody is left to read it. */
-  resetAndDestroy(): unknown;
-}
-
 /** The memory of a request's body, and who it counts for. */
 export interface BodyCharge {
   /** Charges it to an owner. False if that owner has too much in bodies already. */
@@ -69,7 +54,7 @@ export interface BodyCharge {
 }
 
 /** The state of an HTTP request, filled in by the plugins in the order in which they run. */
-export class RequestState {
+export class RequestState implements OperationRequest {
   /** The client's own id if it sent one, except for an answer that a shared cache may give to others. */
   requestId: string;
   /** What the service knows of the request's path. */

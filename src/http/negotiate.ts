@@ -1,16 +1,5 @@
+import { MULTIPART, type SingleType, type StreamType } from '../engine/documents/operation-request.ts';
 import { remember } from '../platform/cache.ts';
-
-/** Apollo's multipart protocol for subscriptions, as an Accept header names it. */
-export const MULTIPART = 'multipart/mixed;subscriptionSpec=1.0';
-
-/** The media types of streams of events. */
-export type StreamType = 'text/event-stream' | typeof MULTIPART;
-
-/** The media types of single responses. */
-type SingleType = 'application/json' | 'application/graphql-response+json' | 'text/event-stream';
-
-/** The media types of GraphQL responses. */
-export type MediaType = SingleType | StreamType;
 
 /** The types in which a client can be answered. */
 export interface Negotiated {

@@ -4,6 +4,7 @@ import type { Clock } from '../platform/deadline.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { PendingResponses } from '../platform/fairness/response-memory.ts';
 import type { Logger } from '../platform/log/log.ts';
+import { readField } from '../platform/request-fields.ts';
 import { badRequest } from './body.ts';
 import { type Arrival, type Head, isSessionAlone, type RequestState, type Route } from './exchange.ts';
 import type { OriginCheck } from './hooks/request-checks.ts';
@@ -15,9 +16,9 @@ import {
   responseHooks,
   type ServicePlugin,
 } from './lifecycle.ts';
-import { type HttpRequest, HttpResponse, type RequestUrl, readField } from './message.ts';
+import { type HttpRequest, HttpResponse, type RequestUrl } from './message.ts';
 import { type Negotiated, negotiate } from './negotiate.ts';
-import { reconnectsAfterEnd } from './stream-parameters.ts';
+import { reconnectsAfterEnd } from './response/event-stream-formats.ts';
 
 const LIST = new Intl.ListFormat('en');
 

@@ -28,40 +28,6 @@ const SMALL_FILES = new Set([
   'schema/shared-arguments.ts',
 ]);
 
-/** Imports against the order of the table. RequestState is a type of `http` that the engine reads. Remove what is gone. */
-const UPWARD_IMPORTS = new Set<string>([
-  'engine/admission.ts → http/exchange.ts',
-  'engine/admission.ts → http/hooks/request-checks.ts',
-  'engine/admission.ts → http/message.ts',
-  'engine/admission.ts → http/negotiate.ts',
-  'engine/admission.ts → http/stream-parameters.ts',
-  'engine/documents/cost.ts → http/exchange.ts',
-  'engine/documents/deprecated-usage.ts → http/exchange.ts',
-  'engine/documents/prepared-operation.ts → http/exchange.ts',
-  'engine/documents/trusted/catalog.ts → http/exchange.ts',
-  'engine/documents/trusted/publish-check.ts → engine/admission.ts',
-  'engine/documents/trusted/requests.ts → engine/operation/introspection.ts',
-  'engine/documents/trusted/requests.ts → http/exchange.ts',
-  'engine/mutations/idempotency/attempts.ts → engine/executor.ts',
-  'engine/mutations/idempotency/idempotent-executor.ts → http/message.ts',
-  'engine/mutations/mutation-executor.ts → http/exchange.ts',
-  'engine/operation/operation-context.ts → http/exchange.ts',
-  'engine/operation/operation-context.ts → http/message.ts',
-  'engine/operation/operation-context.ts → http/stream-parameters.ts',
-  'engine/operation/outcome.ts → http/exchange.ts',
-  'engine/operation/outcome.ts → http/negotiate.ts',
-  'engine/operation/response-bounds.ts → http/exchange.ts',
-  'engine/subscriptions/batch-reader.ts → engine/executor.ts',
-  'engine/subscriptions/event-responses.ts → engine/executor.ts',
-  'engine/subscriptions/event-responses.ts → http/message.ts',
-  'engine/subscriptions/event-responses.ts → http/stream-parameters.ts',
-  'engine/subscriptions/shared-subscription.ts → engine/executor.ts',
-  'engine/subscriptions/stream-limit.ts → http/exchange.ts',
-  'engine/subscriptions/stream-metrics.ts → http/negotiate.ts',
-  'engine/subscriptions/subscriber.ts → http/negotiate.ts',
-  'engine/subscriptions/subscriber.ts → http/stream-parameters.ts',
-]);
-
 interface SourceFile {
   readonly path: string;
   readonly text: string;
@@ -235,18 +201,9 @@ describe('a file in src', () => {
     const forbidden = ({ path, imports }: SourceFile) => {
       const room = roomOf(path) ?? '';
       const allowed = new Set([room, ...(table.get(room) ?? [])]);
-      return imports.filter(
-        (target) => !allowed.has(roomOf(target) ?? '') && !UPWARD_IMPORTS.has(`${path} → ${target}`),
-      );
+      return imports.filter((target) => !allowed.has(roomOf(target) ?? ''));
     };
     expect(offenders(forbidden)).toEqual([]);
-  });
-
-  it('imports upward only where it is listed, and the list has nothing that is gone', () => {
-    const imported = new Set(
-      files.flatMap(({ path, imports }) => imports.map((target) => `${path} → ${target}`)),
-    );
-    expect([...UPWARD_IMPORTS].filter((line) => !imported.has(line))).toEqual([]);
   });
 
   it('is in no circle of imports', () => {

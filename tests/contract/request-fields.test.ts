@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { REQUEST_FIELDS } from '../../src/http/message.ts';
+import { REQUEST_FIELDS } from '../../src/platform/request-fields.ts';
 
 const SECURITY = readFileSync(join(import.meta.dirname, '../../docs/security.md'), 'utf8');
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { RequestFieldName } from '../../src/http/message.ts';
+import type { RequestFieldName } from '../../src/platform/request-fields.ts';
 
 /** A request with its header lines in the order in which they are sent. */
 export interface LinesRequest {

@@ -15,10 +15,10 @@ import {
   type SelectionSetNode,
   type ValueNode,
 } from 'graphql';
-import type { OperationCost } from '../../http/exchange.ts';
 import { countedArgument, MAX_ITEMS } from '../core/field-options.ts';
 import { type Fragments, isIncluded } from '../core/selection.ts';
 import { DEFAULT_LIMIT } from '../queries/pagination.ts';
+import type { OperationCost } from './operation-request.ts';
 
 export type SchemaField = GraphQLField<unknown, unknown>;
 

@@ -4,10 +4,10 @@ import type { Database } from '../../database/database.ts';
 import { isOutage } from '../../database/errors.ts';
 import { deletion } from '../../database/jobs.ts';
 import { type Queryable, statement } from '../../database/statement.ts';
-import type { RequestState } from '../../http/exchange.ts';
 import { atMost } from '../../platform/deadline.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import type { DeprecatedElement } from './deprecations.ts';
+import type { OperationRequest } from './operation-request.ts';
 
 /** How long uses are kept. An element without a use for this long counts as unused. */
 export const KEPT_DAYS = 400;
@@ -128,7 +128,7 @@ export const oldDeprecatedUses = deletion(
   { table: 'deprecated_use_stores', key: 'instance', condition: `at < now() - interval '7 days'` },
 );
 
-type Published = RequestState['published'];
+type Published = OperationRequest['published'];
 
 interface Use {
   readonly element: string;
@@ -208,7 +208,7 @@ export function createDeprecatedUses({
 
   return {
     /** Counts an operation that uses deprecated elements. Nobody waits for the database. */
-    note({ caller, published }: RequestState, used: readonly DeprecatedElement[]): void {
+    note({ caller, published }: OperationRequest, used: readonly DeprecatedElement[]): void {
       const { client, kind } = reportedClient(caller);
       for (const { element } of used) add(element, client, kind, published);
     },

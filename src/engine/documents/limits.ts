@@ -1,7 +1,8 @@
 import { GraphQLError, type GraphQLSchema } from 'graphql';
 import { SmallMap } from '../../platform/cache.ts';
 import type { Config } from '../../platform/config/config.ts';
-import { exceeded } from '../../platform/errors.ts';
+import { ApiError, exceeded } from '../../platform/errors.ts';
+import { isOfCaller } from '../queries/plan/plan-field.ts';
 import type { Survey } from './analysis.ts';
 import { type Cost, costOf, itemsOf, type SchemaField } from './cost.ts';
 import type { PreparedOperation } from './prepared-operation.ts';
@@ -105,4 +106,11 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
     check: ({ document }: PreparedOperation, cost: Cost): void => checkLimits(document.survey, cost, limits),
     requestedFields: ({ operation, variables }: RequestedOperation) => measured(operation, variables).fields,
   };
+}
+
+/** Throws BAD_USER_INPUT for a field that depends on who asks: many share the events of a subscription. */
+export function refuseOfCaller(fields: readonly SchemaField[]): void {
+  const found = fields.find(isOfCaller);
+  if (found !== undefined)
+    throw new ApiError('BAD_USER_INPUT', `"${found.name}" cannot be selected in a subscription.`);
 }

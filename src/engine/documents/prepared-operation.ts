@@ -9,14 +9,15 @@ import {
   type OperationTypeNode,
   print,
   printSchema,
+  type SelectionSetNode,
   stripIgnoredCharacters,
 } from 'graphql';
-import type { RequestState } from '../../http/exchange.ts';
 import type { SmallMap } from '../../platform/cache.ts';
 import type { OperationPlans } from '../core/selection.ts';
 import type { Survey } from './analysis.ts';
 import type { Cost } from './cost.ts';
 import type { DeprecatedUse } from './deprecations.ts';
+import type { OperationRequest } from './operation-request.ts';
 
 /**
  * SHA-256 of a text that parses, without the white space, commas and comments that GraphQL ignores (section 2.1.6): clients
@@ -121,6 +122,25 @@ export class PreparedOperation {
   }
 }
 
+const META_FIELDS = new Set(['__typename', '__schema', '__type']);
+
+/**
+ * Whether every root field is a meta field. Each fragment is followed once, since fragments may form a cycle.
+ */
+export function onlyLooksAtSchema({ plans: { fragments }, node: operation }: PreparedOperation): boolean {
+  const seen = new Set<string>();
+  const check = ({ selections }: SelectionSetNode): boolean =>
+    selections.every((selection) => {
+      if (selection.kind === Kind.FIELD) return META_FIELDS.has(selection.name.value);
+      if (selection.kind === Kind.INLINE_FRAGMENT) return check(selection.selectionSet);
+      if (seen.has(selection.name.value)) return true;
+      seen.add(selection.name.value);
+      const fragment = fragments[selection.name.value];
+      return fragment !== undefined && check(fragment.selectionSet);
+    });
+  return check(operation.selectionSet);
+}
+
 function noSuchOperation(name: string | undefined): GraphQLError {
   const message =
     name === undefined
@@ -146,9 +166,9 @@ export interface RequestedDocuments {
    * The document of a request, at once if this process knows it. Throws and rejects with the refusal: DOCUMENT_NOT_FOUND,
    * DOCUMENT_REQUIRED, those of Apollo's `persistedQuery` and of a text that cannot be parsed, and DatabaseError.
    */
-  find(params: OperationParams, state: RequestState): PreparedDocument | Promise<PreparedDocument>;
+  find(params: OperationParams, state: OperationRequest): PreparedDocument | Promise<PreparedDocument>;
   /** Takes note that a valid operation was asked for, once its request is admitted. */
-  noteUse(operation: PreparedOperation, state: RequestState): void;
+  noteUse(operation: PreparedOperation, state: OperationRequest): void;
   /** Calls `onRetired` once what a stream depends on is published no more. Returns what ends that. */
-  watch(published: NonNullable<RequestState['published']>, onRetired: () => void): () => void;
+  watch(published: NonNullable<OperationRequest['published']>, onRetired: () => void): () => void;
 }

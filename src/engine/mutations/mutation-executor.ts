@@ -10,13 +10,13 @@ import type { Database } from '../../database/database.ts';
 import { DatabaseError } from '../../database/errors.ts';
 import { AGAIN, Retries } from '../../database/retries.ts';
 import type { UnitOfWork } from '../../database/unit-of-work.ts';
-import type { RequestState } from '../../http/exchange.ts';
 import { type Cancellable, Line, TurnRefusedError } from '../../platform/fairness/fair-queue.ts';
 import { attemptOrigin } from '../../platform/ip-address.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { type Changes, principalOf } from '../core/context.ts';
 import { databaseKindOf } from '../core/mask-error.ts';
 import { type Preparations, prepareFields } from '../core/preparation.ts';
+import type { OperationRequest } from '../documents/operation-request.ts';
 import type { OperationArgs, OperationContext } from '../operation/operation-context.ts';
 import { executed, failuresOf, hasNoData, refused, type Single } from '../operation/outcome.ts';
 import type { createResponseBounds } from '../operation/response-bounds.ts';
@@ -106,7 +106,7 @@ export function createMutationExecutor(options: MutationOptions) {
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
   const waiters = new LockWaiters(options.maxQueued);
   /** What the fields of a request have prepared, kept for retries: a mutation whose key is taken is tried repeatedly. */
-  const preparations = new WeakMap<RequestState, Promise<Preparations>>();
+  const preparations = new WeakMap<OperationRequest, Promise<Preparations>>();
 
   /** Undefined if its steps ended it. AGAIN if the database aborted it: nothing was written. */
   async function tryOnce(

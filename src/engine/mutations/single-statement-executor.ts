@@ -6,13 +6,21 @@ import { type KeyLockSql, type ReadyInsert, readyInsert, withInstant } from '../
 import type { OperationArgs } from '../operation/operation-context.ts';
 import { located, refused, rendered, type Single } from '../operation/outcome.ts';
 import { responseWith } from '../queries/execute-in-database.ts';
-import { afterCommit, type MutationOptions } from './mutation-executor.ts';
+import { afterCommit, type MutationOptions, type MutationSteps } from './mutation-executor.ts';
 
 /** The lock of an Idempotency-Key: stores the response in the statement of the mutation, or prevents both. */
 export interface KeyLock {
   readonly sql: KeyLockSql;
   /** Its parameters for a response, which has OPEN_INSTANT for what the database sets. */
   valuesFor(response: string): readonly Parameter[];
+}
+
+/** Runs mutations with an Idempotency-Key. Never throws: errors are in the outcome, masked. */
+export interface KeyedExecutor {
+  /** Runs a mutation in a transaction with extra steps. Undefined if `before` ended it or `undone` returned undefined. */
+  runMutation(args: OperationArgs, steps: MutationSteps): Promise<Single | undefined>;
+  /** Runs a mutation as one statement with the lock of its key. Undefined if it was not done: nothing was changed. */
+  runOneStatement(args: OperationArgs, keyLock: KeyLock): Promise<Single | undefined>;
 }
 
 /** A retry sends its response again, only to find that it is stored. Longer ones are looked for first. */

@@ -1,27 +1,8 @@
-import { type ExecutionResult, Kind, type SelectionSetNode } from 'graphql';
+import type { ExecutionResult } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import type { PreparedOperation } from '../documents/prepared-operation.ts';
+import { onlyLooksAtSchema } from '../documents/prepared-operation.ts';
 import type { OperationArgs } from './operation-context.ts';
 import { rendered, type Single } from './outcome.ts';
-
-const META_FIELDS = new Set(['__typename', '__schema', '__type']);
-
-/**
- * Whether every root field is a meta field. Each fragment is followed once, since fragments may form a cycle.
- */
-export function onlyLooksAtSchema({ plans: { fragments }, node: operation }: PreparedOperation): boolean {
-  const seen = new Set<string>();
-  const check = ({ selections }: SelectionSetNode): boolean =>
-    selections.every((selection) => {
-      if (selection.kind === Kind.FIELD) return META_FIELDS.has(selection.name.value);
-      if (selection.kind === Kind.INLINE_FRAGMENT) return check(selection.selectionSet);
-      if (seen.has(selection.name.value)) return true;
-      seen.add(selection.name.value);
-      const fragment = fragments[selection.name.value];
-      return fragment !== undefined && check(fragment.selectionSet);
-    });
-  return check(operation.selectionSet);
-}
 
 /** Tools send the same few texts. A response has 128 KiB at most. */
 const MAX_CACHED = 32;

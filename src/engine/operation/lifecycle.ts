@@ -1,3 +1,6 @@
+import type { Queryable } from '../../database/statement.ts';
+import type { Reservation } from '../../platform/fairness/response-memory.ts';
+import type { Span } from '../../platform/tracing/tracing.ts';
 import type { Cost } from '../documents/cost.ts';
 import type { PreparedOperation } from '../documents/prepared-operation.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
@@ -81,4 +84,31 @@ export function composeSubscribe(plugins: readonly OperationPlugin[], last: Subs
   return plugins.reduceRight<Subscribe>((next, { stages: { subscribe } }) => {
     return subscribe === undefined ? next : (args) => subscribe(args, next);
   }, open);
+}
+
+/** For whom events are read. */
+export interface EventReaders {
+  /** Who is charged; undefined if several accounts share the work. */
+  readonly owner: string | undefined;
+  /** Whether all of them have left. */
+  readonly gone: boolean;
+  /** The delivery that they are read for; undefined if it is not traced. */
+  span?: Span | undefined;
+}
+
+/** Executes for event streams. */
+export interface EventExecutor {
+  /**
+   * Runs work for event streams: once their line has a place, within the operation timeout and the memory
+   * bounds of responses. Rejects with the refusal, or with what `work` throws.
+   */
+  forEvents<T>(
+    readers: EventReaders,
+    work: (db: Queryable, reservation: Reservation) => Promise<T>,
+  ): Promise<T>;
+  /**
+   * Executes the selection of a subscription on one event, in its own context: loader caches must not outlive
+   * the event. Never throws.
+   */
+  runEvent(args: OperationArgs, event: unknown, db: Queryable, reservation: Reservation): Promise<Single>;
 }

@@ -2,12 +2,10 @@ import type { ExecutionArgs } from 'graphql';
 import type { Caller } from '../../auth/principal.ts';
 import type { Scope } from '../../auth/scopes.ts';
 import type { Queryable } from '../../database/statement.ts';
-import type { RequestState } from '../../http/exchange.ts';
-import type { HttpRequest } from '../../http/message.ts';
-import { lastEventId } from '../../http/stream-parameters.ts';
 import type { Tally } from '../../platform/metrics/instruments.ts';
 import type { AnswerPath, Context, EventReader } from '../core/context.ts';
 import type { Preparations } from '../core/preparation.ts';
+import { lastEventId, type OperationHead, type OperationRequest } from '../documents/operation-request.ts';
 import type { PreparedOperation } from '../documents/prepared-operation.ts';
 
 /**
@@ -21,8 +19,8 @@ export interface OperationContext extends Context {
   notedScopes?: Set<Scope>;
   /** Members that plugins of Yoga have added, for the events of a subscription. */
   readonly added?: object | undefined;
-  readonly request: HttpRequest;
-  readonly state: RequestState;
+  readonly request: OperationHead;
+  readonly state: OperationRequest;
   readonly operation: PreparedOperation;
 }
 
@@ -37,8 +35,8 @@ export type EventsAfter = (lastId: string | undefined) => Promise<EventReader>;
 /** Makes the context of an operation. */
 export type ContextOf = (
   operation: PreparedOperation,
-  request: HttpRequest,
-  state: RequestState,
+  request: OperationHead,
+  state: OperationRequest,
 ) => OperationContext;
 
 export interface ContextOptions extends Pick<Context, 'origin' | 'db' | 'lookAhead' | 'maxResponseBytes'> {

@@ -5,12 +5,11 @@ import {
   locatedError,
   type OperationDefinitionNode,
 } from 'graphql';
-import type { OperationCost } from '../../http/exchange.ts';
-import type { MediaType } from '../../http/negotiate.ts';
 import type { Config } from '../../platform/config/config.ts';
 import type { ErrorCode } from '../../platform/errors.ts';
 import { type MaskOptions, maskError, publicError } from '../core/mask-error.ts';
 import type { DeprecatedElement } from '../documents/deprecations.ts';
+import type { MediaType, OperationCost } from '../documents/operation-request.ts';
 import type { EventStream } from '../events/event-stream.ts';
 
 /**

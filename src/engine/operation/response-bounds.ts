@@ -1,8 +1,8 @@
-import type { RequestState } from '../../http/exchange.ts';
 import { answerTooLarge } from '../../platform/errors.ts';
 import type { PendingResponses, Reservation } from '../../platform/fairness/response-memory.ts';
 import { publicError } from '../core/mask-error.ts';
 import { introspectionSize } from '../documents/introspection.ts';
+import type { OperationRequest } from '../documents/operation-request.ts';
 import type { OperationArgs } from './operation-context.ts';
 import { type CostCeilings, errorsOf, type ResponseExtras, type Single, textOf } from './outcome.ts';
 
@@ -79,7 +79,7 @@ export function createResponseBounds({ pending, maxResponseBytes, limits }: Resp
      * response or the data read for it is too large, and RATE_LIMITED or SERVICE_UNAVAILABLE if other responses
      * hold too much.
      */
-    checked<O extends Single>(outcome: O, { cost }: RequestState, reservation: Reservation): O {
+    checked<O extends Single>(outcome: O, { cost }: OperationRequest, reservation: Reservation): O {
       if (reservation.refusal !== undefined) throw reservation.refusal;
       // A field that is too large fails the whole response, not only the field.
       const refused = errorsOf(outcome).find((error) => publicError(error).code === 'COMPLEXITY_LIMIT');

@@ -11,7 +11,7 @@ import {
 } from '../events/event.ts';
 import type { EventText } from '../events/event-stream.ts';
 import type { EventFeed } from '../events/feed.ts';
-import type { EventReaders } from '../executor.ts';
+import type { EventReaders } from '../operation/lifecycle.ts';
 import { codeOf, type EventTexts, mayPass } from './event-responses.ts';
 import { Frames } from './subscriber-stream.ts';
 

@@ -2,8 +2,6 @@ import { GraphQLError } from 'graphql';
 import { isAuthenticated, isSession } from '../../auth/principal.ts';
 import { DatabaseError } from '../../database/errors.ts';
 import { encodeParameter, type Queryable } from '../../database/statement.ts';
-import { PlainRequest } from '../../http/message.ts';
-import { lastEventId } from '../../http/stream-parameters.ts';
 import { ApiError, type ErrorCode } from '../../platform/errors.ts';
 import { TurnRefusedError } from '../../platform/fairness/fair-queue.ts';
 import { bytesInMemory } from '../../platform/fairness/memory-budget.ts';
@@ -11,8 +9,9 @@ import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { publicError } from '../core/mask-error.ts';
 import type { DocumentCache } from '../documents/document-cache.ts';
+import { lastEventId, type OperationHead } from '../documents/operation-request.ts';
 import { type EventFilter, type EventRecord, filterKey } from '../events/event.ts';
-import type { EventReaders, Executor } from '../executor.ts';
+import type { EventExecutor, EventReaders } from '../operation/lifecycle.ts';
 import type { EventsAfter, OperationArgs } from '../operation/operation-context.ts';
 import { type CostCeilings, errorsOf, refused, type Single, textOf } from '../operation/outcome.ts';
 import { type EventPlan, planEvents, readEvents, subscribedEvents } from '../queries/event-query.ts';
@@ -27,7 +26,11 @@ export interface KeptArgs {
 }
 
 /** Nothing reads the request once its subscription is open. */
-const NO_REQUEST = new PlainRequest('GET', 'about:blank', {}, new Uint8Array());
+const NO_REQUEST: OperationHead = {
+  method: 'GET',
+  url: 'about:blank',
+  headers: { get: () => null, has: () => false, keys: () => [] },
+};
 
 /**
  * Keeps what an execution needs for as long as a subscription is open. A document takes a hundred times the memory of
@@ -117,7 +120,7 @@ export function codeOf(error: unknown): ErrorCode {
 const MAX_EVENTS = 100;
 
 export interface EventTextsOptions {
-  readonly executor: Executor;
+  readonly executor: EventExecutor;
   readonly limits: CostCeilings;
   /** Whether subscribers share what is the same for them. Turn off to compare. */
   readonly shared: boolean;

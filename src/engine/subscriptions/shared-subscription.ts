@@ -10,7 +10,7 @@ import {
   type MarkedPosition,
 } from '../events/event.ts';
 import { HistoryLostError } from '../events/feed.ts';
-import type { EventReaders } from '../executor.ts';
+import type { EventReaders } from '../operation/lifecycle.ts';
 import { type Batch, BatchReader, type BatchReaderOptions } from './batch-reader.ts';
 import { codeOf } from './event-responses.ts';
 import type { SliceQueue } from './socket-write-queue.ts';

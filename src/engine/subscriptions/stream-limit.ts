@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { SocketAddress } from 'node:net';
 import { endianness } from 'node:os';
-import type { Connection } from '../../http/exchange.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';
+import type { Connection } from '../documents/operation-request.ts';
 
 /** Linux's tables of TCP connections in this process's network namespace (proc_pid_net(5)). */
 const TABLES = [

@@ -1,5 +1,5 @@
-import type { StreamType } from '../../http/negotiate.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
+import type { StreamType } from '../documents/operation-request.ts';
 import { isAfter, type LogEvent } from '../events/event.ts';
 import type { StreamEnding, SubscriberStream } from './subscriber-stream.ts';
 

@@ -1,11 +1,10 @@
 import { createSourceEventStream, type ExecutionResult, validateSubscriptionArgs } from 'graphql';
 import { accountOf, clientOf, holderOf, isAuthenticated, type Principal } from '../../auth/principal.ts';
 import { isOutage } from '../../database/errors.ts';
-import type { StreamType } from '../../http/negotiate.ts';
-import { lastEventId } from '../../http/stream-parameters.ts';
 import { ApiError, addressBlocked, documentRetired, unauthenticated } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { EventReader } from '../core/context.ts';
+import { lastEventId, type StreamType } from '../documents/operation-request.ts';
 import type { PreparedOperation, RequestedDocuments } from '../documents/prepared-operation.ts';
 import type { StreamFormat } from '../events/event-stream.ts';
 import type { EventFeed, FeedStart } from '../events/feed.ts';

@@ -7,9 +7,10 @@ import {
   trustedProxies,
 } from '../../platform/ip-address.ts';
 import type { Logger } from '../../platform/log/log.ts';
+import type { RequestFields } from '../../platform/request-fields.ts';
 import type { RequestState } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
-import type { HttpRequest, RequestFields } from '../message.ts';
+import type { HttpRequest } from '../message.ts';
 
 /** RFC 6797. Without subdomains: they may belong to somebody else. */
 const HSTS = 'max-age=31536000';

@@ -1,8 +1,9 @@
 import { rememberTrace } from '../../platform/log/log.ts';
+import type { RequestFields } from '../../platform/request-fields.ts';
 import type { Attributes, RequestTrace, Tracing } from '../../platform/tracing/tracing.ts';
 import type { Arrival, Route } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
-import type { RequestFields, RequestUrl } from '../message.ts';
+import type { RequestUrl } from '../message.ts';
 import { shownPath } from './access-log.ts';
 import { saysTls } from './proxy-trust.ts';
 

@@ -1,5 +1,6 @@
 import type { GraphQLError } from 'graphql';
 import { type MaskOptions, publicError, publicRefusal } from '../../engine/core/mask-error.ts';
+import type { StreamType } from '../../engine/documents/operation-request.ts';
 import {
   type CostCeilings,
   errorsOf,
@@ -10,7 +11,6 @@ import {
 } from '../../engine/operation/outcome.ts';
 import type { RequestState } from '../exchange.ts';
 import { HttpResponse } from '../message.ts';
-import type { StreamType } from '../negotiate.ts';
 import { STREAM_FORMATS } from './event-stream-formats.ts';
 
 export function jsonResponse(

@@ -250,7 +250,7 @@ export function createHostedOperations({
       const run = runOf(context);
       if (run.node === undefined) return;
       const { request: _request, ...members } = buildContext(run, checked(run, run.node));
-      extendContext(members);
+      extendContext({ ...members, state: run.state });
     },
     onExecute: ({ setExecuteFn }) => setExecuteFn(execute),
     onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(execute),

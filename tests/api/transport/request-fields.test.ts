@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { RequestFieldName } from '../../../src/http/message.ts';
+import type { RequestFieldName } from '../../../src/platform/request-fields.ts';
 import { useApp } from '../../support/app.ts';
 import { visitor } from '../../support/credentials/session.ts';
 import { postsNamed } from '../../support/keyed.ts';

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Connection } from '../../../src/engine/documents/operation-request.ts';
 import {
   connectionKey,
   createHalfOpenWatch,
   createStreamLimit,
   unansweredIn,
 } from '../../../src/engine/subscriptions/stream-limit.ts';
-import type { Connection } from '../../../src/http/exchange.ts';
 import { ApiError } from '../../../src/platform/errors.ts';
 import { createLogger } from '../../../src/platform/log/log.ts';
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MULTIPART, negotiate } from '../../../src/http/negotiate.ts';
+import { MULTIPART } from '../../../src/engine/documents/operation-request.ts';
+import { negotiate } from '../../../src/http/negotiate.ts';
 
 const JSON_TYPE = 'application/json';
 const GRAPHQL = 'application/graphql-response+json';

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { lookUp } from '../../../auth/secrets.ts';
 import type { Queryable, Statement } from '../../../database/statement.ts';
-import type { RequestState } from '../../../http/exchange.ts';
 import type { Logger } from '../../../platform/log/log.ts';
 import { createOutageLog } from '../../../platform/log/log-limits.ts';
 import type { DocumentCache } from '../document-cache.ts';
+import type { OperationRequest } from '../operation-request.ts';
 import type { PreparedDocument } from '../prepared-operation.ts';
 import { CHECK_DIGESTS, CHECK_DOCUMENTS, FIND_DOCUMENTS, HAS_DOCUMENTS } from './store.ts';
 
@@ -116,7 +116,7 @@ export interface KnownDocument {
 }
 
 /** By what a request's document is published. */
-type PublishedBy = NonNullable<RequestState['published']>;
+type PublishedBy = NonNullable<OperationRequest['published']>;
 
 const ID = /^[\x20-\x7e]{1,128}$/;
 

@@ -1,9 +1,8 @@
 import { GraphQLError, type GraphQLSchema, Kind } from 'graphql';
 import type { Config } from '../../../platform/config/config.ts';
 import { ApiError } from '../../../platform/errors.ts';
-import { refuseOfCaller } from '../../admission.ts';
 import { createDocumentCache } from '../document-cache.ts';
-import { createOperationLimiter } from '../limits.ts';
+import { createOperationLimiter, refuseOfCaller } from '../limits.ts';
 import type { PreparedDocument, PreparedOperation } from '../prepared-operation.ts';
 
 /** A document that may be published; or why not, for its author. */

@@ -1,10 +1,10 @@
 import { GraphQLError } from 'graphql';
 import { canExecute, credentialsMissing } from '../../../auth/principal.ts';
-import type { RequestState } from '../../../http/exchange.ts';
 import { ApiError } from '../../../platform/errors.ts';
-import { onlyLooksAtSchema } from '../../operation/introspection.ts';
 import type { DocumentCache } from '../document-cache.ts';
+import type { OperationRequest } from '../operation-request.ts';
 import type { OperationParams, PreparedDocument, RequestedDocuments } from '../prepared-operation.ts';
+import { onlyLooksAtSchema } from '../prepared-operation.ts';
 import { type Catalog, isPublishableId, type KnownDocument } from './catalog.ts';
 import {
   type DocumentPolicy,
@@ -49,7 +49,7 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
     throw canBeKnown ? persistedQueryNotFound() : persistedQueryNotSupported();
   }
 
-  function byId(named: NamedDocument, state: RequestState) {
+  function byId(named: NamedDocument, state: OperationRequest) {
     const { id, policy } = named;
     const accept = (known: KnownDocument | undefined): PreparedDocument | Promise<never> => {
       if (known === undefined) return refuse(named);
@@ -87,7 +87,7 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
     policy: DocumentPolicy,
     text: string,
     { operationName: name }: OperationParams,
-    state: RequestState,
+    state: OperationRequest,
   ) {
     if (policy === 'required' && !documents.introspection) throw documentRequired(policy);
     const document = read(text);
@@ -109,7 +109,7 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
     return found instanceof Promise ? found.then(accept) : accept(found);
   }
 
-  function choose(params: OperationParams, state: RequestState) {
+  function choose(params: OperationParams, state: OperationRequest) {
     const { documentId: id, persistedQuery = false, query = '' } = params;
     const policy = policyFor(service, state.caller);
     if (id !== undefined) {
@@ -122,7 +122,7 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
   }
 
   /** Callers who may run nothing get 401, whatever else is wrong (contract section 3). */
-  const refusal = (error: unknown, { caller }: RequestState): unknown =>
+  const refusal = (error: unknown, { caller }: OperationRequest): unknown =>
     canExecute(caller) ? error : credentialsMissing();
 
   return {

@@ -3,7 +3,6 @@ import type { Scope } from '../../../auth/scopes.ts';
 import type { Database } from '../../../database/database.ts';
 import type { Logger } from '../../../platform/log/log.ts';
 import type { RequestedOperation } from '../../documents/limits.ts';
-import type { Executor } from '../../executor.ts';
 import type { OperationArgs } from '../../operation/operation-context.ts';
 import {
   type CostCeilings,
@@ -14,6 +13,7 @@ import {
   statusOf,
   textOf,
 } from '../../operation/outcome.ts';
+import type { KeyedExecutor } from '../single-statement-executor.ts';
 import type { ReplayCheck } from './replay-check.ts';
 import {
   type createStoredBytes,
@@ -160,7 +160,7 @@ export interface Attempt {
 }
 
 export interface AttemptOptions extends StoreOptions {
-  readonly executor: Executor;
+  readonly executor: KeyedExecutor;
   readonly database: Database;
   readonly log: Logger;
   readonly limits: CostCeilings;

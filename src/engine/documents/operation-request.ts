@@ -1,0 +1,104 @@
+import type { Provisional } from '../../auth/authenticate.ts';
+import type { ClientIdentity } from '../../auth/principal.ts';
+import { ApiError } from '../../platform/errors.ts';
+import type { Reservation } from '../../platform/fairness/response-memory.ts';
+import type { RequestFields } from '../../platform/request-fields.ts';
+import type { Span } from '../../platform/tracing/tracing.ts';
+import type { DeprecatedElement } from './deprecations.ts';
+
+/** Apollo's multipart protocol for subscriptions, as an Accept header names it. */
+export const MULTIPART = 'multipart/mixed;subscriptionSpec=1.0';
+
+/** The media types of streams of events. */
+export type StreamType = 'text/event-stream' | typeof MULTIPART;
+
+/** The media types of single responses. */
+export type SingleType = 'application/json' | 'application/graphql-response+json' | 'text/event-stream';
+
+/** The media types of GraphQL responses. */
+export type MediaType = SingleType | StreamType;
+
+/** Tells when a client disconnects. Lighter than an AbortController: thousands of streams have one each. */
+export interface Departure {
+  readonly left: boolean;
+  /** Calls back when the client disconnects. Replaces an earlier callback. */
+  onLeave(callback: () => void): void;
+}
+
+/** The most that an operation can cost. */
+export interface OperationCost {
+  readonly complexity: number;
+  readonly depth: number;
+}
+
+/** The connection that a response goes out on; a Node socket is one. */
+export interface Connection {
+  readonly localAddress?: string | undefined;
+  readonly localPort?: number | undefined;
+  readonly remoteAddress?: string | undefined;
+  readonly remotePort?: number | undefined;
+  /** Ends the connection at once and discards pending data: nobody is left to read it. */
+  resetAndDestroy(): unknown;
+}
+
+/** The head of the HTTP request of an operation. */
+export interface OperationHead {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: RequestFields;
+}
+
+/** The request of an operation, as far as the engine reads it, and what the engine finds out for the response and the log. */
+export interface OperationRequest extends ClientIdentity {
+  readonly requestId: string;
+  readonly provisional: Provisional | undefined;
+  /** The media type of a single response; undefined if none is acceptable. */
+  readonly mediaType: MediaType | undefined;
+  /** The media type of a subscription's events; undefined if none is acceptable. */
+  readonly streamType: StreamType | undefined;
+  readonly headOnly: boolean;
+  readonly checkedOnly: boolean;
+  readonly connection: Connection | undefined;
+  readonly departure: Departure | undefined;
+  readonly reservation: Reservation;
+  readonly responseHeaders: Record<string, string>;
+  span: Span | undefined;
+  databaseMs: number;
+  cost: OperationCost | undefined;
+  complexity: number;
+  operationKind: 'query' | 'mutation' | 'subscription' | undefined;
+  operationName: string | undefined;
+  changes: { readonly fields: readonly string[]; readonly ids?: readonly string[] } | undefined;
+  showsEventId: boolean;
+  eventId: string | undefined;
+  visibleHeartbeats: boolean;
+  published: { readonly by: 'id' | 'digest'; readonly key: string } | undefined;
+  deprecated: readonly DeprecatedElement[] | undefined;
+  showsDeprecations: boolean;
+}
+
+/**
+ * The id of the last event that the client has seen. The header wins: EventSource keeps a stale id in its
+ * URL.
+ */
+export function lastEventId({ url, headers }: Pick<OperationHead, 'url' | 'headers'>): string | undefined {
+  return headers.get('last-event-id') || new URL(url).searchParams.get('lastEventId') || undefined;
+}
+
+/** What a subscription's request says of heartbeats. */
+interface HeartbeatRequest {
+  readonly url: string;
+  /** The `extensions` of the body. */
+  readonly extensions: Readonly<Record<string, unknown>> | undefined;
+}
+
+/**
+ * Whether heartbeats are to be events, for clients that cannot see comment lines. The address, where a stream token stands,
+ * wins. Throws BAD_REQUEST for anything else than "visible".
+ */
+export function asksForVisibleHeartbeats({ url, extensions }: HeartbeatRequest): boolean {
+  const asked = new URL(url).searchParams.get('heartbeat') ?? extensions?.heartbeat;
+  if (asked == null) return false;
+  if (asked === 'visible') return true;
+  throw new ApiError('BAD_REQUEST', '"heartbeat" must be "visible".', { status: 400 });
+}
