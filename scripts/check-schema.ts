@@ -7,12 +7,11 @@
  * FILE is the output of `npm run -s admin -- deprecations --report`. With --documents, the documents that are published in
  * the configured database are checked with the schema, too.
  */
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { openForCommand } from '../src/admin/cli/connection.ts';
+import { join } from 'node:path';
 import { createDocumentCheck } from '../src/engine/documents/trusted/publish-check.ts';
-import { publishedTexts } from '../src/engine/documents/trusted/store.ts';
 import { loadProcessConfig } from '../src/platform/config/config.ts';
-import { createLogger } from '../src/platform/log/log.ts';
 import { readArguments } from '../src/platform/process.ts';
 import { rulesOf } from '../src/schema/limits.ts';
 import { buildSchema } from '../src/schema/schema.ts';
@@ -21,23 +20,38 @@ import { brokenPromises } from './released/gate.ts';
 import { releaseOf } from './released/release-head.ts';
 import { parseUsage, type Usage } from './released/usage-file.ts';
 
-/** The published documents that do not fit the schema of the code, a line for each release. */
-async function outdatedDocuments(): Promise<readonly string[]> {
+/** More than the texts of all documents that a service can have. */
+const MAX_OUTPUT_BYTES = 2 ** 30;
+
+interface PublishedDocument {
+  readonly id: string;
+  readonly client: string;
+  readonly release: string | null;
+  readonly text: string;
+}
+
+/** Reads the published documents by an admin command, which works beside a running server, too. */
+function readPublishedDocuments(): readonly PublishedDocument[] {
+  const command = [join(import.meta.dirname, '../src/admin/main.ts'), 'documents', 'list', '--texts'];
+  const { status, stdout } = spawnSync(process.execPath, command, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    maxBuffer: MAX_OUTPUT_BYTES,
+  });
+  if (status !== 0) throw new Error('The published documents cannot be read.');
+  const documents: readonly PublishedDocument[] = JSON.parse(stdout);
+  return documents;
+}
+
+/** Finds the published documents that do not fit the schema of the code, a line for each release. */
+function findOutdatedDocuments(): readonly string[] {
   const config = loadProcessConfig();
-  const log = createLogger({ level: 'error', pretty: false, destination: process.stderr });
-  const { database } = await openForCommand({ config, log, migrates: false });
-  try {
-    const { check } = createDocumentCheck(buildSchema(rulesOf(config)), config);
-    const lines: string[] = [];
-    for await (const { id, client, release, text } of publishedTexts(database)) {
-      const checked = check(text);
-      if ('reason' in checked)
-        lines.push(`${client}${release === null ? '' : ` ${release}`}, document ${id}: ${checked.reason}`);
-    }
-    return lines;
-  } finally {
-    await database.close();
-  }
+  const { check } = createDocumentCheck(buildSchema(rulesOf(config)), config);
+  return readPublishedDocuments().flatMap(({ id, client, release, text }) => {
+    const checked = check(text);
+    const of = release === null ? client : `${client} ${release}`;
+    return 'reason' in checked ? [`${of}, document ${id}: ${checked.reason}`] : [];
+  });
 }
 
 /** Throws an error with a message for people. */
@@ -82,7 +96,7 @@ if (import.meta.main) {
     const usage = values.usage === undefined ? undefined : usageIn(values.usage);
     const broken = brokenPromises(released, read('schema.graphql', SCHEMA_FILE), usage);
     conclude(broken, `The schema is compatible with that of release ${releaseOf(released).version}.`);
-    if (values.documents) conclude(await outdatedDocuments(), 'All published documents fit the schema.');
+    if (values.documents) conclude(findOutdatedDocuments(), 'All published documents fit the schema.');
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;

@@ -14,6 +14,11 @@ interface ReleaseOptions {
   readonly release?: string;
 }
 
+interface ListOptions {
+  readonly client?: string;
+  readonly texts?: boolean;
+}
+
 interface PublishOptions extends ReleaseOptions {
   readonly client: string;
   readonly partial?: boolean;
@@ -26,11 +31,11 @@ function retiredBy(ids: readonly string[], { client, release }: ReleaseOptions) 
 }
 
 /** Lists the publications, or those of a client, oldest first. */
-async function list(database: Database, client: string | undefined) {
+async function list(database: Database, { client, texts = false }: ListOptions) {
   const publications = await runInPrisma(database, (prisma) =>
     prisma.documentPublication.findMany({
       where: client === undefined ? {} : { client },
-      include: { document: { select: { operationName: true, lastUsedAt: true } } },
+      include: { document: { select: { operationName: true, lastUsedAt: true, text: texts } } },
       orderBy: [{ publishedAt: 'asc' }, { client: 'asc' }, { release: 'asc' }, { documentId: 'asc' }],
     }),
   );
@@ -41,6 +46,7 @@ async function list(database: Database, client: string | undefined) {
     operationName: document.operationName,
     publishedAt,
     lastUsedAt: document.lastUsedAt,
+    ...(texts ? { text: document.text } : {}),
   }));
 }
 
@@ -89,7 +95,8 @@ export const documentCommands = (clientNames: readonly string[]): AdminCommand =
       .command('list')
       .description('lists the published documents, oldest first')
       .option('--client <name>', 'those of one client')
-      .action(({ client }: ReleaseOptions) => run(({ database }) => list(database, client)));
+      .option('--texts', 'with the text of each document')
+      .action((options: ListOptions) => run(({ database }) => list(database, options)));
 
     documents
       .command('retire [id...]')
