@@ -11,6 +11,7 @@ import { createComment, createPost } from '../support/content.ts';
 import { gqlAs, visitor } from '../support/credentials/session.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { createEmptyDatabase } from '../support/database/empty-database.ts';
+import { LOCKS } from '../support/database/locks.ts';
 import { CREATE_POST, send } from '../support/keyed.ts';
 import { endOf, launchAdmin, partsIn } from '../support/processes/backups.ts';
 import { expectOneLine } from '../support/processes/mistakes.ts';
@@ -48,7 +49,7 @@ async function locked(url: string, table: string) {
     wanted: (command: Process) =>
       until('a wait for the table', async () => {
         const { rows } = await client.query(
-          'SELECT FROM pg_locks WHERE relation = $1::regclass AND NOT granted',
+          `SELECT FROM ${LOCKS} WHERE relation = $1::regclass AND NOT granted`,
           [table],
         );
         if (command.stderr !== '') throw new Error(command.stderr);
@@ -57,7 +58,7 @@ async function locked(url: string, table: string) {
     /** Ends the connections that wait for it. */
     cut: () =>
       client.query(
-        'SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = $1::regclass AND NOT granted',
+        `SELECT pg_terminate_backend(pid) FROM ${LOCKS} WHERE relation = $1::regclass AND NOT granted`,
         [table],
       ),
     free: () => client.end(),

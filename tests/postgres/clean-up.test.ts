@@ -3,6 +3,7 @@ import type { Job } from '../../src/database/jobs.ts';
 import { statement } from '../../src/database/statement.ts';
 import { useApp } from '../support/app.ts';
 import { cleanUp } from '../support/clean-up.ts';
+import { LOCKS } from '../support/database/locks.ts';
 
 /** A job that goes on until the test ends it. */
 function longJob() {
@@ -41,8 +42,7 @@ const counting = () => {
 
 const END_HOLDER = statement<{ ended: boolean }>(
   'test_end_advisory_holder',
-  `SELECT pg_terminate_backend(pid) AS ended FROM pg_locks WHERE locktype = 'advisory' AND granted
-     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+  `SELECT pg_terminate_backend(pid) AS ended FROM ${LOCKS} WHERE locktype = 'advisory' AND granted`,
 );
 
 describe('clean-up on several instances', () => {

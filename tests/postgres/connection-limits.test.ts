@@ -6,6 +6,8 @@ import { pgbouncer } from '../support/database/pgbouncer.ts';
 import { connect, instanceThrough, postgresOf } from '../support/database/postgres.ts';
 import { graphqlPost } from '../support/graphql.ts';
 
+const WAITING = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+
 const app = useApp();
 const REQUESTS = 90;
 
@@ -80,9 +82,7 @@ describe('An instance whose database accepts fewer connections than the pool may
       '/graphql',
       graphqlPost(`mutation { updatePost(id: "${id}", title: "new") { title } }`, { key }),
     );
-    await expect
-      .poll(async () => (await holder.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount)
-      .toBeGreaterThan(0);
+    await expect.poll(async () => (await holder.query(WAITING)).rowCount).toBeGreaterThan(0);
     const others = statusesOf(instance);
     await holder.query('COMMIT');
     expect((await edit).status).toBe(200);

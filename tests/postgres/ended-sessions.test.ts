@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import type pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type TestApp, useApp } from '../support/app.ts';
+import { LOCKS } from '../support/database/locks.ts';
 import { besidePool, instanceThrough, postgresOf } from '../support/database/postgres.ts';
 import { CREATE_ALONE, CREATE_POST, type KeyedRequest, postsNamed, send } from '../support/keyed.ts';
 
@@ -34,7 +35,7 @@ async function proxyWithCode(url: string, code: string): Promise<string> {
 async function endBlockedSession(observer: pg.Client): Promise<void> {
   const end = async () => {
     const { rowCount } = await observer.query(
-      "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE NOT granted AND relation = 'public.posts'::regclass",
+      `SELECT pg_terminate_backend(pid) FROM ${LOCKS} WHERE NOT granted AND relation = 'public.posts'::regclass`,
     );
     return rowCount;
   };

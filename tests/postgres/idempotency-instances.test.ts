@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { TestApp } from '../support/app.ts';
 import { useApp } from '../support/app.ts';
 import { visitor } from '../support/credentials/session.ts';
+import { LOCKS } from '../support/database/locks.ts';
 import { besidePool } from '../support/database/postgres.ts';
 import {
   CREATE_ALONE,
@@ -40,7 +41,7 @@ describe('Identical keyed mutations at two instances', () => {
         expect
           .poll(async () => {
             const { rows } = await client.query(
-              "SELECT FROM pg_locks WHERE NOT granted AND relation = 'api_keys'::regclass",
+              `SELECT FROM ${LOCKS} WHERE NOT granted AND relation = 'api_keys'::regclass`,
             );
             return rows.length;
           })
@@ -56,7 +57,7 @@ describe('Identical keyed mutations at two instances', () => {
     return {
       async keepers(): Promise<number[]> {
         const { rows } = await client.query<{ pid: number }>(
-          `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
+          `SELECT pid FROM ${LOCKS} WHERE locktype = 'advisory' AND granted
              AND (classid::bigint << 32 | objid::bigint) = hashtextextended($1, 20261124)`,
           [`${owner}/${idempotencyKey}`],
         );

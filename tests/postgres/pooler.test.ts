@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type TestApp, useApp } from '../support/app.ts';
+import { LOCKS } from '../support/database/locks.ts';
 import { pgbouncer } from '../support/database/pgbouncer.ts';
 import { besidePool, instanceThrough, postgresOf } from '../support/database/postgres.ts';
 import { CREATE_POST, type KeyedRequest, postsNamed, send, storedFor } from '../support/keyed.ts';
@@ -23,7 +24,7 @@ async function lock(app: TestApp, mode: string): Promise<{ release(): Promise<vo
 /** How many statements wait for a lock on posts. */
 async function waiting(observer: pg.Client): Promise<number> {
   const { rows } = await observer.query(
-    "SELECT FROM pg_locks WHERE NOT granted AND relation = 'posts'::regclass",
+    `SELECT FROM ${LOCKS} WHERE NOT granted AND relation = 'posts'::regclass`,
   );
   return rows.length;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { type Cut, cuttingProxy } from '../support/database/cutting-proxy.ts';
+import { LOCKS } from '../support/database/locks.ts';
 import { besidePool, instanceThrough, postgresOf } from '../support/database/postgres.ts';
 import { stallingProxy } from '../support/database/stalling-proxy.ts';
 import { CREATE_POST, postsNamed, type RawAnswer, send } from '../support/keyed.ts';
@@ -82,7 +83,7 @@ describe.each([
       key,
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     });
-    const waits = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'posts'::regclass";
+    const waits = `SELECT FROM ${LOCKS} WHERE NOT granted AND relation = 'posts'::regclass`;
     await expect.poll(async () => (await other.query(waits)).rows.length, { interval: 10 }).toBe(1);
     proxy.silence();
     const answer = await answering;
