@@ -41,6 +41,7 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
   const { admit, answer, refuse } = requests;
   const operations = createHostedOperations({ schema, steps: pipeline.steps, results, admit, route });
   let envelop: Envelop | undefined;
+  let endpoint: string = route.path;
   /** Requests that nothing outside of Yoga responds to. */
   const own = new WeakSet<RequestState>();
 
@@ -60,7 +61,7 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
   /** Gives a request of a plain Yoga server its state. */
   function arrive(request: Request, context: Travelling & { readonly req?: IncomingMessage }): void {
     const url = new URL(request.url);
-    if (context.state !== undefined || url.pathname !== route.path) return;
+    if (context.state !== undefined || url.pathname !== endpoint) return;
     const peerAddress = context.req?.socket.remoteAddress;
     const arrival = { peerAddress, departure: departureOf(request.signal) };
     const state = new RequestState(arrival, requests.headOf(request, url, arrival, false));
@@ -77,6 +78,7 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
     ...operations.hooks,
     onYogaInit({ yoga }) {
       envelop = yoga.getEnveloped;
+      endpoint = yoga.graphqlEndpoint;
     },
     onRequest(payload) {
       const { request, serverContext, setRequest, fetchAPI } = payload;

@@ -77,19 +77,17 @@ describe('examples/yoga.ts', () => {
   });
 });
 
-describe('a Yoga server without some plugins of the service, and with one of Yoga', () => {
-  const host = useHost(
-    [],
-    {},
-    {},
-    ({ host: parts }: App) =>
-      createYoga({
-        schema: parts.schema,
-        plugins: [useEngine(parts.engine), useAPQ(), useAuthentication(parts.authentication)],
-        maskedErrors: false,
-        cors: false,
-      }).fetch,
-  );
+describe('a Yoga server without some plugins of the service, with one of Yoga and another path', () => {
+  const host = useHost([], {}, {}, ({ host: parts }: App) => {
+    const yoga = createYoga({
+      schema: parts.schema,
+      graphqlEndpoint: '/api',
+      plugins: [useEngine(parts.engine), useAPQ(), useAuthentication(parts.authentication)],
+      maskedErrors: false,
+      cors: false,
+    });
+    return (request) => yoga.fetch(new Request(request.url.replace('/graphql', '/api'), request));
+  });
 
   it('refuses a mutation with a key, which nothing would keep', async () => {
     const before = await countPosts(host);
