@@ -128,7 +128,8 @@ export function executed(asked: ToExecute): Executed {
     oneOf,
     optional: place !== undefined && places.has(undefined),
   }));
-  return { data: result.data, errors: nulled, state: asked.state, shown };
+  // A mutation with data is committed, also where a field that may be null failed (contract section 9).
+  return { data: result.data, errors: nulled, state: result.data == null ? asked.state : state, shown };
 }
 
 /** Contract section 6: what says something about the credentials is not stored, such as an e-mail without the scope. */
