@@ -7,7 +7,7 @@ import type { HttpRequest, RequestUrl } from './message.ts';
 /** The part of a request that is still known when its response goes out. */
 export type AskedRequest = Pick<HttpRequest, 'method' | 'url' | 'headers'>;
 
-/** The header fields of a response: those of `HttpResponse` and those of a Response of the Fetch API. */
+/** The header fields of a response, which `HttpResponse` and the Response of the Fetch API both have. */
 export interface ResponseFields {
   get(name: string): string | null | undefined;
   has(name: string): boolean;

@@ -37,7 +37,7 @@ export interface Connection {
   readonly localPort?: number | undefined;
   readonly remoteAddress?: string | undefined;
   readonly remotePort?: number | undefined;
-  /** Ends the connection at once and discards pending data: nobody is left to read it. */
+  /** Closes the connection immediately and discards pending data, which no client reads any more. */
   resetAndDestroy(): unknown;
 }
 

@@ -26,7 +26,7 @@ export interface Served {
 
 export interface UseEngineOptions {
   readonly schema: GraphQLSchema;
-  /** The steps with the stages of these plugins: those of the service among the plugins of Yoga. */
+  /** Creates the steps with the stages of these plugins, which are the plugins of the service in Yoga's list. */
   readonly serve: (plugins: readonly ServicePlugin[]) => Served;
 }
 
