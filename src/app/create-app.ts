@@ -1,22 +1,12 @@
 import type { GraphQLSchema } from 'graphql';
-import { accountTurns } from '../auth/account-write-queue.ts';
 import { oldApiKeyUses } from '../auth/api-keys.ts';
 import { oldAuditEntries } from '../auth/audit.ts';
 import { createClientUses, oldClientUses } from '../auth/client-usage.ts';
-import {
-  createCredentials,
-  expiredSessions,
-  expiredStreamTokens,
-  expiredTokens,
-  oldApiKeys,
-} from '../auth/credentials.ts';
-import { createLogin, createPasswords } from '../auth/login.ts';
-import { anonymousCaller } from '../auth/principal.ts';
+import { createAccounts } from '../auth/create-accounts.ts';
+import { expiredSessions, expiredStreamTokens, expiredTokens, oldApiKeys } from '../auth/credentials.ts';
 import { endedBlocks } from '../auth/restriction-store.ts';
 import { createRestrictions } from '../auth/restrictions.ts';
-import { createSecurityLog } from '../auth/security-log.ts';
-import { sessionEnder } from '../auth/sessions.ts';
-import { type Database, halfLine } from '../database/database.ts';
+import { type Database, halfLine, type Services } from '../database/database.ts';
 import { type Job, startCleanUp } from '../database/jobs.ts';
 import { createListener } from '../database/listener.ts';
 import { registerDatabaseMetrics, watchClock } from '../database/monitoring.ts';
@@ -55,7 +45,6 @@ import { databaseReadiness, registerReadiness } from '../http/routes/health.ts';
 import type { YogaPlugin } from '../http/yoga/yoga-host.ts';
 import { type Config, ownOrigin } from '../platform/config/config.ts';
 import { type Clock, systemClock } from '../platform/deadline.ts';
-import { Line } from '../platform/fairness/fair-queue.ts';
 import { PendingResponses } from '../platform/fairness/response-memory.ts';
 import type { Logger } from '../platform/log/log.ts';
 import { registerLogMetrics } from '../platform/log/log-output.ts';
@@ -86,14 +75,12 @@ export function cleanUpJobs(config: Config): Job[] {
   ];
 }
 
-export interface ServiceMetricsOptions {
-  readonly config: Config;
-  readonly database: Database;
-  readonly tracing: Tracing | undefined;
-}
-
 /** The metrics of a service, with those of its process, database, log and traces. */
-function createServiceMetrics({ config, database, tracing }: ServiceMetricsOptions): Metrics {
+function createServiceMetrics({
+  config,
+  database,
+  tracing,
+}: Pick<Services, 'config' | 'database' | 'tracing'>): Metrics {
   const metrics = createMetrics();
   registerBuildInfo(metrics, build());
   registerLogMetrics(metrics);
@@ -104,15 +91,6 @@ function createServiceMetrics({ config, database, tracing }: ServiceMetricsOptio
 
 /** Contract section 5: one operation holds at most this many times the maximum response size in memory. */
 const MAX_HELD_ANSWERS = 4;
-/** Contract section 5: a hash takes 19 MiB and a core for tens of ms. A full queue takes about a second. */
-const PASSWORD_HASHES = { places: 2, maxWaiting: 32 };
-
-/**
- * Connections for what may wait for the lock of an account and is no operation: logins, logouts, stream tokens. The rest
- * are for operations.
- */
-const ACCOUNT_WRITES = { places: 2, maxWaiting: 256 };
-
 export interface AppOptions {
   readonly config: Config;
   readonly database: Database;
@@ -182,20 +160,15 @@ export function createApp({
   const rateLimiter = createRateLimiter({ store: buckets, clock, failures: config.failureLimit, metrics });
   let publicOrigin = config.publicUrl ?? ownOrigin(config);
   const origin = () => publicOrigin;
-  const services = { database, clock, log };
-  const features = createFeatures.map((create) => create({ ...services, config, metrics, origin }));
-  const credentials = createCredentials(
-    services,
-    config.jwt,
-    features.flatMap(({ recognizers }) => recognizers),
-  );
-  const passwords = createPasswords(new Line(PASSWORD_HASHES), rateLimiter.logins);
-  const securityLog = createSecurityLog(log);
+  const services: Services = { config, database, log, clock, metrics, tracing };
+  const features = createFeatures.map((create) => create({ ...services, origin }));
+  const accounts = createAccounts({
+    ...services,
+    jwt: config.jwt,
+    recognizers: features.flatMap(({ recognizers }) => recognizers),
+    logins: rateLimiter.logins,
+  });
   const slowOperations = createSlowOperations(config.slowOperationMs, log);
-  const refusals = createRefusals(log, metrics);
-  const turns = accountTurns(database, new Line(ACCOUNT_WRITES));
-  const endSession = sessionEnder(turns);
-  const login = createLogin({ database, turns, passwords, securityLog });
   const origins = createOrigins(config);
   const pending = new PendingResponses(
     {
@@ -216,16 +189,14 @@ export function createApp({
     log,
   });
   const credentialWatch = createCredentialWatch({
-    renew: credentials.renew,
+    renew: accounts.credentials.renew,
     recheckMs: config.credentialRecheckMs,
     now: clock.now,
     log,
   });
   const trusted = createTrustedDocuments({
     ...services,
-    config,
     schema,
-    metrics,
     hears: () => listener.hears,
   });
   const restrictions = createRestrictions({
@@ -234,6 +205,7 @@ export function createApp({
     recheckMs: config.credentialRecheckMs,
     hears: () => listener.hears,
   });
+  const refusals = createRefusals(log, metrics, restrictions.blocks);
   const clientUses = createClientUses(services);
   const deprecatedUses = createDeprecatedUses(services);
   const listener = createListener({
@@ -260,15 +232,11 @@ export function createApp({
   registerReadiness(metrics, readiness);
   const cleanUp = startCleanUp({ jobs: cleanUpJobs(config), database, metrics, log });
   const engine = createEngine({
-    config,
-    database,
-    log,
-    metrics,
+    ...services,
+    ...accounts,
     schema,
     trusted,
     lookAhead,
-    passwords,
-    securityLog,
     feed,
     eventLine,
     streamMetrics,
@@ -288,25 +256,18 @@ export function createApp({
     ...plugins,
   ];
   const pipeline = engine.createPipeline(operationPlugins);
-  const accounts = { turns, login, endSession, securityLog, passwords };
   const routeServices = {
     ...accounts,
-    sessions: credentials.sessions,
+    sessions: accounts.credentials.sessions,
     endingsOfPassword: ENDINGS_OF_PASSWORD,
     limiter: rateLimiter,
     operations: createOwnOperations(schema, pipeline),
     stored: STORED,
   };
   const { parts, ...http } = createHttp({
-    config,
-    database,
-    log,
-    clock,
-    metrics,
-    demoKey,
-    anonymous: anonymousCaller(config),
-    credentials,
+    ...services,
     ...accounts,
+    demoKey,
     slowOperations,
     refusals,
     origin,
@@ -316,7 +277,6 @@ export function createApp({
     clientUses,
     deprecatedUses,
     readiness,
-    tracing,
     operationPlugins,
     pipeline,
     createPipeline: engine.createPipeline,
@@ -354,7 +314,7 @@ export function createApp({
       clockWatch.close();
       await clientUses.close();
       await deprecatedUses.close();
-      securityLog.close();
+      accounts.securityLog.close();
       slowOperations.close();
       refusals.close();
       await tracing?.close();

@@ -149,12 +149,8 @@ export function canExecute(caller: Caller | undefined): boolean {
 }
 
 /** Whether the credentials were checked and are bad. */
-export function credentialsFailed({
-  authenticationError,
-}: {
-  readonly authenticationError: unknown;
-}): boolean {
-  return authenticationError instanceof ApiError && authenticationError.code === 'UNAUTHENTICATED';
+export function credentialsFailed({ error }: { readonly error: unknown }): boolean {
+  return error instanceof ApiError && error.code === 'UNAUTHENTICATED';
 }
 
 /**

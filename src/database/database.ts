@@ -1,8 +1,11 @@
 import type pg from 'pg';
 import type { Config } from '../platform/config/config.ts';
+import type { Clock } from '../platform/deadline.ts';
 import { eventLoop } from '../platform/fairness/event-loop.ts';
 import { Line, type LineOptions, TurnRefusedError } from '../platform/fairness/fair-queue.ts';
 import type { Logger } from '../platform/log/log.ts';
+import type { Metrics } from '../platform/metrics/metrics.ts';
+import type { Tracing } from '../platform/tracing/tracing.ts';
 import { type DatabaseWatch, watchDatabase } from './availability.ts';
 import { Cancellation } from './cancellation.ts';
 import { Connections, openClient, openPool, serverReady } from './connections.ts';
@@ -14,6 +17,17 @@ import { type DatabaseServer, openServer, type ServerOptions } from './server.ts
 import type { Parameter, Query, Queryable, Statement } from './statement.ts';
 import { DatabaseStatistics, TracedStatements } from './statement-instrumentation.ts';
 import { type Connection, prismaOn, UnitOfWork, type UnitOfWorkOptions } from './unit-of-work.ts';
+
+/** What every part of the service uses. */
+export interface Services {
+  readonly config: Config;
+  readonly database: Database;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** Undefined if nothing is traced. */
+  readonly tracing: Tracing | undefined;
+}
 
 /** The database, embedded or a server: statements and units of work share one pool. */
 export interface Database extends Queryable {

@@ -11,27 +11,26 @@ import {
   type OperationHead,
   type OperationRequest,
 } from './documents/operation-request.ts';
-import {
-  type OperationParams,
-  onlyLooksAtSchema,
-  type PreparedDocument,
-  type PreparedOperation,
-} from './documents/prepared-operation.ts';
+import type {
+  AdmittedOperation,
+  AskedOperation,
+  MeasuredOperation,
+  RequestedDocument,
+  SelectedOperation,
+  ValidatedOperation,
+} from './documents/operation-stages.ts';
+import { onlyLooksAtSchema, type PreparedOperation } from './documents/prepared-operation.ts';
 import type { OperationPlugin, OperationStages } from './operation/lifecycle.ts';
-
-/** Checks that a kind of operation may be requested in this way. Throws BAD_REQUEST. */
-export type TransportCheck = (
-  kind: PreparedOperation['kind'],
-  method: string,
-  state: OperationRequest,
-) => void;
 
 function notAcceptable(kind: PreparedOperation['kind'], needed: string): ApiError {
   const message = `The Accept header of a ${kind} must allow ${needed}.`;
   return new ApiError('BAD_REQUEST', message, { status: 406 });
 }
 
-/** Checks that the method and the accepted media types fit the kind of operation. Of a stream, `checkStream` does. */
+/**
+ * Checks that the method and the accepted media types fit the kind of operation; `checkStream` does so for streams. Throws
+ * BAD_REQUEST.
+ */
 function checkTransport(
   kind: PreparedOperation['kind'],
   method: string,
@@ -49,8 +48,8 @@ function checkTransport(
 }
 
 /** Of a valid document only: that a field does not exist says more than that it cannot be streamed. */
-function checkStream(kind: PreparedOperation['kind'], { streamType, checkedOnly }: OperationRequest): void {
-  if (kind === 'subscription' && streamType === undefined && !checkedOnly)
+function checkStream(kind: PreparedOperation['kind'], { streamType }: OperationRequest): void {
+  if (kind === 'subscription' && streamType === undefined)
     throw notAcceptable(kind, `text/event-stream or ${MULTIPART}`);
 }
 
@@ -71,65 +70,76 @@ export const useLimits = ({ check }: Pick<OperationLimiter, 'check'>): Operation
   stages: { admit: check },
 });
 
-/** Finds the operation of a request and decides about it before any of it runs. */
+/** Finds the operation of a request and decides about the operation before any of it runs. */
 export function createAdmission({ documents, limiter, checkOrigin, admit }: AdmissionOptions) {
   return {
-    /** Returns the operation of a request in its document, which may run if it is valid. Throws the refusal. */
-    admit(
-      document: PreparedDocument,
-      params: OperationParams,
-      request: OperationHead,
-      state: OperationRequest,
-      transport: TransportCheck = checkTransport,
-    ): PreparedOperation {
-      const open = canExecute(state.caller);
-      let operation: PreparedOperation;
+    /** Selects the operation that a request names. @throws {GraphQLError} if the document has no such operation */
+    select(
+      { document, published }: RequestedDocument,
+      { params, sender }: AskedOperation,
+    ): SelectedOperation {
       try {
-        operation = document.operation(params.operationName);
+        return { operation: document.operation(params.operationName), published };
       } catch (error) {
-        throw open ? error : credentialsMissing();
+        throw canExecute(sender.caller) ? error : credentialsMissing();
       }
-      const { kind, name } = operation;
-      state.operationKind = kind;
-      if (name !== undefined) state.operationName = name;
-      if (!open && !(documents.introspection && onlyLooksAtSchema(operation))) throw credentialsMissing();
-      const crossSite = kind === 'mutation' && isSession(state.caller) ? checkOrigin(request) : undefined;
+    },
+    /** Computes the cost of an operation that the caller may request in this way. @throws {ApiError} the rejection */
+    measure(selected: SelectedOperation, asked: AskedOperation, check = checkTransport): MeasuredOperation {
+      const { operation } = selected;
+      const { params, request, sender } = asked;
+      if (!canExecute(sender.caller) && !(documents.introspection && onlyLooksAtSchema(operation)))
+        throw credentialsMissing();
+      const isChecked = operation.kind === 'mutation' && isSession(sender.caller);
+      const crossSite = isChecked ? checkOrigin(request) : undefined;
       if (crossSite !== undefined) throw crossSite;
-      transport(kind, request.method, state);
-      const variables = params.variables ?? {};
-      const cost = limiter.costOf(operation, variables);
-      state.complexity = cost.complexity;
-      if (readField(request.headers, 'x-query-cost') !== undefined) state.cost = cost;
+      check(operation.kind, request.method, sender);
+      const cost = limiter.costOf(operation, params.variables ?? {});
+      const isShown = readField(request.headers, 'x-query-cost') !== undefined;
+      const { complexity, depth } = cost;
+      return { ...selected, cost, shownCost: isShown ? { complexity, depth } : undefined };
+    },
+    /** Decides whether an operation may run if it is valid. @throws {ApiError} the rejection */
+    admit(measured: MeasuredOperation, { params, request, sender }: AskedOperation): AdmittedOperation {
+      const { operation, cost } = measured;
+      const { kind } = operation;
+      const { caller } = sender;
+      const { url, headers } = request;
       admit(operation, cost);
       // Without credentials, some fields may be read (contract section 3). Whoever asks for others gets none.
-      const { caller } = state;
       const closed = isAnonymous(caller)
         ? cost.fields.find((field) => needsMoreThan(caller.scopes, field))
         : undefined;
       if (closed !== undefined) throw credentialsMissing(fieldNamed(closed));
-      state.showsEventId = kind === 'query' && readField(request.headers, 'x-show-event-id') !== undefined;
-      if (kind === 'subscription') {
-        refuseOfCaller(cost.fields);
-        const { extensions } = params;
-        state.visibleHeartbeats = asksForVisibleHeartbeats({ url: request.url, extensions });
-      }
-      return operation;
+      const showsEventId = kind === 'query' && readField(headers, 'x-show-event-id') !== undefined;
+      if (kind !== 'subscription') return { ...measured, showsEventId, visibleHeartbeats: false };
+      refuseOfCaller(cost.fields);
+      const visibleHeartbeats = asksForVisibleHeartbeats({ url, extensions: params.extensions });
+      return { ...measured, showsEventId, visibleHeartbeats };
     },
-    /** Returns the errors of an admitted operation or of its variables. */
+    /**
+     * Validates the document of an admitted operation.
+     * @returns the valid operation, or the errors
+     */
     validate(
-      operation: PreparedOperation,
-      { variables }: OperationParams,
-      request: OperationHead,
-      state: OperationRequest,
-    ): readonly GraphQLError[] {
+      admitted: AdmittedOperation,
+      { params, request, sender }: AskedOperation,
+      check = checkStream,
+    ): ValidatedOperation | readonly GraphQLError[] {
+      const { operation } = admitted;
       const errors = documents.validate(operation.document);
       if (errors.length > 0) return errors;
-      checkStream(operation.kind, state);
-      state.deprecated = documents.deprecatedIn(operation, variables);
-      state.showsDeprecations = readField(request.headers, 'x-show-deprecations') !== undefined;
+      check(operation.kind, sender);
+      const deprecated = documents.deprecatedIn(operation, params.variables);
+      const showsDeprecations = readField(request.headers, 'x-show-deprecations') !== undefined;
+      return { ...admitted, deprecated, showsDeprecations };
+    },
+    /** @returns the errors of the variables of a valid operation */
+    validateVariables({ operation }: ValidatedOperation, asked: AskedOperation): readonly GraphQLError[] {
+      const { params, request } = asked;
       // With an Idempotency-Key, a reused key is reported before variables that do not fit.
-      const keyed = operation.kind === 'mutation' && request.headers.has('idempotency-key');
-      return keyed ? errors : documents.checkVariables(operation, variables);
+      const isKeyed = operation.kind === 'mutation' && request.headers.has('idempotency-key');
+      return isKeyed ? [] : documents.checkVariables(operation, params.variables);
     },
   };
 }

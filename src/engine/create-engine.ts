@@ -1,19 +1,16 @@
 import type { GraphQLSchema } from 'graphql';
-import type { Passwords } from '../auth/login.ts';
+import type { Accounts } from '../auth/create-accounts.ts';
 import { isAuthenticated } from '../auth/principal.ts';
-import type { SecurityLog } from '../auth/security-log.ts';
-import { type Database, transactionLine } from '../database/database.ts';
+import { type Services, transactionLine } from '../database/database.ts';
 import { secretKeyOf } from '../database/embedded/data-dir.ts';
 import { createPipeline, type Pipeline } from '../http/graphql.ts';
 import type { OriginCheck } from '../http/hooks/request-checks.ts';
 import { STREAM_FORMATS } from '../http/response/event-stream-formats.ts';
 import { createResponder } from '../http/response/responder.ts';
-import type { Config } from '../platform/config/config.ts';
 import { ApiError } from '../platform/errors.ts';
 import { Line } from '../platform/fairness/fair-queue.ts';
 import type { PendingResponses } from '../platform/fairness/response-memory.ts';
 import type { Logger } from '../platform/log/log.ts';
-import type { Metrics } from '../platform/metrics/metrics.ts';
 import { createAdmission } from './admission.ts';
 import { createOperationLimiter } from './documents/limits.ts';
 import type { TrustedDocuments } from './documents/trusted/trusted-documents.ts';
@@ -41,16 +38,10 @@ import { createHalfOpenWatch, createStreamLimit } from './subscriptions/stream-l
 import type { StreamMetrics } from './subscriptions/stream-metrics.ts';
 import { type EventIdOptions, openEvents } from './subscriptions/subscriber.ts';
 
-export interface EngineOptions {
-  readonly config: Config;
-  readonly database: Database;
-  readonly log: Logger;
-  readonly metrics: Metrics;
+export interface EngineOptions extends Services, Pick<Accounts, 'passwords' | 'securityLog'> {
   readonly schema: GraphQLSchema;
   readonly trusted: Pick<TrustedDocuments, 'documents' | 'requested'>;
   readonly lookAhead: boolean;
-  readonly passwords: Passwords;
-  readonly securityLog: SecurityLog;
   readonly feed: EventFeed;
   /** For reading and executing events for streams. */
   readonly eventLine: Line;

@@ -77,15 +77,15 @@ export function createExecutor(options: ExecutorOptions): Executor {
       const answer = await answerWhole(args, node, context);
       if (answer === undefined) return undefined;
       const { response, left } = answer;
-      if (left === undefined && context.state.cost === undefined)
-        return bounds.checked(rendered(response), context.state, reservation);
+      if (left === undefined && context.shownCost === undefined)
+        return bounds.checked(rendered(response), context, reservation);
       // The cost is put beside the data where the response becomes text.
       const written: Written = JSON.parse(response);
       const outcome =
         left === undefined
           ? ({ kind: 'executed', result: written } as const)
           : completed(written, left, await executeFields({ ...args, document: left.document }, reservation));
-      return bounds.checked(outcome, context.state, reservation);
+      return bounds.checked(outcome, context, reservation);
     } catch (error) {
       // A refusal belongs to no field.
       const refusal = reservation.refusal ?? (error instanceof ApiError ? error : undefined);
@@ -101,7 +101,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
         return executed(await execute(args), masking(context));
       };
       const outcome = context.operation.mayIntrospect ? await introspection.answer(args, run) : await run();
-      return bounds.checked(outcome, context.state, reservation);
+      return bounds.checked(outcome, context, reservation);
     } catch (error) {
       return refused(error, masking(context));
     }
@@ -173,13 +173,13 @@ export function createExecutor(options: ExecutorOptions): Executor {
     context: OperationContext,
     run: (cancellation: Cancellation) => Promise<T>,
   ): Promise<T | Single> {
-    const { state } = context;
+    const { sender } = context;
     return inTime(
-      holderOf(state),
-      state.reservation,
+      holderOf(sender),
+      sender.reservation,
       run,
       (error): Single => refused(error, masking(context)),
-      state,
+      sender.work,
     );
   }
 
@@ -193,7 +193,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       const { contextValue: context } = args;
       if (context.operation.kind === 'mutation')
         return bounded(context, (cancellation) => mutate(args, cancellation));
-      const { reservation } = context.state;
+      const { reservation } = context.sender;
       return bounded(context, (cancellation) =>
         line.run(cancellation.owner, () => executeQuery(args, cancellation, reservation), cancellation),
       );

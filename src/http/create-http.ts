@@ -1,21 +1,12 @@
-import type { AccountTurns } from '../auth/account-write-queue.ts';
 import type { ClientUses } from '../auth/client-usage.ts';
-import type { Credentials } from '../auth/credentials.ts';
-import type { Login } from '../auth/login.ts';
-import type { Anonymous } from '../auth/principal.ts';
+import type { Accounts } from '../auth/create-accounts.ts';
+import { anonymousCaller } from '../auth/principal.ts';
 import type { Restrictions } from '../auth/restrictions.ts';
-import type { SecurityLog } from '../auth/security-log.ts';
-import type { EndSession } from '../auth/sessions.ts';
 import { streamTokenIssuer } from '../auth/stream-tokens.ts';
-import type { Database } from '../database/database.ts';
+import type { Services } from '../database/database.ts';
 import type { DeprecatedUses } from '../engine/documents/deprecated-usage.ts';
 import { graphiqlRoutes } from '../features/graphiql/routes.ts';
-import type { Config } from '../platform/config/config.ts';
-import type { Clock } from '../platform/deadline.ts';
 import type { PendingResponses } from '../platform/fairness/response-memory.ts';
-import type { Logger } from '../platform/log/log.ts';
-import type { Metrics } from '../platform/metrics/metrics.ts';
-import type { Tracing } from '../platform/tracing/tracing.ts';
 import { EXAMPLES } from '../schema/examples.ts';
 import type { Route } from './exchange.ts';
 import type { Pipeline } from './graphql.ts';
@@ -44,19 +35,8 @@ import type { UseEngineOptions } from './yoga/use-engine.ts';
 import type { YogaOptions } from './yoga/yoga-host.ts';
 import { createResults } from './yoga/yoga-result.ts';
 
-export interface HttpOptions {
-  readonly config: Config;
-  readonly database: Database;
-  readonly log: Logger;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
+export interface HttpOptions extends Services, Accounts {
   readonly demoKey: DemoKey | undefined;
-  readonly anonymous: Anonymous;
-  readonly credentials: Credentials;
-  readonly turns: AccountTurns;
-  readonly endSession: EndSession;
-  readonly login: Login;
-  readonly securityLog: SecurityLog;
   readonly slowOperations: SlowOperations;
   readonly refusals: Refusals;
   readonly origins: Origins;
@@ -65,7 +45,6 @@ export interface HttpOptions {
   readonly clientUses: Pick<ClientUses, 'note'>;
   readonly deprecatedUses: Pick<DeprecatedUses, 'note'>;
   readonly readiness: Readiness;
-  readonly tracing: Tracing | undefined;
   /** The stages of operations. */
   readonly operationPlugins: readonly ServicePlugin[];
   readonly pipeline: Pipeline;
@@ -94,7 +73,7 @@ function partsOf(options: HttpOptions, trust: ProxyTrust, services: RequestServi
   return {
     authentication: {
       resolvers: options.credentials.resolvers,
-      anonymous: options.anonymous,
+      anonymous: anonymousCaller(config),
       isSecure: trust.isSecure,
       metadataUrl: hasMetadata ? () => `${origin()}${RESOURCE_METADATA}` : undefined,
     },

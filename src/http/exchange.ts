@@ -1,22 +1,19 @@
 import type { ServerResponse } from 'node:http';
-import type { DocumentNode } from 'graphql';
 import type { CredentialUse, FixedOperation, Presented, Provisional } from '../auth/authenticate.ts';
 import type { Caller } from '../auth/principal.ts';
 import type { FailedCredential } from '../auth/security-log.ts';
-import type { DeprecatedElement } from '../engine/documents/deprecations.ts';
 import type {
   Connection,
   Departure,
   MediaType,
-  OperationCost,
-  OperationRequest,
+  RequestWork,
   StreamType,
 } from '../engine/documents/operation-request.ts';
+import type { OperationReport } from '../engine/operation/operation-result.ts';
 import type { ApiError } from '../platform/errors.ts';
 import type { Reservation } from '../platform/fairness/response-memory.ts';
-import { normaliseAddress } from '../platform/ip-address.ts';
 import type { Logger } from '../platform/log/log.ts';
-import type { RequestTrace, Span } from '../platform/tracing/tracing.ts';
+import type { RequestTrace } from '../platform/tracing/tracing.ts';
 import type { HttpRequest, HttpResponse, RequestUrl } from './message.ts';
 import type { Negotiated } from './negotiate.ts';
 
@@ -53,124 +50,125 @@ export interface BodyCharge {
   own(owner: string): boolean;
 }
 
-/** The state of an HTTP request, filled in by the plugins in the order in which they run. */
-export class RequestState implements OperationRequest {
-  /** The client's own id if it sent one, except for an answer that a shared cache may give to others. */
-  requestId: string;
+/** Stage 1: what the head of a request says. */
+export interface ReceivedRequest {
+  /** The client's own id if the client has sent one. */
+  readonly requestId: string;
   /** What the service knows of the request's path. */
   readonly route: Route;
   /** On the clock that does not jump. */
   readonly startedAtMs: number;
-  /** The address of the socket's peer; the local address for a call of `app.fetch`. */
+  /** The IP address of the socket's peer; the local IP address for a call of `app.fetch`. */
   readonly peerAddress: string;
-  /** The address that the request comes from, resolved through trusted proxies. */
-  clientAddress: string;
-  /** Whether a proxy forwarded the request, or the client claims so: it is not a local request then. */
-  forwarded = false;
-  /** Undefined until authentication has run, and if it failed. */
-  caller: Caller | undefined = undefined;
-  /** Whether the caller may be taken from memory. */
-  readonly mayBeProvisional: boolean;
-  /** Set if the caller was taken from memory and has to be confirmed. */
-  provisional: Provisional | undefined = undefined;
-  /** Gives back the rate-limit token that was taken for a provisional caller. */
-  giveTokenBack: (() => Promise<void>) | undefined = undefined;
-  /** Where the credential in effect was found, valid or not. */
-  credentialPlace: Presented['place'] | undefined = undefined;
-  /** The operation that a stream token opens, in place of one in the request. */
-  fixedOperation: FixedOperation | undefined = undefined;
-  /** Records that the caller's credentials were used. */
-  credentialUsed: ((use: CredentialUse) => void) | undefined = undefined;
-  /**
-   * Why authentication or its look-up failed, or was not even begun. The request is refused with this once it is
-   * counted.
-   */
-  authenticationError: unknown = undefined;
-  /** Whether it was refused because its address is blocked. */
-  blocked = false;
-  /** The credential that was refused, for the log. */
-  failedCredential: FailedCredential | undefined = undefined;
-  /** The `Cache-Control` of this answer, if it differs from that of the route. */
-  cacheControl: string | undefined = undefined;
-  /** Headers set on the response, whatever it is. */
-  readonly responseHeaders: Record<string, string> = {};
-  /** Why the request was refused before it was complete, such as a body over its limit. */
+  /** Why the request was rejected before it was complete, such as a body over its limit. */
   readonly refusal: ApiError | undefined;
-  /** Why the request has no URL to route by: it is refused with this before any routing. */
+  /** Why the request has no URL to route by: it is rejected with this error before any routing. */
   readonly malformed: ApiError | undefined;
   /** The connection of the response; undefined for a call of `app.fetch`. */
   readonly connection: Connection | undefined;
-  /** Whether the request bypasses Yoga's HTTP handling. */
+  /** True if the request bypasses Yoga's HTTP handling. */
   readonly fast: boolean;
-  /** Whether it is HEAD: it is answered as GET, without the body. */
+  /** True for HEAD, whose response is the response to GET without the body. */
   readonly headOnly: boolean;
+  /** True if the caller may be taken from the cache of credentials. */
+  readonly mayBeProvisional: boolean;
   /** Undefined if it cannot be detected that the client disconnects. */
   readonly departure: Departure | undefined;
   /** The media type of a single response; undefined if none is acceptable. */
   readonly mediaType: MediaType | undefined;
   /** The media type of a subscription's events; undefined if none is acceptable. */
   readonly streamType: StreamType | undefined;
-  /** The memory that the response holds. */
+  /** The memory that the response uses. */
   readonly reservation: Reservation;
-  /** That of the body; undefined if there is none worth counting. */
+  /** The memory that the body uses; undefined if the body is too small to count. */
   readonly body: BodyCharge | undefined;
-  /** The cost of the operation, if the client asked for it. */
-  cost: OperationCost | undefined = undefined;
-  /** What its operation may cost, whether or not the client asked; 0 without an operation. */
-  complexity = 0;
-  /** How long the database has worked on the statements of its operation. */
-  databaseMs = 0;
-  /** Undefined if nothing is traced, and once the request is answered. */
-  trace: RequestTrace | undefined;
-  /** The step that its statements belong to; undefined if its trace is not sampled. */
-  span: Span | undefined;
-  /** Whether the client asks for an event id that fits the answer to its query, and the id once it is known. */
-  showsEventId = false;
-  eventId: string | undefined = undefined;
-  /** For the log: the kind and name of the operation, and the codes of its errors. */
-  operationKind: 'query' | 'mutation' | 'subscription' | undefined = undefined;
-  operationName: string | undefined = undefined;
-  errorCodes: readonly string[] | undefined = undefined;
-  /** What a mutation did: its root fields and, once it is committed, the ids of what they changed. */
-  changes: { readonly fields: readonly string[]; readonly ids?: readonly string[] } | undefined = undefined;
-  /** Whether the heartbeats of its stream are to be events. */
-  visibleHeartbeats = false;
-  /** Whether the operation was only checked: a stream token may open it later. */
-  checkedOnly = false;
-  /** By which published document the operation may run: its id, or the digest of its text. Undefined if by none. */
-  published: { readonly by: 'id' | 'digest'; readonly key: string } | undefined = undefined;
-  /** Set once the operation is valid. */
-  document: DocumentNode | undefined = undefined;
-  /** Deprecated schema elements that the operation uses, and whether the client asks to be told of each. */
-  deprecated: readonly DeprecatedElement[] | undefined = undefined;
-  showsDeprecations = false;
+  /** Undefined if nothing is traced. */
+  readonly trace: RequestTrace | undefined;
+  readonly work: RequestWork;
+}
 
-  constructor(arrival: Arrival, head: Head) {
-    this.requestId = head.requestId;
-    this.route = head.route;
-    this.startedAtMs = head.startedAtMs;
-    this.peerAddress = normaliseAddress(arrival.peerAddress ?? '127.0.0.1');
-    this.clientAddress = this.peerAddress;
-    this.refusal = arrival.refusal;
-    this.malformed = arrival.malformed;
-    this.connection = arrival.connection;
-    this.fast = head.fast;
-    this.headOnly = head.headOnly;
-    this.mayBeProvisional = head.mayBeProvisional;
-    this.departure = arrival.departure;
-    this.mediaType = head.accepts.single;
-    this.streamType = head.accepts.stream;
-    this.reservation = head.reservation;
-    this.body = arrival.body;
-    this.trace = head.trace;
-    this.span = head.trace?.span;
-  }
+/** What stage `locate` finds. */
+export interface ClientLocation {
+  /** The IP address that the request comes from, resolved through trusted proxies. */
+  readonly clientAddress: string;
+  /** True if a proxy has forwarded the request, or the client claims so: it is not a local request then. */
+  readonly forwarded: boolean;
+}
+
+/** Stage 2: the client is located. */
+export interface LocatedRequest extends ReceivedRequest, ClientLocation {}
+
+/** Stage 3: nothing that needs no credentials rejects the request immediately. */
+export interface ScreenedRequest extends LocatedRequest {
+  /** Rejects the request once it is counted, in place of looking up its credentials. */
+  readonly screening: ApiError | undefined;
+}
+
+/** What stage `authenticate` finds. */
+export interface CallerCredentials {
+  /** Undefined if there is no plugin with the stage, and if it failed. */
+  readonly caller: Caller | undefined;
+  /** Where the credential in effect was found, valid or not. */
+  readonly place: Presented['place'] | undefined;
+  /** Set if the caller was taken from the cache and has to be confirmed. */
+  readonly provisional: Provisional | undefined;
+  /** The operation that a stream token opens, in place of one in the request. */
+  readonly fixedOperation: FixedOperation | undefined;
+  /** Records that the credentials were used. */
+  readonly used: ((use: CredentialUse) => void) | undefined;
+  /** Why the credentials were rejected, or could not be looked up. The request is rejected with this error once it is counted. */
+  readonly error: unknown;
+  /** The rejected credential, for the log. */
+  readonly failed: FailedCredential | undefined;
+}
+
+export const NO_CREDENTIALS: CallerCredentials = {
+  caller: undefined,
+  place: undefined,
+  provisional: undefined,
+  fixedOperation: undefined,
+  used: undefined,
+  error: undefined,
+  failed: undefined,
+};
+
+/** Stage 4: the caller is known, or why not. */
+export interface AuthenticatedRequest extends ScreenedRequest {
+  readonly caller: Caller | undefined;
+  readonly credentials: CallerCredentials;
+}
+
+/** What stage `limit` has counted. */
+export interface Counted {
+  /** Header fields that tell the client what is left. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Gives back what was taken; undefined if nothing may be given back. */
+  readonly giveBack: (() => Promise<void>) | undefined;
+  /** The error that the request is rejected with; undefined if it goes on. */
+  readonly rejection: unknown;
+}
+
+export const NOTHING_COUNTED: Counted = { headers: {}, giveBack: undefined, rejection: undefined };
+
+/** Stage 5: counted against all limits. Routes and stage `schedule` get this type. */
+export interface AdmittedRequest extends AuthenticatedRequest {
+  readonly counted: Counted;
+}
+
+/** What is known of a request when its response goes out, as far as the request came. */
+export interface FinishedRequest extends AdmittedRequest {
+  /** The codes of the errors in the response. */
+  readonly errorCodes: readonly string[];
+  /** The operation of the request; undefined if it selects none. */
+  readonly operation: OperationReport | undefined;
+  /** The `Cache-Control` of this response, if it differs from that of the route. */
+  readonly cacheControl: string | undefined;
 }
 
 /** Answers a request; undefined if there is nothing at its path after all. */
 export type Answer = (
   request: HttpRequest,
-  state: RequestState,
+  admitted: AdmittedRequest,
   url: RequestUrl,
 ) => Promise<HttpResponse | undefined>;
 
@@ -232,7 +230,7 @@ export interface Route {
   /** Whether it is a page that browsers open from any site, and never as a part of another page. */
   readonly documentOnly: boolean;
   /** The form of its refusals. */
-  readonly errors: (error: unknown, state: RequestState, log: Logger) => HttpResponse;
+  readonly errors: (error: unknown, received: ReceivedRequest, log: Logger) => HttpResponse;
   /** Which path log and traces show: the one asked for, or that of the route if the one asked for is a secret. */
   readonly logged: 'asked' | 'route';
   /** The route that answers a browser that opens the path, if that is another one. */
@@ -261,18 +259,4 @@ export interface Arrival {
   readonly body?: BodyCharge | undefined;
   /** What its Accept header asks for; undefined if nobody has looked yet. */
   readonly accepts?: Negotiated | undefined;
-}
-
-/** What the head of a request says. */
-export interface Head {
-  readonly startedAtMs: number;
-  readonly requestId: string;
-  readonly route: Route;
-  readonly accepts: Negotiated;
-  readonly fast: boolean;
-  readonly headOnly: boolean;
-  /** Only where all that is done for the caller has them confirmed first. */
-  readonly mayBeProvisional: boolean;
-  readonly reservation: Reservation;
-  readonly trace: RequestTrace | undefined;
 }

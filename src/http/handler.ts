@@ -1,11 +1,17 @@
 import type { Provisional } from '../auth/authenticate.ts';
 import type { CostCeilings } from '../engine/operation/outcome.ts';
 import { ApiError } from '../platform/errors.ts';
-import { type Arrival, departureOf, RequestState, type Route } from './exchange.ts';
+import {
+  type AdmittedRequest,
+  type Arrival,
+  departureOf,
+  type ReceivedRequest,
+  type Route,
+} from './exchange.ts';
 import type { Pipeline } from './graphql.ts';
 import type { Caching } from './hooks/caching.ts';
 import type { Compression } from './hooks/compression.ts';
-import type { AskedRequest, ServicePlugin } from './lifecycle.ts';
+import { type AskedRequest, beginProgress, type RequestProgress, type ServicePlugin } from './lifecycle.ts';
 import {
   type HeaderFields,
   type HttpRequest,
@@ -51,21 +57,22 @@ export function createEntrance(options: EntranceOptions) {
     routeOf: createTable(routes, nothingRoute(routes)),
     graphql: pipeline.answer,
   });
-  const { headOf, admit, answer, refuse } = requests;
+  const { receive, admit, answer, refuse } = requests;
 
   /** What goes out for an answer: in its coding, with its headers, or 304 in its place. */
   async function depart(
     answered: HttpResponse,
     request: AskedRequest,
-    state: RequestState,
+    admitted: AdmittedRequest,
     url: RequestUrl,
   ): Promise<HttpResponse> {
-    const coding = compression.choose(answered, request, state, url);
-    const response = caching(answered, request, state, coding?.encoding);
+    const coding = compression.choose(answered, request, admitted, url);
+    const cacheable = caching(answered, request, admitted, coding?.encoding);
+    const { response } = cacheable;
     const encoded = coding !== undefined && response.status !== 304;
     if (encoded) response.headers.set('content-encoding', coding.encoding);
-    requests.finish(request, response, state, url);
-    const encoding = encoded ? compression.encode(response, coding, state) : undefined;
+    requests.finish(request, response, admitted, url, cacheable);
+    const encoding = encoded ? compression.encode(response, coding, admitted) : undefined;
     if (encoding !== undefined) await encoding;
     return response;
   }
@@ -81,21 +88,31 @@ export function createEntrance(options: EntranceOptions) {
 
   async function throughYoga(request: Request, arrival: Arrival): Promise<HttpResponse> {
     const url = new URL(request.url);
-    const state = new RequestState(arrival, headOf(request, url, arrival, false));
-    return depart(await yoga.handle(request, { arrived: request, state, url }), request, state, url);
+    const progress = beginProgress(receive(request, url, arrival, false));
+    const made = { operation: undefined, response: undefined };
+    return depart(
+      await yoga.handle(request, { arrived: request, progress, url, made }),
+      request,
+      progress,
+      url,
+    );
   }
 
   /** Never rejects. */
-  async function attempt(request: HttpRequest, state: RequestState, url: RequestUrl): Promise<HttpResponse> {
+  async function attempt(
+    request: HttpRequest,
+    progress: RequestProgress,
+    url: RequestUrl,
+  ): Promise<HttpResponse> {
     try {
-      return (await admit(request, state, url)) ?? (await answer(request, state, url));
+      return (await admit(request, progress, url)) ?? (await answer(request, progress, url));
     } catch (error) {
-      return refuse(error, state);
+      return refuse(error, progress);
     }
   }
 
   /** False as well if it cannot be found out: the request that begins anew asks again, and is refused with the reason. */
-  async function isConfirmed(provisional: Provisional, { requestId }: RequestState): Promise<boolean> {
+  async function isConfirmed(provisional: Provisional, { requestId }: ReceivedRequest): Promise<boolean> {
     try {
       return await requests.inTime(provisional.confirm());
     } catch (error) {
@@ -108,18 +125,19 @@ export function createEntrance(options: EntranceOptions) {
   /** The response for a remembered caller once the caller is confirmed; the response to a new attempt otherwise. */
   async function confirmed(
     response: HttpResponse,
-    state: RequestState,
+    admitted: AdmittedRequest,
     again: () => Promise<HttpResponse>,
   ): Promise<HttpResponse> {
-    // Whatever the answer is: nothing may have been confirmed for a request that was refused.
-    if (state.provisional === undefined) return response;
+    const { credentials, counted } = admitted;
+    // Whatever the response is: nothing may have been confirmed for a request that was rejected.
+    if (credentials.provisional === undefined) return response;
     try {
-      if (await isConfirmed(state.provisional, state)) return response;
+      if (await isConfirmed(credentials.provisional, admitted)) return response;
     } catch (error) {
-      return refuse(error, state);
+      return refuse(error, admitted);
     }
     // The request starts again without the cached caller. Until here, it has only taken a token.
-    await state.giveTokenBack?.();
+    await counted.giveBack?.();
     return again();
   }
 
@@ -132,14 +150,14 @@ export function createEntrance(options: EntranceOptions) {
       const { method, target, fields, body } = plain;
       const url = urlOf(target, String(fields.host));
       const request = new PlainRequest(method, url.href, fields, body);
-      const head = headOf(request, url, arrival, true);
-      let state = new RequestState(arrival, head);
-      const first = await attempt(request, state, url);
-      const response = await confirmed(first, state, () => {
-        state = new RequestState(arrival, { ...head, mayBeProvisional: false });
-        return attempt(request, state, url);
+      const received = receive(request, url, arrival, true);
+      let progress = beginProgress(received);
+      const first = await attempt(request, progress, url);
+      const response = await confirmed(first, progress, () => {
+        progress = beginProgress({ ...received, mayBeProvisional: false });
+        return attempt(request, progress, url);
       });
-      return depart(response, request, state, url);
+      return depart(response, request, progress, url);
     },
   };
 

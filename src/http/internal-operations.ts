@@ -3,7 +3,7 @@ import { createDocumentCache } from '../engine/documents/document-cache.ts';
 import type { PreparedDocument } from '../engine/documents/prepared-operation.ts';
 import { errorsOf, textOf } from '../engine/operation/outcome.ts';
 import { loadConfig } from '../platform/config/config.ts';
-import type { RequestState } from './exchange.ts';
+import type { AdmittedRequest } from './exchange.ts';
 import type { Pipeline } from './graphql.ts';
 
 /** Operations of pages: what a page does is what the API does, by the same rules, locks and audit entries. */
@@ -26,22 +26,22 @@ export function createOwnOperations(schema: GraphQLSchema, pipeline: Pick<Pipeli
       return type !== undefined && 'getFields' in type && field in type.getFields();
     },
     /**
-     * The data of a query or a mutation, run for the caller of the request. `Data` is what the document selects. Throws its
-     * first error, masked, which `publicRefusal` reads.
+     * Runs a query or a mutation for the caller of the request. Throws its first error, masked, which `publicRefusal` reads.
+     * @returns the data, of the type that the document selects, and header fields for the response of the page
      */
     async run<Data extends object>(
       document: string,
       variables: Readonly<Record<string, unknown>>,
-      state: RequestState,
-    ): Promise<Data> {
-      const outcome = await pipeline.executeOwn(documentOf(document), variables, state);
+      admitted: AdmittedRequest,
+    ): Promise<{ readonly data: Data; readonly headers: Readonly<Record<string, string>> }> {
+      const { outcome, effects } = await pipeline.executeOwn(documentOf(document), variables, admitted);
       if (outcome.kind === 'stream' || outcome.kind === 'unresumable')
         throw new Error('a page opens no stream');
       const [error] = errorsOf(outcome);
       if (error !== undefined) throw error;
       // The database may have written the answer: its text is what both ways have in common.
       const { data }: { readonly data: Data } = JSON.parse(textOf(outcome, { limits: NO_LIMITS }));
-      return data;
+      return { data, headers: effects?.headers ?? {} };
     },
   };
 }

@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import { isLoopbackHost } from '../platform/ip-address.ts';
-import type { RequestState } from './exchange.ts';
+import type { LocatedRequest } from './exchange.ts';
 import type { RequestUrl } from './message.ts';
 
 /** Whether the request comes directly from this machine, not through a proxy on it. */
-function isLocal({ forwarded, peerAddress }: RequestState): boolean {
+function isLocal({ forwarded, peerAddress }: LocatedRequest): boolean {
   return !forwarded && isLoopbackHost(peerAddress);
 }
 
@@ -12,8 +12,8 @@ function isLocal({ forwarded, peerAddress }: RequestState): boolean {
  * Whether a page may show a secret of this machine. Its name must be local too: another site can point a host name at
  * this machine (DNS rebinding).
  */
-export function isLocalVisit(state: RequestState, hostname: string): boolean {
-  return isLocal(state) && isLoopbackHost(hostname);
+export function isLocalVisit(located: LocatedRequest, hostname: string): boolean {
+  return isLocal(located) && isLoopbackHost(hostname);
 }
 
 /** The API key that pages for development show, and the token in the addresses that were printed for it. */
@@ -32,10 +32,10 @@ export const withToken = (pageToken: string | undefined): string =>
  */
 export function demoKeyFor(
   demo: DemoKey | undefined,
-  state: RequestState,
+  located: LocatedRequest,
   { hostname, searchParams }: RequestUrl,
 ): DemoKey | 'hidden' | undefined {
-  if (demo === undefined || !isLocalVisit(state, hostname)) return undefined;
+  if (demo === undefined || !isLocalVisit(located, hostname)) return undefined;
   const sent = Buffer.from(searchParams.get('token') ?? '');
   const expected = Buffer.from(demo.pageToken);
   return sent.length === expected.length && timingSafeEqual(sent, expected) ? demo : 'hidden';

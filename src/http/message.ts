@@ -1,4 +1,5 @@
 import { bodyOf, type EventStream } from '../engine/events/event-stream.ts';
+import type { OperationReport } from '../engine/operation/operation-result.ts';
 import type { RequestFields } from '../platform/request-fields.ts';
 
 /**
@@ -85,12 +86,16 @@ function readableOf(pieces: Pieces): ReadableStream<Uint8Array> {
   );
 }
 
-interface HttpResponseOptions {
+const NONE: readonly string[] = [];
+
+export interface HttpResponseOptions {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** True for bytes of a file in memory. All responses share them, so a reader that waits holds no memory. */
   readonly isFile?: boolean;
   readonly cookies?: readonly string[];
+  readonly errorCodes?: readonly string[];
+  readonly operation?: OperationReport | undefined;
 }
 
 /** The response of a route, a refusal or a library. */
@@ -103,15 +108,28 @@ export class HttpResponse {
   readonly isFile: boolean;
   /** Values of `set-cookie` beside the one in `headers`: the only field whose lines cannot be joined. */
   readonly cookies: readonly string[];
+  /** The codes of its errors, for log and metrics. */
+  errorCodes: readonly string[];
+  /** The operation that it responds to, for log, metrics and caches. */
+  readonly operation: OperationReport | undefined;
 
   constructor(
     body: ResponseBody,
-    { status = 200, headers = {}, isFile = false, cookies = [] }: HttpResponseOptions = {},
+    {
+      status = 200,
+      headers = {},
+      isFile = false,
+      cookies = NONE,
+      errorCodes = NONE,
+      operation,
+    }: HttpResponseOptions = {},
   ) {
     this.body = body;
     this.status = status;
     this.isFile = isFile;
     this.cookies = cookies;
+    this.errorCodes = errorCodes;
+    this.operation = operation;
     for (const name in headers) this.headers.set(name, headers[name] as string);
   }
 
@@ -145,10 +163,12 @@ export class HttpResponse {
   /**
    * Converts a response of the Fetch API. One that this class has made still has its body. Of all others, event streams are
    * passed on as they are read, and bodies are read first.
+   * @param about what is known of the response of the service, which plugins may have replaced
    */
   static async from(
     response: Response,
     piecesOf: (events: ReadableStream<Uint8Array>) => Pieces,
+    { errorCodes, operation }: Pick<HttpResponse, 'errorCodes' | 'operation'>,
   ): Promise<HttpResponse> {
     const { status, headers } = response;
     const { body: own, isFile = false } = origins.get(response) ?? {};
@@ -160,6 +180,8 @@ export class HttpResponse {
       headers: Object.fromEntries(fields),
       isFile,
       cookies: headers.getSetCookie(),
+      errorCodes,
+      operation,
     });
   }
 }

@@ -3,15 +3,26 @@ import { credentialsMissing, isAnonymous } from '../auth/principal.ts';
 import type { Clock } from '../platform/deadline.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { PendingResponses } from '../platform/fairness/response-memory.ts';
+import { normaliseAddress } from '../platform/ip-address.ts';
 import type { Logger } from '../platform/log/log.ts';
 import { readField } from '../platform/request-fields.ts';
 import { badRequest } from './body.ts';
-import { type Arrival, type Head, isSessionAlone, type RequestState, type Route } from './exchange.ts';
+import {
+  type AdmittedRequest,
+  type Arrival,
+  type FinishedRequest,
+  isSessionAlone,
+  NOTHING_COUNTED,
+  type ReceivedRequest,
+  type Route,
+} from './exchange.ts';
+import type { CacheableResponse } from './hooks/caching.ts';
 import type { OriginCheck } from './hooks/request-checks.ts';
 import type { RequestTraces } from './hooks/tracing.ts';
 import {
   type AskedRequest,
-  createRequestHooks,
+  createStageRunner,
+  type RequestProgress,
   type ResponseHead,
   responseHooks,
   type ServicePlugin,
@@ -23,21 +34,24 @@ import { reconnectsAfterEnd } from './response/event-stream-formats.ts';
 const LIST = new Intl.ListFormat('en');
 
 /** Throws the refusal of a request that its route does not take. */
-function checkRoute(request: HttpRequest, state: RequestState, checkOrigin: OriginCheck): void {
+function checkRoute(request: HttpRequest, admitted: AdmittedRequest, checkOrigin: OriginCheck): void {
   const { method } = request;
-  const { route, caller, refusal, credentialPlace, authenticationError } = state;
-  const { credentials } = route;
+  const { route, caller, refusal, credentials } = admitted;
   // A host without a rate limit has not thrown it yet.
-  if (authenticationError !== undefined && credentials !== 'optional' && !isSessionAlone(credentials))
-    throw authenticationError;
-  if (credentials === 'required' && isAnonymous(caller)) throw credentialsMissing();
+  if (
+    credentials.error !== undefined &&
+    route.credentials !== 'optional' &&
+    !isSessionAlone(route.credentials)
+  )
+    throw credentials.error;
+  if (route.credentials === 'required' && isAnonymous(caller)) throw credentialsMissing();
   if (!route.methods.includes(method))
     throw badRequest(`This path accepts ${LIST.format(route.methods)} only.`, 405, {
       allow: route.methods.join(', '),
     });
   if (method === 'GET' || method === 'HEAD') return;
   // What is always checked was, before its credentials were looked up.
-  const checked = route.originCheck === 'with-cookie' && credentialPlace === 'cookie';
+  const checked = route.originCheck === 'with-cookie' && credentials.place === 'cookie';
   const crossSite = checked ? checkOrigin(request) : undefined;
   if (crossSite !== undefined) throw crossSite;
   if (route.readsBody && refusal !== undefined) throw refusal;
@@ -61,62 +75,98 @@ export interface RequestStepsOptions extends RequestServices {
   readonly graphql: Route['answer'];
 }
 
+/** A response as far as the last stages need it. A Response of the Fetch API says less. */
+export interface FinishedResponse extends ResponseHead, Pick<FinishedRequest, 'errorCodes' | 'operation'> {}
+
+/** What caches may do with a response. */
+type Cacheability = Pick<CacheableResponse, 'cacheControl' | 'isShared'>;
+
+const NOT_SHARED: Cacheability = { cacheControl: undefined, isShared: false };
+
 /** The steps around the route of a request. Both hosts run them, with the stages of plugins. */
 export function createRequestSteps(options: RequestStepsOptions) {
   const { plugins, routeOf, graphql, checkOrigin, traces, pending, timeoutMs, clock, log } = options;
-  const hooks = createRequestHooks(plugins, timeoutMs);
+  const stages = createStageRunner(plugins, timeoutMs);
   const onResponse = responseHooks(plugins);
 
   return {
-    /** What the head of a request says. Its route is found here, once, before anything else looks at the request. */
-    headOf({ method, headers }: AskedRequest, url: RequestUrl, arrival: Arrival, fast: boolean): Head {
+    /** Reads the head of a request. Its route is found here, once, before anything else looks at the request. */
+    receive(
+      { method, headers }: AskedRequest,
+      url: RequestUrl,
+      arrival: Arrival,
+      fast: boolean,
+    ): ReceivedRequest {
       const accepts = arrival.accepts ?? negotiate(headers.get('accept'));
       const route = routeOf(method, url, accepts);
       const requestId = readField(headers, 'x-request-id') ?? randomUUID();
+      const trace = route.probe ? undefined : traces?.begin({ method, headers, route, requestId, arrival });
       return {
-        startedAtMs: clock.elapsedMs(),
         requestId,
         route,
-        accepts,
+        startedAtMs: clock.elapsedMs(),
+        peerAddress: normaliseAddress(arrival.peerAddress ?? '127.0.0.1'),
+        refusal: arrival.refusal,
+        malformed: arrival.malformed,
+        connection: arrival.connection,
         fast,
         headOnly: method === 'HEAD',
         // The pipeline has its callers confirmed before it acts, and the direct path all others before they are answered.
         mayBeProvisional: fast && route.answer === graphql,
+        departure: arrival.departure,
+        mediaType: accepts.single,
+        streamType: accepts.stream,
         reservation: arrival.reservation ?? pending.reservation(),
-        trace: route.probe ? undefined : traces?.begin({ method, headers, route, requestId, arrival }),
+        body: arrival.body,
+        trace,
+        work: { databaseMs: 0, span: trace?.span, changes: undefined },
       };
     },
     /**
-     * The steps before an answer. What they return is the answer already: a preflight is answered by its headers alone, a
-     * refused origin gets none, and a stream that is over is not opened again. Rejects with a refusal. Hooks that return
-     * nothing are not awaited.
+     * The stages before the route. What they return is the response already: a preflight is answered by its headers alone, a
+     * rejected origin gets none, and a stream that is over is not opened again. Rejects with the rejection of the request.
+     * Steps that do not wait are not awaited.
      */
     async admit(
       request: HttpRequest,
-      state: RequestState,
+      progress: RequestProgress,
       url: RequestUrl,
     ): Promise<HttpResponse | undefined> {
       if (request.method === 'OPTIONS') return new HttpResponse('', { status: 204 });
-      if (state.malformed !== undefined) throw state.malformed;
-      const waiting = hooks.run(request, state, url);
+      if (progress.malformed !== undefined) throw progress.malformed;
+      const waiting = stages.run(request, progress, url);
       if (waiting !== undefined) await waiting;
-      checkRoute(request, state, checkOrigin);
-      const isOver = state.route.answer === graphql && reconnectsAfterEnd(request, state);
+      checkRoute(request, progress, checkOrigin);
+      const isOver = progress.route.answer === graphql && reconnectsAfterEnd(request, progress);
       return isOver ? new HttpResponse('', { status: 204 }) : undefined;
     },
-    /** Rejects with a refusal. */
-    async answer(request: HttpRequest, state: RequestState, url: RequestUrl): Promise<HttpResponse> {
-      const response = await state.route.answer(request, state, url);
+    /** Rejects with the rejection of the request. */
+    async answer(request: HttpRequest, admitted: AdmittedRequest, url: RequestUrl): Promise<HttpResponse> {
+      const response = await admitted.route.answer(request, admitted, url);
       if (response !== undefined) return response;
       throw new ApiError('NOT_FOUND', 'There is nothing at this path.', { status: 404 });
     },
-    refuse: (error: unknown, state: RequestState): HttpResponse => state.route.errors(error, state, log),
+    refuse: (error: unknown, received: ReceivedRequest): HttpResponse =>
+      received.route.errors(error, received, log),
     /** The stages of plugins after the route. */
-    finish(request: AskedRequest, response: ResponseHead, state: RequestState, url: RequestUrl): void {
-      for (const hook of onResponse) hook(request, response, state, url);
+    finish(
+      request: AskedRequest,
+      response: FinishedResponse,
+      progress: AdmittedRequest,
+      url: RequestUrl,
+      { cacheControl, isShared } = NOT_SHARED,
+    ): void {
+      const { errorCodes, operation } = response;
+      const finished = { ...progress, errorCodes, operation, cacheControl };
+      if (isShared) {
+        // What other clients get says nothing of this request.
+        finished.counted = NOTHING_COUNTED;
+        if (request.headers.has('x-request-id')) finished.requestId = randomUUID();
+      }
+      for (const hook of onResponse) hook(request, response, finished, url);
     },
     /** Rejects with SERVICE_UNAVAILABLE if other work before the operation takes too long. */
-    inTime: hooks.inTime,
+    inTime: stages.inTime,
   };
 }
 

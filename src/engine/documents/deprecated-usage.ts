@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { reportedClient } from '../../auth/principal.ts';
+import { type Caller, reportedClient } from '../../auth/principal.ts';
 import type { Database } from '../../database/database.ts';
 import { isOutage } from '../../database/errors.ts';
 import { deletion } from '../../database/jobs.ts';
@@ -7,7 +7,7 @@ import { type Queryable, statement } from '../../database/statement.ts';
 import { atMost } from '../../platform/deadline.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import type { DeprecatedElement } from './deprecations.ts';
-import type { OperationRequest } from './operation-request.ts';
+import type { PublishedBy } from './operation-request.ts';
 
 /** How long uses are kept. An element without a use for this long counts as unused. */
 export const KEPT_DAYS = 400;
@@ -128,7 +128,7 @@ export const oldDeprecatedUses = deletion(
   { table: 'deprecated_use_stores', key: 'instance', condition: `at < now() - interval '7 days'` },
 );
 
-type Published = OperationRequest['published'];
+type Published = PublishedBy | undefined;
 
 interface Use {
   readonly element: string;
@@ -207,8 +207,8 @@ export function createDeprecatedUses({
   const timer = setInterval(store, FLUSH_MS).unref();
 
   return {
-    /** Counts an operation that uses deprecated elements. Nobody waits for the database. */
-    note({ caller, published }: OperationRequest, used: readonly DeprecatedElement[]): void {
+    /** Counts an operation that uses deprecated elements. No request waits for the database. */
+    note(caller: Caller | undefined, published: Published, used: readonly DeprecatedElement[]): void {
       const { client, kind } = reportedClient(caller);
       for (const { element } of used) add(element, client, kind, published);
     },

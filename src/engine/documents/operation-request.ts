@@ -4,7 +4,6 @@ import { ApiError } from '../../platform/errors.ts';
 import type { Reservation } from '../../platform/fairness/response-memory.ts';
 import type { RequestFields } from '../../platform/request-fields.ts';
 import type { Span } from '../../platform/tracing/tracing.ts';
-import type { DeprecatedElement } from './deprecations.ts';
 
 /** Apollo's multipart protocol for subscriptions, as an Accept header names it. */
 export const MULTIPART = 'multipart/mixed;subscriptionSpec=1.0';
@@ -48,7 +47,23 @@ export interface OperationHead {
   readonly headers: RequestFields;
 }
 
-/** The request of an operation, as far as the engine reads it, and what the engine finds out for the response and the log. */
+/** What a request has done so far: for the log, metrics and traces. */
+export interface RequestWork {
+  /** The time that PostgreSQL has spent on the statements. */
+  databaseMs: number;
+  /** The step that the next statements belong to; undefined if the request is not traced. */
+  span: Span | undefined;
+  /** The root fields of the last mutation and, once it is committed, the ids of what they have changed. */
+  changes: { readonly fields: readonly string[]; readonly ids?: readonly string[] } | undefined;
+}
+
+/** By which published document an operation may run: its id, or the digest of its text. */
+export interface PublishedBy {
+  readonly by: 'id' | 'digest';
+  readonly key: string;
+}
+
+/** Who sends an operation, and over which connection. An open stream keeps this object, and nothing else of its request. */
 export interface OperationRequest extends ClientIdentity {
   readonly requestId: string;
   readonly provisional: Provisional | undefined;
@@ -57,24 +72,10 @@ export interface OperationRequest extends ClientIdentity {
   /** The media type of a subscription's events; undefined if none is acceptable. */
   readonly streamType: StreamType | undefined;
   readonly headOnly: boolean;
-  readonly checkedOnly: boolean;
   readonly connection: Connection | undefined;
   readonly departure: Departure | undefined;
   readonly reservation: Reservation;
-  readonly responseHeaders: Record<string, string>;
-  span: Span | undefined;
-  databaseMs: number;
-  cost: OperationCost | undefined;
-  complexity: number;
-  operationKind: 'query' | 'mutation' | 'subscription' | undefined;
-  operationName: string | undefined;
-  changes: { readonly fields: readonly string[]; readonly ids?: readonly string[] } | undefined;
-  showsEventId: boolean;
-  eventId: string | undefined;
-  visibleHeartbeats: boolean;
-  published: { readonly by: 'id' | 'digest'; readonly key: string } | undefined;
-  deprecated: readonly DeprecatedElement[] | undefined;
-  showsDeprecations: boolean;
+  readonly work: RequestWork;
 }
 
 /**

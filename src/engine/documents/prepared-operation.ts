@@ -17,7 +17,6 @@ import type { OperationPlans } from '../core/selection.ts';
 import type { Survey } from './analysis.ts';
 import type { Cost } from './cost.ts';
 import type { DeprecatedUse } from './deprecations.ts';
-import type { OperationRequest } from './operation-request.ts';
 
 /**
  * SHA-256 of a text that parses, without the white space, commas and comments that GraphQL ignores (section 2.1.6): clients
@@ -158,17 +157,4 @@ export interface OperationParams {
   readonly operationName?: string;
   readonly variables?: Record<string, unknown>;
   readonly extensions?: Record<string, unknown>;
-}
-
-/** From what a request names to its document. */
-export interface RequestedDocuments {
-  /**
-   * The document of a request, at once if this process knows it. Throws and rejects with the refusal: DOCUMENT_NOT_FOUND,
-   * DOCUMENT_REQUIRED, those of Apollo's `persistedQuery` and of a text that cannot be parsed, and DatabaseError.
-   */
-  find(params: OperationParams, state: OperationRequest): PreparedDocument | Promise<PreparedDocument>;
-  /** Takes note that a valid operation was asked for, once its request is admitted. */
-  noteUse(operation: PreparedOperation, state: OperationRequest): void;
-  /** Calls `onRetired` once what a stream depends on is published no more. Returns what ends that. */
-  watch(published: NonNullable<OperationRequest['published']>, onRetired: () => void): () => void;
 }

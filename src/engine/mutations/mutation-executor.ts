@@ -119,7 +119,7 @@ export function createMutationExecutor(options: MutationOptions) {
     let opened: OpenedSession | undefined;
     const changes: Changes = { fields: [], ids: [] };
     const { contextValue: context } = args;
-    const { caller, state } = context;
+    const { caller, sender, effects } = context;
     Object.assign(context, {
       // Rows that an earlier try has loaded may have changed.
       ...initContextCache(),
@@ -132,7 +132,7 @@ export function createMutationExecutor(options: MutationOptions) {
         context.caller = { ...principalOf(context), credentialId, expiresAtMs: expiresAt.getTime() };
       },
     });
-    state.changes = { fields: changes.fields };
+    sender.work.changes = { fields: changes.fields };
     try {
       if (steps !== undefined && !(await steps.before(work))) {
         await work.rollback();
@@ -144,7 +144,7 @@ export function createMutationExecutor(options: MutationOptions) {
         return AGAIN;
       }
       const outcome = executed(result, masking(context));
-      bounds.checked(outcome, state, state.reservation);
+      bounds.checked(outcome, context, sender.reservation);
       const failures = failuresOf(outcome);
       // From here on it cannot be cancelled: the response tells what was committed.
       if (failures.length > 0 || !cancellation.close()) {
@@ -159,10 +159,10 @@ export function createMutationExecutor(options: MutationOptions) {
       const answer = steps === undefined ? outcome : await steps.after(work, outcome);
       await work.commit();
       onCommit();
-      state.changes = changes;
+      sender.work.changes = changes;
       if (opened !== undefined) {
-        state.responseHeaders['set-cookie'] = setSessionCookie(opened.sessionId);
-        securityLog.passwordChanged(attemptOrigin(state), principalOf(context).userId);
+        effects.headers['set-cookie'] = setSessionCookie(opened.sessionId);
+        securityLog.passwordChanged(attemptOrigin(sender), principalOf(context).userId);
       }
       return answer;
     } catch (error) {
@@ -170,7 +170,7 @@ export function createMutationExecutor(options: MutationOptions) {
       const reason = afterCommit(work, error);
       // With an Idempotency-Key the client can retry at once, whatever the outcome was.
       if (steps !== undefined && reason instanceof DatabaseError && reason.kind === 'unknown')
-        state.responseHeaders['retry-after'] = '1';
+        effects.headers['retry-after'] = '1';
       return refused(reason, masking(context));
     } finally {
       if (!work.committed) context.caller = caller;
@@ -184,7 +184,7 @@ export function createMutationExecutor(options: MutationOptions) {
     steps?: MutationSteps,
   ): Promise<Single | undefined> => {
     const { contextValue } = args;
-    const { operation, caller, state, requestId } = contextValue;
+    const { operation, caller, sender, requestId } = contextValue;
     const author = authorOf(caller, requestId);
     const retries = new Retries(lockWaitMs);
     const preparing = {
@@ -192,11 +192,11 @@ export function createMutationExecutor(options: MutationOptions) {
       db: database.cancellable(cancellation),
       passwords,
       onWrongPassword: () =>
-        securityLog.failedLogin(attemptOrigin(state), 'wrong password', cancellation.owner),
+        securityLog.failedLogin(attemptOrigin(sender), 'wrong password', cancellation.owner),
     };
     const preparation =
-      preparations.get(state) ?? prepareFields(args, operation.node, operation.plans.fragments, preparing);
-    preparations.set(state, preparation);
+      preparations.get(sender) ?? prepareFields(args, operation.node, operation.plans.fragments, preparing);
+    preparations.set(sender, preparation);
     contextValue.prepared = await preparation;
     const run = () =>
       tryOnce(args, database.unitOfWork({ author }, cancellation), cancellation, retries, steps);

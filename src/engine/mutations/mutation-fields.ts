@@ -23,7 +23,7 @@ interface Call {
  */
 function callsOf(args: OperationArgs): Call[] {
   const { schema, contextValue: context } = args;
-  const { caller, operation, plans, requestId, state } = context;
+  const { caller, operation, plans, requestId, sender } = context;
   const type = schema.getMutationType();
   const variables = variablesOf(args, operation.node);
   if (type == null || variables === undefined) return [];
@@ -35,14 +35,17 @@ function callsOf(args: OperationArgs): Call[] {
     const field = node && fields[node.name.value];
     if (field === undefined || node === undefined || !hasPermissions(caller, permissionsOf(field))) return [];
     const given = () => getArgumentValues(field, node, variables);
-    return [{ node, call: { field: field.name, args: given, caller, requestId, state } }];
+    return [{ node, call: { field: field.name, args: given, caller, requestId, sender } }];
   });
 }
 
 /** A mutation is committed once the ids of what it changed are known. */
-function resultOf(outcome: Single, { state }: OperationArgs['contextValue']): MutationFieldEnd['result'] {
-  if (state.responseHeaders['idempotency-replayed'] !== undefined) return 'replayed';
-  if (state.changes?.ids !== undefined) return 'committed';
+function resultOf(
+  outcome: Single,
+  { effects, sender }: OperationArgs['contextValue'],
+): MutationFieldEnd['result'] {
+  if (effects.headers['idempotency-replayed'] !== undefined) return 'replayed';
+  if (sender.work.changes?.ids !== undefined) return 'committed';
   const errors = outcome.kind === 'executed' ? (outcome.result.errors ?? []) : outcome.errors;
   return errors.some(({ extensions }) => extensions.outcome === 'unknown') ? 'unknown' : 'rolled_back';
 }

@@ -35,7 +35,7 @@ export function createOneStatementExecutor(options: MutationOptions) {
 
   function ready(args: OperationArgs): ReadyInsert | undefined {
     const { contextValue: context } = args;
-    if (context.state.cost !== undefined || !context.lookAhead) return undefined;
+    if (context.shownCost !== undefined || !context.lookAhead) return undefined;
     try {
       return readyInsert(args, context.operation.node, context);
     } catch {
@@ -64,15 +64,15 @@ export function createOneStatementExecutor(options: MutationOptions) {
       context.onPath('one_statement');
       cancellation.close();
       onCommit();
-      context.state.changes = { fields: [field], ids: 'id' in row ? [String(row.id)] : [] };
+      context.sender.work.changes = { fields: [field], ids: 'id' in row ? [String(row.id)] : [] };
       return rendered(withInstant(response, inserted.createdAt));
     } catch (cause) {
       const error = afterCommit(work, cause);
-      const { requestId, state, operation } = context;
+      const { requestId, effects, operation } = context;
       const kind = databaseKindOf(error);
       if (isAborted(kind)) return undefined;
       // The client can find out at once: its key tells.
-      if (kind === 'unknown' && keyLock !== undefined) state.responseHeaders['retry-after'] = '1';
+      if (kind === 'unknown' && keyLock !== undefined) effects.headers['retry-after'] = '1';
       return refused(located(error, operation.node), { requestId, log });
     }
   }

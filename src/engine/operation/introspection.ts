@@ -26,7 +26,7 @@ export function createIntrospectionCache() {
     async answer(args: OperationArgs, run: () => Promise<Single>): Promise<Single> {
       const key = keyOf(args);
       if (key === undefined) return run();
-      const tellsCost = args.contextValue.state.cost !== undefined;
+      const tellsCost = args.contextValue.shownCost !== undefined;
       const found = known.get(key);
       if (found !== undefined) {
         if (!tellsCost) return rendered(found);

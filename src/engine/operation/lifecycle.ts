@@ -12,7 +12,7 @@ export type Execute = (args: OperationArgs) => Promise<Single>;
 export type Subscribe = (args: OperationArgs) => Promise<Outcome>;
 
 /** A root field of a mutation that is about to run, or whose stored response is about to be replayed. */
-export interface MutationFieldCall extends Pick<OperationContext, 'caller' | 'requestId' | 'state'> {
+export interface MutationFieldCall extends Pick<OperationContext, 'caller' | 'requestId' | 'sender'> {
   readonly field: string;
   /** The coerced arguments. */
   readonly args: () => Readonly<Record<string, unknown>>;

@@ -6,13 +6,33 @@ import type { Tally } from '../../platform/metrics/instruments.ts';
 import type { AnswerPath, Context, EventReader } from '../core/context.ts';
 import type { Preparations } from '../core/preparation.ts';
 import { lastEventId, type OperationHead, type OperationRequest } from '../documents/operation-request.ts';
+import type { ValidatedOperation } from '../documents/operation-stages.ts';
 import type { PreparedOperation } from '../documents/prepared-operation.ts';
+
+/** What an execution brings besides its outcome. Only the stages of the execution write to this object. */
+export interface OperationEffects {
+  /** Header fields of the response, by lower-case name. */
+  readonly headers: Record<string, string>;
+  /** The id from which events bring what the response to a query does not show, if the client asks for the id. */
+  eventId: string | undefined;
+}
+
+/** @returns the effects of an execution that has not begun */
+export const createEffects = (): OperationEffects => ({ headers: {}, eventId: undefined });
+
+/** What an execution needs of the stages before it. */
+export type ExecutedOperation = Pick<
+  ValidatedOperation,
+  'operation' | 'published' | 'shownCost' | 'showsEventId' | 'visibleHeartbeats'
+>;
 
 /**
  * The context of an operation. Its executor changes what is not read-only, so that the object stays the same: plugins know an
  * operation by its context.
  */
-export interface OperationContext extends Context {
+export interface OperationContext
+  extends Context,
+    Pick<ExecutedOperation, 'published' | 'shownCost' | 'visibleHeartbeats'> {
   caller: Caller;
   db: Queryable;
   prepared?: Preparations;
@@ -20,8 +40,9 @@ export interface OperationContext extends Context {
   /** Members that plugins of Yoga have added, for the events of a subscription. */
   readonly added?: object | undefined;
   readonly request: OperationHead;
-  readonly state: OperationRequest;
+  readonly sender: OperationRequest;
   readonly operation: PreparedOperation;
+  readonly effects: OperationEffects;
 }
 
 /** The arguments of an execution by graphql-js. */
@@ -34,9 +55,9 @@ export type EventsAfter = (lastId: string | undefined) => Promise<EventReader>;
 
 /** Makes the context of an operation. */
 export type ContextOf = (
-  operation: PreparedOperation,
+  executed: ExecutedOperation,
   request: OperationHead,
-  state: OperationRequest,
+  sender: OperationRequest,
 ) => OperationContext;
 
 export interface ContextOptions extends Pick<Context, 'origin' | 'db' | 'lookAhead' | 'maxResponseBytes'> {
@@ -58,24 +79,29 @@ export function contextOf(options: ContextOptions): ContextOf {
     paths.add(path);
     taken.add(path);
   };
-  return (operation, request, state) => {
+  return ({ operation, published, shownCost, showsEventId, visibleHeartbeats }, request, sender) => {
+    const effects = createEffects();
     const trace = traced ? { paths: new Set<AnswerPath>() } : undefined;
     return {
       request,
-      state,
+      sender,
       operation,
-      requestId: state.requestId,
+      published,
+      shownCost,
+      visibleHeartbeats,
+      effects,
+      requestId: sender.requestId,
       origin,
       // Authentication has run.
-      caller: state.caller as Caller,
-      provisional: state.provisional,
+      caller: sender.caller as Caller,
+      provisional: sender.provisional,
       db,
       plans: operation.plans,
       lookAhead,
       maxResponseBytes,
-      onSnapshot: state.showsEventId
+      onSnapshot: showsEventId
         ? async (name) => {
-            state.eventId = await idOfSnapshot(name);
+            effects.eventId = await idOfSnapshot(name);
           }
         : undefined,
       onPath: trace === undefined ? onPath : onTracedPath(trace.paths),

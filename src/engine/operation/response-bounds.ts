@@ -2,8 +2,7 @@ import { answerTooLarge } from '../../platform/errors.ts';
 import type { PendingResponses, Reservation } from '../../platform/fairness/response-memory.ts';
 import { publicError } from '../core/mask-error.ts';
 import { introspectionSize } from '../documents/introspection.ts';
-import type { OperationRequest } from '../documents/operation-request.ts';
-import type { OperationArgs } from './operation-context.ts';
+import type { OperationArgs, OperationContext } from './operation-context.ts';
 import { type CostCeilings, errorsOf, type ResponseExtras, type Single, textOf } from './outcome.ts';
 
 /** Three times what tools ask for. graphql-js takes about 1 ms for 5 KiB. */
@@ -79,7 +78,11 @@ export function createResponseBounds({ pending, maxResponseBytes, limits }: Resp
      * response or the data read for it is too large, and RATE_LIMITED or SERVICE_UNAVAILABLE if other responses
      * hold too much.
      */
-    checked<O extends Single>(outcome: O, { cost }: OperationRequest, reservation: Reservation): O {
+    checked<O extends Single>(
+      outcome: O,
+      { shownCost: cost }: Pick<OperationContext, 'shownCost'>,
+      reservation: Reservation,
+    ): O {
       if (reservation.refusal !== undefined) throw reservation.refusal;
       // A field that is too large fails the whole response, not only the field.
       const refused = errorsOf(outcome).find((error) => publicError(error).code === 'COMPLEXITY_LIMIT');

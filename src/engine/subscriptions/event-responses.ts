@@ -12,7 +12,7 @@ import type { DocumentCache } from '../documents/document-cache.ts';
 import { lastEventId, type OperationHead } from '../documents/operation-request.ts';
 import { type EventFilter, type EventRecord, filterKey } from '../events/event.ts';
 import type { EventExecutor, EventReaders } from '../operation/lifecycle.ts';
-import type { EventsAfter, OperationArgs } from '../operation/operation-context.ts';
+import { createEffects, type EventsAfter, type OperationArgs } from '../operation/operation-context.ts';
 import { type CostCeilings, errorsOf, refused, type Single, textOf } from '../operation/outcome.ts';
 import { type EventPlan, planEvents, readEvents, subscribedEvents } from '../queries/event-query.ts';
 import { readById } from '../queries/loaders.ts';
@@ -39,10 +39,12 @@ const NO_REQUEST: OperationHead = {
 export function keepArgs(documents: Pick<DocumentCache, 'parse'>, events: EventsAfter) {
   // A closure keeps every object that it names alive, so `again` must not name the arguments themselves.
   return ({ schema, contextValue, variableValues }: OperationArgs): KeptArgs => {
-    const { operation, request: arrived, requestId, origin, caller, state, added } = contextValue;
+    const { operation, request: arrived, requestId, origin, caller, sender, added } = contextValue;
     const { db, lookAhead, maxResponseBytes, onPath, trace } = contextValue;
-    const kept = { requestId, origin, caller, state, added, db, lookAhead, maxResponseBytes };
-    const context = { ...kept, onPath, trace, unitOfWork: undefined, onPasswordChanged: undefined };
+    const { published, shownCost, visibleHeartbeats } = contextValue;
+    const asked = { published, shownCost, visibleHeartbeats };
+    const kept = { requestId, origin, caller, sender, added, db, lookAhead, maxResponseBytes };
+    const context = { ...asked, ...kept, onPath, trace, unitOfWork: undefined, onPasswordChanged: undefined };
     const { name } = operation;
     const { text } = operation.document;
     const lastId = lastEventId(arrived);
@@ -51,7 +53,12 @@ export function keepArgs(documents: Pick<DocumentCache, 'parse'>, events: Events
       bytes: bytesInMemory(text) + bytesInMemory(variables) + bytesInMemory(lastId),
       again() {
         const prepared = documents.parse(text).operation(name);
-        const made = { operation: prepared, plans: prepared.plans, request: NO_REQUEST };
+        const made = {
+          operation: prepared,
+          plans: prepared.plans,
+          request: NO_REQUEST,
+          effects: createEffects(),
+        };
         const contextValue = { ...context.added, ...context, ...made, events: () => events(lastId) };
         return {
           schema,
@@ -129,7 +136,7 @@ export interface EventTextsOptions {
 
 /** Everything that a response depends on if resolvers build it. */
 function executionKey({ contextValue, variableValues }: OperationArgs): string {
-  const { caller, operation, state } = contextValue;
+  const { caller, operation, shownCost } = contextValue;
   const scopes = [...caller.scopes].sort();
   const account = isAuthenticated(caller) ? [caller.userId, caller.role] : [];
   // A session sees which of the account's sessions it is.
@@ -143,7 +150,7 @@ function executionKey({ contextValue, variableValues }: OperationArgs): string {
     text,
     operation.name,
     variableValues,
-    state.cost,
+    shownCost,
   ]);
 }
 
@@ -180,8 +187,7 @@ export function createEventTexts({ executor, limits, shared, log }: EventTextsOp
     // Errors belong to no request of one of those who share them.
     const requestId = newId();
     const { contextValue: context } = args;
-    const { operation, state, lookAhead, maxResponseBytes } = context;
-    const { cost } = state;
+    const { operation, shownCost: cost, lookAhead, maxResponseBytes } = context;
     const keptBytes = GROUP_BYTES + kept.bytes;
     const { edge, filter } = subscribedEvents(args, operation.node, context);
     // Only an execution tells the cost.

@@ -5,7 +5,8 @@ import { ApiError, addressBlocked, documentRetired, unauthenticated } from '../.
 import type { Logger } from '../../platform/log/log.ts';
 import { EventReader } from '../core/context.ts';
 import { lastEventId, type StreamType } from '../documents/operation-request.ts';
-import type { PreparedOperation, RequestedDocuments } from '../documents/prepared-operation.ts';
+import type { RequestedDocuments } from '../documents/operation-stages.ts';
+import type { PreparedOperation } from '../documents/prepared-operation.ts';
 import type { StreamFormat } from '../events/event-stream.ts';
 import type { EventFeed, FeedStart } from '../events/feed.ts';
 import type { OperationPlugin } from '../operation/lifecycle.ts';
@@ -57,8 +58,8 @@ async function recheckCredentials(
   present: Principal | undefined,
   { limits, log }: { readonly limits: CostCeilings; readonly log: Logger },
 ): Promise<void> {
-  const { state, requestId } = args.contextValue;
-  const told = { cost: state.cost, limits };
+  const { shownCost: cost, requestId } = args.contextValue;
+  const told = { cost, limits };
   if (present === undefined) {
     const error = unauthenticated('The credentials behind this stream have expired or been revoked.');
     return stream.finish(textOf(refused(error, { requestId, log }), told));
@@ -86,7 +87,7 @@ export interface EventIdOptions {
   readonly credentials: CredentialWatch;
   readonly watchPublished: RequestedDocuments['watch'];
   /** Calls `onBlocked` once the address of a request is blocked. Returns what ends that. */
-  readonly watchBlocked: (state: OperationContext['state'], onBlocked: () => void) => () => void;
+  readonly watchBlocked: (sender: OperationContext['sender'], onBlocked: () => void) => () => void;
   readonly metrics: StreamMetrics;
   readonly formats: Readonly<Record<StreamType, StreamFormat>>;
   /** Rejects with TIMEOUT if opening takes longer than an operation may take. */
@@ -135,14 +136,14 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
   /** Ends the stream with its credentials and its document, and with its request if the client leaves before it begins. */
   function bind(
     stream: SubscriberStream,
-    { state, caller, requestId }: OperationArgs['contextValue'],
+    { sender, published, shownCost: cost, caller, requestId }: OperationArgs['contextValue'],
     kept: KeptArgs,
   ): void {
-    const { departure, published, cost } = state;
+    const { departure } = sender;
     const endsWith = (error: () => ApiError) => () =>
       stream.finish(textOf(refused(error(), { requestId, log }), { ...told, cost }));
     if (published !== undefined) stream.onClose(watchPublished(published, endsWith(documentRetired)));
-    stream.onClose(watchBlocked(state, endsWith(addressBlocked)));
+    stream.onClose(watchBlocked(sender, endsWith(addressBlocked)));
     if (isAuthenticated(caller))
       stream.onClose(
         credentials.watch(caller, (present) => void recheckCredentials(stream, kept.again(), present, told)),
@@ -153,27 +154,27 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
 
   /** The outcome of the source of the events. `leave` gives the stream's slot back. */
   function begin(args: OperationArgs, { start }: EventReader, leave: () => void): Outcome {
-    const { requestId, state, request } = args.contextValue;
+    const { requestId, sender, request, visibleHeartbeats } = args.contextValue;
     if (start.failure !== undefined) {
       leave();
       const outcome = refused(startError(start.failure), { requestId, log });
       return { kind: 'unresumable', startId: start.eventId, outcome };
     }
-    state.reservation.countFor(holderOf(state));
+    sender.reservation.countFor(holderOf(sender));
     // Admission has refused a subscription that accepts no stream.
-    const format = formats[state.streamType ?? 'text/event-stream'];
+    const format = formats[sender.streamType ?? 'text/event-stream'];
     const kept = keep(args);
     const { bytes } = kept;
     const stream = fanOut.open({
       texts: textsOf(args, kept),
       format,
       start,
-      visibleHeartbeats: state.visibleHeartbeats,
-      owner: holderOf(state),
+      visibleHeartbeats,
+      owner: holderOf(sender),
       bytes,
     });
     stream.onClose(leave);
-    const ended = metrics.opened(state.streamType ?? 'text/event-stream');
+    const ended = metrics.opened(sender.streamType ?? 'text/event-stream');
     stream.onClose(() => ended(stream.ending));
     bind(stream, args.contextValue, kept);
     if (lastEventId(request) !== undefined) metrics.resumed();
@@ -181,11 +182,11 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
   }
 
   async function openStream(args: OperationArgs): Promise<Outcome> {
-    const { state, requestId } = args.contextValue;
+    const { sender, requestId } = args.contextValue;
     const leave = await streams.open({
-      client: clientOf(state),
-      account: accountOf(state),
-      connection: state.connection,
+      client: clientOf(sender),
+      account: accountOf(sender),
+      connection: sender.connection,
     });
     try {
       const reader = await inTime(eventReaderOf(args));

@@ -1,7 +1,7 @@
 import { exportAccount } from '../../auth/data-export.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { readsOf } from '../../auth/secrets.ts';
-import type { RequestState } from '../../http/exchange.ts';
+import type { AdmittedRequest } from '../../http/exchange.ts';
 import type { OwnOperations } from '../../http/internal-operations.ts';
 import { HttpResponse } from '../../http/message.ts';
 import { STREAM_HEADERS } from '../../http/response/event-stream-formats.ts';
@@ -59,8 +59,9 @@ const documentOf = (hasGrants: boolean) => `query AccountPage {
 /** Reads the account of a request's session. Throws what the API answers with. */
 export function accountReader(operations: OwnOperations) {
   const document = documentOf(operations.offers('User', 'oauthGrants'));
-  return async (state: RequestState): Promise<Account> => {
-    const { viewer } = await operations.run<{ readonly viewer: Account }>(document, {}, state);
+  return async (admitted: AdmittedRequest): Promise<Account> => {
+    const { data } = await operations.run<{ readonly viewer: Account }>(document, {}, admitted);
+    const { viewer } = data;
     return viewer;
   };
 }
@@ -121,14 +122,14 @@ interface KeyWishes {
 export async function createKey(
   operations: OwnOperations,
   wishes: KeyWishes,
-  state: RequestState,
+  admitted: AdmittedRequest,
 ): Promise<string> {
-  const { createApiKey } = await operations.run<{ readonly createApiKey: { readonly key: string } }>(
+  const { data } = await operations.run<{ readonly createApiKey: { readonly key: string } }>(
     CREATE_KEY,
     { ...wishes },
-    state,
+    admitted,
   );
-  return createApiKey.key;
+  return data.createApiKey.key;
 }
 
 /** What the core hands to the pages of accounts. */

@@ -2,7 +2,7 @@ import { CLEAR_SESSION_COOKIE, presentedCookie, setSessionCookie } from '../../a
 import { isSession, type Principal } from '../../auth/principal.ts';
 import { readsOf } from '../../auth/secrets.ts';
 import { badRequest, readForm } from '../../http/body.ts';
-import type { Answer, RequestState } from '../../http/exchange.ts';
+import type { AdmittedRequest, Answer } from '../../http/exchange.ts';
 import { OWN_SITES } from '../../http/hooks/request-checks.ts';
 import { type PageOptions, pageResponse, pauseFor, seeOther } from '../../http/html/page.ts';
 import { problemOf, signInBy } from '../../http/html/sign-in.ts';
@@ -59,7 +59,7 @@ const doneAt = (action: Action): string => `${ACCOUNT}?${DONE}=${action}`;
 interface Asked {
   readonly form: URLSearchParams;
   readonly caller: Principal;
-  readonly state: RequestState;
+  readonly admitted: AdmittedRequest;
 }
 
 /**
@@ -71,37 +71,36 @@ export function accountAnswer(options: AccountServices): Answer {
   const ownData = createOwnData(options);
   const read = accountReader(operations);
 
-  const signInAgain = () =>
+  const signInAgain = (errorCodes: readonly string[] = []) =>
     pageResponse(signInPage({ email: '', problem: SESSION_ENDED }), {
       status: 401,
       headers: { 'www-authenticate': 'Bearer' },
+      errorCodes,
     });
 
   async function show(
-    { caller: { role }, state }: Omit<Asked, 'form'>,
+    { caller: { role }, admitted }: Omit<Asked, 'form'>,
     {
       failed,
       done,
       ...response
     }: PageOptions & { readonly failed?: Problem; readonly done?: Action | undefined },
   ): Promise<HttpResponse> {
-    const account = await read(state);
+    const account = await read(admitted);
     return pageResponse(accountPage({ account, role, failed, done }), response);
   }
 
-  async function signIn(form: URLSearchParams, request: HttpRequest, state: RequestState) {
-    const result = await signInBy(form, request, state, { login, log });
+  async function signIn(form: URLSearchParams, request: HttpRequest, admitted: AdmittedRequest) {
+    const result = await signInBy(form, request, admitted, { login, log });
     if ('problem' in result)
       return pageResponse(signInPage({ email: form.get('email') ?? '', problem: result.problem }), result);
-    const { caller, responseHeaders } = state;
-    // Of a session that had ended when the form was sent: its cookie is replaced, not deleted.
-    delete responseHeaders['set-cookie'];
+    const { caller } = admitted;
     // The browser forgets it, so its owner could not end it.
     if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
     return seeOther(doneAt('sign-in'), { 'set-cookie': setSessionCookie(result.sessionId) });
   }
 
-  async function signOut({ caller }: RequestState): Promise<HttpResponse> {
+  async function signOut({ caller }: AdmittedRequest): Promise<HttpResponse> {
     if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
     // Whoever uses the browser next finds nothing of the account (Clear Site Data, section 3.1).
     const headers = { 'set-cookie': CLEAR_SESSION_COOKIE, 'clear-site-data': '"cache"' };
@@ -109,64 +108,65 @@ export function accountAnswer(options: AccountServices): Answer {
   }
 
   /** Throws what the API throws for a wrong password. */
-  async function confirm({ form, caller, state }: Asked): Promise<void> {
+  async function confirm({ form, caller, admitted }: Asked): Promise<void> {
     const { userId } = caller;
-    const onWrongPassword = () => securityLog.failedLogin(attemptOrigin(state), 'wrong password', userId);
+    const onWrongPassword = () => securityLog.failedLogin(attemptOrigin(admitted), 'wrong password', userId);
     const context = { caller, db: readsOf(database, userId), passwords, onWrongPassword };
     await confirmPassword(context, form.get('currentPassword') ?? '');
   }
 
-  async function makeKey({ form, state }: Asked): Promise<HttpResponse> {
+  async function makeKey({ form, admitted }: Asked): Promise<HttpResponse> {
     const days = KEY_DAYS.find((choice) => String(choice) === form.get('days'));
     if (days === undefined) throw badRequest('Say how long the key is good for.');
     const name = form.get('name') ?? '';
     const expiresAt = days === 0 ? null : new Date(clock.now() + days * DAY_MS).toISOString();
     const currentPassword = form.get('currentPassword') ?? '';
     const wishes = { name, scopes: form.getAll('scope'), expiresAt, currentPassword };
-    const key = await createKey(operations, wishes, state);
+    const key = await createKey(operations, wishes, admitted);
     return pageResponse(newKeyPage(name, key));
   }
 
   async function download(asked: Asked): Promise<HttpResponse> {
     await confirm(asked);
-    return ownData(asked.caller, asked.state.requestId);
+    return ownData(asked.caller, asked.admitted.requestId);
   }
 
   async function perform(action: Action, asked: Asked): Promise<HttpResponse> {
-    const { form, state } = asked;
+    const { form, admitted } = asked;
     if (action === 'create-key') return makeKey(asked);
     if (action === 'download') return download(asked);
     if (action === 'change-password' && form.get('newPassword') !== form.get('again'))
       throw badRequest(TWO_DIFFER);
     const change = CHANGES[action];
     if (change === undefined) throw badRequest('The page has no such form.');
-    await operations.run(change.document, change.variables(form), state);
+    const { headers } = await operations.run(change.document, change.variables(form), admitted);
     const ended = action === 'revoke-everything' ? { 'set-cookie': CLEAR_SESSION_COOKIE } : {};
-    return seeOther(doneAt(action), ended);
+    return seeOther(doneAt(action), { ...headers, ...ended });
   }
 
   /** Tells beside the form why it was not done. Throws what nobody can put right there. */
   async function refuse(error: unknown, action: Action, asked: Asked): Promise<HttpResponse> {
-    const { status, headers, problem, argument } = problemOf(error, asked.state, log);
-    if (status === 401) return signInAgain();
+    const { status, headers, errorCodes, problem, argument } = problemOf(error, asked.admitted, log);
+    if (status === 401) return signInAgain(errorCodes);
     // In an answer of the API, a wrong argument is one field's.
     const shownStatus = status < 400 ? 400 : status;
     return show(asked, {
       status: shownStatus,
       headers,
+      errorCodes,
       failed: { action, given: asked.form, problem: inWords(problem), field: argument },
     });
   }
 
-  async function act(request: HttpRequest, state: RequestState): Promise<HttpResponse> {
+  async function act(request: HttpRequest, admitted: AdmittedRequest): Promise<HttpResponse> {
     const form = await readForm(request);
     const action = form.get(ACTION);
     if (!isAction(action)) throw badRequest('The page has no such form.');
-    if (action === 'sign-in') return signIn(form, request, state);
-    if (action === 'sign-out') return signOut(state);
-    const { caller } = state;
+    if (action === 'sign-in') return signIn(form, request, admitted);
+    if (action === 'sign-out') return signOut(admitted);
+    const { caller } = admitted;
     if (!isSession(caller)) return signInAgain();
-    const asked = { form, caller, state };
+    const asked = { form, caller, admitted };
     try {
       return await perform(action, asked);
     } catch (error) {
@@ -174,12 +174,12 @@ export function accountAnswer(options: AccountServices): Answer {
     }
   }
 
-  return async (request, state) => {
-    if (request.method === 'POST') return act(request, state);
-    const { caller } = state;
+  return async (request, admitted) => {
+    if (request.method === 'POST') return act(request, admitted);
+    const { caller } = admitted;
     const done = doneOf(request);
     const told = done !== undefined && ENDS_SESSION.has(done) !== isSession(caller) ? done : undefined;
-    if (isSession(caller)) return show({ caller, state }, { done: told });
+    if (isSession(caller)) return show({ caller, admitted }, { done: told });
     const problem = severalCookies(request) ?? (done === 'sign-in' ? NOT_KEPT : undefined);
     return pauseFor(request, ACCOUNT) ?? pageResponse(signInPage({ email: '', problem, done: told }));
   };

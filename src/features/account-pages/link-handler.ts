@@ -4,7 +4,7 @@ import { holderOf } from '../../auth/principal.ts';
 import { endMost, setPassword } from '../../auth/revocation.ts';
 import { readsOf } from '../../auth/secrets.ts';
 import { readForm } from '../../http/body.ts';
-import type { RequestState } from '../../http/exchange.ts';
+import type { AdmittedRequest } from '../../http/exchange.ts';
 import { OWN_SITES } from '../../http/hooks/request-checks.ts';
 import { pageResponse } from '../../http/html/page.ts';
 import type { HttpRequest, HttpResponse, RequestUrl } from '../../http/message.ts';
@@ -40,15 +40,15 @@ export function linkAnswers(options: AccountServices) {
   // Others learn nothing of the address, which has the token in it, when the page is left.
   const headers = { 'referrer-policy': 'no-referrer' };
 
-  async function refuse(state: RequestState): Promise<HttpResponse> {
-    await limiter.credentials.failure(`address:${addressKey(state.clientAddress)}`);
+  async function refuse(admitted: AdmittedRequest): Promise<HttpResponse> {
+    await limiter.credentials.failure(`address:${addressKey(admitted.clientAddress)}`);
     const reason = 'The link is unknown, used, expired or replaced.';
-    securityLog.failedCredential(attemptOrigin(state), { kind: 'link', reason });
+    securityLog.failedCredential(attemptOrigin(admitted), { kind: 'link', reason });
     return pageResponse(voidLinkPage(), { status: VOID, headers });
   }
 
   /** Sets the password. False if the link has been used, replaced or made void since the form was sent. */
-  async function set(link: Link, token: string, password: string, { requestId }: RequestState) {
+  async function set(link: Link, token: string, password: string, { requestId }: AdmittedRequest) {
     const { account, id, kind } = link;
     const hash = await passwords.hash(account, password);
     await endMost(turns.statements(account), [account], endingsOfPassword);
@@ -66,21 +66,25 @@ export function linkAnswers(options: AccountServices) {
     );
   }
 
-  async function submit(request: HttpRequest, state: RequestState, token: string): Promise<HttpResponse> {
-    const link = await findLink(readsOf(database, holderOf(state)), token);
-    if (link === undefined) return refuse(state);
+  async function submit(
+    request: HttpRequest,
+    admitted: AdmittedRequest,
+    token: string,
+  ): Promise<HttpResponse> {
+    const link = await findLink(readsOf(database, holderOf(admitted)), token);
+    if (link === undefined) return refuse(admitted);
     const form = await readForm(request);
     const problem = await problemOf(form);
     if (problem !== undefined) return pageResponse(passwordPage(link, problem), { status: 400, headers });
-    if (!(await set(link, token, form.get('password') ?? '', state))) return refuse(state);
-    securityLog.passwordChanged(attemptOrigin(state), link.account);
+    if (!(await set(link, token, form.get('password') ?? '', admitted))) return refuse(admitted);
+    securityLog.passwordChanged(attemptOrigin(admitted), link.account);
     return pageResponse(passwordSetPage(), { headers });
   }
 
   return {
     async link(
       request: HttpRequest,
-      state: RequestState,
+      admitted: AdmittedRequest,
       { searchParams }: RequestUrl,
     ): Promise<HttpResponse> {
       const token = searchParams.get(TOKEN_PARAMETER) ?? '';
@@ -89,10 +93,10 @@ export function linkAnswers(options: AccountServices) {
         const site = request.headers.get('sec-fetch-site');
         if (site !== null && !OWN_SITES.has(site))
           throw forbidden('The form of a link is sent from its own page only.');
-        return submit(request, state, token);
+        return submit(request, admitted, token);
       }
-      const link = await findLink(readsOf(database, holderOf(state)), token);
-      return link === undefined ? refuse(state) : pageResponse(passwordPage(link), { headers });
+      const link = await findLink(readsOf(database, holderOf(admitted)), token);
+      return link === undefined ? refuse(admitted) : pageResponse(passwordPage(link), { headers });
     },
   };
 }

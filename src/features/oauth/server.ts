@@ -3,7 +3,7 @@ import { revokeToken } from '../../auth/jwt.ts';
 import { holderOf } from '../../auth/principal.ts';
 import { SCOPES } from '../../auth/scopes.ts';
 import { secretKeyOf } from '../../database/embedded/data-dir.ts';
-import type { Answer, RequestState, Route, RouteProperties } from '../../http/exchange.ts';
+import type { AdmittedRequest, Answer, Route, RouteProperties } from '../../http/exchange.ts';
 import { pageErrors } from '../../http/html/page.ts';
 import { type HttpResponse, PlainRequest } from '../../http/message.ts';
 import { jsonResponse } from '../../http/response/responder.ts';
@@ -80,14 +80,14 @@ function routesOf(
     onResult: turns.measure,
   });
   const { database, transaction, settle } = works;
-  const turn = ({ departure }: RequestState) => turns.take(works.current(), departure);
+  const turn = ({ departure }: AdmittedRequest) => turns.take(works.current(), departure);
   const calls = createLibraryCalls({ issuer, turn, log });
   const provider = createProviderSource({
     issuer,
     keys,
     database,
     settle,
-    renderError: createErrorRenderer(calls.stateOf, log),
+    renderError: createErrorRenderer(calls.callOf, log),
     clock,
     onCreated: calls.watch,
   });
@@ -96,9 +96,9 @@ function routesOf(
     issuer,
     ownTokens,
     revokeToken: (token) => revokeToken(database, token),
-    async failure(state, client) {
-      await limiter.credentials.failure(`address:${addressKey(state.clientAddress)}`);
-      securityLog.failedCredential(attemptOrigin(state), {
+    async failure(admitted, client) {
+      await limiter.credentials.failure(`address:${addressKey(admitted.clientAddress)}`);
+      securityLog.failedCredential(attemptOrigin(admitted), {
         kind: 'client-secret',
         client,
         reason: 'The client could not be authenticated.',
@@ -115,25 +115,25 @@ function routesOf(
 
   const endpoint =
     (answer: (arrived: EndpointRequest) => Promise<HttpResponse>): Answer =>
-    (request, state) =>
-      works.run('program', holderOf(state), async () =>
-        answer({ provider: await provider(), request, state }),
+    (request, admitted) =>
+      works.run('program', holderOf(admitted), async () =>
+        answer({ provider: await provider(), request, admitted }),
       );
 
   const page =
     (answer: (arrived: PageRequest) => Promise<HttpResponse>): Answer =>
-    (request, state, { pathname }) =>
-      works.run('user', holderOf(state), async () =>
-        answer({ provider: await provider(), request, state, uid: signInOf(pathname) }),
+    (request, admitted, { pathname }) =>
+      works.run('user', holderOf(admitted), async () =>
+        answer({ provider: await provider(), request, admitted, uid: signInOf(pathname) }),
       );
 
-  async function authorize({ provider: current, request, state }: EndpointRequest): Promise<HttpResponse> {
+  async function authorize({ provider: current, request, admitted }: EndpointRequest): Promise<HttpResponse> {
     const { pathname, searchParams } = new URL(request.url);
     const query = withoutOpenIdParameters(withoutOwnResource(searchParams, issuer()));
     const browser = knownBrowser(request);
     query.set(BROWSER, browser.hash);
-    query.set(ADDRESS, addressHash(addressKey(state.clientAddress)));
-    const { response } = await calls.call(current, { request, state, target: `${pathname}?${query}` });
+    query.set(ADDRESS, addressHash(addressKey(admitted.clientAddress)));
+    const { response } = await calls.call(current, { request, admitted, target: `${pathname}?${query}` });
     if (browser.setCookie !== undefined) response.headers.set('set-cookie', browser.setCookie);
     return response;
   }
@@ -141,13 +141,13 @@ function routesOf(
   /** Cached: the same for everyone, and expensive to get from the library. */
   const metadata = new WeakMap<Provider, Record<string, unknown>>();
 
-  async function discover({ provider: current, request, state }: EndpointRequest): Promise<HttpResponse> {
+  async function discover({ provider: current, request, admitted }: EndpointRequest): Promise<HttpResponse> {
     let known = metadata.get(current);
     if (known === undefined) {
       const plain = new PlainRequest('GET', request.url, {}, new Uint8Array());
       const { response } = await calls.call(current, {
         request: plain,
-        state,
+        admitted,
         target: OAUTH_PATHS.discovery,
       });
       if (response.status !== 200) return response;
@@ -170,7 +170,7 @@ function routesOf(
 
   async function publishKeys(): Promise<HttpResponse> {
     const headers = { 'content-type': 'application/jwk-set+json; charset=utf-8' };
-    return jsonResponse({ keys: await keys.published() }, 200, headers);
+    return jsonResponse({ keys: await keys.published() }, { headers });
   }
 
   return [

@@ -1,5 +1,7 @@
 import { clientIdOf, clientOf, reportedClient } from '../../auth/principal.ts';
+import type { Restrictions } from '../../auth/restrictions.ts';
 import { shapeOf } from '../../engine/documents/analysis.ts';
+import type { OperationReport } from '../../engine/operation/operation-result.ts';
 import type { Clock } from '../../platform/deadline.ts';
 import { ERROR_STATUS } from '../../platform/errors.ts';
 import { FrequentNames } from '../../platform/fairness/usage.ts';
@@ -7,7 +9,7 @@ import type { Logger } from '../../platform/log/log.ts';
 import { createLineLimit } from '../../platform/log/log-limits.ts';
 import { TimingsBy } from '../../platform/metrics/instruments.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
-import type { RequestState, Route } from '../exchange.ts';
+import type { FinishedRequest, Route } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
 import type { RequestUrl } from '../message.ts';
 
@@ -16,6 +18,7 @@ const MINUTE_MS = 60_000;
 const MAX_CLIENTS = 1_000;
 const OTHERS = 'other';
 const TOO_MANY_REQUESTS = 429;
+const FORBIDDEN = 403;
 /** How many clients the metric names. */
 const MAX_REPORTED = 100;
 
@@ -23,7 +26,7 @@ const MAX_REPORTED = 100;
  * The log lines of requests that are refused because there are too many, or because their address is blocked. At the end
  * of a minute, one line for each client has the number of its further refusals.
  */
-export function createRefusals(log: Logger, metrics: Metrics) {
+export function createRefusals(log: Logger, metrics: Metrics, isBlocked: Restrictions['blocks']) {
   const refusals = metrics.tally(
     'client_refusals_total',
     'Requests refused with 429 or as of a blocked address, by client: the id of a key or application, or the kind of credentials; after 100 clients, "other".',
@@ -43,7 +46,7 @@ export function createRefusals(log: Logger, metrics: Metrics) {
       if (more > 0) log.warn({ client, more }, 'further requests of a client refused within a minute');
   }
 
-  function count({ caller }: RequestState): void {
+  function count({ caller }: FinishedRequest): void {
     const { client } = reportedClient(caller);
     if (reported.size < MAX_REPORTED) reported.add(client);
     refusals.add(reported.has(client) ? client : OTHERS);
@@ -51,11 +54,11 @@ export function createRefusals(log: Logger, metrics: Metrics) {
 
   return {
     /** True for the first refusal of a client in a minute. The others have no line of their own, and are counted. */
-    hasLine(state: RequestState, status: number): boolean {
-      if (status !== TOO_MANY_REQUESTS && !state.blocked) return true;
-      count(state);
+    hasLine(finished: FinishedRequest, status: number): boolean {
+      if (status !== TOO_MANY_REQUESTS && !(status === FORBIDDEN && isBlocked(finished))) return true;
+      count(finished);
       timer ??= setTimeout(endMinute, MINUTE_MS).unref();
-      const own = clientOf(state);
+      const own = clientOf(finished);
       const client = counted.has(own) || counted.size < MAX_CLIENTS ? own : OTHERS;
       const known = counted.get(client);
       counted.set(client, known === undefined ? 0 : known + 1);
@@ -97,7 +100,7 @@ function createOperationTimes(metrics: Metrics) {
     series,
   );
 
-  function timingsOf({ operationName, document }: RequestState): TimingsBy {
+  function timingsOf({ name: operationName, document }: OperationReport): TimingsBy {
     if (document === undefined) return other;
     // A client may have chosen one of our own words.
     if (operationName === undefined || operationName === 'anonymous') return anonymous;
@@ -107,8 +110,8 @@ function createOperationTimes(metrics: Metrics) {
   }
 
   return {
-    note: (state: RequestState, kind: string, seconds: number) =>
-      timingsOf(state).of(kind).observe(seconds, state.trace?.span?.traceId),
+    note: (operation: OperationReport, seconds: number, traceId: string | undefined) =>
+      timingsOf(operation).of(operation.kind).observe(seconds, traceId),
   };
 }
 
@@ -124,8 +127,8 @@ export function createSlowOperations(thresholdMs: number, log: Logger) {
   const lines = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: 'slow operation' });
   return {
     /** Logs an operation that has taken at least `thresholdMs`. With 0, no operation is slow. */
-    note(state: RequestState, durationMs: number): void {
-      const { document, operationKind, requestId } = state;
+    note({ operation, requestId, caller }: FinishedRequest, durationMs: number): void {
+      const document = operation?.document;
       if (thresholdMs === 0 || durationMs < thresholdMs || document === undefined) return;
       // The shape of a large document takes time, which is short when everything is slow.
       const fields = () => {
@@ -133,8 +136,8 @@ export function createSlowOperations(thresholdMs: number, log: Logger) {
         return {
           requestId,
           durationMs,
-          client: clientIdOf(state),
-          operation: operationKind,
+          client: clientIdOf({ caller }),
+          operation: operation?.kind,
           document: shape,
         };
       };
@@ -191,46 +194,44 @@ export function useAccessLog(options: AccessLogOptions): ServicePlugin {
   return {
     name: 'access-log',
     stages: {
-      finish(request, response, state, url) {
-        const { path, probe } = state.route;
-        const elapsedMs = clock.elapsedMs() - state.startedAtMs;
+      finish(request, response, finished, url) {
+        const { route, errorCodes, operation, trace, work } = finished;
+        const { path, probe } = route;
+        const elapsedMs = clock.elapsedMs() - finished.startedAtMs;
         const durationMs = Math.round(elapsedMs);
         requests.add(path, response.status);
-        duration.of(path).observe(elapsedMs / 1000, state.trace?.span?.traceId);
-        if (state.errorCodes !== undefined) for (const code of state.errorCodes) errors.add(code);
-        if (state.operationKind !== undefined && !state.checkedOnly) {
-          operations.add(state.operationKind, state.errorCodes?.[0] ?? '');
-          times.note(state, state.operationKind, elapsedMs / 1000);
+        duration.of(path).observe(elapsedMs / 1000, trace?.span?.traceId);
+        for (const code of errorCodes) errors.add(code);
+        if (operation !== undefined && !operation.isCheckOnly) {
+          operations.add(operation.kind, errorCodes[0] ?? '');
+          times.note(operation, elapsedMs / 1000, trace?.span?.traceId);
         }
-        const client = clientIdOf(state);
-        const { deprecated = [] } = state;
-        if (refusals.hasLine(state, response.status)) {
+        const client = clientIdOf(finished);
+        if (refusals.hasLine(finished, response.status)) {
+          const { deprecated = [], published } = operation ?? {};
           const line = {
-            requestId: state.requestId,
-            traceId: state.trace?.traceId,
+            requestId: finished.requestId,
+            traceId: trace?.traceId,
             method: request.method,
-            path: shownPath(state.route, url),
+            path: shownPath(route, url),
             status: response.status,
             durationMs,
             client,
             // Without credentials nothing else tells clients apart.
-            address: client === undefined ? state.clientAddress : undefined,
-            operation: state.operationKind,
-            operationName: state.operationName?.slice(0, MAX_NAME),
-            fields: state.changes?.fields,
-            changed: state.changes?.ids,
-            document: state.published?.by === 'id' ? state.published.key : undefined,
+            address: client === undefined ? finished.clientAddress : undefined,
+            operation: operation?.kind,
+            operationName: operation?.name?.slice(0, MAX_NAME),
+            fields: work.changes?.fields,
+            changed: work.changes?.ids,
+            document: published?.by === 'id' ? published.key : undefined,
             deprecated: deprecated.length === 0 ? undefined : deprecated.map(({ element }) => element),
-            codes: state.errorCodes,
+            codes: errorCodes.length === 0 ? undefined : errorCodes,
           };
           // Probes come every few seconds.
           if (probe && response.status < BAD_REQUEST) log.debug(line, 'request');
           else log.info(line, 'request');
         }
-        slowOperations.note(state, durationMs);
-        // An open stream keeps its state.
-        state.document = undefined;
-        state.fixedOperation = undefined;
+        slowOperations.note(finished, durationMs);
       },
     },
   };

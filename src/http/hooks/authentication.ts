@@ -11,7 +11,14 @@ import {
 import { KeysUnavailableError } from '../../auth/jwt-keys.ts';
 import type { Anonymous } from '../../auth/principal.ts';
 import { ApiError, forbidden, unauthenticated } from '../../platform/errors.ts';
-import { isSessionAlone, type RequestState, type Route } from '../exchange.ts';
+import {
+  type CallerCredentials,
+  isSessionAlone,
+  type LocatedRequest,
+  NO_CREDENTIALS,
+  type Route,
+  type ScreenedRequest,
+} from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
 import type { HttpRequest, RequestUrl } from '../message.ts';
 
@@ -20,7 +27,7 @@ export interface AuthenticationOptions {
   /** The caller of a request without credentials. */
   readonly anonymous: Anonymous;
   /** Whether the credentials were protected in transit. Otherwise they are refused. */
-  readonly isSecure: (request: HttpRequest, state: RequestState) => boolean;
+  readonly isSecure: (request: HttpRequest, located: LocatedRequest) => boolean;
   /** Where clients find the issuer of access tokens (RFC 9728); undefined if the service has none. */
   readonly metadataUrl: (() => string) | undefined;
 }
@@ -60,23 +67,19 @@ export function useAuthentication({
   isSecure,
   metadataUrl,
 }: AuthenticationOptions): ServicePlugin {
-  async function identify(presented: Presented | Malformed | undefined, state: RequestState) {
-    if (presented !== undefined && 'place' in presented) state.credentialPlace = presented.place;
-    const result = await authenticate(presented, resolvers, state);
+  async function identify(
+    presented: Presented | Malformed | undefined,
+    screened: ScreenedRequest,
+  ): Promise<CallerCredentials> {
+    const place = presented !== undefined && 'place' in presented ? presented.place : undefined;
+    const result = await authenticate(presented, resolvers, screened);
+    if (result.outcome === 'none') return { ...NO_CREDENTIALS, place, caller: anonymous };
     if (result.outcome === 'valid') {
-      state.caller = result.principal;
-      state.fixedOperation = result.operation;
-      state.credentialUsed = result.used;
-      state.provisional = result.provisional;
-    } else if (result.outcome === 'none') state.caller = anonymous;
-    else {
-      state.failedCredential = result;
-      state.authenticationError = unauthenticated(result.reason, {
-        'www-authenticate': challenge(result.reason),
-      });
-      // Otherwise the browser keeps sending the cookie, and each request counts as a guess.
-      if (state.credentialPlace === 'cookie') state.responseHeaders['set-cookie'] = CLEAR_SESSION_COOKIE;
+      const { principal: caller, operation: fixedOperation, used, provisional } = result;
+      return { caller, place, provisional, fixedOperation, used, error: undefined, failed: undefined };
     }
+    const error = unauthenticated(result.reason, { 'www-authenticate': challenge(result.reason) });
+    return { ...NO_CREDENTIALS, place, error, failed: result };
   }
 
   /** What a request presents anywhere. */
@@ -107,21 +110,26 @@ export function useAuthentication({
   return {
     name: 'authentication',
     stages: {
-      async authenticate(request, state, url) {
-        const { route } = state;
-        if (route.credentials === 'ignored' || state.authenticationError !== undefined) return;
+      async authenticate(request, screened, url) {
+        const { route, screening } = screened;
+        if (route.credentials === 'ignored') return NO_CREDENTIALS;
+        if (screening !== undefined) return { ...NO_CREDENTIALS, error: screening };
         const presented = presentedIn(request, url, route);
-        if ((presented !== undefined || route.needsTls) && !isSecure(request, state)) {
-          state.authenticationError = forbidden(PLAIN_HTTP);
-          return;
-        }
+        if ((presented !== undefined || route.needsTls) && !isSecure(request, screened))
+          return { ...NO_CREDENTIALS, error: forbidden(PLAIN_HTTP) };
         try {
-          await identify(effective(presented, request, route), state);
+          return await identify(effective(presented, request, route), screened);
         } catch (error) {
-          state.authenticationError = error instanceof KeysUnavailableError ? keysUnavailable(error) : error;
+          return {
+            ...NO_CREDENTIALS,
+            error: error instanceof KeysUnavailableError ? keysUnavailable(error) : error,
+          };
         }
       },
-      respond(_request, { status, headers }, { route }) {
+      respond(_request, { status, headers }, { route, credentials }) {
+        // Otherwise the browser keeps sending the cookie, and each request counts as a guess.
+        if (credentials.failed !== undefined && credentials.place === 'cookie' && !headers.has('set-cookie'))
+          headers.set('set-cookie', CLEAR_SESSION_COOKIE);
         if (metadataUrl === undefined || status !== 401 || !TAKES_TOKENS.has(route.credentials)) return;
         const given = headers.get('www-authenticate') ?? 'Bearer';
         const separator = given.includes('=') ? ',' : '';

@@ -1,9 +1,8 @@
-import { hash, randomUUID } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canExecute, isAnonymous } from '../../auth/principal.ts';
-import type { RequestState } from '../exchange.ts';
+import type { AdmittedRequest } from '../exchange.ts';
 import type { AskedRequest } from '../lifecycle.ts';
 import { HttpResponse } from '../message.ts';
-import { RATE_LIMIT_FIELDS } from '../rate-limit/limiter.ts';
 import type { Encoding } from './compression.ts';
 
 const RESPONSE_TYPE = 'application/graphql-response+json';
@@ -42,71 +41,78 @@ const PRIVATE = 'private, no-cache';
 /** What asks for more than the answer: nobody else would get the same. */
 const SHOWN = /^x-(?:show-.*|query-cost)$/;
 
-/**
- * Gives a response the validator of its representation and says what caches may do with it. Returns a 304 in its place if
- * the client has it already (RFC 9110 section 13.2.2).
- */
+/** A response with what caches may do with it. */
+export interface CacheableResponse {
+  /** Has the validator of its representation. A 304 if the client has it already (RFC 9110 section 13.2.2). */
+  readonly response: HttpResponse;
+  /** The Cache-Control of the response; undefined if that of the route applies. */
+  readonly cacheControl: string | undefined;
+  /** True if shared caches may send the response to other clients. */
+  readonly isShared: boolean;
+}
+
 export type Caching = (
   response: HttpResponse,
   request: AskedRequest,
-  state: RequestState,
+  admitted: AdmittedRequest,
   encoding: Encoding | undefined,
-) => HttpResponse;
+) => CacheableResponse;
 
 /** Whether the same request can have the same answer again: a query over GET, whole and without errors, or a file. */
 function canBeAskedAgain(
-  { status, headers, cookies }: HttpResponse,
+  { status, headers, cookies, operation, errorCodes }: HttpResponse,
   { method }: AskedRequest,
-  state: RequestState,
 ) {
   if ((method !== 'GET' && method !== 'HEAD') || status !== 200 || cookies.length > 0) return false;
-  if (state.operationKind === undefined) return headers.get('cache-control') === ASKED_AGAIN;
-  if (state.operationKind !== 'query' || state.errorCodes !== undefined) return false;
+  if (operation === undefined) return headers.get('cache-control') === ASKED_AGAIN;
+  if (operation.kind !== 'query' || errorCodes.length > 0) return false;
   // An event stream has its own.
   return !headers.has('cache-control');
 }
 
 /** 304, with what describes the response to caches, and nothing that describes its body (RFC 9110 section 15.4.5). */
-function notModified({ headers }: HttpResponse): HttpResponse {
-  const short = new HttpResponse('', { status: 304 });
+function notModified({ headers, operation }: HttpResponse): HttpResponse {
+  const short = new HttpResponse('', { status: 304, operation });
   for (const [name, value] of headers) if (!name.startsWith('content-type')) short.headers.set(name, value);
   return short;
 }
 
 /** Whether the answer is the same for everybody who asks with the same address, for as long as it is fresh. */
-const isForEverybody = ({ caller, credentialPlace, published }: RequestState): boolean =>
-  credentialPlace === undefined && isAnonymous(caller) && canExecute(caller) && published?.by === 'id';
+const isForEverybody = ({ caller, credentials }: AdmittedRequest, { operation }: HttpResponse): boolean =>
+  credentials.place === undefined &&
+  isAnonymous(caller) &&
+  canExecute(caller) &&
+  operation?.published?.by === 'id';
 
 /** `publicSeconds` is for how long shared caches may keep what everybody gets; 0 if they may not. */
 export function createCaching(publicSeconds: number): Caching {
   const forEverybody = `public, max-age=0, s-maxage=${publicSeconds}, stale-while-revalidate=${publicSeconds}`;
 
   /** The Cache-Control of an answer to a query; undefined if it must not be stored. */
-  function cacheControlOf({ headers }: AskedRequest, state: RequestState): string | undefined {
+  function cacheControlOf(
+    { headers }: AskedRequest,
+    admitted: AdmittedRequest,
+    response: HttpResponse,
+  ): string | undefined {
     for (const name of headers.keys()) if (SHOWN.test(name)) return undefined;
-    const { credentialPlace } = state;
-    if (credentialPlace === 'authorization') return PRIVATE;
+    const { place } = admitted.credentials;
+    if (place === 'authorization') return PRIVATE;
     // Whoever uses the browser next must not find it, so only a page that keeps answers itself may have them checked.
-    if (credentialPlace === 'cookie') return headers.has('if-none-match') ? PRIVATE : undefined;
-    return publicSeconds > 0 && isForEverybody(state) ? forEverybody : undefined;
+    if (place === 'cookie') return headers.has('if-none-match') ? PRIVATE : undefined;
+    return publicSeconds > 0 && isForEverybody(admitted, response) ? forEverybody : undefined;
   }
 
-  /** Takes from an answer for everybody what is of one request. */
-  function removeOwn(request: AskedRequest, state: RequestState): void {
-    for (const name of RATE_LIMIT_FIELDS) delete state.responseHeaders[name];
-    if (request.headers.has('x-request-id')) state.requestId = randomUUID();
-  }
-
-  return (response, request, state, encoding) => {
+  return (response, request, admitted, encoding) => {
     const { whole } = response;
-    if (whole === undefined || !canBeAskedAgain(response, request, state)) return response;
+    if (whole === undefined || !canBeAskedAgain(response, request))
+      return { response, cacheControl: undefined, isShared: false };
     const validator = validatorOf(whole, response, encoding);
     response.headers.set('etag', validator);
-    if (state.operationKind !== undefined) {
-      state.cacheControl = cacheControlOf(request, state);
-      if (state.cacheControl === forEverybody) removeOwn(request, state);
-    }
+    const cacheControl =
+      response.operation === undefined ? undefined : cacheControlOf(request, admitted, response);
+    const isShared = cacheControl === forEverybody;
     const known = request.headers.get('if-none-match');
-    return known !== null && hasRepresentation(known, validator) ? notModified(response) : response;
+    if (known === null || !hasRepresentation(known, validator)) return { response, cacheControl, isShared };
+    return { response: notModified(response), cacheControl, isShared };
   };
 }

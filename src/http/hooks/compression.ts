@@ -11,7 +11,7 @@ import {
 import { holderOf } from '../../auth/principal.ts';
 import { remember } from '../../platform/cache.ts';
 import { Line } from '../../platform/fairness/fair-queue.ts';
-import type { RequestState } from '../exchange.ts';
+import type { AdmittedRequest } from '../exchange.ts';
 import type { AskedRequest } from '../lifecycle.ts';
 import type { HttpResponse, RequestUrl } from '../message.ts';
 
@@ -99,12 +99,13 @@ interface Coding {
 
 /** Whether an answer made for this caller may be compressed (contract section 2). */
 function mayCompress(
+  { operation }: HttpResponse,
   { headers }: AskedRequest,
-  { route, operationKind, credentialPlace }: RequestState,
+  { route, credentials: { place } }: AdmittedRequest,
   { search, searchParams }: RequestUrl,
 ): boolean {
-  if (operationKind === 'mutation' || operationKind === 'subscription') return false;
-  if (credentialPlace !== undefined && credentialPlace !== 'authorization') return false;
+  if (operation !== undefined && operation.kind !== 'query') return false;
+  if (place !== undefined && place !== 'authorization') return false;
   if (headers.has('cookie') || !route.compressible) return false;
   return search === '' || !EXCLUDED_PARAMETERS.some((name) => searchParams.has(name));
 }
@@ -151,7 +152,7 @@ export function createCompression() {
     choose(
       response: HttpResponse,
       request: AskedRequest,
-      state: RequestState,
+      admitted: AdmittedRequest,
       url: RequestUrl,
     ): Coding | undefined {
       const accepted = request.headers.get('accept-encoding');
@@ -160,21 +161,25 @@ export function createCompression() {
       const preferred = preferredEncodings(accepted);
       if (preferred === undefined || !isCompressible(headers)) return undefined;
       // Files are the same for every caller, so they tell nothing about this one.
-      if (!isFile && !mayCompress(request, state, url)) return undefined;
+      if (!isFile && !mayCompress(response, request, admitted, url)) return undefined;
       const size = sizeOf(whole);
       if (size <= MAX_PLAIN_BYTES) return undefined;
       if (isFile || size <= MAX_INLINE_BYTES) return { encoding: preferred.small, size };
       return threads.waiting < MAX_WAITING ? { encoding: preferred.large, size } : undefined;
     },
     /** Gives the response the coding that was chosen for it. */
-    encode(response: HttpResponse, { encoding, size }: Coding, state: RequestState): Promise<void> | void {
+    encode(
+      response: HttpResponse,
+      { encoding, size }: Coding,
+      admitted: AdmittedRequest,
+    ): Promise<void> | void {
       const content = response.whole ?? '';
       const replaceWith = (bytes: Buffer) => {
         response.body = bytes;
       };
       if (response.isFile && typeof content !== 'string') return fileIn(encoding, content).then(replaceWith);
       if (size > MAX_INLINE_BYTES)
-        return inTurn(holderOf(state), content, encoding, QUICK[encoding]).then(replaceWith);
+        return inTurn(holderOf(admitted), content, encoding, QUICK[encoding]).then(replaceWith);
       return replaceWith(inline[encoding](content, optionsOf(encoding, QUICK[encoding], size)));
     },
   };

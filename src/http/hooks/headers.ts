@@ -99,19 +99,18 @@ export function useOriginReport({ isKnown }: Pick<Origins, 'isKnown'>, log: Logg
   };
 }
 
-/** Sets the headers that every response carries, and those that earlier plugins requested. */
+/** Sets the headers that every response carries. */
 export function useResponseHeaders(): ServicePlugin {
   return {
     name: 'response-headers',
     stages: {
-      respond(_request, { status, headers }, { route, requestId, responseHeaders, cacheControl }) {
+      respond(_request, { status, headers }, { route, requestId, cacheControl }) {
         if (cacheControl !== undefined) headers.set('cache-control', cacheControl);
         // What is not there may be there soon. A stream has more directives than this one.
         else if ((!route.storable || status === 404) && !headers.get('cache-control')?.startsWith('no-store'))
           headers.set('cache-control', 'no-store');
         headers.set('x-content-type-options', 'nosniff');
         headers.set('x-request-id', requestId);
-        for (const name in responseHeaders) headers.set(name, responseHeaders[name] as string);
       },
     },
   };

@@ -8,7 +8,7 @@ import {
 } from '../../platform/ip-address.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import type { RequestFields } from '../../platform/request-fields.ts';
-import type { RequestState } from '../exchange.ts';
+import type { LocatedRequest } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
 import type { HttpRequest } from '../message.ts';
 
@@ -59,19 +59,17 @@ export function createProxyTrust(
     useProxyTrust: (): ServicePlugin => ({
       name: 'proxy-trust',
       stages: {
-        screen({ headers }, state) {
-          state.forwarded = isForwarded(headers);
-          if (!state.forwarded) return;
-          if (isTrustedProxy(state.peerAddress))
-            state.clientAddress = clientAddress(
-              state.peerAddress,
-              headers.get('x-forwarded-for'),
-              isTrustedProxy,
-            );
-          else warn(state.peerAddress);
+        locate({ headers }, { peerAddress }) {
+          const forwarded = isForwarded(headers);
+          if (forwarded && isTrustedProxy(peerAddress)) {
+            const list = headers.get('x-forwarded-for');
+            return { clientAddress: clientAddress(peerAddress, list, isTrustedProxy), forwarded };
+          }
+          if (forwarded) warn(peerAddress);
+          return { clientAddress: peerAddress, forwarded };
         },
-        respond(request, response, state) {
-          if (pins && saysTls(request.headers) && isTrustedProxy(state.peerAddress))
+        respond(request, response, { peerAddress }) {
+          if (pins && saysTls(request.headers) && isTrustedProxy(peerAddress))
             response.headers.set('strict-transport-security', HSTS);
         },
       },
@@ -81,7 +79,7 @@ export function createProxyTrust(
      * have left this machine (contract section 2). A forwarded request came from elsewhere, whoever forwarded
      * it (section 9).
      */
-    isSecure({ headers }: HttpRequest, { peerAddress, forwarded }: RequestState): boolean {
+    isSecure({ headers }: HttpRequest, { peerAddress, forwarded }: LocatedRequest): boolean {
       if (environment !== 'production') return true;
       return forwarded ? isTrustedProxy(peerAddress) && saysTls(headers) : isLoopbackHost(peerAddress);
     },

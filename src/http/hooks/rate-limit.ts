@@ -1,7 +1,13 @@
 import { credentialsFailed, isAuthenticated } from '../../auth/principal.ts';
 import type { SecurityLog } from '../../auth/security-log.ts';
 import { addressKey, addressNetwork, attemptOrigin } from '../../platform/ip-address.ts';
-import { type AddressBucket, isSessionAlone, type RequestState } from '../exchange.ts';
+import {
+  type AddressBucket,
+  type AuthenticatedRequest,
+  type Counted,
+  isSessionAlone,
+  NOTHING_COUNTED,
+} from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
 import type { HttpRequest } from '../message.ts';
 import type { Bucket, BucketPolicy } from '../rate-limit/bucket-store.ts';
@@ -49,12 +55,16 @@ export function useRateLimit({
    * Which bucket of its address a request without valid credentials counts in. Any web page can make the browsers of
    * its visitors send such requests: they must not use up the tokens for the log-ins of the address, nor any others.
    */
-  function addressBucket(request: HttpRequest, state: RequestState, kind: AddressBucket) {
-    if (credentialsFailed(state)) return 'failed';
+  function addressBucket(
+    request: HttpRequest,
+    { route, credentials }: AuthenticatedRequest,
+    kind: AddressBucket,
+  ) {
+    if (credentialsFailed(credentials)) return 'failed';
     // Applications on other sites send their users to the pages: that is what these are for. A page that sends no Referer has
     // the origin "null", but no page elsewhere can make a browser claim the same origin (Fetch Metadata, section 2.3).
     const isPageVisit =
-      state.route.documentOnly &&
+      route.documentOnly &&
       (request.method === 'GET' || request.headers.get('sec-fetch-site') === 'same-origin');
     return isPageVisit || isFromKnown(request) ? kind : 'cross-site';
   }
@@ -62,12 +72,12 @@ export function useRateLimit({
   /** The bucket of the caller, and that of its account. */
   function bucketsOf(
     request: HttpRequest,
-    state: RequestState,
+    authenticated: AuthenticatedRequest,
     kind: AddressBucket,
   ): [client: Bucket, account?: Bucket] {
-    const { caller } = state;
+    const { caller } = authenticated;
     if (!isAuthenticated(caller)) {
-      const name = `${addressBucket(request, state, kind)} of address:${addressKey(state.clientAddress)}`;
+      const name = `${addressBucket(request, authenticated, kind)} of address:${addressKey(authenticated.clientAddress)}`;
       return [{ name, policy }];
     }
     const { clientId: name, userId: group, rateLimit: own } = caller;
@@ -91,40 +101,63 @@ export function useRateLimit({
         ];
   }
 
-  /** Takes a token for the caller. Throws RATE_LIMITED if none is left. */
-  async function takeToken(request: HttpRequest, state: RequestState, kind: AddressBucket): Promise<void> {
-    const buckets = bucketsOf(request, state, kind);
+  /** Takes a token for the caller. The request is rejected with RATE_LIMITED if none is left. */
+  async function takeToken(
+    request: HttpRequest,
+    authenticated: AuthenticatedRequest,
+    kind: AddressBucket,
+  ): Promise<Counted> {
+    const { route, credentials } = authenticated;
+    const buckets = bucketsOf(request, authenticated, kind);
     const { headers, refusal } = await limiter.request(...buckets);
-    // Programs read these. Nobody reads those of a page.
-    if (!state.route.documentOnly) Object.assign(state.responseHeaders, headers);
-    if (refusal !== undefined) throw refusal;
-    if (state.provisional !== undefined) state.giveTokenBack = () => limiter.giveBack(...buckets);
+    return {
+      // Programs read these fields. No visitor of a page does.
+      headers: route.documentOnly ? {} : headers,
+      giveBack: credentials.provisional && (() => limiter.giveBack(...buckets)),
+      rejection: refusal,
+    };
   }
 
   /** Counts bad credentials, on whatever path. Throws RATE_LIMITED if there were too many. */
-  async function countFailure(state: RequestState): Promise<void> {
-    const { clientAddress, failedCredential } = state;
-    if (!credentialsFailed(state)) return;
+  async function countFailure(authenticated: AuthenticatedRequest): Promise<void> {
+    const { clientAddress, credentials } = authenticated;
+    if (!credentialsFailed(credentials)) return;
     await limiter.credentials.failure(`address:${addressKey(clientAddress)}`);
-    if (failedCredential !== undefined) securityLog.failedCredential(attemptOrigin(state), failedCredential);
+    if (credentials.failed !== undefined)
+      securityLog.failedCredential(attemptOrigin(authenticated), credentials.failed);
+  }
+
+  /** What a request is rejected with because of its credentials, once they are counted; undefined if it goes on. */
+  async function rejectionOf(request: HttpRequest, authenticated: AuthenticatedRequest): Promise<unknown> {
+    const { route, credentials, clientAddress } = authenticated;
+    // A page that asks who is logged in learns that nobody is. Session ids are too long to be guessed.
+    const asksOnly = isSessionAlone(route.credentials) && credentialsFailed(credentials);
+    if (credentials.error === undefined || asksOnly) {
+      const address = addressNetwork(clientAddress);
+      if (route.bucket !== undefined)
+        credentials.used?.({ address, userAgent: request.headers.get('user-agent') });
+      return undefined;
+    }
+    try {
+      await countFailure(authenticated);
+    } catch (error) {
+      return error;
+    }
+    return route.credentials === 'optional' ? undefined : credentials.error;
   }
 
   return {
     name: 'rate-limit',
     stages: {
-      async limit(request, state) {
-        const { bucket, credentials } = state.route;
-        if (bucket !== undefined) await takeToken(request, state, bucket);
-        // A page that asks who is logged in learns that nobody is. Session ids are too long to be guessed.
-        const asksOnly = isSessionAlone(credentials) && credentialsFailed(state);
-        if (state.authenticationError !== undefined && !asksOnly) {
-          await countFailure(state);
-          if (credentials !== 'optional') throw state.authenticationError;
-        } else if (bucket !== undefined)
-          state.credentialUsed?.({
-            address: addressNetwork(state.clientAddress),
-            userAgent: request.headers.get('user-agent'),
-          });
+      async limit(request, authenticated) {
+        const { bucket } = authenticated.route;
+        const counted =
+          bucket === undefined ? NOTHING_COUNTED : await takeToken(request, authenticated, bucket);
+        if (counted.rejection !== undefined) return counted;
+        return { ...counted, rejection: await rejectionOf(request, authenticated) };
+      },
+      respond(_request, { headers }, { counted }) {
+        for (const name in counted.headers) headers.set(name, counted.headers[name] as string);
       },
     },
   };

@@ -5,7 +5,7 @@ import { ApiError, addressBlocked, forbidden } from '../../platform/errors.ts';
 import { eventLoop } from '../../platform/fairness/event-loop.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { badRequest } from '../body.ts';
-import type { RequestState } from '../exchange.ts';
+import type { LocatedRequest } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
 import type { HttpRequest } from '../message.ts';
 
@@ -99,19 +99,18 @@ export function useBlocks(
     'blocked_requests_total',
     'Requests of blocked addresses, refused with 403.',
   );
-  function check(state: RequestState): void {
-    if (!restrictions.blocks(state)) return;
-    state.blocked = true;
+  function check(located: LocatedRequest): undefined {
+    if (!restrictions.blocks(located)) return undefined;
     refused.inc();
     throw addressBlocked();
   }
   return {
     name: 'blocks',
     stages: {
-      screen(_request, state) {
-        if (state.route.probe) return undefined;
-        if (restrictions.loading === undefined) return check(state);
-        return restrictions.loading.then(() => check(state));
+      screen(_request, located) {
+        if (located.route.probe) return undefined;
+        if (restrictions.loading === undefined) return check(located);
+        return restrictions.loading.then(() => check(located));
       },
     },
   };
@@ -125,17 +124,17 @@ export function useSites({ check, checkOwn }: Pick<Origins, 'check' | 'checkOwn'
   return {
     name: 'sites',
     stages: {
-      screen(request, state) {
+      screen(request, { route }) {
         const { headers, method } = request;
-        const { documentOnly, originCheck, methods } = state.route;
+        const { documentOnly, originCheck, methods } = route;
         // Images and frames on a page of another site must neither begin a sign-in nor use up the tokens for pages.
         if (documentOnly && (headers.get('sec-fetch-dest') ?? 'document') !== 'document')
           throw badRequest(
             'This page opens in a window or a tab of its own, not in a frame or as a part of another page.',
           );
-        if (method === 'GET' || method === 'HEAD' || !methods.includes(method)) return;
-        if (originCheck === 'always') state.authenticationError = check(request);
-        else if (originCheck === 'own') state.authenticationError = checkOwn(request);
+        if (method === 'GET' || method === 'HEAD' || !methods.includes(method)) return undefined;
+        if (originCheck === 'always') return check(request);
+        return originCheck === 'own' ? checkOwn(request) : undefined;
       },
     },
   };
@@ -155,10 +154,10 @@ export function useTurns(): ServicePlugin {
   return {
     name: 'turns',
     stages: {
-      schedule(_request, state) {
-        if (state.route.credentials === 'ignored') return undefined;
-        const owner = holderOf(state);
-        if (state.body?.own(owner) === false) throw tooMuch();
+      schedule(_request, admitted) {
+        if (admitted.route.credentials === 'ignored') return undefined;
+        const owner = holderOf(admitted);
+        if (admitted.body?.own(owner) === false) throw tooMuch();
         return eventLoop.enter(owner);
       },
     },

@@ -64,12 +64,8 @@ export function createRequestTraces(tracing: Tracing, isTrustedPeer: (address: s
     useTraces: (): ServicePlugin => ({
       name: 'traces',
       stages: {
-        finish({ method, headers }, { status }, state, url) {
-          const { route, trace, errorCodes, peerAddress } = state;
+        finish({ method, headers }, { status }, { route, trace, errorCodes, peerAddress }, url) {
           trace?.forget();
-          // An open stream keeps its state.
-          state.trace = undefined;
-          state.span = undefined;
           if (trace?.span === undefined) return;
           const isKnown = METHODS.has(method);
           trace.span.end(
@@ -81,7 +77,7 @@ export function createRequestTraces(tracing: Tracing, isTrustedPeer: (address: s
               'http.response.status_code': status,
               'network.protocol.version': trace.httpVersion,
               'url.path': shownPath(route, url),
-              'content_graph.error.code': errorCodes?.[0],
+              'content_graph.error.code': errorCodes[0],
             },
             status >= SERVER_ERROR ? String(status) : undefined,
           );

@@ -3,15 +3,17 @@ import { clientIdOf } from '../../auth/principal.ts';
 import type { DeprecatedUses } from '../../engine/documents/deprecated-usage.ts';
 import { deprecationHeaders } from '../../engine/documents/deprecations.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
-import type { RequestState } from '../exchange.ts';
+import type { FinishedRequest } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
 
 /** Counts each request as its client's, but for those by which the service is watched. */
 export const useClientUse = (uses: Pick<ClientUses, 'note'>): ServicePlugin => ({
   name: 'client-use',
   stages: {
-    finish(_request, _response, state) {
-      if (!state.route.probe) uses.note(state);
+    finish(_request, _response, { route, caller, clientAddress, operation, work }) {
+      const { databaseMs } = work;
+      if (!route.probe)
+        uses.note({ caller, clientAddress, complexity: operation?.complexity ?? 0, databaseMs });
     },
   },
 });
@@ -31,8 +33,8 @@ export function useDeprecations(deprecated: Pick<DeprecatedUses, 'note'>, metric
   );
   const clients = new Set<string>();
 
-  function nameOf(state: RequestState): string {
-    const client = clientIdOf(state) ?? 'anonymous';
+  function nameOf(caller: FinishedRequest['caller']): string {
+    const client = clientIdOf({ caller }) ?? 'anonymous';
     if (!clients.has(client) && clients.size >= MAX_CLIENTS) return 'others';
     clients.add(client);
     return client;
@@ -41,14 +43,14 @@ export function useDeprecations(deprecated: Pick<DeprecatedUses, 'note'>, metric
   return {
     name: 'deprecations',
     stages: {
-      respond(_request, { headers }, state) {
-        const { deprecated: used = [] } = state;
-        if (used.length === 0) return;
+      respond(_request, { headers }, { caller, operation }) {
+        if (operation === undefined || operation.deprecated.length === 0) return;
+        const { deprecated: used, published, isCheckOnly } = operation;
         for (const [name, value] of Object.entries(deprecationHeaders(used))) headers.set(name, value);
-        // It counts when its stream opens.
-        if (state.checkedOnly) return;
-        deprecated.note(state, used);
-        const client = nameOf(state);
+        // An operation that is only checked counts when its stream opens.
+        if (isCheckOnly) return;
+        deprecated.note(caller, published, used);
+        const client = nameOf(caller);
         for (const { element } of used) uses.inc({ element, client });
       },
     },

@@ -143,6 +143,7 @@ export interface PageOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Where submitting a form of the page may finally lead. Browsers apply the policy to redirects too. */
   readonly redirectUri?: string | undefined;
+  readonly errorCodes?: readonly string[];
 }
 
 const LOOPBACK_TARGETS = 'http://127.0.0.1:* http://localhost:*';
@@ -190,8 +191,8 @@ export function pageHeaders(redirectUri?: string): Record<string, string> {
 export const seeOther = (location: string, headers: Readonly<Record<string, string>> = {}) =>
   new HttpResponse('', { status: 303, headers: { location, 'referrer-policy': 'same-origin', ...headers } });
 
-export function pageResponse(text: string, { status = 200, headers = {}, redirectUri }: PageOptions = {}) {
-  return new HttpResponse(text, { status, headers: { ...pageHeaders(redirectUri), ...headers } });
+export function pageResponse(text: string, { headers, redirectUri, ...options }: PageOptions = {}) {
+  return new HttpResponse(text, { ...options, headers: { ...pageHeaders(redirectUri), ...headers } });
 }
 
 /** A query parameter: one of our own pages led here. */
@@ -246,12 +247,14 @@ function titleOf(status: number): string {
 /** The form of refusals of pages for users: pages too, which lead on. */
 export const pageErrorsTo =
   (onwards?: Html): Route['errors'] =>
-  (error, state, log) => {
-    const { requestId } = state;
+  (error, { requestId }, log) => {
     const { code, status, headers, message } = publicRefusal(error, { requestId, log });
-    state.errorCodes = [code];
     const title = titleOf(status);
-    return pageResponse(errorPage({ title, message, requestId, onwards }), { status, headers });
+    return pageResponse(errorPage({ title, message, requestId, onwards }), {
+      status,
+      headers,
+      errorCodes: [code],
+    });
   };
 
 /** The same, for pages that are met on the way to somewhere else. */

@@ -4,7 +4,7 @@ import { publicRefusal } from '../../engine/core/mask-error.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressKey, attemptOrigin } from '../../platform/ip-address.ts';
 import type { Logger } from '../../platform/log/log.ts';
-import type { RequestState } from '../exchange.ts';
+import type { LocatedRequest, ReceivedRequest } from '../exchange.ts';
 import type { HttpRequest } from '../message.ts';
 import { WAIT_AS_TOLD } from '../rate-limit/limiter.ts';
 import { type Html, html, NOTHING } from './page.ts';
@@ -44,6 +44,7 @@ export interface FailedSignIn {
   readonly problem: string;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly errorCodes?: readonly string[];
 }
 
 /** People have no keys to retry with. */
@@ -70,16 +71,16 @@ interface ShownProblem extends Required<FailedSignIn> {
 }
 
 /** A refusal, or an error of the API, as a page tells it. Throws what is neither. */
-export function problemOf(error: unknown, state: RequestState, log: Logger): ShownProblem {
+export function problemOf(error: unknown, { requestId }: ReceivedRequest, log: Logger): ShownProblem {
   if (!(error instanceof ApiError || error instanceof GraphQLError)) throw error;
-  const { code, status, headers, message } = publicRefusal(error, { requestId: state.requestId, log });
-  state.errorCodes = [code];
+  const { code, status, headers, message } = publicRefusal(error, { requestId, log });
   const { argument, outcome } = error.extensions;
   const problem = message.replace(WAIT_AS_TOLD, `Try again in ${headers['retry-after']} seconds.`);
   return {
     problem: outcome === 'unknown' ? UNKNOWN : problem,
     status,
     headers,
+    errorCodes: [code],
     argument: typeof argument === 'string' ? argument : undefined,
   };
 }
@@ -88,19 +89,19 @@ export function problemOf(error: unknown, state: RequestState, log: Logger): Sho
 export async function signInBy(
   form: URLSearchParams,
   request: HttpRequest,
-  state: RequestState,
+  located: LocatedRequest,
   { login, log }: { readonly login: Login; readonly log: Logger },
 ): Promise<LoggedIn | FailedSignIn> {
   try {
     const loggedIn = await login({
       email: form.get('email') ?? '',
       password: form.get('password') ?? '',
-      countedFor: `address:${addressKey(state.clientAddress)}`,
-      origin: attemptOrigin(state),
+      countedFor: `address:${addressKey(located.clientAddress)}`,
+      origin: attemptOrigin(located),
       userAgent: request.headers.get('user-agent'),
     });
     return loggedIn ?? WRONG;
   } catch (error) {
-    return problemOf(error, state, log);
+    return problemOf(error, located, log);
   }
 }

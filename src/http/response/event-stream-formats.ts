@@ -1,14 +1,17 @@
 import { MULTIPART, type StreamType } from '../../engine/documents/operation-request.ts';
 import type { Frame, StreamFormat } from '../../engine/events/event-stream.ts';
 import { textWith } from '../../engine/operation/outcome.ts';
-import type { RequestState } from '../exchange.ts';
+import type { ReceivedRequest } from '../exchange.ts';
 import type { HttpRequest } from '../message.ts';
 
 /** The id of the last block of a stream that has a single result. It names no event. */
 export const END_ID = 'end';
 
 /** True where an EventSource reconnects after the end of such a stream. Only 204 stops it (HTML section 9.2.2). */
-export const reconnectsAfterEnd = ({ method, headers }: HttpRequest, { streamType }: RequestState): boolean =>
+export const reconnectsAfterEnd = (
+  { method, headers }: HttpRequest,
+  { streamType }: ReceivedRequest,
+): boolean =>
   streamType === 'text/event-stream' && method === 'GET' && headers.get('last-event-id') === END_ID;
 
 const CHUNK_END = Buffer.from('\r\n');

@@ -126,6 +126,6 @@ export function readyAnswer({ problem }: Pick<Readiness, 'problem'>): Answer {
     const reason = await problem();
     if (reason === undefined) return jsonResponse({ status: 'ok' });
     const errors = [{ message: reason, extensions: { code: 'SERVICE_UNAVAILABLE' } }];
-    return jsonResponse({ status: 'unavailable', reason, errors }, 503);
+    return jsonResponse({ status: 'unavailable', reason, errors }, { status: 503 });
   };
 }

@@ -9,7 +9,7 @@ import { forbidden, unauthenticated } from '../../platform/errors.ts';
 import { addressKey, attemptOrigin, isLoopbackHost } from '../../platform/ip-address.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { badRequest, isObject, readJsonBody } from '../body.ts';
-import type { Answer, RequestState } from '../exchange.ts';
+import type { AdmittedRequest, Answer } from '../exchange.ts';
 import { saysTls } from '../hooks/proxy-trust.ts';
 import { type HttpRequest, HttpResponse } from '../message.ts';
 import { jsonResponse } from '../response/responder.ts';
@@ -85,7 +85,7 @@ export function loginAnswer(options: LoginRouteOptions): Answer {
   const { login, database, warns, maxBodyBytes, log } = options;
 
   /** Who is logged in. A session that has ended is nobody's: pages may ask without causing an error. */
-  async function whoAmI({ caller }: RequestState): Promise<HttpResponse> {
+  async function whoAmI({ caller }: AdmittedRequest): Promise<HttpResponse> {
     const owner = isSession(caller) ? await ownerOf(readsOf(database, caller.userId), caller) : undefined;
     return jsonResponse(owner ?? { user: null });
   }
@@ -97,13 +97,13 @@ export function loginAnswer(options: LoginRouteOptions): Answer {
     return { [SESSION_WARNING]: warning };
   }
 
-  async function logIn(request: HttpRequest, state: RequestState): Promise<HttpResponse> {
+  async function logIn(request: HttpRequest, admitted: AdmittedRequest): Promise<HttpResponse> {
     const { email, password } = await readCredentials(request, maxBodyBytes);
     const loggedIn = await login({
       email,
       password,
-      countedFor: `address:${addressKey(state.clientAddress)}`,
-      origin: attemptOrigin(state),
+      countedFor: `address:${addressKey(admitted.clientAddress)}`,
+      origin: attemptOrigin(admitted),
       userAgent: request.headers.get('user-agent'),
     });
     if (loggedIn === undefined)
@@ -113,10 +113,10 @@ export function loginAnswer(options: LoginRouteOptions): Answer {
       });
     const { user, expiresAt, sessionId } = loggedIn;
     const headers = { ...warningFor(request), 'set-cookie': setSessionCookie(sessionId) };
-    return jsonResponse({ user, expiresAt }, 200, headers);
+    return jsonResponse({ user, expiresAt }, { headers });
   }
 
-  return (request, state) => (request.method === 'POST' ? logIn(request, state) : whoAmI(state));
+  return (request, admitted) => (request.method === 'POST' ? logIn(request, admitted) : whoAmI(admitted));
 }
 
 /**
@@ -124,10 +124,9 @@ export function loginAnswer(options: LoginRouteOptions): Answer {
  * session too.
  */
 export function logoutAnswer(endSession: EndSession): Answer {
-  return async (_request, state) => {
-    const { authenticationError, caller, credentialPlace } = state;
-    const hasEnded = credentialPlace === 'cookie' && credentialsFailed(state);
-    if (authenticationError !== undefined && !hasEnded) throw authenticationError;
+  return async (_request, { caller, credentials }) => {
+    const hasEnded = credentials.place === 'cookie' && credentialsFailed(credentials);
+    if (credentials.error !== undefined && !hasEnded) throw credentials.error;
     if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
     else if (isAuthenticated(caller)) throw forbidden('Only sessions can be logged out.');
     // Whoever uses the browser next finds nothing of the account (Clear Site Data, section 3.1).

@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../platform/deadline.ts';
 import { type ApiError, forbidden, unauthenticated } from '../../platform/errors.ts';
 import { addressKey, attemptOrigin } from '../../platform/ip-address.ts';
 import { createOpenMetricsRegistry, type Metrics } from '../../platform/metrics/metrics.ts';
-import type { Answer, RequestState } from '../exchange.ts';
+import type { Answer, LocatedRequest } from '../exchange.ts';
 import { isLocalVisit } from '../local-request.ts';
 import { type HttpRequest, HttpResponse } from '../message.ts';
 import { type BucketPolicy, memoryBuckets } from '../rate-limit/bucket-store.ts';
@@ -45,7 +45,7 @@ interface MetricsRouteOptions {
   readonly metrics: Metrics;
   readonly token: string | undefined;
   /** Whether the token was protected in transit. */
-  readonly isSecure: (request: HttpRequest, state: RequestState) => boolean;
+  readonly isSecure: (request: HttpRequest, located: LocatedRequest) => boolean;
   /** Counts a wrong token. Rejects with RATE_LIMITED if there were too many. */
   readonly failure: FailureCounter['failure'];
   readonly securityLog: SecurityLog;
@@ -80,20 +80,20 @@ export function metricsAnswer({
   /** Why the request gets no metrics; undefined if it does. */
   async function refusalOf(
     request: HttpRequest,
-    state: RequestState,
+    located: LocatedRequest,
     hostname: string,
   ): Promise<ApiError | undefined> {
-    if (isLocalVisit(state, hostname)) return undefined;
+    if (isLocalVisit(located, hostname)) return undefined;
     if (token === undefined)
       return forbidden(
         'METRICS_TOKEN is not set: metrics are available to this machine only, at http://localhost or 127.0.0.1.',
       );
-    if (request.headers.has('authorization') && !isSecure(request, state))
+    if (request.headers.has('authorization') && !isSecure(request, located))
       return forbidden('The token is accepted over HTTPS only. Replace it: it may have been intercepted.');
     if (hasToken(request, token)) return undefined;
     if (request.headers.has('authorization')) {
-      await failure(`address:${addressKey(state.clientAddress)}`);
-      securityLog.failedCredential(attemptOrigin(state), {
+      await failure(`address:${addressKey(located.clientAddress)}`);
+      securityLog.failedCredential(attemptOrigin(located), {
         kind: 'metrics-token',
         reason: 'The token is not METRICS_TOKEN.',
       });
@@ -103,8 +103,8 @@ export function metricsAnswer({
     });
   }
 
-  return async (request, state, { hostname }) => {
-    const refusal = await refusalOf(request, state, hostname);
+  return async (request, admitted, { hostname }) => {
+    const refusal = await refusalOf(request, admitted, hostname);
     if (refusal !== undefined) throw refusal;
     const isOpen = OPEN_METRICS.test(request.headers.get('accept') ?? '');
     const type = isOpen ? Registry.OPENMETRICS_CONTENT_TYPE : registry.contentType;

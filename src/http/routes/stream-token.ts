@@ -7,7 +7,7 @@ import { errorsOf, type Single, statusOf } from '../../engine/operation/outcome.
 import { ApiError } from '../../platform/errors.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { badRequest } from '../body.ts';
-import type { Answer, RequestState } from '../exchange.ts';
+import type { Answer } from '../exchange.ts';
 import type { Pipeline } from '../graphql.ts';
 import type { HttpResponse } from '../message.ts';
 import { headersOf, jsonResponse } from '../response/responder.ts';
@@ -37,10 +37,11 @@ function checkLength(operation: FixedOperation): void {
 }
 
 /** A refusal with the status of its code: never 200. */
-function refusalResponse(refusal: Single, state: RequestState): HttpResponse {
+function refusalResponse(refusal: Single, operation: HttpResponse['operation']): HttpResponse {
   const errors = errorsOf(refusal);
-  state.errorCodes = errors.map((error) => publicError(error).code);
-  return jsonResponse({ errors }, statusOf(refusal, 'application/graphql-response+json'), headersOf(errors));
+  const errorCodes = errors.map((error) => publicError(error).code);
+  const status = statusOf(refusal, 'application/graphql-response+json');
+  return jsonResponse({ errors }, { status, headers: headersOf(errors), errorCodes, operation });
 }
 
 /** Tells clients what to do about too many tokens. */
@@ -57,17 +58,17 @@ function sayLimit(error: unknown): never {
 export function streamTokenAnswer({ pipeline, issue, metrics }: StreamTokenRouteOptions): Answer {
   const issued = metrics.counter('stream_tokens_issued_total', 'Stream tokens issued.');
 
-  return async (request, state, url) => {
-    const { caller } = state;
+  return async (request, admitted, url) => {
+    const { caller } = admitted;
     if (!isAuthenticated(caller)) throw credentialsMissing();
     // No client of Apollo's protocol asks for tokens: an unknown id is 404 here, however it is named.
-    const { persistedQuery: _, ...params } = await pipeline.read(request, url, state);
-    const refusal = await pipeline.checkSubscription(params, request, state);
-    if (refusal !== undefined) return refusalResponse(refusal, state);
+    const { persistedQuery: _, ...params } = await pipeline.read(request, url, admitted);
+    const { refusal, operation: report } = await pipeline.checkSubscription(params, request, admitted);
+    if (refusal !== undefined) return refusalResponse(refusal, report);
     const operation = fixed(params);
     checkLength(operation);
     const token = await issue(caller, operation).catch(sayLimit);
     issued.inc({});
-    return jsonResponse(token);
+    return jsonResponse(token, { operation: report });
   };
 }

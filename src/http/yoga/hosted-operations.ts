@@ -12,24 +12,48 @@ import {
   validate,
 } from 'graphql';
 import type { Plugin, YogaInitialContext, YogaServerInstance } from 'graphql-yoga';
+import type { PublishedBy } from '../../engine/documents/operation-request.ts';
 import type {
-  OperationParams,
-  PreparedDocument,
-  PreparedOperation,
-} from '../../engine/documents/prepared-operation.ts';
+  AdmittedOperation,
+  RequestedDocument,
+  ValidatedOperation,
+} from '../../engine/documents/operation-stages.ts';
+import type { OperationParams, PreparedDocument } from '../../engine/documents/prepared-operation.ts';
 import type { OperationContext } from '../../engine/operation/operation-context.ts';
 import { ApiError, OperatorError } from '../../platform/errors.ts';
-import { RequestState, type Route } from '../exchange.ts';
-import type { SentParams, Steps } from '../graphql.ts';
-import type { HttpRequest, RequestUrl } from '../message.ts';
-import type { Results } from './yoga-result.ts';
+import type { AdmittedRequest, Route } from '../exchange.ts';
+import { type OperationRun, type Steps, senderOf } from '../graphql.ts';
+import type { SentParams } from '../graphql-params.ts';
+import type { RequestProgress } from '../lifecycle.ts';
+import type { HttpRequest, HttpResponse, RequestUrl } from '../message.ts';
+import type { HostedOperation, Results } from './yoga-result.ts';
 
 /** What Yoga carries along with a request, as a part of the context that plugins see. */
 export interface Travelling {
   /** The request as it arrived. Yoga gets HEAD as GET. */
   readonly arrived: HttpRequest;
-  readonly state: RequestState;
+  readonly progress: RequestProgress;
   readonly url: RequestUrl;
+  readonly made: Made;
+}
+
+/** What the service makes for a request. Yoga copies its context, so the members are in an object of their own. */
+export interface Made {
+  /** The operation of the request; undefined before the engine gets the request. */
+  operation: HostedOperation | undefined;
+  /** The response, which plugins may replace; undefined if a plugin responds first. */
+  response: HttpResponse | undefined;
+}
+
+const newOperation = (admitted: AdmittedRequest): HostedOperation => ({
+  sender: senderOf(admitted),
+  progress: { reached: undefined, effects: undefined },
+});
+
+/** The operation of an admitted request. */
+export function hostedOf({ made, progress }: Travelling): HostedOperation {
+  made.operation ??= newOperation(progress);
+  return made.operation;
 }
 
 type Carried = YogaInitialContext & Travelling;
@@ -41,14 +65,15 @@ export type OwnPlugin = Plugin<Travelling & Partial<Omit<OperationContext, 'requ
 interface Run {
   readonly params: OperationParams;
   readonly request: HttpRequest;
-  readonly state: RequestState;
+  hosted: HostedOperation;
+  readonly published: PublishedBy | undefined;
   /** The requested document, or the syntax error of its text. A plugin may put another document in its place. */
   requested: PreparedDocument | GraphQLError;
   /** The document that hooks have seen last. */
   node?: DocumentNode;
   admitted?: Admitted;
-  /** True for an operation that a plugin carries, whose request is admitted under the route of the plugin. */
-  readonly isCarried?: boolean;
+  /** Set for an operation that a plugin carries, whose request was admitted under the route of the plugin. */
+  readonly carried?: RequestProgress;
   /** The service's own members of the context. */
   context?: OperationContext;
 }
@@ -56,8 +81,8 @@ interface Run {
 interface Admitted {
   readonly node: DocumentNode;
   readonly params: OperationParams;
-  readonly operation: PreparedOperation;
-  isValid: boolean;
+  readonly operation: AdmittedOperation;
+  validated: ValidatedOperation | undefined;
 }
 
 /** The errors of an operation that is not valid. */
@@ -75,7 +100,7 @@ class InvalidError extends Error {
 const CARRIED = { mediaType: 'application/json', streamType: 'text/event-stream' } as const;
 const SPECIFIED = new Set<unknown>(specifiedRules);
 /** What Yoga puts into a context. An open stream keeps the rest that plugins have added. */
-const OF_YOGA = new Set(['request', 'params', 'waitUntil', 'arrived', 'state', 'url']);
+const OF_YOGA = new Set(['request', 'params', 'waitUntil', 'arrived', 'progress', 'url', 'made']);
 
 const resolversOf = (schema: GraphQLSchema): readonly unknown[] =>
   Object.values(schema.getTypeMap()).flatMap((type) =>
@@ -84,6 +109,14 @@ const resolversOf = (schema: GraphQLSchema): readonly unknown[] =>
       : [],
   );
 
+/** The operation for the stages of the engine. */
+const runWith = ({ request, hosted }: Run, params: OperationParams): OperationRun => ({
+  params,
+  request,
+  ...hosted,
+  isCheckOnly: false,
+});
+
 export type Envelop = YogaServerInstance<Travelling, object>['getEnveloped'];
 
 export interface HostedOperationsOptions {
@@ -91,7 +124,7 @@ export interface HostedOperationsOptions {
   readonly steps: Steps;
   readonly results: Results;
   /** Checks and counts a request as the route demands. Rejects with the refusal. */
-  readonly admit: (request: HttpRequest, state: RequestState, url: RequestUrl) => Promise<unknown>;
+  readonly admit: (request: HttpRequest, progress: RequestProgress, url: RequestUrl) => Promise<unknown>;
   readonly route: Route;
 }
 
@@ -118,14 +151,15 @@ export function createHostedOperations({
   }
 
   /** The run of an operation that a plugin carries by itself, such as those of a single connection. */
-  function carriedRun({ params, request, state: arrived }: Carried): Run {
-    const state: RequestState = Object.assign(Object.create(RequestState.prototype), arrived, CARRIED, {
-      route,
-    });
-    const checked = steps.check(params, state);
-    const requested = steps.find(checked, state);
-    if (!(requested instanceof Promise))
-      return { params: checked, request, state, requested, isCarried: true };
+  function carriedRun({ params, request, progress: arrived }: Carried): Run {
+    const carried: RequestProgress = { ...arrived, ...CARRIED, route };
+    const hosted = newOperation(carried);
+    const checked = steps.check(params, carried);
+    const found = steps.find(checked, hosted.sender);
+    if (!(found instanceof Promise)) {
+      const { document, published } = found;
+      return { params: checked, request, hosted, published, requested: document, carried };
+    }
     throw new ApiError('BAD_REQUEST', 'Published documents cannot be requested in this way.');
   }
 
@@ -137,38 +171,36 @@ export function createHostedOperations({
 
   /** Admits an operation of a document, whoever put the document there. Throws the refusal. */
   function admit(run: Run, node: DocumentNode, params = run.params): Admitted {
-    const { admitted, requested, request, state } = run;
+    const { admitted, requested, published } = run;
     if (admitted?.node === node && admitted.params === params) return admitted;
     const isRequested = !(requested instanceof GraphQLError) && requested.node === node;
     const document = isRequested ? requested : (prepared.get(node) ?? steps.parse(print(node)));
-    run.admitted = {
-      node,
-      params,
-      operation: steps.admit(document, params, request, state),
-      isValid: false,
-    };
-    return run.admitted;
+    const operation = steps.admit({ document, published }, runWith(run, params));
+    const made: Admitted = { node, params, operation, validated: undefined };
+    run.admitted = made;
+    return made;
   }
 
   /** Admits and validates. Throws the refusal, or InvalidError. */
-  function checked(run: Run, node: DocumentNode, params = run.params): PreparedOperation {
+  function checked(run: Run, node: DocumentNode, params = run.params): ValidatedOperation {
     const admitted = admit(run, node, params);
-    if (admitted.isValid) return admitted.operation;
-    const errors = steps.validate(admitted.operation, params, run.request, run.state);
-    if (errors.length > 0) throw new InvalidError(errors);
-    admitted.isValid = true;
-    return admitted.operation;
+    if (admitted.validated !== undefined) return admitted.validated;
+    const validated = steps.validate(admitted.operation, runWith(run, params));
+    if ('kind' in validated) throw new InvalidError(validated.errors);
+    admitted.validated = validated;
+    return validated;
   }
 
-  function buildContext(run: Run, operation: PreparedOperation): OperationContext {
-    const built = steps.buildContext(operation, run.request, run.state);
+  function buildContext(run: Run, operation: ValidatedOperation): OperationContext {
+    const built = steps.buildContext(operation, runWith(run, run.params));
     run.context = mustRunResolvers() ? { ...built, lookAhead: false } : built;
     return run.context;
   }
 
   /** Puts the service's members into a context. Those of a stream are kept with what plugins have added. */
-  function completed(context: Carried, run: Run, operation: PreparedOperation): OperationContext {
-    const own = run.context?.operation === operation ? run.context : buildContext(run, operation);
+  function completed(context: Carried, run: Run, validated: ValidatedOperation): OperationContext {
+    const { operation } = validated;
+    const own = run.context?.operation === operation ? run.context : buildContext(run, validated);
     const { request: _request, ...members } = own;
     const added =
       operation.kind === 'subscription'
@@ -177,33 +209,35 @@ export function createHostedOperations({
     return Object.assign(context, members, added.length === 0 ? {} : { added: Object.fromEntries(added) });
   }
 
-  const rejected = (error: unknown, state: RequestState): ExecutionResult =>
-    error instanceof InvalidError ? { errors: error.errors } : results.ofError(error, state);
+  const rejected = (error: unknown, hosted: HostedOperation): ExecutionResult =>
+    error instanceof InvalidError ? { errors: error.errors } : results.ofError(error, hosted);
 
   async function execute(args: ExecutionArgs) {
     const context: Carried = args.contextValue as Carried;
     const run = runOf(context);
-    const { state } = run;
     const variables = args.variableValues ?? undefined;
     const params =
       variables === run.params.variables ? run.params : { ...run.params, variables: { ...variables } };
-    if (run.isCarried) await admitRequest(run.request, state, context.url);
+    if (run.carried !== undefined) {
+      await admitRequest(run.request, run.carried, context.url);
+      run.hosted = newOperation(run.carried);
+    }
     try {
-      const operation = checked(run, args.document, params);
+      const validated = checked(run, args.document, params);
+      const { operation } = validated;
       const outcome = await steps.start(
         {
           ...args,
           schema,
           document: operation.document.node,
           operationName: operation.name ?? null,
-          contextValue: completed(context, run, operation),
+          contextValue: completed(context, run, validated),
         },
         params,
-        state,
       );
-      return results.of(outcome, state);
+      return results.of(outcome, run.hosted);
     } catch (error) {
-      return rejected(error, state);
+      return rejected(error, run.hosted);
     }
   }
 
@@ -233,7 +267,7 @@ export function createHostedOperations({
       const run = runOf(context);
       run.node = documentAST;
       setValidationFn((given, node, rules: readonly ValidationRule[] = []) => {
-        const { document } = admit(run, node).operation;
+        const { document } = admit(run, node).operation.operation;
         try {
           checked(run, node);
         } catch (error) {
@@ -250,16 +284,19 @@ export function createHostedOperations({
       const run = runOf(context);
       if (run.node === undefined) return;
       const { request: _request, ...members } = buildContext(run, checked(run, run.node));
-      extendContext({ ...members, state: run.state });
+      extendContext(members);
     },
     onExecute: ({ setExecuteFn }) => setExecuteFn(execute),
     onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(execute),
   };
 
   /** Returns a syntax error, which plugins may resolve. Rejects with any other refusal. */
-  async function requestedOf(params: OperationParams, state: RequestState): Promise<Run['requested']> {
+  async function requestedOf(
+    params: OperationParams,
+    { sender }: HostedOperation,
+  ): Promise<RequestedDocument | GraphQLError> {
     try {
-      return await steps.find(params, state);
+      return await steps.find(params, sender);
     } catch (error) {
       if (error instanceof GraphQLError) return error;
       throw error;
@@ -268,14 +305,17 @@ export function createHostedOperations({
 
   /** Runs the operation of a request through the hooks of plugins. Never rejects. */
   async function run(members: SentParams, context: Carried, envelop: Envelop) {
-    const { state, request } = context;
-    const admission = state.span?.child('admission');
+    const { progress, request } = context;
+    const hosted = hostedOf(context);
+    const admission = progress.work.span?.child('admission');
     let isAdmitted = false;
     try {
-      const params = steps.check(members, state);
-      const requested = await requestedOf(params, state);
+      const params = steps.check(members, progress);
+      const found = await requestedOf(params, hosted);
+      const [requested, published] =
+        found instanceof GraphQLError ? [found, undefined] : [found.document, found.published];
       const query = requested instanceof GraphQLError ? (params.query ?? '') : requested.text;
-      const operation: Run = { params, request, state, requested };
+      const operation: Run = { params, request, hosted, published, requested };
       runs.set(context, operation);
       // Before hooks of plugins and of Yoga say more of a document that this caller may not execute.
       if (!(requested instanceof GraphQLError)) admit(operation, requested.node);
@@ -293,7 +333,7 @@ export function createHostedOperations({
       const kind = getOperationAST(document, operationName)?.operation;
       return await (kind === 'subscription' ? enveloped.subscribe(args) : enveloped.execute(args));
     } catch (error) {
-      return rejected(error, state);
+      return rejected(error, hosted);
     } finally {
       if (!isAdmitted) admission?.end({}, 'refused');
     }

@@ -2,14 +2,16 @@ import type { IncomingMessage } from 'node:http';
 import type { GraphQLSchema } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
 import { isObject } from '../body.ts';
-import { departureOf, RequestState, type Route } from '../exchange.ts';
-import type { Pipeline, SentParams } from '../graphql.ts';
-import type { ServicePlugin } from '../lifecycle.ts';
+import { departureOf, type FinishedRequest, type Route } from '../exchange.ts';
+import type { Pipeline } from '../graphql.ts';
+import type { SentParams } from '../graphql-params.ts';
+import { beginProgress, type RequestProgress, type ServicePlugin } from '../lifecycle.ts';
 import type { HttpRequest, HttpResponse } from '../message.ts';
 import type { RequestSteps } from '../request-steps.ts';
 import {
   createHostedOperations,
   type Envelop,
+  hostedOf,
   type OwnPlugin,
   type Travelling,
 } from './hosted-operations.ts';
@@ -33,6 +35,12 @@ export interface UseEngineOptions {
 /** Passes Yoga's own check of the members, which comes last and knows less than ours. */
 const CHECKED_ALREADY: GraphQLParams = { query: '{ __typename }' };
 
+/** What is known of a response that a plugin has made. */
+export const NOTHING_KNOWN: Pick<FinishedRequest, 'errorCodes' | 'operation'> = {
+  errorCodes: [],
+  operation: undefined,
+};
+
 const isServicePlugin = (plugin: unknown): plugin is ServicePlugin =>
   isObject(plugin) && 'stages' in plugin && 'name' in plugin;
 
@@ -43,7 +51,7 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
   let envelop: Envelop | undefined;
   let endpoint: string = route.path;
   /** Requests that nothing outside of Yoga responds to. */
-  const own = new WeakSet<RequestState>();
+  const own = new WeakSet<RequestProgress>();
 
   /** Ends the request with the response of a step, if the step returns one. */
   const step =
@@ -51,27 +59,30 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
       take: (request: HttpRequest, travelling: Travelling) => Promise<HttpResponse | undefined>,
     ): NonNullable<OwnPlugin['onRequest']> =>
     async ({ request, serverContext, endResponse }) => {
-      if (serverContext.state === undefined) return;
+      if (serverContext.progress === undefined) return;
       const response = await take(request, serverContext).catch((error: unknown) =>
-        refuse(error, serverContext.state),
+        refuse(error, serverContext.progress),
       );
-      if (response !== undefined) endResponse(response.toResponse());
+      if (response === undefined) return;
+      serverContext.made.response = response;
+      endResponse(response.toResponse());
     };
 
-  /** Gives a request of a plain Yoga server its state. */
+  /** Begins a request of a plain Yoga server. */
   function arrive(request: Request, context: Travelling & { readonly req?: IncomingMessage }): void {
     const url = new URL(request.url);
-    if (context.state !== undefined || url.pathname !== endpoint) return;
+    if (context.progress !== undefined || url.pathname !== endpoint) return;
     const peerAddress = context.req?.socket.remoteAddress;
     const arrival = { peerAddress, departure: departureOf(request.signal) };
-    const state = new RequestState(arrival, requests.headOf(request, url, arrival, false));
-    own.add(state);
-    Object.assign(context, { arrived: request, state, url } satisfies Travelling);
+    const progress = beginProgress(requests.receive(request, url, arrival, false));
+    own.add(progress);
+    const made = { operation: undefined, response: undefined };
+    Object.assign(context, { arrived: request, progress, url, made } satisfies Travelling);
   }
 
-  const admitted = step((_request, { arrived, state, url }) => admit(arrived, state, url));
-  const answered = step(async (request, { state, url }) =>
-    state.route.answer === pipeline.answer ? undefined : answer(request, state, url),
+  const admitted = step((_request, { arrived, progress, url }) => admit(arrived, progress, url));
+  const answered = step(async (request, { progress, url }) =>
+    progress.route.answer === pipeline.answer ? undefined : answer(request, progress, url),
   );
 
   const first: OwnPlugin = {
@@ -85,23 +96,29 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
       arrive(request, serverContext);
       const { headers, signal, method } = request;
       // Yoga refuses HEAD.
-      if (method === 'HEAD' && serverContext.state !== undefined)
+      if (method === 'HEAD' && serverContext.progress !== undefined)
         setRequest(new fetchAPI.Request(request.url, { headers, signal }));
       return admitted(payload);
     },
     // Plugins may put others in place of these.
-    onRequestParse({ serverContext: { state, url }, setRequestParser }) {
-      setRequestParser((request) => pipeline.parse(request, url, state));
+    onRequestParse({ serverContext: { progress, url }, setRequestParser }) {
+      setRequestParser((request) => pipeline.parse(request, url, progress));
     },
-    onResultProcess({ serverContext: { state }, setResultProcessor }) {
-      setResultProcessor((result) => results.respond(result, state), '*/*');
+    onResultProcess({ serverContext, setResultProcessor }) {
+      setResultProcessor((result) => {
+        const made = results.respond(result, hostedOf(serverContext));
+        serverContext.made.response = made;
+        return made.toResponse();
+      }, '*/*');
     },
-    onResponse({ response, serverContext: { arrived, state, url }, setResponse }) {
-      if (state === undefined || !own.has(state)) return;
-      requests.finish(arrived, response, state, url);
-      state.reservation.release();
+    onResponse({ response, serverContext: { arrived, progress, url, made }, setResponse }) {
+      if (progress === undefined || !own.has(progress)) return;
+      const { status, headers } = response;
+      const { errorCodes, operation } = made.response ?? NOTHING_KNOWN;
+      requests.finish(arrived, { status, headers, errorCodes, operation }, progress, url);
+      progress.reservation.release();
       // A response to HEAD has no body (RFC 9110 section 9.3.2).
-      if (state.headOnly) setResponse(new Response(null, response));
+      if (progress.headOnly) setResponse(new Response(null, response));
     },
   };
   const last: OwnPlugin = {

@@ -1,11 +1,11 @@
 import type { GraphQLSchema } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import type { Logger } from '../../platform/log/log.ts';
-import type { RequestState } from '../exchange.ts';
+import type { ReceivedRequest } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
 import { HttpResponse } from '../message.ts';
-import type { Travelling } from './hosted-operations.ts';
-import { type Served, useEngine } from './use-engine.ts';
+import { hostedOf, type Travelling } from './hosted-operations.ts';
+import { NOTHING_KNOWN, type Served, useEngine } from './use-engine.ts';
 
 /** A plugin of Yoga's or Envelop's ecosystem (docs/plugins.md). Envelop's types do not fit Yoga's, which takes any object. */
 export type YogaPlugin = Plugin | object;
@@ -41,7 +41,7 @@ export function createYogaServer(options: YogaOptions) {
     plugins: [useEngine({ schema, serve: () => served }), ...plugins, ...own],
   });
   /** The pieces of an event stream that a plugin carries, until its client leaves. */
-  function piecesOf(body: ReadableStream<Uint8Array>, { departure }: RequestState) {
+  function piecesOf(body: ReadableStream<Uint8Array>, { departure }: ReceivedRequest) {
     const reader = body.getReader();
     const cancel = () => {
       reader
@@ -66,14 +66,15 @@ export function createYogaServer(options: YogaOptions) {
   return {
     /** Never rejects. */
     async handle(request: Request, travelling: Travelling): Promise<HttpResponse> {
-      const { state } = travelling;
+      const { progress } = travelling;
       try {
         const response = await yoga.handleRequest(request, travelling);
-        return await HttpResponse.from(response, (body) => piecesOf(body, state));
+        const about = travelling.made.response ?? NOTHING_KNOWN;
+        return await HttpResponse.from(response, (body) => piecesOf(body, progress), about);
       } catch (error) {
         // Thrown by a hook of a plugin that nothing in Yoga catches.
-        served.results.discard(state);
-        return served.requests.refuse(error, state);
+        served.results.discard(hostedOf(travelling));
+        return served.requests.refuse(error, progress);
       }
     },
     close: async () => yoga.dispose(),

@@ -1,5 +1,7 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { isPublicCode } from '../../engine/core/mask-error.ts';
+import type { OperationRequest } from '../../engine/documents/operation-request.ts';
+import type { OperationProgress } from '../../engine/operation/operation-result.ts';
 import {
   type CostCeilings,
   errorsOf,
@@ -11,12 +13,18 @@ import {
 } from '../../engine/operation/outcome.ts';
 import { ApiError, type ErrorCode } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';
-import type { RequestState } from '../exchange.ts';
+import type { HttpResponse } from '../message.ts';
 import type { Responder } from '../response/responder.ts';
 import { EventSource, HostedStream } from './hosted-events.ts';
 
 /** The type of results in Yoga and its plugins. */
 type YogaResult = ExecutionResult | AsyncIterable<ExecutionResult>;
+
+/** An operation that Yoga carries through the hooks of its plugins. */
+export interface HostedOperation {
+  readonly sender: OperationRequest;
+  readonly progress: OperationProgress;
+}
 
 /** Yoga's type has several results, which no request to this service can ask for. */
 type Processed = YogaResult | readonly ExecutionResult[];
@@ -127,7 +135,7 @@ const isSame = (one: ExecutionResult, other: ExecutionResult) =>
 export function createResults(respond: Responder, log: Logger, limits: CostCeilings) {
   const made = new WeakMap<object, { readonly outcome: Outcome; readonly isUnchanged: () => boolean }>();
   /** The streams that have begun. */
-  const streams = new WeakMap<RequestState, EventSource>();
+  const streams = new WeakMap<OperationProgress, EventSource>();
 
   function asResult(outcome: Single): ExecutionResult {
     if (outcome.kind === 'rendered') {
@@ -141,11 +149,14 @@ export function createResults(respond: Responder, log: Logger, limits: CostCeili
     return result;
   }
 
-  /** The outcome of a result that is not the engine's, or was changed. */
-  function asOutcome(result: ExecutionResult, { requestId, responseHeaders }: RequestState): Single {
+  /** The outcome of a result that is not the engine's, or was changed. Adds the header fields that plugins ask for. */
+  function asOutcome(
+    result: ExecutionResult,
+    { sender: { requestId } }: HostedOperation,
+    added: Map<string, string>,
+  ): Single {
     const { http, ...extensions } = { ...result.extensions } as { readonly http?: HttpExtension };
-    for (const [name, value] of Object.entries(http?.headers ?? {}))
-      responseHeaders[name.toLowerCase()] = value;
+    for (const [name, value] of Object.entries(http?.headers ?? {})) added.set(name.toLowerCase(), value);
     const masking = { requestId, log };
     const errors = result.errors?.flatMap((error) => errorsOf(refused(publicOf(error), masking)));
     const outcome = executed(
@@ -161,40 +172,42 @@ export function createResults(respond: Responder, log: Logger, limits: CostCeili
     return { kind: 'rendered', status: http.status, body, errors: errorsOf(outcome) };
   }
 
-  function singleOf(result: ExecutionResult, state: RequestState): Outcome {
+  function singleOf(result: ExecutionResult, hosted: HostedOperation, added: Map<string, string>): Outcome {
     const known = made.get(result);
-    return known?.isUnchanged() ? known.outcome : asOutcome(result, state);
+    return known?.isUnchanged() ? known.outcome : asOutcome(result, hosted, added);
   }
 
-  function textOfEvent(event: ExecutionResult, state: RequestState): string {
-    const outcome = singleOf(event, state);
+  function textOfEvent(event: ExecutionResult, hosted: HostedOperation): string {
+    // The header of the stream is sent.
+    const outcome = singleOf(event, hosted, new Map());
     if (outcome.kind === 'stream' || outcome.kind === 'unresumable')
       throw new Error('an event is a single response');
     return textOf(outcome, { limits });
   }
 
-  function outcomeOf(result: Processed, state: RequestState): Outcome {
+  function outcomeOf(result: Processed, hosted: HostedOperation, added: Map<string, string>): Outcome {
     const isStream = Symbol.asyncIterator in result;
-    if (!isStream && !(Symbol.iterator in result)) return singleOf(result, state);
+    if (!isStream && !(Symbol.iterator in result)) return singleOf(result, hosted, added);
     const known = made.get(result);
     if (known !== undefined) return known.outcome;
-    const source = streams.get(state);
+    const source = streams.get(hosted.progress);
     if (isStream && source !== undefined) {
-      const textOf = (event: ExecutionResult) => textOfEvent(event, state);
+      const textOf = (event: ExecutionResult) => textOfEvent(event, hosted);
       return { kind: 'stream', stream: new HostedStream({ source, results: result, textOf, log }) };
     }
-    return refused(new Error('a plugin returned several results'), { requestId: state.requestId, log });
+    const { requestId } = hosted.sender;
+    return refused(new Error('a plugin returned several results'), { requestId, log });
   }
 
   /** Closes a stream that a plugin has kept from its client. */
-  function discard(state: RequestState): void {
-    streams.get(state)?.stream.close();
-    streams.delete(state);
+  function discard({ progress }: HostedOperation): void {
+    streams.get(progress)?.stream.close();
+    streams.delete(progress);
   }
 
   return {
     /** The result of an outcome. A stream is a marker until a plugin iterates the stream. */
-    of(outcome: Outcome, state: RequestState): YogaResult {
+    of(outcome: Outcome, { progress }: HostedOperation): YogaResult {
       if (outcome.kind === 'unresumable') {
         const result = { errors: outcome.outcome.errors };
         const { errors } = result;
@@ -205,17 +218,20 @@ export function createResults(respond: Responder, log: Logger, limits: CostCeili
       const source = new EventSource(outcome.stream, (text) =>
         asResult({ kind: 'rendered', status: 200, body: text, errors: [] }),
       );
-      streams.set(state, source);
+      streams.set(progress, source);
       made.set(source, { outcome, isUnchanged: () => true });
       return source;
     },
     /** The result of a request that is rejected, by the engine or by a plugin. */
-    ofError: (error: unknown, { requestId }: RequestState): ExecutionResult =>
+    ofError: (error: unknown, { sender: { requestId } }: HostedOperation): ExecutionResult =>
       asResult(refused(publicOf(error), { requestId, log })),
-    respond(result: Processed, state: RequestState): Response {
-      const outcome = outcomeOf(result, state);
-      if (outcome.kind !== 'stream') discard(state);
-      return respond(outcome, state).toResponse();
+    respond(result: Processed, hosted: HostedOperation): HttpResponse {
+      const added = new Map<string, string>();
+      const outcome = outcomeOf(result, hosted, added);
+      if (outcome.kind !== 'stream') discard(hosted);
+      const response = respond({ outcome, ...hosted.progress }, hosted.sender);
+      for (const [name, value] of added) response.headers.set(name, value);
+      return response;
     },
     discard,
   };

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createCompression } from '../../../src/http/hooks/compression.ts';
 import { HttpResponse, PlainRequest } from '../../../src/http/message.ts';
 import { NOTHING, OPEN } from '../../../src/http/routes/table.ts';
-import { stateOf } from '../../support/request-state.ts';
+import { admittedRequest } from '../../support/admitted-request.ts';
 
 const CROWD = 30;
 /** Takes a thread for many times as long as it takes to begin the next. */
@@ -16,11 +16,11 @@ it('Whoever asks for one large answer does not wait behind all of another who as
   const finished: string[] = [];
   const ask = async (peerAddress: string) => {
     const request = new PlainRequest('GET', URL_ASKED, { 'accept-encoding': 'gzip' }, new Uint8Array());
-    const state = stateOf(peerAddress, { route });
+    const admitted = admittedRequest(peerAddress, { route });
     const response = new HttpResponse(TEXT, { headers: { 'content-type': 'application/json' } });
-    const coding = compression.choose(response, request, state, new URL(URL_ASKED));
+    const coding = compression.choose(response, request, admitted, new URL(URL_ASKED));
     if (coding === undefined) throw new Error('The answer is not compressed.');
-    await compression.encode(response, coding, state);
+    await compression.encode(response, coding, admitted);
     finished.push(peerAddress);
   };
   const crowd = Array.from({ length: CROWD }, () => ask('192.0.2.1'));

@@ -11,19 +11,20 @@ import { readEventStream } from '../../support/streams/event-stream.ts';
 
 /** Notes each stage that it takes part in. */
 function probing(ran: string[]): ServicePlugin {
-  const note = (stage: string) => () => void ran.push(stage);
+  const note = (stage: string) => () => {
+    ran.push(stage);
+    return undefined;
+  };
   return {
     name: 'probe',
     stages: {
+      locate: note('locate'),
       screen: note('screen'),
       authenticate: note('authenticate'),
       limit: note('limit'),
       schedule: note('schedule'),
       admit: note('admit'),
-      mutationField() {
-        ran.push('mutationField');
-        return undefined;
-      },
+      mutationField: note('mutationField'),
       execute(args, next) {
         ran.push('execute');
         return next(args);
@@ -38,7 +39,7 @@ function probing(ran: string[]): ServicePlugin {
   };
 }
 
-const BEFORE = ['screen', 'authenticate', 'limit', 'schedule'];
+const BEFORE = ['locate', 'screen', 'authenticate', 'limit', 'schedule'];
 const AFTER = ['respond', 'finish'];
 const around = (...stages: string[]) => [...BEFORE, ...stages, ...AFTER];
 

@@ -3,11 +3,11 @@ import { createApp } from '../../../src/app/create-app.ts';
 import { type ClientUse, createClientUses } from '../../../src/auth/client-usage.ts';
 import { createLogger } from '../../../src/platform/log/log.ts';
 import { adminCommand } from '../../support/admin-command.ts';
+import { admittedRequest } from '../../support/admitted-request.ts';
 import { ORIGIN, type TestApp, useApp } from '../../support/app.ts';
 import { visitor } from '../../support/credentials/session.ts';
 import { JWT_SECRET, signToken } from '../../support/credentials/tokens.ts';
 import { graphqlPost } from '../../support/graphql.ts';
-import { stateOf } from '../../support/request-state.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { subscribe } from '../../support/streams/subscriber.ts';
 
@@ -115,8 +115,10 @@ it('Of 150 clients, the 100 largest by each measure are stored, and the sums of 
   }));
   const uses = createClientUses({ database: app.database, log });
   for (const { client, requests, cost, databaseMs } of clients) {
-    uses.note(Object.assign(stateOf(client), { complexity: cost, databaseMs }));
-    for (let count = 1; count < requests; count += 1) uses.note(stateOf(client));
+    const { caller, clientAddress } = admittedRequest(client);
+    uses.note({ caller, clientAddress, complexity: cost, databaseMs });
+    for (let count = 1; count < requests; count += 1)
+      uses.note({ caller, clientAddress, complexity: 0, databaseMs: 0 });
   }
   await uses.close();
   const rows = (await app.prisma.clientUse.findMany()).map((row) => row.uses as unknown as ClientUse[]);

@@ -6,9 +6,9 @@ import { createCompression } from '../../../src/http/hooks/compression.ts';
 import { HttpResponse, PlainRequest } from '../../../src/http/message.ts';
 import { ApiError } from '../../../src/platform/errors.ts';
 import { createLogger } from '../../../src/platform/log/log.ts';
+import { admittedRequest } from '../../support/admitted-request.ts';
 import { useApp } from '../../support/app.ts';
 import { visitor } from '../../support/credentials/session.ts';
-import { stateOf } from '../../support/request-state.ts';
 
 const log = createLogger({ level: 'silent', pretty: false });
 const OWN = 'https://app.example.com';
@@ -76,7 +76,7 @@ describe('every route of the table', () => {
       return [...new Set(responses.map((it) => JSON.stringify(it)))];
     });
     const expected = await each(routes, async (route) => {
-      const shown = route.errors(refusal, stateOf(), log).toResponse();
+      const shown = route.errors(refusal, admittedRequest(), log).toResponse();
       const body = await shown.text();
       const type = shown.headers.get('content-type');
       return [JSON.stringify([405, route.methods.join(', '), type, body.slice(0, 10)])];
@@ -102,7 +102,8 @@ describe('every route of the table', () => {
       const request = new PlainRequest('GET', url, { 'accept-encoding': 'gzip' }, new Uint8Array());
       const response = new HttpResponse('a'.repeat(2_000), { headers: { 'content-type': 'text/plain' } });
       return (
-        compression.choose(response, request, stateOf('127.0.0.1', { route }), new URL(url)) !== undefined
+        compression.choose(response, request, admittedRequest('127.0.0.1', { route }), new URL(url)) !==
+        undefined
       );
     };
     const { routes } = app.app;

@@ -4,7 +4,7 @@ import type { Queryable, Statement } from '../../../database/statement.ts';
 import type { Logger } from '../../../platform/log/log.ts';
 import { createOutageLog } from '../../../platform/log/log-limits.ts';
 import type { DocumentCache } from '../document-cache.ts';
-import type { OperationRequest } from '../operation-request.ts';
+import type { PublishedBy } from '../operation-request.ts';
 import type { PreparedDocument } from '../prepared-operation.ts';
 import { CHECK_DIGESTS, CHECK_DOCUMENTS, FIND_DOCUMENTS, HAS_DOCUMENTS } from './store.ts';
 
@@ -114,9 +114,6 @@ export interface KnownDocument {
   /** Its document. Throws the errors of parsing. */
   prepared(): PreparedDocument;
 }
-
-/** By what a request's document is published. */
-type PublishedBy = NonNullable<OperationRequest['published']>;
 
 const ID = /^[\x20-\x7e]{1,128}$/;
 

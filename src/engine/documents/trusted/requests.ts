@@ -3,7 +3,8 @@ import { canExecute, credentialsMissing } from '../../../auth/principal.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import type { DocumentCache } from '../document-cache.ts';
 import type { OperationRequest } from '../operation-request.ts';
-import type { OperationParams, PreparedDocument, RequestedDocuments } from '../prepared-operation.ts';
+import type { RequestedDocument, RequestedDocuments } from '../operation-stages.ts';
+import type { OperationParams, PreparedDocument } from '../prepared-operation.ts';
 import { onlyLooksAtSchema } from '../prepared-operation.ts';
 import { type Catalog, isPublishableId, type KnownDocument } from './catalog.ts';
 import {
@@ -49,13 +50,10 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
     throw canBeKnown ? persistedQueryNotFound() : persistedQueryNotSupported();
   }
 
-  function byId(named: NamedDocument, state: OperationRequest) {
+  function byId(named: NamedDocument) {
     const { id, policy } = named;
-    const accept = (known: KnownDocument | undefined): PreparedDocument | Promise<never> => {
-      if (known === undefined) return refuse(named);
-      state.published = { by: 'id', key: id };
-      return known.prepared();
-    };
+    const accept = (known: KnownDocument | undefined): RequestedDocument | Promise<never> =>
+      known === undefined ? refuse(named) : { document: known.prepared(), published: { by: 'id', key: id } };
     if (policy === 'off' || !isPublishableId(id)) return refuse(named);
     const found = catalog.byId.get(id);
     return found instanceof Promise ? found.then(accept) : accept(found);
@@ -87,38 +85,36 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
     policy: DocumentPolicy,
     text: string,
     { operationName: name }: OperationParams,
-    state: OperationRequest,
+    { caller }: OperationRequest,
   ) {
     if (policy === 'required' && !documents.introspection) throw documentRequired(policy);
     const document = read(text);
-    if (document !== undefined && introspects(document, name)) return document;
-    const { caller } = state;
+    if (document !== undefined && introspects(document, name)) return { document, published: undefined };
     // What is wrong with a text that may not run is of no use to its client.
     if (document === undefined || policy === 'required' || !canExecute(caller))
       throw documentRequired(policy);
     const { digest } = document;
-    const accept = (isListed: boolean | undefined): PreparedDocument => {
-      if (isListed !== true) {
-        uses.note(caller, document);
-        throw documentRequired(policy);
-      }
-      state.published = { by: 'digest', key: digest };
-      return document;
+    const accept = (isListed: boolean | undefined): RequestedDocument => {
+      if (isListed === true) return { document, published: { by: 'digest', key: digest } };
+      uses.note(caller, document);
+      throw documentRequired(policy);
     };
     const found = catalog.byDigest.get(digest);
     return found instanceof Promise ? found.then(accept) : accept(found);
   }
 
-  function choose(params: OperationParams, state: OperationRequest) {
+  function choose(params: OperationParams, sender: OperationRequest) {
     const { documentId: id, persistedQuery = false, query = '' } = params;
-    const policy = policyFor(service, state.caller);
+    const policy = policyFor(service, sender.caller);
     if (id !== undefined) {
       // Only introspection is open to callers who may run nothing: others cost no statement.
-      if (!documents.introspection && !canExecute(state.caller)) throw credentialsMissing();
-      return byId({ id, persistedQuery, policy }, state);
+      if (!documents.introspection && !canExecute(sender.caller)) throw credentialsMissing();
+      return byId({ id, persistedQuery, policy });
     }
     const open = policy === 'off' || policy === 'allowed';
-    return open ? documents.parse(query) : strict(policy, query, params, state);
+    return open
+      ? { document: documents.parse(query), published: undefined }
+      : strict(policy, query, params, sender);
   }
 
   /** Callers who may run nothing get 401, whatever else is wrong (contract section 3). */
@@ -126,19 +122,18 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
     canExecute(caller) ? error : credentialsMissing();
 
   return {
-    find(params, state) {
+    find(params, sender) {
       try {
-        const found = choose(params, state);
+        const found = choose(params, sender);
         if (!(found instanceof Promise)) return found;
         return found.catch((error: unknown) => {
-          throw refusal(error, state);
+          throw refusal(error, sender);
         });
       } catch (error) {
-        throw refusal(error, state);
+        throw refusal(error, sender);
       }
     },
-    noteUse(operation, state) {
-      const { published, caller } = state;
+    noteUse({ operation, published }, { caller }) {
       if (published?.by === 'id') noteUse(published.key);
       else if (policyFor(service, caller) !== 'off' && !onlyLooksAtSchema(operation))
         uses.note(caller, operation.document);

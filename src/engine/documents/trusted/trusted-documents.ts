@@ -5,7 +5,7 @@ import type { Clock } from '../../../platform/deadline.ts';
 import type { Logger } from '../../../platform/log/log.ts';
 import type { Metrics } from '../../../platform/metrics/metrics.ts';
 import { createDocumentCache, type DocumentCache } from '../document-cache.ts';
-import type { RequestedDocuments } from '../prepared-operation.ts';
+import type { RequestedDocuments } from '../operation-stages.ts';
 import { createCatalog } from './catalog.ts';
 import { createRequestedDocuments } from './requests.ts';
 import { createTextUses } from './text-usage.ts';

@@ -186,7 +186,7 @@ export function createAttempts(options: AttemptOptions) {
     context.notedScopes = notedScopes;
     const make = (executed: Single, disclosure: Disclosure) => {
       const status = statusOf(executed, 'application/json');
-      const body = textOf(executed, { cost: context.state.cost, limits });
+      const body = textOf(executed, { cost: context.shownCost, limits });
       const outcome: Rendered = { kind: 'rendered', status, body, errors: errorsOf(executed) };
       return { response: { ...disclosure, fingerprint: print, status, body }, outcome };
     };
@@ -210,7 +210,7 @@ export function createAttempts(options: AttemptOptions) {
         made = make(executed, NOTHING_SHOWN);
         storedBytes.take(owner.userId, made.response.body);
         // The lock ended with the transaction. Another request may have taken the key since.
-        const db = database.owned(holderOf(context.state));
+        const db = database.owned(holderOf(context.sender));
         return (await storeResponseAlone(db, owner, made.response, options, hold.held))
           ? made.outcome
           : undefined;

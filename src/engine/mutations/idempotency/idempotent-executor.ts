@@ -131,14 +131,14 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
    * it.
    */
   function replay(stored: StoredResponse, { print, args, asked }: KeyedMutation, waited = false): Rendered {
-    const { caller, state } = args.contextValue;
+    const { caller, sender, effects } = args.contextValue;
     if (!stored.fingerprint.equals(print)) throw outcomes.reused();
     replayCheck.require(asked, caller, stored);
-    const { reservation } = state;
-    reservation.begin(holderOf(state));
+    const { reservation } = sender;
+    reservation.begin(holderOf(sender));
     reservation.reserve(checkedLength(stored.body, maxResponseBytes));
     outcomes.add(waited ? 'waited' : 'replayed');
-    state.responseHeaders['idempotency-replayed'] = 'true';
+    effects.headers['idempotency-replayed'] = 'true';
     return { kind: 'rendered', status: stored.status, body: stored.body, errors: [] };
   }
 
@@ -147,10 +147,10 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
    * too.
    */
   function find(args: OperationArgs, owner: KeyOwner): Promise<StoredResponse | undefined> {
-    const { state } = args.contextValue;
-    return findResponse(readsOf(database, holderOf(state)), owner, options, (bytes) => {
-      state.reservation.begin(holderOf(state));
-      state.reservation.reserve(bytes);
+    const { sender } = args.contextValue;
+    return findResponse(readsOf(database, holderOf(sender)), owner, options, (bytes) => {
+      sender.reservation.begin(holderOf(sender));
+      sender.reservation.reserve(bytes);
     });
   }
 
@@ -188,7 +188,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
     let stored: StoredResponse | undefined;
     try {
       if (
-        await storedBytes.isFull(owner.userId, readsOf(database, holderOf(keyed.args.contextValue.state)))
+        await storedBytes.isFull(owner.userId, readsOf(database, holderOf(keyed.args.contextValue.sender)))
       ) {
         stored = await find(keyed.args, owner);
         if (stored === undefined) throw storedBytes.refusal();
@@ -205,7 +205,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
       const look = alone.outcome === undefined ? find : storedBefore;
       stored = await look(keyed.args, owner);
       if (stored !== undefined) {
-        delete keyed.args.contextValue.state.responseHeaders['retry-after'];
+        delete keyed.args.contextValue.effects.headers['retry-after'];
         return replay(stored, keyed);
       }
       if (alone.outcome !== undefined) {

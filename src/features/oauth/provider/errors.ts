@@ -2,9 +2,9 @@ import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Configuration, KoaContextWithOIDC, default as Provider } from 'oidc-provider';
 import { type MaskOptions, publicRefusal } from '../../../engine/core/mask-error.ts';
-import type { RequestState, Route } from '../../../http/exchange.ts';
+import type { AdmittedRequest, ReceivedRequest, Route } from '../../../http/exchange.ts';
 import { errorPage, pageHeaders } from '../../../http/html/page.ts';
-import type { HttpResponse } from '../../../http/message.ts';
+import type { HttpResponse, HttpResponseOptions } from '../../../http/message.ts';
 import { jsonResponse } from '../../../http/response/responder.ts';
 import type { ErrorCode } from '../../../platform/errors.ts';
 import type { Logger } from '../../../platform/log/log.ts';
@@ -18,7 +18,7 @@ const OAUTH_CODES: Partial<Record<ErrorCode, string>> = {
   INTERNAL_SERVER_ERROR: 'server_error',
 };
 
-export interface OAuthRefusal {
+export interface OAuthRefusal extends Required<Pick<HttpResponseOptions, 'errorCodes'>> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly error: string;
@@ -26,22 +26,26 @@ export interface OAuthRefusal {
 }
 
 /** An error in OAuth's terms. Internal errors are logged in full and hidden from the client. */
-export function oauthRefusal(error: unknown, state: RequestState, log: MaskOptions['log']): OAuthRefusal {
-  const { code, status, headers, message } = publicRefusal(error, { requestId: state.requestId, log });
-  state.errorCodes = [code];
+export function oauthRefusal(
+  error: unknown,
+  { requestId }: ReceivedRequest,
+  log: MaskOptions['log'],
+): OAuthRefusal {
+  const { code, status, headers, message } = publicRefusal(error, { requestId, log });
   // RFC 6749 section 5.2: ASCII only, no quotes or backslashes.
   const description = message.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?');
-  return { status, headers, error: OAUTH_CODES[code] ?? 'invalid_request', description };
+  const name = OAUTH_CODES[code] ?? 'invalid_request';
+  return { status, headers, error: name, description, errorCodes: [code] };
 }
 
 /** The JSON response of RFC 6749. */
-export function oauthErrorResponse({ status, headers, error, description }: OAuthRefusal): HttpResponse {
-  return jsonResponse({ error, error_description: description }, status, headers);
+export function oauthErrorResponse({ error, description, ...options }: OAuthRefusal): HttpResponse {
+  return jsonResponse({ error, error_description: description }, options);
 }
 
 /** The form of refusals of endpoints that programs call. */
-export const oauthErrors: Route['errors'] = (error, state, log) =>
-  oauthErrorResponse(oauthRefusal(error, state, log));
+export const oauthErrors: Route['errors'] = (error, received, log) =>
+  oauthErrorResponse(oauthRefusal(error, received, log));
 
 interface Named {
   readonly error: string;
@@ -89,24 +93,32 @@ const MESSAGES: Readonly<Record<string, string>> = {
 };
 const OTHERWISE = 'Go back to the application and start again.';
 
+/** A call of the library on its way. */
+export interface LibraryCall {
+  readonly admitted: AdmittedRequest;
+  /** The codes of the errors that the library reports. */
+  errorCodes: readonly string[];
+}
+
 /** Shows errors that must not be sent to the application, since that would be an open redirect. */
 export function createErrorRenderer(
-  stateOf: (incoming: IncomingMessage) => RequestState | undefined,
+  callOf: (incoming: IncomingMessage) => LibraryCall | undefined,
   log: Logger,
 ): NonNullable<Configuration['renderError']> {
   return (ctx, out, error) => {
-    const state = stateOf(ctx.req);
-    if (state === undefined) throw error;
-    const { requestId } = state;
+    const call = callOf(ctx.req);
+    if (call === undefined) throw error;
+    const { requestId } = call.admitted;
     ctx.set(pageHeaders());
     if (!('expose' in error) || error.expose !== true) {
-      const { status, headers, description } = oauthRefusal(error, state, log);
+      const { status, headers, description, errorCodes } = oauthRefusal(error, call.admitted, log);
+      call.errorCodes = errorCodes;
       ctx.status = status;
       ctx.set({ ...headers });
       ctx.body = errorPage({ title: 'Something went wrong', message: description, requestId });
       return;
     }
-    state.errorCodes = [out.error];
+    call.errorCodes = [out.error];
     const detail = [out.error, out.error_description].filter((part) => part !== undefined).join(': ');
     const message = MESSAGES[out.error] ?? OTHERWISE;
     ctx.body = errorPage({ title: 'Unable to continue', message, detail, requestId });

@@ -5,7 +5,7 @@ import type { Database } from '../../../database/database.ts';
 import { Retries } from '../../../database/retries.ts';
 import type { Queryable } from '../../../database/statement.ts';
 import type { Author, UnitOfWork } from '../../../database/unit-of-work.ts';
-import type { RequestState } from '../../../http/exchange.ts';
+import type { AdmittedRequest } from '../../../http/exchange.ts';
 import { createDeadline } from '../../../platform/deadline.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { type Cancellable, Line, TurnRefusedError } from '../../../platform/fairness/fair-queue.ts';
@@ -165,7 +165,7 @@ export function createTurns(maxWaiting: number, metrics: Metrics) {
      * Resolves when the call of a request may begin. Rejects with TurnRefusedError. A request that is out of time or
      * whose client has gone gives up its place.
      */
-    async take(work: Work, departure: RequestState['departure']): Promise<Answered> {
+    async take(work: Work, departure: AdmittedRequest['departure']): Promise<Answered> {
       const { audience, owner, cancellation } = work;
       const line = lines[audience];
       const hasLeft = () => departure?.left === true;

@@ -3,17 +3,17 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { KoaContextWithOIDC, default as Provider } from 'oidc-provider';
 import { FORM_TYPE } from '../../../http/body.ts';
-import type { RequestState } from '../../../http/exchange.ts';
+import type { AdmittedRequest } from '../../../http/exchange.ts';
 import { type HttpRequest, HttpResponse } from '../../../http/message.ts';
 import type { Logger } from '../../../platform/log/log.ts';
 import { isPublic } from '../clients.ts';
-import { nameClientErrors, oauthErrorResponse, oauthRefusal } from './errors.ts';
+import { type LibraryCall, nameClientErrors, oauthErrorResponse, oauthRefusal } from './errors.ts';
 import type { Answered } from './oauth-transaction.ts';
 import { RESUME_COOKIE } from './provider.ts';
 
 interface Call {
   readonly request: HttpRequest;
-  readonly state: RequestState;
+  readonly admitted: AdmittedRequest;
   /** The posted form. The library gets it as we parsed it, so that both see the same values. */
   readonly form?: URLSearchParams | undefined;
   /** Path and query as passed to the library. */
@@ -73,8 +73,7 @@ export interface Called {
   readonly client: { readonly id: string; readonly isPublic: boolean } | undefined;
 }
 
-interface Seen {
-  readonly state: RequestState;
+interface Seen extends LibraryCall {
   client: Called['client'];
   /** The internal error, if there was one. */
   failure: unknown;
@@ -86,7 +85,7 @@ const ERRORS = ['grant.error', 'revocation.error', 'introspection.error', 'autho
 interface LibraryCallsOptions {
   readonly issuer: () => string;
   /** Resolves when the call of a request may begin. Rejects with the refusal. */
-  readonly turn: (state: RequestState) => Promise<Answered>;
+  readonly turn: (admitted: AdmittedRequest) => Promise<Answered>;
   readonly log: Logger;
 }
 
@@ -96,8 +95,8 @@ export function createLibraryCalls({ issuer, turn, log }: LibraryCallsOptions) {
   const callbacks = new WeakMap<Provider, ReturnType<Provider['callback']>>();
 
   return {
-    /** The state of the request that a callback of the library is about. */
-    stateOf: (incoming: IncomingMessage): RequestState | undefined => seen.get(incoming)?.state,
+    /** The call that a callback of the library is about. */
+    callOf: (incoming: IncomingMessage): LibraryCall | undefined => seen.get(incoming),
     /** Subscribes to the events of a provider. Call it once for each. */
     watch(provider: Provider): void {
       provider.use(async (ctx, next) => {
@@ -116,7 +115,7 @@ export function createLibraryCalls({ issuer, turn, log }: LibraryCallsOptions) {
       for (const event of ERRORS)
         (provider as EventEmitter).on(event, (ctx: KoaContextWithOIDC, error: { error: string }) => {
           const entry = seen.get(ctx.req);
-          if (entry !== undefined) entry.state.errorCodes = [error.error];
+          if (entry !== undefined) entry.errorCodes = [error.error];
         });
       const failed = (ctx: Pick<KoaContextWithOIDC, 'req'> | undefined, error: unknown) => {
         const entry = ctx && seen.get(ctx.req);
@@ -131,21 +130,24 @@ export function createLibraryCalls({ issuer, turn, log }: LibraryCallsOptions) {
       callbacks.set(provider, provider.callback());
     },
     async call(provider: Provider, call: Call): Promise<Called> {
-      const answers = await turn(call.state);
+      const { admitted } = call;
+      const answers = await turn(admitted);
       const { incoming, outgoing, response } = exchange(call, issuer());
-      seen.set(incoming, { state: call.state, client: undefined, failure: undefined });
+      const entry: Seen = { admitted, client: undefined, failure: undefined, errorCodes: [] };
+      seen.set(incoming, entry);
       await callbacks.get(provider)?.(incoming, outgoing);
       const answered = await response;
       // An outage is no fault of whoever asked.
       answers(answered.status >= 400 && answered.status < 500);
-      const { client, failure } = seen.get(incoming) ?? { client: undefined, failure: undefined };
+      const { client, failure, errorCodes } = entry;
+      answered.errorCodes = errorCodes;
       const { headers } = answered;
       const isPage = headers.get('content-type')?.startsWith('text/html') === true;
       if (isPage) headers.set('cross-origin-opener-policy', 'same-origin');
       else headers.delete('content-security-policy');
       // HTML error pages are already rendered by us.
       if (failure !== undefined && !isPage)
-        return { response: oauthErrorResponse(oauthRefusal(failure, call.state, log)), client };
+        return { response: oauthErrorResponse(oauthRefusal(failure, admitted, log)), client };
       return { response: answered, client };
     },
   };

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { default as Provider } from 'oidc-provider';
 import { looksLikeJwt, type RevokedToken } from '../../../auth/jwt.ts';
 import { readForm } from '../../../http/body.ts';
-import type { RequestState } from '../../../http/exchange.ts';
+import type { AdmittedRequest } from '../../../http/exchange.ts';
 import type { HttpRequest, HttpResponse } from '../../../http/message.ts';
 import { jsonResponse } from '../../../http/response/responder.ts';
 import type { AccessToken, OwnTokens } from '../access-token.ts';
@@ -16,14 +16,14 @@ export interface EndpointOptions {
   readonly ownTokens: OwnTokens;
   readonly revokeToken: (token: RevokedToken) => Promise<unknown>;
   /** Counts a failed credential against an address. Throws RATE_LIMITED if there were too many. */
-  readonly failure: (state: RequestState, client: string | undefined) => Promise<void>;
+  readonly failure: (admitted: AdmittedRequest, client: string | undefined) => Promise<void>;
 }
 
 /** A request to an endpoint, with its provider. */
 export interface EndpointRequest {
   readonly provider: Provider;
   readonly request: HttpRequest;
-  readonly state: RequestState;
+  readonly admitted: AdmittedRequest;
 }
 
 /** RFC 8707 section 2. */
@@ -31,6 +31,7 @@ const WRONG_RESOURCE: OAuthRefusal = {
   status: 400,
   headers: {},
   error: 'invalid_target',
+  errorCodes: ['invalid_target'],
   description: 'there is only one resource: omit the parameter, or set it to the aud of the tokens',
 };
 
@@ -57,10 +58,13 @@ function introspection(token: AccessToken): Record<string, unknown> {
 
 /** The endpoints that clients call: RFC 6749 section 3.2, RFC 7009, RFC 7662. */
 export function createEndpoints({ calls, issuer, ownTokens, revokeToken, failure }: EndpointOptions) {
-  async function call({ provider, request, state }: EndpointRequest, form: URLSearchParams): Promise<Called> {
+  async function call(
+    { provider, request, admitted }: EndpointRequest,
+    form: URLSearchParams,
+  ): Promise<Called> {
     const target = new URL(request.url).pathname;
-    const called = await calls.call(provider, { request, state, form, target });
-    if (called.response.status === 401 && presents(request, form)) await failure(state, called.client?.id);
+    const called = await calls.call(provider, { request, admitted, form, target });
+    if (called.response.status === 401 && presents(request, form)) await failure(admitted, called.client?.id);
     return called;
   }
 
@@ -81,7 +85,6 @@ export function createEndpoints({ calls, issuer, ownTokens, revokeToken, failure
       const form = withoutOwnResource(await readForm(arrived.request), issuer());
       if (!form.has('resource')) return (await call(arrived, form)).response;
       // The library would check the resource only after it has used up the code or refresh token.
-      arrived.state.errorCodes = [WRONG_RESOURCE.error];
       return oauthErrorResponse(WRONG_RESOURCE);
     },
 
@@ -106,6 +109,7 @@ export function createEndpoints({ calls, issuer, ownTokens, revokeToken, failure
           status: 401,
           headers: { 'www-authenticate': basicChallenge(issuer()) },
           error: 'invalid_client',
+          errorCodes: [],
           description: 'only clients with a secret can introspect tokens',
         });
       const checked = jwt === undefined ? undefined : await ownTokens.check(jwt);

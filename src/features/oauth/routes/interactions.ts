@@ -203,17 +203,17 @@ export function createInteractions(options: InteractionOptions) {
   }
 
   async function signIn(context: UnderWay): Promise<HttpResponse> {
-    const { request, state, interaction, uid } = context;
+    const { request, admitted, interaction, uid } = context;
     const form = await readForm(request);
     const email = form.get('email') ?? '';
     // The cookie of a session that has been opened must arrive.
     settle();
-    const result = await signInBy(form, request, state, { login, log });
+    const result = await signInBy(form, request, admitted, { login, log });
     if ('problem' in result) return refuse(context, { email, failed: result });
     try {
       await signIns.replace(request, interaction, result.sessionId).catch(sayExpired);
     } catch (error) {
-      return showLogin(context, email, problemOf(error, state, log));
+      return showLogin(context, email, problemOf(error, admitted, log));
     }
     return seeOther(signInPath('interaction', uid), { 'set-cookie': setSessionCookie(result.sessionId) });
   }
@@ -228,7 +228,7 @@ export function createInteractions(options: InteractionOptions) {
     const { account } = signedIn;
     const scopes = scopesFor(context, account);
     const consent = { userId: account.id, clientId: client.clientId, scopes };
-    const { requestId } = context.state;
+    const { requestId } = context.admitted;
     const author = { actorId: account.id, via: `${SESSION}:${signedIn.session}`, requestId };
     if (!(await transaction(author, (work) => allow(work, consent, signedIn.session))))
       return seeOther(signInPath('interaction', uid));
@@ -237,13 +237,13 @@ export function createInteractions(options: InteractionOptions) {
 
   /** Sends the result to the client, but only from the session that it belongs to. */
   async function resume(context: UnderWay): Promise<HttpResponse> {
-    const { provider, request, state, uid, interaction } = context;
+    const { provider, request, admitted, uid, interaction } = context;
     const { session } = (interaction.result ?? {}) as Finished;
     if (session !== undefined && (await signIns.sessionOf(request))?.credentialId !== session)
       return seeOther(signInPath('interaction', uid));
     const { response } = await calls.call(provider, {
       request,
-      state,
+      admitted,
       target: signInPath('resume', uid),
       resumes: uid,
     });

@@ -1,0 +1,45 @@
+import type { Database } from '../database/database.ts';
+import type { Config } from '../platform/config/config.ts';
+import { Line } from '../platform/fairness/fair-queue.ts';
+import { accountTurns } from './account-write-queue.ts';
+import type { Recognizer } from './authenticate.ts';
+import { createCredentials } from './credentials.ts';
+import { createLogin, createPasswords, type FailureCounter } from './login.ts';
+import type { SecretServices } from './secrets.ts';
+import { createSecurityLog } from './security-log.ts';
+import { sessionEnder } from './sessions.ts';
+
+/** Contract section 5: a hash takes 19 MiB and a core for tens of ms. A full queue takes about a second. */
+const PASSWORD_HASHES = { places: 2, maxWaiting: 32 };
+
+/**
+ * Connections for work that may wait for the lock of an account and is no operation: logins, logouts, stream tokens. All
+ * other connections are for operations.
+ */
+const ACCOUNT_WRITES = { places: 2, maxWaiting: 256 };
+
+export interface AccountsOptions extends SecretServices, Pick<Config, 'jwt'> {
+  readonly database: Database;
+  /** The credentials that features issue. */
+  readonly recognizers: readonly Recognizer[];
+  /** Counts failed logins. */
+  readonly logins: FailureCounter;
+}
+
+/** Creates everything that accounts log in with and change. */
+export function createAccounts({ recognizers, logins, jwt, ...services }: AccountsOptions) {
+  const { database, log } = services;
+  const passwords = createPasswords(new Line(PASSWORD_HASHES), logins);
+  const securityLog = createSecurityLog(log);
+  const turns = accountTurns(database, new Line(ACCOUNT_WRITES));
+  return {
+    credentials: createCredentials(services, jwt, recognizers),
+    login: createLogin({ database, turns, passwords, securityLog }),
+    endSession: sessionEnder(turns),
+    passwords,
+    securityLog,
+    turns,
+  };
+}
+
+export type Accounts = ReturnType<typeof createAccounts>;
