@@ -5,12 +5,7 @@ import { readField } from '../platform/request-fields.ts';
 import { fieldNamed, needsMoreThan } from './core/permissions.ts';
 import type { DocumentCache } from './documents/document-cache.ts';
 import { type createOperationLimiter, refuseOfCaller } from './documents/limits.ts';
-import {
-  asksForVisibleHeartbeats,
-  MULTIPART,
-  type OperationHead,
-  type OperationRequest,
-} from './documents/operation-request.ts';
+import { MULTIPART, type OperationHead, type OperationRequest } from './documents/operation-request.ts';
 import type {
   AdmittedOperation,
   AskedOperation,
@@ -20,6 +15,7 @@ import type {
   ValidatedOperation,
 } from './documents/operation-stages.ts';
 import { onlyLooksAtSchema, type PreparedOperation } from './documents/prepared-operation.ts';
+import { asksForVisibleHeartbeats } from './events/last-event-id.ts';
 import type { OperationPlugin, OperationStages } from './operation/lifecycle.ts';
 
 function notAcceptable(kind: PreparedOperation['kind'], needed: string): ApiError {

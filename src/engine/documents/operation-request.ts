@@ -1,6 +1,5 @@
 import type { Provisional } from '../../auth/authenticate.ts';
 import type { ClientIdentity } from '../../auth/principal.ts';
-import { ApiError } from '../../platform/errors.ts';
 import type { Reservation } from '../../platform/fairness/response-memory.ts';
 import type { RequestFields } from '../../platform/request-fields.ts';
 import type { Span } from '../../platform/tracing/tracing.ts';
@@ -76,30 +75,4 @@ export interface OperationRequest extends ClientIdentity {
   readonly departure: Departure | undefined;
   readonly reservation: Reservation;
   readonly work: RequestWork;
-}
-
-/**
- * The id of the last event that the client has seen. The header wins: EventSource keeps a stale id in its
- * URL.
- */
-export function lastEventId({ url, headers }: Pick<OperationHead, 'url' | 'headers'>): string | undefined {
-  return headers.get('last-event-id') || new URL(url).searchParams.get('lastEventId') || undefined;
-}
-
-/** What a subscription's request says of heartbeats. */
-interface HeartbeatRequest {
-  readonly url: string;
-  /** The `extensions` of the body. */
-  readonly extensions: Readonly<Record<string, unknown>> | undefined;
-}
-
-/**
- * Whether heartbeats are to be events, for clients that cannot see comment lines. The address, where a stream token stands,
- * wins. Throws BAD_REQUEST for anything else than "visible".
- */
-export function asksForVisibleHeartbeats({ url, extensions }: HeartbeatRequest): boolean {
-  const asked = new URL(url).searchParams.get('heartbeat') ?? extensions?.heartbeat;
-  if (asked == null) return false;
-  if (asked === 'visible') return true;
-  throw new ApiError('BAD_REQUEST', '"heartbeat" must be "visible".', { status: 400 });
 }

@@ -5,9 +5,10 @@ import type { Queryable } from '../../database/statement.ts';
 import type { Tally } from '../../platform/metrics/instruments.ts';
 import type { AnswerPath, Context, EventReader } from '../core/context.ts';
 import type { Preparations } from '../core/preparation.ts';
-import { lastEventId, type OperationHead, type OperationRequest } from '../documents/operation-request.ts';
+import type { OperationHead, OperationRequest } from '../documents/operation-request.ts';
 import type { ValidatedOperation } from '../documents/operation-stages.ts';
 import type { PreparedOperation } from '../documents/prepared-operation.ts';
+import { lastEventId } from '../events/last-event-id.ts';
 
 /** What an execution brings besides its outcome. Only the stages of the execution write to this object. */
 export interface OperationEffects {

@@ -4,11 +4,12 @@ import { isOutage } from '../../database/errors.ts';
 import { ApiError, addressBlocked, documentRetired, unauthenticated } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { EventReader } from '../core/context.ts';
-import { lastEventId, type StreamType } from '../documents/operation-request.ts';
+import type { StreamType } from '../documents/operation-request.ts';
 import type { RequestedDocuments } from '../documents/operation-stages.ts';
 import type { PreparedOperation } from '../documents/prepared-operation.ts';
 import type { StreamFormat } from '../events/event-stream.ts';
-import type { EventFeed, FeedStart } from '../events/feed.ts';
+import type { EventFeed } from '../events/feed.ts';
+import { lastEventId, lastEventIdError } from '../events/last-event-id.ts';
 import type { OperationPlugin } from '../operation/lifecycle.ts';
 import type { EventsAfter, OperationArgs, OperationContext } from '../operation/operation-context.ts';
 import {
@@ -102,17 +103,6 @@ export const openEvents =
   async (lastId) =>
     new EventReader(await feed.open(lastId));
 
-function startError(failure: NonNullable<FeedStart['failure']>): ApiError {
-  return failure === 'malformed'
-    ? new ApiError('BAD_USER_INPUT', 'The last event id was not issued by this service.', {
-        argument: 'lastEventId',
-      })
-    : new ApiError(
-        'EVENT_HISTORY_EXPIRED',
-        'The events after that id are no longer kept: query again what you show, and continue from here.',
-      );
-}
-
 /**
  * Opens subscriptions: within the stream limits, resumed from the last event, while their credentials hold. Each event has
  * an id.
@@ -157,7 +147,7 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
     const { requestId, sender, request, visibleHeartbeats } = args.contextValue;
     if (start.failure !== undefined) {
       leave();
-      const outcome = refused(startError(start.failure), { requestId, log });
+      const outcome = refused(lastEventIdError(start.failure), { requestId, log });
       return { kind: 'unresumable', startId: start.eventId, outcome };
     }
     sender.reservation.countFor(holderOf(sender));

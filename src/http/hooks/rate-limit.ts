@@ -10,8 +10,8 @@ import {
 } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
 import type { HttpRequest } from '../message.ts';
-import type { Bucket, BucketPolicy } from '../rate-limit/bucket-store.ts';
-import type { RateLimiter } from '../rate-limit/limiter.ts';
+import type { Bucket, BucketPolicy, Taken } from '../rate-limit/bucket-store.ts';
+import { type RateLimiter, wholeSeconds } from '../rate-limit/limiter.ts';
 import type { Origins } from './request-checks.ts';
 
 export interface RateLimitOptions {
@@ -23,6 +23,20 @@ export interface RateLimitOptions {
   readonly limitsOf: (account: string) => Partial<BucketPolicy> | undefined;
   readonly isFromKnown: Origins['isFromKnown'];
   readonly securityLog: SecurityLog;
+}
+
+/** The state of a bucket as X-RateLimit fields and as those of draft-ietf-httpapi-ratelimit-headers-10. */
+function rateLimitHeaders(
+  { remaining, fullAfterMs, policy: { burst, perSecond } }: Taken,
+  atMs: number,
+): Record<string, string> {
+  return {
+    'x-ratelimit-limit': String(burst),
+    'x-ratelimit-remaining': String(remaining),
+    'x-ratelimit-reset': String(wholeSeconds(atMs + fullAfterMs)),
+    ratelimit: `"default";r=${remaining};t=${wholeSeconds(fullAfterMs)}`,
+    'ratelimit-policy': `"default";q=${burst};w=${Math.ceil(burst / perSecond)}`,
+  };
 }
 
 /** No credential has more than its account. */
@@ -109,10 +123,10 @@ export function useRateLimit({
   ): Promise<Counted> {
     const { route, credentials } = authenticated;
     const buckets = bucketsOf(request, authenticated, kind);
-    const { headers, refusal } = await limiter.request(...buckets);
+    const { taken, atMs, refusal } = await limiter.request(...buckets);
     return {
       // Programs read these fields. No visitor of a page does.
-      headers: route.documentOnly ? {} : headers,
+      headers: route.documentOnly ? {} : rateLimitHeaders(taken, atMs),
       giveBack: credentials.provisional && (() => limiter.giveBack(...buckets)),
       rejection: refusal,
     };

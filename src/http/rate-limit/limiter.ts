@@ -2,24 +2,10 @@ import type { FailureCounter, FailureNames } from '../../auth/login.ts';
 import type { Clock } from '../../platform/deadline.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
-import type { Bucket, BucketPolicy, BucketStore, Taken } from './bucket-store.ts';
+import type { Bucket, BucketPolicy, BucketStore } from './bucket-store.ts';
 
 /** Seconds for a header: never too early. */
-const wholeSeconds = (ms: number): number => Math.ceil(ms / 1000);
-
-/** The bucket's state as X-RateLimit headers and as those of draft-ietf-httpapi-ratelimit-headers-10. */
-function rateLimitHeaders(
-  { remaining, fullAfterMs, policy: { burst, perSecond } }: Taken,
-  nowMs: number,
-): Record<string, string> {
-  return {
-    'x-ratelimit-limit': String(burst),
-    'x-ratelimit-remaining': String(remaining),
-    'x-ratelimit-reset': String(wholeSeconds(nowMs + fullAfterMs)),
-    ratelimit: `"default";r=${remaining};t=${wholeSeconds(fullAfterMs)}`,
-    'ratelimit-policy': `"default";q=${burst};w=${Math.ceil(burst / perSecond)}`,
-  };
-}
+export const wholeSeconds = (ms: number): number => Math.ceil(ms / 1000);
 
 /** What clients are told. Readers of a page do not see headers. */
 export const WAIT_AS_TOLD = 'Wait for the time given in Retry-After.';
@@ -68,22 +54,22 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
   };
   return {
     /**
-     * Takes a token from the client's bucket and from its account's, or from neither. Returns the response headers, which
-     * describe the emptier bucket, and a `refusal` if one was empty.
+     * Takes a token from the client's bucket and from its account's, or from neither.
+     * @returns the state of the emptier bucket at `atMs`, in milliseconds since the epoch, and a `refusal` if one was empty
      */
     async request(client: Bucket, account?: Bucket) {
       const taken = await store.take(client, account);
-      const headers = rateLimitHeaders(taken, clock.now());
+      const atMs = clock.now();
       if (taken.allowed) {
         checks.add('client', 'allowed');
         if (account !== undefined) checks.add('account', 'allowed');
-        return { headers, refusal: undefined };
+        return { taken, atMs, refusal: undefined };
       }
       refusals.inc({ reason: 'requests' });
       const shared = taken.policy === account?.policy;
       checks.add(shared ? 'account' : 'client', 'refused');
       const whose = shared ? ' across all credentials of this account' : '';
-      return { headers, refusal: rateLimited(`Too many requests${whose}.`, taken.retryAfterMs) };
+      return { taken, atMs, refusal: rateLimited(`Too many requests${whose}.`, taken.retryAfterMs) };
     },
     /** Returns the tokens of a request that turned out not to be the client's. */
     giveBack: (client: Bucket, account?: Bucket): Promise<void> => store.giveBack(client, account),
