@@ -1,54 +1,50 @@
 import { Command, Option } from 'commander';
-import { API_KEY_NAMES } from '../auth/api-keys.ts';
 import { type Operator, processOperator, runAs } from '../auth/audit.ts';
-import { ENDINGS, ENDINGS_OF_PASSWORD, FEATURES, STORED } from '../features/features.ts';
+import { FEATURES } from '../features/features.ts';
 import { buildText } from '../platform/process.ts';
-import { ACCOUNT_CONTENT } from '../schema/account-content.ts';
-import { backupCommand, restoreCommand } from './backup/commands.ts';
-import type { AdminCommand, OpenedDatabase, RunCommand, RunWithout } from './cli/connection.ts';
+import { defineBackupCommand } from './backup/back-up.ts';
+import { defineRestoreCommand } from './backup/restore.ts';
+import type {
+  CommandLine,
+  DefineCommands,
+  Opened,
+  OpenedDatabase,
+  RunCommand,
+  RunWithout,
+} from './cli/connection.ts';
 import { parseReason, type ReasonOption } from './cli/options.ts';
 import { type CommandIo, createLocalIo, EXIT, printResult, report, UndoneError } from './cli/output.ts';
-import { apiKeyCommands } from './commands/api-keys.ts';
-import { auditCommand } from './commands/audit.ts';
-import {
-  revokeAllCommand,
-  sessionCommands,
-  streamTokenCommands,
-  tokenCommands,
-} from './commands/credentials.ts';
-import { eventLogCommands, exportCommand, migrateCommand } from './commands/database.ts';
-import { deprecationsCommand } from './commands/deprecations.ts';
-import { documentCommands } from './commands/documents.ts';
-import { blockCommand, blocksCommand, topCommand, unblockCommand } from './commands/restrictions.ts';
-import { sqlCommand } from './commands/sql.ts';
-import { userCommands } from './commands/users.ts';
-import { doctorCommand } from './doctor/doctor.ts';
+import { defineApiKeyCommands } from './commands/api-keys.ts';
+import { defineAuditCommand } from './commands/audit.ts';
+import { defineCredentialCommands } from './commands/credentials.ts';
+import { defineEventLogCommands, defineExportCommand, defineMigrateCommand } from './commands/database.ts';
+import { defineDeprecationsCommand } from './commands/deprecations.ts';
+import { defineDocumentCommands } from './commands/documents.ts';
+import { defineBlockCommands, defineTopCommand } from './commands/restrictions.ts';
+import { defineRevokeAllCommand } from './commands/revoke-all.ts';
+import { defineSqlCommand } from './commands/sql.ts';
+import { defineUserCommands } from './commands/users.ts';
+import { defineDoctorCommand } from './doctor/doctor.ts';
 
-/** SQL of the ids and names of clients. */
-const CLIENT_NAMES = [API_KEY_NAMES, ...FEATURES.flatMap(({ clientNames = [] }) => clientNames)];
-
-const COMMANDS: readonly AdminCommand[] = [
-  userCommands(ENDINGS, ENDINGS_OF_PASSWORD, STORED, ACCOUNT_CONTENT),
-  apiKeyCommands,
-  sessionCommands,
-  tokenCommands,
-  streamTokenCommands,
-  documentCommands(CLIENT_NAMES),
-  deprecationsCommand(CLIENT_NAMES),
-  revokeAllCommand(ENDINGS),
-  ...(await Promise.all(FEATURES.map(({ commands }) => commands()))).flat(),
-  eventLogCommands,
-  auditCommand,
-  topCommand,
-  sqlCommand,
-  doctorCommand,
-  blockCommand,
-  unblockCommand,
-  blocksCommand,
-  migrateCommand,
-  backupCommand,
-  restoreCommand(ENDINGS),
-  exportCommand,
+/** In the order of the help. */
+const COMMANDS: readonly DefineCommands[] = [
+  defineUserCommands,
+  defineApiKeyCommands,
+  defineCredentialCommands,
+  defineDocumentCommands,
+  defineDeprecationsCommand,
+  defineRevokeAllCommand,
+  ...(await Promise.all(FEATURES.map(({ commands }) => commands()))),
+  defineEventLogCommands,
+  defineAuditCommand,
+  defineTopCommand,
+  defineSqlCommand,
+  defineDoctorCommand,
+  defineBlockCommands,
+  defineMigrateCommand,
+  defineBackupCommand,
+  defineRestoreCommand,
+  defineExportCommand,
 ];
 
 const HELP_WIDTH = 80;
@@ -80,15 +76,22 @@ export function createProgram(
     const { reason } = program.opts<ReasonOption>();
     return runAs(reason === undefined ? operator : { ...operator, reason }, work);
   };
-  for (const { name, description, define } of COMMANDS) {
-    const group = program.commands.find((known) => known.name() === name);
-    define(
-      group ?? program.command(name).description(description),
-      (work, options) => asOperator(() => run(work, options)),
-      (work, options) => asOperator(() => runWithout(work, options)),
-      io,
-    );
-  }
+  const line: CommandLine = {
+    add(usage, description) {
+      const [, name, command] = /^([\w-]+) ([\w-].*)$/.exec(usage) ?? [];
+      const group = program.commands.find((known) => known.name() === name) ?? program;
+      return group.command(command ?? usage).description(description);
+    },
+    command: <Args extends unknown[]>(
+      usage: string,
+      description: string,
+      work: (opened: Opened, ...args: Args) => Promise<unknown>,
+    ) => line.add(usage, description).action((...args: Args) => line.run((opened) => work(opened, ...args))),
+    run: (work, options) => asOperator(() => run(work, options)),
+    runWithout: (work, options) => asOperator(() => runWithout(work, options)),
+    io,
+  };
+  for (const define of COMMANDS) define(line);
   return program;
 }
 

@@ -1,4 +1,4 @@
-import type { AdminCommand } from '../admin/cli/connection.ts';
+import type { DefineCommands } from '../admin/cli/connection.ts';
 import type { AccountTurns } from '../auth/account-write-queue.ts';
 import type { Recognizer } from '../auth/authenticate.ts';
 import type { StoredPart } from '../auth/data-export.ts';
@@ -36,7 +36,7 @@ export interface Feature {
   /** For the schema: its types, and its fields on the types of the modules. */
   fields(): Promise<DefineFields>;
   /** For the command line. */
-  commands(): Promise<readonly AdminCommand[]>;
+  commands(): Promise<DefineCommands>;
 }
 
 /** What the credentials of a feature are made of. */

@@ -1,4 +1,4 @@
-import { keysEnd } from '../auth/api-keys.ts';
+import { API_KEY_NAMES, keysEnd } from '../auth/api-keys.ts';
 import { PARTS, type StoredPart } from '../auth/data-export.ts';
 import type { Endings } from '../auth/revocation.ts';
 import { sessionsEnd } from '../auth/sessions.ts';
@@ -21,6 +21,12 @@ export const ENDINGS: Endings = [
 
 /** What ends with a password: whatever was signed in to with it. */
 export const ENDINGS_OF_PASSWORD: Endings = ENDINGS.filter(({ ofPassword }) => ofPassword);
+
+/** SQL of the ids and names of clients, for reports. */
+export const CLIENT_NAMES: readonly string[] = [
+  API_KEY_NAMES,
+  ...FEATURES.flatMap(({ clientNames = [] }) => clientNames),
+];
 
 /** All that is stored about an account. */
 export const STORED: readonly StoredPart[] = [

@@ -7,8 +7,8 @@ import { secretFile } from '../../database/embedded/data-dir.ts';
 import { refuseNoDatabase } from '../../database/embedded/major-version.ts';
 import { watchPieces } from '../../database/transfer/pieces.ts';
 import { withSnapshot } from '../../database/transfer/snapshot.ts';
-import type { Given } from '../cli/connection.ts';
-import { AdminError, type Progress } from '../cli/output.ts';
+import type { DefineCommands, Given } from '../cli/connection.ts';
+import { AdminError, type Progress, showProgress } from '../cli/output.ts';
 import {
   type BackupEnd,
   type BackupHead,
@@ -19,7 +19,7 @@ import {
   writeError,
 } from './backup-file.ts';
 
-export interface BackUpOptions extends Given {
+interface BackUpOptions extends Given {
   readonly file: string;
   readonly withSecretKey: boolean;
   readonly progress: Progress;
@@ -59,8 +59,8 @@ const writeSnapshot = (database: Database, draft: string, options: BackUpOptions
     }),
   );
 
-async function writeVerified(draft: string, file: string, options: BackUpOptions): Promise<BackupEnd> {
-  const { open, progress } = options;
+async function writeVerified(draft: string, options: BackUpOptions): Promise<BackupEnd> {
+  const { file, open, progress } = options;
   const { database } = await open();
   const written = await writeSnapshot(database, draft, options).finally(() => database.close());
   progress.step('reading back');
@@ -77,10 +77,9 @@ async function writeVerified(draft: string, file: string, options: BackUpOptions
  * the process is killed, nothing is left of a backup that fails.
  * @throws {AdminError | DatabaseError}
  */
-export async function backUp(options: BackUpOptions) {
-  const { config, progress, withSecretKey } = options;
-  const { dataDir, database } = config;
-  const file = resolve(options.file);
+async function backUp(given: Given, file: string, withSecretKey: boolean) {
+  const { dataDir, database } = given.config;
+  const progress = showProgress(given.io.stderr);
   if (database.kind === 'embedded') refuseNoDatabase(dataDir);
   checkTarget(file, dataDir);
   const beganMs = performance.now();
@@ -89,7 +88,7 @@ export async function backUp(options: BackUpOptions) {
   // On SIGINT and SIGTERM, too.
   process.once('exit', discard);
   try {
-    const { tables } = await writeVerified(draft, file, options);
+    const { tables } = await writeVerified(draft, { ...given, file, withSecretKey, progress });
     checkTarget(file, dataDir);
     renameSync(draft, file);
     flushEntries(dirname(file));
@@ -108,3 +107,17 @@ export async function backUp(options: BackUpOptions) {
     discard();
   }
 }
+
+interface Options {
+  readonly withoutSecretKey?: boolean;
+}
+
+export const defineBackupCommand: DefineCommands = ({ add, runWithout, io }) => {
+  add('backup', 'writes a backup of the database, even while a server uses it')
+    .argument('<file>', 'a new file; others of this machine cannot read it')
+    .option('--without-secret-key', 'leaves out the secret that OAuth signing keys are sealed under')
+    .action(async (name: string, { withoutSecretKey = false }: Options) => {
+      const file = await io.input('file', async () => resolve(name));
+      await runWithout((given) => backUp(given, file, !withoutSecretKey), { relayed: true });
+    });
+};

@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, write
 import { join, resolve } from 'node:path';
 import { endSignIns } from '../../auth/all-accounts.ts';
 import { type AuthoredWork, audit, OPERATOR } from '../../auth/audit.ts';
-import type { Endings } from '../../auth/revocation.ts';
 import { openDatabase } from '../../database/database.ts';
 import { flushEntries, openCluster, settleFolder } from '../../database/embedded/cluster.ts';
 import {
@@ -20,15 +19,14 @@ import { copyIn } from '../../database/transfer/copy-in.ts';
 import { onClient, onEngine, queryableOnSide, type Side } from '../../database/transfer/endpoints.ts';
 import { type Piece, watchPieces } from '../../database/transfer/pieces.ts';
 import { adoptEvents } from '../../engine/events/log-state.ts';
-import type { Given } from '../cli/connection.ts';
-import { AdminError, type Progress, tell, tellLeftOut } from '../cli/output.ts';
+import { ENDINGS } from '../../features/features.ts';
+import type { DefineCommands, Given } from '../cli/connection.ts';
+import { AdminError, type Progress, showProgress, tell, tellLeftOut } from '../cli/output.ts';
 import { type OpenedBackup, readBackup, SECRET_FILES } from './backup-file.ts';
 
-export interface RestoreOptions extends Given {
+interface RestoreOptions extends Given {
   readonly file: string;
   readonly revokeKeys: boolean;
-  /** What was issued to accounts. */
-  readonly endings: Endings;
   readonly progress: Progress;
 }
 
@@ -57,7 +55,7 @@ async function restoreInto(
   target: Side,
   schema: string,
   { head, pieces }: OpenedBackup,
-  { file, revokeKeys, endings, progress, io }: RestoreOptions,
+  { file, revokeKeys, progress, io }: RestoreOptions,
   beforeCommit: () => void,
 ) {
   await target.rows('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
@@ -67,7 +65,7 @@ async function restoreInto(
   });
   const work: AuthoredWork = { ...queryableOnSide(target), author: OPERATOR };
   await adoptEvents(work);
-  const ended = await endSignIns(work, endings, { keys: revokeKeys });
+  const ended = await endSignIns(work, ENDINGS, { keys: revokeKeys });
   await audit(work, 'restore', null, { ended, migrations: applied });
   const keys = await work.query(WORKING_KEYS, []);
   beforeCommit();
@@ -198,24 +196,36 @@ async function restorePostgres(options: RestoreOptions) {
   }
 }
 
+interface Options {
+  readonly revokeKeys?: boolean;
+}
+
 /**
  * Restores a backup into an empty or missing DATA_DIR, or into an empty schema of PostgreSQL. Nothing is there before all
  * of it is.
  * @throws {OperatorError | DatabaseError}
  */
-export async function restore(options: RestoreOptions) {
-  const { config, progress } = options;
-  const file = resolve(options.file);
+async function restore(given: Given, name: string, { revokeKeys = false }: Options) {
+  const { database } = given.config;
+  const progress = showProgress(given.io.stderr);
+  const file = resolve(name);
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
     throw new AdminError(`"${file}" is not a file. Name a file that "backup" has written.`);
-  const { database } = config;
+  const options = { ...given, file, revokeKeys, progress };
   const beganMs = performance.now();
   try {
     const restored = await (database.kind === 'embedded'
-      ? restoreEmbedded(database.dataDir, { ...options, file })
-      : restorePostgres({ ...options, file }));
+      ? restoreEmbedded(database.dataDir, options)
+      : restorePostgres(options));
     return { ...restored, seconds: Math.round((performance.now() - beganMs) / 100) / 10 };
   } finally {
     progress.end();
   }
 }
+
+export const defineRestoreCommand: DefineCommands = ({ add, runWithout }) => {
+  add('restore', 'restores a backup into an empty DATA_DIR or PostgreSQL; ends what was signed in to')
+    .argument('<file>', 'what "backup" has written')
+    .option('--revoke-keys', 'revokes all API keys; otherwise those that work are listed')
+    .action((name: string, options: Options) => runWithout((given) => restore(given, name, options)));
+};

@@ -128,10 +128,20 @@ export type RunWithout = (
   options?: { readonly relayed: boolean },
 ) => Promise<void>;
 
-/** A command, or a group of them. A feature joins the command line by these, and a group by giving its name. */
-export interface AdminCommand {
-  readonly name: string;
-  readonly description: string;
-  /** Gives the command its subcommands, or its options and its action. */
-  define(command: Command, run: RunCommand, runWithout: RunWithout, io: CommandIo): void;
+/** The command line while its commands are added. */
+export interface CommandLine {
+  /** Adds a group of commands, or a command whose action calls `run` or `runWithout`, by what is typed: `user disable <email>`. */
+  add(usage: string, description: string): Command;
+  /** Adds a command that works on the open database. `work` also gets the arguments and the options. */
+  command<Args extends unknown[]>(
+    usage: string,
+    description: string,
+    work: (opened: Opened, ...args: Args) => Promise<unknown>,
+  ): Command;
+  readonly run: RunCommand;
+  readonly runWithout: RunWithout;
+  readonly io: CommandIo;
 }
+
+/** Adds commands, in the order of the help. A feature joins the command line by one of these. */
+export type DefineCommands = (line: CommandLine) => void;

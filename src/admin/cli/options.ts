@@ -160,23 +160,19 @@ export interface LimitOptions {
   readonly default?: boolean;
 }
 
-/** The options of a command that changes limits. */
-export const limitOptions = (): readonly Option[] => [
-  burstOption('requests at once'),
-  perSecondOption('sustained requests per second'),
-  new Option('--default', 'as the settings say').conflicts(['burst', 'perSecond']),
-];
+/** Adds the options of a command that changes limits, one of which must be given. */
+export const addLimitOptions = (command: Command): Command =>
+  command
+    .addOption(burstOption('requests at once'))
+    .addOption(perSecondOption('sustained requests per second'))
+    .addOption(new Option('--default', 'as the settings say').conflicts(['burst', 'perSecond']))
+    .hook('preAction', () => {
+      if (Object.keys(command.opts()).length === 0)
+        command.error('error: give --burst, --per-second or both, or --default');
+    });
 
-/** The limits to set; undefined for those of the settings. Ends the command with a usage error if none are given. */
-export function limitsOf(
-  { default: reset = false, ...limits }: LimitOptions,
-  command: Command,
-): Omit<LimitOptions, 'default'> | undefined {
-  if (reset) return undefined;
-  if (limits.burst === undefined && limits.perSecond === undefined)
-    command.error('error: give --burst, --per-second or both, or --default');
-  return limits;
-}
+/** @returns the limits to set, or undefined for those of the settings */
+export const limitsOf = ({ default: reset = false, ...limits }: LimitOptions) => (reset ? undefined : limits);
 
 /** The sustained request rate of a credential. */
 export function perSecondOption(

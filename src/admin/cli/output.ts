@@ -113,6 +113,9 @@ export function tell(stderr: Output, message: string): void {
   stderr.write(`${escapeTerminal(message)}\n`);
 }
 
+/** Lists nouns in a sentence. */
+export const inWords = (words: readonly string[]): string => new Intl.ListFormat('en-GB').format(words);
+
 /** Names the tables that a copy lacks, because no migration of the service has made them. */
 export function tellLeftOut(stderr: Output, tables: readonly string[]): void {
   if (tables.length > 0)

@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { audit, OPERATOR } from '../../auth/audit.ts';
-import type { AccountContent } from '../../auth/data-export.ts';
-import { accountToDelete, type Endings, endAllCredentials, endMost, sumOf } from '../../auth/revocation.ts';
+import { accountToDelete, endAllCredentials, endMost, sumOf } from '../../auth/revocation.ts';
 import type { Database } from '../../database/database.ts';
 import { DatabaseError, violatedForeignKey } from '../../database/errors.ts';
 import { statement } from '../../database/statement.ts';
 import { runInPrisma } from '../../database/unit-of-work.ts';
+import { ENDINGS } from '../../features/features.ts';
 import { inBatches } from '../../platform/async.ts';
+import { ACCOUNT_CONTENT } from '../../schema/account-content.ts';
 import { AdminError } from '../cli/output.ts';
 
 /** Transactions stay short: long ones would delay events. */
@@ -37,15 +38,15 @@ const DROP_ACCOUNT = statement<never>('account_drop', 'DELETE FROM users WHERE i
  * Ends everything that the account could be used with, for good: at once, since nothing of a disabled account works.
  * Safe to repeat.
  */
-async function begin(database: Database, endings: Endings, email: string, fate: Fate): Promise<string> {
+async function begin(database: Database, email: string, fate: Fate): Promise<string> {
   const id = await database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const found = await accountToDelete(work, email);
     await work.query(BEGIN, [found.id]);
     await audit(work, 'user.delete', found.id, { account: found.id, content: fate });
     return found.id;
   });
-  await endMost(database, [id], endings);
-  await database.unitOfWork().run((work) => endAllCredentials(work, [id], endings));
+  await endMost(database, [id], ENDINGS);
+  await database.unitOfWork().run((work) => endAllCredentials(work, [id], ENDINGS));
   await inBatches(BATCH, async () => (await database.query(DROP_KEYS, [id, BATCH])).length);
   return id;
 }
@@ -65,11 +66,11 @@ async function dropAccount(database: Database, id: string): Promise<boolean> {
 }
 
 /** Content that others still show needs its author, so the account's row is deleted last, once nothing refers to it. */
-async function dropWithContent(database: Database, id: string, content: AccountContent) {
+async function dropWithContent(database: Database, id: string) {
   await delay(LATE_REQUESTS_MS);
-  let dropped = content.none;
+  let dropped = ACCOUNT_CONTENT.none;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    dropped = sumOf(dropped, await content.drop(database, id));
+    dropped = sumOf(dropped, await ACCOUNT_CONTENT.drop(database, id));
     await dropAnswers(database, id);
     if (await dropAccount(database, id)) return { id, deleted: true, ...dropped };
     await delay(LATE_REQUESTS_MS);
@@ -84,14 +85,9 @@ export type Fate = 'keep' | 'delete';
  * Deletes an account (contract section 8). Its credentials end first. A second run finishes what a killed process has
  * left undone. Throws AccountError, AdminError, DatabaseError.
  */
-export async function deleteAccount(
-  database: Database,
-  endings: Endings,
-  email: string,
-  { fate, content }: { readonly fate: Fate; readonly content: AccountContent },
-) {
-  const id = await begin(database, endings, email, fate);
-  if (fate === 'delete') return dropWithContent(database, id, content);
+export async function deleteAccount(database: Database, email: string, fate: Fate) {
+  const id = await begin(database, email, fate);
+  if (fate === 'delete') return dropWithContent(database, id);
   await delay(LATE_REQUESTS_MS);
   await dropAnswers(database, id);
   // This waits for mutations that have written under the account; the responses they have stored are deleted after it.
@@ -99,5 +95,5 @@ export async function deleteAccount(
   const data = { name: 'Deleted user', email: '', emailKey: null, role: 'member' } as const;
   await runInPrisma(database, (prisma) => prisma.user.updateMany({ where: { id }, data }));
   await dropAnswers(database, id);
-  return { id, deleted: true, ...content.none };
+  return { id, deleted: true, ...ACCOUNT_CONTENT.none };
 }

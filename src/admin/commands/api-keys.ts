@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { findAccount } from '../../auth/accounts.ts';
 import {
   createApiKeyWithinLimit,
@@ -9,15 +8,14 @@ import {
 import { audit, OPERATOR } from '../../auth/audit.ts';
 import type { StricterDocuments } from '../../auth/principal.ts';
 import { type Scope, scopesOfRole } from '../../auth/scopes.ts';
-import type { Database } from '../../database/database.ts';
 import { runInPrisma, type UnitOfWork } from '../../database/unit-of-work.ts';
 import { isUuid } from '../../platform/ids.ts';
-import type { AdminCommand } from '../cli/connection.ts';
+import type { DefineCommands, Opened } from '../cli/connection.ts';
 import {
+  addLimitOptions,
   burstOption,
   documentsOption,
   type LimitOptions,
-  limitOptions,
   limitsOf,
   OLDEST_FIRST,
   parseCredentialName,
@@ -38,7 +36,7 @@ interface CreateOptions {
   readonly documents?: StricterDocuments;
 }
 
-async function create(database: Database, options: CreateOptions) {
+async function create({ database }: Opened, options: CreateOptions) {
   const { user, name, scopes, expires, burst, perSecond, documents } = options;
   const { id, role, disabledAt } = await findAccount(database, user);
   if (disabledAt !== null) throw new AdminError(`The account "${user}" is disabled: none of its keys work.`);
@@ -60,14 +58,14 @@ async function create(database: Database, options: CreateOptions) {
 const omit = { userId: true, hash: true } as const;
 const user = { select: { email: true } } as const;
 
-async function list(database: Database) {
+async function list({ database }: Opened) {
   const keys = await runInPrisma(database, (prisma) =>
     prisma.apiKey.findMany({ omit, include: { user }, orderBy: OLDEST_FIRST }),
   );
   return keys.map((key) => withoutUnset({ ...key, user: key.user.email }));
 }
 
-async function show(database: Database, id: string) {
+async function show({ database }: Opened, id: string) {
   const key = isUuid(id)
     ? await runInPrisma(database, (prisma) =>
         prisma.apiKey.findUnique({
@@ -87,7 +85,7 @@ async function show(database: Database, id: string) {
 
 /** Changes a key and records that. `change` returns what it was done to; undefined if there was nothing to do. */
 function changeKey<T extends { readonly account: string }>(
-  database: Database,
+  { database }: Opened,
   action: string,
   id: string,
   change: (work: UnitOfWork) => Promise<T | undefined>,
@@ -103,77 +101,58 @@ function changeKey<T extends { readonly account: string }>(
   });
 }
 
-async function revoke(database: Database, id: string) {
+async function revoke(opened: Opened, id: string) {
   const end = async (work: UnitOfWork) => {
     const account = await revokeApiKey(work, id);
     return account === undefined ? undefined : { account };
   };
-  await changeKey(database, 'api-key.revoke', id, end, 'already revoked');
+  await changeKey(opened, 'api-key.revoke', id, end, 'already revoked');
   return { id, revoked: true };
 }
 
-async function setSuspended(database: Database, id: string, suspended: boolean) {
+async function setSuspended(opened: Opened, id: string, suspended: boolean) {
   const { action, otherwise } = suspended
     ? { action: 'api-key.suspend', otherwise: 'revoked or already suspended' }
     : { action: 'api-key.resume', otherwise: 'revoked or not suspended' };
-  await changeKey(database, action, id, (work) => suspendApiKey(work, id, suspended), otherwise);
+  await changeKey(opened, action, id, (work) => suspendApiKey(work, id, suspended), otherwise);
   return { id, suspended };
 }
 
-async function setLimits(database: Database, id: string, limits: ReturnType<typeof limitsOf>) {
-  const change = (work: UnitOfWork) => setApiKeyLimits(work, id, limits);
-  return { id, ...(await changeKey(database, 'api-key.set-limits', id, change, 'revoked')) };
+async function setLimits(opened: Opened, id: string, options: LimitOptions) {
+  const change = (work: UnitOfWork) => setApiKeyLimits(work, id, limitsOf(options));
+  return { id, ...(await changeKey(opened, 'api-key.set-limits', id, change, 'revoked')) };
 }
 
-/** `api-key create`, `list`, `show`, `revoke`, `suspend`, `resume`, `set-limits`. */
-export const apiKeyCommands: AdminCommand = {
-  name: 'api-key',
-  description: 'manages API keys',
-  define(apiKey, run) {
-    apiKey
-      .command('create')
-      .description('creates a key and prints it; it is not shown again')
-      .requiredOption('--user <email>', 'the account that the key belongs to')
-      .requiredOption('--name <name>', 'the purpose of the key', parseCredentialName)
-      .requiredOption('--scopes <scopes>', 'scopes, separated by spaces', parseScopes)
-      .option('--expires <time>', 'ISO 8601 time; default: valid until revoked', parseExpiry)
-      .addOption(burstOption())
-      .addOption(perSecondOption())
-      .addOption(documentsOption())
-      .action((options: CreateOptions) => run(({ database }) => create(database, options)));
-
-    apiKey
-      .command('list')
-      .description('lists the keys without their secrets, oldest first')
-      .action(() => run(({ database }) => list(database)));
-
-    apiKey
-      .command('show <id>')
-      .description('shows a key without its secret, and the addresses that used it, the last use first')
-      .action((id: string) => run(({ database }) => show(database, id)));
-
-    apiKey
-      .command('revoke <id>')
-      .description('revokes a key permanently')
-      .action((id: string) => run(({ database }) => revoke(database, id)));
-
-    apiKey
-      .command('suspend <id>')
-      .description('has a key refused, and its streams end, until it is resumed')
-      .action((id: string) => run(({ database }) => setSuspended(database, id, true)));
-
-    apiKey
-      .command('resume <id>')
-      .description('has a suspended key work again')
-      .action((id: string) => run(({ database }) => setSuspended(database, id, false)));
-
-    const limiting = apiKey
-      .command('set-limits <id>')
-      .description('sets how many requests a key may make, on all instances within a second')
-      .action((id: string, options: LimitOptions, command: Command) => {
-        const limits = limitsOf(options, command);
-        return run(({ database }) => setLimits(database, id, limits));
-      });
-    for (const option of limitOptions()) limiting.addOption(option);
-  },
+export const defineApiKeyCommands: DefineCommands = ({ add, command }) => {
+  add('api-key', 'manages API keys');
+  command('api-key create', 'creates a key and prints it; it is not shown again', create)
+    .requiredOption('--user <email>', 'the account that the key belongs to')
+    .requiredOption('--name <name>', 'the purpose of the key', parseCredentialName)
+    .requiredOption('--scopes <scopes>', 'scopes, separated by spaces', parseScopes)
+    .option('--expires <time>', 'ISO 8601 time; default: valid until revoked', parseExpiry)
+    .addOption(burstOption())
+    .addOption(perSecondOption())
+    .addOption(documentsOption());
+  command('api-key list', 'lists the keys without their secrets, oldest first', list);
+  command(
+    'api-key show <id>',
+    'shows a key without its secret, and the addresses that used it, the last use first',
+    show,
+  );
+  command('api-key revoke <id>', 'revokes a key permanently', revoke);
+  command(
+    'api-key suspend <id>',
+    'has a key refused, and its streams end, until it is resumed',
+    (opened, id: string) => setSuspended(opened, id, true),
+  );
+  command('api-key resume <id>', 'has a suspended key work again', (opened, id: string) =>
+    setSuspended(opened, id, false),
+  );
+  addLimitOptions(
+    command(
+      'api-key set-limits <id>',
+      'sets how many requests a key may make, on all instances within a second',
+      setLimits,
+    ),
+  );
 };

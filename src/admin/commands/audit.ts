@@ -1,7 +1,7 @@
 import { findAccount } from '../../auth/accounts.ts';
 import { type AuditEntry, auditEntries } from '../../auth/audit.ts';
 import type { Queryable } from '../../database/statement.ts';
-import type { AdminCommand } from '../cli/connection.ts';
+import type { DefineCommands, Opened } from '../cli/connection.ts';
 import { parseInstant } from '../cli/options.ts';
 import { StreamedText } from '../cli/output.ts';
 
@@ -27,21 +27,15 @@ async function* textOf(entries: AsyncIterable<AuditEntry>): AsyncGenerator<strin
   yield before === '[' ? '[]\n' : '\n]\n';
 }
 
-/** `audit`. */
-export const auditCommand: AdminCommand = {
-  name: 'audit',
-  description: 'lists who has changed what, oldest first',
-  define(command, run) {
-    command
-      .option('--since <time>', 'ISO 8601 time or date', parseInstant)
-      .option('--actor <id>', 'by an account (its id or e-mail), or by a credential (its id)')
-      .option('--subject <id>', 'of what has this id, or belongs to this account (its id or e-mail)')
-      .option('--action <action>', 'such as api-key.create or deletePost')
-      .action(({ since, actor, subject, action }: Options) =>
-        run(async ({ database }) => {
-          const [by, of] = [await idOf(database, actor), await idOf(database, subject)];
-          return new StreamedText(textOf(auditEntries(database, { since, actor: by, subject: of, action })));
-        }),
-      );
-  },
+async function list({ database }: Opened, { since, actor, subject, action }: Options) {
+  const [by, of] = [await idOf(database, actor), await idOf(database, subject)];
+  return new StreamedText(textOf(auditEntries(database, { since, actor: by, subject: of, action })));
+}
+
+export const defineAuditCommand: DefineCommands = ({ command }) => {
+  command('audit', 'lists who has changed what, oldest first', list)
+    .option('--since <time>', 'ISO 8601 time or date', parseInstant)
+    .option('--actor <id>', 'by an account (its id or e-mail), or by a credential (its id)')
+    .option('--subject <id>', 'of what has this id, or belongs to this account (its id or e-mail)')
+    .option('--action <action>', 'such as api-key.create or deletePost');
 };

@@ -11,10 +11,15 @@ import { watchPieces } from '../../database/transfer/pieces.ts';
 import { withSnapshot } from '../../database/transfer/snapshot.ts';
 import { adoptEvents, renewLog } from '../../engine/events/log-state.ts';
 import { type Config, loadConfig } from '../../platform/config/config.ts';
-import type { Logger } from '../../platform/log/log.ts';
-import { type AdminCommand, embeddedFolder, openAlone } from '../cli/connection.ts';
+import {
+  type DefineCommands,
+  embeddedFolder,
+  type Given,
+  type Opened,
+  openAlone,
+} from '../cli/connection.ts';
 import { parseDatabaseUrl } from '../cli/options.ts';
-import { type CommandIo, type Progress, showProgress, tell, tellLeftOut } from '../cli/output.ts';
+import { type Progress, showProgress, tell, tellLeftOut } from '../cli/output.ts';
 
 /** What is not in the database, and where it is; undefined where there is none. */
 function secretAdvice({ secretKey, dataDir }: Config): string | undefined {
@@ -46,7 +51,7 @@ const copy = (source: Database, target: Database, progress: Progress) =>
     ),
   );
 
-async function exportTo({ config, log, io }: { config: Config; log: Logger; io: CommandIo }, url: string) {
+async function exportTo({ config, log, io }: Given, url: string) {
   const startedMs = performance.now();
   refuseNoDatabase(embeddedFolder(config));
   const target = await openDatabase({
@@ -75,56 +80,42 @@ async function exportTo({ config, log, io }: { config: Config; log: Logger; io: 
   }
 }
 
-/** `export-to DATABASE_URL`. */
-export const exportCommand: AdminCommand = {
-  name: 'export-to',
-  description:
+export const defineExportCommand: DefineCommands = ({ add, runWithout }) => {
+  add(
+    'export-to',
     'copies the embedded database, which no server may use meanwhile, into an empty PostgreSQL database',
-  define(command, _run, runWithout) {
-    command
-      .argument('<DATABASE_URL>', 'the address of the PostgreSQL database', parseDatabaseUrl)
-      .action((url: string) => runWithout((given) => exportTo(given, url)));
-  },
+  )
+    .argument('<DATABASE_URL>', 'the address of the PostgreSQL database', parseDatabaseUrl)
+    .action((url: string) => runWithout((given) => exportTo(given, url)));
 };
 
+async function recordMigrations({ database, applied }: Opened) {
+  // Each is recorded in its own transaction, too: by the migrations' table, which is older than this log.
+  if (applied.length > 0)
+    await database.unitOfWork({ author: OPERATOR }).run((work) => audit(work, 'migrate', null, { applied }));
+  return { applied };
+}
+
 /** What `npm run db:migrate` runs. */
-export const migrateCommand: AdminCommand = {
-  name: 'migrate',
-  description: 'applies the pending migrations and prints their names',
-  define(command, run) {
-    command.action(() =>
-      run(
-        async ({ database, applied }) => {
-          // Each is recorded in its own transaction, too: by the migrations' table, which is older than this log.
-          if (applied.length > 0)
-            await database
-              .unitOfWork({ author: OPERATOR })
-              .run((work) => audit(work, 'migrate', null, { applied }));
-          return { applied };
-        },
-        { migrates: true },
-      ),
-    );
-  },
+export const defineMigrateCommand: DefineCommands = ({ add, run }) => {
+  add('migrate', 'applies the pending migrations and prints their names').action(() =>
+    run(recordMigrations, { migrates: true }),
+  );
 };
 
 /** For a restore that has left out events. */
-export const eventLogCommands: AdminCommand = {
-  name: 'event-log',
-  description: 'manages the log behind the event streams',
-  define(eventLog, run) {
-    eventLog
-      .command('renew')
-      .description('begins the log anew: all earlier event ids are answered with EVENT_HISTORY_EXPIRED')
-      .action(() =>
-        run(async ({ database }) => {
-          const { first } = await renewLog(database, (transaction, state) =>
-            audit({ ...transaction, author: OPERATOR }, 'event-log.renew', null, {
-              beginning: state.first.mark,
-            }),
-          );
-          return { beginning: first.mark };
-        }),
-      );
-  },
+async function renew({ database }: Opened) {
+  const { first } = await renewLog(database, (transaction, state) =>
+    audit({ ...transaction, author: OPERATOR }, 'event-log.renew', null, { beginning: state.first.mark }),
+  );
+  return { beginning: first.mark };
+}
+
+export const defineEventLogCommands: DefineCommands = ({ add, command }) => {
+  add('event-log', 'manages the log behind the event streams');
+  command(
+    'event-log renew',
+    'begins the log anew: all earlier event ids are answered with EVENT_HISTORY_EXPIRED',
+    renew,
+  );
 };

@@ -15,9 +15,10 @@ import {
 } from '../../engine/documents/deprecated-usage.ts';
 import { createDeprecations } from '../../engine/documents/deprecations.ts';
 import { publishedTexts } from '../../engine/documents/trusted/store.ts';
+import { CLIENT_NAMES } from '../../features/features.ts';
 
 /** A published document that uses deprecated elements. */
-export interface DocumentUse {
+interface DocumentUse {
   readonly id: string;
   readonly client: string;
   readonly release: string | null;
@@ -26,7 +27,7 @@ export interface DocumentUse {
 }
 
 /** What the check of the schema needs to know of the service that clients use. */
-export interface UsageReport {
+interface UsageReport {
   readonly at: Date;
   /** From when on its uses are complete. */
   readonly since: Date;
@@ -60,20 +61,15 @@ function unknownIn(schema: GraphQLSchema, document: DocumentNode): string[] {
   return found;
 }
 
-export interface UsageReportOptions {
-  readonly database: Queryable;
-  readonly schema: GraphQLSchema;
-  readonly since: Date | undefined;
-  /** SQL of the ids and names of clients. */
-  readonly clientNames: readonly string[];
-}
-
 /** Throws DatabaseError. */
-export async function usageReport(options: UsageReportOptions): Promise<UsageReport> {
-  const { database, schema, since, clientNames } = options;
+export async function usageReport(
+  database: Queryable,
+  schema: GraphQLSchema,
+  since: Date | undefined,
+): Promise<UsageReport> {
   const [now] = await database.query(NOW, []);
   if (now === undefined) throw new Error('the database has returned no row');
-  const uses = await listDeprecatedUses(database, since, clientNames);
+  const uses = await listDeprecatedUses(database, since, CLIENT_NAMES);
   const deprecationsOf = createDeprecations(schema);
   const documents: DocumentUse[] = [];
   for await (const { id, client, release, text } of publishedTexts(database)) {

@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { audit, OPERATOR } from '../../auth/audit.ts';
-import type { Database } from '../../database/database.ts';
 import { DOCUMENTS_CHANNEL } from '../../database/session-settings.ts';
 import { runInPrisma } from '../../database/unit-of-work.ts';
 import { listTextUses, type Release, retireDocuments } from '../../engine/documents/trusted/store.ts';
-import type { AdminCommand, Opened } from '../cli/connection.ts';
+import { CLIENT_NAMES } from '../../features/features.ts';
+import type { DefineCommands, Opened } from '../cli/connection.ts';
 import { parseCredentialName } from '../cli/options.ts';
 import { tell } from '../cli/output.ts';
 import { type ManifestEntry, readManifest } from './manifest.ts';
@@ -31,7 +31,7 @@ function retiredBy(ids: readonly string[], { client, release }: ReleaseOptions) 
 }
 
 /** Lists the publications, or those of a client, oldest first. */
-async function list(database: Database, { client, texts = false }: ListOptions) {
+async function list({ database }: Opened, { client, texts = false }: ListOptions) {
   const publications = await runInPrisma(database, (prisma) =>
     prisma.documentPublication.findMany({
       where: client === undefined ? {} : { client },
@@ -72,50 +72,43 @@ function parseRelease(text: string): string {
   return parseCredentialName(text);
 }
 
-/** `documents publish`, `documents list`, `documents retire`, `documents unknown`. `clientNames` is SQL of ids and names. */
-export const documentCommands = (clientNames: readonly string[]): AdminCommand => ({
-  name: 'documents',
-  description: 'manages the published documents that clients name by their ids',
-  define(documents, run, _runWithout, io) {
-    documents
-      .command('publish <file...>')
-      .description('checks the documents of manifests or .graphql files, and publishes them')
-      .requiredOption('--client <name>', 'the client that they are of', parseCredentialName)
-      .option('--release <name>', 'the release of the client', parseRelease)
-      .option('--partial', 'publishes the others where some are refused')
-      .action(async (files: readonly string[], { client, release = '', partial = false }: PublishOptions) => {
-        const manifests = await io.input('files', async () => JSON.stringify(files.flatMap(readManifest)));
-        await run(async (opened) => {
-          const { publish } = await import('./publish-documents.ts');
-          return publish(opened, JSON.parse(manifests) as ManifestEntry[], { client, release, partial });
-        });
+export const defineDocumentCommands: DefineCommands = ({ add, command, run, io }) => {
+  add('documents', 'manages the published documents that clients name by their ids');
+
+  add(
+    'documents publish <file...>',
+    'checks the documents of manifests or .graphql files, and publishes them',
+  )
+    .requiredOption('--client <name>', 'the client that they are of', parseCredentialName)
+    .option('--release <name>', 'the release of the client', parseRelease)
+    .option('--partial', 'publishes the others where some are refused')
+    .action(async (files: readonly string[], { client, release = '', partial = false }: PublishOptions) => {
+      const manifests = await io.input('files', async () => JSON.stringify(files.flatMap(readManifest)));
+      await run(async (opened) => {
+        const { publish } = await import('./publish-documents.ts');
+        return publish(opened, JSON.parse(manifests) as ManifestEntry[], { client, release, partial });
       });
+    });
 
-    documents
-      .command('list')
-      .description('lists the published documents, oldest first')
-      .option('--client <name>', 'those of one client')
-      .option('--texts', 'with the text of each document')
-      .action((options: ListOptions) => run(({ database }) => list(database, options)));
+  command('documents list', 'lists the published documents, oldest first', list)
+    .option('--client <name>', 'those of one client')
+    .option('--texts', 'with the text of each document');
 
-    documents
-      .command('retire [id...]')
-      .description('ends a release, or documents of all releases: their ids are unknown from then on')
-      .option('--client <name>', 'the client of the release')
-      .option('--release <name>', 'the release; without it, what was published without one')
-      .action((ids: readonly string[], options: ReleaseOptions, command: Command) => {
-        const what = retiredBy(ids, options);
-        if (what === undefined) command.error('error: name the ids of documents, or --client and --release');
-        return run((opened) => retire(opened, ids, what));
-      });
+  add(
+    'documents retire [id...]',
+    'ends a release, or documents of all releases: their ids are unknown from then on',
+  )
+    .option('--client <name>', 'the client of the release')
+    .option('--release <name>', 'the release; without it, what was published without one')
+    .action((ids: readonly string[], options: ReleaseOptions, self: Command) => {
+      const what = retiredBy(ids, options);
+      if (what === undefined) self.error('error: name the ids of documents, or --client and --release');
+      return run((opened) => retire(opened, ids, what));
+    });
 
-    documents
-      .command('unknown')
-      .description(
-        'lists the clients that the next step of TRUSTED_DOCUMENTS would refuse, and what they send',
-      )
-      .action(() =>
-        run(({ database, config }) => listTextUses(database, config.trustedDocuments, clientNames)),
-      );
-  },
-});
+  command(
+    'documents unknown',
+    'lists the clients that the next step of TRUSTED_DOCUMENTS would refuse, and what they send',
+    ({ database, config }) => listTextUses(database, config.trustedDocuments, CLIENT_NAMES),
+  );
+};

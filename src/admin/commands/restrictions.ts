@@ -2,11 +2,10 @@ import { type Command, Option } from 'commander';
 import { audit, OPERATOR } from '../../auth/audit.ts';
 import { KEPT_SECONDS, MEASURES, type Measure, topClients } from '../../auth/client-usage.ts';
 import { listBlocks, MAX_BLOCKS, putBlock, removeBlock } from '../../auth/restriction-store.ts';
-import type { Database } from '../../database/database.ts';
 import type { Queryable } from '../../database/statement.ts';
 import type { Config } from '../../platform/config/config.ts';
 import { isWithin, LOOPBACK, type Network, networkOf, textOf } from '../../platform/ip-address.ts';
-import type { AdminCommand } from '../cli/connection.ts';
+import type { DefineCommands, Opened } from '../cli/connection.ts';
 import { parseDuration, parseNetwork, parseSeconds, type ReasonOption } from '../cli/options.ts';
 import { AdminError } from '../cli/output.ts';
 
@@ -33,10 +32,12 @@ function check(network: Network, { trustProxy }: Config, force: boolean): void {
 }
 
 async function block(
-  { database, config }: { readonly database: Database; readonly config: Config },
+  { database, config }: Opened,
   network: Network,
-  { for: forMs, reason, force = false }: BlockOptions,
+  _options: BlockOptions,
+  command: Command,
 ) {
+  const { for: forMs, reason, force = false } = command.optsWithGlobals<BlockOptions>();
   check(network, config, force);
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const put = await putBlock(work, network, { reason, forMs });
@@ -56,7 +57,7 @@ async function noBlock(db: Queryable, network: Network): Promise<AdminError> {
   return new AdminError(`There is no block of ${textOf(network)} itself.${hint}`);
 }
 
-function unblock(database: Database, network: Network) {
+function unblock({ database }: Opened, network: Network) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const ended = await removeBlock(work, network);
     if (ended === undefined) throw await noBlock(work, network);
@@ -65,66 +66,36 @@ function unblock(database: Database, network: Network) {
   });
 }
 
-const ADDRESS = 'a client address, or a network such as 192.0.2.0/24';
+interface TopOptions {
+  readonly seconds: number;
+  readonly by: Measure;
+}
 
-/** `block`. */
-export const blockCommand: AdminCommand = {
-  name: 'block',
-  description:
+export const defineBlockCommands: DefineCommands = ({ command }) => {
+  command(
+    'block',
     'refuses the requests of client addresses, on all instances within a second; their streams end',
-  define(command, run) {
-    command
-      .argument('<address>', ADDRESS, parseNetwork)
-      .addOption(
-        new Option('--for <duration>', 'such as 30m, 12h or 7d; default: until "unblock"').argParser(
-          parseDuration,
-        ),
-      )
-      .option('--force', `also for networks wider than /${WIDEST.ipv4}, or /${WIDEST.ipv6} of IPv6`)
-      .action((network: Network, _: BlockOptions, self: Command) =>
-        run((opened) => block(opened, network, self.optsWithGlobals<BlockOptions>())),
-      );
-  },
+    block,
+  )
+    .argument('<address>', 'a client address, or a network such as 192.0.2.0/24', parseNetwork)
+    .option('--for <duration>', 'such as 30m, 12h or 7d; default: until "unblock"', parseDuration)
+    .option('--force', `also for networks wider than /${WIDEST.ipv4}, or /${WIDEST.ipv6} of IPv6`);
+
+  command('unblock', 'ends a block', unblock).argument('<address>', 'as it was blocked', parseNetwork);
+
+  command('blocks', 'lists the blocks in force, oldest first', ({ database }) => listBlocks(database));
 };
 
-/** `unblock`. */
-export const unblockCommand: AdminCommand = {
-  name: 'unblock',
-  description: 'ends a block',
-  define(command, run) {
-    command
-      .argument('<address>', 'as it was blocked', parseNetwork)
-      .action((network: Network) => run(({ database }) => unblock(database, network)));
-  },
-};
-
-/** `blocks`. */
-export const blocksCommand: AdminCommand = {
-  name: 'blocks',
-  description: 'lists the blocks in force, oldest first',
-  define(command, run) {
-    command.action(() => run(({ database }) => listBlocks(database)));
-  },
-};
-
-/** `top`. */
-export const topCommand: AdminCommand = {
-  name: 'top',
-  description: 'lists the clients that use the most, of all instances; at most 5 s old',
-  define(command, run) {
-    command
-      .addOption(
-        new Option('--seconds <n>', `how far back, at most ${KEPT_SECONDS}`)
-          .argParser(parseSeconds(KEPT_SECONDS))
-          .default(60),
-      )
-      .addOption(
-        new Option('--by <measure>', 'requests, the complexity of operations, or time of the database')
-          .choices(MEASURES)
-          .default('requests'),
-      )
-      .action(({ seconds, by }: { readonly seconds: number; readonly by: Measure }) =>
-        run(({ database }) => topClients(database, seconds, by)),
-      );
-  },
+export const defineTopCommand: DefineCommands = ({ command }) => {
+  command(
+    'top',
+    'lists the clients that use the most, of all instances; at most 5 s old',
+    ({ database }, { seconds, by }: TopOptions) => topClients(database, seconds, by),
+  )
+    .option('--seconds <n>', `how far back, at most ${KEPT_SECONDS}`, parseSeconds(KEPT_SECONDS), 60)
+    .addOption(
+      new Option('--by <measure>', 'requests, the complexity of operations, or time of the database')
+        .choices(MEASURES)
+        .default('requests'),
+    );
 };

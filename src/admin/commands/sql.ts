@@ -1,5 +1,5 @@
 import { DatabaseError, type QueryArrayConfig } from 'pg';
-import type { AdminCommand, Opened } from '../cli/connection.ts';
+import type { DefineCommands, Opened } from '../cli/connection.ts';
 import { AdminError, escapeTerminal, type Output, StreamedText, tell } from '../cli/output.ts';
 
 const MAX_ROWS = 1_000;
@@ -63,21 +63,18 @@ function present({ names, rows }: Rows, stdout: Output): unknown {
     : rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]])));
 }
 
-/** `sql`. */
-export const sqlCommand: AdminCommand = {
-  name: 'sql',
-  description: `runs a read-only statement and prints its rows, at most ${MAX_ROWS}: a table on a terminal, JSON otherwise`,
-  define(command, run) {
-    command.argument('<statement>', 'SELECT, WITH, VALUES, TABLE, EXPLAIN or SHOW').action((text: string) =>
-      run(async (opened) => {
-        const { names, rows } = await readRows(opened, text.replace(/;\s*$/, ''));
-        if (rows.length > MAX_ROWS)
-          tell(
-            opened.io.stderr,
-            `There are more than ${MAX_ROWS} rows: add a condition, or LIMIT and OFFSET.`,
-          );
-        return present({ names, rows: rows.slice(0, MAX_ROWS) }, opened.io.stdout);
-      }),
-    );
-  },
+async function show(opened: Opened, text: string): Promise<unknown> {
+  const { stdout, stderr } = opened.io;
+  const { names, rows } = await readRows(opened, text.replace(/;\s*$/, ''));
+  if (rows.length > MAX_ROWS)
+    tell(stderr, `There are more than ${MAX_ROWS} rows: add a condition, or LIMIT and OFFSET.`);
+  return present({ names, rows: rows.slice(0, MAX_ROWS) }, stdout);
+}
+
+export const defineSqlCommand: DefineCommands = ({ command }) => {
+  command(
+    'sql',
+    `runs a read-only statement and prints its rows, at most ${MAX_ROWS}: a table on a terminal, JSON otherwise`,
+    show,
+  ).argument('<statement>', 'SELECT, WITH, VALUES, TABLE, EXPLAIN or SHOW');
 };

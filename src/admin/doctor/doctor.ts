@@ -1,7 +1,7 @@
 import { refuseNoDatabase } from '../../database/embedded/major-version.ts';
 import { DatabaseUnreachableError, messageOf } from '../../database/preflight.ts';
 import { ConfigError } from '../../platform/config/config.ts';
-import type { AdminCommand, Given } from '../cli/connection.ts';
+import type { DefineCommands, Given } from '../cli/connection.ts';
 import { UndoneError } from '../cli/output.ts';
 import { type Check, checkDatabase, checkProxy, checkRedis, checkSettings, createCheck } from './checks.ts';
 
@@ -39,12 +39,9 @@ async function examine(given: Given): Promise<readonly Check[]> {
   ]);
 }
 
-/** `doctor`. */
-export const doctorCommand: AdminCommand = {
-  name: 'doctor',
-  description: 'looks at settings, database, Redis and proxy, changes nothing, and says what to do',
-  define(command, _run, runWithout) {
-    command.action(async () => {
+export const defineDoctorCommand: DefineCommands = ({ add, runWithout }) => {
+  add('doctor', 'looks at settings, database, Redis and proxy, changes nothing, and says what to do').action(
+    async () => {
       try {
         await runWithout(examine, { relayed: true });
       } catch (error) {
@@ -52,6 +49,6 @@ export const doctorCommand: AdminCommand = {
         const todo = 'correct them: nothing else can be looked at before';
         rejectErrors(error.problems.map((problem) => createCheck('settings', problem, todo)));
       }
-    });
-  },
+    },
+  );
 };

@@ -8,5 +8,5 @@ export const accountPages: Feature = {
   jobs: () => [expiredLinks],
   server: async () => (await import('./routes.ts')).createServer,
   fields: async () => (await import('./link-fields.ts')).defineLinkFields,
-  commands: async () => [(await import('./commands.ts')).linkCommands],
+  commands: async () => (await import('./commands.ts')).defineLinkCommands,
 };

@@ -1,4 +1,4 @@
-import type { AdminCommand } from '../../admin/cli/connection.ts';
+import type { DefineCommands, Opened } from '../../admin/cli/connection.ts';
 import {
   burstOption,
   documentsOption,
@@ -14,9 +14,7 @@ import { findAccount } from '../../auth/accounts.ts';
 import { audit, OPERATOR } from '../../auth/audit.ts';
 import type { StricterDocuments } from '../../auth/principal.ts';
 import type { Scope } from '../../auth/scopes.ts';
-import type { Database } from '../../database/database.ts';
 import { runInPrisma } from '../../database/unit-of-work.ts';
-import type { Config } from '../../platform/config/config.ts';
 import { isUuid } from '../../platform/ids.ts';
 import { createOAuthClient, deleteOAuthClient, GRANTS, type Grant } from './clients.ts';
 import { dropSigningKey, listSigningKeys, rotateSigningKey, sealerOf, signerOf } from './signing-keys.ts';
@@ -36,7 +34,7 @@ interface CreateOptions {
   readonly documents?: StricterDocuments;
 }
 
-async function create(database: Database, { owner, redirectUri = [], ...options }: CreateOptions) {
+async function create({ database }: Opened, { owner, redirectUri = [], ...options }: CreateOptions) {
   const { id, role, disabledAt } = await findAccount(database, owner);
   if (disabledAt !== null)
     throw new AdminError(`The account "${owner}" is disabled: none of its clients work.`);
@@ -54,7 +52,7 @@ async function create(database: Database, { owner, redirectUri = [], ...options 
   });
 }
 
-async function listClients(database: Database) {
+async function listClients({ database }: Opened) {
   const clients = await runInPrisma(database, (prisma) =>
     prisma.oAuthClient.findMany({
       omit: { ownerId: true },
@@ -73,7 +71,7 @@ async function listClients(database: Database) {
   );
 }
 
-function remove(database: Database, id: string) {
+function remove({ database }: Opened, id: string) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const account = isUuid(id) ? await deleteOAuthClient(work, id) : undefined;
     if (account === undefined) throw new AdminError(`There is no OAuth client with the id "${id}".`);
@@ -85,42 +83,7 @@ function remove(database: Database, id: string) {
 /** Collects an option that may be repeated. */
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
-/** `oauth-client create`, `oauth-client list`, `oauth-client delete`. */
-export const oauthClientCommands: AdminCommand = {
-  name: 'oauth-client',
-  description: 'manages OAuth 2.0 clients',
-  define(client, run) {
-    client
-      .command('create')
-      .description('creates a client and prints its secret; it is not shown again')
-      .requiredOption('--owner <email>', 'the account that owns the client, which acts for it without a user')
-      .requiredOption('--name <name>', 'the name shown to users', parseCredentialName)
-      .requiredOption(
-        '--grants <grants>',
-        'client_credentials, authorization_code, refresh_token, separated by spaces',
-        parseGrants,
-      )
-      .requiredOption('--scopes <scopes>', 'the scopes that it may request, separated by spaces', parseScopes)
-      .option('--redirect-uri <url>', 'where users are redirected after signing in; repeatable', collect)
-      .option('--public', 'a public client, which has no secret')
-      .addOption(burstOption())
-      .addOption(perSecondOption())
-      .addOption(documentsOption())
-      .action((options: CreateOptions) => run(({ database }) => create(database, options)));
-
-    client
-      .command('list')
-      .description('lists the clients without their secrets, oldest first')
-      .action(() => run(({ database }) => listClients(database)));
-
-    client
-      .command('delete <id>')
-      .description('deletes a client and revokes all its tokens')
-      .action((id: string) => run(({ database }) => remove(database, id)));
-  },
-};
-
-async function listKeys(database: Database, config: Config) {
+async function listKeys({ database, config }: Opened) {
   const keys = await listSigningKeys(database, sealerOf(config));
   const signer = signerOf(keys);
   return keys.map(({ id, createdAt, signsFrom, usable }) => ({
@@ -132,7 +95,7 @@ async function listKeys(database: Database, config: Config) {
   }));
 }
 
-function rotate(database: Database, config: Config) {
+function rotate({ database, config }: Opened) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const made = await rotateSigningKey(work, sealerOf(config));
     await audit(work, 'signing-key.rotate', made.id);
@@ -140,7 +103,7 @@ function rotate(database: Database, config: Config) {
   });
 }
 
-function drop(database: Database, id: string) {
+function drop({ database }: Opened, id: string) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     if (!(await dropSigningKey(work, id))) throw new AdminError(`There is no signing key "${id}".`);
     await audit(work, 'signing-key.drop', id);
@@ -148,30 +111,37 @@ function drop(database: Database, id: string) {
   });
 }
 
-/** `signing-key rotate`, `signing-key list`, `signing-key drop`. */
-export const signingKeyCommands: AdminCommand = {
-  name: 'signing-key',
-  description: 'manages the keys that sign OAuth access tokens',
-  define(key, run) {
-    key
-      .command('rotate')
-      .description(
-        'creates a key that takes over in ten seconds; earlier tokens stay valid until they expire',
-      )
-      .action(() => run(({ database, config }) => rotate(database, config)));
+export const defineOAuthCommands: DefineCommands = ({ add, command }) => {
+  add('oauth-client', 'manages OAuth 2.0 clients');
+  command('oauth-client create', 'creates a client and prints its secret; it is not shown again', create)
+    .requiredOption('--owner <email>', 'the account that owns the client, which acts for it without a user')
+    .requiredOption('--name <name>', 'the name shown to users', parseCredentialName)
+    .requiredOption(
+      '--grants <grants>',
+      'client_credentials, authorization_code, refresh_token, separated by spaces',
+      parseGrants,
+    )
+    .requiredOption('--scopes <scopes>', 'the scopes that it may request, separated by spaces', parseScopes)
+    .option('--redirect-uri <url>', 'where users are redirected after signing in; repeatable', collect)
+    .option('--public', 'a public client, which has no secret')
+    .addOption(burstOption())
+    .addOption(perSecondOption())
+    .addOption(documentsOption());
+  command('oauth-client list', 'lists the clients without their secrets, oldest first', listClients);
+  command('oauth-client delete <id>', 'deletes a client and revokes all its tokens', remove);
 
-    key
-      .command('list')
-      .description('lists the keys in signing order')
-      .action(() => run(({ database, config }) => listKeys(database, config)));
-
-    key
-      .command('drop <id>')
-      .description(
-        'removes a compromised key; within a minute, tokens that it signed are no longer valid; open streams end when these expire',
-      )
-      .allowUnknownOption()
-      .helpOption('--help')
-      .action((id: string) => run(({ database }) => drop(database, id)));
-  },
+  add('signing-key', 'manages the keys that sign OAuth access tokens');
+  command(
+    'signing-key rotate',
+    'creates a key that takes over in ten seconds; earlier tokens stay valid until they expire',
+    rotate,
+  );
+  command('signing-key list', 'lists the keys in signing order', listKeys);
+  command(
+    'signing-key drop <id>',
+    'removes a compromised key; within a minute, tokens that it signed are no longer valid; open streams end when these expire',
+    drop,
+  )
+    .allowUnknownOption()
+    .helpOption('--help');
 };

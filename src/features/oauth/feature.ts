@@ -11,9 +11,5 @@ export const oauth: Feature = {
   jobs: ({ environment }) => [expiredRecords, oldSigningKeys(environment === 'production')],
   server: async () => (await import('./server.ts')).createServer,
   fields: async () => (await import('./grant-fields.ts')).defineGrantFields,
-  async commands() {
-    const { oauthClientCommands } = await import('./commands.ts');
-    const { signingKeyCommands } = await import('./commands.ts');
-    return [oauthClientCommands, signingKeyCommands];
-  },
+  commands: async () => (await import('./commands.ts')).defineOAuthCommands,
 };

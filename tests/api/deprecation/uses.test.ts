@@ -3,7 +3,6 @@ import { buildASTSchema, parse, printSchema } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { printedWithoutDeprecated } from '../../../scripts/released/without-deprecated.ts';
 import { usageReport } from '../../../src/admin/commands/deprecation-report.ts';
-import { API_KEY_NAMES } from '../../../src/auth/api-keys.ts';
 import { oldDeprecatedUses, storeDeprecatedUses } from '../../../src/engine/documents/deprecated-usage.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { type Account, ORIGIN, useApp } from '../../support/app.ts';
@@ -115,12 +114,7 @@ describe('uses of what is deprecated', () => {
       ]),
     );
     await publish(app, { [document]: BODY }, { client: 'app', release: '2.0' });
-    const report = await usageReport({
-      database: app.database,
-      schema,
-      since: undefined,
-      clientNames: [API_KEY_NAMES],
-    });
+    const report = await usageReport(app.database, schema, undefined);
     expect(report.documents.filter((one) => one.id === document)).toEqual([
       { id: document, client: 'app', release: '2.0', elements: ['Post.body'] },
       { id: document, client: 'web', release: '1.4.0', elements: ['Post.body'] },
@@ -128,12 +122,7 @@ describe('uses of what is deprecated', () => {
     expect(report.documents.filter(({ elements }) => elements.length === 0)).toEqual([]);
     // Made with the code that has removed it, too.
     const removed = buildASTSchema(parse(printedWithoutDeprecated(printSchema(schema))));
-    const late = await usageReport({
-      database: app.database,
-      schema: removed,
-      since: undefined,
-      clientNames: [API_KEY_NAMES],
-    });
+    const late = await usageReport(app.database, removed, undefined);
     expect(late.documents.filter(({ id: of }) => of === document)).toEqual(
       report.documents.filter(({ id: of }) => of === document),
     );
