@@ -1,6 +1,5 @@
 import { BlockList, isIP } from 'node:net';
 import { remember } from './cache.ts';
-import { isNetwork } from './config/setting-parsers.ts';
 
 const LOOPBACK_HOSTS = new Set(['127.0.0.1', '::1', 'localhost']);
 
@@ -106,7 +105,15 @@ function mappedIn(address: string): string | undefined {
     .join('.');
 }
 
-/** Undefined if the text is no address, and no network such as 192.0.2.0/24. */
+/** True for an address, and for a network such as 192.0.2.0/24. */
+export function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+/** Undefined if the text is no address without a zone, and no network. */
 export function networkOf(text: string): Network | undefined {
   if (!isNetwork(text) || text.includes('%')) return undefined;
   const [address = '', length] = text.split('/');
@@ -132,8 +139,26 @@ export function listOf(networks: readonly Network[]): BlockList {
 export const isWithin = (network: Network, other: Network): boolean =>
   network.bits >= other.bits && listOf([other]).check(network.address, network.family);
 
+const networks = (...texts: readonly string[]): readonly Network[] =>
+  texts.flatMap((text) => networkOf(text) ?? []);
+
 /** The addresses of this machine, to which no block applies. */
-export const LOOPBACK: readonly Network[] = [
-  { address: '127.0.0.0', bits: 8, family: 'ipv4' },
-  { address: '::1', bits: 128, family: 'ipv6' },
-];
+export const LOOPBACK = networks('127.0.0.0/8', '::1');
+
+/** Networks without public addresses (RFC 6890). */
+const PRIVATE_NETWORKS = networks(
+  ...['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16'],
+  ...['fc00::/7', 'fe80::/10'],
+);
+/** The widest networks that content delivery networks publish for their proxies. */
+const WIDEST_PUBLIC_BITS = { ipv4: 12, ipv6: 29 } as const;
+/** All IPv4 addresses, written as IPv6. */
+const ALL_MAPPED: Network = { address: '::ffff:0:0', bits: MAPPED_BITS, family: 'ipv6' };
+
+/** True if the network has so many public addresses that it contains addresses of clients. */
+export function isTooWide(text: string): boolean {
+  const network = networkOf(text);
+  if (network === undefined || PRIVATE_NETWORKS.some((known) => isWithin(network, known))) return false;
+  if (network.bits < WIDEST_PUBLIC_BITS[network.family]) return true;
+  return network.family === 'ipv6' && isWithin(ALL_MAPPED, network);
+}

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { SCOPE_DEFINITIONS } from '../../auth/scopes.ts';
 import { parsePublicKeys } from '../crypto.ts';
@@ -108,49 +108,6 @@ export const databaseUrl = z
   })
   // Otherwise it would belong to the name of the database.
   .transform((value) => value.replace(/^([^?]*[^/?])\/(?=\?|$)/, '$1'));
-
-const subnet = (network: string, bits: number) => {
-  const list = new BlockList();
-  list.addSubnet(network, bits, isIP(network) === 6 ? 'ipv6' : 'ipv4');
-  return { list, bits };
-};
-/** Networks without public addresses (RFC 6890). */
-const PRIVATE_NETWORKS = [
-  subnet('10.0.0.0', 8),
-  subnet('100.64.0.0', 10),
-  subnet('127.0.0.0', 8),
-  subnet('169.254.0.0', 16),
-  subnet('172.16.0.0', 12),
-  subnet('192.168.0.0', 16),
-  subnet('fc00::', 7),
-  subnet('fe80::', 10),
-];
-/** The widest networks that content delivery networks publish for their proxies. */
-const WIDEST_PUBLIC_BITS = { ipv4: 12, ipv6: 29 } as const;
-
-/** IPv4 addresses written as IPv6 (RFC 4291 section 2.5.5.2). A `BlockList` takes both forms of an address as one. */
-const MAPPED = subnet('::ffff:0:0', 96);
-
-/** True if the network has so many public addresses that it contains addresses of clients. */
-export function isTooWide(network: string): boolean {
-  const [address = '', length] = network.split('/');
-  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-  if (family === 'ipv4' && length === undefined) return false;
-  const bits = Number(length ?? '128');
-  const isMapped = family === 'ipv6' && bits >= MAPPED.bits && MAPPED.list.check(address, family);
-  const ownBits = isMapped ? bits - MAPPED.bits : bits;
-  if (PRIVATE_NETWORKS.some((known) => ownBits >= known.bits && known.list.check(address, family)))
-    return false;
-  if (ownBits < WIDEST_PUBLIC_BITS[isMapped ? 'ipv4' : family]) return true;
-  return family === 'ipv6' && bits <= MAPPED.bits && subnet(address, bits).list.check('::ffff:0:0', family);
-}
-
-export function isNetwork(value: string): boolean {
-  const [address = '', bits, ...rest] = value.split('/');
-  const family = isIP(address);
-  if (family === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
-}
 
 export const redisUrl = z.string().refine(
   (value) => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isNetwork, isTooWide } from '../ip-address.ts';
 import {
   contacts,
   databaseUrl,
@@ -7,8 +8,6 @@ import {
   host,
   httpUrl,
   integer,
-  isNetwork,
-  isTooWide,
   list,
   origins,
   pairs,
