@@ -46,13 +46,8 @@ function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): Pu
   throw new Error(`the key is neither RSA with at least ${MIN_RSA_BITS} bits nor EC on P-256`);
 }
 
-export interface PublicKey {
-  readonly algorithm: PublicKeyAlgorithm;
-  readonly key: KeyObject;
-}
-
 /** The key of a JWK (RFC 7517 section 4); undefined for one that is malformed or not supported. */
-export function parseJwk(jwk: JsonWebKeyInput['key']): PublicKey | undefined {
+export function parseJwk(jwk: JsonWebKeyInput['key']) {
   try {
     const key = createPublicKey({ key: jwk, format: 'jwk' });
     return { algorithm: algorithmOf(key), key };
@@ -62,7 +57,7 @@ export function parseJwk(jwk: JsonWebKeyInput['key']): PublicKey | undefined {
 }
 
 /** The public keys in a PEM text. Line breaks may be written as `\n`. Throws for unsupported keys. */
-export function parsePublicKeys(pem: string): PublicKey[] {
+export function parsePublicKeys(pem: string) {
   const blocks = [...pem.replaceAll('\\n', '\n').matchAll(PEM_BLOCK)];
   if (blocks.length === 0) throw new Error('no PEM block found');
   return blocks.map(([block, label = '']) => {
@@ -80,22 +75,18 @@ export function deriveKey(secret: string, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', purpose, KEY_BYTES));
 }
 
-/** Encrypts stored data under one secret and for one purpose. */
-export interface Sealer {
-  /** Identifies the key without revealing it. A sealer with another name cannot open the data. */
-  readonly name: string;
-  /** Binds the data to `context`: it opens only under the same one. */
-  seal(plain: Uint8Array, context: string): Uint8Array<ArrayBuffer>;
-  /** Throws if the data was sealed under another key or context, or was altered. */
-  open(sealed: Uint8Array, context: string): Buffer;
-}
+export type Sealer = ReturnType<typeof createSealer>;
 
-export function createSealer(secret: string, purpose: string): Sealer {
+/** Encrypts stored data under one secret and for one purpose. */
+export function createSealer(secret: string, purpose: string) {
   const key = deriveKey(secret, purpose);
   return {
+    /** Identifies the key without revealing it. A sealer with another name cannot open the data. */
     name: hash('sha256', deriveKey(secret, `${purpose}: name`), 'base64url').slice(0, 16),
-    seal: (plain, context) => encrypt(key, plain, context),
-    open: (sealed, context) => decrypt(key, sealed, context),
+    /** Binds the data to `context`: it opens only under the same one. */
+    seal: (plain: Uint8Array, context: string) => encrypt(key, plain, context),
+    /** Throws if the data was sealed under another key or context, or was altered. */
+    open: (sealed: Uint8Array, context: string) => decrypt(key, sealed, context),
   };
 }
 

@@ -1,11 +1,5 @@
 import { FILE_SETTINGS, SETTING_NAMES } from './setting-table.ts';
 
-/** An environment variable without effect, and the setting that it resembles. */
-export interface MisspelledSetting {
-  readonly name: string;
-  readonly meant: string;
-}
-
 const READ_FROM_FILES = FILE_SETTINGS.map((name) => `${name}_FILE`);
 const KNOWN: readonly string[] = [...SETTING_NAMES, ...READ_FROM_FILES];
 /** Two changes of a shorter name lead to common names, such as from HOST to HOME or PGHOST. */
@@ -40,8 +34,8 @@ function meantBy(name: string): string | undefined {
     .toSorted((one, other) => one.distance - other.distance)[0]?.known;
 }
 
-/** The names of environment variables that are no settings and resemble a setting. */
-export const misspelledSettings = (names: readonly string[]): readonly MisspelledSetting[] =>
+/** @returns the names of environment variables that are no settings, with the setting that each is meant for */
+export const misspelledSettings = (names: readonly string[]) =>
   names
     .filter((name) => !KNOWN.includes(name))
     .flatMap((name) => {

@@ -40,16 +40,6 @@ export function decodeText(bytes: Uint8Array): string {
  */
 export const readText = (path: string): string => decodeText(readFileSync(path));
 
-/** What the settings `NAME_FILE` give. */
-export interface FileValues {
-  /** By the name of the setting, without `_FILE`. */
-  readonly values: Readonly<Record<string, string>>;
-  /** One sentence per mistake. */
-  readonly problems: readonly string[];
-  /** The settings that the mistakes are about. */
-  readonly broken: readonly string[];
-}
-
 /** The content of a file without its last line break, or what is wrong with it. */
 function contentOf(path: string): { readonly value: string } | { readonly problem: string } {
   try {
@@ -65,8 +55,10 @@ function contentOf(path: string): { readonly value: string } | { readonly proble
 /**
  * Reads the secrets that `environment` names as files: orchestrators mount them so, and environments leak more
  * easily. Never throws.
+ * @returns the values by the names of the settings, without `_FILE`; one sentence per mistake; and the settings that the
+ * mistakes are about
  */
-export function valuesFromFiles(environment: NodeJS.ProcessEnv): FileValues {
+export function valuesFromFiles(environment: NodeJS.ProcessEnv) {
   const values: Record<string, string> = {};
   const problems: string[] = [];
   const broken: string[] = [];

@@ -13,30 +13,6 @@ import { Tally, Timings, TimingsBy } from './instruments.ts';
 
 type Labels = Readonly<Record<string, string | number>>;
 
-/** The metrics of one service. Its parts register their own. All that requests count is read when it is scraped. */
-export interface Metrics {
-  readonly registry: Registry;
-  counter<L extends string>(name: string, help: string, labelNames?: readonly L[]): Counter<L>;
-  /** A counter with one or two labels, for what happens at every request: prom-client's costs a microsecond. */
-  tally(name: string, help: string, labelNames: readonly [string, string?]): Tally;
-  /** The same for a tally that is kept elsewhere. */
-  readTally(name: string, help: string, labelNames: readonly [string, string?], tally: Tally): void;
-  gauge(name: string, help: string, collect: () => number): Gauge;
-  /** A gauge for each value of a label. */
-  gauges(name: string, help: string, label: string, collect: () => Iterable<readonly [string, number]>): void;
-  /** A histogram of seconds. */
-  timings(name: string, help: string, bounds: readonly number[]): Timings;
-  /** The same by the values of a label. */
-  timingsBy(name: string, help: string, bounds: readonly number[], label: string): TimingsBy;
-  /** A histogram of timings that are kept elsewhere. */
-  readTimings(
-    name: string,
-    help: string,
-    labelNames: readonly string[],
-    read: () => Iterable<readonly [Labels, Timings]>,
-  ): void;
-}
-
 interface ReadHistogramOptions {
   readonly registry: Registry;
   readonly name: string;
@@ -101,16 +77,30 @@ function findProcessMetrics(): Registry {
 }
 
 /**
- * Uses its own registry instead of prom-client's global one, so that one process can hold several services.
+ * The metrics of one service. Its parts register their own. All that requests count is read when it is scraped. Uses its own
+ * registry instead of prom-client's global one, so that one process can hold several services.
  */
-export function createMetrics(): Metrics {
+export function createMetrics() {
   const registry = Registry.merge([findProcessMetrics()]);
 
-  const readTimings: Metrics['readTimings'] = (name, help, labelNames, read) =>
-    void new ReadHistogram({ registry, name, help, labelNames, read });
+  /** A histogram of timings that are kept elsewhere. */
+  function readTimings(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: ReadHistogramOptions['read'],
+  ): void {
+    new ReadHistogram({ registry, name, help, labelNames, read });
+  }
 
-  const readTally: Metrics['readTally'] = (name, help, [first, second], tally) =>
-    void new Counter({
+  /** A counter of a tally that is kept elsewhere. */
+  function readTally(
+    name: string,
+    help: string,
+    [first, second]: readonly [string, string?],
+    tally: Tally,
+  ): void {
+    new Counter({
       registers: [registry],
       name,
       help,
@@ -121,17 +111,20 @@ export function createMetrics(): Metrics {
           this.inc(second === undefined ? { [first]: one } : { [first]: one, [second]: other }, count);
       },
     });
+  }
 
   return {
     registry,
-    counter: (name, help, labelNames = []) => new Counter({ registers: [registry], name, help, labelNames }),
-    tally(name, help, labelNames) {
+    counter: <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
+      new Counter({ registers: [registry], name, help, labelNames }),
+    /** A counter with one or two labels, for what happens at every request: prom-client's costs a microsecond. */
+    tally(name: string, help: string, labelNames: readonly [string, string?]): Tally {
       const tally = new Tally();
       readTally(name, help, labelNames, tally);
       return tally;
     },
     readTally,
-    gauge: (name, help, collect) =>
+    gauge: (name: string, help: string, collect: () => number) =>
       new Gauge({
         name,
         help,
@@ -140,7 +133,13 @@ export function createMetrics(): Metrics {
           this.set(collect());
         },
       }),
-    gauges(name, help, label, collect) {
+    /** A gauge for each value of a label. */
+    gauges(
+      name: string,
+      help: string,
+      label: string,
+      collect: () => Iterable<readonly [string, number]>,
+    ): void {
       new Gauge({
         registers: [registry],
         name,
@@ -152,12 +151,14 @@ export function createMetrics(): Metrics {
         },
       });
     },
-    timings(name, help, bounds) {
+    /** A histogram of seconds. */
+    timings(name: string, help: string, bounds: readonly number[]): Timings {
       const timings = new Timings(bounds);
       readTimings(name, help, [], () => [[{}, timings]]);
       return timings;
     },
-    timingsBy(name, help, bounds, label) {
+    /** A histogram of seconds for each value of a label. */
+    timingsBy(name: string, help: string, bounds: readonly number[], label: string): TimingsBy {
       const timings = new TimingsBy(bounds);
       readTimings(name, help, [label], function* () {
         for (const [value, of] of timings.entries()) yield [{ [label]: value }, of] as const;
@@ -167,6 +168,8 @@ export function createMetrics(): Metrics {
     readTimings,
   };
 }
+
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
  * Creates a registry that writes the metrics of another registry as OpenMetrics, which has exemplars. prom-client removes
