@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { OperatorError } from '../errors.ts';
 import { isLoopbackHost } from '../ip-address.ts';
-import { tracingOf } from '../tracing/span.ts';
 import { misspelledSettings } from './misspelled-settings.ts';
 import { NotTextError, readText, valuesFromFiles } from './setting-files.ts';
 import { SETTING_NAMES, type Variables, variables } from './setting-table.ts';
@@ -29,6 +28,7 @@ export function ownOrigin({ host, port }: Pick<Config, 'host' | 'port'>): string
 
 /** All settings, validated. */
 export type Config = ReturnType<typeof toConfig>;
+export type TracingSettings = NonNullable<Config['tracing']>;
 
 /** Whether a long secret is still guessable: known words, few distinct characters, a repeated part. */
 function isWeak(secret: string): boolean {
@@ -76,12 +76,42 @@ function databaseOf(v: Variables, dataDir: string) {
   } as const;
 }
 
-function bucket(burst: number, perSecond: number) {
+/** Where OTLP over HTTP is posted, below the endpoint for all signals. */
+const TRACES_PATH = 'v1/traces';
+const DEFAULT_SERVICE_NAME = 'content-graph';
+
+/** How traces are sampled and where they go; undefined if no traces are exported. */
+function tracingOf(v: Variables) {
+  const endpoint = v.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/\/+$/, '');
+  const url =
+    v.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ??
+    (endpoint === undefined ? endpoint : `${endpoint}/${TRACES_PATH}`);
+  if (url === undefined || v.OTEL_TRACES_EXPORTER === 'none') return undefined;
+  const sampler = v.OTEL_TRACES_SAMPLER;
+  const most = v.OTEL_BSP_MAX_QUEUE_SIZE;
   return {
-    /** Capacity in tokens. */
-    burst,
-    /** Tokens added per second: the sustained rate. */
-    perSecond,
+    /** Where spans are posted as OTLP. */
+    url,
+    headers: v.OTEL_EXPORTER_OTLP_HEADERS,
+    timeoutMs: v.OTEL_EXPORTER_OTLP_TIMEOUT,
+    /** What all spans say of the process. */
+    resource: {
+      'service.name': DEFAULT_SERVICE_NAME,
+      ...v.OTEL_RESOURCE_ATTRIBUTES,
+      ...(v.OTEL_SERVICE_NAME === undefined ? {} : { 'service.name': v.OTEL_SERVICE_NAME }),
+    },
+    /** Of the traces that begin here, 0 to 1. */
+    ratio: sampler.endsWith('traceidratio')
+      ? v.OTEL_TRACES_SAMPLER_ARG
+      : Number(sampler.endsWith('always_on')),
+    /** Whether a trusted peer decides if the traces that it has begun are sampled. */
+    parentBased: sampler.startsWith('parentbased_'),
+    /** Ended spans that wait for the collector. */
+    queue: {
+      most,
+      batch: Math.min(v.OTEL_BSP_MAX_EXPORT_BATCH_SIZE, most),
+      delayMs: v.OTEL_BSP_SCHEDULE_DELAY,
+    },
   } as const;
 }
 
@@ -135,11 +165,12 @@ function toConfig(v: Variables) {
     /** Where people report vulnerabilities, as URIs. */
     securityContacts: v.SECURITY_CONTACT,
     redisUrl: v.REDIS_URL,
-    rateLimit: bucket(v.RATE_LIMIT_BURST, v.RATE_LIMIT_PER_SECOND),
+    /** The capacity of a bucket in tokens, and the tokens added per second: the sustained rate. */
+    rateLimit: { burst: v.RATE_LIMIT_BURST, perSecond: v.RATE_LIMIT_PER_SECOND },
     /** The combined limit of an account's credentials, as a multiple of one client's limit. */
     accountLimitFactor: v.ACCOUNT_LIMIT_FACTOR,
     /** Applies per address and per account. Failed logins and failed credentials are counted separately. */
-    failureLimit: bucket(v.FAILURE_BURST, 1 / v.FAILURE_REFILL_SECONDS),
+    failureLimit: { burst: v.FAILURE_BURST, perSecond: 1 / v.FAILURE_REFILL_SECONDS },
     operationLimits: {
       maxDepth: v.MAX_DEPTH,
       maxComplexity: v.MAX_COMPLEXITY,
@@ -172,23 +203,7 @@ function toConfig(v: Variables) {
     logLevel: v.LOG_LEVEL,
     /** Operations that take this long or longer are logged with their document; 0: none are. */
     slowOperationMs: v.SLOW_OPERATION_MS,
-    /** Undefined: no traces. */
-    tracing: tracingOf({
-      endpoint: v.OTEL_EXPORTER_OTLP_ENDPOINT,
-      tracesEndpoint: v.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT,
-      headers: v.OTEL_EXPORTER_OTLP_HEADERS,
-      timeoutMs: v.OTEL_EXPORTER_OTLP_TIMEOUT,
-      exporter: v.OTEL_TRACES_EXPORTER,
-      serviceName: v.OTEL_SERVICE_NAME,
-      resource: v.OTEL_RESOURCE_ATTRIBUTES,
-      sampler: v.OTEL_TRACES_SAMPLER,
-      samplerArg: v.OTEL_TRACES_SAMPLER_ARG,
-      queue: {
-        most: v.OTEL_BSP_MAX_QUEUE_SIZE,
-        batch: v.OTEL_BSP_MAX_EXPORT_BATCH_SIZE,
-        delayMs: v.OTEL_BSP_SCHEDULE_DELAY,
-      },
-    }),
+    tracing: tracingOf(v),
   } as const;
 }
 

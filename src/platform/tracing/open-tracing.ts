@@ -1,7 +1,7 @@
+import type { TracingSettings } from '../config/config.ts';
 import type { Logger } from '../log/log.ts';
 import { Tally } from '../metrics/instruments.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import type { TracingSettings } from './span.ts';
 import type { Tracing } from './tracing.ts';
 
 type SpanOutcome = 'exported' | 'failed' | 'dropped';

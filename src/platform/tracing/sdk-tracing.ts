@@ -14,8 +14,8 @@ import {
 import { parseTraceParent } from '@opentelemetry/core';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { AlwaysOnSampler, TracerProvider } from '@opentelemetry/sdk-trace';
+import type { TracingSettings } from '../config/config.ts';
 import { newId } from '../ids.ts';
-import type { TracingSettings } from './span.ts';
 import { createSpanExport, type ExportReport } from './span-export.ts';
 import type { Attributes, Span, SpanOptions, Tracing } from './tracing.ts';
 

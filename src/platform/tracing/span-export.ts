@@ -6,10 +6,10 @@ import {
 } from '@opentelemetry/otlp-exporter-base/node-http';
 import { ProtobufTraceSerializer, TraceExporterMetricsHelper } from '@opentelemetry/otlp-transformer';
 import { BatchSpanProcessor, type SpanExporter, type SpanProcessor } from '@opentelemetry/sdk-trace';
+import type { TracingSettings } from '../config/config.ts';
 import type { Logger } from '../log/log.ts';
 import { createOutageLog } from '../log/log-limits.ts';
 import type { Tally } from '../metrics/instruments.ts';
-import type { TracingSettings } from './span.ts';
 
 const CONCURRENT_EXPORTS = 4;
 
