@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Cancellable } from '../platform/fairness/fair-queue.ts';
 import type { Logger } from '../platform/log/log.ts';
-import { createOutageLog, type OutageLog } from '../platform/log/log-limits.ts';
+import { createOutageLog } from '../platform/log/log-limits.ts';
 import type { DatabaseWatch } from './availability.ts';
 import { DatabaseError, isConnectionLimit, toConnectError } from './errors.ts';
 import { limitStatements, ServerClient } from './pg-client.ts';
@@ -61,7 +61,7 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   readonly pool: pg.Pool;
   readonly server: DatabaseServer;
   /** Undefined for a supervised server: a refused connection waits for the restart of the server. */
@@ -77,125 +77,42 @@ const FULL_MS = 1_000;
  * While no further connection can be opened, the pool stays smaller: requests wait for a connection of another request.
  * A request only waits while another request has a connection or tries to open one, so it is always woken.
  */
-export class Connections {
-  readonly #pool: pg.Pool;
-  readonly #server: DatabaseServer;
-  readonly #watch: ConnectionsOptions['watch'];
-  readonly #full: OutageLog;
-  #current = new WeakSet<pg.PoolClient>();
-  readonly #waiting = new Set<Waiter>();
-  #fullUntilMs = Number.NEGATIVE_INFINITY;
+export function createConnections({ pool, server, watch, log }: ConnectionsOptions) {
+  const full = createOutageLog(
+    log,
+    'the database accepts no further connection: requests wait for the open ones',
+    'the database accepts further connections again',
+  );
+  const waiting = new Set<Waiter>();
+  let current = new WeakSet<pg.PoolClient>();
+  let fullUntilMs = Number.NEGATIVE_INFINITY;
   /** Connections that requests have, and attempts to open one. */
-  #lentCount = 0;
-  #attemptCount = 0;
-
-  constructor({ pool, server, watch, log }: ConnectionsOptions) {
-    this.#pool = pool;
-    this.#server = server;
-    this.#watch = watch;
-    this.#full = createOutageLog(
-      log,
-      'the database accepts no further connection: requests wait for the open ones',
-      'the database accepts further connections again',
-    );
-    pool.on('connect', (client) => {
-      // The pool replaces a broken connection; without an error listener, it would end the process.
-      this.#current.add(client.on('error', () => undefined));
-      if (performance.now() >= this.#fullUntilMs) this.#full.over();
-    });
-  }
-
-  /** True while a connection is open, or seems to be. */
-  get isConnected(): boolean {
-    return this.#lentCount > 0 || this.#pool.idleCount > 0;
-  }
-
-  /** Has every connection replaced before it is used again. */
-  renew(): void {
-    this.#current = new WeakSet();
-  }
-
-  /** @throws {DatabaseError} */
-  connect(cancellation?: Cancellable): Promise<pg.PoolClient> {
-    const isFull = this.#lentCount > 0 && this.#pool.idleCount === 0 && performance.now() < this.#fullUntilMs;
-    return isFull ? this.#wait(cancellation) : this.#open(cancellation);
-  }
-
-  /**
-   * Ends the use of a connection. A good connection goes to a request that waits here, or to `leave`, which gives the slot
-   * of the request to another request and returns false if no request wants the connection.
-   */
-  giveBack(
-    client: pg.PoolClient,
-    error: Error | undefined,
-    leave: (passedOn?: pg.PoolClient) => boolean,
-  ): void {
-    const isGood = error === undefined && this.#isGood(client);
-    const waiter = this.#takeWaiter();
-    if (isGood && waiter !== undefined) {
-      waiter.resolve(client);
-      leave();
-      return;
-    }
-    if (isGood && leave(client)) return;
-    this.#lentCount -= 1;
-    client.release(error ?? !isGood);
-    if (waiter !== undefined) this.#open().then(waiter.resolve, waiter.reject);
-    if (!isGood) leave();
-  }
+  let lentCount = 0;
+  let attemptCount = 0;
+  pool.on('connect', (client) => {
+    // The pool replaces a broken connection; without an error listener, it would end the process.
+    current.add(client.on('error', () => undefined));
+    if (performance.now() >= fullUntilMs) full.over();
+  });
 
   /** True if a connection can be reused. The pool replaces a connection that is closing or broken. */
-  #isGood(client: pg.PoolClient): boolean {
+  function isGood(client: pg.PoolClient): boolean {
     const { stream } = client.connection;
-    return this.#current.has(client) && stream.readable && stream.writable;
+    return current.has(client) && stream.readable && stream.writable;
   }
 
-  async #open(cancellation?: Cancellable): Promise<pg.PoolClient> {
-    this.#attemptCount += 1;
-    let failure: unknown;
-    try {
-      const client = await this.#next();
-      this.#lentCount += 1;
-      return client;
-    } catch (error) {
-      failure = error;
-    } finally {
-      this.#attemptCount -= 1;
+  async function next(): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await pool.connect();
+      if (current.has(client)) return client;
+      client.release(true);
     }
-    if (this.#watch === undefined) {
-      // A restarting server refuses connections for a moment.
-      await serverReady(this.#server);
-      const client = await this.#next().catch((again: unknown) => Promise.reject(toConnectError(again)));
-      this.#lentCount += 1;
-      return client;
-    }
-    if (this.#pool.idleCount > 0) return this.#open(cancellation);
-    const isLimit = isConnectionLimit(failure);
-    if (!isLimit) this.#watch.broke(failure);
-    // Of several attempts at once, a server at its limit may accept some.
-    if (this.#lentCount > 0 || (isLimit && this.#attemptCount > 0)) {
-      this.#fullUntilMs = performance.now() + FULL_MS;
-      if (isLimit && this.#lentCount > 0)
-        this.#full.failed({ reason: messageOf(failure), openCount: this.#lentCount });
-      return this.#wait(cancellation);
-    }
-    if (isLimit) this.#watch.broke(failure);
-    const reason = toConnectError(failure);
-    if (this.#attemptCount === 0) for (const { reject } of this.#waiting) reject(reason);
-    if (this.#attemptCount === 0) this.#waiting.clear();
-    throw reason;
   }
 
-  #takeWaiter(): Waiter | undefined {
-    const [waiter] = this.#waiting;
-    if (waiter !== undefined) this.#waiting.delete(waiter);
-    return waiter;
-  }
-
-  #wait(cancellation: Cancellable | undefined): Promise<pg.PoolClient> {
+  function wait(cancellation: Cancellable | undefined): Promise<pg.PoolClient> {
     return new Promise((resolve, reject) => {
       const stay = cancellation?.onCancel(() => {
-        if (this.#waiting.delete(waiter))
+        if (waiting.delete(waiter))
           reject(new DatabaseError('timeout', new Error('cancelled while waiting')));
       });
       const waiter: Waiter = {
@@ -208,15 +125,86 @@ export class Connections {
           reject(error);
         },
       };
-      this.#waiting.add(waiter);
+      waiting.add(waiter);
     });
   }
 
-  async #next(): Promise<pg.PoolClient> {
-    for (;;) {
-      const client = await this.#pool.connect();
-      if (this.#current.has(client)) return client;
-      client.release(true);
-    }
+  function takeWaiter(): Waiter | undefined {
+    const [waiter] = waiting;
+    if (waiter !== undefined) waiting.delete(waiter);
+    return waiter;
   }
+
+  async function open(cancellation?: Cancellable): Promise<pg.PoolClient> {
+    attemptCount += 1;
+    let failure: unknown;
+    try {
+      const client = await next();
+      lentCount += 1;
+      return client;
+    } catch (error) {
+      failure = error;
+    } finally {
+      attemptCount -= 1;
+    }
+    if (watch === undefined) {
+      // A restarting server refuses connections for a moment.
+      await serverReady(server);
+      const client = await next().catch((again: unknown) => Promise.reject(toConnectError(again)));
+      lentCount += 1;
+      return client;
+    }
+    if (pool.idleCount > 0) return open(cancellation);
+    const isLimit = isConnectionLimit(failure);
+    if (!isLimit) watch.broke(failure);
+    // Of several attempts at once, a server at its limit may accept some.
+    if (lentCount > 0 || (isLimit && attemptCount > 0)) {
+      fullUntilMs = performance.now() + FULL_MS;
+      if (isLimit && lentCount > 0) full.failed({ reason: messageOf(failure), openCount: lentCount });
+      return wait(cancellation);
+    }
+    if (isLimit) watch.broke(failure);
+    const reason = toConnectError(failure);
+    if (attemptCount === 0) for (const { reject } of waiting) reject(reason);
+    if (attemptCount === 0) waiting.clear();
+    throw reason;
+  }
+
+  return {
+    /** True while a connection is open, or seems to be. */
+    get isConnected(): boolean {
+      return lentCount > 0 || pool.idleCount > 0;
+    },
+    /** Has every connection replaced before it is used again. */
+    renew(): void {
+      current = new WeakSet();
+    },
+    /** @throws {DatabaseError} */
+    connect(cancellation?: Cancellable): Promise<pg.PoolClient> {
+      const isFull = lentCount > 0 && pool.idleCount === 0 && performance.now() < fullUntilMs;
+      return isFull ? wait(cancellation) : open(cancellation);
+    },
+    /**
+     * Ends the use of a connection. A good connection goes to a request that waits here, or to `leave`, which gives the slot
+     * of the request to another request and returns false if no request wants the connection.
+     */
+    giveBack(
+      client: pg.PoolClient,
+      error: Error | undefined,
+      leave: (passedOn?: pg.PoolClient) => boolean,
+    ): void {
+      const isReusable = error === undefined && isGood(client);
+      const waiter = takeWaiter();
+      if (isReusable && waiter !== undefined) {
+        waiter.resolve(client);
+        leave();
+        return;
+      }
+      if (isReusable && leave(client)) return;
+      lentCount -= 1;
+      client.release(error ?? !isReusable);
+      if (waiter !== undefined) open().then(waiter.resolve, waiter.reject);
+      if (!isReusable) leave();
+    },
+  };
 }

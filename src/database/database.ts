@@ -8,7 +8,7 @@ import type { Metrics } from '../platform/metrics/metrics.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import { type DatabaseWatch, watchDatabase } from './availability.ts';
 import { Cancellation } from './cancellation.ts';
-import { Connections, openClient, openPool, serverReady } from './connections.ts';
+import { createConnections, openClient, openPool, serverReady } from './connections.ts';
 import { DatabaseError, isAbandoned, toDatabaseError } from './errors.ts';
 import { lendFor, statementCancelled } from './pg-client.ts';
 import { NamedQuery, PreparedBudget } from './pg-query.ts';
@@ -100,7 +100,10 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
     onWritable: () => connections.renew(),
   });
   pool.on('error', watch.broke);
-  const connections = new Connections({ pool, server, watch: kind === 'embedded' ? undefined : watch, log });
+  const connections = createConnections({
+    ...{ pool, server, log },
+    watch: kind === 'embedded' ? undefined : watch,
+  });
   const line = new Line<pg.PoolClient>({ places: server.poolSize });
   const statistics = new DatabaseStatistics(() => ({
     most: server.poolSize,
