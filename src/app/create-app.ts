@@ -149,7 +149,7 @@ export function createApp({
   tracing,
 }: AppOptions): App {
   const metrics = createServiceMetrics({ config, database, tracing });
-  const clockWatch = watchClock({ database, clock: given ?? systemClock, metrics, log });
+  const clockWatch = watchClock(database, given ?? systemClock, metrics, log);
   // Whoever gives a clock means it.
   const clock = given ?? clockWatch.clock;
   // Reading and executing events, however many subscribers there are: that bounds the statements ahead of a query.

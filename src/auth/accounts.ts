@@ -1,4 +1,4 @@
-import { DatabaseError, violatedForeignKey } from '../database/errors.ts';
+import { violatedForeignKey } from '../database/errors.ts';
 import { type Queryable, statement } from '../database/statement.ts';
 import { OperatorError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
@@ -149,6 +149,6 @@ const REFERENCE_TO_ACCOUNT = /_(author|user|owner)_id_fkey$/;
  * it, so the reference was the one being written.
  */
 export function isAccountGone(error: unknown): boolean {
-  const violated = error instanceof DatabaseError ? violatedForeignKey(error) : undefined;
+  const violated = violatedForeignKey(error);
   return violated !== undefined && REFERENCE_TO_ACCOUNT.test(violated);
 }

@@ -176,21 +176,14 @@ export function isConnectionLimit(error: unknown): boolean {
 
 const FOREIGN_KEY_VIOLATION = '23503';
 
-/** The constraint that a statement violated. Messages say the same in the language of the server. */
-function violated({ cause }: DatabaseError, code: string): string | undefined {
-  return cause instanceof pg.DatabaseError && cause.code === code ? (cause.constraint ?? '') : undefined;
-}
-
 /**
  * The name of the foreign key that a statement violated: a row refers to one that does not exist, or is referred to by
- * one that does. Undefined for any other error.
+ * one that does. Undefined for any other error. Messages say the same in the language of the server.
  */
-export const violatedForeignKey = (error: DatabaseError): string | undefined =>
-  violated(error, FOREIGN_KEY_VIOLATION);
-
-/** The name of the unique index that a statement violated: another row has the value. Undefined for any other error. */
-export const violatedUniqueIndex = (error: DatabaseError): string | undefined =>
-  violated(error, UNIQUE_VIOLATION);
+export function violatedForeignKey(error: unknown): string | undefined {
+  const { code, constraint = '' } = findReported(error) ?? {};
+  return code === FOREIGN_KEY_VIOLATION ? constraint : undefined;
+}
 
 /** Whether the connection was lost while a statement was being cancelled, so that its outcome is unknown. */
 export function isAbandoned(error: unknown): boolean {

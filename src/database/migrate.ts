@@ -89,27 +89,28 @@ function readMigrations(): Migration[] {
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-interface Applied {
-  readonly migration_name: string;
-  readonly checksum: string;
-  readonly finished_at: Date | null;
+/** A migration that a database has. */
+export type AppliedMigration = Omit<Migration, 'sql'>;
+
+interface Applied extends AppliedMigration {
+  readonly isFinished: boolean;
 }
 
-const APPLIED =
-  'SELECT "migration_name", "checksum", "finished_at" FROM "_prisma_migrations" WHERE "rolled_back_at" IS NULL';
+const APPLIED = `SELECT "migration_name" AS name, "checksum", "finished_at" IS NOT NULL AS "isFinished"
+  FROM "_prisma_migrations" WHERE "rolled_back_at" IS NULL`;
 
 /** The applied migrations of a newer version, which this one does not have. */
-function unknownOf(applied: readonly Applied[]): string[] {
+function unknownOf(applied: readonly AppliedMigration[]): string[] {
   const known = new Set(readMigrations().map(({ name }) => name));
-  return applied.flatMap(({ migration_name: name }) => (known.has(name) ? [] : [name]));
+  return applied.flatMap(({ name }) => (known.has(name) ? [] : [name]));
 }
 
 function pendingOf(applied: readonly Applied[]): Migration[] {
-  const byName = new Map(applied.map((row) => [row.migration_name, row]));
+  const byName = new Map(applied.map((row) => [row.name, row]));
   return readMigrations().filter(({ name, checksum }) => {
     const row = byName.get(name);
     if (row === undefined) return true;
-    if (row.finished_at === null)
+    if (!row.isFinished)
       throw new MigrationError(
         `Migration ${name} was started but not finished. Repair the database, then mark the migration with "prisma migrate resolve".`,
       );
@@ -251,19 +252,11 @@ const LOOK = statement<{ found: boolean; readOnly: boolean }>(
   `SELECT to_regclass('"_prisma_migrations"') IS NOT NULL AS "found", current_setting('transaction_read_only')::bool AS "readOnly"`,
 );
 
-/** A migration that a database has. */
-export interface AppliedMigration {
-  readonly name: string;
-  readonly checksum: string;
-}
-
 /** @returns the migrations that the database has */
 export async function readApplied(side: Side): Promise<AppliedMigration[]> {
   const [table] = await side.rows<{ found: boolean }>(LOOK.text);
   const applied = table?.found ? await side.rows<Applied>(APPLIED) : [];
-  return applied.flatMap(({ migration_name: name, checksum, finished_at: at }) =>
-    at === null ? [] : [{ name, checksum }],
-  );
+  return applied.flatMap(({ isFinished, ...migration }) => (isFinished ? migration : []));
 }
 
 /**
@@ -276,12 +269,7 @@ export async function migrateTo(
   migrations: readonly AppliedMigration[],
   origin: string,
 ): Promise<void> {
-  const finished = new Date();
-  const applied = migrations.map(({ name, checksum }) => ({
-    migration_name: name,
-    checksum,
-    finished_at: finished,
-  }));
+  const applied = migrations.map((migration) => ({ ...migration, isFinished: true }));
   const [unknown] = unknownOf(applied);
   if (unknown !== undefined)
     throw new MigrationError(`${origin} has the migration ${unknown} of a newer version: use that version.`);

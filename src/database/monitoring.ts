@@ -31,22 +31,8 @@ async function compareClock(db: Queryable, clock: Clock): Promise<{ aheadMs: num
   return { aheadMs, surelyMs: Math.max(0, Math.abs(aheadMs) - Math.abs(afterMs - beforeMs) / 2) };
 }
 
-export interface ClockWatchOptions {
-  readonly database: Queryable;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-  readonly log: Logger;
-}
-
-/** The clock of this machine beside that of the database. */
-export interface ClockWatch {
-  /** Corrected as soon as it is known to be wrong. */
-  readonly clock: Clock;
-  close(): void;
-}
-
 /** Compares the clock of this machine with the database's every minute, logs a difference, and corrects `clock` for it. */
-export function watchClock({ database, clock, metrics, log }: ClockWatchOptions): ClockWatch {
+export function watchClock(database: Queryable, clock: Clock, metrics: Metrics, log: Logger) {
   let aheadMs = 0;
   let wrongByMs = 0;
   let closed = false;
@@ -81,6 +67,7 @@ export function watchClock({ database, clock, metrics, log }: ClockWatchOptions)
   const timer = setInterval(look, INTERVAL_MS).unref();
   void look();
   return {
+    /** Corrected as soon as it is known to be wrong. */
     clock: { ...clock, now: () => clock.now() - wrongByMs },
     close() {
       closed = true;

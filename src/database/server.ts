@@ -5,7 +5,7 @@ import type { Logger } from '../platform/log/log.ts';
 import { createOutageLog } from '../platform/log/log-limits.ts';
 import { cancelStatement } from './cancellation.ts';
 import { folderProblem } from './embedded/data-dir.ts';
-import { type EmbeddedServerOptions, startEmbeddedServer } from './embedded/server.ts';
+import { startEmbeddedServer } from './embedded/server.ts';
 import { connectionTo, type ServerConnection, type StatementControl } from './pg-client.ts';
 import type { ServerAddress } from './preflight.ts';
 import {
@@ -19,24 +19,19 @@ import {
 type NotificationListener = (notification: pg.Notification | undefined) => void;
 
 /** The notifications of all connections to the embedded database, which has one session behind them. */
-interface Notifications {
-  /** Listens on a new connection. */
-  hear(client: pg.ClientBase): void;
-  /**
-   * Calls `listener` for each notification, and without one after a connection was lost, because notifications may be lost
-   * with it. Returns a function that stops that.
-   */
-  notified(listener: NotificationListener): () => void;
-}
-
-function createNotifications(): Notifications {
+function createNotifications() {
   const listeners = new Set<NotificationListener>();
   const tell: NotificationListener = (notification) => {
     for (const listener of listeners) listener(notification);
   };
   return {
-    hear: (client) => void client.on('notification', tell).on('end', () => tell(undefined)),
-    notified(listener) {
+    /** Listens on a new connection. */
+    hear: (client: pg.ClientBase) => void client.on('notification', tell).on('end', () => tell(undefined)),
+    /**
+     * Calls `listener` for each notification, and without one after a connection was lost, because notifications may be lost
+     * with it. Returns a function that stops that.
+     */
+    notified(listener: NotificationListener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
@@ -82,7 +77,7 @@ export interface DatabaseServer extends StatementControl {
   /** How long a statement of its own keeps trying to acquire its locks. */
   readonly lockWaitMs: number;
   /** Set if a notification comes only on the connection that has sent it, as on the embedded database. */
-  readonly notifications?: Notifications;
+  readonly notifications?: ReturnType<typeof createNotifications>;
   /** Resolves once the server accepts connections. */
   ready(): Promise<void>;
   close(): Promise<void>;
@@ -96,8 +91,6 @@ export interface ServerOptions {
    * requests must not overtake it for ever. It does not wait for an embedded folder that another process has.
    */
   readonly isCommand?: boolean;
-  /** The part of an embedded folder to open. */
-  readonly folder?: EmbeddedServerOptions;
 }
 
 const APPLICATION_NAME = 'content-graph-api';
@@ -184,12 +177,11 @@ const embeddedGreeting = () =>
 /** Throws what `startEmbeddedServer` throws. */
 async function embeddedServer(
   dataDir: string,
-  { config, log, isCommand = false, folder }: ServerOptions,
+  { config, log, isCommand = false }: ServerOptions,
 ): Promise<DatabaseServer> {
   const server = await startEmbeddedServer(dataDir, log, {
     patienceMs: isCommand ? 0 : FOLDER_PATIENCE_MS,
     strict: config.environment === 'production',
-    ...folder,
   });
   const connection: ServerConnection = {
     ...{ user: 'postgres', database: 'postgres', ssl: false },

@@ -4,7 +4,7 @@ import { DatabaseError, type DatabaseErrorKind } from './errors.ts';
 import type { Query } from './statement.ts';
 
 /** The connections of a pool. */
-export interface PoolState {
+interface PoolState {
   readonly most: number;
   readonly open: number;
   readonly inUse: number;

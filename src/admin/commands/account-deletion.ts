@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { audit, OPERATOR } from '../../auth/audit.ts';
 import { accountToDelete, endAllCredentials, endMost, sumOf } from '../../auth/revocation.ts';
 import type { Database } from '../../database/database.ts';
-import { DatabaseError, violatedForeignKey } from '../../database/errors.ts';
+import { violatedForeignKey } from '../../database/errors.ts';
 import { statement } from '../../database/statement.ts';
 import { runInPrisma } from '../../database/unit-of-work.ts';
 import { ENDINGS } from '../../features/features.ts';
@@ -60,7 +60,7 @@ async function dropAccount(database: Database, id: string): Promise<boolean> {
     await database.query(DROP_ACCOUNT, [id]);
     return true;
   } catch (error) {
-    if (error instanceof DatabaseError && violatedForeignKey(error) !== undefined) return false;
+    if (violatedForeignKey(error) !== undefined) return false;
     throw error;
   }
 }

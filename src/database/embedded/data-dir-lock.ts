@@ -14,11 +14,6 @@ export class FolderInUseError extends OperatorError {
   }
 }
 
-/** This process's hold on a folder, until released. */
-export interface FolderLock {
-  release(): void;
-}
-
 /**
  * Locks the folder for this process. PGlite does not stop a second process from opening it, which would
  * destroy the data. SQLite's exclusive lock is an operating system lock on every platform: it is released
@@ -27,7 +22,7 @@ export interface FolderLock {
  * Throws FolderInUseError if another process, or another database of this one, holds it; UnusableFolderError if
  * the lock cannot be created.
  */
-export function lockFolder(dataDir: string): FolderLock {
+export function lockFolder(dataDir: string) {
   let lock: DatabaseSync;
   try {
     lock = new DatabaseSync(join(dataDir, 'lock'));
@@ -50,7 +45,7 @@ const RETRY_MS = 100;
  * Like `lockFolder`, but waits up to `patienceMs` for the lock: an admin command or a stopping server
  * releases it within seconds. Throws FolderInUseError.
  */
-export async function takeFolder(dataDir: string, patienceMs: number, log: Logger): Promise<FolderLock> {
+export async function takeFolder(dataDir: string, patienceMs: number, log: Logger) {
   const giveUpAt = performance.now() + patienceMs;
   for (let waits = false; ; ) {
     try {

@@ -62,14 +62,6 @@ export function folderError(path: string, error: unknown): UnusableFolderError {
   });
 }
 
-/** What keeps a running service from its folder, in words for the operator. */
-export interface FolderProblem {
-  /** What is wrong. */
-  readonly reason: string;
-  /** What to do. */
-  readonly check: string;
-}
-
 /**
  * What this user may still write on the disk of `path`, in bytes; undefined if the file system does not tell its size,
  * as some network file systems do not. Throws the error of the operating system.
@@ -84,9 +76,9 @@ const dataOf = (dataDir: string) => join(dataDir, 'postgres');
 
 /**
  * What is wrong with the folder of a running embedded database: it has gone, cannot be written, or is nearly full (less
- * than MIN_FREE_BYTES). Undefined if nothing is. A few system calls; writes nothing, and never throws.
+ * than MIN_FREE_BYTES), and what the operator must do. Undefined if nothing is. A few system calls; writes nothing, and never throws.
  */
-export function folderProblem(dataDir: string): FolderProblem | undefined {
+export function folderProblem(dataDir: string) {
   const data = dataOf(dataDir);
   try {
     if (!existsSync(data))
@@ -179,7 +171,7 @@ const FILES = ['lock', 'secret-key', 'demo.json'];
  */
 export function checkContent(path: string): void {
   onFolder(path, () => {
-    const data = join(path, 'postgres');
+    const data = dataOf(path);
     const parts = existsSync(data) ? readdirSync(data).map((name) => join(data, name)) : [];
     for (const part of [data, ...parts, ...FILES.map((name) => join(path, name))]) {
       const stats = statSync(part, { throwIfNoEntry: false });
@@ -199,7 +191,7 @@ const NEW_CLUSTER_BYTES = 64 * 1_048_576;
 
 /** Throws UnusableFolderError if the disk is too full to start on, with `more` bytes to be written besides. */
 export function checkDiskSpace(path: string, more = 0): void {
-  const data = join(path, 'postgres');
+  const data = dataOf(path);
   const [place, least] = existsSync(data) ? [data, MIN_FREE_BYTES] : [path, NEW_CLUSTER_BYTES];
   const needed = least + more;
   const free = onFolder(path, () => freeBytes(place));

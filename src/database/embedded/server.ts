@@ -9,20 +9,14 @@ import {
 } from './data-dir.ts';
 import { takeFolder } from './data-dir-lock.ts';
 import { isIncomplete, refuseOtherMajor, refuseUnfinished } from './major-version.ts';
-import { type Supervisor, supervise } from './supervisor.ts';
+import { supervise } from './supervisor.ts';
 import { WorkerStream } from './worker-stream.ts';
 import { EmbeddedStartError, type RunningWorker, startWorker } from './worker-thread.ts';
-
-/** The embedded PostgreSQL of one folder: a worker thread of this process. */
-export interface EmbeddedServer extends Supervisor {
-  /** A new connection for `pg`, which calls its `connect`. */
-  createStream(): WorkerStream;
-}
 
 /** The name of the data folder. */
 const DATA = 'postgres';
 
-export interface EmbeddedServerOptions {
+interface EmbeddedServerOptions {
   /** How long to wait for a folder that another process holds. */
   readonly patienceMs?: number;
   /** Whether to refuse a folder that is open to other users, instead of closing it to them. */
@@ -39,14 +33,14 @@ function refuseProblem(dataDir: string): void {
 const restarting = () => Object.assign(new Error('the embedded database restarts'), { code: 'ECONNREFUSED' });
 
 /**
- * Starts the embedded server on `dataDir`, which it locks and, if needed, creates. A worker that dies later
+ * Starts the embedded PostgreSQL of `dataDir`, a worker thread of this process, which it locks and, if needed, creates. A worker that dies later
  * is restarted. Throws UnsafeFolderError, UnusableFolderError, OperatorError, FolderInUseError, EmbeddedStartError.
  */
 export async function startEmbeddedServer(
   dataDir: string,
   log: Logger,
   { patienceMs = 0, strict = false }: EmbeddedServerOptions = {},
-): Promise<EmbeddedServer> {
+) {
   securePrivateFolder(dataDir, { strict });
   checkContent(dataDir);
   refuseOtherMajor(dataDir);
@@ -76,6 +70,7 @@ export async function startEmbeddedServer(
     const supervisor = await supervise({ start, log });
     return {
       ...supervisor,
+      /** A new connection for `pg`, which calls its `connect`. */
       createStream: () =>
         new WorkerStream(() => {
           if (running === undefined) throw restarting();

@@ -13,16 +13,6 @@ export interface Running {
   close(): Promise<void>;
 }
 
-/** Keeps one instance running, never two at a time. */
-export interface Supervisor {
-  /** Resolves while it runs. Waits for the first restart attempt; rejects while restarts keep failing. */
-  ready(): Promise<void>;
-  /** Kills it and starts it again. Rejects if the first attempt fails; further attempts follow anyway. */
-  restart(reason: string): Promise<void>;
-  /** Shuts it down gracefully and for good. */
-  close(): Promise<void>;
-}
-
 export interface SupervisorOptions {
   /** Rejects if it did not start; nothing is left running then. */
   start(): Promise<Running>;
@@ -37,10 +27,10 @@ const LONGEST_PAUSE_MS = 30_000;
 const pauseFor = (ms: number, signal: AbortSignal) => delay(ms, undefined, { signal }).catch(() => undefined);
 
 /**
- * Starts an instance and restarts it whenever it ends by itself. Rejects if the first start fails. Later
+ * Starts an instance and restarts it whenever it ends by itself. Never two run at a time. Rejects if the first start fails. Later
  * failures are retried with exponential backoff, because causes such as a full disk rarely go away at once.
  */
-export async function supervise({ start, log, pause = pauseFor }: SupervisorOptions): Promise<Supervisor> {
+export async function supervise({ start, log, pause = pauseFor }: SupervisorOptions) {
   const stopping = new AbortController();
   const { signal } = stopping;
   let current: Running | undefined;
@@ -86,8 +76,10 @@ export async function supervise({ start, log, pause = pauseFor }: SupervisorOpti
 
   keep(await start());
   return {
+    /** Resolves while it runs. Waits for the first restart attempt; rejects while restarts keep failing. */
     ready: () => state,
-    restart(reason) {
+    /** Kills it and starts it again. Rejects if the first attempt fails; further attempts follow anyway. */
+    restart(reason: string) {
       // Undefined while a restart is already under way.
       if (current !== undefined) {
         log.warn({ reason }, 'restarting the embedded database');
@@ -95,6 +87,7 @@ export async function supervise({ start, log, pause = pauseFor }: SupervisorOpti
       }
       return state;
     },
+    /** Shuts it down gracefully and for good. */
     async close() {
       stopping.abort();
       // An instance that is just starting would otherwise outlive this call.

@@ -6,23 +6,14 @@ import { Digests, readPieces } from './pieces.ts';
 import type { Contents, Snapshot } from './snapshot.ts';
 
 /** The data cannot be copied unchanged, or was not. */
-export class TransferError extends OperatorError {}
+class TransferError extends OperatorError {}
 
-export interface CopyInOptions extends Snapshot {
+interface CopyInOptions extends Snapshot {
   /** In a transaction. Its session settings are those of the service. */
   readonly target: Side;
   readonly schema: string;
   /** What the data comes from, as the subject of a message. */
   readonly origin: string;
-}
-
-/** What was copied. */
-export interface CopiedIn {
-  readonly tables: readonly { readonly name: string; readonly rows: number }[];
-  /** Tables that no migration has made: they are not the service's. */
-  readonly leftOut: readonly string[];
-  /** Migrations that were applied after the copy. */
-  readonly applied: readonly string[];
 }
 
 /** @returns the tables to copy. @throws {TransferError} unless migrations have given both sides the same columns */
@@ -74,11 +65,7 @@ async function copyRows(
 }
 
 /** @throws {TransferError} unless the target has the rows that were copied */
-async function compare(
-  { target, schema, origin }: CopyInOptions,
-  tables: readonly Table[],
-  copied: Digests,
-): Promise<CopiedIn['tables']> {
+async function compare({ target, schema, origin }: CopyInOptions, tables: readonly Table[], copied: Digests) {
   const digests = new Digests();
   for await (const piece of readPieces(target, schema, tables)) digests.add(piece);
   for (const { name } of tables) {
@@ -102,7 +89,7 @@ const forEach = async (side: Side, tables: readonly Table[], sql: (table: Table)
  * rows, then applies pending migrations. The caller commits, or rolls back if this throws.
  * @throws {TransferError | MigrationError} and what the target throws
  */
-export async function copyIn(options: CopyInOptions): Promise<CopiedIn> {
+export async function copyIn(options: CopyInOptions) {
   const { target, schema, contents, origin } = options;
   await holdMigrations(target);
   const found = await findContent(target, schema);
@@ -129,7 +116,9 @@ export async function copyIn(options: CopyInOptions): Promise<CopiedIn> {
   await forEach(target, tables, (table) => `ANALYZE ${nameOf(table)}`);
   return {
     tables: compared,
+    /** Tables that no migration has made: they are not the service's. */
     leftOut: contents.tables.flatMap((table) => (tables.includes(table) ? [] : [table.name])),
+    /** Migrations that were applied after the copy. */
     applied,
   };
 }
