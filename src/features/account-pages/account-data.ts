@@ -105,32 +105,12 @@ export const CHANGES: Partial<Record<Action, Change>> = {
   },
 };
 
-const CREATE_KEY = `mutation AccountPageCreateKey(
+/** Creates an API key for the account of a request's session. */
+export const CREATE_KEY = `mutation AccountPageCreateKey(
   $name: String!, $scopes: [String!]!, $expiresAt: DateTime, $currentPassword: String!
 ) {
   createApiKey(name: $name, scopes: $scopes, expiresAt: $expiresAt, currentPassword: $currentPassword) { key }
 }`;
-
-interface KeyWishes {
-  readonly name: string;
-  readonly scopes: readonly string[];
-  readonly expiresAt: string | null;
-  readonly currentPassword: string;
-}
-
-/** Creates an API key for the account of a request's session, and returns it. Throws what the API answers with. */
-export async function createKey(
-  operations: OwnOperations,
-  wishes: KeyWishes,
-  admitted: AdmittedRequest,
-): Promise<string> {
-  const { data } = await operations.run<{ readonly createApiKey: { readonly key: string } }>(
-    CREATE_KEY,
-    { ...wishes },
-    admitted,
-  );
-  return data.createApiKey.key;
-}
 
 /** What the core hands to the pages of accounts. */
 export type AccountServices = FeatureServices & RouteServices;

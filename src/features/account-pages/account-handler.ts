@@ -10,7 +10,7 @@ import type { HttpRequest, HttpResponse } from '../../http/message.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
 import { attemptOrigin } from '../../platform/ip-address.ts';
 import { confirmPassword } from '../../schema/account/service.ts';
-import { type AccountServices, accountReader, CHANGES, createKey, createOwnData } from './account-data.ts';
+import { type AccountServices, accountReader, CHANGES, CREATE_KEY, createOwnData } from './account-data.ts';
 import { accountPage, KEY_DAYS, newKeyPage, signInPage } from './account-page.ts';
 import { ACTION, type Action, DONE, isAction, type Problem, TWO_DIFFER } from './forms.ts';
 
@@ -54,6 +54,10 @@ function severalCookies({ headers }: HttpRequest): string | undefined {
 }
 
 const doneAt = (action: Action): string => `${ACCOUNT}?${DONE}=${action}`;
+
+interface CreatedKey {
+  readonly createApiKey: { readonly key: string };
+}
 
 /** Something that the form of a page asks for, by the owner of a session. */
 interface Asked {
@@ -122,8 +126,8 @@ export function accountAnswer(options: AccountServices): Answer {
     const expiresAt = days === 0 ? null : new Date(clock.now() + days * DAY_MS).toISOString();
     const currentPassword = form.get('currentPassword') ?? '';
     const wishes = { name, scopes: form.getAll('scope'), expiresAt, currentPassword };
-    const key = await createKey(operations, wishes, admitted);
-    return pageResponse(newKeyPage(name, key));
+    const { data } = await operations.run<CreatedKey>(CREATE_KEY, wishes, admitted);
+    return pageResponse(newKeyPage(name, data.createApiKey.key));
   }
 
   async function download(asked: Asked): Promise<HttpResponse> {

@@ -2,7 +2,7 @@ import Bowser from 'bowser';
 import { ACCOUNT_NAME } from '../../auth/accounts.ts';
 import { isScope, type Role, scopesOfRole, scopeWords } from '../../auth/scopes.ts';
 import { type Html, html, layout, NOTHING } from '../../http/html/page.ts';
-import { alertOf, SIGN_IN, signInForm } from '../../http/html/sign-in.ts';
+import { alertOf, SIGN_IN, type SignInForm, signInForm } from '../../http/html/sign-in.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
 import type { Account, ApiKey, Grant, Session } from './account-data.ts';
 import {
@@ -225,7 +225,7 @@ const noticeOf = (done: Action | undefined): string | undefined => done && DONE[
 const shownNotice = (notice: string | undefined): Html =>
   notice === undefined ? NOTHING : html`<p class="done" role="status">${notice}</p>`;
 
-export interface AccountPage extends SectionOptions {
+interface AccountPage extends SectionOptions {
   readonly account: Account;
   /** What has just been done. */
   readonly done: Action | undefined;
@@ -252,9 +252,7 @@ ${nameSection(account, options)}${passwordSection(account, options)}${sessionsSe
   });
 }
 
-export interface SignInPage {
-  readonly email: string;
-  readonly problem?: string | undefined;
+interface SignInPage extends Pick<SignInForm, 'email' | 'problem'> {
   readonly done?: Action | undefined;
 }
 

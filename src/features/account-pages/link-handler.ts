@@ -4,10 +4,10 @@ import { holderOf } from '../../auth/principal.ts';
 import { endMost, setPassword } from '../../auth/revocation.ts';
 import { readsOf } from '../../auth/secrets.ts';
 import { readForm } from '../../http/body.ts';
-import type { AdmittedRequest } from '../../http/exchange.ts';
+import type { AdmittedRequest, Answer } from '../../http/exchange.ts';
 import { OWN_SITES } from '../../http/hooks/request-checks.ts';
 import { pageResponse } from '../../http/html/page.ts';
-import type { HttpRequest, HttpResponse, RequestUrl } from '../../http/message.ts';
+import type { HttpRequest, HttpResponse } from '../../http/message.ts';
 import { forbidden } from '../../platform/errors.ts';
 import { addressKey, attemptOrigin } from '../../platform/ip-address.ts';
 import type { AccountServices } from './account-data.ts';
@@ -35,7 +35,7 @@ async function problemOf(form: URLSearchParams): Promise<string | undefined> {
  * Where a link leads. A GET changes nothing, so that whoever looks at links in messages uses none up; the form is posted to
  * the same address and answered there, without a redirect. The token is what counts: no cookie is read or set.
  */
-export function linkAnswers(options: AccountServices) {
+export function linkAnswer(options: AccountServices): Answer {
   const { database, passwords, limiter, securityLog, turns, endingsOfPassword } = options;
   // Others learn nothing of the address, which has the token in it, when the page is left.
   const headers = { 'referrer-policy': 'no-referrer' };
@@ -81,22 +81,16 @@ export function linkAnswers(options: AccountServices) {
     return pageResponse(passwordSetPage(), { headers });
   }
 
-  return {
-    async link(
-      request: HttpRequest,
-      admitted: AdmittedRequest,
-      { searchParams }: RequestUrl,
-    ): Promise<HttpResponse> {
-      const token = searchParams.get(TOKEN_PARAMETER) ?? '';
-      if (request.method === 'POST') {
-        // The page sends no Referer, so its form has the Origin "null": what tells is Fetch Metadata.
-        const site = request.headers.get('sec-fetch-site');
-        if (site !== null && !OWN_SITES.has(site))
-          throw forbidden('The form of a link is sent from its own page only.');
-        return submit(request, admitted, token);
-      }
-      const link = await findLink(readsOf(database, holderOf(admitted)), token);
-      return link === undefined ? refuse(admitted) : pageResponse(passwordPage(link), { headers });
-    },
+  return async (request, admitted, { searchParams }) => {
+    const token = searchParams.get(TOKEN_PARAMETER) ?? '';
+    if (request.method === 'POST') {
+      // The page sends no Referer, so its form has the Origin "null": what tells is Fetch Metadata.
+      const site = request.headers.get('sec-fetch-site');
+      if (site !== null && !OWN_SITES.has(site))
+        throw forbidden('The form of a link is sent from its own page only.');
+      return submit(request, admitted, token);
+    }
+    const link = await findLink(readsOf(database, holderOf(admitted)), token);
+    return link === undefined ? refuse(admitted) : pageResponse(passwordPage(link), { headers });
   };
 }

@@ -35,16 +35,6 @@ const INSERT = statement<{ expiresAt: Date }>(
    RETURNING expires_at AS "expiresAt"`,
 );
 
-/**
- * Issues a link for an account, whose row the transaction has locked (decision 14). Undefined if the account is disabled or
- * being deleted. Throws DatabaseError.
- */
-async function issueLink(work: UnitOfWork, account: string, kind: LinkKind): Promise<IssuedLink | undefined> {
-  const token = LINK_TOKEN.generate();
-  const [issued] = await work.query(INSERT, [account, newId(), kind, hashSecret(token)]);
-  return issued && { token, ...issued };
-}
-
 /** A link that is good. */
 export interface Link {
   readonly id: string;
@@ -112,7 +102,7 @@ export const linkParts: readonly StoredPart[] = [
 export class LinkError extends OperatorError {}
 
 /**
- * Issues a link for an account that the transaction has locked, and records that under `action`. Throws LinkError if the
+ * Issues a link for an account that the transaction has locked (decision 14), and records that under `action`. Throws LinkError if the
  * account is disabled, DatabaseError.
  */
 export async function recordedLink(
@@ -122,26 +112,18 @@ export async function recordedLink(
   kind: LinkKind,
   detail: AuditDetail = {},
 ): Promise<IssuedLink> {
-  const issued = await issueLink(work, account, kind);
+  const token = LINK_TOKEN.generate();
+  const [issued] = await work.query(INSERT, [account, newId(), kind, hashSecret(token)]);
   if (issued === undefined) throw new LinkError('The account is disabled: a link would be of no use.');
   await audit(work, action, account, { account, ...detail });
-  return issued;
-}
-
-interface Invited {
-  readonly id: string;
-  readonly link: IssuedLink;
+  return { token, ...issued };
 }
 
 /**
  * Creates an account that has no password, and a link to set one. Throws AccountError if the e-mail is taken or a rule is
  * broken, DatabaseError.
  */
-export async function invite(
-  work: UnitOfWork,
-  action: string,
-  account: Omit<NewAccount, 'password'>,
-): Promise<Invited> {
+export async function invite(work: UnitOfWork, action: string, account: Omit<NewAccount, 'password'>) {
   const { id } = await insertAccount(work, await readyAccount(work, account));
   const { role } = account;
   return { id, link: await recordedLink(work, action, id, 'invite', { role }) };

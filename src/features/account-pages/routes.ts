@@ -1,9 +1,10 @@
-import type { Answer, Route, RouteProperties } from '../../http/exchange.ts';
+import type { Route, RouteProperties } from '../../http/exchange.ts';
 import { html, pageErrors, pageErrorsTo, seeOther } from '../../http/html/page.ts';
 import { ACCOUNT, OPEN, SECRET } from '../../http/routes/table.ts';
 import type { CreateFeature } from '../feature.ts';
+import type { AccountServices } from './account-data.ts';
 import { accountAnswer } from './account-handler.ts';
-import { linkAnswers } from './link-handler.ts';
+import { linkAnswer } from './link-handler.ts';
 import { ACCOUNT_PATHS, PASSWORD_FORM } from './paths.ts';
 
 /** For pages of one person: no cache keeps them, no page of another site frames or reads them. */
@@ -17,53 +18,41 @@ const PAGE: RouteProperties = {
   errors: pageErrors,
 };
 
-interface AccountAnswers {
-  /** Of the account page, to GET and POST. */
-  readonly account: Answer;
-  /** Of a link's address, to GET and POST. */
-  readonly link: Answer;
-}
+/** The routes that the pages of accounts bring to a server. */
+const createRoutes = (services: AccountServices): Route[] => [
+  {
+    ...PAGE,
+    path: ACCOUNT,
+    methods: ['GET', 'POST'],
+    readsBody: true,
+    credentials: 'session',
+    originCheck: 'own',
+    errors: pageErrorsTo(html`<a href="${ACCOUNT}">Your account</a>`),
+    answer: accountAnswer(services),
+  },
+  {
+    ...PAGE,
+    path: ACCOUNT_PATHS.password,
+    methods: ['GET', 'POST'],
+    readsBody: true,
+    // The token in the address is what counts, and it is checked by the route.
+    credentials: 'own',
+    originCheck: 'none',
+    errors(error, state, log) {
+      const response = pageErrors(error, state, log);
+      response.headers.set('referrer-policy', 'no-referrer');
+      return response;
+    },
+    answer: linkAnswer(services),
+  },
+  {
+    ...OPEN,
+    path: ACCOUNT_PATHS.changePassword,
+    answer: async () => seeOther(`${ACCOUNT}#${PASSWORD_FORM}`),
+  },
+];
 
-function accountRoutes({ account, link }: AccountAnswers): Route[] {
-  return [
-    {
-      ...PAGE,
-      path: ACCOUNT,
-      methods: ['GET', 'POST'],
-      readsBody: true,
-      credentials: 'session',
-      originCheck: 'own',
-      errors: pageErrorsTo(html`<a href="${ACCOUNT}">Your account</a>`),
-      answer: account,
-    },
-    {
-      ...PAGE,
-      path: ACCOUNT_PATHS.password,
-      methods: ['GET', 'POST'],
-      readsBody: true,
-      // The token in the address is what counts, and it is checked by the route.
-      credentials: 'own',
-      originCheck: 'none',
-      errors(error, state, log) {
-        const response = pageErrors(error, state, log);
-        response.headers.set('referrer-policy', 'no-referrer');
-        return response;
-      },
-      answer: link,
-    },
-    {
-      ...OPEN,
-      path: ACCOUNT_PATHS.changePassword,
-      answer: async () => seeOther(`${ACCOUNT}#${PASSWORD_FORM}`),
-    },
-  ];
-}
-
-/** What the pages of accounts bring to a server. */
 export const createServer: CreateFeature = (services) => ({
   recognizers: [],
-  routes(needed) {
-    const all = { ...services, ...needed };
-    return accountRoutes({ account: accountAnswer(all), ...linkAnswers(all) });
-  },
+  routes: (needed) => createRoutes({ ...services, ...needed }),
 });
