@@ -14,9 +14,12 @@ export interface Changed {
 export const NEW_VERSION =
   'version = version + 1, updated_at = greatest(clock_timestamp(), coalesce(updated_at, created_at))';
 
-/** Throws CONFLICT if a row is of another version than the caller has read; undefined for callers who change any. */
-export function checkVersion(what: string, version: number, ifVersion: number | undefined): void {
-  if (ifVersion !== undefined && ifVersion !== version) throw conflict(what, version);
+/** The version that the caller has read; null or undefined to change any. */
+export type IfVersion = number | null | undefined;
+
+/** Throws CONFLICT if a row is of another version than the caller has read. */
+export function checkVersion(what: string, version: number, ifVersion: IfVersion): void {
+  if (ifVersion != null && ifVersion !== version) throw conflict(what, version);
 }
 
 /** The argument of mutations that change or delete what the caller has read. */

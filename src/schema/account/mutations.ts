@@ -93,8 +93,7 @@ export function defineAccountMutations(
       },
       resolve: (_root, args, context) => {
         preparedOf(context, 'createApiKey');
-        const principal = principalOf(context);
-        return makeApiKey(unitOfWorkOf(context), principal, args, rules);
+        return makeApiKey(unitOfWorkOf(context), principalOf(context), args, rules);
       },
     }),
     revokeApiKey: t.boolean({
@@ -103,10 +102,8 @@ export function defineAccountMutations(
       description:
         'Revokes an API key of the viewer’s account permanently. True if the key existed, false if it did not. Needs a session; otherwise FORBIDDEN.',
       args: { id: t.arg.id({ required: true, description: 'The id of the key, not the key itself.' }) },
-      resolve: (_root, { id }, context) => {
-        const principal = principalOf(context);
-        return endApiKey(unitOfWorkOf(context), principal, parseId(id));
-      },
+      resolve: (_root, { id }, context) =>
+        endApiKey(unitOfWorkOf(context), principalOf(context), parseId(id)),
     }),
     revokeSession: t.boolean({
       session: true,
@@ -114,10 +111,8 @@ export function defineAccountMutations(
       description:
         'Ends a session of the viewer’s account, which may be the current one. True if the session existed, false if it did not. Needs a session; otherwise FORBIDDEN.',
       args: { id: t.arg.id({ required: true, description: 'The id of the session.' }) },
-      resolve: (_root, { id }, context) => {
-        const principal = principalOf(context);
-        return endSession(unitOfWorkOf(context), principal, parseId(id));
-      },
+      resolve: (_root, { id }, context) =>
+        endSession(unitOfWorkOf(context), principalOf(context), parseId(id)),
     }),
     changePassword: t.boolean({
       session: true,

@@ -36,14 +36,8 @@ export function defineCommentMutations(
         body: t.arg.string({ required: true, description: `${lengthOf(rules.body)}.` }),
         ifVersion: versionArgument(t.arg, 'comment'),
       },
-      resolve: (_root, { id, body, ifVersion }, context) =>
-        updateComment(
-          unitOfWorkOf(context),
-          principalOf(context),
-          parseId(id),
-          { body, ifVersion: ifVersion ?? undefined },
-          rules,
-        ),
+      resolve: (_root, { id, ...change }, context) =>
+        updateComment(unitOfWorkOf(context), principalOf(context), parseId(id), change, rules),
     }),
     deleteComment: t.boolean({
       scope: 'comments:write',
@@ -55,7 +49,7 @@ export function defineCommentMutations(
         ifVersion: versionArgument(t.arg, 'comment'),
       },
       resolve: (_root, { id, ifVersion }, context) =>
-        deleteComment(unitOfWorkOf(context), principalOf(context), parseId(id), ifVersion ?? undefined),
+        deleteComment(unitOfWorkOf(context), principalOf(context), parseId(id), ifVersion),
     }),
   }));
 }

@@ -8,7 +8,13 @@ import { newId } from '../../platform/ids.ts';
 import { COMMENT_CREATED, COMMENT_DELETED, COMMENT_UPDATED } from '../event-kinds.ts';
 import type { Rules } from '../limits.ts';
 import { postQueue, postQueueOfComment } from '../post/queue.ts';
-import { auditModeration, type Changed, checkVersion, NEW_VERSION } from '../shared-arguments.ts';
+import {
+  auditModeration,
+  type Changed,
+  checkVersion,
+  type IfVersion,
+  NEW_VERSION,
+} from '../shared-arguments.ts';
 import { type CommentRow, commentEntity } from './type.ts';
 
 /**
@@ -99,18 +105,12 @@ export async function createComment(
   return { ...comment, ...made, updatedAt: made.createdAt };
 }
 
-export interface CommentChange {
-  readonly body: string;
-  /** The version that the caller has read; undefined to change any. */
-  readonly ifVersion: number | undefined;
-}
-
 /** Changes the text of a comment. Throws BAD_USER_INPUT, NOT_FOUND, FORBIDDEN, CONFLICT, DatabaseError. */
 export async function updateComment(
   work: UnitOfWork,
   principal: Principal,
   id: string | undefined,
-  { body, ifVersion }: CommentChange,
+  { body, ifVersion }: { readonly body: string; readonly ifVersion?: IfVersion },
   rules: Rules['comment'],
 ): Promise<CommentRow> {
   checkText('body', body, rules.body);
@@ -130,7 +130,7 @@ export async function deleteComment(
   work: UnitOfWork,
   principal: Principal,
   id: string | undefined,
-  ifVersion: number | undefined,
+  ifVersion: IfVersion,
 ): Promise<boolean> {
   const comment = id === undefined ? undefined : await lockComment(work, id);
   if (comment === undefined) return false;

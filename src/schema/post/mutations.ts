@@ -82,19 +82,8 @@ export function definePostMutations({ builder }: Kernel, { Post }: PostTypes, ru
         tags: t.arg.stringList({ description: `${ofTags} They replace the present ones.` }),
         ifVersion: versionArgument(t.arg, 'post'),
       },
-      resolve: (_root, { id, title, body, tags, ifVersion }, context) =>
-        updatePost(
-          unitOfWorkOf(context),
-          principalOf(context),
-          parseId(id),
-          {
-            title: title ?? undefined,
-            body: body ?? undefined,
-            tags: tags ?? undefined,
-            ifVersion: ifVersion ?? undefined,
-          },
-          rules,
-        ),
+      resolve: (_root, { id, ...changes }, context) =>
+        updatePost(unitOfWorkOf(context), principalOf(context), parseId(id), changes, rules),
     }),
     deletePost: t.boolean({
       scope: 'posts:write',
@@ -106,7 +95,7 @@ export function definePostMutations({ builder }: Kernel, { Post }: PostTypes, ru
         ifVersion: versionArgument(t.arg, 'post'),
       },
       resolve: (_root, { id, ifVersion }, context) =>
-        deletePost(unitOfWorkOf(context), principalOf(context), parseId(id), ifVersion ?? undefined),
+        deletePost(unitOfWorkOf(context), principalOf(context), parseId(id), ifVersion),
     }),
   }));
 }

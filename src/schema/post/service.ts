@@ -8,7 +8,13 @@ import { badInput, forbidden, notFound } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { POST_CREATED, POST_DELETED, POST_UPDATED } from '../event-kinds.ts';
 import type { Rules } from '../limits.ts';
-import { auditModeration, type Changed, checkVersion, NEW_VERSION } from '../shared-arguments.ts';
+import {
+  auditModeration,
+  type Changed,
+  checkVersion,
+  type IfVersion,
+  NEW_VERSION,
+} from '../shared-arguments.ts';
 import { postQueue } from './queue.ts';
 import { type PostRow, postEntity } from './type.ts';
 
@@ -136,13 +142,10 @@ export async function createPost(
   return { ...row, ...inserted, updatedAt: inserted.createdAt };
 }
 
-export interface PostChanges {
-  readonly title: string | undefined;
-  readonly body: string | undefined;
-  readonly tags: readonly string[] | undefined;
-  /** The version that the caller has read; undefined to change any. */
-  readonly ifVersion: number | undefined;
-}
+/** What is absent or null keeps its value. */
+type PostChanges = { readonly [Field in keyof NewPost]?: NewPost[Field] | null | undefined } & {
+  readonly ifVersion?: IfVersion;
+};
 
 /** Changes only the given fields. Throws BAD_USER_INPUT, NOT_FOUND, FORBIDDEN, CONFLICT, DatabaseError. */
 export async function updatePost(
@@ -152,18 +155,18 @@ export async function updatePost(
   changes: PostChanges,
   rules: Rules['post'],
 ): Promise<PostRow> {
-  const { title, body } = changes;
-  if (title !== undefined) checkText('title', title, rules.title);
-  if (body !== undefined) checkText('body', body, rules.body);
-  const tags = changes.tags === undefined ? undefined : checkTags(changes.tags, rules);
+  const { title, body, tags, ifVersion } = changes;
+  if (title != null) checkText('title', title, rules.title);
+  if (body != null) checkText('body', body, rules.body);
+  if (tags != null) checkTags(tags, rules);
   const post = id === undefined ? undefined : await lockPost(work, id);
   if (post === undefined) throw notFound('post');
   if (!mayChangePost(principal, post)) throw forbidden('Only the author and admins may change a post.');
-  checkVersion('post', post.version, changes.ifVersion);
-  if (title === undefined && body === undefined && tags === undefined) return post;
+  checkVersion('post', post.version, ifVersion);
+  if (title == null && body == null && tags == null) return post;
   const values = [post.id, title ?? null, body ?? null];
   const [changed] =
-    tags === undefined
+    tags == null
       ? await work.query(CHANGE_POST, values)
       : await work.query(CHANGE_TAGGED_POST, [...values, tags]);
   if (changed !== undefined) await auditModeration(work, principal, 'updatePost', post);
@@ -175,7 +178,7 @@ export async function deletePost(
   work: UnitOfWork,
   principal: Principal,
   id: string | undefined,
-  ifVersion: number | undefined,
+  ifVersion: IfVersion,
 ): Promise<boolean> {
   if (id === undefined) return false;
   const author = principal.role === 'admin' ? null : principal.userId;

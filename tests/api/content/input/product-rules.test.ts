@@ -9,7 +9,7 @@ import { createPost } from '../../../support/content.ts';
 import { freshCookie, gqlAs, PASSWORD, type Visitor, visitor } from '../../../support/credentials/session.ts';
 import { dataOf, expectBadInput } from '../../../support/refusal.ts';
 
-const longer = (rule: TextRule): TextRule => ({ ...rule, max: rule.max + 1 });
+const longer = <Rule extends TextRule>(rule: Rule): Rule => ({ ...rule, max: rule.max + 1 });
 /** None of its limits is the one that the product ships with. */
 const OTHER: Rules = {
   account: { keyName: longer(RULES.account.keyName), maxListed: 2 },
