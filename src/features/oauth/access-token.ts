@@ -4,12 +4,11 @@ import { looksLikeJwt, type VerifyOptions, verifyJwt } from '../../auth/jwt.ts';
 import { hasExpired, overridesOf, type StoredOverrides } from '../../auth/principal.ts';
 import { effectiveScopes, type Role } from '../../auth/scopes.ts';
 import { byteaText, createCredentialCache, createLastUse, FRESH } from '../../auth/secrets.ts';
-import { type Queryable, statement } from '../../database/statement.ts';
+import { statement } from '../../database/statement.ts';
 import { gathered } from '../../platform/async.ts';
-import type { Clock } from '../../platform/deadline.ts';
 import { isUuid } from '../../platform/ids.ts';
 import { OAUTH_KIND } from './grants.ts';
-import type { KeyRing, KeyRingOptions } from './signing-keys.ts';
+import type { KeyRing, TokenServices } from './signing-keys.ts';
 
 /** The type of an access token (RFC 9068 section 2.1). */
 const TYPE = 'at+jwt';
@@ -72,17 +71,6 @@ type Checked =
 /** What a token depends on. */
 type Reference = Pick<AccessToken, 'jti' | 'clientId' | 'userId' | 'family'>;
 
-interface OwnTokensOptions {
-  readonly database: Queryable;
-  readonly keys: KeyRing;
-  readonly clock: Clock;
-  /**
-   * If set, tokens of another issuer or audience are refused. An origin that changes with the port proves
-   * nothing.
-   */
-  readonly issuer: string | undefined;
-}
-
 /** The audience of tokens: the only resource there is (RFC 8707, RFC 9068 section 3). */
 export function audienceOf(issuer: string): string {
   return `${issuer}/graphql`;
@@ -103,7 +91,9 @@ function isOurs(token: string, issuer: string | undefined): boolean {
 const text = (value: unknown): value is string => typeof value === 'string';
 
 /** The service's own access tokens: recognised by type and key, checked, looked up. */
-export function createOwnTokens({ database, keys, clock, issuer }: OwnTokensOptions) {
+export function createOwnTokens({ database, clock, config }: TokenServices, keys: KeyRing) {
+  // Without it, tokens of any issuer and audience are taken: an origin that changes with the port proves nothing.
+  const issuer = config.publicUrl;
   const verification: VerifyOptions = {
     keys: [keys.source],
     issuer,
@@ -167,10 +157,6 @@ export function createOwnTokens({ database, keys, clock, issuer }: OwnTokensOpti
 
 export type OwnTokens = ReturnType<typeof createOwnTokens>;
 
-interface OAuthRecognizerOptions extends Omit<KeyRingOptions, 'config'> {
-  readonly ownTokens: OwnTokens;
-}
-
 /** Identifies a principal for later look-ups: token, client, user, authorization. None of it is secret. */
 const nameOf = ({ jti, clientId, userId, family }: Reference): string =>
   [jti, clientId, userId ?? '', family?.toString('base64url') ?? ''].join(' ');
@@ -193,7 +179,7 @@ const ended = (accountId?: string): Invalid => ({
 });
 
 /** Resolves the access tokens that the service issues, for users and for clients acting on their own. */
-export function oauthRecognizer({ ownTokens, database, clock, log }: OAuthRecognizerOptions): Recognizer {
+export function oauthRecognizer({ database, clock, log }: TokenServices, ownTokens: OwnTokens): Recognizer {
   const known = createCredentialCache<Standing | undefined>(clock);
   const grants = { what: 'an OAuth grant', table: 'oauth_grants', usedAt: 'last_used_at' };
   const noteUse = createLastUse({ database, clock, log, ...grants });

@@ -1,5 +1,4 @@
 import type { default as Provider } from 'oidc-provider';
-import { revokeToken } from '../../auth/jwt.ts';
 import { holderOf } from '../../auth/principal.ts';
 import { SCOPES } from '../../auth/scopes.ts';
 import { secretKeyOf } from '../../database/embedded/data-dir.ts';
@@ -74,14 +73,10 @@ function routesOf(
   { sessions, endSession, login, limiter, securityLog }: RouteServices,
 ): Route[] {
   const turns = createTurns(config.maxQueuedOperations, metrics);
-  const works = createWorks({
-    database: pool,
-    timeoutMs: config.operationTimeoutMs,
-    onResult: turns.measure,
-  });
-  const { database, transaction, settle } = works;
+  const works = createWorks(pool, config.operationTimeoutMs, turns.measure);
+  const { database, settle } = works;
   const turn = ({ departure }: AdmittedRequest) => turns.take(works.current(), departure);
-  const calls = createLibraryCalls({ issuer, turn, log });
+  const calls = createLibraryCalls(issuer, turn, log);
   const provider = createProviderSource({
     issuer,
     keys,
@@ -92,10 +87,7 @@ function routesOf(
     onCreated: calls.watch,
   });
   const endpoints = createEndpoints({
-    calls,
-    issuer,
-    ownTokens,
-    revokeToken: (token) => revokeToken(database, token),
+    ...{ calls, issuer, ownTokens, database },
     async failure(admitted, client) {
       await limiter.credentials.failure(`address:${addressKey(admitted.clientAddress)}`);
       securityLog.failedCredential(attemptOrigin(admitted), {
@@ -105,8 +97,8 @@ function routesOf(
       });
     },
   });
-  const signIns = createSignIns({ sessions, endSession, isOf: works.isOf });
-  const interactions = createInteractions({ calls, database, transaction, login, signIns, settle, log });
+  const signIns = createSignIns(sessions, endSession, works.isOf);
+  const interactions = createInteractions({ ...works, calls, login, signIns, log });
   let keyedHash: ReturnType<typeof createKeyedHash> | undefined;
   const addressHash = (address: string) => {
     keyedHash ??= createKeyedHash(secretKeyOf(config), 'addresses of OAuth sign-ins');
@@ -200,9 +192,9 @@ function routesOf(
 /** What OAuth brings to a server. */
 export const createServer: CreateFeature = (services) => {
   const keys = createKeyRing(services);
-  const ownTokens = createOwnTokens({ ...services, keys, issuer: services.config.publicUrl });
+  const ownTokens = createOwnTokens(services, keys);
   return {
-    recognizers: [oauthRecognizer({ ...services, ownTokens })],
+    recognizers: [oauthRecognizer(services, ownTokens)],
     routes: (needed) => routesOf(services, keys, ownTokens, needed),
   };
 };

@@ -7,8 +7,7 @@ import { formatColumns, type Queryable, statement } from '../../database/stateme
 import { type OAuthSigningKey, oauthSigningKeys } from '../../generated/tables.ts';
 import type { Config } from '../../platform/config/config.ts';
 import { createSealer, type Sealer } from '../../platform/crypto.ts';
-import type { Clock } from '../../platform/deadline.ts';
-import type { Logger } from '../../platform/log/log.ts';
+import type { FeatureServices } from '../feature.ts';
 
 /** What the keys are encrypted with. Reads or creates the service's secret. */
 export const sealerOf = (config: Pick<Config, 'secretKey' | 'dataDir'>): Sealer =>
@@ -129,15 +128,12 @@ interface Known {
   readonly atMs: number;
 }
 
-export interface KeyRingOptions {
+export interface TokenServices extends Pick<FeatureServices, 'config' | 'clock' | 'log'> {
   readonly database: Queryable;
-  readonly config: Pick<Config, 'secretKey' | 'dataDir'>;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** The service's own signing keys as known to one instance. The database has them; nothing is cached for long. */
-export function createKeyRing({ database, config, clock, log }: KeyRingOptions) {
+export function createKeyRing({ database, config, clock, log }: TokenServices) {
   // The secret is read or created when the first key is needed, because a service without OAuth needs no secret.
   let lazySealer: Sealer | undefined;
   const sealer = () => (lazySealer ??= sealerOf(config));

@@ -67,9 +67,9 @@ it('access tokens of OAuth are, too', async () => {
   const { id: clientId } = await oauthClient(app, { owner, grants: ['client_credentials'] });
   const { count, database } = counted();
   const log = createLogger({ level: 'error', pretty: false });
-  const services = { database, clock: systemClock, log };
-  const keys = createKeyRing({ ...services, config: app.config });
-  const ownTokens = createOwnTokens({ ...services, keys, issuer: app.config.publicUrl });
+  const services = { database, clock: systemClock, log, config: app.config };
+  const keys = createKeyRing(services);
+  const ownTokens = createOwnTokens(services, keys);
   const token = (client: string, userId?: string) => ({
     jti: 'j',
     clientId: client,

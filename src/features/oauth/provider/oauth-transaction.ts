@@ -22,19 +22,16 @@ interface Work {
   readonly cancellation: Cancellation;
 }
 
-interface WorkOptions {
-  readonly database: Pick<Database, 'owned' | 'unitOfWork' | 'lockWaitMs'>;
-  /** How long a request may take. */
-  readonly timeoutMs: number;
-  /** Told whenever a request goes on after a statement. */
-  readonly onResult: (work: Work) => void;
-}
-
 /**
  * The work for requests: whose it is, since the library does not tell its storage for whom it works, and until when it
- * is wanted. At the deadline a request is answered with TIMEOUT and its statements are cancelled, unless it is settled.
+ * is wanted. At the deadline, `timeoutMs` after it came, a request is answered with TIMEOUT and its statements are cancelled,
+ * unless it is settled. `onResult` is called whenever a request goes on after a statement.
  */
-export function createWorks({ database, timeoutMs, onResult }: WorkOptions) {
+export function createWorks(
+  database: Pick<Database, 'owned' | 'unitOfWork' | 'lockWaitMs'>,
+  timeoutMs: number,
+  onResult: (work: Work) => void,
+) {
   const requests = new AsyncLocalStorage<Work>();
   const deadline = createDeadline(timeoutMs);
 
@@ -119,6 +116,8 @@ const UNKNOWN_MS = 10_000;
 
 /** Called when a call is answered. */
 export type Answered = (refused: boolean) => void;
+
+export type Works = ReturnType<typeof createWorks>;
 
 /**
  * The turns of calls of the library, which do much at a time on the event loop. Calls for users and calls for programs

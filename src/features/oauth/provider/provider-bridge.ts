@@ -82,15 +82,15 @@ interface Seen extends LibraryCall {
 /** Events for requests that the library refused, for the log. */
 const ERRORS = ['grant.error', 'revocation.error', 'introspection.error', 'authorization.error'] as const;
 
-interface LibraryCallsOptions {
-  readonly issuer: () => string;
-  /** Resolves when the call of a request may begin. Rejects with the refusal. */
-  readonly turn: (admitted: AdmittedRequest) => Promise<Answered>;
-  readonly log: Logger;
-}
-
-/** Calls the library, and collects what its responses do not say. */
-export function createLibraryCalls({ issuer, turn, log }: LibraryCallsOptions) {
+/**
+ * Calls the library, and collects what its responses do not say. `turn` resolves when the call of a request may begin, and
+ * rejects with the refusal.
+ */
+export function createLibraryCalls(
+  issuer: () => string,
+  turn: (admitted: AdmittedRequest) => Promise<Answered>,
+  log: Logger,
+) {
   const seen = new WeakMap<IncomingMessage, Seen>();
   const callbacks = new WeakMap<Provider, ReturnType<Provider['callback']>>();
 

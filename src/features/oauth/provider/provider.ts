@@ -74,11 +74,12 @@ async function loadLibrary(): Promise<Library> {
   return { Provider, errors, interactionPolicy };
 }
 
-interface AdapterOptions {
-  readonly library: Library;
+interface ProviderOptions {
   readonly database: Queryable;
   /** Called before something is used up. Throws if the request is out of time. */
   readonly settle: () => void;
+  readonly renderError: NonNullable<Configuration['renderError']>;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 /**
@@ -95,8 +96,11 @@ const forgotten: Adapter = {
 };
 
 /** The storage of the library. All methods throw DatabaseError. */
-function createAdapterFactory({ library, database, settle }: AdapterOptions): (model: string) => Adapter {
-  const ended = () => new library.errors.SessionNotFound('the sign-in has ended');
+function createAdapterFactory(
+  { errors }: Library,
+  { database, settle }: ProviderOptions,
+): (model: string) => Adapter {
+  const ended = () => new errors.SessionNotFound('the sign-in has ended');
   return (model) => {
     if (model === 'Session') return forgotten;
     // Clients have their own table, and only the administrator creates them.
@@ -123,7 +127,7 @@ function createAdapterFactory({ library, database, settle }: AdapterOptions): (m
       async consume(id) {
         settle();
         // The library checks before it consumes, so two concurrent requests can both pass its check.
-        if (!(await records.consume(id))) throw new library.errors.InvalidGrant('it was already used');
+        if (!(await records.consume(id))) throw new errors.InvalidGrant('it was already used');
       },
       async destroy(id) {
         settle();
@@ -177,13 +181,6 @@ const TTL = {
 /** Methods of RFC 6749 section 2.3. Public clients have none. */
 const CLIENT_AUTHENTICATION = ['client_secret_basic', 'client_secret_post', 'none'] as const;
 
-interface ProviderOptions extends AdapterOptions {
-  readonly issuer: string;
-  readonly signer: SigningKey;
-  readonly renderError: NonNullable<Configuration['renderError']>;
-  readonly clock: Pick<Clock, 'now'>;
-}
-
 /** Anyone can have an authorization stored. These limit each parameter, and all of them as JSON. */
 const MAX_PARAMETER_CHARACTERS = 2_048;
 const MAX_PARAMETERS_BYTES = 5_000;
@@ -212,11 +209,16 @@ function checkScopes({ oidc }: KoaContextWithOIDC, { errors }: Library): void {
   if (beyond !== undefined) throw new errors.InvalidScope('requested scope is not allowed', beyond);
 }
 
-function configure(options: ProviderOptions): Configuration {
-  const { library, issuer, signer, database, renderError, clock } = options;
+function configure(
+  library: Library,
+  issuer: string,
+  signer: SigningKey,
+  options: ProviderOptions,
+): Configuration {
+  const { database, renderError, clock } = options;
   const { errors } = library;
   return {
-    adapter: createAdapterFactory(options),
+    adapter: createAdapterFactory(library, options),
     jwks: {
       keys: [
         { ...(signer.open().export({ format: 'jwk' }) as JWK), kid: signer.id, alg: 'ES256', use: 'sig' },
@@ -333,23 +335,22 @@ function configure(options: ProviderOptions): Configuration {
   };
 }
 
-interface ProviderSourceOptions
-  extends Pick<ProviderOptions, 'database' | 'settle' | 'renderError' | 'clock'> {
+interface ProviderSourceOptions extends ProviderOptions {
   readonly issuer: () => string;
   readonly keys: KeyRing;
   /** Called for each provider that is created. */
   readonly onCreated: (provider: Provider) => void;
 }
 
-/** Returns a provider with the current signing key. Throws DatabaseError. */
-export type ProviderSource = () => Promise<Provider>;
-
-/** Configures the OAuth library. A provider signs with one key for its lifetime: another key needs another provider. */
-export function createProviderSource({ keys, onCreated, ...options }: ProviderSourceOptions): ProviderSource {
+/**
+ * Configures the OAuth library. A provider signs with one key for its lifetime: another key needs another provider.
+ * @returns a function that returns the provider of the current signing key, and throws DatabaseError
+ */
+export function createProviderSource({ keys, onCreated, ...options }: ProviderSourceOptions) {
   let loading: Promise<Library> | undefined;
   let made: { readonly name: string; readonly provider: Provider } | undefined;
 
-  return async () => {
+  return async (): Promise<Provider> => {
     loading ??= loadLibrary().catch((error: unknown) => {
       loading = undefined;
       throw error;
@@ -358,7 +359,7 @@ export function createProviderSource({ keys, onCreated, ...options }: ProviderSo
     const issuer = options.issuer();
     const name = `${issuer} ${signer.id}`;
     if (made?.name !== name) {
-      const provider = new library.Provider(issuer, configure({ ...options, library, issuer, signer }));
+      const provider = new library.Provider(issuer, configure(library, issuer, signer, options));
       Object.defineProperty(provider.Client.prototype, 'compareClientSecret', {
         value(this: { readonly clientSecret: string }, presented: string): boolean {
           return matchesSecret(presented, Buffer.from(this.clientSecret, 'base64url'));

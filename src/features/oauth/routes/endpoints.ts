@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { default as Provider } from 'oidc-provider';
-import { looksLikeJwt, type RevokedToken } from '../../../auth/jwt.ts';
+import { looksLikeJwt, revokeToken } from '../../../auth/jwt.ts';
+import type { Queryable } from '../../../database/statement.ts';
 import { readForm } from '../../../http/body.ts';
 import type { AdmittedRequest } from '../../../http/exchange.ts';
 import type { HttpRequest, HttpResponse } from '../../../http/message.ts';
@@ -10,11 +11,11 @@ import { basicChallenge, type OAuthRefusal, oauthErrorResponse } from '../provid
 import { withoutOwnResource } from '../provider/provider.ts';
 import type { Called, LibraryCalls } from '../provider/provider-bridge.ts';
 
-export interface EndpointOptions {
+interface EndpointOptions {
   readonly calls: LibraryCalls;
   readonly issuer: () => string;
   readonly ownTokens: OwnTokens;
-  readonly revokeToken: (token: RevokedToken) => Promise<unknown>;
+  readonly database: Queryable;
   /** Counts a failed credential against an address. Throws RATE_LIMITED if there were too many. */
   readonly failure: (admitted: AdmittedRequest, client: string | undefined) => Promise<void>;
 }
@@ -57,11 +58,8 @@ function introspection(token: AccessToken): Record<string, unknown> {
 }
 
 /** The endpoints that clients call: RFC 6749 section 3.2, RFC 7009, RFC 7662. */
-export function createEndpoints({ calls, issuer, ownTokens, revokeToken, failure }: EndpointOptions) {
-  async function call(
-    { provider, request, admitted }: EndpointRequest,
-    form: URLSearchParams,
-  ): Promise<Called> {
+export function createEndpoints({ calls, issuer, ownTokens, database, failure }: EndpointOptions) {
+  async function call({ provider, request, admitted }: EndpointRequest, form: URLSearchParams) {
     const target = new URL(request.url).pathname;
     const called = await calls.call(provider, { request, admitted, form, target });
     if (called.response.status === 401 && presents(request, form)) await failure(admitted, called.client?.id);
@@ -95,7 +93,7 @@ export function createEndpoints({ calls, issuer, ownTokens, revokeToken, failure
       // RFC 7009 section 2.2: an invalid token is no error, and neither is another client's token.
       if (checked?.outcome === 'valid' && checked.token.clientId === client?.id) {
         const { jti, expiresAt } = checked.token;
-        await revokeToken({ jti, expiresAt: new Date(expiresAt * 1000) });
+        await revokeToken(database, { jti, expiresAt: new Date(expiresAt * 1000) });
       }
       // RFC 7009 gives the body no meaning. Clients that expect JSON from every endpoint reject the library's empty text.
       return jsonResponse({});

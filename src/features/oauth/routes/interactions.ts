@@ -3,7 +3,6 @@ import { setSessionCookie } from '../../../auth/authenticate.ts';
 import type { Login } from '../../../auth/login.ts';
 import { SESSION } from '../../../auth/principal.ts';
 import { type Scope, scopesOfRole } from '../../../auth/scopes.ts';
-import type { Queryable } from '../../../database/statement.ts';
 import { badRequest, readForm } from '../../../http/body.ts';
 import { pageResponse, pauseFor, seeOther } from '../../../http/html/page.ts';
 import { type FailedSignIn, problemOf, signInBy } from '../../../http/html/sign-in.ts';
@@ -12,7 +11,7 @@ import type { Logger } from '../../../platform/log/log.ts';
 import { canBeImpersonated, scopesOf } from '../clients.ts';
 import { allow, isAllowed } from '../grants.ts';
 import { signInPath } from '../paths.ts';
-import type { createWorks } from '../provider/oauth-transaction.ts';
+import type { Works } from '../provider/oauth-transaction.ts';
 import { BROWSER, RESOURCE } from '../provider/provider.ts';
 import type { LibraryCalls } from '../provider/provider-bridge.ts';
 import { browserOf, CLEAR_REFUSAL, type RefusedSignIn, refusalCookie, refusalIn } from './cookies.ts';
@@ -25,15 +24,10 @@ import {
   loginPage,
 } from './sign-in.ts';
 
-export interface InteractionOptions {
+interface InteractionOptions extends Pick<Works, 'database' | 'transaction' | 'settle'> {
   readonly calls: LibraryCalls;
-  readonly database: Queryable;
-  /** Runs a transaction for the request. */
-  readonly transaction: ReturnType<typeof createWorks>['transaction'];
   readonly login: Login;
   readonly signIns: ReturnType<typeof createSignIns>;
-  /** Called before something is done that the answer must tell. Throws if the request is out of time. */
-  readonly settle: () => void;
   readonly log: Logger;
 }
 

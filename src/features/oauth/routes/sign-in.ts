@@ -2,6 +2,7 @@ import type { Interaction } from 'oidc-provider';
 import { presentedCookie, type Recognizer } from '../../../auth/authenticate.ts';
 import type { Principal } from '../../../auth/principal.ts';
 import { type Role, type Scope, scopeWords } from '../../../auth/scopes.ts';
+import type { EndSession } from '../../../auth/sessions.ts';
 import { type Queryable, statement } from '../../../database/statement.ts';
 import { html, layout } from '../../../http/html/page.ts';
 import { SIGN_IN, type SignInForm, signInForm } from '../../../http/html/sign-in.ts';
@@ -27,20 +28,17 @@ export async function findActiveAccount(db: Queryable, id: string): Promise<Acti
   return isUuid(id) ? (await db.query(FIND, [id]))[0] : undefined;
 }
 
-interface SignInOptions {
-  readonly sessions: Recognizer;
-  readonly endSession: (id: string, userId: string) => Promise<unknown>;
-  /** Told the account of a request once its session is known. */
-  readonly isOf: (accountId: string) => void;
-}
-
 /** How an unfinished authorization records who has signed in. */
 interface Remembered {
   readonly signedIn?: string;
 }
 
-/** Who is signed in, for the pages of an authorization. */
-export function createSignIns({ sessions, endSession, isOf }: SignInOptions) {
+/** Who is signed in, for the pages of an authorization. `isOf` is told the account of a request once its session is known. */
+export function createSignIns(
+  sessions: Recognizer,
+  endSession: EndSession,
+  isOf: (accountId: string) => void,
+) {
   async function principalOf(value: string): Promise<Principal | undefined> {
     const resolution = await sessions.resolve({ place: 'cookie', value });
     if (resolution.outcome !== 'valid') return undefined;
