@@ -95,13 +95,6 @@ export function createProgram(
   return program;
 }
 
-/** How the commands of a command line run, and for whom. */
-export interface CommandSession {
-  readonly run: RunCommand;
-  readonly runWithout: RunWithout;
-  readonly operator: Operator;
-}
-
 /** Runs a command on an open database and prints the result. */
 export async function runOpened(
   { database, config, applied }: OpenedDatabase,
@@ -115,7 +108,7 @@ export async function runOpened(
 export async function runCommandLine(
   args: readonly string[],
   io: CommandIo,
-  { run, runWithout, operator }: CommandSession,
+  { run, runWithout, operator }: Pick<CommandLine, 'run' | 'runWithout'> & { readonly operator: Operator },
 ): Promise<number> {
   try {
     await createProgram(run, runWithout, io, operator).parseAsync(args, { from: 'user' });

@@ -28,7 +28,7 @@ const SHOWN_LENGTH = 10;
 /** The part of a key that may be shown to identify it. */
 export const shownPrefix = (key: string): string => key.slice(0, SHOWN_LENGTH);
 
-interface NewApiKey {
+export interface NewApiKey {
   readonly userId: string;
   readonly name: string;
   readonly scopes: readonly Scope[];

@@ -119,16 +119,22 @@ export function parseReason(text: string): string {
 /** The address of a PostgreSQL database. */
 export const parseDatabaseUrl = parseAs(databaseUrl);
 
-/** How many requests a credential may make at once. */
-export function burstOption(about = 'requests at once; default: RATE_LIMIT_BURST'): Option {
-  return new Option('--burst <n>', about).argParser(parseAs(integer(1, MAX_LIMIT)));
-}
+const burstOption = (about: string): Option =>
+  new Option('--burst <n>', about).argParser(parseAs(integer(1, MAX_LIMIT)));
+const perSecondOption = (about: string): Option =>
+  new Option('--per-second <n>', about).argParser(parseAs(decimal(0.001, MAX_LIMIT)));
 
-/** Which documents a credential may ask for. */
-export function documentsOption(): Option {
-  const about = 'documents that it may ask for, where that is stricter than TRUSTED_DOCUMENTS';
-  return new Option('--documents <policy>', about).choices(STRICTER_DOCUMENTS);
-}
+/** Adds the options by which a new credential has other limits than the settings. */
+export const addOverrideOptions = (command: Command): Command =>
+  command
+    .addOption(burstOption('requests at once; default: RATE_LIMIT_BURST'))
+    .addOption(perSecondOption('sustained requests per second; default: RATE_LIMIT_PER_SECOND'))
+    .addOption(
+      new Option(
+        '--documents <policy>',
+        'documents that it may ask for, where that is stricter than TRUSTED_DOCUMENTS',
+      ).choices(STRICTER_DOCUMENTS),
+    );
 
 /** The order of lists, in terms of Prisma. */
 export const OLDEST_FIRST: { createdAt?: 'asc'; id?: 'asc' }[] = [{ createdAt: 'asc' }, { id: 'asc' }];
@@ -173,13 +179,6 @@ export const addLimitOptions = (command: Command): Command =>
 
 /** @returns the limits to set, or undefined for those of the settings */
 export const limitsOf = ({ default: reset = false, ...limits }: LimitOptions) => (reset ? undefined : limits);
-
-/** The sustained request rate of a credential. */
-export function perSecondOption(
-  about = 'sustained requests per second; default: RATE_LIMIT_PER_SECOND',
-): Option {
-  return new Option('--per-second <n>', about).argParser(parseAs(decimal(0.001, MAX_LIMIT)));
-}
 
 /** The options of a command that takes a password. At most one is given; without any, a person is asked. */
 export interface PasswordOptions {

@@ -1,43 +1,36 @@
 import { findAccount } from '../../auth/accounts.ts';
 import {
   createApiKeyWithinLimit,
+  type NewApiKey,
   revokeApiKey,
   setApiKeyLimits,
   suspendApiKey,
 } from '../../auth/api-keys.ts';
 import { audit, OPERATOR } from '../../auth/audit.ts';
-import type { StricterDocuments } from '../../auth/principal.ts';
-import { type Scope, scopesOfRole } from '../../auth/scopes.ts';
+import { scopesOfRole } from '../../auth/scopes.ts';
 import { runInPrisma, type UnitOfWork } from '../../database/unit-of-work.ts';
 import { isUuid } from '../../platform/ids.ts';
 import type { DefineCommands, Opened } from '../cli/connection.ts';
 import {
   addLimitOptions,
-  burstOption,
-  documentsOption,
+  addOverrideOptions,
   type LimitOptions,
   limitsOf,
   OLDEST_FIRST,
   parseCredentialName,
   parseExpiry,
   parseScopes,
-  perSecondOption,
   withoutUnset,
 } from '../cli/options.ts';
 import { AdminError } from '../cli/output.ts';
 
-interface CreateOptions {
+interface CreateOptions extends Omit<NewApiKey, 'userId' | 'expiresAt'> {
   readonly user: string;
-  readonly name: string;
-  readonly scopes: readonly Scope[];
   readonly expires?: Date;
-  readonly burst?: number;
-  readonly perSecond?: number;
-  readonly documents?: StricterDocuments;
 }
 
-async function create({ database }: Opened, options: CreateOptions) {
-  const { user, name, scopes, expires, burst, perSecond, documents } = options;
+async function create({ database }: Opened, { user, expires, ...key }: CreateOptions) {
+  const { scopes } = key;
   const { id, role, disabledAt } = await findAccount(database, user);
   if (disabledAt !== null) throw new AdminError(`The account "${user}" is disabled: none of its keys work.`);
   const held = scopesOfRole(role);
@@ -47,11 +40,10 @@ async function create({ database }: Opened, options: CreateOptions) {
     throw new AdminError(
       `The account "${user}" has the role ${role}, which does not allow ${beyond.join(', ')}.`,
     );
-  const wanted = { userId: id, name, scopes, expiresAt: expires, burst, perSecond, documents };
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
-    const { id: keyId, key } = await createApiKeyWithinLimit(work, wanted);
-    await audit(work, 'api-key.create', keyId, { account: id, scopes });
-    return { id: keyId, key };
+    const created = await createApiKeyWithinLimit(work, { ...key, userId: id, expiresAt: expires });
+    await audit(work, 'api-key.create', created.id, { account: id, scopes });
+    return { id: created.id, key: created.key };
   });
 }
 
@@ -125,14 +117,13 @@ async function setLimits(opened: Opened, id: string, options: LimitOptions) {
 
 export const defineApiKeyCommands: DefineCommands = ({ add, command }) => {
   add('api-key', 'manages API keys');
-  command('api-key create', 'creates a key and prints it; it is not shown again', create)
-    .requiredOption('--user <email>', 'the account that the key belongs to')
-    .requiredOption('--name <name>', 'the purpose of the key', parseCredentialName)
-    .requiredOption('--scopes <scopes>', 'scopes, separated by spaces', parseScopes)
-    .option('--expires <time>', 'ISO 8601 time; default: valid until revoked', parseExpiry)
-    .addOption(burstOption())
-    .addOption(perSecondOption())
-    .addOption(documentsOption());
+  addOverrideOptions(
+    command('api-key create', 'creates a key and prints it; it is not shown again', create)
+      .requiredOption('--user <email>', 'the account that the key belongs to')
+      .requiredOption('--name <name>', 'the purpose of the key', parseCredentialName)
+      .requiredOption('--scopes <scopes>', 'scopes, separated by spaces', parseScopes)
+      .option('--expires <time>', 'ISO 8601 time; default: valid until revoked', parseExpiry),
+  );
   command('api-key list', 'lists the keys without their secrets, oldest first', list);
   command(
     'api-key show <id>',

@@ -8,11 +8,7 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import { type Queryable, statement } from '../../database/statement.ts';
-import {
-  type DeprecatedUseRow,
-  KEPT_DAYS,
-  listDeprecatedUses,
-} from '../../engine/documents/deprecated-usage.ts';
+import { KEPT_DAYS, listDeprecatedUses } from '../../engine/documents/deprecated-usage.ts';
 import { createDeprecations } from '../../engine/documents/deprecations.ts';
 import { publishedTexts } from '../../engine/documents/trusted/store.ts';
 import { CLIENT_NAMES } from '../../features/features.ts';
@@ -24,15 +20,6 @@ interface DocumentUse {
   readonly release: string | null;
   /** And those that the schema does not have, if this version is another than clients use. */
   readonly elements: readonly string[];
-}
-
-/** What the check of the schema needs to know of the service that clients use. */
-interface UsageReport {
-  readonly at: Date;
-  /** From when on its uses are complete. */
-  readonly since: Date;
-  readonly uses: readonly DeprecatedUseRow[];
-  readonly documents: readonly DocumentUse[];
 }
 
 const NOW = statement<{ at: Date; kept: Date }>(
@@ -61,12 +48,12 @@ function unknownIn(schema: GraphQLSchema, document: DocumentNode): string[] {
   return found;
 }
 
-/** Throws DatabaseError. */
-export async function usageReport(
-  database: Queryable,
-  schema: GraphQLSchema,
-  since: Date | undefined,
-): Promise<UsageReport> {
+/**
+ * @returns what the check of the schema needs to know of the service that clients use. `since` says from when on the uses are
+ * complete.
+ * @throws {DatabaseError}
+ */
+export async function usageReport(database: Queryable, schema: GraphQLSchema, since: Date | undefined) {
   const [now] = await database.query(NOW, []);
   if (now === undefined) throw new Error('the database has returned no row');
   const uses = await listDeprecatedUses(database, since, CLIENT_NAMES);

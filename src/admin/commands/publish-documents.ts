@@ -8,18 +8,6 @@ import type { Opened } from '../cli/connection.ts';
 import { UndoneError } from '../cli/output.ts';
 import type { ManifestEntry } from './manifest.ts';
 
-interface Refused {
-  readonly id: string;
-  readonly reason: string;
-}
-
-/** What is printed. The first two are numbers of documents. */
-export interface PublishResult {
-  readonly published: number;
-  readonly unchanged: number;
-  readonly refused: readonly Refused[];
-}
-
 /** An id may tell what it is the hash of. */
 const OF_TEXT = /^sha256:[0-9a-f]{64}$/i;
 const TAKEN = 'This id is that of another text, and an id never gets another one.';
@@ -63,7 +51,7 @@ export async function publish(
   { database, config }: Opened,
   entries: readonly ManifestEntry[],
   { partial, ...release }: Release & { readonly partial: boolean },
-): Promise<PublishResult> {
+) {
   // Only this command needs the whole schema.
   const { buildSchema } = await import('../../schema/schema.ts');
   const checks = createDocumentCheck(buildSchema(rulesOf(config)), config);

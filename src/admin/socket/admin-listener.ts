@@ -4,12 +4,6 @@ import { atMost } from '../../platform/deadline.ts';
 import { openSocketFolder } from './messages.ts';
 import type { ServedCommands } from './received-command.ts';
 
-/** The admin socket of a running server. */
-export interface AdminListener {
-  /** Accepts no further command, and waits a while for those that run. */
-  close(): Promise<void>;
-}
-
 /** As long as requests have when the service stops. */
 const END_WAIT_MS = 10_000;
 
@@ -23,7 +17,7 @@ async function serveCommand(socket: Socket, served: ServedCommands): Promise<voi
  * Accepts admin commands of the owner of DATA_DIR and of root, on a Unix socket in it. The caller has locked the folder. If
  * there can be no socket, the log says so, and commands need a stopped server.
  */
-export async function listenForCommands(dataDir: string, served: ServedCommands): Promise<AdminListener> {
+export async function listenForCommands(dataDir: string, served: ServedCommands) {
   const { log } = served;
   const folder = openSocketFolder(dataDir);
   const running = new Map<Socket, Promise<void>>();
@@ -48,7 +42,8 @@ export async function listenForCommands(dataDir: string, served: ServedCommands)
     log.warn({ err: error }, 'no admin socket: commands need a stopped server');
   }
   return {
-    async close() {
+    /** Accepts no further command, and waits a while for those that run. */
+    async close(): Promise<void> {
       // This also removes the socket.
       server.close();
       folder.close();

@@ -60,18 +60,13 @@ const SOCKET = 'admin.sock';
 /** Where Linux has the open files of this process. */
 const DESCRIPTORS = '/proc/self/fd';
 
-/** The admin socket of a DATA_DIR. */
-export interface SocketFolder {
-  readonly socket: string;
-  /** Call it once the socket is connected or closed. */
-  close(): void;
-}
-
 /**
+ * The path of the admin socket of a DATA_DIR. Call `close` once the socket is connected or closed.
+ *
  * On Linux, the path of the socket leads through the open folder: it is short however long that of DATA_DIR is, and leads to
  * the same folder if that is moved. Elsewhere a long path makes `listen` and `connect` fail. Throws errors of the file system.
  */
-export function openSocketFolder(dataDir: string): SocketFolder {
+export function openSocketFolder(dataDir: string) {
   if (!existsSync(DESCRIPTORS)) return { socket: join(dataDir, SOCKET), close: () => undefined };
   const descriptor = openSync(dataDir, constants.O_RDONLY | constants.O_DIRECTORY);
   return { socket: join(DESCRIPTORS, String(descriptor), SOCKET), close: () => closeSync(descriptor) };

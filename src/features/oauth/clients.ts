@@ -60,7 +60,7 @@ function isGrant(value: string): value is Grant {
 /** A client that cannot be created as requested. The message is meant for the requester. */
 class ClientError extends OperatorError {}
 
-interface NewClient {
+export interface NewClient {
   readonly owner: { readonly id: string; readonly role: Role };
   readonly name: string;
   readonly grants: readonly Grant[];

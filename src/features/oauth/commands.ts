@@ -1,37 +1,27 @@
 import type { DefineCommands, Opened } from '../../admin/cli/connection.ts';
 import {
-  burstOption,
-  documentsOption,
+  addOverrideOptions,
   OLDEST_FIRST,
   parseCredentialName,
   parseNames,
   parseScopes,
-  perSecondOption,
   withoutUnset,
 } from '../../admin/cli/options.ts';
 import { AdminError } from '../../admin/cli/output.ts';
 import { findAccount } from '../../auth/accounts.ts';
 import { audit, OPERATOR } from '../../auth/audit.ts';
-import type { StricterDocuments } from '../../auth/principal.ts';
-import type { Scope } from '../../auth/scopes.ts';
 import { runInPrisma } from '../../database/unit-of-work.ts';
 import { isUuid } from '../../platform/ids.ts';
-import { createOAuthClient, deleteOAuthClient, GRANTS, type Grant } from './clients.ts';
+import { createOAuthClient, deleteOAuthClient, GRANTS, type Grant, type NewClient } from './clients.ts';
 import { dropSigningKey, listSigningKeys, rotateSigningKey, sealerOf, signerOf } from './signing-keys.ts';
 
 /** OAuth grants (RFC 6749 section 1.3), separated by spaces or commas. */
 const parseGrants = (text: string): readonly Grant[] => parseNames(text, GRANTS, ['Grants', 'grant']);
 
-interface CreateOptions {
+interface CreateOptions extends Omit<NewClient, 'owner' | 'redirectUris' | 'public'> {
   readonly owner: string;
-  readonly name: string;
-  readonly grants: readonly Grant[];
-  readonly scopes: readonly Scope[];
   readonly redirectUri?: readonly string[];
   readonly public?: boolean;
-  readonly burst?: number;
-  readonly perSecond?: number;
-  readonly documents?: StricterDocuments;
 }
 
 async function create({ database }: Opened, { owner, redirectUri = [], ...options }: CreateOptions) {
@@ -113,20 +103,19 @@ function drop({ database }: Opened, id: string) {
 
 export const defineOAuthCommands: DefineCommands = ({ add, command }) => {
   add('oauth-client', 'manages OAuth 2.0 clients');
-  command('oauth-client create', 'creates a client and prints its secret; it is not shown again', create)
-    .requiredOption('--owner <email>', 'the account that owns the client, which acts for it without a user')
-    .requiredOption('--name <name>', 'the name shown to users', parseCredentialName)
-    .requiredOption(
-      '--grants <grants>',
-      'client_credentials, authorization_code, refresh_token, separated by spaces',
-      parseGrants,
-    )
-    .requiredOption('--scopes <scopes>', 'the scopes that it may request, separated by spaces', parseScopes)
-    .option('--redirect-uri <url>', 'where users are redirected after signing in; repeatable', collect)
-    .option('--public', 'a public client, which has no secret')
-    .addOption(burstOption())
-    .addOption(perSecondOption())
-    .addOption(documentsOption());
+  addOverrideOptions(
+    command('oauth-client create', 'creates a client and prints its secret; it is not shown again', create)
+      .requiredOption('--owner <email>', 'the account that owns the client, which acts for it without a user')
+      .requiredOption('--name <name>', 'the name shown to users', parseCredentialName)
+      .requiredOption(
+        '--grants <grants>',
+        'client_credentials, authorization_code, refresh_token, separated by spaces',
+        parseGrants,
+      )
+      .requiredOption('--scopes <scopes>', 'the scopes that it may request, separated by spaces', parseScopes)
+      .option('--redirect-uri <url>', 'where users are redirected after signing in; repeatable', collect)
+      .option('--public', 'a public client, which has no secret'),
+  );
   command('oauth-client list', 'lists the clients without their secrets, oldest first', listClients);
   command('oauth-client delete <id>', 'deletes a client and revokes all its tokens', remove);
 
