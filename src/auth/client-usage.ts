@@ -28,22 +28,12 @@ const SLOT_MS = 4_000;
 export const KEPT_SECONDS = 600;
 const SLOTS = (KEPT_SECONDS * 1_000) / SLOT_MS;
 
-/** Written in place of the oldest: rows that come and go would leave their space behind in an embedded database. */
+/** What an instance has counted in a numbered slot. Written in place of the oldest: rows that come and go would leave their space behind in an embedded database. */
 const STORE = statement<never>(
   'client_uses_store',
   `INSERT INTO client_uses (instance, slot, at, uses) VALUES ($1::uuid, $2::int % ${SLOTS}, clock_timestamp(), $3::jsonb)
    ON CONFLICT (instance, slot) DO UPDATE SET at = excluded.at, uses = excluded.uses`,
 );
-
-/** Stores what an instance has counted. `number` counts its slots. Throws DatabaseError. */
-async function storeClientUses(
-  db: Queryable,
-  instance: string,
-  number: number,
-  uses: readonly ClientUse[],
-): Promise<void> {
-  await db.query(STORE, [instance, number, JSON.stringify(uses)]);
-}
 
 const COLUMN: Readonly<Record<Measure, string>> = {
   requests: 'requests',
@@ -142,7 +132,7 @@ export function createClientUses({ database, log }: { readonly database: Queryab
     counted = new Map();
     number += 1;
     try {
-      await storeClientUses(database, instance, number, most(uses));
+      await database.query(STORE, [instance, number, JSON.stringify(most(uses))]);
     } catch (error) {
       log[isOutage(error) ? 'debug' : 'warn']({ err: error }, 'could not store how much clients use');
     }

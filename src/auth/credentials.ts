@@ -24,7 +24,7 @@ export function createCredentials(
   if (kinds.size <= recognizers.length) throw new Error('two recognizers have one kind, or one is anonymous');
   const behind = async (principal: Principal) =>
     recognizers.find(({ kind }) => kind === principal.kind)?.renew(principal);
-  const streamTokens = createStreamTokens({ ...services, renew: behind });
+  const streamTokens = createStreamTokens(services, behind);
   /** In the order in which they are asked: stream tokens, then the kinds that these may stand for. */
   const resolvers: readonly Resolver[] = [streamTokens, ...recognizers];
   return {

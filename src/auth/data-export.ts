@@ -129,12 +129,8 @@ export const PARTS: readonly StoredPart[] = [
   }),
 ];
 
-interface Exported {
-  readonly id: string;
-}
-
 /** One that is deleted while posts of it stay has no e-mail any more. */
-const READ = statement<Exported>(
+const READ = statement<{ id: string }>(
   'account_export',
   `SELECT id, name, email, role, password_hash IS NOT NULL AS "hasPassword", created_at AS "createdAt",
      disabled_at AS "disabledAt", deleted_at AS "deletedAt", tokens_valid_from AS "tokensValidFrom"

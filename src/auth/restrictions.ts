@@ -1,12 +1,11 @@
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { isOutage } from '../database/errors.ts';
-import type { Queryable } from '../database/statement.ts';
 import type { Clock } from '../platform/deadline.ts';
 import { LOOPBACK, listOf, networkOf, normaliseAddress, trustedProxies } from '../platform/ip-address.ts';
-import type { Logger } from '../platform/log/log.ts';
 import { createOutageLog } from '../platform/log/log-limits.ts';
 import { type AccountLimits, readAccountLimits, readBlocks } from './restriction-store.ts';
+import type { UseServices } from './secrets.ts';
 
 /** What is known of where a request comes from. */
 export interface Origin {
@@ -14,10 +13,7 @@ export interface Origin {
   readonly connection: { readonly localAddress?: string | undefined } | undefined;
 }
 
-export interface RestrictionsOptions {
-  readonly database: Queryable;
-  readonly clock: Clock;
-  readonly log: Logger;
+interface RestrictionsOptions extends UseServices {
   readonly trustProxy: readonly string[];
   /** Whether this process hears at once of what changes. */
   readonly hears: () => boolean;

@@ -9,7 +9,7 @@ import {
 import { streamTokens } from '../generated/tables.ts';
 import { newId } from '../platform/ids.ts';
 import type { AccountTurns } from './account-write-queue.ts';
-import type { FixedOperation, Recognizer, Resolver } from './authenticate.ts';
+import type { FixedOperation, Presented, Recognizer, Resolution } from './authenticate.ts';
 import type { Principal } from './principal.ts';
 import { type AccountEnding, endRows, endStatement, endSurplus, ofAccounts } from './revocation.ts';
 import { effectiveScopes } from './scopes.ts';
@@ -165,17 +165,6 @@ const credentialColumns = pickColumns(streamTokens, [
 
 type TokenRow = SecretRow & RowOf<typeof credentialColumns>;
 
-interface StreamTokensOptions extends SecretServices {
-  /** The principal behind a token as it is now; undefined if its credentials have ended. */
-  readonly renew: (principal: Principal) => Promise<Principal | undefined>;
-}
-
-/** Recognizes stream tokens. Each look-up asks the database, so a revoked token is refused at once. */
-interface StreamTokens extends Resolver {
-  /** Whether the token behind an open stream still holds. An open stream counts as use. Throws DatabaseError. */
-  holds(id: string): Promise<boolean>;
-}
-
 function principalOf(row: TokenRow): Principal {
   const { credentialKind: kind, userId, role, scopes, clientId, credentialId } = row;
   const { credentialExpiresAt, credentialIssuedAt, credentialKeyId } = row;
@@ -193,7 +182,14 @@ function principalOf(row: TokenRow): Principal {
   };
 }
 
-export function createStreamTokens({ renew, ...services }: StreamTokensOptions): StreamTokens {
+/**
+ * Recognizes stream tokens. Each look-up asks the database, so a revoked token is refused at once. `renew` returns the
+ * principal behind a token as it is now, undefined if its credentials have ended.
+ */
+export function createStreamTokens(
+  services: SecretServices,
+  renew: (principal: Principal) => Promise<Principal | undefined>,
+) {
   const tokens = storedSecrets<SecretRow, TokenRow>(services, {
     kind: 'stream-token',
     what: 'a stream token',
@@ -207,7 +203,7 @@ export function createStreamTokens({ renew, ...services }: StreamTokensOptions):
   });
 
   return {
-    async resolve({ place, value }) {
+    async resolve({ place, value }: Presented): Promise<Resolution> {
       if (place !== 'stream-token') return { outcome: 'not-mine' };
       const row = STREAM_TOKEN.isWellFormed(value) ? await tokens.find(value) : undefined;
       const behind = row === undefined || row.ended ? undefined : await renew(principalOf(row));
@@ -219,7 +215,8 @@ export function createStreamTokens({ renew, ...services }: StreamTokensOptions):
         used: () => tokens.noteUse(row),
       };
     },
-    async holds(id) {
+    /** Whether the token behind an open stream still holds. An open stream counts as use. Throws DatabaseError. */
+    async holds(id: string): Promise<boolean> {
       const row = await tokens.holding(id);
       if (row !== undefined) tokens.noteUse(row);
       return row !== undefined;
