@@ -6,7 +6,7 @@ import { Line, type LineOptions, TurnRefusedError } from '../platform/fairness/f
 import type { Logger } from '../platform/log/log.ts';
 import type { Metrics } from '../platform/metrics/metrics.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
-import { type DatabaseWatch, watchDatabase } from './availability.ts';
+import { watchDatabase } from './availability.ts';
 import { Cancellation } from './cancellation.ts';
 import { createConnections, openClient, openPool, serverReady } from './connections.ts';
 import { DatabaseError, isAbandoned, toDatabaseError } from './errors.ts';
@@ -30,32 +30,7 @@ export interface Services {
 }
 
 /** The database, embedded or a server: statements and units of work share one pool. */
-export interface Database extends Queryable {
-  readonly kind: 'embedded' | 'postgres';
-  /** The schema of the tables. */
-  readonly schema: string;
-  readonly watch: DatabaseWatch;
-  /** The setting that names the server for migrations and LISTEN. */
-  readonly directSetting: string;
-  /** Who waits for a connection, and each owner's recent use of them. */
-  readonly line: Line<pg.PoolClient>;
-  readonly statistics: DatabaseStatistics;
-  /** The same pool for reads, which a cancellation ends. Results wait for their turn of the event loop by default. */
-  cancellable(cancellation: Cancellation, options?: { readonly takesTurns?: boolean }): Queryable;
-  /** The same pool for statements of an owner, who takes turns for connections. They are cancelled with their work. */
-  owned(owner: string | undefined, work?: Cancellation): Queryable;
-  /** A transaction that begins with its first statement. */
-  unitOfWork(options?: UnitOfWorkOptions, cancellation?: Cancellation): UnitOfWork;
-  /** A connection of the caller past a pooler. `limited` applies the pool's time limits to its statements. */
-  dedicatedClient(options?: { readonly limited?: boolean }): Promise<pg.Client>;
-  /** Runs `work` on a dedicated client. Requests to the embedded database, which has one session, wait meanwhile. */
-  alone<T>(work: (client: pg.Client) => Promise<T>): Promise<T>;
-  /** How long a statement or a transaction keeps trying to acquire its locks. */
-  readonly lockWaitMs: number;
-  /** Set if LISTEN on another connection hears nothing, as on the embedded database. */
-  readonly notified: NonNullable<DatabaseServer['notifications']>['notified'] | undefined;
-  close(): Promise<void>;
-}
+export type Database = ReturnType<typeof connectDatabase>;
 
 /** A connection on loan from the pool, with its place in the queue. */
 interface Loan {
@@ -80,7 +55,7 @@ export async function openDatabase(options: ServerOptions): Promise<Database> {
 }
 
 /** Connects to a server. Closing the database closes the server. */
-export function connectDatabase(kind: Database['kind'], server: DatabaseServer, log: Logger): Database {
+export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseServer, log: Logger) {
   const control: DatabaseServer = {
     ...server,
     onEnd(sinceMs, error) {
@@ -258,18 +233,26 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
 
   return {
     kind,
+    /** The schema of the tables. */
     schema: server.schema,
     watch,
+    /** The setting that names the server for migrations and LISTEN. */
     directSetting: (server.watched.direct ?? server.watched.server).setting,
+    /** Who waits for a connection, and each owner's recent use of them. */
     line,
+    /** How long a statement or a transaction keeps trying to acquire its locks. */
     lockWaitMs: server.lockWaitMs,
+    /** Set if LISTEN on another connection hears nothing, as on the embedded database. */
     notified: server.notifications?.notified,
     statistics,
-    query: (statement, values) => query(statement, values),
-    cancellable: (cancellation, { takesTurns = true } = {}) => ({
+    /** @throws {DatabaseError} */
+    query: <Row>(statement: Statement<Row>, values: readonly Parameter[]) => query(statement, values),
+    /** The same pool for reads, which a cancellation ends. Results wait for their turn of the event loop by default. */
+    cancellable: (cancellation: Cancellation, { takesTurns = true } = {}): Queryable => ({
       query: (statement, values) => query(statement, values, cancellation, { isRead: true, takesTurns }),
     }),
-    owned: (owner, work) => ({
+    /** The same pool for statements of an owner, who takes turns for connections. They are cancelled with their work. */
+    owned: (owner: string | undefined, work?: Cancellation): Queryable => ({
       async query(statement, values) {
         const cancellation = new Cancellation(undefined, owner);
         if (work?.cancelled === true) cancellation.cancel();
@@ -281,19 +264,22 @@ export function connectDatabase(kind: Database['kind'], server: DatabaseServer, 
         }
       },
     }),
-    unitOfWork: (options = {}, cancellation) =>
+    /** A transaction that begins with its first statement. */
+    unitOfWork: (options: UnitOfWorkOptions = {}, cancellation?: Cancellation) =>
       new UnitOfWork(() => connect(cancellation), options, cancellation),
-    async dedicatedClient({ limited = false } = {}) {
+    /** A connection of the caller past a pooler. `limited` applies the pool's time limits to its statements. */
+    async dedicatedClient({ limited = false } = {}): Promise<pg.Client> {
       await serverReady(server);
       return openClient(server, limited);
     },
-    async alone(work) {
+    /** Runs `work` on a dedicated client. Requests to the embedded database, which has one session, wait meanwhile. */
+    async alone<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
       const loan = kind === 'embedded' ? await lend() : undefined;
       const client = openClient(server, false);
       const ended = () => client.then((opened) => opened.end()).finally(() => loan && giveBack(loan));
       return client.then(work).finally(ended);
     },
-    async close() {
+    async close(): Promise<void> {
       watch.close();
       await pool.end();
       await server.close();

@@ -28,19 +28,16 @@ export interface StatementControl {
 }
 
 /** The work that a connection is currently lent to. */
-class Lending implements Source {
-  readonly stream: Source['stream'];
-  to: Cancellation | undefined;
-  number = 0;
-
-  constructor(stream: Source['stream']) {
-    this.stream = stream;
-  }
-
+const createLending = (stream: Source['stream']) => ({
+  stream,
+  to: undefined as Cancellation | undefined,
+  number: 0,
   get owner(): string | undefined {
     return this.to?.owner;
-  }
-}
+  },
+});
+
+type Lending = ReturnType<typeof createLending>;
 
 const lendings = new WeakMap<pg.ClientBase, Lending>();
 
@@ -120,7 +117,7 @@ type Callback = (error: unknown, result?: unknown) => void;
 export function limitStatements(client: pg.ClientBase, control: StatementControl): void {
   if (!(client instanceof pg.Client)) throw new Error('the connection is not a pg.Client');
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-  const lending = new Lending(client.connection.stream);
+  const lending = createLending(client.connection.stream);
   lendings.set(client, lending);
   const received = boundReceived(client, lending);
 

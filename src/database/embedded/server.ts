@@ -16,13 +16,6 @@ import { EmbeddedStartError, type RunningWorker, startWorker } from './worker-th
 /** The name of the data folder. */
 const DATA = 'postgres';
 
-interface EmbeddedServerOptions {
-  /** How long to wait for a folder that another process holds. */
-  readonly patienceMs?: number;
-  /** Whether to refuse a folder that is open to other users, instead of closing it to them. */
-  readonly strict?: boolean;
-}
-
 /** Throws UnusableFolderError if a database that ran in the folder could not run there now. */
 function refuseProblem(dataDir: string): void {
   const problem = folderProblem(dataDir);
@@ -34,12 +27,13 @@ const restarting = () => Object.assign(new Error('the embedded database restarts
 
 /**
  * Starts the embedded PostgreSQL of `dataDir`, a worker thread of this process, which it locks and, if needed, creates. A worker that dies later
- * is restarted. Throws UnsafeFolderError, UnusableFolderError, OperatorError, FolderInUseError, EmbeddedStartError.
+ * is restarted. Waits up to `patienceMs` for a folder that another process holds. A folder that is open to other users is
+ * closed to them or, if `strict`, refused. Throws UnsafeFolderError, UnusableFolderError, OperatorError, FolderInUseError, EmbeddedStartError.
  */
 export async function startEmbeddedServer(
   dataDir: string,
   log: Logger,
-  { patienceMs = 0, strict = false }: EmbeddedServerOptions = {},
+  { patienceMs = 0, strict = false } = {},
 ) {
   securePrivateFolder(dataDir, { strict });
   checkContent(dataDir);
