@@ -40,52 +40,48 @@ function paceSince(before: Look, now: Look): number {
  * Cuts off readers that take too little of what waits for them: all that miss their time, and the slowest if
  * room is needed.
  */
-class SlowReaders {
-  readonly #waiting = new Map<Reader, Look>();
-  readonly #onCutOff: () => void;
-  #timer: NodeJS.Timeout | undefined;
+function createSlowReaders(onCutOff: () => void) {
+  const waiting = new Map<Reader, Look>();
+  let timer: NodeJS.Timeout | undefined;
 
-  constructor(onCutOff: () => void) {
-    this.#onCutOff = onCutOff;
-  }
-
-  /** Watches a reader. Returns a function that stops watching. */
-  watch(reader: Reader): () => void {
-    this.#waiting.set(reader, lookAt(reader));
-    this.#timer ??= setInterval(() => this.#cutOffStalled(), CHECK_INTERVAL_MS).unref();
-    return () => {
-      if (!this.#waiting.delete(reader) || this.#waiting.size > 0) return;
-      clearInterval(this.#timer);
-      this.#timer = undefined;
-    };
-  }
-
-  /** Cuts off slow readers, the slowest first, until `isEnough`. */
-  cutOffSlowest(isEnough: () => boolean): void {
-    const slow = [...this.#waiting]
-      .map(([reader, look]) => ({ reader, pace: paceSince(look, lookAt(reader)) }))
-      .filter(({ pace }) => pace < SLOW_BYTES_PER_SECOND)
-      .sort((a, b) => a.pace - b.pace);
-    for (const { reader } of slow) {
-      if (isEnough()) return;
-      this.#cutOff(reader);
-    }
+  function cutOff(reader: Reader): void {
+    onCutOff();
+    reader.cutOff();
   }
 
   /** A reader that has taken enough in its time has the same time again. */
-  #cutOffStalled(): void {
-    for (const [reader, before] of this.#waiting) {
+  function cutOffStalled(): void {
+    for (const [reader, before] of waiting) {
       const now = lookAt(reader);
       if (now.atMs - before.atMs < (reader.windowMs ?? Number.POSITIVE_INFINITY)) continue;
-      if (before.remaining - now.remaining < LEAST_TAKEN_BYTES) this.#cutOff(reader);
-      else this.#waiting.set(reader, now);
+      if (before.remaining - now.remaining < LEAST_TAKEN_BYTES) cutOff(reader);
+      else waiting.set(reader, now);
     }
   }
 
-  #cutOff(reader: Reader): void {
-    this.#onCutOff();
-    reader.cutOff();
-  }
+  return {
+    /** Watches a reader. Returns a function that stops watching. */
+    watch(reader: Reader): () => void {
+      waiting.set(reader, lookAt(reader));
+      timer ??= setInterval(cutOffStalled, CHECK_INTERVAL_MS).unref();
+      return () => {
+        if (!waiting.delete(reader) || waiting.size > 0) return;
+        clearInterval(timer);
+        timer = undefined;
+      };
+    },
+    /** Cuts off slow readers, the slowest first, until `isEnough`. */
+    cutOffSlowest(isEnough: () => boolean): void {
+      const slow = [...waiting]
+        .map(([reader, look]) => ({ reader, pace: paceSince(look, lookAt(reader)) }))
+        .filter(({ pace }) => pace < SLOW_BYTES_PER_SECOND)
+        .sort((a, b) => a.pace - b.pace);
+      for (const { reader } of slow) {
+        if (isEnough()) return;
+        cutOff(reader);
+      }
+    },
+  };
 }
 
 /**
@@ -204,7 +200,7 @@ function tooMuchRead(value: number, maximum: number): ApiError {
 export class PendingResponses {
   readonly maxReceivedBytes: number;
   readonly #budget: MemoryBudget;
-  readonly #readers: SlowReaders;
+  readonly #readers: ReturnType<typeof createSlowReaders>;
 
   constructor({ maxBytes, maxReceivedBytes }: PendingLimits, metrics: Metrics) {
     this.maxReceivedBytes = maxReceivedBytes;
@@ -212,8 +208,8 @@ export class PendingResponses {
       'responses_cut_off_total',
       'Responses cut off because their readers were too slow.',
     );
-    const readers = new SlowReaders(() => cutOff.inc({}));
-    const budget = new MemoryBudget(maxBytes, (hasRoom) => readers.cutOffSlowest(hasRoom));
+    const readers = createSlowReaders(() => cutOff.inc({}));
+    const budget = new MemoryBudget(maxBytes, readers.cutOffSlowest);
     metrics.gauge(
       'response_bytes_pending',
       'Bytes of responses that are being built or not yet taken by their sockets.',
