@@ -1,11 +1,152 @@
+import type { Principal } from '../../auth/principal.ts';
+import { statement } from '../../database/statement.ts';
+import type { UnitOfWork } from '../../database/unit-of-work.ts';
 import type { Kernel } from '../../engine/builder/kernel.ts';
 import { principalOf, unitOfWorkOf } from '../../engine/core/context.ts';
-import { lengthOf, parseId } from '../../engine/core/input.ts';
+import { checkText, lengthOf, parseId } from '../../engine/core/input.ts';
+import { selectList } from '../../engine/queries/entity.ts';
+import { forbidden, notFound } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import { COMMENT_CREATED, COMMENT_DELETED, COMMENT_UPDATED } from '../event-kinds.ts';
 import type { Rules } from '../limits.ts';
 import { postOfComment, postToChange } from '../post/mutations.ts';
-import { versionArgument } from '../shared-arguments.ts';
-import { createComment, deleteComment, updateComment } from './service.ts';
-import type { CommentTypes } from './type.ts';
+import { postQueue, postQueueOfComment } from '../post/queue.ts';
+import {
+  auditModeration,
+  type Changed,
+  checkVersion,
+  type IfVersion,
+  NEW_VERSION,
+  versionArgument,
+} from '../shared-arguments.ts';
+import { type CommentRow, type CommentTypes, commentEntity } from './type.ts';
+
+/**
+ * Locks the post until the unit of work ends, with the lock that updating its comment count takes anyway. All
+ * commenters would share a weaker lock, and a deletion might wait for ever.
+ */
+const HOLD_POST = statement<{ id: string; authorId: string }>(
+  'post_hold',
+  'SELECT id, author_id AS "authorId" FROM posts WHERE id = $1 FOR NO KEY UPDATE',
+);
+
+/**
+ * Under the lock of the post, each comment is dated after the one before it: whoever has read the comments up to the last
+ * and goes on from its cursor misses none. The start of the transaction would not do, since it may have waited.
+ */
+const INSERT_COMMENT = statement<Pick<CommentRow, 'createdAt'>>(
+  'comment_insert',
+  `WITH inserted AS (INSERT INTO comments (id, body, post_id, author_id, created_at)
+     SELECT $1, $2, $3, $4, greatest(clock_timestamp(), max(created_at) + interval '1 millisecond') FROM comments WHERE post_id = $3
+     RETURNING id, post_id, created_at, $5::uuid AS post_author_id),
+   event AS (${COMMENT_CREATED.append('inserted')})
+   SELECT created_at AS "createdAt" FROM inserted`,
+);
+
+/** Locks the post before the comment, as deleting a post does, so that the two cannot deadlock. */
+const LOCK_COMMENT = statement<CommentRow & { readonly postAuthorId: string }>(
+  'comment_lock',
+  `SELECT ${selectList(commentEntity)}, p.author_id AS "postAuthorId"
+   FROM posts p JOIN comments t ON t.post_id = p.id WHERE t.id = $1 FOR NO KEY UPDATE OF p, t`,
+);
+
+async function lockPost(work: UnitOfWork, id: string) {
+  const [, [post]] = await work.queryInOrder(postQueue(id), { statement: HOLD_POST, values: [id] });
+  return post;
+}
+
+async function lockComment(work: UnitOfWork, id: string) {
+  const lock = { statement: LOCK_COMMENT, values: [id] };
+  const [, [comment]] = await work.queryInOrder(postQueueOfComment(id), lock);
+  return comment;
+}
+
+const CHANGE_COMMENT = statement<Changed>(
+  'comment_change',
+  `WITH changed AS (UPDATE comments SET body = $2, ${NEW_VERSION} WHERE id = $1
+     RETURNING id, post_id, updated_at, version, $3::uuid AS post_author_id),
+   event AS (${COMMENT_UPDATED.append('changed')})
+   SELECT updated_at AS "updatedAt", version FROM changed`,
+);
+const DELETE_COMMENT = statement<{ readonly deleted: number }>(
+  'comment_delete',
+  `WITH gone AS (DELETE FROM comments WHERE id = $1 RETURNING id, post_id, $2::uuid AS post_author_id)
+   ${COMMENT_DELETED.append('gone')} RETURNING 1 AS deleted`,
+);
+
+/** Only its author and admins may change a comment (contract section 3). */
+const mayChangeComment = (principal: Principal, comment: { readonly authorId: string }): boolean =>
+  principal.userId === comment.authorId || principal.role === 'admin';
+
+/** The post's author may delete it, too. */
+function mayDeleteComment(
+  principal: Principal,
+  comment: { readonly authorId: string; readonly postAuthorId: string },
+): boolean {
+  return mayChangeComment(principal, comment) || principal.userId === comment.postAuthorId;
+}
+
+/** Creates a comment. Throws BAD_USER_INPUT, NOT_FOUND if the post does not exist, DatabaseError. */
+async function createComment(
+  work: UnitOfWork,
+  principal: Principal,
+  postId: string | undefined,
+  body: string,
+  rules: Rules['comment'],
+): Promise<CommentRow> {
+  checkText('body', body, rules.body);
+  const post = postId === undefined ? undefined : await lockPost(work, postId);
+  if (post === undefined) throw notFound('post');
+  const comment = { id: newId(), body, postId: post.id, authorId: principal.userId, version: 1 };
+  const [made] = await work.query(INSERT_COMMENT, [
+    comment.id,
+    body,
+    post.id,
+    principal.userId,
+    post.authorId,
+  ]);
+  if (made === undefined) throw new Error('the inserted comment was not returned');
+  return { ...comment, ...made, updatedAt: made.createdAt };
+}
+
+/** Changes the text of a comment. Throws BAD_USER_INPUT, NOT_FOUND, FORBIDDEN, CONFLICT, DatabaseError. */
+async function updateComment(
+  work: UnitOfWork,
+  principal: Principal,
+  id: string | undefined,
+  { body, ifVersion }: { readonly body: string; readonly ifVersion?: IfVersion },
+  rules: Rules['comment'],
+): Promise<CommentRow> {
+  checkText('body', body, rules.body);
+  const comment = id === undefined ? undefined : await lockComment(work, id);
+  if (comment === undefined) throw notFound('comment');
+  if (!mayChangeComment(principal, comment))
+    throw forbidden('Only the author and admins may change a comment.');
+  checkVersion('comment', comment.version, ifVersion);
+  if (body === comment.body) return comment;
+  const [changed] = await work.query(CHANGE_COMMENT, [comment.id, body, comment.postAuthorId]);
+  await auditModeration(work, principal, 'updateComment', comment);
+  return { ...comment, body, ...changed };
+}
+
+/** Deletes a comment. False if the comment does not exist. Throws FORBIDDEN, CONFLICT, DatabaseError. */
+async function deleteComment(
+  work: UnitOfWork,
+  principal: Principal,
+  id: string | undefined,
+  ifVersion: IfVersion,
+): Promise<boolean> {
+  const comment = id === undefined ? undefined : await lockComment(work, id);
+  if (comment === undefined) return false;
+  if (!mayDeleteComment(principal, comment))
+    throw forbidden('Only the comment’s author, the post’s author and admins may delete a comment.');
+  checkVersion('comment', comment.version, ifVersion);
+  await work.query(DELETE_COMMENT, [comment.id, comment.postAuthorId]);
+  // A post's author who deletes a comment under it is not moderating.
+  if (principal.userId !== comment.postAuthorId)
+    await auditModeration(work, principal, 'deleteComment', comment);
+  return true;
+}
 
 export function defineCommentMutations(
   { builder }: Kernel,

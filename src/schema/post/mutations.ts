@@ -1,13 +1,199 @@
+import type { Principal } from '../../auth/principal.ts';
 import { type Statement, statement } from '../../database/statement.ts';
+import type { UnitOfWork } from '../../database/unit-of-work.ts';
 import type { Kernel } from '../../engine/builder/kernel.ts';
 import { principalOf, unitOfWorkOf } from '../../engine/core/context.ts';
-import { lengthOf, parseId } from '../../engine/core/input.ts';
+import { checkText, lengthOf, parseId } from '../../engine/core/input.ts';
 import type { LockKind, NamedRow } from '../../engine/core/mutation-plugin.ts';
+import { type Dated, type Insert, insertStatement } from '../../engine/core/single-statement.ts';
+import { selectList } from '../../engine/queries/entity.ts';
+import { badInput, forbidden, notFound } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import { POST_CREATED, POST_DELETED, POST_UPDATED } from '../event-kinds.ts';
 import type { Rules } from '../limits.ts';
-import { versionArgument } from '../shared-arguments.ts';
-import { postQueues } from './queue.ts';
-import { createPost, deletePost, insertPost, type NewPost, updatePost } from './service.ts';
-import type { PostTypes } from './type.ts';
+import {
+  auditModeration,
+  type Changed,
+  checkVersion,
+  type IfVersion,
+  NEW_VERSION,
+  versionArgument,
+} from '../shared-arguments.ts';
+import { postQueue, postQueues } from './queue.ts';
+import { type PostRow, type PostTypes, postEntity } from './type.ts';
+
+const INSERT = 'INSERT INTO posts (id, title, body, author_id) SELECT $1::uuid, $2, $3, $4::uuid';
+
+/** Inserts the post and its event: this is the most frequent write. */
+const INSERT_POST = insertStatement('post_insert', INSERT, {
+  columns: ['author_id'],
+  parts: { event: POST_CREATED.append },
+});
+
+/** The same with tags. */
+const INSERT_TAGGED_POST = insertStatement('post_insert_tagged', INSERT, {
+  columns: ['author_id'],
+  parts: {
+    tag: (post) => `INSERT INTO tags (post_id, name, position, created_at)
+    SELECT ${post}.id, given.name, given.position, ${post}.created_at
+    FROM ${post}, unnest($5::text[]) WITH ORDINALITY AS given(name, position)`,
+    event: POST_CREATED.append,
+  },
+});
+
+/** Changes what is not null, and appends the event, if `differs` is the case. No row if it is not. */
+const changePost = (label: string, differs: string, parts = '') =>
+  statement<Changed>(
+    label,
+    `WITH changed AS (UPDATE posts SET title = coalesce($2, title), body = coalesce($3, body), ${NEW_VERSION}
+     WHERE id = $1 AND (${differs}) RETURNING id, author_id, created_at, updated_at, version),
+   event AS (${POST_UPDATED.append('changed')})${parts}
+   SELECT updated_at AS "updatedAt", version FROM changed`,
+  );
+const CHANGE_POST = changePost('post_change', 'title <> $2 OR body <> $3');
+
+/** The tags of a post are dated like the post: the lists by tag are in the order of its date. */
+const CHANGE_TAGGED_POST = changePost(
+  'post_change_tagged',
+  'title <> $2 OR body <> $3 OR ARRAY(SELECT name FROM tags WHERE post_id = $1 ORDER BY position) <> $4::text[]',
+  `,
+   gone AS (DELETE FROM tags USING changed WHERE post_id = changed.id AND name <> ALL($4::text[])),
+   tagged AS (INSERT INTO tags (post_id, name, position, created_at)
+     SELECT changed.id, given.name, given.position, changed.created_at
+     FROM changed, unnest($4::text[]) WITH ORDINALITY AS given(name, position)
+     ON CONFLICT (post_id, name) DO UPDATE SET position = excluded.position, created_at = excluded.created_at)`,
+);
+
+/**
+ * Locks the post until the unit of work ends, so that it does not change between check and write. The lock is
+ * no stronger than the one that the write takes anyway: references to a post being changed can still be
+ * added.
+ */
+const LOCK_TO_CHANGE = statement<PostRow>(
+  'post_lock',
+  `SELECT ${selectList(postEntity)} FROM posts t WHERE t.id = $1 FOR NO KEY UPDATE`,
+);
+
+async function lockPost(work: UnitOfWork, id: string): Promise<PostRow | undefined> {
+  const [, [post]] = await work.queryInOrder(postQueue(id), { statement: LOCK_TO_CHANGE, values: [id] });
+  return post;
+}
+
+interface Deleted {
+  /** Whether the caller may delete it. */
+  readonly allowed: boolean;
+  readonly authorId: string;
+  readonly version: number;
+  readonly deleted: boolean;
+}
+
+/**
+ * Locks the post, and deletes it if it is the author's and of that version; of any author's, and of any version, where
+ * that is null. No row if there is no post.
+ */
+const DELETE_POST = statement<Deleted>(
+  'post_delete',
+  `WITH post AS (SELECT id, author_id, version, coalesce(author_id = $2::uuid, true) AS allowed FROM posts WHERE id = $1 FOR UPDATE),
+   gone AS (DELETE FROM posts USING post
+     WHERE posts.id = post.id AND post.allowed AND coalesce(post.version = $3::int, true) RETURNING posts.id, posts.author_id),
+   event AS (${POST_DELETED.append('gone')})
+   SELECT post.allowed, post.author_id AS "authorId", post.version, gone.id IS NOT NULL AS deleted FROM post LEFT JOIN gone ON true`,
+);
+
+/** Only its author and admins may change or delete a post (contract section 3). */
+function mayChangePost(principal: Principal, post: { readonly authorId: string }): boolean {
+  return principal.userId === post.authorId || principal.role === 'admin';
+}
+
+function checkTags(tags: readonly string[], { maxTags, tag: rule }: Rules['post']): readonly string[] {
+  if (tags.length > maxTags)
+    throw badInput('tags', `must contain at most ${maxTags} tags; it contains ${tags.length}.`);
+  for (const tag of tags) checkText('tags', tag, rule);
+  if (new Set(tags).size < tags.length) throw badInput('tags', 'must not contain duplicates.');
+  return tags;
+}
+
+interface NewPost {
+  readonly title: string;
+  readonly body: string;
+  readonly tags: readonly string[];
+}
+
+/** How a post by the principal is inserted, with its event. Throws BAD_USER_INPUT. */
+export function insertPost(
+  { userId: authorId }: Pick<Principal, 'userId'>,
+  { title, body, tags }: NewPost,
+  rules: Rules['post'],
+): Insert<Omit<PostRow, keyof Dated>> {
+  const id = newId();
+  const values = [id, checkText('title', title, rules.title), checkText('body', body, rules.body), authorId];
+  const row = { id, title, body, authorId, commentCount: 0, version: 1 };
+  return checkTags(tags, rules).length === 0
+    ? { statement: INSERT_POST, values, row }
+    : { statement: INSERT_TAGGED_POST, values: [...values, [...tags]], row };
+}
+
+/** Creates a post by the principal, and its event. Throws BAD_USER_INPUT, DatabaseError. */
+async function createPost(
+  work: UnitOfWork,
+  principal: Principal,
+  post: NewPost,
+  rules: Rules['post'],
+): Promise<PostRow> {
+  const { statement: insert, values, row } = insertPost(principal, post, rules);
+  const [inserted] = await work.query(insert.plain, values);
+  if (inserted === undefined) throw new Error('the inserted post was not returned');
+  return { ...row, ...inserted, updatedAt: inserted.createdAt };
+}
+
+/** What is absent or null keeps its value. */
+type PostChanges = { readonly [Field in keyof NewPost]?: NewPost[Field] | null | undefined } & {
+  readonly ifVersion?: IfVersion;
+};
+
+/** Changes only the given fields. Throws BAD_USER_INPUT, NOT_FOUND, FORBIDDEN, CONFLICT, DatabaseError. */
+async function updatePost(
+  work: UnitOfWork,
+  principal: Principal,
+  id: string | undefined,
+  changes: PostChanges,
+  rules: Rules['post'],
+): Promise<PostRow> {
+  const { title, body, tags, ifVersion } = changes;
+  if (title != null) checkText('title', title, rules.title);
+  if (body != null) checkText('body', body, rules.body);
+  if (tags != null) checkTags(tags, rules);
+  const post = id === undefined ? undefined : await lockPost(work, id);
+  if (post === undefined) throw notFound('post');
+  if (!mayChangePost(principal, post)) throw forbidden('Only the author and admins may change a post.');
+  checkVersion('post', post.version, ifVersion);
+  if (title == null && body == null && tags == null) return post;
+  const values = [post.id, title ?? null, body ?? null];
+  const [changed] =
+    tags == null
+      ? await work.query(CHANGE_POST, values)
+      : await work.query(CHANGE_TAGGED_POST, [...values, tags]);
+  if (changed !== undefined) await auditModeration(work, principal, 'updatePost', post);
+  return { ...post, title: title ?? post.title, body: body ?? post.body, ...changed };
+}
+
+/** Deletes a post and its comments. False if the post does not exist. Throws FORBIDDEN, CONFLICT, DatabaseError. */
+async function deletePost(
+  work: UnitOfWork,
+  principal: Principal,
+  id: string | undefined,
+  ifVersion: IfVersion,
+): Promise<boolean> {
+  if (id === undefined) return false;
+  const author = principal.role === 'admin' ? null : principal.userId;
+  const values = [id, author, ifVersion ?? null];
+  const [, [found]] = await work.queryInOrder(postQueue(id), { statement: DELETE_POST, values });
+  if (found === undefined) return false;
+  if (!found.allowed) throw forbidden('Only the author and admins may delete a post.');
+  checkVersion('post', found.version, ifVersion);
+  if (found.deleted) await auditModeration(work, principal, 'deletePost', { id, ...found });
+  return found.deleted;
+}
 
 const COMMENT = 'comment';
 

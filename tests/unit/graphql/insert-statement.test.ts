@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { createResponseSeal, keyLock } from '../../../src/engine/mutations/idempotency/store.ts';
 import { RULES } from '../../../src/schema/limits.ts';
-import { insertPost } from '../../../src/schema/post/service.ts';
+import { insertPost } from '../../../src/schema/post/mutations.ts';
 
 const SOURCE = new URL('../../../src/engine/core/single-statement.ts', import.meta.url);
 
