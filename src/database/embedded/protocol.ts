@@ -38,98 +38,90 @@ function parseFatal(data: Uint8Array): string | undefined {
 
 /**
  * PGlite is one backend with one session. This gives the backend to one connection of the service at a time, for a
- * query, an extended query up to its Sync, or a transaction. All connections share the settings of the session.
+ * query, an extended query up to its Sync, or a transaction. All connections share the settings of the session. `onEnd` must
+ * exit the thread, because PGlite may respond for ever after a fatal error.
  */
-export class Backend {
-  readonly #db: PGlite;
-  readonly #onEnd: (reason: string) => void;
-  #waiting: Entry[] = [];
+export function createBackend(db: PGlite, onEnd: (reason: string) => void) {
+  let waiting: Entry[] = [];
   /** The connection that is in a transaction or in an unfinished extended query. */
-  #holder: Connection | undefined;
-  #isCheckpointWanted = false;
-  #working: Promise<void> | undefined;
+  let holder: Connection | undefined;
+  let isCheckpointWanted = false;
+  let working: Promise<void> | undefined;
 
-  /** `onEnd` must exit the thread, because PGlite may respond for ever after a fatal error. */
-  constructor(db: PGlite, onEnd: (reason: string) => void) {
-    this.#db = db;
-    this.#onEnd = onEnd;
-  }
-
-  accept(port: MessagePort): void {
-    const connection: Connection = { port, closed: false };
-    port.on('message', (message: Uint8Array) => {
-      if (message[0] === TERMINATE) return;
-      this.#waiting.push({ connection, message });
-      this.#wake();
-    });
-    port.on('close', () => {
-      connection.closed = true;
-      this.#waiting = this.#waiting.filter((entry) => entry.connection !== connection);
-      this.#wake();
-    });
-  }
-
-  /** Writes a checkpoint soon if the log since the last one is long. PGlite never does so by itself. */
-  checkpoint(): void {
-    this.#isCheckpointWanted = true;
-    this.#wake();
-  }
-
-  /** Resolves when nothing runs. */
-  async settled(): Promise<void> {
-    await this.#working;
-  }
-
-  #wake(): void {
-    this.#working ??= this.#work()
-      .catch((error: unknown) => this.#onEnd(String(error)))
-      .finally(() => {
-        this.#working = undefined;
-      });
-  }
-
-  async #work(): Promise<void> {
-    for (;;) {
-      const holder = this.#holder;
-      if (holder?.closed === true) await this.#rollBack();
-      else if (holder === undefined && this.#isCheckpointWanted) await this.#checkpoint();
-      else {
-        const at = this.#waiting.findIndex(({ connection }) => holder === undefined || connection === holder);
-        const [entry] = at === -1 ? [] : this.#waiting.splice(at, 1);
-        if (entry === undefined) return;
-        await this.#run(entry);
-      }
-    }
-  }
-
-  async #run({ connection, message }: Entry): Promise<void> {
+  async function run({ connection, message }: Entry): Promise<void> {
     let end: Uint8Array = new Uint8Array();
-    await this.#db.execProtocolRawStream(message, {
+    await db.execProtocolRawStream(message, {
       onRawData: (data) => {
         // A copy, because the part is a view of memory that changes.
         const part = data.slice();
         end = part.length < READY_BYTES ? Buffer.concat([end, part]) : part.slice(-READY_BYTES);
         const fatal = parseFatal(part);
         connection.port.postMessage(part, [part.buffer]);
-        if (fatal !== undefined) this.#onEnd(fatal);
+        if (fatal !== undefined) onEnd(fatal);
       },
     });
     const status = parseStatus(end);
     const isComplete = message[0] === QUERY || SYNC.equals(message.subarray(-SYNC.length));
     if (isComplete && status === undefined) throw new Error('the backend has ended');
-    this.#holder = status === 'I' ? undefined : connection;
+    holder = status === 'I' ? undefined : connection;
   }
 
-  async #rollBack(): Promise<void> {
+  async function rollBack(): Promise<void> {
     // Sync ends an unfinished extended query.
-    await this.#db.execProtocolRawStream(SYNC, { onRawData: () => undefined });
-    await this.#db.exec('ROLLBACK');
-    this.#holder = undefined;
+    await db.execProtocolRawStream(SYNC, { onRawData: () => undefined });
+    await db.exec('ROLLBACK');
+    holder = undefined;
   }
 
-  async #checkpoint(): Promise<void> {
-    this.#isCheckpointWanted = false;
-    const [due] = await this.#db.exec(CHECKPOINT_DUE);
-    if (due?.rows.length === 1) await this.#db.exec('CHECKPOINT');
+  async function checkpoint(): Promise<void> {
+    isCheckpointWanted = false;
+    const [due] = await db.exec(CHECKPOINT_DUE);
+    if (due?.rows.length === 1) await db.exec('CHECKPOINT');
   }
+
+  async function work(): Promise<void> {
+    for (;;) {
+      if (holder?.closed === true) await rollBack();
+      else if (holder === undefined && isCheckpointWanted) await checkpoint();
+      else {
+        const at = waiting.findIndex(({ connection }) => holder === undefined || connection === holder);
+        const [entry] = at === -1 ? [] : waiting.splice(at, 1);
+        if (entry === undefined) return;
+        await run(entry);
+      }
+    }
+  }
+
+  function wake(): void {
+    working ??= work()
+      .catch((error: unknown) => onEnd(String(error)))
+      .finally(() => {
+        working = undefined;
+      });
+  }
+
+  return {
+    accept(port: MessagePort): void {
+      const connection: Connection = { port, closed: false };
+      port.on('message', (message: Uint8Array) => {
+        if (message[0] === TERMINATE) return;
+        waiting.push({ connection, message });
+        wake();
+      });
+      port.on('close', () => {
+        connection.closed = true;
+        waiting = waiting.filter((entry) => entry.connection !== connection);
+        wake();
+      });
+    },
+    /** Writes a checkpoint soon if the log since the last one is long. PGlite never does so by itself. */
+    checkpoint(): void {
+      isCheckpointWanted = true;
+      wake();
+    },
+    /** Resolves when nothing runs. */
+    async settled(): Promise<void> {
+      await working;
+    },
+  };
 }

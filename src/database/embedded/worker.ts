@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { openCluster } from './cluster.ts';
 import { folderProblem } from './data-dir.ts';
-import { Backend } from './protocol.ts';
+import { createBackend } from './protocol.ts';
 
 /**
  * The worker thread of the embedded database, which speaks PostgreSQL's protocol on message ports: a slow statement does not
@@ -25,7 +25,7 @@ const CHECKPOINT_LOOK_MS = 10_000;
 async function serve({ folder }: EmbeddedWorkerData, service: NonNullable<typeof parentPort>): Promise<void> {
   const post = (message: WorkerMessage) => service.postMessage(message);
   const db = await openCluster(folder);
-  const backend = new Backend(db, (reason) => {
+  const backend = createBackend(db, (reason) => {
     post({ kind: 'failed', reason });
     process.exit(1);
   });
