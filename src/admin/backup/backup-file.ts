@@ -121,69 +121,61 @@ const damaged = (path: string, why: string, content = Buffer.alloc(0)) =>
   );
 
 /** Reads lines and bytes in turn. */
-class Parser {
-  readonly #path: string;
-  readonly #source: AsyncIterator<Buffer>;
-  readonly #hash = createHash('sha256');
-  #rest: Buffer = Buffer.alloc(0);
-
-  constructor(path: string, source: AsyncIterable<Buffer>) {
-    this.#path = path;
-    this.#source = source[Symbol.asyncIterator]();
-  }
+function createParser(path: string, content: AsyncIterable<Buffer>) {
+  const source = content[Symbol.asyncIterator]();
+  const hash = createHash('sha256');
+  let rest: Buffer = Buffer.alloc(0);
 
   /** The next chunk; undefined at the end. */
-  async #next(): Promise<Buffer | undefined> {
+  async function next(): Promise<Buffer | undefined> {
     try {
-      const { done, value } = await this.#source.next();
+      const { done, value } = await source.next();
       return done === true ? undefined : value;
     } catch (error) {
-      const readable = readError(this.#path, error);
-      throw readable instanceof AdminError ? readable : damaged(this.#path, 'it cannot be decompressed');
+      const readable = readError(path, error);
+      throw readable instanceof AdminError ? readable : damaged(path, 'it cannot be decompressed');
     }
   }
 
-  /** Reads until `isEnough` of all bytes that are left, which are then in `#rest`. */
-  async #fill(isEnough: (bytes: number, chunk: Buffer) => boolean): Promise<void> {
-    const chunks = [this.#rest];
-    for (let bytes = this.#rest.length, last = this.#rest; !isEnough(bytes, last); bytes += last.length) {
-      const chunk = await this.#next();
-      if (chunk === undefined) throw damaged(this.#path, 'its end is missing', Buffer.concat(chunks));
+  /** Reads until `isEnough` of all bytes that are left, which are then in `rest`. */
+  async function fill(isEnough: (bytes: number, chunk: Buffer) => boolean): Promise<void> {
+    const chunks = [rest];
+    for (let bytes = rest.length, last = rest; !isEnough(bytes, last); bytes += last.length) {
+      const chunk = await next();
+      if (chunk === undefined) throw damaged(path, 'its end is missing', Buffer.concat(chunks));
       chunks.push(chunk);
       last = chunk;
     }
-    this.#rest = Buffer.concat(chunks);
+    rest = Buffer.concat(chunks);
   }
 
-  #take(bytes: number): Buffer {
-    const taken = this.#rest.subarray(0, bytes);
-    this.#rest = this.#rest.subarray(bytes);
+  function take(bytes: number): Buffer {
+    const taken = rest.subarray(0, bytes);
+    rest = rest.subarray(bytes);
     return taken;
   }
 
-  async bytes(count: number): Promise<Buffer> {
-    await this.#fill((bytes) => bytes >= count);
-    const taken = this.#take(count);
-    this.#hash.update(taken);
-    return taken;
-  }
-
-  /** @returns the next line and the SHA-256 of all that came before */
-  async line(): Promise<{ readonly json: unknown; readonly before: string }> {
-    await this.#fill((bytes, chunk) => bytes > MAX_LINE_BYTES || chunk.includes('\n'));
-    const line = this.#take(this.#rest.indexOf('\n') + 1);
-    const before = this.#hash.copy().digest('hex');
-    this.#hash.update(line);
-    try {
-      return { json: JSON.parse(line.toString('utf8')), before };
-    } catch {
-      throw damaged(this.#path, 'a line of it is not JSON', Buffer.concat([line, this.#rest]));
-    }
-  }
-
-  async isAtEnd(): Promise<boolean> {
-    return this.#rest.length === 0 && (await this.#next()) === undefined;
-  }
+  return {
+    async bytes(count: number): Promise<Buffer> {
+      await fill((bytes) => bytes >= count);
+      const taken = take(count);
+      hash.update(taken);
+      return taken;
+    },
+    /** @returns the next line and the SHA-256 of all that came before */
+    async line(): Promise<{ readonly json: unknown; readonly before: string }> {
+      await fill((bytes, chunk) => bytes > MAX_LINE_BYTES || chunk.includes('\n'));
+      const line = take(rest.indexOf('\n') + 1);
+      const before = hash.copy().digest('hex');
+      hash.update(line);
+      try {
+        return { json: JSON.parse(line.toString('utf8')), before };
+      } catch {
+        throw damaged(path, 'a line of it is not JSON', Buffer.concat([line, rest]));
+      }
+    },
+    isAtEnd: async (): Promise<boolean> => rest.length === 0 && (await next()) === undefined,
+  };
 }
 
 function parseHead(path: string, json: unknown): BackupHead {
@@ -199,7 +191,7 @@ function parseHead(path: string, json: unknown): BackupHead {
 
 async function* readPieces(
   path: string,
-  parser: Parser,
+  parser: ReturnType<typeof createParser>,
   end: (sha256: string) => void,
 ): AsyncGenerator<Piece> {
   for (;;) {
@@ -235,7 +227,7 @@ export async function readBackup<T>(
   const decompress = createZstdDecompress({ chunkSize: CHUNK_BYTES });
   // The parser gets the error of either.
   const content = connect(createReadStream(path), decompress, () => undefined);
-  const parser = new Parser(path, content);
+  const parser = createParser(path, content);
   try {
     const head = parseHead(path, (await parser.line()).json);
     let sha256: string | undefined;

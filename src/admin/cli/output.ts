@@ -125,16 +125,10 @@ export function tellLeftOut(stderr: Output, tables: readonly string[]): void {
 const MIB = 1_048_576;
 const SHOW_MS = 200;
 
-/** Shows on a terminal how far a long command is; nowhere else. */
-export interface Progress {
-  /** So many bytes more. */
-  add(bytes: number): void;
-  /** What is done now, and so many bytes of it. */
-  step(name: string, bytes?: number): void;
-  end(): void;
-}
+export type Progress = ReturnType<typeof showProgress>;
 
-export function showProgress(stderr: Output): Progress {
+/** Shows on a terminal how far a long command is; nowhere else. */
+export function showProgress(stderr: Output) {
   let step = '';
   let bytes = 0;
   let shownMs = 0;
@@ -148,11 +142,13 @@ export function showProgress(stderr: Output): Progress {
     show(`${step}${bytes > 0 ? ` ${Math.floor(bytes / MIB)} MiB` : ''}`);
   };
   return {
-    add(more) {
+    /** So many bytes more. */
+    add(more: number): void {
       bytes += more;
       update(false);
     },
-    step(name, done = 0) {
+    /** What is done now, and so many bytes of it. */
+    step(name: string, done = 0): void {
       const isNew = name !== step;
       step = name;
       bytes = done;
