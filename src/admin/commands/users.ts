@@ -16,7 +16,7 @@ import {
   sumOf,
 } from '../../auth/revocation.ts';
 import type { Role } from '../../auth/scopes.ts';
-import { runInPrisma } from '../../database/unit-of-work.ts';
+import { runInPrisma, type UnitOfWork } from '../../database/unit-of-work.ts';
 import { ENDINGS, ENDINGS_OF_PASSWORD, STORED } from '../../features/features.ts';
 import { ACCOUNT_CONTENT } from '../../schema/account-content.ts';
 import type { DefineCommands, Opened } from '../cli/connection.ts';
@@ -60,70 +60,71 @@ async function exportAll({ database }: Opened, email: string) {
   return new StreamedText(exportAccount(database, await accountToExport(database, email), STORED));
 }
 
-function disable({ database }: Opened, email: string) {
+/** Changes an account and records that, in one transaction. `change` returns the detail of the entry, which is printed, too. */
+function changeAccount<Detail extends object>(
+  { database }: Opened,
+  action: string,
+  email: string,
+  change: (work: UnitOfWork, id: string) => Promise<Detail>,
+) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const id = await accountToChange(work, email);
-    await disableAccount(work, id);
-    await end(work, [id], ENDINGS_OF_STANDING);
-    await audit(work, 'user.disable', id, { account: id });
-    return { id, disabled: true };
+    const detail = await change(work, id);
+    await audit(work, action, id, { account: id, ...detail });
+    return { id, ...detail };
   });
 }
 
-function enable({ database }: Opened, email: string) {
-  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
-    const id = await accountToChange(work, email);
-    await enableAccount(work, id);
-    await audit(work, 'user.enable', id, { account: id });
-    return { id, enabled: true };
+async function disable(opened: Opened, email: string) {
+  const changed = await changeAccount(opened, 'user.disable', email, async (work, id) => {
+    await disableAccount(work, id);
+    await end(work, [id], ENDINGS_OF_STANDING);
+    return {};
   });
+  return { ...changed, disabled: true };
+}
+
+async function enable(opened: Opened, email: string) {
+  const changed = await changeAccount(opened, 'user.enable', email, async (work, id) => {
+    await enableAccount(work, id);
+    return {};
+  });
+  return { ...changed, enabled: true };
 }
 
 /** There is no moment at which the account is enabled and has what it had before. */
-async function enableWithNothing({ database }: Opened, email: string) {
-  const { id: found } = await findAccount(database, email);
-  const most = await endMost(database, [found], ENDINGS);
-  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
-    const id = await accountToChange(work, email);
-    const ended = sumOf(await endAllCredentials(work, [id], ENDINGS), most);
-    await enableAccount(work, id);
-    await audit(work, 'user.enable', id, { account: id, ended });
-    return { id, enabled: true, ended };
+async function enableWithNothing(opened: Opened, email: string) {
+  const { id: found } = await findAccount(opened.database, email);
+  const most = await endMost(opened.database, [found], ENDINGS);
+  const { id, ended } = await changeAccount(opened, 'user.enable', email, async (work, account) => {
+    const credentials = sumOf(await endAllCredentials(work, [account], ENDINGS), most);
+    await enableAccount(work, account);
+    return { ended: credentials };
   });
+  return { id, enabled: true, ended };
 }
 
-async function changePassword({ database }: Opened, email: string, password: string) {
+async function changePassword(opened: Opened, email: string, password: string) {
   const hash = await hashPassword(password);
-  const { id: found } = await findAccount(database, email);
-  const most = await endMost(database, [found], ENDINGS_OF_PASSWORD);
-  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
-    const id = await accountToChange(work, email);
-    const ended = sumOf(await setPassword(work, id, hash, ENDINGS_OF_PASSWORD), most);
-    await audit(work, 'user.set-password', id, { account: id, ended });
-    return { id, ended };
-  });
+  const { id: found } = await findAccount(opened.database, email);
+  const most = await endMost(opened.database, [found], ENDINGS_OF_PASSWORD);
+  return changeAccount(opened, 'user.set-password', email, async (work, id) => ({
+    ended: sumOf(await setPassword(work, id, hash, ENDINGS_OF_PASSWORD), most),
+  }));
 }
 
-function changeRole({ database }: Opened, email: string, role: Role) {
-  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
-    const id = await accountToChange(work, email);
+const changeRole = (opened: Opened, email: string, role: Role) =>
+  changeAccount(opened, 'user.set-role', email, async (work, id) => {
     await setRole(work, id, role);
     await end(work, [id], ENDINGS_OF_STANDING);
-    await audit(work, 'user.set-role', id, { account: id, role });
-    return { id, role };
+    return { role };
   });
-}
 
-function setLimits({ database }: Opened, email: string, options: LimitOptions) {
+function setLimits(opened: Opened, email: string, options: LimitOptions) {
   const limits = limitsOf(options);
-  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
-    const id = await accountToChange(work, email);
-    const set = await (limits === undefined
-      ? resetAccountLimits(work, id)
-      : setAccountLimits(work, id, limits));
-    await audit(work, 'user.set-limits', id, { account: id, ...set });
-    return { id, ...set };
-  });
+  return changeAccount(opened, 'user.set-limits', email, (work, id) =>
+    limits === undefined ? resetAccountLimits(work, id) : setAccountLimits(work, id, limits),
+  );
 }
 
 /** Nothing is held while the password is hashed. */
