@@ -82,8 +82,14 @@ export const NOTHING: Route = {
 };
 
 type Paths = typeof PATHS;
+/** The answers that need a part of the service. `coreRoutes` imports all others. */
+type CoreAnswers = Readonly<
+  Record<
+    'graphql' | 'streamToken' | 'login' | 'logout' | 'live' | 'ready' | 'metrics' | 'securityTxt',
+    Answer
+  >
+>;
 /** One for each path, under its name. */
-type CoreAnswers = Readonly<Record<keyof Paths, Answer>>;
 type CoreRoutes = { readonly [Name in keyof Paths]: Route & { readonly path: Paths[Name] } };
 
 /** The route of operations. */
