@@ -69,7 +69,7 @@ export interface AlsoWritten {
 /**
  * `insert` is the INSERT up to its SELECT list; each part of `also` is SQL that takes its rows from the inserted row. Each
  * part of the statement takes its rows from the one before, so all are done or none.
- * The whole of a keyed createPost:
+ * The whole of a keyed mutation that inserts a post:
  *
  * @example
  * WITH key AS MATERIALIZED (SELECT CASE
