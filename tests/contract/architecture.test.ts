@@ -8,12 +8,13 @@ const SRC = join(ROOT, 'src');
 const MAX_LINES = 400;
 const MIN_LINES = 40;
 
+/** Folders in which each file is one plugin, route or command, however short. */
+const ONE_EACH = /^(?:http\/(?:hooks|routes)|admin\/commands)\//;
 /** Files with fewer lines that are one concern all the same. */
 const SMALL_FILES = new Set([
   // What an operator edits.
   'app/yoga-plugins.ts',
   // Each loads its parts by a call.
-  'admin/commands/deprecations.ts',
   'features/account-pages/feature.ts',
   'features/oauth/feature.ts',
   'features/features.ts',
@@ -24,7 +25,6 @@ const SMALL_FILES = new Set([
   'schema/limits.ts',
   'schema/post/queue.ts',
   'engine/documents/trusted/policy.ts',
-  'http/routes/security-txt.ts',
   'schema/shared-arguments.ts',
 ]);
 
@@ -206,6 +206,20 @@ describe('a file in src', () => {
     expect(offenders(forbidden)).toEqual([]);
   });
 
+  it('is used: another file imports it, or a program starts with it', () => {
+    const used = new Set(['main.ts', 'admin/main.ts']);
+    // A worker is named as a file, too.
+    for (const { path, text } of files)
+      for (const [, target = ''] of text.matchAll(/'(\.[^']+\.ts)'/g))
+        used.add(relative(SRC, join(SRC, dirname(path), target)).replaceAll('\\', '/'));
+    const remedy =
+      'Nothing reaches these files. Add the route, command, plugin, job or type to its list (CONTRIBUTING.md, "Guides")';
+    expect(
+      offenders(({ path }) => path.endsWith('.ts') && !path.includes('/browser/') && !used.has(path)),
+      remedy,
+    ).toEqual([]);
+  });
+
   it('is in no circle of imports', () => {
     expect(findCircle()).toBeUndefined();
   });
@@ -231,8 +245,13 @@ describe('a file in src', () => {
   });
 
   it(`has at least ${MIN_LINES} lines, or is listed with a reason`, () => {
-    const small = files.filter(({ path, text }) => path.endsWith('.ts') && linesOf(text) < MIN_LINES);
-    expect(small.map(({ path }) => path).sort()).toEqual([...SMALL_FILES].sort());
+    const small = files
+      .filter(({ path, text }) => path.endsWith('.ts') && linesOf(text) < MIN_LINES)
+      .map(({ path }) => path)
+      .filter((path) => !ONE_EACH.test(path));
+    const remedy =
+      'Put the code into the file that uses it, or add the file to SMALL_FILES of this test with a reason';
+    expect(small.sort(), remedy).toEqual([...SMALL_FILES].sort());
   });
 
   it('which writes in a unit of work has nothing else to wait for (decision 14)', () => {
@@ -258,7 +277,7 @@ describe('a file in src', () => {
       ({ path, text }) => path !== 'platform/config/config.ts' && ENVIRONMENT.test(text),
     );
     const remedy =
-      'Take the value from Config: "Adding a setting" in CONTRIBUTING.md has the steps for one that is not there.';
+      'Take the value from Config: docs/contributing/setting.md has the steps for one that is not there.';
     expect(readers, remedy).toEqual([]);
   });
 });
