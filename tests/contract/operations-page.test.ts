@@ -8,8 +8,11 @@ const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', p
 describe('docs/operations.md', () => {
   const page = read('docs/operations.md');
 
-  it('names every setting', () => {
-    const missing = SETTING_NAMES.filter((name) => !page.includes(`\`${name}`));
+  it('names every setting that docs/limits.md does not have', () => {
+    const limits = read('docs/limits.md');
+    const missing = SETTING_NAMES.filter(
+      (name) => !page.includes(`\`${name}`) && !limits.includes(`\`${name}`),
+    );
     expect(missing, `add ${missing} to a row of the table "Settings" in docs/operations.md`).toEqual([]);
   });
 

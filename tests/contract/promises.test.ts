@@ -26,18 +26,27 @@ function listBlocks(): string[] {
 describe('the promises of docs/contract.md', () => {
   it('are quoted as the page has them', () => {
     const page = foldSpace(contract);
-    expect(Object.keys(promises).filter((quote) => !page.includes(quote))).toEqual([]);
+    expect(
+      Object.keys(promises).filter((quote) => !page.includes(quote)),
+      'docs/contract.md no longer has these words. Quote its new words in tests/contract/promises.json, or remove the promise there',
+    ).toEqual([]);
   });
 
   it('are listed for every paragraph, list item and table row', () => {
     const quotes = Object.keys(promises);
-    expect(listBlocks().filter((block) => !quotes.some((quote) => block.includes(quote)))).toEqual([]);
+    expect(
+      listBlocks().filter((block) => !quotes.some((quote) => block.includes(quote))),
+      'Quote a part of each in tests/contract/promises.json, with the path of a test below tests/, such as "api/transport/routes"',
+    ).toEqual([]);
   });
 
   it('have test files that exist', () => {
     const files = new Set(findFiles({ files: ['tests/**'] }));
     const named = new Set(Object.values(promises).flat());
-    expect([...named].filter((name) => !files.has(`tests/${name}.test.ts`))).toEqual([]);
+    expect(
+      [...named].filter((name) => !files.has(`tests/${name}.test.ts`)),
+      'tests/contract/promises.json names these tests, which do not exist. A name is a path below tests/ without ".test.ts"',
+    ).toEqual([]);
   });
 
   it('have a test in the gate', () => {
@@ -45,6 +54,9 @@ describe('the promises of docs/contract.md', () => {
     const uncovered = Object.entries(promises)
       .filter(([, names]) => !names.some((name) => covered.has(`tests/${name}.test.ts`)))
       .map(([quote, names]) => `${quote} (${names.join(', ')})`);
-    expect(uncovered).toEqual([]);
+    expect(
+      uncovered,
+      'The gate runs no test of these promises. Add one to tests/contract/promises.json that a stage of GATE_STAGES in tests/stages.ts runs',
+    ).toEqual([]);
   });
 });

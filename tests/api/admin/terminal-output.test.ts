@@ -136,6 +136,9 @@ describe('A terminal shows no control character of a text', () => {
       () => Promise.resolve(),
     );
     const listed = [...PRINT_TEXT.map(([command]) => command), ...PRINT_NO_TEXT.trim().split(/,\s+/)];
-    expect([...new Set(listed)].sort()).toEqual(findCommands(program).sort());
+    expect(
+      [...new Set(listed)].sort(),
+      'Add each command to PRINT_TEXT of this test if it prints what users or operators have written, otherwise to PRINT_NO_TEXT',
+    ).toEqual(findCommands(program).sort());
   });
 });

@@ -142,7 +142,10 @@ describe('clean-up', () => {
       audit_log: await prisma.auditEntry.count(),
       deprecated_uses: await prisma.deprecatedUse.count(),
     };
-    expect(Object.keys(left).sort()).toEqual(
+    expect(
+      Object.keys(left).sort(),
+      'give each job a row to delete, a row to keep, and a count in `left`, all in this test',
+    ).toEqual(
       cleanUpJobs(app.config)
         .map(({ name }) => name)
         .sort(),
