@@ -1,3 +1,5 @@
+import { findGuides } from '../../support/docs/guide.ts';
+
 /** Blocks that are not pasted, each with the reason. */
 export interface LeftOut {
   readonly page: string;
@@ -17,10 +19,9 @@ export const LEFT_OUT: readonly LeftOut[] = [
   },
   { page: 'README.md', begins: 'npm ci && npm test', reason: WHOLE_SUITE },
   { page: 'CONTRIBUTING.md', begins: 'npm ci\nnpm test', reason: WHOLE_SUITE },
-  { page: 'docs/adding-a-type.md', begins: 'npm test\n', reason: WHOLE_SUITE },
   { page: 'docs/clients.md', begins: 'npm install ', reason: LIBRARIES },
   { page: 'docs/clients.md', begins: 'mkdir -p src', reason: 'npm run test:clients makes that project' },
 ];
 
 /** Pages with a test of their own. */
-export const OWN_TEST: readonly string[] = ['docs/react.md', 'docs/web-page.md'];
+export const OWN_TEST: readonly string[] = ['docs/react.md', 'docs/web-page.md', ...findGuides()];

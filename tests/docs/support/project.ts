@@ -20,7 +20,8 @@ export interface Project {
   start(): Promise<void>;
 }
 
-async function copyProject(): Promise<string> {
+/** A copy of the project with its packages. It goes with the test. */
+export async function copyProject(): Promise<string> {
   const folder = await makeTestFolder('content-graph-docs-');
   onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   await cp(ROOT, folder, { recursive: true, filter: (path) => !LEFT_OUT.test(relative(ROOT, path)) });

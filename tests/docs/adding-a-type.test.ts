@@ -1,3 +1,0 @@
-import { itRuns } from './support/page.ts';
-
-itRuns('docs/adding-a-type.md');
