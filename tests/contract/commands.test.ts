@@ -7,8 +7,8 @@ import { createProgram } from '../../src/admin/program.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-/** A constant that is a command or makes one. */
-const DECLARED = /^export const (\w+)(?:: AdminCommand\b| = \([^\n]*\): AdminCommand\b)/gm;
+/** A constant that defines commands or makes such a function. */
+const DECLARED = /^export const (\w+)(?:: DefineCommands\b| = \([^\n]*\): DefineCommands\b)/gm;
 const IMPORTS = /^import\b[^;]*;$/gm;
 
 const program = createProgram(

@@ -25,7 +25,9 @@ function usesOf(path: string): ReadonlyMap<string, readonly string[]> {
   const root = file.path.slice(0, -path.length);
   const uses = new Map<string, readonly string[]>();
   const visit = (node: Node): void => {
-    if (isPropertyAssignment(node) || isShorthandPropertyAssignment(node)) {
+    // A name in quotes is an attribute of OpenTelemetry.
+    const isNamed = isPropertyAssignment(node) || isShorthandPropertyAssignment(node);
+    if (isNamed && node.name.kind === SyntaxKind.Identifier) {
       const users = project.checker
         .getReferencedSymbolsForNode(node.name, node.name.getStart(file))
         .flatMap(({ references }) => references)

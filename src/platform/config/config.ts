@@ -76,6 +76,9 @@ function databaseOf(v: Variables, dataDir: string) {
   } as const;
 }
 
+/** The capacity of a bucket in tokens, and the tokens added per second: the sustained rate. */
+const bucket = (burst: number, perSecond: number) => ({ burst, perSecond }) as const;
+
 /** Where OTLP over HTTP is posted, below the endpoint for all signals. */
 const TRACES_PATH = 'v1/traces';
 const DEFAULT_SERVICE_NAME = 'content-graph';
@@ -165,12 +168,11 @@ function toConfig(v: Variables) {
     /** Where people report vulnerabilities, as URIs. */
     securityContacts: v.SECURITY_CONTACT,
     redisUrl: v.REDIS_URL,
-    /** The capacity of a bucket in tokens, and the tokens added per second: the sustained rate. */
-    rateLimit: { burst: v.RATE_LIMIT_BURST, perSecond: v.RATE_LIMIT_PER_SECOND },
+    rateLimit: bucket(v.RATE_LIMIT_BURST, v.RATE_LIMIT_PER_SECOND),
     /** The combined limit of an account's credentials, as a multiple of one client's limit. */
     accountLimitFactor: v.ACCOUNT_LIMIT_FACTOR,
     /** Applies per address and per account. Failed logins and failed credentials are counted separately. */
-    failureLimit: { burst: v.FAILURE_BURST, perSecond: 1 / v.FAILURE_REFILL_SECONDS },
+    failureLimit: bucket(v.FAILURE_BURST, 1 / v.FAILURE_REFILL_SECONDS),
     operationLimits: {
       maxDepth: v.MAX_DEPTH,
       maxComplexity: v.MAX_COMPLEXITY,
