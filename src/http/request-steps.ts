@@ -36,14 +36,11 @@ const LIST = new Intl.ListFormat('en');
 /** Throws the refusal of a request that its route does not take. */
 function checkRoute(request: HttpRequest, admitted: AdmittedRequest, checkOrigin: OriginCheck): void {
   const { method } = request;
-  const { route, caller, refusal, credentials } = admitted;
-  // A host without a rate limit has not thrown it yet.
-  if (
-    credentials.error !== undefined &&
-    route.credentials !== 'optional' &&
-    !isSessionAlone(route.credentials)
-  )
-    throw credentials.error;
+  const { route, caller, refusal, credentials, screening } = admitted;
+  const error = credentials.error ?? screening;
+  // A host without authentication or a rate limit has not thrown it yet.
+  if (error !== undefined && route.credentials !== 'optional' && !isSessionAlone(route.credentials))
+    throw error;
   if (route.credentials === 'required' && isAnonymous(caller)) throw credentialsMissing();
   if (!route.methods.includes(method))
     throw badRequest(`This path accepts ${LIST.format(route.methods)} only.`, 405, {

@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { statement } from '../../../src/database/statement.ts';
+import { openLog } from '../../../src/engine/events/log-state.ts';
+import { createLogger } from '../../../src/platform/log/log.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { eventsReadable } from '../../support/database/events.ts';
@@ -18,6 +20,8 @@ const RESTORED_IDLE = statement<never>(
   `WITH dropped AS (DELETE FROM events), posted AS (INSERT INTO events (kind, root_id) SELECT 'POST_CREATED', id FROM posts LIMIT 1)
    UPDATE event_log SET origin = 'elsewhere', pruned_era = 32767, pruned_xid = '900000000', pruned_id = 1, pruned_mark = repeat('1', 20)`,
 );
+const ERAS = statement<{ eras: number }>('test_eras', 'SELECT eras FROM event_log');
+const log = createLogger({ level: 'silent', pretty: false });
 
 describe('The log of an earlier version or of another server', () => {
   const app = useApp();
@@ -48,5 +52,14 @@ describe('The log of an earlier version or of another server', () => {
   it('goes on where all its events were dropped before the dump, and a post was made before anybody came', async () => {
     await app.database.query(RESTORED_IDLE, []);
     await expectOnward();
+  });
+
+  it('is taken over once, by the first of the instances that notice at the same time', async () => {
+    const eras = async () => (await app.database.query(ERAS, []))[0]?.eras ?? Number.NaN;
+    await app.database.query(RESTORED_IDLE, []);
+    const before = await eras();
+    // The instance of this test may notice, too.
+    await Promise.all([1, 2, 3].map(() => openLog(app.database, log)));
+    expect(await eras()).toBe(before + 1);
   });
 });
