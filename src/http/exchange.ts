@@ -140,11 +140,11 @@ export interface AuthenticatedRequest extends ScreenedRequest {
 
 /** What stage `limit` has counted. */
 export interface Counted {
-  /** Header fields that tell the client what is left. */
+  /** Header fields with the remaining tokens. */
   readonly headers: Readonly<Record<string, string>>;
   /** Gives back what was taken; undefined if nothing may be given back. */
   readonly giveBack: (() => Promise<void>) | undefined;
-  /** The error that the request is rejected with; undefined if it goes on. */
+  /** The error that the request is rejected with; undefined if it was allowed. */
   readonly rejection: unknown;
 }
 
@@ -161,7 +161,7 @@ export interface FinishedRequest extends AdmittedRequest {
   readonly errorCodes: readonly string[];
   /** The operation of the request; undefined if it selects none. */
   readonly operation: OperationReport | undefined;
-  /** The `Cache-Control` of this response, if it differs from that of the route. */
+  /** The `Cache-Control` of this response, if it differs from the value of the route. */
   readonly cacheControl: string | undefined;
 }
 

@@ -45,7 +45,7 @@ const SHOWN = /^x-(?:show-.*|query-cost)$/;
 export interface CacheableResponse {
   /** Has the validator of its representation. A 304 if the client has it already (RFC 9110 section 13.2.2). */
   readonly response: HttpResponse;
-  /** The Cache-Control of the response; undefined if that of the route applies. */
+  /** The Cache-Control of the response; undefined if the value of the route applies. */
   readonly cacheControl: string | undefined;
   /** True if shared caches may send the response to other clients. */
   readonly isShared: boolean;

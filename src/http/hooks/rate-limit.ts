@@ -25,7 +25,7 @@ export interface RateLimitOptions {
   readonly securityLog: SecurityLog;
 }
 
-/** The state of a bucket as X-RateLimit fields and as those of draft-ietf-httpapi-ratelimit-headers-10. */
+/** The state of a bucket as X-RateLimit fields and as the fields of draft-ietf-httpapi-ratelimit-headers-10. */
 function rateLimitHeaders(
   { remaining, fullAfterMs, policy: { burst, perSecond } }: Taken,
   atMs: number,
