@@ -177,7 +177,7 @@ export const addLimitOptions = (command: Command): Command =>
         command.error('error: give --burst, --per-second or both, or --default');
     });
 
-/** @returns the limits to set, or undefined for those of the settings */
+/** @returns the limits to set; undefined if the settings apply */
 export const limitsOf = ({ default: reset = false, ...limits }: LimitOptions) => (reset ? undefined : limits);
 
 /** The options of a command that takes a password. At most one is given; without any, a person is asked. */
