@@ -106,7 +106,7 @@ await withCleanup(async (cleanup) => {
     // One stream more than its groups: refusals by the limit of streams would hide the others.
     const settings = {
       ...ALLOCATOR,
-      MAX_STREAMS: String(STREAMS + 1),
+      MAX_STREAMS_PER_CLIENT: String(STREAMS + 1),
       RATE_LIMIT_BURST: '100',
       RATE_LIMIT_PER_SECOND: '20',
     };

@@ -97,7 +97,7 @@ async function demonstrate(
     REQUEST_TIMEOUT_MS: '60000',
     OPERATION_TIMEOUT_MS: '60000',
     STATEMENT_TIMEOUT_MS: '30000',
-    MAX_STREAMS: String(SUBSCRIBERS),
+    MAX_STREAMS_PER_CLIENT: String(SUBSCRIBERS),
   };
   const settings = { env, folder, signal };
   await admin(old, settings, 'migrate');

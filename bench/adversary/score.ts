@@ -3,7 +3,7 @@ import type { Outcome } from './trial.ts';
 
 /** `MAX_PENDING_RESPONSE_BYTES` by default, and 300 MB. */
 export const MOST_BYTES = 268_435_456 + 300_000_000;
-/** `IDEMPOTENCY_MAX_BYTES` by default, the largest budget that an account has. */
+/** `MAX_IDEMPOTENCY_BYTES_PER_ACCOUNT` by default, the largest budget that an account has. */
 const STORED_BUDGET = 67_108_864;
 /** What each figure may be at most (issue 33) counts as 5, so that they compare. */
 const AT_LIMIT = 5;

@@ -84,6 +84,6 @@ export function productionSettings(): Record<string, string> {
     LOG_LEVEL: 'info',
     HOST: '127.0.0.1',
     PORT: '0',
-    SHUTDOWN_DELAY: '0',
+    SHUTDOWN_DELAY_SECONDS: '0',
   };
 }

@@ -56,7 +56,11 @@ export const ALONE: Contestant = {
 };
 
 /** The greatest that the service takes: it is not what stops anybody here. */
-const SETTINGS = { MAX_STREAMS: '100000', RATE_LIMIT_BURST: '1000000', RATE_LIMIT_PER_SECOND: '1000000' };
+const SETTINGS = {
+  MAX_STREAMS_PER_CLIENT: '100000',
+  RATE_LIMIT_BURST: '1000000',
+  RATE_LIMIT_PER_SECOND: '1000000',
+};
 /** What a process has open besides its subscribers. */
 const OTHER_DESCRIPTORS = 200;
 const WARM_UP_EVENTS = 10;

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { translateSettings } from './old-version.ts';
 import { type Command, run, type Service, start, until } from './processes.ts';
 
 /** What every instance of a cluster has in common. */
@@ -10,14 +11,19 @@ export interface ClusterSettings {
   readonly signal: AbortSignal;
 }
 
-/** A program of the service's checkout in a folder, with the settings of the cluster. */
+/** A program of the service's checkout in a folder, with the settings of the cluster under the names that it knows. */
 function programOf(
   checkout: string,
   file: string,
   args: string[],
   { env, folder }: ClusterSettings,
 ): Command {
-  return { file: process.execPath, args: [join(checkout, file), ...args], cwd: folder, env };
+  return {
+    file: process.execPath,
+    args: [join(checkout, file), ...args],
+    cwd: folder,
+    env: translateSettings(checkout, env),
+  };
 }
 
 /** Runs an administration command of a checkout. Returns what it prints. */

@@ -10,6 +10,35 @@ const callerEnvironment = Object.fromEntries(
   Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
 );
 
+/** Settings of this version and the names that they had in 1.0.0. */
+const FORMER_SETTING_NAMES = new Map([
+  ['ACCOUNT_RATE_LIMIT_FACTOR', 'ACCOUNT_LIMIT_FACTOR'],
+  ['AUTH_FAILURE_BURST', 'FAILURE_BURST'],
+  ['AUTH_FAILURE_REFILL_SECONDS', 'FAILURE_REFILL_SECONDS'],
+  ['MAX_DISTINCT_SUBSCRIPTIONS', 'MAX_EVENT_GROUPS'],
+  ['MAX_DISTINCT_SUBSCRIPTION_BYTES', 'MAX_EVENT_GROUP_BYTES'],
+  ['MAX_IDEMPOTENCY_BYTES_PER_ACCOUNT', 'IDEMPOTENCY_MAX_BYTES'],
+  ['MAX_STREAMS_PER_CLIENT', 'MAX_STREAMS'],
+  ['SHUTDOWN_DELAY_SECONDS', 'SHUTDOWN_DELAY'],
+]);
+
+/**
+ * Translates settings to the names that a version knows.
+ * @param checkout the folder of the version, whose `.env.example` names all its settings
+ */
+export function translateSettings(
+  checkout: string,
+  settings: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const example = readFileSync(join(checkout, '.env.example'), 'utf8');
+  const known = new Set([...example.matchAll(/^(?:# )?([A-Z][A-Z0-9_]*)=/gm)].map(([, name]) => name));
+  const translate = (name: string) => {
+    const former = FORMER_SETTING_NAMES.get(name);
+    return former !== undefined && !known.has(name) && known.has(former) ? former : name;
+  };
+  return Object.fromEntries(Object.entries(settings).map(([name, value]) => [translate(name), value]));
+}
+
 /** The locked packages of a checkout, without the name and version of the project itself. */
 function readLockedPackages(folder: string): string {
   const { packages } = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as {

@@ -157,7 +157,12 @@ export function createApp({
   const eventLine = halfLine(config, { patienceMs: 0 });
   const feed = createEventFeed({ database, log, line: eventLine });
   const buckets = createBuckets(config, { clock, log, metrics });
-  const rateLimiter = createRateLimiter({ store: buckets, clock, failures: config.failureLimit, metrics });
+  const rateLimiter = createRateLimiter({
+    store: buckets,
+    clock,
+    failures: config.authFailureLimit,
+    metrics,
+  });
   let publicOrigin = config.publicUrl ?? ownOrigin(config);
   const origin = () => publicOrigin;
   const services: Services = { config, database, log, clock, metrics, tracing };
@@ -183,8 +188,8 @@ export function createApp({
     feed,
     metrics: streamMetrics,
     use: eventLine.use,
-    maxGroups: config.maxEventGroups,
-    maxGroupBytes: config.maxEventGroupBytes,
+    maxGroups: config.maxDistinctSubscriptions,
+    maxGroupBytes: config.maxDistinctSubscriptionBytes,
     tracing,
     log,
   });

@@ -91,8 +91,8 @@ export function createEngine(options: EngineOptions) {
   const writeLine = transactionLine(config, waiting);
   const halfOpen = createHalfOpenWatch({ log, onEnd: streamMetrics.cutOff });
   const streams = createStreamLimit({
-    maximum: config.maxStreams,
-    accountFactor: config.accountLimitFactor,
+    maximum: config.maxStreamsPerClient,
+    accountFactor: config.accountRateLimitFactor,
     halfOpen,
   });
   registerOperationMetrics(metrics, { line, writeLine, eventLine });

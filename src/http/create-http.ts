@@ -80,7 +80,7 @@ function partsOf(options: HttpOptions, trust: ProxyTrust, services: RequestServi
     rateLimit: {
       limiter: options.rateLimiter,
       policy: config.rateLimit,
-      accountFactor: config.accountLimitFactor,
+      accountFactor: config.accountRateLimitFactor,
       limitsOf: options.restrictions.limitsOf,
       isFromKnown: origins.isFromKnown,
       securityLog: options.securityLog,

@@ -102,7 +102,7 @@ describe('the example page when something fails', () => {
 
   it('says how long to wait after 429, and goes on by itself', async () => {
     const limits = { RATE_LIMIT_BURST: '8', RATE_LIMIT_PER_SECOND: '1' };
-    const failures = { FAILURE_BURST: '2', FAILURE_REFILL_SECONDS: '600' };
+    const failures = { AUTH_FAILURE_BURST: '2', AUTH_FAILURE_REFILL_SECONDS: '600' };
     const { openSignedIn, open, api } = await startExample('own', { ...limits, ...failures });
     const page = await openSignedIn();
     await waitUntilLive(page);

@@ -92,7 +92,7 @@ describe('two instances with 2,000 subscribers', () => {
       id: users.find((user) => user.name === name)?.id ?? '',
       key: keys[index] ?? '',
     }));
-    const settings = { ...database.settings, MAX_STREAMS: String(SUBSCRIBERS) };
+    const settings = { ...database.settings, MAX_STREAMS_PER_CLIENT: String(SUBSCRIBERS) };
     const targets = await Promise.all(
       ['A', 'B'].map(async (name) => new Target(name, await createInstance(settings))),
     );

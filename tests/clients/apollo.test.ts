@@ -149,7 +149,7 @@ describe('Apollo Client', () => {
   });
 
   it('waits while a stream is refused', async () => {
-    const service = await startService({ MAX_STREAMS: '1' });
+    const service = await startService({ MAX_STREAMS_PER_CLIENT: '1' });
     const answers = countAnswers(service.origin);
     const first = postChanges(createClient(service.url, service.key)).subscribe();
     onTestFinished(() => first.unsubscribe());

@@ -6,7 +6,7 @@ import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import type { Settings } from '../support/processes/process.ts';
 import { type ServerProcess, startServer } from '../support/processes/server.ts';
 
-const SETTINGS = { RATE_LIMIT_BURST: '10000', SHUTDOWN_DELAY: '0', CREDENTIAL_RECHECK_MS: '250' };
+const SETTINGS = { RATE_LIMIT_BURST: '10000', SHUTDOWN_DELAY_SECONDS: '0', CREDENTIAL_RECHECK_MS: '250' };
 
 /** A server in a process of its own, and a key for it. */
 export interface LiveService {

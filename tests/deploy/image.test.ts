@@ -202,7 +202,7 @@ describe('the image', () => {
   });
 
   it('stops with its signal, exits 0, and has a health check that notices', async () => {
-    const started = await start({ DATA_DIR: '/data', SHUTDOWN_DELAY: '0' }, await volume());
+    const started = await start({ DATA_DIR: '/data', SHUTDOWN_DELAY_SECONDS: '0' }, await volume());
     expect((await started.run(...image.healthCheck)).code).toBe(0);
     const live = await fetch(`${started.origin}/health/live`);
     expect(await live.json()).toMatchObject({ commit: COMMITTED });

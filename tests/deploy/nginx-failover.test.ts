@@ -26,7 +26,7 @@ async function startCluster(starts: readonly boolean[]) {
     DATABASE_URL: postgresOf(app).url,
     DATA_DIR: folder,
     TRUST_PROXY: '127.0.0.1',
-    MAX_STREAMS: String(STREAMS),
+    MAX_STREAMS_PER_CLIENT: String(STREAMS),
   };
   const settings = { env, folder, signal: endOfTest() };
   const instances = ports.map((own, index) => new Instance(`instance ${index + 1}`, own, settings));

@@ -117,7 +117,7 @@ describe('The service goes on and stops as ever', () => {
 describe('A second SIGTERM', () => {
   it('changes nothing of what the first has begun', async () => {
     // The first one takes so many seconds: more than it takes for the second to come.
-    const service = await launch('pipe', { SHUTDOWN_DELAY: '20' });
+    const service = await launch('pipe', { SHUTDOWN_DELAY_SECONDS: '20' });
     let said = '';
     service.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       said += text;

@@ -20,7 +20,7 @@ describe('settings', () => {
       SECRET_KEY: 'short',
       ANONYMOUS_READ: 'yes',
       INTROSPECTION: '1',
-      SHUTDOWN_DELAY: '-1',
+      SHUTDOWN_DELAY_SECONDS: '-1',
       LOG_LEVEL: 'loud',
     };
     const { code, stdout, stderr } = await launchServer(dataDir, mistakes).exited;

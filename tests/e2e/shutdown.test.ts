@@ -46,10 +46,10 @@ describe('SIGTERM', () => {
     expect(await starting.exited).toMatchObject({ code: 143, signal: null });
   });
 
-  it('turns readiness off, serves on for SHUTDOWN_DELAY, ends streams without complete, and exits 0', async () => {
+  it('turns readiness off, serves on for SHUTDOWN_DELAY_SECONDS, ends streams without complete, and exits 0', async () => {
     const dataDir = await migratedFolder();
     // More than everything before the end of the streams takes.
-    const server = await startServer(dataDir, { SHUTDOWN_DELAY: '40' });
+    const server = await startServer(dataDir, { SHUTDOWN_DELAY_SECONDS: '40' });
     const key = await demoKey(dataDir);
     const stream = await subscribe(server, key);
     const multipart = await subscribe(server, key, 'multipart/mixed;subscriptionSpec=1.0');

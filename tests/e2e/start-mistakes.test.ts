@@ -30,7 +30,7 @@ describe('HOST and PORT', () => {
 
   it('are those of a service that is just stopping on the same folder, which is waited for', async () => {
     const dataDir = await migratedFolder();
-    const settings = { ...productionSettings(), SHUTDOWN_DELAY: '2', PORT: String(await freePort()) };
+    const settings = { ...productionSettings(), SHUTDOWN_DELAY_SECONDS: '2', PORT: String(await freePort()) };
     const first = await startServer(dataDir, settings);
     const starting = startServer(dataDir, settings);
     first.kill('SIGTERM');

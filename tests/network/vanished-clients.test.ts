@@ -76,7 +76,7 @@ describe('a client that vanishes without a word', () => {
   });
 
   it('is not refused when it comes back while its dead streams fill its number', async () => {
-    const { server, port, local, key, post } = await start({ MAX_STREAMS: '2' });
+    const { server, port, local, key, post } = await start({ MAX_STREAMS_PER_CLIENT: '2' });
     const side = namespace();
     for (const stream of [subscribeFrom(side, port, key), subscribeFrom(side, port, key)])
       await opened(stream);

@@ -7,7 +7,7 @@ import { secondInstance } from '../support/second-instance.ts';
 import { subscribe, titlesOf } from '../support/streams/subscriber.ts';
 
 describe('the order of events', () => {
-  const app = useApp({ settings: { MAX_STREAMS: '1000' } });
+  const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
   let author = { id: '', key: '' };
   let made = 0;
   beforeAll(async () => {

@@ -102,8 +102,8 @@ describe('two instances on one Redis', () => {
   it('count failed credentials together', async () => {
     const settings = {
       REDIS_URL,
-      FAILURE_BURST: '4',
-      FAILURE_REFILL_SECONDS: '3600',
+      AUTH_FAILURE_BURST: '4',
+      AUTH_FAILURE_REFILL_SECONDS: '3600',
       TRUST_PROXY: '127.0.0.1',
     };
     const instances = [instance(settings), instance(settings)] as const;
@@ -128,8 +128,8 @@ describe('failed logins of two instances', () => {
   it('count for the address and the account together, or for neither', async () => {
     const settings = {
       REDIS_URL,
-      FAILURE_BURST: '3',
-      FAILURE_REFILL_SECONDS: '3600',
+      AUTH_FAILURE_BURST: '3',
+      AUTH_FAILURE_REFILL_SECONDS: '3600',
       TRUST_PROXY: '127.0.0.1',
     };
     const instances = [instance(settings), instance(settings)] as const;

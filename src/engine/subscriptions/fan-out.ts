@@ -234,7 +234,7 @@ export function registerFanOutMetrics(
   metrics.gauge('event_streams_open', 'Open event streams.', () => streams.total);
   metrics.gauge(
     'event_group_bytes',
-    'Memory of the groups of event streams, by the estimate that MAX_EVENT_GROUP_BYTES limits.',
+    'Memory of the groups of event streams, by the estimate that MAX_DISTINCT_SUBSCRIPTION_BYTES limits.',
     () => fanOut.groupBytes,
   );
   metrics.gauge('event_groups', 'Groups of event streams that get the same.', () => fanOut.groups);

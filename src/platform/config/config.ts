@@ -161,7 +161,7 @@ function toConfig(v: Variables) {
     idempotency: {
       retentionMs: v.IDEMPOTENCY_RETENTION_HOURS * HOUR_MS,
       /** What an account may have stored. */
-      maxBytes: v.IDEMPOTENCY_MAX_BYTES,
+      maxBytes: v.MAX_IDEMPOTENCY_BYTES_PER_ACCOUNT,
     },
     auditRetentionMs: v.AUDIT_RETENTION_DAYS * 24 * HOUR_MS,
     metricsToken: v.METRICS_TOKEN,
@@ -170,9 +170,9 @@ function toConfig(v: Variables) {
     redisUrl: v.REDIS_URL,
     rateLimit: bucket(v.RATE_LIMIT_BURST, v.RATE_LIMIT_PER_SECOND),
     /** The combined limit of an account's credentials, as a multiple of one client's limit. */
-    accountLimitFactor: v.ACCOUNT_LIMIT_FACTOR,
+    accountRateLimitFactor: v.ACCOUNT_RATE_LIMIT_FACTOR,
     /** Applies per address and per account. Failed logins and failed credentials are counted separately. */
-    failureLimit: bucket(v.FAILURE_BURST, 1 / v.FAILURE_REFILL_SECONDS),
+    authFailureLimit: bucket(v.AUTH_FAILURE_BURST, 1 / v.AUTH_FAILURE_REFILL_SECONDS),
     operationLimits: {
       maxDepth: v.MAX_DEPTH,
       maxComplexity: v.MAX_COMPLEXITY,
@@ -187,11 +187,11 @@ function toConfig(v: Variables) {
     maxResponseBytes: v.MAX_RESPONSE_BYTES,
     /** Total of all responses that are being built or not yet read. */
     maxPendingResponseBytes: v.MAX_PENDING_RESPONSE_BYTES,
-    maxStreams: v.MAX_STREAMS,
+    maxStreamsPerClient: v.MAX_STREAMS_PER_CLIENT,
     /** Groups of event streams that get the same. */
-    maxEventGroups: v.MAX_EVENT_GROUPS,
+    maxDistinctSubscriptions: v.MAX_DISTINCT_SUBSCRIPTIONS,
     /** Of all groups together. An account may have an eighth of it. */
-    maxEventGroupBytes: v.MAX_EVENT_GROUP_BYTES,
+    maxDistinctSubscriptionBytes: v.MAX_DISTINCT_SUBSCRIPTION_BYTES,
     maxBodyBytes: v.MAX_BODY_BYTES,
     /** Total of the bodies of all unanswered requests. */
     maxBufferedBodyBytes: v.MAX_BUFFERED_BODY_BYTES,
@@ -201,7 +201,7 @@ function toConfig(v: Variables) {
     keepAliveTimeoutMs: v.KEEP_ALIVE_TIMEOUT_MS,
     operationTimeoutMs: v.OPERATION_TIMEOUT_MS,
     statementTimeoutMs: v.STATEMENT_TIMEOUT_MS,
-    shutdownDelayMs: (v.SHUTDOWN_DELAY ?? (production ? 5 : 0)) * 1000,
+    shutdownDelayMs: (v.SHUTDOWN_DELAY_SECONDS ?? (production ? 5 : 0)) * 1000,
     logLevel: v.LOG_LEVEL,
     /** Operations that take this long or longer are logged with their document; 0: none are. */
     slowOperationMs: v.SLOW_OPERATION_MS,

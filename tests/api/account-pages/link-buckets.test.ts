@@ -8,8 +8,8 @@ const app = useApp({
     PUBLIC_URL: 'https://api.example.com',
     RATE_LIMIT_BURST: '5',
     RATE_LIMIT_PER_SECOND: '0.001',
-    FAILURE_BURST: '3',
-    FAILURE_REFILL_SECONDS: '3600',
+    AUTH_FAILURE_BURST: '3',
+    AUTH_FAILURE_REFILL_SECONDS: '3600',
   },
 });
 const NEW = 'a new and long enough password';

@@ -3,7 +3,7 @@ import { useApp } from '../../support/app.ts';
 import { gqlAs, login, PASSWORD, visitor } from '../../support/credentials/session.ts';
 import { linesOf } from '../../support/log-lines.ts';
 
-const app = useApp({ settings: { FAILURE_BURST: '3', FAILURE_REFILL_SECONDS: '3600' } });
+const app = useApp({ settings: { AUTH_FAILURE_BURST: '3', AUTH_FAILURE_REFILL_SECONDS: '3600' } });
 const NEW = 'a new and long enough password';
 const REVOKE = 'mutation { revokeEverything(currentPassword: "wrong") }';
 

@@ -4,7 +4,7 @@ import { gqlAs, login, PASSWORD, person, visitor } from '../../support/credentia
 
 /** Behind a proxy that the tests are, so that they can come from any address. */
 const app = useApp({
-  settings: { FAILURE_BURST: '3', FAILURE_REFILL_SECONDS: '3600', TRUST_PROXY: '127.0.0.1' },
+  settings: { AUTH_FAILURE_BURST: '3', AUTH_FAILURE_REFILL_SECONDS: '3600', TRUST_PROXY: '127.0.0.1' },
 });
 const WRONG = 'not the password at all';
 

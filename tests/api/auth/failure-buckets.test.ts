@@ -10,8 +10,8 @@ const app = useApp({
   settings: {
     JWT_SECRET,
     TRUST_PROXY: '127.0.0.1',
-    FAILURE_BURST: '10',
-    FAILURE_REFILL_SECONDS: '30',
+    AUTH_FAILURE_BURST: '10',
+    AUTH_FAILURE_REFILL_SECONDS: '30',
     RATE_LIMIT_BURST: '100',
     RATE_LIMIT_PER_SECOND: '20',
   },

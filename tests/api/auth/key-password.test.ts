@@ -7,8 +7,8 @@ import { dataOf, expectBadInput, expectForbidden, expectRefused } from '../../su
 const FAILURES = 10;
 const app = useApp({
   settings: {
-    FAILURE_BURST: String(FAILURES),
-    FAILURE_REFILL_SECONDS: '3600',
+    AUTH_FAILURE_BURST: String(FAILURES),
+    AUTH_FAILURE_REFILL_SECONDS: '3600',
     TRUST_PROXY: '127.0.0.1',
     PUBLIC_URL: 'https://api.example.com',
   },

@@ -130,8 +130,8 @@ describe('POST /login', () => {
 describe('POST /login from a browser', () => {
   const settings = {
     CORS_ORIGINS: 'https://app.example.com',
-    FAILURE_BURST: '1',
-    FAILURE_REFILL_SECONDS: '3600',
+    AUTH_FAILURE_BURST: '1',
+    AUTH_FAILURE_REFILL_SECONDS: '3600',
   };
   const own = useApp({ settings });
 

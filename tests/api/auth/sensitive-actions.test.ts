@@ -80,7 +80,7 @@ const FORM = {
   id: newId(),
 };
 
-const app = useApp({ settings: { JWT_SECRET, FAILURE_BURST: '1000' } });
+const app = useApp({ settings: { JWT_SECRET, AUTH_FAILURE_BURST: '1000' } });
 const page = accountPage(app);
 
 /** Credentials of an account other than a session. */

@@ -91,7 +91,7 @@ describe('GET /login counts', () => {
 });
 
 describe('GET /login does not count', () => {
-  const app = useApp({ settings: { FAILURE_BURST: '2' } });
+  const app = useApp({ settings: { AUTH_FAILURE_BURST: '2' } });
 
   it('a cookie that is good for nothing as a failed credential: visitors who come back have one', async () => {
     const { key } = await app.account();

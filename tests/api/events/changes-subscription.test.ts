@@ -21,7 +21,7 @@ import { ACCEPT_MULTIPART, openMultipart } from '../../support/streams/multipart
 import { issueToken, requestByToken } from '../../support/streams/stream-token.ts';
 import { requestStream } from '../../support/streams/subscriber.ts';
 
-const app = useApp({ settings: { MAX_STREAMS: '1000' } });
+const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
 let ada: Account;
 let linus: Account;
 beforeAll(async () => {

@@ -14,7 +14,7 @@ import {
 } from '../../support/streams/changes.ts';
 import { subscribe, titlesOf } from '../../support/streams/subscriber.ts';
 
-const app = useApp({ settings: { MAX_STREAMS: '1000' } });
+const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
 let ada: Account;
 let linus: Account;
 beforeAll(async () => {

@@ -24,7 +24,10 @@ async function copyOf(folder: string): Promise<string> {
 it('who has an event that an older copy of the embedded folder lacks is told, and nobody else', async () => {
   const folder = await migrated();
   const start = (DATA_DIR: string) =>
-    startApp({ settings: { DATA_DIR }, drop: async () => undefined }, { settings: { MAX_STREAMS: '1000' } });
+    startApp(
+      { settings: { DATA_DIR }, drop: async () => undefined },
+      { settings: { MAX_STREAMS_PER_CLIENT: '1000' } },
+    );
   let running = await start(folder);
   onTestFinished(() => running.stop());
   const author = await running.account();

@@ -13,7 +13,7 @@ const queryOf = (n: number) =>
   `subscription { postCreated { title author { n${n}: name posts(limit: 5) { comments { body } } } } }`;
 
 describe('events that many subscribers get at once', () => {
-  const app = useApp({ settings: { MAX_STREAMS: '1000' } });
+  const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
   let key = '';
   beforeAll(async () => {
     ({ key } = await app.account());

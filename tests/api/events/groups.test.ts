@@ -11,7 +11,7 @@ import { secondInstance } from '../../support/second-instance.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
 import { requestStream, type SubscribeOptions, subscribe } from '../../support/streams/subscriber.ts';
 
-const app = useApp({ settings: { MAX_STREAMS: '1000' } });
+const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
 let key = '';
 let other = '';
 beforeAll(async () => {
@@ -116,8 +116,8 @@ describe('subscribers who get the same', () => {
 });
 
 describe('different subscriptions', () => {
-  it('past MAX_EVENT_GROUPS are refused with 503, and fit again once one has gone', async () => {
-    const config = { ...app.config, maxEventGroups: 2 };
+  it('past MAX_DISTINCT_SUBSCRIPTIONS are refused with 503, and fit again once one has gone', async () => {
+    const config = { ...app.config, maxDistinctSubscriptions: 2 };
     const instance = secondInstance(app, { config });
     const one = await subscribe(instance, { key, query: AUTHORS });
     await subscribe(instance, { key });

@@ -17,7 +17,7 @@ import {
 const METHODS: readonly Method[] = ['GET', 'POST'];
 
 describe.each(METHODS)('an event id that cannot be gone on from, over %s', (method) => {
-  const app = useApp({ settings: { MAX_STREAMS: '10000' } });
+  const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '10000' } });
   let key = '';
   beforeAll(async () => {
     ({ key } = await app.account());

@@ -14,7 +14,7 @@ const fresh = () => {
 };
 
 describe.each(METHODS)('Subscription.postCreated resumed over %s', (method) => {
-  const app = useApp({ settings: { MAX_STREAMS: '1000' } });
+  const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
   let key = '';
   beforeAll(async () => {
     ({ key } = await app.account());

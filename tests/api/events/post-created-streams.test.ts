@@ -6,7 +6,7 @@ import { secondInstance } from '../../support/second-instance.ts';
 import { requestStream, subscribe, titlesOf } from '../../support/streams/subscriber.ts';
 
 describe('event streams', () => {
-  const app = useApp({ settings: { MAX_STREAMS: '1000' } });
+  const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
   let key = '';
   beforeAll(async () => {
     ({ key } = await app.account());

@@ -203,7 +203,7 @@ describe('The event id of an answer', () => {
 });
 
 describe('What an answer does not show', () => {
-  const app = useApp({ settings: { MAX_STREAMS: '1000' } });
+  const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
   let ada: Account;
   beforeAll(async () => {
     ada = await app.account();

@@ -12,7 +12,7 @@ const STREAMS = 200;
 /** More than an instance remembers. */
 const MANY = 3_000;
 
-const app = useApp({ settings: { MAX_STREAMS: '1000' } });
+const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
 let ada: Account;
 let posts: readonly string[] = [];
 beforeAll(async () => {

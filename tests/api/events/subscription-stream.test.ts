@@ -160,7 +160,7 @@ describe('Subscription.postCreated over Server-Sent Events', () => {
     await expect.poll(openStreams).toBe(before);
   });
 
-  it('refuses streams past MAX_STREAMS with 429, and takes another once one has gone', async () => {
+  it('refuses streams past MAX_STREAMS_PER_CLIENT with 429, and takes another once one has gone', async () => {
     const { key: own } = await app.account();
     const streams = await Promise.all(Array.from({ length: 10 }, () => open(overPost(TITLES, own))));
     const refused = await overPost(TITLES, own);

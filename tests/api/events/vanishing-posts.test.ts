@@ -13,7 +13,7 @@ describe.each([
 ])(
   'a post that changes while its event is read (look-ahead: $lookAhead)',
   ({ lookAhead, postRead, authorsRead }) => {
-    const app = useApp({ settings: { MAX_STREAMS: '1000' } });
+    const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
     let key = '';
     beforeAll(async () => {
       ({ key } = await app.account());

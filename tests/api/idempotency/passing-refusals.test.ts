@@ -6,7 +6,7 @@ import { clockOf } from '../../support/time/stepped-clock.ts';
 
 describe('A failure that says nothing of the mutation', () => {
   const time = { now: Date.now() };
-  const app = useApp({ settings: { FAILURE_BURST: '3' }, clock: clockOf(() => time.now) });
+  const app = useApp({ settings: { AUTH_FAILURE_BURST: '3' }, clock: clockOf(() => time.now) });
 
   it('by the end of the credentials is not stored: the client signs in and gets it done', async () => {
     const person = await visitor(app);

@@ -10,7 +10,7 @@ import { type Method, requestStream, subscribe, titlesOf } from '../../support/s
 const METHODS: readonly Method[] = ['GET', 'POST'];
 
 describe('a stream in the multipart protocol', () => {
-  const app = useApp({ settings: { MAX_STREAMS: '20' } });
+  const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '20' } });
   const socket = useSocket(app);
   let key = '';
   beforeAll(async () => {

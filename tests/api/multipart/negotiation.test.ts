@@ -13,7 +13,7 @@ const SUBSCRIPTION = 'subscription { postCreated { title } }';
 const ORIGIN = 'https://pages.example.com';
 
 describe('Accept with the multipart protocol', () => {
-  const app = useApp({ settings: { CORS_ORIGINS: ORIGIN, MAX_STREAMS: '1000' } });
+  const app = useApp({ settings: { CORS_ORIGINS: ORIGIN, MAX_STREAMS_PER_CLIENT: '1000' } });
   let key = '';
   beforeAll(async () => {
     ({ key } = await app.account());

@@ -18,7 +18,7 @@ const PAIRS: readonly (readonly [Transport, Transport])[] = [
 ];
 
 describe.each(METHODS)('an id of a multipart stream, over %s', (method) => {
-  const app = useApp({ settings: { MAX_STREAMS: '10000' } });
+  const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '10000' } });
   let key = '';
   beforeAll(async () => {
     ({ key } = await app.account());

@@ -247,7 +247,7 @@ describe('the pages', () => {
 });
 
 describe('failed logins on the page', () => {
-  const strict = useApp({ settings: { FAILURE_BURST: '3', FAILURE_REFILL_SECONDS: '3600' } });
+  const strict = useApp({ settings: { AUTH_FAILURE_BURST: '3', AUTH_FAILURE_REFILL_SECONDS: '3600' } });
 
   it('are counted with all others', async () => {
     const victim = await person(strict);

@@ -138,8 +138,8 @@ describe('POST /oauth/token', () => {
     settings: {
       RATE_LIMIT_BURST: '3',
       RATE_LIMIT_PER_SECOND: '0.001',
-      FAILURE_BURST: '2',
-      FAILURE_REFILL_SECONDS: '3600',
+      AUTH_FAILURE_BURST: '2',
+      AUTH_FAILURE_REFILL_SECONDS: '3600',
     },
   });
 
@@ -165,7 +165,7 @@ describe('POST /oauth/token', () => {
 });
 
 describe('failed client authentications', () => {
-  const strict = useApp({ settings: { FAILURE_BURST: '2', FAILURE_REFILL_SECONDS: '3600' } });
+  const strict = useApp({ settings: { AUTH_FAILURE_BURST: '2', AUTH_FAILURE_REFILL_SECONDS: '3600' } });
 
   it('count as failed credentials of the address', async () => {
     const own = await oauthClient(strict, {

@@ -7,7 +7,7 @@ import { secondInstance } from '../../support/second-instance.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
 
 const app = useApp({
-  settings: { RATE_LIMIT_BURST: '1000', RATE_LIMIT_PER_SECOND: '1000', ACCOUNT_LIMIT_FACTOR: '4' },
+  settings: { RATE_LIMIT_BURST: '1000', RATE_LIMIT_PER_SECOND: '1000', ACCOUNT_RATE_LIMIT_FACTOR: '4' },
 });
 const TYPENAME = graphqlPost('{ __typename }');
 

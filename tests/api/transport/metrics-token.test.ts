@@ -10,8 +10,8 @@ const app = useApp({
   settings: {
     TRUST_PROXY: '127.0.0.1',
     METRICS_TOKEN: TOKEN,
-    FAILURE_BURST: '10',
-    FAILURE_REFILL_SECONDS: '30',
+    AUTH_FAILURE_BURST: '10',
+    AUTH_FAILURE_REFILL_SECONDS: '30',
   },
   clock,
 });

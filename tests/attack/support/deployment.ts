@@ -126,7 +126,7 @@ async function deploy(folder: string, keep: (end: () => Promise<unknown>) => voi
     // Other tests are about limits and timeouts.
     ...UNTHROTTLED,
     ...AMPLE_TIMEOUTS,
-    SHUTDOWN_DELAY: '0',
+    SHUTDOWN_DELAY_SECONDS: '0',
     LOG_LEVEL: 'warn',
   };
   const script = (file: string, ...args: string[]) => [join(ROOT, file), ...args];

@@ -18,7 +18,7 @@ export async function createInstance(settings: Settings): Promise<Instance> {
   async function start(): Promise<void> {
     process = runScript('src/main.ts', [], {
       ...UNTHROTTLED,
-      MAX_STREAMS: '1000',
+      MAX_STREAMS_PER_CLIENT: '1000',
       LOG_LEVEL: 'info',
       ...settings,
       PORT: String(port),

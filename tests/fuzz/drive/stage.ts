@@ -18,7 +18,7 @@ export interface Stage {
 }
 
 /** Settings that keep limits of time and number out of the way of those of an operation. */
-export const STAGE_SETTINGS = { MAX_STREAMS: '10000' } as const;
+export const STAGE_SETTINGS = { MAX_STREAMS_PER_CLIENT: '10000' } as const;
 
 const log = createLogger({ level: 'silent', pretty: false });
 

@@ -7,7 +7,7 @@ import { bucketsOf, takes } from './limits.ts';
 import type { Move } from './moves.ts';
 import type { Credential, State } from './state.ts';
 import { Violation } from './violation.ts';
-import { MAX_STREAMS, type World } from './world.ts';
+import { MAX_STREAMS_PER_CLIENT, type World } from './world.ts';
 
 /** Only ends a wait that is in vain. */
 const CATCH_UP_MS = 120_000;
@@ -50,7 +50,7 @@ export class Streams {
     const follower = new Follower(before?.since ?? move, clients);
     follower.lastId = before?.lastId;
     follower.ids.push(...(before?.ids ?? []));
-    const most = [MAX_STREAMS, MAX_STREAMS * this.#world.limits.accountFactor];
+    const most = [MAX_STREAMS_PER_CLIENT, MAX_STREAMS_PER_CLIENT * this.#world.limits.accountFactor];
     const counts = (states: readonly Follower['state'][]) =>
       clients.map(
         (one) =>

@@ -9,7 +9,7 @@ import { AMPLE_TIMEOUTS } from '../../support/settings.ts';
 import type { Limits } from './limits.ts';
 
 export const ORIGIN = 'http://127.0.0.1:4000';
-export const MAX_STREAMS = 4;
+export const MAX_STREAMS_PER_CLIENT = 4;
 const ACCOUNT_FACTOR = 2;
 const BURST = 30;
 const LOG_LINES = 200;
@@ -54,9 +54,9 @@ export async function openWorld(place: Place, storms: boolean): Promise<World> {
     ...AMPLE_TIMEOUTS,
     RATE_LIMIT_BURST: String(BURST),
     RATE_LIMIT_PER_SECOND: String(perSecond),
-    ACCOUNT_LIMIT_FACTOR: String(ACCOUNT_FACTOR),
-    FAILURE_BURST: '1000000',
-    MAX_STREAMS: String(MAX_STREAMS),
+    ACCOUNT_RATE_LIMIT_FACTOR: String(ACCOUNT_FACTOR),
+    AUTH_FAILURE_BURST: '1000000',
+    MAX_STREAMS_PER_CLIENT: String(MAX_STREAMS_PER_CLIENT),
     CREDENTIAL_RECHECK_MS: '100',
     ...database,
   };

@@ -90,7 +90,7 @@ export async function openStage(
   const start = (database = NAME) =>
     startApp(
       { settings: { DATABASE_URL: contentOf(proxy.url, database), DATA_DIR }, drop: async () => undefined },
-      { settings: { MAX_STREAMS: '1000' } },
+      { settings: { MAX_STREAMS_PER_CLIENT: '1000' } },
     );
   let running = await start();
   onTestFinished(() => running.stop());

@@ -17,7 +17,7 @@ export function productionSettings(): Settings {
     NODE_ENV: 'production',
     SECRET_KEY: randomBytes(48).toString('base64'),
     PUBLIC_URL: 'https://api.example.com',
-    SHUTDOWN_DELAY: '0',
+    SHUTDOWN_DELAY_SECONDS: '0',
   };
 }
 

@@ -34,7 +34,7 @@ describe('loadConfig', () => {
       introspection: true,
       graphiql: true,
       rateLimit: { burst: 100, perSecond: 20 },
-      failureLimit: { burst: 10, perSecond: 1 / 30 },
+      authFailureLimit: { burst: 10, perSecond: 1 / 30 },
       operationLimits: {
         maxDepth: 10,
         maxComplexity: 5_000,
@@ -42,9 +42,9 @@ describe('loadConfig', () => {
         maxTokens: 1_000,
         maxFieldPairs: 1_000,
       },
-      accountLimitFactor: 4,
-      maxStreams: 10,
-      maxEventGroups: 10_000,
+      accountRateLimitFactor: 4,
+      maxStreamsPerClient: 10,
+      maxDistinctSubscriptions: 10_000,
       maxBodyBytes: 1024 ** 2,
       maxBufferedBodyBytes: 64 * 1024 ** 2,
       maxResponseBytes: 8 * 1024 ** 2,
@@ -251,7 +251,7 @@ describe('loadConfig', () => {
     ['RATE_LIMIT_BURST', ['0', '-1', '1.5']],
     ['RATE_LIMIT_PER_SECOND', ['0', '-1', 'fast']],
     ['MAX_DEPTH', ['0', 'deep']],
-    ['SHUTDOWN_DELAY', ['-1', '601']],
+    ['SHUTDOWN_DELAY_SECONDS', ['-1', '601']],
     ['LOG_LEVEL', ['loud']],
   ])('refuses a wrong %s by name', (name, values) => {
     for (const value of values) expect(namesOf({ [name]: value })).toEqual([name]);

@@ -187,7 +187,7 @@ describe('The log-out', () => {
 });
 
 describe('The groups of subscribers', () => {
-  const app = useApp({ settings: { MAX_STREAMS: '1000' } });
+  const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
 
   /** A subscription that nobody else has, of about 3,000 characters. */
   const query = (number: number) =>
@@ -197,7 +197,7 @@ describe('The groups of subscribers', () => {
     ).join(' ')} } }`;
 
   it('hold so many bytes together, and an account an eighth: 429 for it, 503 where all is taken', async () => {
-    const config = { ...app.config, maxEventGroupBytes: 300_000 };
+    const config = { ...app.config, maxDistinctSubscriptionBytes: 300_000 };
     const instance = secondInstance(app, { config });
     let number = 0;
     const streams: { close(): Promise<void> }[] = [];
@@ -266,7 +266,7 @@ describe('The groups of subscribers', () => {
 });
 
 describe('Stored responses', () => {
-  const app = useApp({ settings: { IDEMPOTENCY_MAX_BYTES: '10000' } });
+  const app = useApp({ settings: { MAX_IDEMPOTENCY_BYTES_PER_ACCOUNT: '10000' } });
   const create = (key: string, idempotencyKey: string, instance: Pick<typeof app, 'fetch'> = app) =>
     send(instance, {
       query: 'mutation ($title: String!) { createPost(title: $title, body: "b") { title } }',

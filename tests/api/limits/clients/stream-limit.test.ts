@@ -93,7 +93,7 @@ describe('the streams of a client', () => {
 });
 
 describe('streams that the server ends', () => {
-  const ending = useApp({ settings: { MAX_STREAMS: '2' } });
+  const ending = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '2' } });
 
   it('are free again after one result that says why', async () => {
     const { key } = await ending.account();

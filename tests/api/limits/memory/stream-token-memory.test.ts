@@ -7,7 +7,7 @@ const STREAMS = 30;
 /** Much more than the text of it, and nothing that the subscription uses: nobody has it once the stream is open. */
 const UNDECLARED = { z: Array.from({ length: 5_000 }, () => []) };
 
-const app = useApp({ settings: { MAX_STREAMS: '1000' } });
+const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
 
 it('An open stream does not keep the operation that its token had stored', async () => {
   const { key } = await app.account();

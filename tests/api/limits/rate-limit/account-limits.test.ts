@@ -216,13 +216,13 @@ describe('a bucket', () => {
   });
 });
 
-describe('ACCOUNT_LIMIT_FACTOR', () => {
+describe('ACCOUNT_RATE_LIMIT_FACTOR', () => {
   const one = useApp({
     settings: {
-      ACCOUNT_LIMIT_FACTOR: '1',
+      ACCOUNT_RATE_LIMIT_FACTOR: '1',
       RATE_LIMIT_BURST: '5',
       RATE_LIMIT_PER_SECOND: '0.001',
-      MAX_STREAMS: '2',
+      MAX_STREAMS_PER_CLIENT: '2',
     },
   });
 

@@ -123,7 +123,7 @@ describe('addresses of a socket that takes IPv4 and IPv6', () => {
 
 describe('failed credentials', () => {
   const clock = steppedClock();
-  const settings = { FAILURE_BURST: '10', FAILURE_REFILL_SECONDS: '30', TRUST_PROXY: '127.0.0.1' };
+  const settings = { AUTH_FAILURE_BURST: '10', AUTH_FAILURE_REFILL_SECONDS: '30', TRUST_PROXY: '127.0.0.1' };
   const app = useApp({ settings, clock });
   const guess = (forwarded: string, headers: Record<string, string> = { authorization: 'Bearer wrong' }) =>
     app.gql('{ posts { id } }', { headers: { 'x-forwarded-for': forwarded, ...headers } });
