@@ -46,7 +46,7 @@ describe('docs/errors.md', () => {
 });
 
 describe('docs/limits.md', () => {
-  const IS_LIMIT = /^(MAX_|RATE_LIMIT_|FAILURE_|ACCOUNT_LIMIT_)|_(TIMEOUT_MS|RETENTION_HOURS)$/;
+  const IS_LIMIT = /^(MAX_|RATE_LIMIT_|AUTH_FAILURE_|ACCOUNT_RATE_LIMIT_)|_(TIMEOUT_MS|RETENTION_HOURS)$/;
   const defaults = [...read('.env.example').matchAll(/^([A-Z_]+)=(\d+)$/gm)]
     .map(([, name = '', value]) => ({ name, value: Number(value).toLocaleString('en') }))
     .filter(({ name }) => IS_LIMIT.test(name));

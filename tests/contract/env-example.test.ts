@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/platform/config/config.ts';
-import { FILE_SETTINGS, SETTING_NAMES } from '../../src/platform/config/setting-table.ts';
+import { FILE_SETTINGS, SETTING_NAMES, variables } from '../../src/platform/config/setting-table.ts';
 
 const lines = readFileSync(fileURLToPath(new URL('../../.env.example', import.meta.url)), 'utf8').split('\n');
 const settings = lines.flatMap((line, index) => {
@@ -30,6 +30,25 @@ describe('.env.example', () => {
     const header = lines.slice(0, lines.indexOf('')).join(' ');
     for (const name of FILE_SETTINGS)
       expect(header, `name ${name} among the secrets at the top of .env.example`).toContain(name);
+  });
+
+  it('has units of durations and sizes at the end of the names, except for the names of OpenTelemetry', () => {
+    const numbers = settings.filter(({ name }) => {
+      const { error } = variables.shape[name as keyof typeof variables.shape].safeParse('x');
+      return /must be a (?:whole )?number/.test(error?.message ?? '');
+    });
+    expect(numbers.length).toBeGreaterThan(30);
+    const wrong = numbers.filter(({ name, before }) => {
+      const isMeasure =
+        /TIMEOUT|DELAY|RETENTION|INTERVAL/.test(name) ||
+        /\b(?<!per )(?:milliseconds?|seconds?|hours?|days?|bytes)\b/i.test(before);
+      const hasUnit = /_(?:MS|SECONDS|HOURS|DAYS|BYTES)(?:_PER_[A-Z]+)?$/.test(name);
+      return isMeasure !== hasUnit && !name.startsWith('OTEL_');
+    });
+    expect(
+      wrong.map(({ name }) => name),
+      'end the names of these settings with _MS, _SECONDS, _HOURS, _DAYS or _BYTES, and name the unit in .env.example',
+    ).toEqual([]);
   });
 
   it('gives the defaults: a copy of it changes nothing', () => {

@@ -283,7 +283,7 @@ describe('a mistake', () => {
       'a setting that is wrong',
       ['user', 'list'],
       1,
-      'The settings have a mistake:\n  - PORT must be a whole number from 0 to 65535.',
+      'The settings have an error:\n  - PORT must be a whole number from 0 to 65535, but is "many".',
     ],
   ];
   it('is told in words, without a stack, and with the exit code of its kind', async () => {

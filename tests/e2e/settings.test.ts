@@ -130,7 +130,7 @@ describe('NODE_ENV=production', () => {
       PUBLIC_URL: 'http://api.example.com',
     }).exited;
     expect(code).toBe(1);
-    expect(stderr).toMatch(/PUBLIC_URL must be https/);
+    expect(stderr).toMatch(/PUBLIC_URL must be an https origin in production, but is "http:/);
   });
 
   it('refuses to start where neither DATABASE_URL nor DATA_DIR is set', async () => {

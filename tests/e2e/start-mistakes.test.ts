@@ -46,8 +46,8 @@ describe('HOST and PORT', () => {
   });
 
   const cases: [string, RegExp][] = [
-    ['192.0.2.1', /HOST=192\.0\.2\.1, PORT=0: HOST must be an address of this machine/],
-    ['nowhere.invalid', /HOST=nowhere\.invalid, PORT=0: HOST must be an address or a known name/],
+    ['192.0.2.1', /HOST=192\.0\.2\.1, PORT=0: HOST must be an IP address of this machine/],
+    ['nowhere.invalid', /HOST=nowhere\.invalid, PORT=0: HOST must be an IP address or a known host name/],
   ];
   it.each(cases)('name an address that is not of this machine: %s', async (HOST, says) => {
     expectOneLine(
@@ -175,7 +175,9 @@ describe('PUBLIC_URL', () => {
     const settings = { ...productionSettings(), PUBLIC_URL: 'https://example.com/api' };
     const { code, stdout, stderr } = await launchServer(dataDir, settings).exited;
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^The settings have a mistake:\n {2}- PUBLIC_URL .* an origin of its own, .*\n$/);
+    expect(stderr).toMatch(
+      /^The settings have an error:\n {2}- PUBLIC_URL .* a separate host name or port\.\n$/,
+    );
     expect(existsSync(dataDir)).toBe(false);
   });
 });

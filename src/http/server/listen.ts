@@ -17,9 +17,9 @@ const LISTEN_BACKLOG = 65_535;
 const LISTEN_ADVICE: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process listens there, so stop it or set PORT to another port',
   EACCES: 'the user of the service may not listen there, so set PORT to 1024 or above',
-  EADDRNOTAVAIL: 'HOST must be an address of this machine, such as 127.0.0.1 or 0.0.0.0',
-  ENOTFOUND: 'HOST must be an address or a known name of this machine',
-  EAI_AGAIN: 'HOST must be an address or a known name of this machine',
+  EADDRNOTAVAIL: 'HOST must be an IP address of this machine, such as 127.0.0.1 or 0.0.0.0',
+  ENOTFOUND: 'HOST must be an IP address or a known host name of this machine',
+  EAI_AGAIN: 'HOST must be an IP address or a known host name of this machine',
 };
 
 function listenError({ host, port }: Place, error: NodeJS.ErrnoException): OperatorError {

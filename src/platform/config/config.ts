@@ -4,18 +4,18 @@ import { OperatorError } from '../errors.ts';
 import { isLoopbackHost } from '../ip-address.ts';
 import { misspelledSettings } from './misspelled-settings.ts';
 import { NotTextError, readText, valuesFromFiles } from './setting-files.ts';
-import { SETTING_NAMES, type Variables, variables } from './setting-table.ts';
+import { FILE_SETTINGS, SETTING_NAMES, type Variables, variables } from './setting-table.ts';
 
 const HOUR_MS = 3_600_000;
 const WEAK_WORDS = /change.?me|secret|password|example/i;
 const MIN_DISTINCT_CHARACTERS = 8;
 
-/** The settings are invalid. `problems` holds one sentence per mistake. */
+/** The settings are invalid. `problems` holds the sentences about each error. */
 export class ConfigError extends OperatorError {
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
     super(
-      `The settings have ${problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`}:\n${problems.map((p) => `  - ${p}`).join('\n')}`,
+      `The settings have ${problems.length === 1 ? 'an error' : `${problems.length} errors`}:\n${problems.map((p) => `  - ${p}`).join('\n')}`,
     );
     this.problems = problems;
   }
@@ -43,7 +43,7 @@ function productionProblems(v: Variables): string[] {
   const problems: string[] = [];
   if (v.DATABASE_URL === undefined && v.DATA_DIR === undefined)
     problems.push(
-      'DATABASE_URL is required in production: the address of the PostgreSQL server. To use the embedded database instead, set DATA_DIR to a folder that is backed up.',
+      'DATABASE_URL is required in production, such as postgres://user:password@host:5432/database. To use the embedded database instead, set DATA_DIR to a directory that is backed up.',
     );
   if (v.SECRET_KEY === undefined)
     problems.push(
@@ -54,10 +54,13 @@ function productionProblems(v: Variables): string[] {
       problems.push(`${name} is weak: use random bytes, for example from "openssl rand -base64 48".`);
   const jwks = v.JWT_JWKS_URL === undefined ? undefined : new URL(v.JWT_JWKS_URL);
   if (jwks?.protocol === 'http:' && !isLoopbackHost(jwks.hostname))
-    problems.push('JWT_JWKS_URL must be https in production.');
+    problems.push(`JWT_JWKS_URL must be an https URL in production, but is "${v.JWT_JWKS_URL}".`);
   if (v.PUBLIC_URL === undefined)
-    problems.push('PUBLIC_URL is required in production: the https origin that clients use.');
-  else if (!v.PUBLIC_URL.startsWith('https://')) problems.push('PUBLIC_URL must be https in production.');
+    problems.push(
+      'PUBLIC_URL is required in production: the https origin that clients use, such as https://api.example.com.',
+    );
+  else if (!v.PUBLIC_URL.startsWith('https://'))
+    problems.push(`PUBLIC_URL must be an https origin in production, but is "${v.PUBLIC_URL}".`);
   return problems;
 }
 
@@ -215,12 +218,22 @@ function databaseProblems({ DATABASE_URL: url, DIRECT_DATABASE_URL: direct }: Va
   const named = schemaOf(direct);
   return named === undefined || named === schemaOf(url)
     ? []
-    : [`DIRECT_DATABASE_URL names the schema "${named}", and DATABASE_URL another one: name the same.`];
+    : [`DIRECT_DATABASE_URL must name the same schema as DATABASE_URL, but names "${named}".`];
+}
+
+/** Longer values are cut in messages. */
+const MAX_SHOWN_LENGTH = 100;
+
+/** The value of an invalid setting as messages show it; empty if the value is secret or may contain a password. */
+function showValue(name: string, value = ''): string {
+  if (FILE_SETTINGS.some((secret) => secret === name) || value.includes('@')) return '';
+  const shown = value.length > MAX_SHOWN_LENGTH ? `${value.slice(0, MAX_SHOWN_LENGTH)}…` : value;
+  return `, but is ${JSON.stringify(shown)}`;
 }
 
 /**
  * Reads the settings from `environment`, and those named there as files. An empty value counts as unset. Throws
- * ConfigError, which lists all mistakes.
+ * ConfigError, which lists all errors.
  */
 export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   const files = valuesFromFiles(environment);
@@ -238,12 +251,18 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     ...(v.NODE_ENV === 'production' ? productionProblems(v) : []),
     ...databaseProblems(v),
     ...(v.MAX_BUFFERED_BODY_BYTES < v.MAX_BODY_BYTES
-      ? ['MAX_BUFFERED_BODY_BYTES must be at least MAX_BODY_BYTES, so that one body fits.']
+      ? [
+          `MAX_BUFFERED_BODY_BYTES must be at least MAX_BODY_BYTES (${v.MAX_BODY_BYTES}), so that one body fits, but is "${v.MAX_BUFFERED_BODY_BYTES}".`,
+        ]
       : []),
   ].filter((problem) => ![...broken].some((name) => problem.includes(name)));
   const problems = [
     ...files.problems,
-    ...issues.map(({ path, message }) => `${path.join('.')} ${message}.`),
+    ...issues.map((issue) => {
+      const name = issue.path.join('.');
+      const hint = issue.code === 'custom' && issue.params?.hint ? ` ${issue.params.hint}` : '';
+      return `${name} ${issue.message}${showValue(name, environment[name])}.${hint}`;
+    }),
     ...together,
   ];
   if (problems.length > 0) throw new ConfigError(problems);

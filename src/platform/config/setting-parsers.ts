@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { SCOPE_DEFINITIONS } from '../../auth/scopes.ts';
 import { parsePublicKeys } from '../crypto.ts';
 
-/** Parsers for the types of settings. Each message continues a sentence after the setting's name. */
+/** Parsers for the types of settings. Each message continues a sentence after the setting's name; `hint` is a sentence that follows. */
 
 export const flag = z
   .enum(['true', 'false'], { error: 'must be true or false' })
@@ -49,18 +49,18 @@ const number = (what: string, form: RegExp) => (minimum: number, maximum: number
 export const integer = number('whole number', /^\d{1,12}$/);
 export const decimal = number('number', /^\d{1,12}(\.\d{1,6})?$/);
 
-/** HOST as it is given to `listen`: an address in brackets is taken without them. */
+/** HOST as it is given to `listen`. The brackets of an IPv6 address are removed. */
 export const host = z
   .string()
   .transform((value) => value.replace(/^\[(.*)\]$/, '$1').toLowerCase())
   .refine((value) => /^[\w.-]+$/.test(value) || (isIP(value) === 6 && !value.includes('%')), {
     error:
-      'must be an address or a name such as 127.0.0.1, ::1 or localhost, without a scheme, a port or a zone',
+      'must be an IP address or a host name such as 127.0.0.1, ::1 or localhost, without a scheme, a port or a zone',
   });
 
 const parsedHttp = (value: string): URL | null => (/^https?:\/\//i.test(value) ? URL.parse(value) : null);
 
-/** The origin that an address names, as browsers write it; undefined if it names more, or none. */
+/** The origin of a URL, as browsers write it; undefined if the URL is invalid or has a path, a query or a fragment. */
 function originOf(value: string): string | undefined {
   const url = parsedHttp(value);
   return url !== null && url.href === `${url.origin}/` ? url.origin : undefined;
@@ -69,13 +69,13 @@ function originOf(value: string): string | undefined {
 export const publicUrl = z.string().transform((value, context) => {
   const origin = originOf(value);
   if (origin !== undefined) return origin;
-  const cure =
-    (parsedHttp(value)?.pathname ?? '/') === '/'
-      ? ''
-      : ': the service needs an origin of its own, so have the proxy serve it under a host name or a port of its own';
+  const hasPath = (parsedHttp(value)?.pathname ?? '/') !== '/';
   context.addIssue({
     code: 'custom',
-    message: `must be an origin such as https://api.example.com, without a path${cure}`,
+    message: 'must be an origin such as https://api.example.com, without a path',
+    params: hasPath
+      ? { hint: 'Configure the proxy to serve the service under a separate host name or port.' }
+      : {},
   });
   return z.NEVER;
 });
@@ -104,7 +104,7 @@ export const databaseUrl = z
   // A URL with a user and without a host names a socket by the parameter "host". URL parsers reject an empty host.
   .transform((value) => value.replace(/^(\w+:\/\/[^/?#]*@)(?=[/?:]|$)/, '$1localhost'))
   .refine((value) => /^postgres(ql)?:\/\//i.test(value) && URL.canParse(value), {
-    error: 'must be a PostgreSQL address such as postgres://user:password@host:5432/database',
+    error: 'must be a PostgreSQL URL such as postgres://user:password@host:5432/database',
   })
   // Otherwise it would belong to the name of the database.
   .transform((value) => value.replace(/^([^?]*[^/?])\/(?=\?|$)/, '$1'));
@@ -116,17 +116,17 @@ export const redisUrl = z.string().refine(
   },
   {
     error:
-      'must be a Redis address such as redis://host:6379 or, with the number of a database, redis://host:6379/2',
+      'must be a Redis URL such as redis://host:6379 or, with the number of a database, redis://host:6379/2',
   },
 );
 
-/** Rejects user names and passwords, so that they cannot leak with the address. */
+/** Rejects user names and passwords, so that they cannot leak with the URL. */
 export const httpUrl = z.string().refine(
   (value) => {
     const { protocol = '', username, password } = URL.parse(value) ?? {};
     return /^https?:$/.test(protocol) && username === '' && password === '';
   },
-  { error: 'must be an address such as https://login.example.com/jwks, without a user name or a password' },
+  { error: 'must be a URL such as https://login.example.com/jwks, without a user name or a password' },
 );
 
 /** RFC 7518 section 3.2: a key for HS256 has at least 256 bits. */

@@ -37,12 +37,12 @@ export const variables = z.object({
   PUBLIC_URL: publicUrl.optional(),
   TRUST_PROXY: list
     .refine((items) => items.every(isNetwork), {
-      error: 'must be a comma-separated list of addresses or networks such as 10.0.0.0/8',
+      error: 'must be a comma-separated list of IP addresses or networks such as 10.0.0.0/8',
       abort: true,
     })
     .refine((items) => !items.some(isTooWide), {
-      error:
-        'must list proxies only: a network this wide contains clients, who could then claim any IP address',
+      error: 'must list networks of proxies only',
+      params: { hint: 'A network this wide contains clients, which could then claim any IP address.' },
     })
     .default([]),
   CORS_ORIGINS: origins.default([]),
@@ -67,6 +67,7 @@ export const variables = z.object({
   EVENT_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
   IDEMPOTENCY_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
   AUDIT_RETENTION_DAYS: decimal(0.01, 36_500).default(365),
+  MAX_IDEMPOTENCY_BYTES_PER_ACCOUNT: integer(1_000, 1_000_000_000_000).default(67_108_864),
   METRICS_TOKEN: z.string().min(16, { error: 'must be at least 16 characters long' }).optional(),
   REDIS_URL: redisUrl.optional(),
   RATE_LIMIT_BURST: integer(1, 1_000_000).default(100),
@@ -85,7 +86,6 @@ export const variables = z.object({
   MAX_PENDING_RESPONSE_BYTES: integer(100_000, 1_000_000_000_000).default(268_435_456),
   MAX_STREAMS_PER_CLIENT: integer(1, 100_000).default(10),
   MAX_DISTINCT_SUBSCRIPTIONS: integer(1, 1_000_000).default(10_000),
-  MAX_IDEMPOTENCY_BYTES_PER_ACCOUNT: integer(1_000, 1_000_000_000_000).default(67_108_864),
   MAX_DISTINCT_SUBSCRIPTION_BYTES: integer(10_000, 1_000_000_000_000).default(67_108_864),
   MAX_BODY_BYTES: integer(1_000, 100_000_000).default(1_048_576),
   MAX_BUFFERED_BODY_BYTES: integer(1_000, 10_000_000_000).default(67_108_864),

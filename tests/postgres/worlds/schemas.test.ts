@@ -118,7 +118,7 @@ describe('An installation in a schema of its own', () => {
     const { code, stderr } = await server.exited;
     expect(code).toBe(1);
     expect(stderr).toContain(
-      'DIRECT_DATABASE_URL names the schema "public", and DATABASE_URL another one: name the same.',
+      'DIRECT_DATABASE_URL must name the same schema as DATABASE_URL, but names "public".',
     );
   });
 

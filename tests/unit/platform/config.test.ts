@@ -143,9 +143,9 @@ describe('loadConfig', () => {
     expect({ publicUrl, corsOrigins }).toEqual({ publicUrl: origin, corsOrigins: [origin] });
   });
 
-  it('says that PUBLIC_URL with a path needs an origin of its own', () => {
+  it('says how to serve a PUBLIC_URL without a path', () => {
     expect(problemsOf({ PUBLIC_URL: 'https://example.com/api/' })).toEqual([
-      'PUBLIC_URL must be an origin such as https://api.example.com, without a path: the service needs an origin of its own, so have the proxy serve it under a host name or a port of its own.',
+      'PUBLIC_URL must be an origin such as https://api.example.com, without a path, but is "https://example.com/api/". Configure the proxy to serve the service under a separate host name or port.',
     ]);
   });
 
@@ -260,9 +260,7 @@ describe('loadConfig', () => {
   it('names every mistake at once, each in a line of its own', () => {
     const mistakes = { PORT: 'x', ANONYMOUS_READ: 'x', LOG_LEVEL: 'x', MAX_DEPTH: 'x' };
     expect(namesOf(mistakes).sort()).toEqual(Object.keys(mistakes).sort());
-    expect(() => loadConfig(mistakes)).toThrow(
-      /^The settings have 4 mistakes:(\n {2}- \S+ must be .*\.){4}$/,
-    );
+    expect(() => loadConfig(mistakes)).toThrow(/^The settings have 4 errors:(\n {2}- \S+ must be .*\.){4}$/);
   });
 
   it('names what production lacks together with what is wrong', () => {

@@ -59,7 +59,7 @@ describe('JWT_JWKS_URL', () => {
   it('is an address, and in production one that nobody can change on its way', () => {
     expect(problemsOf({ JWT_JWKS_URL: 'file:///etc/passwd' })).toHaveLength(1);
     expect(problemsOf({ ...PRODUCTION, JWT_JWKS_URL: 'http://login.example.com/jwks' })).toEqual([
-      'JWT_JWKS_URL must be https in production.',
+      'JWT_JWKS_URL must be an https URL in production, but is "http://login.example.com/jwks".',
     ]);
     for (const url of ['https://login.example.com/jwks', 'http://127.0.0.1:8080/jwks'])
       expect(problemsOf({ ...PRODUCTION, JWT_JWKS_URL: url })).toEqual([]);
@@ -84,8 +84,8 @@ describe('JWT_DEFAULT_SCOPES', () => {
     expect(problemsOf({ JWT_DEFAULT_SCOPES: 'posts:read, comments:write' })).toEqual([]);
     for (const value of ['posts:reed', 'posts:read openid', 'posts:read,toString'])
       expect(problemsOf({ JWT_DEFAULT_SCOPES: value, PORT: 'x' })).toEqual([
-        'PORT must be a whole number from 0 to 65535.',
-        `JWT_DEFAULT_SCOPES must be a comma-separated list of scopes, which are ${SCOPES.join(', ')}.`,
+        'PORT must be a whole number from 0 to 65535, but is "x".',
+        `JWT_DEFAULT_SCOPES must be a comma-separated list of scopes, which are ${SCOPES.join(', ')}, but is "${value}".`,
       ]);
   });
 });
