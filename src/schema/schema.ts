@@ -5,13 +5,13 @@ import { defineNodeQueries } from '../engine/builder/node-queries.ts';
 import { checkFields } from '../engine/queries/check-fields.ts';
 import { ENDINGS, ENDINGS_OF_PASSWORD, FEATURES } from '../features/features.ts';
 import { type AccountEndings, defineAccountMutations } from './account/mutations.ts';
-import { defineAccountEdges, defineAccountTypes } from './account/type.ts';
+import { defineAccountRelations, defineAccountTypes } from './account/type.ts';
 import { defineChange, defineChangeSubscriptions } from './change/type.ts';
 import { defineCommentMutations } from './comment/mutations.ts';
-import { commentEntity, defineComment, defineCommentEdges } from './comment/type.ts';
+import { commentEntity, defineComment, defineCommentRelations } from './comment/type.ts';
 import { RULES, type Rules } from './limits.ts';
 import { definePostMutations } from './post/mutations.ts';
-import { definePost, definePostEdges, definePostQueries, definePostSubscriptions } from './post/type.ts';
+import { definePost, definePostQueries, definePostRelations, definePostSubscriptions } from './post/type.ts';
 import { defineUser, defineUserQueries } from './user/type.ts';
 
 /**
@@ -22,17 +22,17 @@ function defineModules(kernel: Kernel, rules: Rules, endings: AccountEndings) {
   defineUserQueries(kernel, user);
 
   const account = defineAccountTypes(kernel);
-  defineAccountEdges(kernel, user, account, rules.account);
+  defineAccountRelations(kernel, user, account, rules.account);
   defineAccountMutations(kernel, user, account, rules.account, endings);
 
   const post = definePost(kernel, user, rules.post);
-  definePostEdges(kernel, user, post);
+  definePostRelations(kernel, user, post);
   definePostQueries(kernel, post, rules.post);
   definePostMutations(kernel, post, rules.post);
   definePostSubscriptions(kernel, post);
 
   const comment = defineComment(kernel, user, post, rules.comment);
-  defineCommentEdges(kernel, user, post, comment);
+  defineCommentRelations(kernel, user, post, comment);
   defineCommentMutations(kernel, comment, rules.comment);
 
   const parts = { comment: { type: comment.Comment, entity: commentEntity } };

@@ -5,7 +5,7 @@ import SchemaBuilder, {
   type SchemaTypes,
 } from '@pothos/core';
 import type { Scope } from '../../auth/scopes.ts';
-import { type Entity, getListEdge, type KeyOfType, type ListOrder } from '../queries/entity.ts';
+import { type Entity, getListRelation, type KeyOfType, type ListOrder } from '../queries/entity.ts';
 import { loaderOf, type Slice } from '../queries/loaders.ts';
 import { NODE, nodeFrom } from '../queries/node-type.ts';
 import type { Position } from '../queries/pagination.ts';
@@ -96,14 +96,14 @@ const builders: Pick<Builder, 'node'> & ThisType<Builder> = {
 
 const fieldBuilders: Pick<Fields, 'belongsTo' | 'hasMany' | 'hasManyConnection'> & ThisType<Fields> = {
   belongsTo(type: NodeRef<OwnTypes, object>, key, options) {
-    const edge = { kind: 'one', entity: type.entity, key } as const;
-    return this.field({ ...options, type, edge, resolve: (parent) => parent[key] });
+    const sql = { kind: 'one', entity: type.entity, key } as const;
+    return this.field({ ...options, type, sql, resolve: (parent) => parent[key] });
   },
   hasMany(type, key, { order, ...options }) {
-    return childList(this, { ...options, type, list: getListEdge(type.entity, key, order) });
+    return childList(this, { ...options, type, list: getListRelation(type.entity, key, order) });
   },
   hasManyConnection(type, key, { order, ...options }) {
-    return childConnection(this, { ...options, type, list: getListEdge(type.entity, key, order) });
+    return childConnection(this, { ...options, type, list: getListRelation(type.entity, key, order) });
   },
 };
 

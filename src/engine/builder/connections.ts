@@ -1,6 +1,6 @@
 import type { ArgBuilder, InputFieldMap, InputShapeFromFields, ObjectRef } from '@pothos/core';
 import type { Scope } from '../../auth/scopes.ts';
-import type { ListEdge } from '../queries/entity.ts';
+import type { ListRelation } from '../queries/entity.ts';
 import { loadPages, loadSlices, readPage, readSlice, type Slice } from '../queries/loaders.ts';
 import {
   connectionPage,
@@ -71,7 +71,7 @@ type RootBuilder = PothosSchemaTypes.QueryFieldBuilder<Types, Types['Root']>;
 
 interface ListOptions<Type, Row extends object> {
   readonly type: Type;
-  readonly list: ListEdge<Row>;
+  readonly list: ListRelation<Row>;
   readonly scope: Scope;
   readonly description: string;
 }
@@ -89,7 +89,7 @@ export function childList<Parent extends { readonly id: string }, Row extends Po
   return t.loadableList({
     ...options,
     type,
-    edge: { kind: 'many', list, page: listPage },
+    sql: { kind: 'many', list, page: listPage },
     byPath: true,
     complexity: listCost,
     args: { limit: limitArgument(t.arg), ...(offset ? { offset: offsetArgument(t.arg) } : {}) },
@@ -105,7 +105,7 @@ export function childConnection<Parent extends { readonly id: string }, Row exte
 ) {
   return t.loadable({
     ...options,
-    edge: { kind: 'connection', list, page: connectionPage },
+    sql: { kind: 'connection', list, page: connectionPage },
     byPath: true,
     complexity: listCost,
     args: connectionArguments(t.arg),
@@ -137,7 +137,7 @@ export function rootList<Row extends Position, Args extends InputFieldMap>(
     scope,
     description,
     args,
-    edge: { kind: 'many', list, page: pageOfCoerced(options) },
+    sql: { kind: 'many', list, page: pageOfCoerced(options) },
     complexity: listCost,
     resolve: (_root, given, context) => readPage(context, list, page(given)),
   });
@@ -154,7 +154,7 @@ export function rootConnection<Row extends Position, Args extends InputFieldMap>
     scope,
     description,
     args,
-    edge: { kind: 'connection', list, page: pageOfCoerced(options) },
+    sql: { kind: 'connection', list, page: pageOfCoerced(options) },
     complexity: listCost,
     resolve: (_root, given, context) => readSlice(context, list, page(given)),
   });

@@ -48,7 +48,7 @@ export function defineNodeQueries({ builder, Node }: Kernel): void {
     node: t.field({
       type: Node,
       nullable: true,
-      edge: { kind: 'by-id', ids: ({ id }) => [parseId(String(id))] },
+      sql: { kind: 'by-id', ids: ({ id }) => [parseId(String(id))] },
       description: `The object with this id, or null if there is none. ${SCOPES}`,
       args: {
         id: t.arg.id({
@@ -64,7 +64,7 @@ export function defineNodeQueries({ builder, Node }: Kernel): void {
     nodes: t.field({
       type: [Node],
       nullable: { list: false, items: true },
-      edge: { kind: 'by-id', ids: ({ ids }) => parseIds(ids as readonly unknown[]) },
+      sql: { kind: 'by-id', ids: ({ ids }) => parseIds(ids as readonly unknown[]) },
       ...costsPerItemOf('ids'),
       description: `The objects with these ids, in the order of the ids, each null if there is none. ${SCOPES}`,
       args: {

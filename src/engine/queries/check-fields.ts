@@ -9,8 +9,8 @@ import {
 } from 'graphql';
 import { maxCharactersOf, mayBeLong } from '../core/field-options.ts';
 import { nodeTypes } from './node-type.ts';
-import { edgeOf, rowProperties } from './plan/plan-field.ts';
-import type { CallerSql, ValueEdge } from './relation.ts';
+import { getSqlMapping, rowProperties } from './plan/plan-field.ts';
+import type { CallerSql, ValueMapping } from './sql-mappings.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 
@@ -20,15 +20,17 @@ const EXAMPLE = `sql: ({ body }, { length }) => \`left(\${body}, \${length})\``;
 const objectTypes = (schema: GraphQLSchema): readonly GraphQLObjectType[] =>
   Object.values(schema.getTypeMap()).filter(isObjectType);
 
-/** The types whose rows the database reads: those of nodes, and those that an edge leads to. */
+/** The types whose rows the database reads: those of nodes, and those that a field leads to. */
 function rowTypes(schema: GraphQLSchema): ReadonlySet<GraphQLObjectType> {
   const found = new Set(nodeTypes(schema).map(({ type }) => type));
   for (const field of objectTypes(schema).flatMap((type) => Object.values(type.getFields()))) {
-    const edge = edgeOf(field);
-    if (edge === undefined) continue;
+    const mapping = getSqlMapping(field);
+    if (mapping === undefined) continue;
     const named = getNamedType(field.type);
     const type =
-      edge.kind === 'connection' && isObjectType(named) ? getNamedType(named.getFields().nodes?.type) : named;
+      mapping.kind === 'connection' && isObjectType(named)
+        ? getNamedType(named.getFields().nodes?.type)
+        : named;
     if (isObjectType(type)) found.add(type);
   }
   return found;
@@ -53,20 +55,20 @@ function noting(names: readonly string[], read: Set<string>, explain: (name: str
 }
 
 /** Throws if the SQL of a computed field reads what is not declared, or leaves out what is. */
-function checkSql(name: string, field: Field, { sql, parameters, ofCaller }: ValueEdge): void {
+function checkSql(name: string, field: Field, { expression: sql, parameters, ofCaller }: ValueMapping): void {
   const args = field.args.map((argument) => argument.name);
   if (args.length > 0 && parameters === undefined)
     throw new Error(
-      `${name} takes ${args.join(', ')}, but its edge has no "parameters", which make the parameters of its SQL from the arguments. ${PAGE}`,
+      `${name} takes ${args.join(', ')}, but its "sql" has no "parameters", which make the parameters of its SQL from the arguments. ${PAGE}`,
     );
   if (isListType(getNullableType(field.type)) && getNamedType(field.type).name === 'DateTime')
-    throw new Error(`${name} is a list of instants, which look-ahead cannot write: leave out its edge.`);
+    throw new Error(`${name} is a list of instants, which look-ahead cannot write: leave out its "sql".`);
   const read = new Set<string>();
   const used = new Set<string>();
   const who = (what: keyof CallerSql) => {
     if (ofCaller === true) return `"${what}"`;
     throw new Error(
-      `The SQL of ${name} uses the caller’s ${what}, which it gets only with "ofCaller: true" in its edge. ${PAGE}`,
+      `The SQL of ${name} uses the caller’s ${what}, which it gets only with "ofCaller: true" in its "sql". ${PAGE}`,
     );
   };
   const declared = rowProperties(field);
@@ -112,7 +114,7 @@ export function checkFields(schema: GraphQLSchema): void {
     for (const field of Object.values(type.getFields())) {
       const name = `${type.name}.${field.name}`;
       checkSize(name, field);
-      const edge = edgeOf(field);
-      if (edge?.kind === 'value') checkSql(name, field, edge);
+      const mapping = getSqlMapping(field);
+      if (mapping?.kind === 'value') checkSql(name, field, mapping);
     }
 }

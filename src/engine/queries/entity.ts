@@ -104,7 +104,7 @@ function createNarrowedSource<Value extends { readonly createdAt: Date }>(
 export type ListOrder = 'newest-first' | 'oldest-first';
 
 /** A list in the schema: all rows of an entity or, with `parent`, the rows of a parent. */
-export interface ListEdge<Row extends object> {
+export interface ListRelation<Row extends object> {
   readonly name: string;
   readonly entity: Entity<Row>;
   /** The SQL of the parent's id. */
@@ -112,23 +112,23 @@ export interface ListEdge<Row extends object> {
   readonly order: ListOrder;
 }
 
-const listEdges = new WeakMap<object, Map<string, ListEdge<object>>>();
+const listRelations = new WeakMap<object, Map<string, ListRelation<object>>>();
 
 /**
  * Gets the list of an entity's rows by the property that holds the parent's id. The fields that show the list share one
- * edge, because a round reads the keys of one edge together.
+ * relation, because a round reads the keys of one relation together.
  */
-export function getListEdge<Row extends object>(
+export function getListRelation<Row extends object>(
   entity: Entity<Row>,
   key: keyof Row & string,
   order: ListOrder,
-): ListEdge<Row> {
-  const known = listEdges.get(entity) ?? new Map<string, ListEdge<object>>();
-  listEdges.set(entity, known);
+): ListRelation<Row> {
+  const known = listRelations.get(entity) ?? new Map<string, ListRelation<object>>();
+  listRelations.set(entity, known);
   const name = `${entity.name}_of_${key.replace(/Id$/, '')}`;
-  const edge = known.get(`${key} ${order}`) ?? { name, entity, parent: entity.columns[key], order };
-  known.set(`${key} ${order}`, edge);
-  return edge as ListEdge<Row>;
+  const relation = known.get(`${key} ${order}`) ?? { name, entity, parent: entity.columns[key], order };
+  known.set(`${key} ${order}`, relation);
+  return relation as ListRelation<Row>;
 }
 
 /** Formats the select list of these properties of an entity; by default, of all. */

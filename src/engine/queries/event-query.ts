@@ -6,11 +6,11 @@ import type { EventFilter, EventRecord } from '../events/event.ts';
 import { planWhole, responseWith } from './execute-in-database.ts';
 import { queryWritten } from './page-statement.ts';
 import type { Given } from './plan/arguments.ts';
-import { edgeOf } from './plan/plan-field.ts';
+import { getSqlMapping } from './plan/plan-field.ts';
 import { withCursors } from './plan/sql-fragments.ts';
 import { eventsSql } from './plan/sql-statement.ts';
 import { cachedStatement, type JsonStatement } from './plan/statement-cache.ts';
-import type { EventEdge } from './relation.ts';
+import type { EventMapping } from './sql-mappings.ts';
 
 /** One statement that writes the responses of a subscription for any number of events. */
 export interface EventPlan {
@@ -23,7 +23,7 @@ export interface EventPlan {
 
 /** What a subscription shows, and of which events. */
 export interface SubscribedEvents {
-  readonly edge: EventEdge;
+  readonly mapping: EventMapping;
   readonly filter: EventFilter;
 }
 
@@ -40,12 +40,12 @@ export function subscribedEvents(
   const [fieldNodes] = collectFields(info, root, [operation.selectionSet]).values();
   const [node] = fieldNodes ?? [];
   const field = root.getFields()[node?.name.value ?? ''];
-  const edge = field === undefined ? undefined : edgeOf(field);
-  if (node === undefined || field === undefined || edge?.kind !== 'event')
-    throw new Error('the field of a subscription has no edge of kind "event"');
+  const mapping = field === undefined ? undefined : getSqlMapping(field);
+  if (node === undefined || field === undefined || mapping?.kind !== 'event')
+    throw new Error('the field of a subscription has no "sql" of kind "event"');
   const variables = variablesOf(args, operation);
   if (variables === undefined) throw new Error('the variables of a subscription have been checked');
-  return { edge, filter: edge.filter(getArgumentValues(field, node, variables)) };
+  return { mapping, filter: mapping.filter(getArgumentValues(field, node, variables)) };
 }
 
 /**
@@ -61,8 +61,8 @@ export function planEvents(
   if (planned === undefined) return undefined;
   const { plan, given } = planned;
   const [root] = given.written;
-  if (root?.edge.kind !== 'event') return undefined;
-  const { edge } = root;
+  if (root?.mapping.kind !== 'event') return undefined;
+  const { mapping } = root;
   const { list, shape, maxBytes } = given;
   if (maxBytes > context.maxResponseBytes) return declined(context, 'a response may be too large');
   const written = cachedStatement(
@@ -70,7 +70,7 @@ export function planEvents(
     given,
     shape,
     () => `events_${root.field.name}`,
-    (sql) => eventsSql(given.members, edge, sql),
+    (sql) => eventsSql(given.members, mapping, sql),
   );
   return { written, given: { list }, maxBytes };
 }

@@ -16,13 +16,13 @@ import { choiceOf, collectFields, isTooWide, variablesOf } from '../core/selecti
 import { SNAPSHOT_NAME } from '../events/event-log.ts';
 import { queryWritten } from './page-statement.ts';
 import { type Given, type PlanArguments, type PlanSql, resolveArguments } from './plan/arguments.ts';
-import { type EdgePlan, mostPageFacts, objectsOf, type RootMember } from './plan/plan.ts';
-import { planEdge } from './plan/plan-field.ts';
+import { type FieldPlan, mostPageFacts, objectsOf, type RootMember } from './plan/plan.ts';
+import { planField } from './plan/plan-field.ts';
 import { buildBoundedSql, mostBytes } from './plan/response-size.ts';
 import { withCursors } from './plan/sql-fragments.ts';
 import { buildSql } from './plan/sql-statement.ts';
 import { cachedStatement, type JsonRow, type JsonStatement, nextPlanId } from './plan/statement-cache.ts';
-import { isToMany } from './relation.ts';
+import { isToMany } from './sql-mappings.ts';
 
 /** The plan of an operation of which the database can write all root fields, or some. */
 interface WholePlan {
@@ -32,9 +32,9 @@ interface WholePlan {
   /** The root fields that the database can write. */
   readonly members: readonly RootMember[];
   /** The members that are not `__typename`. */
-  readonly roots: readonly EdgePlan[];
+  readonly roots: readonly FieldPlan[];
   /** The scopes that each of the roots needs. If the caller lacks one, resolvers refuse the fields one by one. */
-  readonly scopesByRoot: ReadonlyMap<EdgePlan, ReadonlySet<Scope>>;
+  readonly scopesByRoot: ReadonlyMap<FieldPlan, ReadonlySet<Scope>>;
   /** The scopes that any of the roots needs. */
   readonly scopes: readonly Scope[];
   /** The reason why resolvers answer the other root fields; undefined if there are no others. */
@@ -73,13 +73,13 @@ export const responseWith = (data: string): string => `{"data":${data}}`;
 const ENVELOPE_BYTES = responseWith('').length;
 
 /** Adds the scopes that the fields of a plan need. False if one of the fields needs a session. */
-function addScopes(scopes: Set<Scope>, plan: EdgePlan): boolean {
+function addScopes(scopes: Set<Scope>, plan: FieldPlan): boolean {
   const { scope, session } = permissionsOf(plan.field);
   if (session === true) return false;
   if (scope !== undefined) scopes.add(scope);
-  return objectsOf(plan).every(({ edges, scopes: own }) => {
+  return objectsOf(plan).every(({ fieldPlans, scopes: own }) => {
     for (const needed of own) scopes.add(needed);
-    return [...edges.values()].every((edge) => addScopes(scopes, edge));
+    return [...fieldPlans.values()].every((mapping) => addScopes(scopes, mapping));
   });
 }
 
@@ -87,22 +87,22 @@ function addScopes(scopes: Set<Scope>, plan: EdgePlan): boolean {
  * The subqueries of these plans that are not for a field with a selection: each fact about a page that a connection
  * shows, and each type but one that a node can have.
  */
-function countOtherSubqueries(plans: Iterable<EdgePlan>): number {
+function countOtherSubqueries(plans: Iterable<FieldPlan>): number {
   let count = 0;
   for (const { connection, object, types } of plans) {
     if (connection !== undefined) count += mostPageFacts(connection);
-    if (object !== undefined) count += countOtherSubqueries(object.edges.values());
+    if (object !== undefined) count += countOtherSubqueries(object.fieldPlans.values());
     if (types === undefined) continue;
     count += types.length - 1;
-    for (const { edges } of types) count += countOtherSubqueries(edges.values());
+    for (const { fieldPlans } of types) count += countOtherSubqueries(fieldPlans.values());
   }
   return count;
 }
 
 /** Whether anything that a plan reads depends on who asks. */
-function isOfCaller(plan: EdgePlan): boolean {
-  if (plan.edge.kind === 'value') return plan.edge.ofCaller === true;
-  return objectsOf(plan).some(({ edges }) => [...edges.values()].some(isOfCaller));
+function isOfCaller(plan: FieldPlan): boolean {
+  if (plan.mapping.kind === 'value') return plan.mapping.ofCaller === true;
+  return objectsOf(plan).some(({ fieldPlans }) => [...fieldPlans.values()].some(isOfCaller));
 }
 
 const TOO_WIDE = 'the operation is too wide for one statement';
@@ -124,7 +124,7 @@ function planOperation(
   const info = { schema, fragments: plans.fragments, variableValues, decline };
   const fields = collectFields(info, root, [selectionSet]);
   const members: RootMember[] = [];
-  const scopesByRoot = new Map<EdgePlan, ReadonlySet<Scope>>();
+  const scopesByRoot = new Map<FieldPlan, ReadonlySet<Scope>>();
   for (const [name, fieldNodes] of fields) {
     const fieldName = fieldNodes[0]?.name.value ?? '';
     if (fieldName === '__typename') {
@@ -132,20 +132,20 @@ function planOperation(
       continue;
     }
     const field = root.getFields()[fieldName];
-    const plan = field === undefined ? undefined : planEdge(info, field, fieldNodes);
+    const plan = field === undefined ? undefined : planField(info, field, fieldNodes);
     const needed = new Set<Scope>();
     if (plan === undefined || !addScopes(needed, plan)) {
-      decline(`${root.name}.${fieldName} has no edge, or needs a session`);
+      decline(`${root.name}.${fieldName} has no "sql", or needs a session`);
       continue;
     }
-    members.push({ name, kind: 'edge', plan });
+    members.push({ name, kind: 'mapped', plan });
     scopesByRoot.set(plan, needed);
   }
   const roots = [...scopesByRoot.keys()];
   if (isTooWide(plans, countOtherSubqueries(roots))) return TOO_WIDE;
   if (roots.length === 0 && members.length < fields.size) return reason ?? 'nothing is selected';
   const alike =
-    variableDefinitions.length === 0 && roots.every((root) => isToMany(root.edge) && !isOfCaller(root));
+    variableDefinitions.length === 0 && roots.every((root) => isToMany(root.mapping) && !isOfCaller(root));
   const scopes = [...new Set([...scopesByRoot.values()].flatMap((needed) => [...needed]))];
   return { id: nextPlanId(), fields, members, roots, scopesByRoot, scopes, reason, alike, known: undefined };
 }
@@ -188,7 +188,7 @@ export function planWhole(
   const missing = plan.scopes.find(lacks);
   if (missing !== undefined) declined(context, `the caller lacks the scope ${missing}`);
   else if (plan.known !== undefined) return { plan, given: plan.known };
-  const isRefused = (root: EdgePlan) =>
+  const isRefused = (root: FieldPlan) =>
     missing !== undefined && [...(plan.scopesByRoot.get(root) ?? [])].some(lacks);
   const resolved = resolveArguments(plan.roots, variables, context, isRefused);
   const isComplete = resolved.written.size === plan.roots.length;

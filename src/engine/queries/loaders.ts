@@ -4,7 +4,7 @@ import { type Queryable, type Statement, statement } from '../../database/statem
 import { gathered } from '../../platform/async.ts';
 import { notFound } from '../../platform/errors.ts';
 import type { Context } from '../core/context.ts';
-import { type Entity, isRead, type ListEdge, selectList } from './entity.ts';
+import { type Entity, isRead, type ListRelation, selectList } from './entity.ts';
 import {
   PAGE_NUMBER,
   type PageOfParent,
@@ -96,7 +96,7 @@ export async function inRound<Key, Value>(
 }
 
 /** The columns to read for an operation with fields of these names. Long texts that none of them reads are left out. */
-function columnsFor<Row extends object>({ entity }: ListEdge<Row>, names: ReadonlySet<string>) {
+function columnsFor<Row extends object>({ entity }: ListRelation<Row>, names: ReadonlySet<string>) {
   return Object.keys(entity.columns).filter(
     (column) => isRead(column, names) || !(entity.texts ?? []).includes(column),
   );
@@ -105,13 +105,13 @@ function columnsFor<Row extends object>({ entity }: ListEdge<Row>, names: Readon
 /** Reads pages of one shape with one statement. */
 async function readShape<Row extends object>(
   db: Queryable,
-  edge: ListEdge<Row>,
+  relation: ListRelation<Row>,
   keys: readonly PageOfParent[],
   names: ReadonlySet<string>,
 ): Promise<Map<PageOfParent, Row[]>> {
   const [first] = keys;
   if (first === undefined) return new Map();
-  const pages = pagesStatement(edge, first.page, columnsFor(edge, names));
+  const pages = pagesStatement(relation, first.page, columnsFor(relation, names));
   const rows = await queryWritten(db, pages, keys);
   const lists = new Map<PageOfParent, Row[]>(keys.map((key) => [key, []]));
   for (const row of rows) {
@@ -124,21 +124,21 @@ async function readShape<Row extends object>(
 /** Reads one page of a list without a parent. */
 export function readPage<Row extends object>(
   { db, plans }: Pick<Context, 'db' | 'plans'>,
-  edge: ListEdge<Row>,
+  relation: ListRelation<Row>,
   page: Page,
 ): Promise<Row[]> {
-  return queryWritten(db, pageStatement(edge, page, columnsFor(edge, plans.names)), page);
+  return queryWritten(db, pageStatement(relation, page, columnsFor(relation, plans.names)), page);
 }
 
 /** Reads pages, in the order of their keys, with one statement per shape. */
 export async function readPages<Row extends object>(
   { db, plans }: Pick<Context, 'db' | 'plans'>,
-  edge: ListEdge<Row>,
+  relation: ListRelation<Row>,
   keys: readonly PageOfParent[],
 ): Promise<Row[][]> {
   const shapes = Map.groupBy(keys, ({ page }) => pagesShape(page));
   const parts = await Promise.all(
-    [...shapes.values()].map((group) => readShape(db, edge, group, plans.names)),
+    [...shapes.values()].map((group) => readShape(db, relation, group, plans.names)),
   );
   const lists = new Map(parts.flatMap((part) => [...part]));
   return keys.map((key) => lists.get(key) ?? []);
@@ -164,12 +164,12 @@ export function loaderOf<Row extends { readonly id: string }>(entity: Entity<Row
 /** Loads the same page of a list for each parent, in the order of the parents. */
 export function loadPages<Row extends object>(
   context: Context,
-  edge: ListEdge<Row>,
+  relation: ListRelation<Row>,
   parentIds: readonly string[],
   page: Page,
 ): Promise<readonly Row[][]> {
   const keys = parentIds.map((id) => ({ id, page }));
-  return inRound(context, edge, keys, (all) => readPages(context, edge, all));
+  return inRound(context, relation, keys, (all) => readPages(context, relation, all));
 }
 
 /** A page of a connection: its rows, and whether there are more before and after them. */
@@ -193,19 +193,19 @@ function sliceOf<Row extends Position>(read: readonly Row[], page: Page): Slice<
 
 export async function readSlice<Row extends Position>(
   context: Context,
-  edge: ListEdge<Row>,
+  relation: ListRelation<Row>,
   page: Page,
 ): Promise<Slice<Row>> {
-  return sliceOf(await readPage(context, edge, oneMore(page)), page);
+  return sliceOf(await readPage(context, relation, oneMore(page)), page);
 }
 
 /** The same for loaders: one slice per parent, in the order of the parents. */
 export async function loadSlices<Row extends Position>(
   context: Context,
-  edge: ListEdge<Row>,
+  relation: ListRelation<Row>,
   parentIds: readonly string[],
   page: Page,
 ): Promise<Slice<Row>[]> {
-  const lists = await loadPages(context, edge, parentIds, oneMore(page));
+  const lists = await loadPages(context, relation, parentIds, oneMore(page));
   return lists.map((rows) => sliceOf(rows, page));
 }

@@ -5,7 +5,7 @@ import {
   type Statement,
   statement,
 } from '../../database/statement.ts';
-import { type ListEdge, selectList } from './entity.ts';
+import { type ListRelation, selectList } from './entity.ts';
 import type { Page } from './pagination.ts';
 
 /** Adds a parameter where the text names it, with the source of its value. Returns its number, such as `$1`. */
@@ -40,13 +40,17 @@ const STEPS = {
 } as const;
 
 /** The direction in which the rows of a page are read: that of the list, or from its end. */
-function directionOf({ order }: Pick<ListEdge<object>, 'order'>, page: Page): 'ASC' | 'DESC' {
+function directionOf({ order }: Pick<ListRelation<object>, 'order'>, page: Page): 'ASC' | 'DESC' {
   const steps = STEPS[page.createdAfter === undefined ? order : 'oldest-first'];
   return page.backwards === true ? steps.backwards : steps.direction;
 }
 
 /** The query `rows` of a page, which is read in another order, in the order of its list. */
-export function inListOrder({ order }: Pick<ListEdge<object>, 'order'>, page: Page, rows: string): string {
+export function inListOrder(
+  { order }: Pick<ListRelation<object>, 'order'>,
+  page: Page,
+  rows: string,
+): string {
   if (page.backwards !== true) return rows;
   const { direction } = STEPS[order];
   return `SELECT * FROM (${rows}) AS b ORDER BY b."createdAt" ${direction}, b."id" ${direction}`;
@@ -84,17 +88,17 @@ interface PageTerms {
 
 /** The WHERE, ORDER BY and LIMIT of a page. */
 function clausesOf<Row extends object>(
-  edge: ListEdge<Row>,
+  relation: ListRelation<Row>,
   page: Page,
   { parent, limit, offset, cursor, createdAfter, narrowedTo }: PageTerms,
 ): string {
-  const { narrowed, source: all } = edge.entity;
+  const { narrowed, source: all } = relation.entity;
   const source = narrowedTo === undefined ? { ...all, keys: all.from } : narrowed;
-  if (source === undefined) throw new Error(`${edge.name} cannot be narrowed`);
-  const { beyond, until } = STEPS[edge.order];
-  const direction = directionOf(edge, page);
+  if (source === undefined) throw new Error(`${relation.name} cannot be narrowed`);
+  const { beyond, until } = STEPS[relation.order];
+  const direction = directionOf(relation, page);
   const conditions: string[] = [];
-  if (parent !== undefined) conditions.push(`${edge.parent} = ${parent}`);
+  if (parent !== undefined) conditions.push(`${relation.parent} = ${parent}`);
   if (cursor !== undefined)
     conditions.push(
       `(${source.createdAt}, ${source.id}) ${page.before === undefined ? beyond : until} ${cursor}`,
@@ -122,13 +126,13 @@ const SOURCES = {
 
 /** The WHERE, ORDER BY and LIMIT of a page, with its values as parameters. */
 export function pageClauses<Row extends object>(
-  edge: ListEdge<Row>,
+  relation: ListRelation<Row>,
   page: Page,
   parent: string | undefined,
   add: AddParameter<Page>,
 ): string {
   const { offset, cursorAt, cursorId, createdAfter, narrowedTo } = SOURCES;
-  return clausesOf(edge, page, {
+  return clausesOf(relation, page, {
     parent,
     limit: `${page.limit}`,
     // In a subquery, the offset is unknown to custom and generic plans alike, so PostgreSQL keeps the generic
@@ -144,15 +148,15 @@ const statements = new WeakMap<object, Map<string, unknown>>();
 
 /** The statement for a list and a shape, written once. */
 function cached<Row, Given>(
-  edge: ListEdge<object>,
+  relation: ListRelation<object>,
   shape: string,
   write: (add: AddParameter<Given>) => string,
 ): WrittenStatement<Row, Given> {
-  const known = statements.get(edge) ?? new Map<string, unknown>();
-  statements.set(edge, known);
+  const known = statements.get(relation) ?? new Map<string, unknown>();
+  statements.set(relation, known);
   let found = known.get(shape);
   if (found === undefined) {
-    const label = `${edge.name}${shape === '' ? '' : `_${shape}`}`;
+    const label = `${relation.name}${shape === '' ? '' : `_${shape}`}`;
     found = writeStatement<Row, Given>(write, (text) => statement(label, text));
     known.set(shape, found);
   }
@@ -161,14 +165,14 @@ function cached<Row, Given>(
 
 /** One page of a list without a parent. */
 export const pageStatement = <Row extends object>(
-  edge: ListEdge<Row>,
+  relation: ListRelation<Row>,
   page: Page,
   columns: readonly string[],
 ) =>
   cached<Row, Page>(
-    edge,
+    relation,
     `${pageShape(page)}_${columns.join('_')}`,
-    (add) => `SELECT ${selectList(edge.entity, columns)} ${pageClauses(edge, page, undefined, add)}`,
+    (add) => `SELECT ${selectList(relation.entity, columns)} ${pageClauses(relation, page, undefined, add)}`,
   );
 
 /** The column with the number of a row's page, counted from 1. */
@@ -192,21 +196,21 @@ export interface PageOfParent {
  * once.
  */
 export function pagesStatement<Row extends object>(
-  edge: ListEdge<Row>,
+  relation: ListRelation<Row>,
   page: Page,
   columns: readonly string[],
 ) {
   const shape = `pages_${pagesShape(page)}_${columns.join('_')}`;
   const cursors = (pages: readonly PageOfParent[]) => pages.flatMap((one) => cursorOf(one.page) ?? []);
-  return cached<Row & { [PAGE_NUMBER]: number }, readonly PageOfParent[]>(edge, shape, (add) => {
-    const direction = directionOf(edge, page);
-    const clauses = clausesOf(edge, page, {
+  return cached<Row & { [PAGE_NUMBER]: number }, readonly PageOfParent[]>(relation, shape, (add) => {
+    const direction = directionOf(relation, page);
+    const clauses = clausesOf(relation, page, {
       parent: 'k.id',
       limit: 'k.size',
       offset: page.offset > 0 ? 'k.skipped' : undefined,
       cursor: cursorOf(page) && '(k.cursor_at, k.cursor_id)',
     });
-    const selected = selectList(edge.entity, columns);
+    const selected = selectList(relation.entity, columns);
     const ids = add((pages) => pages.map(({ id }) => id));
     const sizes = add((pages) => pages.map((one) => one.page.limit));
     const skipped = add((pages) => pages.map((one) => one.page.offset));

@@ -14,7 +14,7 @@ import { withOptions } from '../core/field-options.ts';
 import { isTooWide } from '../core/selection.ts';
 import { noteReader } from './entity.ts';
 import { readInRounds } from './loaders.ts';
-import type { Edge } from './relation.ts';
+import type { SqlMapping } from './sql-mappings.ts';
 
 declare global {
   export namespace PothosSchemaTypes {
@@ -31,7 +31,7 @@ declare global {
       ResolveReturnShape = unknown,
     > {
       /** How the field reads what it returns, so that the database can write it together with its parent. */
-      edge?: Edge<ParentShape, InputShapeFromFields<Args>>;
+      sql?: SqlMapping<ParentShape, InputShapeFromFields<Args>>;
       /** The properties of the row that a computed field reads, in its resolver and in its SQL, besides `id`. */
       columns?: readonly (keyof ParentShape & string)[];
     }
@@ -42,24 +42,24 @@ const ROOTS: ReadonlySet<string> = new Set(['Query', 'Mutation', 'Subscription']
 
 type Resolver<C extends object> = GraphQLFieldResolver<unknown, C, object>;
 
-/** The field options that say how the database reads a field: `edge` and `columns`. */
+/** The field options that say how the database reads a field: `sql` and `columns`. */
 class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { edge, columns, maxCharacters } = config.pothosOptions as {
-      edge?: Edge;
+    const { sql, columns, maxCharacters } = config.pothosOptions as {
+      sql?: SqlMapping;
       columns?: readonly string[];
       maxCharacters?: number;
     };
     for (const column of columns ?? []) noteReader(column, config.name);
-    return withOptions(config, { edge, columns, maxCharacters });
+    return withOptions(config, { sql, columns, maxCharacters });
   }
 
   override wrapResolve(
     resolve: Resolver<Types['Context']>,
     config: PothosOutputFieldConfig<Types>,
   ): Resolver<Types['Context']> {
-    const { edge, columns } = config.pothosOptions as { edge?: Edge; columns?: readonly string[] };
-    if (ROOTS.has(config.kind)) return leftToLoaders(resolve, edge !== undefined);
+    const { sql, columns } = config.pothosOptions as { sql?: SqlMapping; columns?: readonly string[] };
+    if (ROOTS.has(config.kind)) return leftToLoaders(resolve, sql !== undefined);
     return columns === undefined
       ? resolve
       : withOnly(columns, `${config.parentType}.${config.name}`, resolve);
@@ -70,10 +70,10 @@ class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 const ours = (context: object) => context as Context;
 
 /** Operations too wide for one statement are read level by level, with a few statements per level. */
-function leftToLoaders<C extends object>(resolve: Resolver<C>, hasEdge: boolean): Resolver<C> {
+function leftToLoaders<C extends object>(resolve: Resolver<C>, hasMapping: boolean): Resolver<C> {
   return (parent, args, context, info) => {
     const { plans, onPath } = ours(context);
-    if (hasEdge) onPath('loaders');
+    if (hasMapping) onPath('loaders');
     if (isTooWide(plans)) readInRounds(context);
     return resolve(parent, args, context, info);
   };

@@ -190,14 +190,14 @@ export function createEventTexts({ executor, limits, shared, log }: EventTextsOp
     const { contextValue: context } = args;
     const { operation, shownCost: cost, lookAhead, maxResponseBytes } = context;
     const keptBytes = GROUP_BYTES + kept.bytes;
-    const { edge, filter } = subscribedEvents(args, operation.node, context);
+    const { mapping, filter } = subscribedEvents(args, operation.node, context);
     // Only an execution tells the cost.
     const plan = lookAhead && cost === undefined ? planEvents(args, operation.node, context) : undefined;
 
     const isPlanned = plan !== undefined;
 
     const rootValueOf = (event: EventRecord, db: Queryable): object | Promise<object | undefined> =>
-      edge.shows === 'row' ? readById(db, edge.entity, event.rootId) : edge.row(event);
+      mapping.shows === 'row' ? readById(db, mapping.entity, event.rootId) : mapping.row(event);
 
     async function execute(event: EventRecord, readers: EventReaders) {
       try {

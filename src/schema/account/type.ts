@@ -121,7 +121,7 @@ export async function ofAccounts<Row extends { readonly userId: string }>(
 }
 
 /** What an account holds, for its owner. */
-export function defineAccountEdges(
+export function defineAccountRelations(
   { builder }: Kernel,
   { User }: UserTypes,
   { ApiKey, Session }: AccountTypes,

@@ -92,7 +92,7 @@ export function defineChange(
       post: t.field({
         type: Post,
         nullable: true,
-        edge: { kind: 'one', entity: postEntity, key: 'postId' },
+        sql: { kind: 'one', entity: postEntity, key: 'postId' },
         description:
           'The post as it is when the event is delivered; null if it no longer exists, which this event or a later one tells.',
         resolve: async ({ postId }, _args, { db }) => (await readById(db, postEntity, postId)) ?? null,
@@ -108,7 +108,7 @@ export function defineChange(
           const row = t.field({
             type,
             nullable: true,
-            edge: { kind: 'one', entity, key },
+            sql: { kind: 'one', entity, key },
             description: `The ${name} as it is when the event is delivered; null for other changes, and if the ${name} no longer exists, which this event or a later one tells.`,
             resolve: async (change, _args, { db }) => {
               const found = change[key];
@@ -151,7 +151,7 @@ export function defineChangeSubscriptions({ builder }: Kernel, { Change, ChangeK
     changes: t.field({
       type: Change,
       scope: 'posts:read',
-      edge: { kind: 'event', shows: 'event', entity: changeEntity, row: changeOf, filter: filterOf },
+      sql: { kind: 'event', shows: 'event', entity: changeEntity, row: changeOf, filter: filterOf },
       description:
         'Every change of posts and comments once it is committed, in one order for all subscribers. Filters that are absent or null let all through; several must all hold.',
       args: {

@@ -54,7 +54,7 @@ export function defineComment(
 export type CommentTypes = ReturnType<typeof defineComment>;
 
 /** The comments on a post, and those by a user. */
-export function defineCommentEdges(
+export function defineCommentRelations(
   { builder }: Kernel,
   { User }: UserTypes,
   { Post }: PostTypes,

@@ -10,7 +10,7 @@ import {
 import type { Kernel } from '../../engine/builder/kernel.ts';
 import type { Context } from '../../engine/core/context.ts';
 import { checkText, lengthOf, parseId, type TextRule } from '../../engine/core/input.ts';
-import { createEntity, type EntityRow, type ListEdge } from '../../engine/queries/entity.ts';
+import { createEntity, type EntityRow, type ListRelation } from '../../engine/queries/entity.ts';
 import { inRound, readById } from '../../engine/queries/loaders.ts';
 import { connectionPage, listPage, type Page } from '../../engine/queries/pagination.ts';
 import { posts, type Tag, tags } from '../../generated/tables.ts';
@@ -81,9 +81,10 @@ export function definePost(
         type: 'String',
         // One more per tag for quotes and comma.
         maxCharacters: maxTags * (tag.max + 1),
-        edge: {
+        sql: {
           kind: 'value',
-          sql: ({ id }) => `ARRAY(SELECT g.name FROM tags g WHERE g.post_id = ${id} ORDER BY g.position)`,
+          expression: ({ id }) =>
+            `ARRAY(SELECT g.name FROM tags g WHERE g.post_id = ${id} ORDER BY g.position)`,
         },
         description: `The tags of the post, at most ${maxTags}, in the order given.`,
         resolve: (post) => post.id,
@@ -98,7 +99,7 @@ export function definePost(
 export type PostTypes = ReturnType<typeof definePost>;
 
 /** The posts of a user. */
-export function definePostEdges(
+export function definePostRelations(
   { builder }: Kernel,
   { User }: UserTypes,
   { Post, PostConnection }: PostTypes,
@@ -118,7 +119,7 @@ export function definePostEdges(
   }));
 }
 
-const allPosts: ListEdge<PostRow> = { name: 'posts', entity: postEntity, order: 'newest-first' };
+const allPosts: ListRelation<PostRow> = { name: 'posts', entity: postEntity, order: 'newest-first' };
 
 interface Filters {
   readonly offset?: number | null | undefined;
@@ -146,7 +147,7 @@ export function definePostQueries(
       type: Post,
       nullable: true,
       scope: 'posts:read',
-      edge: { kind: 'row', entity: postEntity, id: (args) => parseId(String(args.id)) },
+      sql: { kind: 'row', entity: postEntity, id: (args) => parseId(String(args.id)) },
       description: 'The post with this id, or null if there is none.',
       args: {
         id: t.arg.id({
@@ -195,7 +196,7 @@ export function definePostSubscriptions({ builder }: Kernel, { Post }: PostTypes
     postCreated: t.field({
       type: Post,
       scope: 'posts:read',
-      edge: {
+      sql: {
         kind: 'event',
         shows: 'row',
         entity: postEntity,

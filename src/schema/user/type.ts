@@ -12,7 +12,7 @@ import {
 import type { Kernel } from '../../engine/builder/kernel.ts';
 import { type Context, principalOf } from '../../engine/core/context.ts';
 import { lengthOf, parseId } from '../../engine/core/input.ts';
-import { createEntity, type EntityRow, type ListEdge } from '../../engine/queries/entity.ts';
+import { createEntity, type EntityRow, type ListRelation } from '../../engine/queries/entity.ts';
 import { inRound, readById } from '../../engine/queries/loaders.ts';
 import { connectionPage, listPage } from '../../engine/queries/pagination.ts';
 import { users } from '../../generated/tables.ts';
@@ -81,7 +81,7 @@ export function defineUser(kernel: Kernel) {
         maxCharacters: MAX_EMAIL_LENGTH,
         scopeForOwn: OWN_EMAIL,
         scopeForOthers: EMAIL_OF_OTHERS,
-        edge: { kind: 'value', sql: ({ id }) => `(SELECT e.email FROM users e WHERE e.id = ${id})` },
+        sql: { kind: 'value', expression: ({ id }) => `(SELECT e.email FROM users e WHERE e.id = ${id})` },
         description: `The e-mail address, unique ignoring case; empty for a deleted account. Your own needs the scope \`${OWN_EMAIL}\`, that of another account \`${EMAIL_OF_OTHERS}\`; otherwise FORBIDDEN.`,
         resolve: (user, _args, context) => withEmail(user, context),
         load: (ids: string[], context) => inRound(context, EMAILS, ids, (all) => readEmails(context, all)),
@@ -92,10 +92,10 @@ export function defineUser(kernel: Kernel) {
         nullable: true,
         scope: 'users:read',
         columns: ['role'],
-        edge: {
+        sql: {
           kind: 'value',
           ofCaller: true,
-          sql: ({ id, role }, _args, caller) =>
+          expression: ({ id, role }, _args, caller) =>
             `CASE WHEN ${id} = ${caller.id} OR ${caller.isAdmin} THEN upper(${role}::text COLLATE "C") END`,
         },
         description:
@@ -109,7 +109,7 @@ export function defineUser(kernel: Kernel) {
 
 export type UserTypes = ReturnType<typeof defineUser>;
 
-const allUsers: ListEdge<UserRow> = { name: 'users', entity: userEntity, order: 'oldest-first' };
+const allUsers: ListRelation<UserRow> = { name: 'users', entity: userEntity, order: 'oldest-first' };
 
 export function defineUserQueries({ builder }: Kernel, { User, UserConnection }: UserTypes): void {
   builder.queryFields((t) => ({
@@ -117,7 +117,7 @@ export function defineUserQueries({ builder }: Kernel, { User, UserConnection }:
       type: User,
       nullable: true,
       scope: 'users:read',
-      edge: { kind: 'row', entity: userEntity, id: (args) => parseId(String(args.id)) },
+      sql: { kind: 'row', entity: userEntity, id: (args) => parseId(String(args.id)) },
       description: 'The user with this id, or null if there is none.',
       args: {
         id: t.arg.id({
@@ -149,7 +149,7 @@ export function defineUserQueries({ builder }: Kernel, { User, UserConnection }:
     viewer: t.field({
       type: User,
       scope: 'users:read',
-      edge: {
+      sql: {
         kind: 'row',
         entity: userEntity,
         id: (_args, context) => principalOf(context).userId,

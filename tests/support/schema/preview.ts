@@ -23,10 +23,10 @@ export function definePreview({ builder }: Kernel, { Post }: PostTypes): void {
       },
       columns: ['body'],
       maxCharacters: PREVIEW.max,
-      edge: {
+      sql: {
         kind: 'value',
         parameters: ({ length }) => ({ length: previewLength(length) }),
-        sql: ({ body }, { length }) => `left(${body}, ${length})`,
+        expression: ({ body }, { length }) => `left(${body}, ${length})`,
       },
       description: 'The beginning of the body.',
       resolve: ({ body }, { length }) => [...body].slice(0, previewLength(length)).join(''),

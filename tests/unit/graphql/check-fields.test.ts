@@ -39,7 +39,7 @@ describe('A schema is refused, with what to do, if', () => {
         description,
         maxCharacters,
         columns: ['title'],
-        edge: { kind: 'value', sql: ({ body }) => `left(${body}, 9)` },
+        sql: { kind: 'value', expression: ({ body }) => `left(${body}, 9)` },
         resolve: ({ title }) => title,
       }),
     }));
@@ -55,7 +55,7 @@ describe('A schema is refused, with what to do, if', () => {
           description,
           maxCharacters,
           columns: ['body'],
-          edge: { kind: 'value', sql },
+          sql: { kind: 'value', expression: sql },
           resolve: ({ body }) => body,
         }),
       }));
@@ -70,21 +70,21 @@ describe('A schema is refused, with what to do, if', () => {
         maxCharacters,
         args: { length: t.arg.int({ description }) },
         columns: ['body'],
-        edge: { kind: 'value', sql: ({ body }) => `left(${body}, 9)` },
+        sql: { kind: 'value', expression: ({ body }) => `left(${body}, 9)` },
         resolve: ({ body }) => body,
       }),
     }));
-    expect(refusal).toMatch(/^Post\.text takes length, but its edge has no "parameters"/);
+    expect(refusal).toMatch(/^Post\.text takes length, but its "sql" has no "parameters"/);
     const unused = refusalOf((t) => ({
       text: t.string({
         description,
         maxCharacters,
         args: { length: t.arg.int({ description }), from: t.arg.int({ description }) },
         columns: ['body'],
-        edge: {
+        sql: {
           kind: 'value',
           parameters: ({ length, from }) => ({ length: length ?? 9, from: from ?? 0 }),
-          sql: ({ body }, { from }) => `substr(${body}, ${from})`,
+          expression: ({ body }, { from }) => `substr(${body}, ${from})`,
         },
         resolve: ({ body }) => body,
       }),
@@ -98,7 +98,7 @@ describe('A schema is refused, with what to do, if', () => {
         type: ['DateTime'],
         description,
         maxCharacters,
-        edge: { kind: 'value', sql: ({ id }) => `ARRAY(SELECT now() WHERE ${id} IS NOT NULL)` },
+        sql: { kind: 'value', expression: ({ id }) => `ARRAY(SELECT now() WHERE ${id} IS NOT NULL)` },
         resolve: () => [],
       }),
     }));

@@ -5,14 +5,14 @@ import { type Context, declined } from '../../core/context.ts';
 import type { EventRecord } from '../../events/event.ts';
 import { type AddParameter, pageShape } from '../page-statement.ts';
 import type { Page } from '../pagination.ts';
-import { type CallerSql, isToMany } from '../relation.ts';
-import { type EdgePlan, isNodeList, objectsOf, showsMore } from './plan.ts';
+import { type CallerSql, isToMany } from '../sql-mappings.ts';
+import { type FieldPlan, isNodeList, objectsOf, showsMore } from './plan.ts';
 
-/** Of an edge that takes none. */
-const NONE: EdgeArguments = {};
+/** Of a field that takes none. */
+const NONE: FieldArguments = {};
 
-/** What the arguments of a request ask of an edge. */
-export interface EdgeArguments {
+/** What the arguments of a request ask of a field. */
+export interface FieldArguments {
   /** The rows of a list. */
   readonly page?: Page;
   /** The id of a row, or the ids of nodes. */
@@ -27,64 +27,64 @@ export interface EdgeArguments {
 
 /** What the values of a statement's parameters come from. It holds no plan, whose document may be large. */
 export interface Given {
-  readonly list: readonly EdgeArguments[];
+  readonly list: readonly FieldArguments[];
   /** Of a subscription: the events to write the responses to. */
   readonly events?: readonly EventRecord[];
   /** What confirms the caller. */
   readonly caller?: readonly Parameter[];
 }
 
-/** The arguments of all edges of a plan that take some. */
+/** The arguments of all fields of a plan that take some. */
 export interface PlanArguments extends Given {
-  readonly edges: ReadonlyMap<EdgePlan, EdgeArguments>;
+  readonly byField: ReadonlyMap<FieldPlan, FieldArguments>;
   /** The root fields that are not left to their resolvers. */
-  readonly written: ReadonlySet<EdgePlan>;
+  readonly written: ReadonlySet<FieldPlan>;
   /** The part of the arguments that changes the statement's text. */
   readonly shape: string;
 }
 
-type EdgeSource = (given: EdgeArguments) => Parameter | undefined;
+type ParameterSource = (given: FieldArguments) => Parameter | undefined;
 
 /** What the SQL of a plan is written with. */
-export interface PlanSql extends Pick<PlanArguments, 'edges'> {
+export interface PlanSql extends Pick<PlanArguments, 'byField'> {
   readonly add: AddParameter<Given>;
-  /** Adds a parameter whose value comes from the arguments of an edge. Statements keep `source`. */
-  readonly ofEdge: (plan: EdgePlan, source: EdgeSource) => string;
+  /** Adds a parameter whose value comes from the arguments of a field. Statements keep `source`. */
+  readonly forField: (plan: FieldPlan, source: ParameterSource) => string;
 }
 
 /** These are outside the functions that add them, so that they do not hold a plan. */
-const fromEdge = (index: number, source: EdgeSource) => (given: Given) => {
+const fromField = (index: number, source: ParameterSource) => (given: Given) => {
   const own = given.list[index];
   const value = own && source(own);
-  if (value === undefined) throw new Error('the arguments of an edge lack a value that its SQL names');
+  if (value === undefined) throw new Error('the arguments of a field lack a value that its SQL names');
   return value;
 };
 export const fromPage =
-  (source: (page: Page) => Parameter): EdgeSource =>
+  (source: (page: Page) => Parameter): ParameterSource =>
   ({ page }) =>
     page && source(page);
-export const fromIds: EdgeSource = ({ ids }) => ids;
+export const fromIds: ParameterSource = ({ ids }) => ids;
 export const fromParameters =
-  (name: string): EdgeSource =>
+  (name: string): ParameterSource =>
   ({ parameters }) =>
     parameters?.[name];
 export const fromCaller =
-  (name: keyof CallerSql): EdgeSource =>
+  (name: keyof CallerSql): ParameterSource =>
   ({ caller }) =>
     caller?.[name];
 
-/** Requests of the same shape list the arguments of the same edges. */
-export function planSql({ edges, list }: PlanArguments, add: AddParameter<Given>): PlanSql {
+/** Requests of the same shape list the arguments of the same fields. */
+export function planSql({ byField, list }: PlanArguments, add: AddParameter<Given>): PlanSql {
   const indexOf = new Map(list.map((own, index) => [own, index]));
   return {
-    edges,
+    byField,
     add,
-    ofEdge: (plan, source) => add(fromEdge(indexOf.get(edges.get(plan) ?? NONE) ?? -1, source)),
+    forField: (plan, source) => add(fromField(indexOf.get(byField.get(plan) ?? NONE) ?? -1, source)),
   };
 }
 
 /** A connection reads one extra row if it has to tell whether the list goes on. */
-export function rowsToRead({ connection }: EdgePlan, page: Page): Page {
+export function rowsToRead({ connection }: FieldPlan, page: Page): Page {
   const oneMore = connection !== undefined && showsMore(connection, page);
   return oneMore ? { ...page, limit: page.limit + 1 } : page;
 }
@@ -95,29 +95,29 @@ function callerParameters({ caller }: Pick<Context, 'caller'>): Readonly<Record<
   return { id: caller.userId, isAdmin: caller.role === 'admin' };
 }
 
-function idsOf(plan: EdgePlan, ids: readonly (string | undefined)[]): EdgeArguments | undefined {
+function idsOf(plan: FieldPlan, ids: readonly (string | undefined)[]): FieldArguments | undefined {
   if (ids.every((id) => id === undefined)) return undefined;
   return isNodeList(plan) ? { ids: ids.map((id) => id ?? null), count: ids.length } : { ids: ids[0] ?? null };
 }
 
 /** Undefined if they are invalid, for example null in a variable with a default, or name no row. */
-function edgeArguments(
-  plan: EdgePlan,
+function evaluateArguments(
+  plan: FieldPlan,
   variables: VariableValues,
   context: Context,
-): EdgeArguments | undefined {
-  const { edge, field, node } = plan;
-  if (edge.kind === 'one' || edge.kind === 'event') return NONE;
-  if (edge.kind === 'value' && edge.parameters === undefined && edge.ofCaller !== true) return NONE;
+): FieldArguments | undefined {
+  const { mapping, field, node } = plan;
+  if (mapping.kind === 'one' || mapping.kind === 'event') return NONE;
+  if (mapping.kind === 'value' && mapping.parameters === undefined && mapping.ofCaller !== true) return NONE;
   try {
     const given = getArgumentValues(field, node, variables);
-    if (isToMany(edge)) return { page: edge.page(given) };
-    if (edge.kind === 'value')
+    if (isToMany(mapping)) return { page: mapping.page(given) };
+    if (mapping.kind === 'value')
       return {
-        parameters: edge.parameters?.(given) ?? {},
-        ...(edge.ofCaller === true ? { caller: callerParameters(context) } : {}),
+        parameters: mapping.parameters?.(given) ?? {},
+        ...(mapping.ofCaller === true ? { caller: callerParameters(context) } : {}),
       };
-    return idsOf(plan, edge.kind === 'row' ? [edge.id(given, context)] : edge.ids(given));
+    return idsOf(plan, mapping.kind === 'row' ? [mapping.id(given, context)] : mapping.ids(given));
   } catch {
     return undefined;
   }
@@ -128,28 +128,28 @@ function edgeArguments(
  * invalid or name no row.
  */
 export function resolveArguments(
-  roots: readonly EdgePlan[],
+  roots: readonly FieldPlan[],
   variables: VariableValues,
   context: Context,
-  isRefused: (root: EdgePlan) => boolean,
+  isRefused: (root: FieldPlan) => boolean,
 ): PlanArguments {
-  const edges = new Map<EdgePlan, EdgeArguments>();
-  const written = new Set<EdgePlan>();
+  const byField = new Map<FieldPlan, FieldArguments>();
+  const written = new Set<FieldPlan>();
   let shape = '';
-  const visit = (plan: EdgePlan): boolean => {
-    const given = edgeArguments(plan, variables, context);
+  const visit = (plan: FieldPlan): boolean => {
+    const given = evaluateArguments(plan, variables, context);
     if (given === undefined) {
       declined(context, `the arguments of ${plan.field.name} are invalid or name no row`);
       return false;
     }
-    if (given !== NONE) edges.set(plan, given);
+    if (given !== NONE) byField.set(plan, given);
     shape += given.page === undefined ? ',' : `,${pageShape(rowsToRead(plan, given.page))}`;
-    for (const { edges: children } of objectsOf(plan))
+    for (const { fieldPlans: children } of objectsOf(plan))
       for (const child of children.values()) if (!visit(child)) return false;
     return true;
   };
   for (const root of roots)
     if (!isRefused(root) && visit(root)) written.add(root);
     else shape += '!';
-  return { edges, list: [...edges.values()], written, shape };
+  return { byField, list: [...byField.values()], written, shape };
 }

@@ -12,11 +12,11 @@ import { permissionsOf, scopesOf } from '../../core/permissions.ts';
 import { collectFields, haveSameArguments } from '../../core/selection.ts';
 import type { Entity } from '../entity.ts';
 import { nodeTypes } from '../node-type.ts';
-import { type Edge, isToMany } from '../relation.ts';
+import { isToMany, type SqlMapping } from '../sql-mappings.ts';
 import {
   connectionObject,
   type Decline,
-  type EdgePlan,
+  type FieldPlan,
   type Member,
   type ObjectPlan,
   planConnectionMembers,
@@ -26,14 +26,14 @@ interface Planning extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'va
   readonly decline?: Decline;
 }
 
-export function edgeOf(field: GraphQLField<unknown, unknown>): Edge | undefined {
-  return field.extensions.edge as Edge | undefined;
+export function getSqlMapping(field: GraphQLField<unknown, unknown>): SqlMapping | undefined {
+  return field.extensions.sql as SqlMapping | undefined;
 }
 
 /** Whether the value of a field depends on who asks. */
 export function isOfCaller(field: GraphQLField<unknown, unknown>): boolean {
-  const edge = edgeOf(field);
-  return edge?.kind === 'value' && edge.ofCaller === true;
+  const mapping = getSqlMapping(field);
+  return mapping?.kind === 'value' && mapping.ofCaller === true;
 }
 
 /** What plugins record about a field: the column that it shows, or the columns that its resolver reads. */
@@ -46,37 +46,37 @@ export function notesOf(field: GraphQLField<unknown, unknown>): FieldNotes {
   return field.extensions as FieldNotes;
 }
 
-function entityOf(edge: Edge): Entity<object> | undefined {
-  if (edge.kind === 'value' || edge.kind === 'by-id') return undefined;
-  return isToMany(edge) ? edge.list.entity : edge.entity;
+function entityOf(mapping: SqlMapping): Entity<object> | undefined {
+  if (mapping.kind === 'value' || mapping.kind === 'by-id') return undefined;
+  return isToMany(mapping) ? mapping.list.entity : mapping.entity;
 }
 
 const selectionsOf = (fieldNodes: readonly FieldNode[]): SelectionSetNode[] =>
   fieldNodes.flatMap(({ selectionSet }) => selectionSet ?? []);
 
-const isOwn = (edge: Edge): boolean => edge.kind === 'row' && edge.own === true;
+const isOwn = (mapping: SqlMapping): boolean => mapping.kind === 'row' && mapping.own === true;
 
-/** The plan of an edge and everything below it; undefined if the database cannot write it. */
-export function planEdge(
+/** The plan of a field and everything below it; undefined if the database cannot write it. */
+export function planField(
   info: Planning,
   field: GraphQLField<unknown, unknown>,
   fieldNodes: readonly FieldNode[],
-): EdgePlan | undefined {
-  const edge = edgeOf(field);
+): FieldPlan | undefined {
+  const mapping = getSqlMapping(field);
   const [node] = fieldNodes;
-  if (edge === undefined || node === undefined) return undefined;
-  const entity = entityOf(edge);
+  if (mapping === undefined || node === undefined) return undefined;
+  const entity = entityOf(mapping);
   const type = getNamedType(field.type);
-  const plan = { edge, field, node, maxBytes: maxJsonBytes(field), object: undefined };
+  const plan = { mapping, field, node, maxBytes: maxJsonBytes(field), object: undefined };
   const sets = selectionsOf(fieldNodes);
-  if (edge.kind === 'by-id') {
+  if (mapping.kind === 'by-id') {
     const types = planNodes(info, sets);
     return types && { ...plan, types };
   }
   if (entity === undefined) return plan;
   if (!isObjectType(type)) return undefined;
-  if (edge.kind !== 'connection') {
-    const object = planObject(info, entity, type, sets, isOwn(edge));
+  if (mapping.kind !== 'connection') {
+    const object = planObject(info, entity, type, sets, isOwn(mapping));
     return object && { ...plan, object };
   }
   const connection = planConnectionMembers(info, type, sets, (node, below) =>
@@ -116,7 +116,7 @@ function planObject(
     entity,
     columns: new Set(['id']),
     bytes: (property) => maxPropertyBytes(type, property),
-    edges: new Map(),
+    fieldPlans: new Map(),
     scopes: new Set(),
     members,
   };
@@ -127,7 +127,7 @@ function planObject(
   function planColumn(name: string, field: GraphQLField<unknown, unknown>): Member | undefined {
     const { pothosExposedField: property } = notesOf(field);
     if (property === undefined || !known.includes(property))
-      return decline(field, 'has no column and no edge');
+      return decline(field, 'has no column and no "sql"');
     if (permissionsOf(field).session === true) return decline(field, 'needs a session');
     plan.columns.add(property);
     return { name, kind: 'column', property, type: field.type };
@@ -141,21 +141,21 @@ function planObject(
     const field = type.getFields()[node.name.value];
     if (field === undefined) return undefined;
     for (const scope of scopesOf(field, own)) plan.scopes.add(scope);
-    const edge = edgeOf(field);
-    if (edge === undefined) return planColumn(name, field);
-    const known = edge.kind === 'value' ? sameValue(node) : undefined;
-    if (known !== undefined) return { name, kind: 'edge', plan: known };
-    const planned = planEdge(info, field, fieldNodes);
+    const mapping = getSqlMapping(field);
+    if (mapping === undefined) return planColumn(name, field);
+    const known = mapping.kind === 'value' ? sameValue(node) : undefined;
+    if (known !== undefined) return { name, kind: 'mapped', plan: known };
+    const planned = planField(info, field, fieldNodes);
     if (planned === undefined) return undefined;
     for (const column of notesOf(field).columns ?? []) plan.columns.add(column);
-    plan.edges.set(name, planned);
-    return { name, kind: 'edge', plan: planned };
+    plan.fieldPlans.set(name, planned);
+    return { name, kind: 'mapped', plan: planned };
   }
 
-  const sameValue = (node: FieldNode): EdgePlan | undefined =>
-    [...plan.edges.values()].find(
+  const sameValue = (node: FieldNode): FieldPlan | undefined =>
+    [...plan.fieldPlans.values()].find(
       (other) =>
-        other.edge.kind === 'value' &&
+        other.mapping.kind === 'value' &&
         other.node.name.value === node.name.value &&
         haveSameArguments(other.node, node),
     );

@@ -14,12 +14,12 @@ import type { Scope } from '../../../auth/scopes.ts';
 import { collectFields } from '../../core/selection.ts';
 import type { Entity } from '../entity.ts';
 import { openEnd, type Page } from '../pagination.ts';
-import type { Edge } from '../relation.ts';
+import type { SqlMapping } from '../sql-mappings.ts';
 
 /** Takes the reason why the database cannot write a root field; the first counts. */
 export type Decline = (reason: string) => undefined;
 
-/** What a selection needs from a row: its columns and edges. */
+/** What a selection needs from a row: its columns, and its fields with a mapping. */
 export interface ObjectPlan {
   readonly entity: Entity<object>;
   /** Properties of the entity. */
@@ -27,7 +27,7 @@ export interface ObjectPlan {
   /** The maximum size of a property in JSON, in bytes. */
   readonly bytes: (property: string) => number;
   /** By response name. */
-  readonly edges: Map<string, EdgePlan>;
+  readonly fieldPlans: Map<string, FieldPlan>;
   /** The scopes without which columns of the rows are refused. */
   readonly scopes: Set<Scope>;
   /** The members of the response object, in order. */
@@ -48,20 +48,20 @@ export interface ColumnMember {
 }
 
 /** Members with the same computed value share a plan, so that the value is computed once. */
-export interface EdgeMember {
+export interface MappedMember {
   readonly name: string;
-  readonly kind: 'edge';
-  readonly plan: EdgePlan;
+  readonly kind: 'mapped';
+  readonly plan: FieldPlan;
 }
 
-/** A member of a response object: a column, an edge, or `__typename`. */
-export type Member = ColumnMember | EdgeMember | TypenameMember;
+/** A member of a response object: a column, a field, or `__typename`. */
+export type Member = ColumnMember | MappedMember | TypenameMember;
 
 /** A member of `data`. */
-export type RootMember = EdgeMember | TypenameMember;
+export type RootMember = MappedMember | TypenameMember;
 
-export interface EdgePlan {
-  readonly edge: Edge;
+export interface FieldPlan {
+  readonly mapping: SqlMapping;
   readonly field: GraphQLField<unknown, unknown>;
   readonly node: FieldNode;
   /** The maximum size of plain values in JSON. */
@@ -76,12 +76,12 @@ export interface EdgePlan {
 
 const NONE: readonly ObjectPlan[] = [];
 
-/** The plans of the rows at the other end of an edge: one, or for nodes one per type; none for plain values. */
-export const objectsOf = ({ object, types = NONE }: EdgePlan): readonly ObjectPlan[] =>
+/** The plans of the rows at the other end of a field: one, or for nodes one per type; none for plain values. */
+export const objectsOf = ({ object, types = NONE }: FieldPlan): readonly ObjectPlan[] =>
   object === undefined ? types : [object];
 
 /** Whether a field returns several nodes, in the order of its ids. */
-export const isNodeList = ({ field }: Pick<EdgePlan, 'field'>): boolean =>
+export const isNodeList = ({ field }: Pick<FieldPlan, 'field'>): boolean =>
   isListType(getNullableType(field.type));
 
 /** A connection as the response shows it. Each selection of its nodes has a plan of its own. */
@@ -236,8 +236,9 @@ export function showsMore(plan: ConnectionPlan, page: Page): boolean {
 /** What the rows of a connection are read for: all selections of its nodes, and its cursors. */
 export function connectionObject(entity: Entity<object>, plan: ConnectionPlan): ObjectPlan {
   const objects = nodeObjects(plan);
-  const edges = new Map<string, EdgePlan>();
-  for (const object of objects) for (const edge of object.edges.values()) edges.set(`${edges.size}`, edge);
+  const fieldPlans = new Map<string, FieldPlan>();
+  for (const object of objects)
+    for (const plan of object.fieldPlans.values()) fieldPlans.set(`${fieldPlans.size}`, plan);
   const columns = new Set(['id', 'createdAt']);
   for (const object of objects) for (const column of object.columns) columns.add(column);
   return {
@@ -245,7 +246,7 @@ export function connectionObject(entity: Entity<object>, plan: ConnectionPlan): 
     columns,
     // Sizes are those of the selections.
     bytes: () => 0,
-    edges,
+    fieldPlans,
     scopes: new Set(objects.flatMap(({ scopes }) => [...scopes])),
     members: [],
   };

@@ -1,8 +1,8 @@
-import { isToMany } from '../relation.ts';
+import { isToMany } from '../sql-mappings.ts';
 import { fromIds, type PlanArguments, type PlanSql } from './arguments.ts';
 import {
   type ConnectionPlan,
-  type EdgePlan,
+  type FieldPlan,
   isNodeList,
   nodeObjects,
   type ObjectPlan,
@@ -28,24 +28,24 @@ const BRACKETS = 2;
 /** Texts that can be longer are measured. Shorter ones are bounded by the operation's complexity. */
 const SHORT_TEXT_BYTES = 2_000;
 
-/** A row's JSON: its columns, its edges, and the bytes of everything else. */
+/** A row's JSON: its columns, its fields with a mapping, and the bytes of everything else. */
 interface RowSize {
   readonly columns: readonly string[];
   readonly fixed: number;
-  readonly edges: readonly EdgePlan[];
+  readonly fieldPlans: readonly FieldPlan[];
 }
 
 function rowSize({ members }: ObjectPlan): RowSize {
   let fixed = BRACKETS;
   const columns: string[] = [];
-  const edges: EdgePlan[] = [];
+  const fieldPlans: FieldPlan[] = [];
   for (const member of members) {
     fixed += member.name.length + NAME_BYTES;
     if (member.kind === 'typename') fixed += member.type.length + BRACKETS;
     if (member.kind === 'column') columns.push(member.property);
-    if (member.kind === 'edge') edges.push(member.plan);
+    if (member.kind === 'mapped') fieldPlans.push(member.plan);
   }
-  return { columns, fixed, edges };
+  return { columns, fixed, fieldPlans };
 }
 
 const nameBytes = ({ name }: { readonly name: string }) => name.length + NAME_BYTES;
@@ -82,23 +82,23 @@ function mostOfConnection(
  * The maximum size of the JSON of root fields: every list full, every text as long as its rules allow and
  * fully escaped. For nearly all queries it is small, and nothing needs to be measured.
  */
-export function mostBytes(roots: readonly RootMember[], given: Pick<PlanArguments, 'edges'>): number {
+export function mostBytes(roots: readonly RootMember[], given: Pick<PlanArguments, 'byField'>): number {
   const mostOfRow = (object: ObjectPlan): number => {
-    const { columns, fixed, edges } = rowSize(object);
+    const { columns, fixed, fieldPlans } = rowSize(object);
     let row = fixed;
     for (const column of columns) row += object.bytes(column);
-    for (const edge of edges) row += most(edge);
+    for (const plan of fieldPlans) row += most(plan);
     return row;
   };
-  const most = (plan: EdgePlan): number => {
+  const most = (plan: FieldPlan): number => {
     const { object, types, connection, maxBytes } = plan;
-    const { page, count = 1 } = given.edges.get(plan) ?? {};
+    const { page, count = 1 } = given.byField.get(plan) ?? {};
     if (types !== undefined) return BRACKETS + count * (1 + Math.max('null'.length, ...types.map(mostOfRow)));
     if (object === undefined) return maxBytes;
     const limit = page?.limit ?? 0;
     if (connection !== undefined) return mostOfConnection(connection, limit, mostOfRow);
     const row = mostOfRow(object) + 1;
-    return isToMany(plan.edge) ? BRACKETS + limit * row : row;
+    return isToMany(plan.mapping) ? BRACKETS + limit * row : row;
   };
   let bytes = BRACKETS;
   for (const member of roots)
@@ -116,25 +116,25 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
   let aliases = 0;
 
   const isLongRow = (object: ObjectPlan): boolean => {
-    const { columns, edges } = rowSize(object);
-    return columns.some((column) => object.bytes(column) > SHORT_TEXT_BYTES) || edges.some(isLong);
+    const { columns, fieldPlans } = rowSize(object);
+    return columns.some((column) => object.bytes(column) > SHORT_TEXT_BYTES) || fieldPlans.some(isLong);
   };
 
-  const isLong = ({ object, types, connection, maxBytes }: EdgePlan): boolean => {
+  const isLong = ({ object, types, connection, maxBytes }: FieldPlan): boolean => {
     if (types !== undefined) return types.some(isLongRow);
     if (object === undefined) return maxBytes > SHORT_TEXT_BYTES;
     return connection === undefined ? isLongRow(object) : nodeObjects(connection).some(isLongRow);
   };
 
   function rowSql(object: ObjectPlan, alias: string): string {
-    const { columns, fixed, edges } = rowSize(object);
+    const { columns, fixed, fieldPlans } = rowSize(object);
     const times = new Map<string, number>();
     for (const column of columns)
       if (object.bytes(column) > SHORT_TEXT_BYTES) times.set(column, (times.get(column) ?? 0) + 1);
     const terms = [`${fixed}::bigint`];
     for (const [column, count] of times) terms.push(`${count}::bigint * octet_length(${alias}."${column}")`);
-    for (const edge of edges) {
-      const term = edgeSql(edge, alias);
+    for (const plan of fieldPlans) {
+      const term = fieldSql(plan, alias);
       if (term !== undefined) terms.push(term);
     }
     return terms.join(' + ');
@@ -160,8 +160,8 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
   }
 
   /** Nodes of types without long texts are not measured. */
-  function nodesSql(plan: EdgePlan, types: readonly ObjectPlan[]): string {
-    const ids = sql.ofEdge(plan, fromIds);
+  function nodesSql(plan: FieldPlan, types: readonly ObjectPlan[]): string {
+    const ids = sql.forField(plan, fromIds);
     const isList = isNodeList(plan);
     const id = isList ? ROW_ID : `${ids}::uuid`;
     const sizes = types.filter(isLongRow).map((type) => rowWithId(type, id));
@@ -169,19 +169,19 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
     return isList ? `coalesce((SELECT sum(${node})::bigint FROM ${idRows(ids)}), 0)` : node;
   }
 
-  function edgeSql(plan: EdgePlan, parent: string | undefined): string | undefined {
-    const { edge, object, types } = plan;
+  function fieldSql(plan: FieldPlan, parent: string | undefined): string | undefined {
+    const { mapping, object, types } = plan;
     if (types !== undefined && isLong(plan)) return nodesSql(plan, types);
     if (!isLong(plan)) return undefined;
-    if (edge.kind === 'value') {
+    if (mapping.kind === 'value') {
       // What is read from another table is not measured: that would read it twice.
       const { columns } = notesOf(plan.field);
       if (columns === undefined) return undefined;
-      return `coalesce(octet_length(${valueSql(plan, edge, parent ?? '', sql)}::text), 0)::bigint`;
+      return `coalesce(octet_length(${valueSql(plan, mapping, parent ?? '', sql)}::text), 0)::bigint`;
     }
     if (object === undefined) return undefined;
-    if (edge.kind === 'row' || edge.kind === 'one') {
-      const id = edge.kind === 'row' ? sql.ofEdge(plan, fromIds) : `${parent}."${edge.key}"`;
+    if (mapping.kind === 'row' || mapping.kind === 'one') {
+      const id = mapping.kind === 'row' ? sql.forField(plan, fromIds) : `${parent}."${mapping.key}"`;
       return `coalesce(${rowWithId(object, id)}, 0)`;
     }
     if (!isListPlan(plan)) return undefined;
@@ -191,7 +191,9 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
       : connectionTerms(plan.connection, rows).join(' + ');
   }
 
-  const terms = roots.flatMap((root) => (root.kind === 'edge' ? (edgeSql(root.plan, undefined) ?? []) : []));
+  const terms = roots.flatMap((root) =>
+    root.kind === 'mapped' ? (fieldSql(root.plan, undefined) ?? []) : [],
+  );
   return terms.length === 0 ? '0::bigint' : terms.join(' + ');
 }
 

@@ -1,5 +1,5 @@
 import { GraphQLID, type GraphQLOutputType, getNullableType, isListType, isNonNullType } from 'graphql';
-import type { ListEdge } from '../entity.ts';
+import type { ListRelation } from '../entity.ts';
 import { inListOrder } from '../page-statement.ts';
 import {
   CURSOR_CHARACTERS,
@@ -138,7 +138,7 @@ type Shown<Member> = Exclude<Member, TypenameMember>;
 
 export interface ConnectionSql {
   readonly plan: ConnectionPlan;
-  readonly list: Pick<ListEdge<object>, 'order'>;
+  readonly list: Pick<ListRelation<object>, 'order'>;
   readonly page: Page;
   /** The query of the rows in the order of reading, one more than the page has if the plan shows whether the list goes on. */
   readonly rows: string;

@@ -4,7 +4,13 @@ import type { EventRecord } from '../../events/event.ts';
 import { type Entity, selectList } from '../entity.ts';
 import { pageClauses } from '../page-statement.ts';
 import type { Page } from '../pagination.ts';
-import { type CallerSql, type EventEdge, isToMany, type ToManyEdge, type ValueEdge } from '../relation.ts';
+import {
+  type CallerSql,
+  type EventMapping,
+  isToMany,
+  type ToManyRelation,
+  type ValueMapping,
+} from '../sql-mappings.ts';
 import {
   fromCaller,
   fromIds,
@@ -16,9 +22,9 @@ import {
 } from './arguments.ts';
 import {
   type ColumnMember,
-  type EdgeMember,
-  type EdgePlan,
+  type FieldPlan,
   isNodeList,
+  type MappedMember,
   type ObjectPlan,
   type RootMember,
 } from './plan.ts';
@@ -52,7 +58,7 @@ export const ROW_ID = 'k.id';
  * array. `rowWithId` is the JSON of a row, NULL if there is none.
  */
 export function nodesPieces(
-  plan: EdgePlan,
+  plan: FieldPlan,
   parameter: string,
   rowWithId: (object: ObjectPlan, id: string) => string,
 ): readonly Piece[] {
@@ -65,30 +71,30 @@ export function nodesPieces(
   return [{ text: '[' }, { sql: `coalesce((${list}), '')` }, { text: ']' }];
 }
 
-type ListPlan = EdgePlan & { readonly edge: ToManyEdge; readonly object: ObjectPlan };
+type ListPlan = FieldPlan & { readonly mapping: ToManyRelation; readonly object: ObjectPlan };
 
-export const isListPlan = (plan: EdgePlan): plan is ListPlan =>
-  isToMany(plan.edge) && plan.object !== undefined;
+export const isListPlan = (plan: FieldPlan): plan is ListPlan =>
+  isToMany(plan.mapping) && plan.object !== undefined;
 
 /** The page of a list. The SQL of a list is only written if the arguments are valid. */
-export function pageOf(plan: ListPlan, { edges }: PlanSql): Page {
-  const page = edges.get(plan)?.page;
+export function pageOf(plan: ListPlan, { byField }: PlanSql): Page {
+  const page = byField.get(plan)?.page;
   if (page === undefined) throw new Error(`${plan.field.name} has no page`);
   return page;
 }
 
 /** The query of these rows of a list. */
 export function rowsSql(plan: ListPlan, rows: Page, parent: string | undefined, sql: PlanSql): string {
-  const { list } = plan.edge;
+  const { list } = plan.mapping;
   const parentId = list.parent === undefined ? undefined : `${parent}."id"`;
-  const clauses = pageClauses(list, rows, parentId, (source) => sql.ofEdge(plan, fromPage(source)));
+  const clauses = pageClauses(list, rows, parentId, (source) => sql.forField(plan, fromPage(source)));
   return `SELECT ${selectFor(plan.object)} ${clauses}`;
 }
 
-/** The select list of the columns that a row's JSON and its edges need. */
-export function selectFor({ entity, columns, edges }: ObjectPlan): string {
+/** The select list of the columns that a row's JSON and its fields with a mapping need. */
+export function selectFor({ entity, columns, fieldPlans }: ObjectPlan): string {
   const needed = new Set(columns);
-  for (const { edge } of edges.values()) if (edge.kind === 'one') needed.add(edge.key);
+  for (const { mapping } of fieldPlans.values()) if (mapping.kind === 'one') needed.add(mapping.key);
   return selectList(entity, needed);
 }
 
@@ -99,20 +105,20 @@ export const rowById = ({ source }: Entity<object>, id: string) =>
 const NOBODY: CallerSql = { id: 'NULL', isAdmin: 'false' };
 
 /** What stands for the caller, in the SQL of a value that depends on it. */
-function callerSql(plan: EdgePlan, { ofCaller }: ValueEdge, sql: PlanSql): CallerSql {
+function callerSql(plan: FieldPlan, { ofCaller }: ValueMapping, sql: PlanSql): CallerSql {
   if (ofCaller !== true) return NOBODY;
   return {
-    id: `${sql.ofEdge(plan, fromCaller('id'))}::uuid`,
-    isAdmin: `${sql.ofEdge(plan, fromCaller('isAdmin'))}::boolean`,
+    id: `${sql.forField(plan, fromCaller('id'))}::uuid`,
+    isAdmin: `${sql.forField(plan, fromCaller('isAdmin'))}::boolean`,
   };
 }
 
 /** The SQL of a computed value of the row under `alias`. */
-export function valueSql(plan: EdgePlan, edge: ValueEdge, alias: string, sql: PlanSql): string {
+export function valueSql(plan: FieldPlan, mapping: ValueMapping, alias: string, sql: PlanSql): string {
   const { field } = plan;
   const row = rowProperties(field).map((name) => [name, `${alias}."${name}"`]);
-  const parameters = field.args.map(({ name }) => [name, sql.ofEdge(plan, fromParameters(name))]);
-  const value = `(${edge.sql(Object.fromEntries(row), Object.fromEntries(parameters), callerSql(plan, edge, sql))})`;
+  const parameters = field.args.map(({ name }) => [name, sql.forField(plan, fromParameters(name))]);
+  const value = `(${mapping.expression(Object.fromEntries(row), Object.fromEntries(parameters), callerSql(plan, mapping, sql))})`;
   const type = getNullableType(field.type);
   return type === GraphQLString || type === GraphQLID ? `${value}::text` : value;
 }
@@ -135,7 +141,7 @@ const fromEvents =
     events.map(EVENT_COLUMNS[column][1]);
 
 /** The SQL that writes the response to each event, in order; null for an event whose row is gone. */
-export function eventsSql(roots: readonly RootMember[], { shows }: EventEdge, sql: PlanSql): string {
+export function eventsSql(roots: readonly RootMember[], { shows }: EventMapping, sql: PlanSql): string {
   const columns: readonly EventColumn[] = shows === 'row' ? ['root_id'] : ALL_EVENT_COLUMNS;
   const lists = columns.map((column) => `${sql.add(fromEvents(column))}::${EVENT_COLUMNS[column][0]}[]`);
   const from = `unnest(${lists.join(', ')}) WITH ORDINALITY AS ${EVENT}(${columns.join(', ')}, n)`;
@@ -143,11 +149,11 @@ export function eventsSql(roots: readonly RootMember[], { shows }: EventEdge, sq
 }
 
 /** A member whose value a selection may have under several names. */
-type RepeatableMember = ColumnMember | EdgeMember;
+type RepeatableMember = ColumnMember | MappedMember;
 
 /** Identifies the value of a member within its row. */
 const valueKey = (member: RepeatableMember) =>
-  member.kind === 'edge' ? member.plan : `${member.property} ${member.type}`;
+  member.kind === 'mapped' ? member.plan : `${member.property} ${member.type}`;
 
 /** One member of each value that a selection has under several names. */
 function repeatedMembers({ members }: ObjectPlan): RepeatableMember[] {
@@ -182,8 +188,8 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
   };
 
   const memberPieces = (member: RepeatableMember, alias: string): readonly Piece[] =>
-    member.kind === 'edge'
-      ? edgePieces(member.plan, alias)
+    member.kind === 'mapped'
+      ? fieldPieces(member.plan, alias)
       : columnJson(member.type, `${alias}."${member.property}"`);
 
   function membersOf({ members }: ObjectPlan, alias: string, written: Written): NamedJson[] {
@@ -226,11 +232,11 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
   function listPieces(plan: ListPlan, parent: string | undefined): readonly Piece[] {
     const page = pageOf(plan, sql);
     const rows = rowsSql(plan, rowsToRead(plan, page), parent, sql);
-    const { connection, edge, object } = plan;
+    const { connection, mapping, object } = plan;
     if (connection !== undefined)
       return connectionPieces({
         plan: connection,
-        list: edge.list,
+        list: mapping.list,
         page,
         rows,
         nextAlias,
@@ -241,21 +247,22 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
     return [{ text: '[' }, { sql: list }, { text: ']' }];
   }
 
-  /** The value of an edge. */
-  function edgePieces(plan: EdgePlan, parent: string | undefined): readonly Piece[] {
-    const { edge, object } = plan;
-    if (edge.kind === 'value') return computedJson(plan.field.type, valueSql(plan, edge, parent ?? '', sql));
-    if (edge.kind === 'by-id') return nodesPieces(plan, sql.ofEdge(plan, fromIds), rowWithId);
+  /** The value of a field. */
+  function fieldPieces(plan: FieldPlan, parent: string | undefined): readonly Piece[] {
+    const { mapping, object } = plan;
+    if (mapping.kind === 'value')
+      return computedJson(plan.field.type, valueSql(plan, mapping, parent ?? '', sql));
+    if (mapping.kind === 'by-id') return nodesPieces(plan, sql.forField(plan, fromIds), rowWithId);
     if (isListPlan(plan)) return listPieces(plan, parent);
-    if (object === undefined || isToMany(edge)) throw new Error(`${plan.field.name} leads to no rows`);
-    if (edge.kind === 'event')
-      return [{ sql: edge.shows === 'row' ? rowWithId(object, `${EVENT}.root_id`) : eventItself(object) }];
-    const id = edge.kind === 'row' ? sql.ofEdge(plan, fromIds) : `${parent}."${edge.key}"`;
+    if (object === undefined || isToMany(mapping)) throw new Error(`${plan.field.name} leads to no rows`);
+    if (mapping.kind === 'event')
+      return [{ sql: mapping.shows === 'row' ? rowWithId(object, `${EVENT}.root_id`) : eventItself(object) }];
+    const id = mapping.kind === 'row' ? sql.forField(plan, fromIds) : `${parent}."${mapping.key}"`;
     const row = rowWithId(object, id);
     // Without a row that may not be absent, the whole text is NULL: an execution reports the error.
-    const mayBeNull = edge.kind === 'one' || !isNonNullType(plan.field.type);
+    const mayBeNull = mapping.kind === 'one' || !isNonNullType(plan.field.type);
     return [{ sql: mayBeNull ? `coalesce(${row}, 'null')` : row }];
   }
 
-  return `SELECT ${concatenation(objectPieces(valuesOf(roots, ({ plan }) => edgePieces(plan, undefined))))} AS data`;
+  return `SELECT ${concatenation(objectPieces(valuesOf(roots, ({ plan }) => fieldPieces(plan, undefined))))} AS data`;
 }

@@ -25,10 +25,10 @@ kernel.builder.objectFields(post.Post, (t) => ({
     args: { lengths: t.arg.intList({ required: true, defaultValue: [1] }) },
     columns: ['body'],
     maxCharacters: 400,
-    edge: {
+    sql: {
       kind: 'value',
       parameters: ({ lengths }) => ({ lengths }),
-      sql: ({ body }, { lengths }) =>
+      expression: ({ body }, { lengths }) =>
         `SELECT string_agg(left(${body}, l.length), '|' ORDER BY l.n) FROM unnest(${lengths}::int[]) WITH ORDINALITY AS l(length, n)`,
     },
     description: 'Several beginnings of the body.',
@@ -42,30 +42,30 @@ kernel.builder.objectFields(post.Post, (t) => ({
   word: t.string({
     args: { word: t.arg.string({ required: true, defaultValue: '"w' }) },
     maxCharacters: 100,
-    edge: {
+    sql: {
       kind: 'value',
       parameters: ({ word }) => ({ word }),
-      sql: ({ id }, { word }) => `CASE WHEN ${id} IS NOT NULL THEN ${word} END`,
+      expression: ({ id }, { word }) => `CASE WHEN ${id} IS NOT NULL THEN ${word} END`,
     },
     description: 'The argument.',
     resolve: (_post, { word }) => word,
   }),
   handle: t.id({
     columns: ['title'],
-    edge: { kind: 'value', sql: ({ title }) => `${title} || '"\\'` },
+    sql: { kind: 'value', expression: ({ title }) => `${title} || '"\\'` },
     description: 'An id that is no UUID.',
     resolve: ({ title }) => `${title}"\\`,
   }),
   weight: t.float({
     columns: ['commentCount'],
-    edge: { kind: 'value', sql: ({ commentCount }) => `${commentCount} + 0.5::float8` },
+    sql: { kind: 'value', expression: ({ commentCount }) => `${commentCount} + 0.5::float8` },
     description: 'A number.',
     resolve: ({ commentCount }) => commentCount + 0.5,
   }),
   dayBefore: t.field({
     type: 'DateTime',
     columns: ['createdAt'],
-    edge: { kind: 'value', sql: ({ createdAt }) => `${createdAt} - interval '24 hours'` },
+    sql: { kind: 'value', expression: ({ createdAt }) => `${createdAt} - interval '24 hours'` },
     description: 'An instant.',
     resolve: ({ createdAt }) => new Date(createdAt.getTime() - 86_400_000),
   }),
@@ -73,7 +73,7 @@ kernel.builder.objectFields(post.Post, (t) => ({
     type: 'DateTime',
     nullable: true,
     columns: ['createdAt'],
-    edge: { kind: 'value', sql: ({ createdAt }) => `nullif(${createdAt}, ${createdAt})` },
+    sql: { kind: 'value', expression: ({ createdAt }) => `nullif(${createdAt}, ${createdAt})` },
     description: 'Null.',
     resolve: () => null,
   }),
@@ -81,7 +81,7 @@ kernel.builder.objectFields(post.Post, (t) => ({
     nullable: true,
     columns: ['title'],
     maxCharacters: 200,
-    edge: { kind: 'value', sql: ({ title }) => `nullif(${title}, 't')` },
+    sql: { kind: 'value', expression: ({ title }) => `nullif(${title}, 't')` },
     description: 'The title, or null.',
     resolve: ({ title }) => (title === 't' ? null : title),
   }),
@@ -206,7 +206,7 @@ describe('A computed field with an argument that was added with one declaration 
 
   it('is found to be left to the resolvers if it declares no SQL', async () => {
     expect(await leftToResolvers(app, key, schema)).toMatchObject({
-      'Post.shout': 'Post.shout has no column and no edge',
+      'Post.shout': 'Post.shout has no column and no "sql"',
     });
   });
 
