@@ -14,7 +14,7 @@ import { createIntrospectionCache } from './operation/introspection.ts';
 import type { EventExecutor } from './operation/lifecycle.ts';
 import type { OperationArgs, OperationContext } from './operation/operation-context.ts';
 import { executed, located, refused, rendered, type Single } from './operation/outcome.ts';
-import { answerWhole, type LeftPart } from './queries/execute-in-database.ts';
+import { type LeftPart, renderInDatabase } from './queries/execute-in-database.ts';
 
 /** The error for an operation past its timeout. */
 const tooSlow = (timeoutMs: number): ApiError =>
@@ -70,13 +70,16 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
 
   /** Undefined if the database cannot write any of the response. */
-  async function executeWhole(args: OperationArgs, reservation: Reservation): Promise<Single | undefined> {
+  async function executeInDatabase(
+    args: OperationArgs,
+    reservation: Reservation,
+  ): Promise<Single | undefined> {
     const { contextValue: context } = args;
     const { node } = context.operation;
     try {
-      const answer = await answerWhole(args, node, context);
-      if (answer === undefined) return undefined;
-      const { response, left } = answer;
+      const rendering = await renderInDatabase(args, node, context);
+      if (rendering === undefined) return undefined;
+      const { response, left } = rendering;
       if (left === undefined && context.shownCost === undefined)
         return bounds.checked(rendered(response), context, reservation);
       // The cost is put beside the data where the response becomes text.
@@ -114,8 +117,8 @@ export function createExecutor(options: ExecutorOptions): Executor {
   ): Promise<Single> {
     const { contextValue } = args;
     contextValue.db = database.cancellable(cancellation);
-    const whole = contextValue.lookAhead ? await executeWhole(args, reservation) : undefined;
-    if (whole !== undefined) return whole;
+    const written = contextValue.lookAhead ? await executeInDatabase(args, reservation) : undefined;
+    if (written !== undefined) return written;
     await confirmCaller(contextValue);
     contextValue.db = afterSnapshot(contextValue);
     return executeFields(args, reservation);

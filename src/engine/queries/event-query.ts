@@ -3,7 +3,7 @@ import type { Queryable } from '../../database/statement.ts';
 import { type Context, declined } from '../core/context.ts';
 import { collectFields, NO_VARIABLES, variablesOf } from '../core/selection.ts';
 import type { EventFilter, EventRecord } from '../events/event.ts';
-import { planWhole, responseWith } from './execute-in-database.ts';
+import { planFullQuery, responseWith } from './execute-in-database.ts';
 import { queryWritten } from './page-statement.ts';
 import type { Given } from './plan/arguments.ts';
 import { getSqlMapping } from './plan/plan-field.ts';
@@ -57,7 +57,7 @@ export function planEvents(
   operation: OperationDefinitionNode,
   context: Context,
 ): EventPlan | undefined {
-  const planned = planWhole(args, operation, context);
+  const planned = planFullQuery(args, operation, context);
   if (planned === undefined) return undefined;
   const { plan, given } = planned;
   const [root] = given.written;

@@ -25,7 +25,7 @@ import { cachedStatement, type JsonRow, type JsonStatement, nextPlanId } from '.
 import { isToMany } from './sql-mappings.ts';
 
 /** The plan of an operation of which the database can write all root fields, or some. */
-interface WholePlan {
+interface FullQueryPlan {
   readonly id: number;
   /** All root fields, in the order of the response. */
   readonly fields: Fields;
@@ -37,20 +37,20 @@ interface WholePlan {
   readonly scopesByRoot: ReadonlyMap<FieldPlan, ReadonlySet<Scope>>;
   /** The scopes that any of the roots needs. */
   readonly scopes: readonly Scope[];
-  /** The reason why resolvers answer the other root fields; undefined if there are no others. */
+  /** The reason why resolvers execute the other root fields; undefined if there are no others. */
   readonly reason: string | undefined;
   /**
    * Whether all requests have the same arguments: no variables, no root row that may depend on the caller.
    */
   readonly alike: boolean;
   /** The arguments, if all requests have the same. */
-  known: WholeArguments | undefined;
+  known: FullQueryArguments | undefined;
 }
 
 /** The nodes of fields, by response name. */
 type Fields = ReadonlyMap<string, readonly FieldNode[]>;
 
-interface WholeArguments extends PlanArguments {
+interface FullQueryArguments extends PlanArguments {
   /** The root fields that the database writes. */
   readonly members: readonly RootMember[];
   /** The maximum size of their JSON. */
@@ -60,7 +60,7 @@ interface WholeArguments extends PlanArguments {
 declare module '../core/selection.ts' {
   interface OperationPlans {
     /** By the values of its @skip and @include variables. A string is the reason why there is none. */
-    whole?: SmallMap<string, WholePlan | string>;
+    fullQueries?: SmallMap<string, FullQueryPlan | string>;
   }
 }
 
@@ -113,7 +113,7 @@ function planOperation(
   { operation, selectionSet, variableDefinitions = [] }: OperationDefinitionNode,
   variableValues: VariableValues,
   { plans }: Context,
-): WholePlan | string {
+): FullQueryPlan | string {
   const root = schema.getRootType(operation);
   if (root == null || isTooWide(plans)) return TOO_WIDE;
   let reason: string | undefined;
@@ -156,29 +156,29 @@ function cachedPlan(
   operation: OperationDefinitionNode,
   variables: VariableValues,
   context: Context,
-): WholePlan | undefined {
+): FullQueryPlan | undefined {
   const { plans } = context;
   const key = choiceOf(plans.conditions, variables);
   if (key === undefined) return declined(context, 'a condition is not a Boolean');
-  plans.whole ??= new SmallMap(MAX_PLANS);
-  let found = plans.whole.get(key);
+  plans.fullQueries ??= new SmallMap(MAX_PLANS);
+  let found = plans.fullQueries.get(key);
   if (found === undefined) {
     found = planOperation(args, operation, variables, context);
-    plans.whole.set(key, found);
+    plans.fullQueries.set(key, found);
   }
   return typeof found === 'string' ? declined(context, found) : found;
 }
 
 /**
- * The plan of an operation, and the arguments of this request. Resolvers answer root fields that need them, that the
+ * The plan of an operation, and the arguments of this request. Resolvers execute root fields that need them, that the
  * caller lacks a scope for, or whose arguments are invalid or name no row, with the usual errors. Undefined if these are
  * all root fields.
  */
-export function planWhole(
+export function planFullQuery(
   args: ExecutionArgs,
   operation: OperationDefinitionNode,
   context: Context,
-): { readonly plan: WholePlan; readonly given: WholeArguments } | undefined {
+): { readonly plan: FullQueryPlan; readonly given: FullQueryArguments } | undefined {
   const variables = variablesOf(args, operation);
   if (variables === undefined) return declined(context, 'a variable is invalid');
   const plan = cachedPlan(args, operation, variables, context);
@@ -202,20 +202,20 @@ export function planWhole(
 }
 
 /** The `data` of a query that reads nothing. */
-function typeNames({ members }: WholeArguments): string {
+function typeNames({ members }: FullQueryArguments): string {
   const named = members.flatMap((member) =>
     member.kind === 'typename' ? `${JSON.stringify(member.name)}:${JSON.stringify(member.type)}` : [],
   );
   return `{${named.join()}}`;
 }
 
-/** The values that confirm the caller. These are outside `confirmingSql` so that the statement does not hold its request. */
+/** The values that confirm the caller. They are outside `confirmingSql` so that a cached statement retains no request. */
 const fromCaller =
   (index: number) =>
   ({ caller }: Given) =>
     caller?.[index] ?? null;
 
-/** The SQL of what they say of the caller in the same snapshot. */
+/** The SQL that confirms the caller in the snapshot of the response. */
 function confirmingSql({ check }: Provisional, { add }: PlanSql): string {
   const numbers = check.values.map((_, index) => add(fromCaller(index)));
   return `${check.sql(...numbers)} AS caller`;
@@ -227,8 +227,8 @@ const besides = (rows: string, columns: readonly string[]): string =>
 
 /** If the response may be too large, the statement measures it. */
 function statementOf(
-  { id, roots }: WholePlan,
-  given: WholeArguments,
+  { id, roots }: FullQueryPlan,
+  given: FullQueryArguments,
   { maxResponseBytes, onSnapshot }: Context,
   provisional: Provisional | undefined,
 ): JsonStatement {
@@ -252,7 +252,11 @@ function statementOf(
 }
 
 /** Reads a response and has the caller confirmed, if that remains to be done. Throws `notConfirmed`, DatabaseError. */
-async function read(plan: WholePlan, given: WholeArguments, context: Context): Promise<JsonRow | undefined> {
+async function read(
+  plan: FullQueryPlan,
+  given: FullQueryArguments,
+  context: Context,
+): Promise<JsonRow | undefined> {
   const provisional = context.provisional?.isOpen ? context.provisional : undefined;
   const values = provisional === undefined ? given : { ...given, caller: provisional.check.values };
   const [row] = await queryWritten(context.db, statementOf(plan, given, context, provisional), values);
@@ -261,7 +265,7 @@ async function read(plan: WholePlan, given: WholeArguments, context: Context): P
   return row;
 }
 
-/** The part of an operation that the database does not write. */
+/** The root fields that the database does not write. */
 export interface LeftPart {
   /** The document with the root fields that are left. */
   readonly document: DocumentNode;
@@ -270,8 +274,8 @@ export interface LeftPart {
 }
 
 function leftPart(
-  { fields }: WholePlan,
-  { members }: WholeArguments,
+  { fields }: FullQueryPlan,
+  { members }: FullQueryArguments,
   operation: OperationDefinitionNode,
   { plans }: Context,
 ): LeftPart | undefined {
@@ -289,7 +293,7 @@ function leftPart(
 }
 
 /** What the database writes of a response. */
-export interface DatabaseAnswer {
+export interface DatabaseResponse {
   /** The response in JSON. */
   readonly response: string;
   /** What resolvers have to add; undefined if the response is complete. */
@@ -297,19 +301,19 @@ export interface DatabaseAnswer {
 }
 
 /**
- * Answers a query, or some of its root fields, with at most one statement, which writes the `data` of the response itself:
- * nothing is parsed, resolved or serialised on the way. Undefined if no root field can be answered so: an execution then
- * answers, with its usual errors.
+ * Renders a query, or some of its root fields, with at most one statement, which writes the `data` of the response itself:
+ * nothing is parsed, resolved or serialised on the way. Undefined if the database can render no root field: an execution then
+ * responds, with its usual errors.
  *
  * @throws {DatabaseError}
  * @throws {ApiError} COMPLEXITY_LIMIT if the response is too large.
  */
-export async function answerWhole(
+export async function renderInDatabase(
   args: ExecutionArgs,
   operation: OperationDefinitionNode,
   context: Context,
-): Promise<DatabaseAnswer | undefined> {
-  const planned = planWhole(args, operation, context);
+): Promise<DatabaseResponse | undefined> {
+  const planned = planFullQuery(args, operation, context);
   if (planned === undefined) return undefined;
   const { plan, given } = planned;
   context.onPath('whole_answer');

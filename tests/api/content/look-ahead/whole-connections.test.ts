@@ -70,7 +70,7 @@ describe('A connection', () => {
     cursors = ids.map((id, index) => encodeCursor({ id, createdAt: past(index) }));
   });
 
-  const wholeAnswers = async () =>
+  const databaseResponses = async () =>
     (await readMetricBy(app.app, 'graphql_paths_total', 'path')).get('whole_answer') ?? 0;
 
   it('has the cursors that the service makes, byte for byte, of any instant and id', async () => {
@@ -151,10 +151,10 @@ describe('A connection', () => {
     ['the e-mail address of one’s own', '{ viewer { id name email posts(limit: 1) { id } } }'],
   ])('is written by the database, as an execution writes it: %s', async (_what, query) => {
     const variables = query.includes('$after') ? { after: cursors[6] } : {};
-    const before = await wholeAnswers();
+    const before = await databaseResponses();
     const options = { key: reader.key, variables };
     const whole = await app.gql(query, options);
-    expect((await wholeAnswers()) - before).toBe(1);
+    expect((await databaseResponses()) - before).toBe(1);
     expect(whole.errors).toBeUndefined();
     const { fetch } = secondInstance(app, { lookAhead: false });
     const executed = await answerOf(await fetch('/graphql', graphqlPost(query, options)));

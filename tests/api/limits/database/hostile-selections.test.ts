@@ -6,7 +6,7 @@ import { repeated } from '../../../support/schema/repeated.ts';
 describe('A selection that costs few points', () => {
   const app = useApp({ settings: { MAX_ALIASES: '1000' } });
 
-  const wholeAnswers = async () =>
+  const databaseResponses = async () =>
     (await readMetricBy(app.app, 'graphql_paths_total', 'path')).get('whole_answer') ?? 0;
 
   it('is left to loaders if the facts about its pages are more subqueries than a statement may have', async () => {
@@ -14,11 +14,11 @@ describe('A selection that costs few points', () => {
     const pageInfo = 'pageInfo { hasNextPage startCursor endCursor }';
     const connections = (count: number) =>
       repeated(count, (i) => `c${i}: postsConnection(limit: 0) { nodes { id } ${pageInfo} }`);
-    const before = await wholeAnswers();
+    const before = await databaseResponses();
     const few = await app.gql(`{ ${connections(10)} }`, { key });
-    expect([few.status, (await wholeAnswers()) - before]).toEqual([200, 1]);
+    expect([few.status, (await databaseResponses()) - before]).toEqual([200, 1]);
     const many = await app.gql(`{ ${connections(30)} }`, { key });
-    expect([many.status, (await wholeAnswers()) - before]).toEqual([200, 1]);
+    expect([many.status, (await databaseResponses()) - before]).toEqual([200, 1]);
     expect(many.data.c29).toEqual(few.data.c9);
   });
 
@@ -26,9 +26,9 @@ describe('A selection that costs few points', () => {
     const { key } = await app.account();
     const names = repeated(40, (i) => `e${i}: endCursor n${i}: hasNextPage`);
     const query = `{ a: postsConnection(limit: 0) { pageInfo { ${names} } b: pageInfo { ${names} } } }`;
-    const before = await wholeAnswers();
+    const before = await databaseResponses();
     const { data } = await app.gql(query, { key });
-    expect((await wholeAnswers()) - before).toBe(1);
+    expect((await databaseResponses()) - before).toBe(1);
     expect(data.a.b).toEqual(data.a.pageInfo);
     expect(Object.keys(data.a.b)).toHaveLength(80);
   });
