@@ -74,7 +74,7 @@ const ON_BOTH_DATABASES = tests('api', [
 
 /** Files that only `npm run test:full` runs: they take long, or test a mechanism that another file covers. */
 const FULL_ONLY = [
-  ...tests('unit', ['operation/acceptor']),
+  ...tests('unit', ['operation/fast-validator']),
   ...tests('api', [
     'limits/database/prepared-statements',
     'limits/memory/{large-rows,pending-answers,stream-token-memory,waiting-memory}',

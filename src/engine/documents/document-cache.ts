@@ -13,7 +13,7 @@ import { withoutStacks } from '../../platform/errors.ts';
 import { surveyDocument } from './analysis.ts';
 import { BoundedLexer } from './bounded-lexer.ts';
 import { createDeprecations, type DeprecatedElement } from './deprecations.ts';
-import { createAcceptor } from './fast-validator/fast-validator.ts';
+import { createFastValidator } from './fast-validator/fast-validator.ts';
 import { checkCounts, maxFields, type OperationLimits } from './limits.ts';
 import { PreparedDocument, type PreparedOperation, schemaIdOf } from './prepared-operation.ts';
 import { type Variables, variableErrors } from './variables.ts';
@@ -70,7 +70,7 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
     sizeCalculation: ({ node: { tokenCount = limits.maxTokens } }) => tokenCount + 1,
   });
   const seen = new SeenBefore();
-  const isSurelyValid = createAcceptor(schema);
+  const isValid = createFastValidator(schema);
   const findDeprecated = createDeprecations(schema);
   let schemaId: string | undefined;
 
@@ -108,7 +108,7 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
     validate(document: PreparedDocument): readonly GraphQLError[] {
       if (document.valid) return [];
       const { node, survey } = document;
-      const errors = withoutStacks(() => (isSurelyValid(node, survey.fragments) ? [] : errorsOf(node)));
+      const errors = withoutStacks(() => (isValid(node, survey.fragments) ? [] : errorsOf(node)));
       for (const { extensions } of errors) Object.assign(extensions, { code: 'GRAPHQL_VALIDATION_FAILED' });
       if (errors.length > 0) return errors;
       keep(document);

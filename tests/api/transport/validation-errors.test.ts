@@ -27,7 +27,7 @@ const REFUSED = STRANGE.filter((text) => {
   );
 });
 
-describe('A document that is not surely valid', () => {
+describe('A document that the fast validator does not accept', () => {
   const app = useApp();
   let key: string;
   beforeAll(async () => {

@@ -20,27 +20,27 @@ import {
 } from './schema-table.ts';
 
 /**
- * The most selections and list items that are looked at, fragments expanded wherever they are spread. Fragments that
- * spread one another multiply; a document beyond this is left to the full validation.
+ * The maximum number of selections and list items that are visited, fragments expanded wherever they are spread.
+ * Fragments that spread one another multiply; a document beyond this is left to the full validation.
  */
 const MAX_STEPS = 2_000;
 
-/** The fields of one response name at one place of the response. */
+/** The fields of one response name at one position of the response. */
 interface Merged {
   readonly node: FieldNode;
   readonly field: FieldShape;
   readonly sets: SelectionSetNode[];
 }
 
-/** One place of the response: its fields by response name, and the fragments spread there. */
-interface Place {
+/** One position of the response: its fields by response name, and the fragments spread there. */
+interface ResponsePosition {
   readonly fields: Map<string, Merged>;
   /** False while the fragment is being followed. */
   spreads: Map<string, boolean> | undefined;
 }
 
-/** Looks at one document. Every method returns whether what it looks at is surely valid. */
-class Acceptance {
+/** Validates one document. Every method returns false if its argument may be invalid. */
+class FastValidation {
   readonly #table: SchemaTable;
   readonly #inputs: Inputs;
   readonly #fragments: Fragments;
@@ -91,34 +91,34 @@ class Acceptance {
 
   /** The selections on one object, merged, and everything below (GraphQL section 5.3.2). */
   #merge(type: ObjectShape, sets: readonly SelectionSetNode[]): boolean {
-    const place: Place = { fields: new Map(), spreads: undefined };
-    for (const set of sets) if (!this.#collect(place, type, set)) return false;
-    for (const { field, sets: below } of place.fields.values())
+    const position: ResponsePosition = { fields: new Map(), spreads: undefined };
+    for (const set of sets) if (!this.#collect(position, type, set)) return false;
+    for (const { field, sets: below } of position.fields.values())
       if (field.object !== undefined && !this.#merge(field.object, below)) return false;
     return true;
   }
 
-  /** A selection on a type: that of the place, or that of the fragment around it. */
-  #collect(place: Place, type: ObjectShape, { selections }: SelectionSetNode): boolean {
+  /** Collects a selection on a type: the type of the position or of the fragment around the selection. */
+  #collect(position: ResponsePosition, type: ObjectShape, { selections }: SelectionSetNode): boolean {
     for (const node of selections) {
       this.#selections += 1;
       if (this.#selections + this.#inputs.items > MAX_STEPS) return false;
       const { directives } = node;
       if (directives !== undefined && directives.length > 0 && !this.#areConditions(directives)) return false;
       if (node.kind === Kind.FIELD) {
-        if (!this.#field(place, type, node)) return false;
+        if (!this.#field(position, type, node)) return false;
       } else if (node.kind === Kind.FRAGMENT_SPREAD) {
-        if (!this.#fragment(place, type, node)) return false;
+        if (!this.#fragment(position, type, node)) return false;
       } else {
         const { typeCondition, selectionSet } = node;
         const on = typeCondition === undefined ? type : this.#within(type, typeCondition.name.value);
-        if (on === undefined || !this.#collect(place, on, selectionSet)) return false;
+        if (on === undefined || !this.#collect(position, on, selectionSet)) return false;
       }
     }
     return true;
   }
 
-  /** The type of a fragment within a selection on another; undefined unless it surely may stand there (section 5.5.2.3). */
+  /** The type of a fragment within a selection on another; undefined if the spread may be impossible (section 5.5.2.3). */
   #within(type: ObjectShape, name: string): ObjectShape | undefined {
     if (name === type.name) return type;
     return type.related.has(name) ? this.#table.type(name) : undefined;
@@ -141,10 +141,10 @@ class Acceptance {
 
   /**
    * The field exists, has its arguments, and a selection if and only if it is an object (GraphQL sections 5.3.1,
-   * 5.3.3). All fields of a response name at one place have the same name, type and arguments (section 5.3.2).
-   * GraphQL allows fields of different object types to differ; the acceptor declines those.
+   * 5.3.3). All fields of a response name at one position have the same name, type and arguments (section 5.3.2).
+   * GraphQL allows fields of different object types to differ; the fast validator leaves those to the full validation.
    */
-  #field({ fields }: Place, type: ObjectShape, node: FieldNode): boolean {
+  #field({ fields }: ResponsePosition, type: ObjectShape, node: FieldNode): boolean {
     const { alias, name, arguments: args = [], selectionSet } = node;
     const field = type.fields.get(name.value);
     if (field === undefined || (field.object === undefined) !== (selectionSet === undefined)) return false;
@@ -161,20 +161,24 @@ class Acceptance {
   }
 
   /**
-   * The fragment exists, is on a type that may stand here, and does not spread itself here (GraphQL sections 5.5.2.1,
+   * The fragment exists, is on a possible type, and does not spread itself here (GraphQL sections 5.5.2.1,
    * 5.5.2.3, 5.5.2.2). One that spreads itself below a field ends at the number of steps.
    */
-  #fragment(place: Place, type: ObjectShape, { name: { value: name } }: FragmentSpreadNode): boolean {
+  #fragment(
+    position: ResponsePosition,
+    type: ObjectShape,
+    { name: { value: name } }: FragmentSpreadNode,
+  ): boolean {
     const fragment = this.#fragments[name];
     const on = fragment && this.#within(type, fragment.typeCondition.name.value);
     if (fragment === undefined || on === undefined) return false;
-    const followed = place.spreads?.get(name);
+    const followed = position.spreads?.get(name);
     if (followed !== undefined) return followed;
     this.#spread.add(name);
-    place.spreads ??= new Map();
-    place.spreads.set(name, false);
-    if (!this.#collect(place, on, fragment.selectionSet)) return false;
-    place.spreads.set(name, true);
+    position.spreads ??= new Map();
+    position.spreads.set(name, false);
+    if (!this.#collect(position, on, fragment.selectionSet)) return false;
+    position.spreads.set(name, true);
     return true;
   }
 }
@@ -188,16 +192,16 @@ function isOneField({ selections }: SelectionSetNode): boolean {
   return selections.length === 1 && only?.kind === Kind.FIELD && (only.directives ?? []).length === 0;
 }
 
-/** Whether a document is surely valid. False says nothing. */
-export type Acceptor = (document: DocumentNode, fragments: Fragments) => boolean;
+/** Returns true if a document is valid. After false, the full validation decides. */
+export type FastValidator = (document: DocumentNode, fragments: Fragments) => boolean;
 
 /**
  * Accepts, in one pass, most documents that clients write: one operation on objects and interfaces, with fragments,
  * variables, @skip and @include. Whatever it accepts, graphql-js' `validate` accepts with all of its rules and
  * with NoSchemaIntrospectionCustomRule. Never throws.
  */
-export function createAcceptor(schema: GraphQLSchema): Acceptor {
+export function createFastValidator(schema: GraphQLSchema): FastValidator {
   const table = createSchemaTable(schema);
   if (table === undefined) return () => false;
-  return (document, fragments) => new Acceptance(schema, table, fragments).document(document);
+  return (document, fragments) => new FastValidation(schema, table, fragments).document(document);
 }

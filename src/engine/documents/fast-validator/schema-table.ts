@@ -48,7 +48,7 @@ export interface ObjectShape {
   readonly fields: ReadonlyMap<string, FieldShape>;
 }
 
-/** What the acceptor knows of a schema. */
+/** The tables that the fast validator reads instead of the schema. */
 export interface SchemaTable {
   readonly root: (operation: OperationTypeNode) => ObjectShape | undefined;
   readonly type: (name: string) => ObjectShape | undefined;
@@ -70,7 +70,9 @@ function conditionOf(schema: GraphQLSchema, name: 'skip' | 'include'): GraphQLIn
   const [argument] = args;
   const isStandard = args.length === 1 && argument?.name === 'if' && String(argument.type) === 'Boolean!';
   const { FIELD, FRAGMENT_SPREAD, INLINE_FRAGMENT } = DirectiveLocation;
-  const everywhere = [FIELD, FRAGMENT_SPREAD, INLINE_FRAGMENT].every((place) => locations.includes(place));
+  const everywhere = [FIELD, FRAGMENT_SPREAD, INLINE_FRAGMENT].every((location) =>
+    locations.includes(location),
+  );
   return isStandard && everywhere && !isRepeatable ? argument.type : undefined;
 }
 
@@ -127,7 +129,7 @@ interface Variable {
 const hasDefault = (argument: GraphQLArgument) =>
   argument.default !== undefined || argument.defaultValue !== undefined;
 
-/** Checks the variables and argument values of one document. Every method returns whether all is surely valid. */
+/** Checks the variables and argument values of one document. Every method returns false if an argument may be invalid. */
 export class Inputs {
   readonly #schema: GraphQLSchema;
   #variables: Map<string, Variable> | undefined;
@@ -176,9 +178,9 @@ export class Inputs {
     return missing === 0;
   }
 
-  /** A value at a place of this type, which may have a default (GraphQL sections 5.6.1, 5.8.5). */
-  fits(type: GraphQLInputType, value: ValueNode, placeHasDefault: boolean): boolean {
-    if (value.kind === Kind.VARIABLE) return this.#mayStandAt(type, value, placeHasDefault);
+  /** A value at a location of this type, which may have a default (GraphQL sections 5.6.1, 5.8.5). */
+  fits(type: GraphQLInputType, value: ValueNode, locationHasDefault: boolean): boolean {
+    if (value.kind === Kind.VARIABLE) return this.#mayStandAt(type, value, locationHasDefault);
     if (isNonNullType(type)) return value.kind !== Kind.NULL && this.fits(type.ofType, value, false);
     if (value.kind === Kind.NULL) return true;
     if (isListType(type)) {
@@ -191,14 +193,14 @@ export class Inputs {
   }
 
   /** The variable is defined, and its type allows this use (GraphQL sections 5.8.3, 5.8.5). */
-  #mayStandAt(type: GraphQLInputType, { name }: VariableNode, placeHasDefault: boolean): boolean {
+  #mayStandAt(type: GraphQLInputType, { name }: VariableNode, locationHasDefault: boolean): boolean {
     const variable = this.#variables?.get(name.value);
     if (variable === undefined) return false;
     variable.used = true;
     if (!isNonNullType(type) || isNonNullType(variable.type))
       return isTypeSubTypeOf(this.#schema, variable.type, type);
     return (
-      (variable.hasDefault || placeHasDefault) && isTypeSubTypeOf(this.#schema, variable.type, type.ofType)
+      (variable.hasDefault || locationHasDefault) && isTypeSubTypeOf(this.#schema, variable.type, type.ofType)
     );
   }
 }

@@ -10,23 +10,23 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { fragmentsOf } from '../../../src/engine/documents/analysis.ts';
-import { createAcceptor } from '../../../src/engine/documents/fast-validator/fast-validator.ts';
+import { createFastValidator } from '../../../src/engine/documents/fast-validator/fast-validator.ts';
 import { buildSchema } from '../../../src/schema/schema.ts';
 import { PAGES, STRANGE } from '../../support/schema/client-texts.ts';
 import { mutatedTexts } from '../../support/schema/mutated-document.ts';
 import { randomPosts, randomQueries } from '../../support/schema/random-query.ts';
 
 /** How many changed documents are tried. */
-const RUNS = Number(process.env.ACCEPTOR_RUNS ?? 1_000);
+const RUNS = Number(process.env.FAST_VALIDATOR_RUNS ?? 1_000);
 
 const schema = buildSchema();
 
-function acceptorOf(of: GraphQLSchema) {
-  const acceptor = createAcceptor(of);
-  return (document: DocumentNode) => acceptor(document, fragmentsOf(document));
+function fastValidatorOf(of: GraphQLSchema) {
+  const validator = createFastValidator(of);
+  return (document: DocumentNode) => validator(document, fragmentsOf(document));
 }
 
-const accepts = acceptorOf(schema);
+const accepts = fastValidatorOf(schema);
 const RULES = [...specifiedRules, NoSchemaIntrospectionCustomRule];
 
 /** What the full validation says of a document. */
@@ -71,7 +71,7 @@ describe('Accepting a document without the full validation', () => {
       }),
       { numRuns: RUNS },
     );
-    if (process.env.ACCEPTOR_RUNS !== undefined) process.stdout.write(`${JSON.stringify(counts)}\n`);
+    if (process.env.FAST_VALIDATOR_RUNS !== undefined) process.stdout.write(`${JSON.stringify(counts)}\n`);
   });
 
   it('is what becomes of most valid documents', () => {
@@ -106,13 +106,13 @@ describe('Accepting a document without the full validation', () => {
       'type Query { name: String any: Any } union Any = Query',
       'directive @skip(if: Boolean!, unless: Boolean) on FIELD type Query { name: String }',
     ])
-      expect(acceptorOf(buildFromText(extra))(parse('{ name }'))).toBe(false);
+      expect(fastValidatorOf(buildFromText(extra))(parse('{ name }'))).toBe(false);
   });
 
   it('knows enums, defaults, lists of lists and input objects as far as it needs to', () => {
     const own = buildFromText(`enum Colour { RED GREEN } input In { a: Int! }
       type Query { f(c: Colour, n: Int! = 1, l: [[Int!]], i: In, x: Float): Int }`);
-    const takes = acceptorOf(own);
+    const takes = fastValidatorOf(own);
     const accepted = ['c: RED', 'l: [[1], null]', 'l: 1', 'l: [1, [2]]', 'x: 1', 'x: 1.5', ''];
     const refused = [
       'c: BLUE',
