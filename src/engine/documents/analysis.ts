@@ -33,9 +33,9 @@ function renames(prefix: string): (name: NameNode) => NameNode {
 }
 
 /**
- * A valid document as text, without anything that a client chose freely: no names of operations, aliases or comments;
- * variables and fragments are numbered; numbers are 0, strings are empty. What remains are the words of the schema.
- * On one line, so that equal shapes are equal texts.
+ * Prints a valid document without anything that a client chose freely: no names of operations, aliases or comments;
+ * variables and fragments are numbered; numbers are 0, strings are empty. Only the names of the schema remain.
+ * On one line, so that equal shapes are equal strings.
  */
 export function shapeOf(document: DocumentNode): string {
   const variable = renames('v');
@@ -68,14 +68,14 @@ export const pairsOf = (count: number) => (count * (count - 1)) / 2;
 
 /**
  * Counts the comparisons of validation's rule on overlapping fields (GraphQL section 5.3.2). They grow with
- * the square of the repetitions: validating a text of a thousand tokens could take longer than running a
+ * the square of the repetitions: validating a document of a thousand tokens could take longer than running a
  * large query. The fragments must not form a cycle.
  */
 function countOverlaps({ definitions }: DocumentNode, fragments: Fragments, maxFields: number): Overlaps {
   let fields = 0;
   let pairs = 0;
 
-  /** Merges the selections of one place in the response. */
+  /** Merges the selections of one response position. */
   function merge(sets: readonly SelectionSetNode[]): void {
     const found = new Map<string, { count: number; sets: SelectionSetNode[] }>();
     const spreads = new Set<string>();
@@ -116,27 +116,27 @@ function countOverlaps({ definitions }: DocumentNode, fragments: Fragments, maxF
   return { fields, pairs };
 }
 
-/** What is known of a document without its variables. Made once and kept with it. */
-export interface Survey {
+/** The analysis of a document without its variables. It is made once and cached with the document. */
+export interface DocumentAnalysis {
   readonly fragments: Fragments;
   /** The variables in directives. */
   readonly conditions: readonly string[];
-  /** The variables that affect the cost: those, and the ones in arguments that size a list. */
+  /** The variables that affect the cost: those in directives and in arguments that size a list. */
   readonly costVariables: readonly string[];
   readonly aliases: number;
   readonly directives: number;
   /** The names of all fields. */
   readonly names: ReadonlySet<string>;
-  /** The spread that closes a circle of fragments (GraphQL section 5.5.2.2). */
-  readonly circle: FragmentSpreadNode | undefined;
-  /** The number of fields with a selection of their own, fragments expanded, of an operation. */
+  /** The spread that closes a cycle of fragments (GraphQL section 5.5.2.2). */
+  readonly cycle: FragmentSpreadNode | undefined;
+  /** Returns the number of fields of an operation that have a selection, fragments expanded. */
   readonly objectsIn: (operation: ExecutableDefinitionNode) => number;
   readonly introspectionTooDeep: boolean;
-  /** What it takes to merge the fields. Counted when it is first asked for, and not of fragments in a circle. */
+  /** What it takes to merge the fields. Counted when it is first asked for, and not of fragments in a cycle. */
   readonly merged: () => Overlaps;
 }
 
-/** What a definition has without the fragments that it spreads. */
+/** The counts of a definition without the fragments that it spreads. */
 interface Outline {
   objects: number;
   readonly spreads: FragmentSpreadNode[];
@@ -164,8 +164,12 @@ export function fragmentsOf({ definitions }: DocumentNode): Fragments {
   return fragments;
 }
 
-/** Surveys a document in one pass. graphql-js' own visitor takes several times as long. */
-export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, maxFields: number): Survey {
+/** Analyzes a document in one pass. graphql-js' own visitor takes several times as long. */
+export function analyzeDocument(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  maxFields: number,
+): DocumentAnalysis {
   const counted = countedArguments(schema);
   const fragments = fragmentsOf(document);
   const outlines = new Map<ExecutableDefinitionNode, Outline>();
@@ -217,7 +221,7 @@ export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, ma
   }
 
   const expanded = new Map<ExecutableDefinitionNode, number | 'open'>();
-  let circle: FragmentSpreadNode | undefined;
+  let cycle: FragmentSpreadNode | undefined;
   let merged: Overlaps | undefined;
   function expand(definition: ExecutableDefinitionNode): number {
     const known = expanded.get(definition);
@@ -228,7 +232,7 @@ export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, ma
     for (const spread of spreads) {
       const fragment = fragments[spread.name.value];
       if (fragment === undefined) continue;
-      if (expanded.get(fragment) === 'open') circle = spread;
+      if (expanded.get(fragment) === 'open') cycle = spread;
       else objects += expand(fragment);
     }
     expanded.set(definition, objects);
@@ -243,7 +247,7 @@ export function surveyDocument(schema: GraphQLSchema, document: DocumentNode, ma
     aliases,
     directives,
     names,
-    circle,
+    cycle,
     objectsIn: expand,
     introspectionTooDeep: goesTooDeep(schema, document, introspections),
     merged() {

@@ -10,7 +10,7 @@ import {
 import { LRUCache } from 'lru-cache';
 import { SeenBefore } from '../../platform/cache.ts';
 import { withoutStacks } from '../../platform/errors.ts';
-import { surveyDocument } from './analysis.ts';
+import { analyzeDocument } from './analysis.ts';
 import { BoundedLexer } from './bounded-lexer.ts';
 import { createDeprecations, type DeprecatedElement } from './deprecations.ts';
 import { createFastValidator } from './fast-validator/fast-validator.ts';
@@ -84,9 +84,9 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
     const known = query.length > MAX_CACHED_TEXT_LENGTH ? undefined : valid.get(query);
     if (known !== undefined) return known;
     const node = parseDocument(query, limits);
-    const survey = surveyDocument(schema, node, maxFields(limits));
-    checkCounts(survey, limits);
-    return new PreparedDocument(node, query, survey);
+    const analysis = analyzeDocument(schema, node, maxFields(limits));
+    checkCounts(analysis, limits);
+    return new PreparedDocument(node, query, analysis);
   }
 
   return {
@@ -107,8 +107,8 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
     /** The errors of a document; none if it is valid. */
     validate(document: PreparedDocument): readonly GraphQLError[] {
       if (document.valid) return [];
-      const { node, survey } = document;
-      const errors = withoutStacks(() => (isValid(node, survey.fragments) ? [] : errorsOf(node)));
+      const { node, analysis } = document;
+      const errors = withoutStacks(() => (isValid(node, analysis.fragments) ? [] : errorsOf(node)));
       for (const { extensions } of errors) Object.assign(extensions, { code: 'GRAPHQL_VALIDATION_FAILED' });
       if (errors.length > 0) return errors;
       keep(document);

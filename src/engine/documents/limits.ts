@@ -3,7 +3,7 @@ import { SmallMap } from '../../platform/cache.ts';
 import type { Config } from '../../platform/config/config.ts';
 import { ApiError, exceeded } from '../../platform/errors.ts';
 import { isOfCaller } from '../queries/plan/plan-field.ts';
-import type { Survey } from './analysis.ts';
+import type { DocumentAnalysis } from './analysis.ts';
 import { type Cost, costOf, itemsOf, type SchemaField } from './cost.ts';
 import type { PreparedOperation } from './prepared-operation.ts';
 import type { Variables } from './variables.ts';
@@ -28,7 +28,7 @@ function check(what: string, value: number, maximum: number): void {
 }
 
 /** @throws {ApiError} COMPLEXITY_LIMIT. */
-export function checkCounts({ aliases, directives }: Survey, limits: OperationLimits): void {
+export function checkCounts({ aliases, directives }: DocumentAnalysis, limits: OperationLimits): void {
   check('Alias count', aliases, limits.maxAliases);
   check('Directive count', directives, limits.maxDirectives);
 }
@@ -37,23 +37,23 @@ export function checkCounts({ aliases, directives }: Survey, limits: OperationLi
  * Checks an operation and the document that it is in, before validation: that takes several times as long. Throws
  * GRAPHQL_VALIDATION_FAILED, DEPTH_LIMIT, COMPLEXITY_LIMIT.
  */
-function checkLimits(survey: Survey, cost: Cost, limits: OperationLimits): void {
-  const { circle } = survey;
-  if (circle !== undefined)
-    throw new GraphQLError(`Cannot spread fragment "${circle.name.value}" within itself.`, {
-      nodes: [circle],
+function checkLimits(analysis: DocumentAnalysis, cost: Cost, limits: OperationLimits): void {
+  const { cycle } = analysis;
+  if (cycle !== undefined)
+    throw new GraphQLError(`Cannot spread fragment "${cycle.name.value}" within itself.`, {
+      nodes: [cycle],
       extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
     });
   check('Root field count', cost.rootFields, limits.maxRootFields);
   if (cost.depth > limits.maxDepth) throw exceeded('DEPTH_LIMIT', 'Depth', cost.depth, limits.maxDepth);
-  if (survey.introspectionTooDeep)
+  if (analysis.introspectionTooDeep)
     throw exceeded(
       'DEPTH_LIMIT',
       'An introspection list depth ("fields", "interfaces", "possibleTypes", "inputFields") of at least',
       MAX_INTROSPECTION_DEPTH + 1,
       MAX_INTROSPECTION_DEPTH,
     );
-  const { fields, pairs } = survey.merged();
+  const { fields, pairs } = analysis.merged();
   check('Field count with fragments expanded', fields, maxFields(limits));
   check('Repeated-field pair count', pairs, limits.maxFieldPairs);
   check('Complexity', cost.complexity, limits.maxComplexity);
@@ -89,7 +89,7 @@ export type RequestedFields = (asked: RequestedOperation) => readonly SchemaFiel
  */
 export function createOperationLimiter(schema: GraphQLSchema, limits: OperationLimits) {
   function measured(operation: PreparedOperation, variables: Variables): Cost {
-    const { fragments, costVariables } = operation.document.survey;
+    const { fragments, costVariables } = operation.document.analysis;
     const key = costVariables.length === 0 ? '' : costVariables.map((name) => sizing(variables, name)).join();
     operation.costs ??= new SmallMap(MAX_COSTS_PER_OPERATION);
     let cost = operation.costs.get(key);
@@ -103,7 +103,8 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
   return {
     costOf: measured,
     /** Throws DEPTH_LIMIT, COMPLEXITY_LIMIT, and GRAPHQL_VALIDATION_FAILED for a fragment within itself. */
-    check: ({ document }: PreparedOperation, cost: Cost): void => checkLimits(document.survey, cost, limits),
+    check: ({ document }: PreparedOperation, cost: Cost): void =>
+      checkLimits(document.analysis, cost, limits),
     requestedFields: ({ operation, variables }: RequestedOperation) => measured(operation, variables).fields,
   };
 }

@@ -14,7 +14,7 @@ import {
 } from 'graphql';
 import type { SmallMap } from '../../platform/cache.ts';
 import type { OperationPlans } from '../core/selection.ts';
-import type { Survey } from './analysis.ts';
+import type { DocumentAnalysis } from './analysis.ts';
 import type { Cost } from './cost.ts';
 import type { DeprecatedUse } from './deprecations.ts';
 
@@ -34,17 +34,17 @@ export function schemaIdOf(schema: GraphQLSchema, introspection: boolean): strin
 export class PreparedDocument {
   readonly node: DocumentNode;
   readonly text: string;
-  readonly survey: Survey;
+  readonly analysis: DocumentAnalysis;
   /** Whether it has passed validation. */
   valid = false;
   #normalised: string | undefined;
   #digest: string | undefined;
   readonly #operations = new Map<OperationDefinitionNode, PreparedOperation>();
 
-  constructor(node: DocumentNode, text: string, survey: Survey) {
+  constructor(node: DocumentNode, text: string, analysis: DocumentAnalysis) {
     this.node = node;
     this.text = text;
-    this.survey = survey;
+    this.analysis = analysis;
   }
 
   /** The text without insignificant white space, commas and comments. */
@@ -106,7 +106,7 @@ export class PreparedOperation {
   readonly mayIntrospect: boolean;
 
   constructor(document: PreparedDocument, node: OperationDefinitionNode) {
-    const { fragments, conditions, names, objectsIn } = document.survey;
+    const { fragments, conditions, names, objectsIn } = document.analysis;
     this.document = document;
     this.node = node;
     this.plans = { fragments, conditions, names, objects: objectsIn(node) };

@@ -57,7 +57,7 @@ describe('a hostile document is refused', () => {
       'COMPLEXITY_LIMIT',
     ],
     [
-      'a circle of fragments',
+      'a cycle of fragments',
       `${POST('...A')} fragment A on Post { ...B } fragment B on Post { ...A }`,
       'GRAPHQL_VALIDATION_FAILED',
     ],
@@ -67,7 +67,7 @@ describe('a hostile document is refused', () => {
       'GRAPHQL_VALIDATION_FAILED',
     ],
     [
-      'a circle that nobody spreads',
+      'a cycle that nobody spreads',
       '{ __typename } fragment A on Post { ...B } fragment B on Post { ...A }',
       'GRAPHQL_VALIDATION_FAILED',
     ],

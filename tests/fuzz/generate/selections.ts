@@ -141,11 +141,11 @@ function spread(draft: Draft, type: Owner, scope: Scope, depth: number): string 
   const name = names.fresh(fragments);
   const on = draft.fault(15) ? random.pick(WRONG_TYPES) : within.name;
   const own: Scope = new Map();
-  // Its name is taken from now on, and one that is spread within itself makes a circle.
+  // Its name is taken from now on, and one that is spread within itself makes a cycle.
   fragments.set(name, { name, type: 'none so far', own, uses: new Set(), text: '' });
   const { written, uses } = draft.apart(() => {
-    const circle = draft.fault(20) ? ` ...${name}` : '';
-    return `${selectionSet(draft, within, own, depth).slice(0, -1)}${circle} }`;
+    const cycle = draft.fault(20) ? ` ...${name}` : '';
+    return `${selectionSet(draft, within, own, depth).slice(0, -1)}${cycle} }`;
   });
   fragments.delete(name);
   const fitting = fits(scope, own);

@@ -10,7 +10,7 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { costsPerItemOf, MAX_ITEMS } from '../../../src/engine/core/field-options.ts';
-import { surveyDocument } from '../../../src/engine/documents/analysis.ts';
+import { analyzeDocument } from '../../../src/engine/documents/analysis.ts';
 import { createOperationLimiter } from '../../../src/engine/documents/limits.ts';
 import { PreparedDocument } from '../../../src/engine/documents/prepared-operation.ts';
 
@@ -57,7 +57,7 @@ describe('A field whose selection is read once per item of an argument', () => {
 
   function prepare(text: string) {
     const node = parse(text);
-    return new PreparedDocument(node, text, surveyDocument(schema, node, 2_000)).operation(undefined);
+    return new PreparedDocument(node, text, analyzeDocument(schema, node, 2_000)).operation(undefined);
   }
 
   /** The cost of a valid operation, and whether the checks of access see the field below. */

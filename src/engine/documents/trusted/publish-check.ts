@@ -20,7 +20,7 @@ const NUL = '\u0000';
 /** What a client can send for the variables that size something, at its least. */
 function leastVariables({ node, document }: PreparedOperation): Record<string, unknown> {
   const sizes = new Set(
-    document.survey.costVariables.filter((name) => !document.survey.conditions.includes(name)),
+    document.analysis.costVariables.filter((name) => !document.analysis.conditions.includes(name)),
   );
   return Object.fromEntries(
     (node.variableDefinitions ?? []).flatMap(({ variable, type, defaultValue }) => {

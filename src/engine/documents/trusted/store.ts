@@ -22,7 +22,7 @@ const BATCH = 200;
 
 const PUBLISHED = 'EXISTS (SELECT FROM document_publications p WHERE p.document_id = d.id)';
 
-/** In the order of the ids: two that publish the same ones wait for each other, and never in a circle. */
+/** In the order of the ids: two that publish the same ones wait for each other, and never in a cycle. */
 const PUT = statement<{ id: string }>(
   'documents_put',
   `INSERT INTO trusted_documents AS d (id, text, digest, operation_name, schema)

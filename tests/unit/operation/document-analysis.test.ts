@@ -10,7 +10,7 @@ import {
   validate,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { surveyDocument } from '../../../src/engine/documents/analysis.ts';
+import { analyzeDocument } from '../../../src/engine/documents/analysis.ts';
 import { costOf } from '../../../src/engine/documents/cost.ts';
 
 const schema = buildSchema('type Query { a: Query, b(x: Int): Query, c: Int }');
@@ -46,7 +46,7 @@ const documents = fc
     ].join(' '),
   );
 
-/** The depth that contract section 5 means, of fragments that form no circle. */
+/** The depth that contract section 5 means, of fragments that form no cycle. */
 function depthIn(text: string): number {
   const { definitions } = parse(text);
   const fragments = new Map(
@@ -73,24 +73,24 @@ function depthIn(text: string): number {
   return operation === undefined ? 0 : depthOf(operation.selectionSet);
 }
 
-const survey = (text: string) => surveyDocument(schema, parse(text), 2_000);
+const analysis = (text: string) => analyzeDocument(schema, parse(text), 2_000);
 
 function cost(text: string) {
   const { definitions } = parse(text);
   const operation = definitions.find((node) => node.kind === Kind.OPERATION_DEFINITION);
   if (operation === undefined) throw new Error('no operation');
-  return costOf(schema, survey(text).fragments, operation, {});
+  return costOf(schema, analysis(text).fragments, operation, {});
 }
 
-describe('surveyDocument', () => {
-  it('finds a circle exactly where validation does', () => {
+describe('analyzeDocument', () => {
+  it('finds a cycle exactly where validation does', () => {
     fc.assert(
       fc.property(documents, (text) => {
         const errors = validate(schema, parse(text), [NoFragmentCyclesRule]);
-        const { circle } = survey(text);
-        expect(circle !== undefined).toBe(errors.length > 0);
-        if (circle !== undefined)
-          expect(text.slice(circle.loc?.start)).toMatch(new RegExp(`^\\.\\.\\. ?${circle.name.value}`));
+        const { cycle } = analysis(text);
+        expect(cycle !== undefined).toBe(errors.length > 0);
+        if (cycle !== undefined)
+          expect(text.slice(cycle.loc?.start)).toMatch(new RegExp(`^\\.\\.\\. ?${cycle.name.value}`));
       }),
       { numRuns: 500 },
     );
@@ -102,8 +102,8 @@ describe('surveyDocument', () => {
       (_, i) => `fragment F${i + 1} on Query { a { ...F${i} } b { ...F${i} } }`,
     );
     const text = `{ ...F60 } fragment F0 on Query { c } ${doubling.join(' ')}`;
-    expect(survey(text).circle).toBeUndefined();
-    expect(survey(text).merged().fields).toBe(2_001);
+    expect(analysis(text).cycle).toBeUndefined();
+    expect(analysis(text).merged().fields).toBe(2_001);
     expect(cost(text).depth).toBe(61);
   });
 
@@ -116,11 +116,11 @@ describe('surveyDocument', () => {
     ['{ on ... on on { on } }', 1],
     ['{ a ...F } fragment F on Query { a }', 1],
   ])('counts the pairs in %s', (text, pairs) => {
-    expect(survey(text).merged().pairs).toBe(pairs);
+    expect(analysis(text).merged().pairs).toBe(pairs);
   });
 
   it('knows the variables that decide what is left out, and those that affect the cost', () => {
-    const { conditions, costVariables } = survey(
+    const { conditions, costVariables } = analysis(
       'query ($a: Boolean!, $b: Boolean!, $n: Int, $x: Int) { c @skip(if: $a) b(x: $x) a(limit: $n) { ...F @include(if: $b) } } fragment F on Query { c }',
     );
     expect(conditions).toEqual(['a', 'b']);
@@ -132,7 +132,7 @@ describe('costOf', () => {
   it('finds the depth of an operation with its fragments', () => {
     fc.assert(
       fc.property(documents, (text) => {
-        fc.pre(survey(text).circle === undefined);
+        fc.pre(analysis(text).cycle === undefined);
         expect(cost(text).depth).toBe(depthIn(text));
       }),
       { numRuns: 500 },
