@@ -53,8 +53,8 @@ export function shapeOf(document: DocumentNode): string {
   return print(shape).replaceAll(/\s+/g, ' ');
 }
 
-/** The cost of merging a document's fields. */
-interface Overlaps {
+/** The cost of Field Selection Merging for a document. */
+interface FieldMergeCost {
   /** Fields with fragments expanded. Counting stops shortly after the limit. */
   readonly fields: number;
   /**
@@ -67,11 +67,15 @@ interface Overlaps {
 export const pairsOf = (count: number) => (count * (count - 1)) / 2;
 
 /**
- * Counts the comparisons of validation's rule on overlapping fields (GraphQL section 5.3.2). They grow with
+ * Counts the comparisons of the rule Field Selection Merging (GraphQL section 5.3.2). They grow with
  * the square of the repetitions: validating a document of a thousand tokens could take longer than running a
  * large query. The fragments must not form a cycle.
  */
-function countOverlaps({ definitions }: DocumentNode, fragments: Fragments, maxFields: number): Overlaps {
+function computeFieldMergeCost(
+  { definitions }: DocumentNode,
+  fragments: Fragments,
+  maxFields: number,
+): FieldMergeCost {
   let fields = 0;
   let pairs = 0;
 
@@ -132,8 +136,8 @@ export interface DocumentAnalysis {
   /** Returns the number of fields of an operation that have a selection, fragments expanded. */
   readonly objectsIn: (operation: ExecutableDefinitionNode) => number;
   readonly introspectionTooDeep: boolean;
-  /** What it takes to merge the fields. Counted when it is first asked for, and not of fragments in a cycle. */
-  readonly merged: () => Overlaps;
+  /** The cost of merging the fields, computed at the first call. Must not be called if fragments form a cycle. */
+  readonly mergeCost: () => FieldMergeCost;
 }
 
 /** The counts of a definition without the fragments that it spreads. */
@@ -222,7 +226,7 @@ export function analyzeDocument(
 
   const expanded = new Map<ExecutableDefinitionNode, number | 'open'>();
   let cycle: FragmentSpreadNode | undefined;
-  let merged: Overlaps | undefined;
+  let mergeCost: FieldMergeCost | undefined;
   function expand(definition: ExecutableDefinitionNode): number {
     const known = expanded.get(definition);
     if (typeof known === 'number') return known;
@@ -250,9 +254,9 @@ export function analyzeDocument(
     cycle,
     objectsIn: expand,
     introspectionTooDeep: goesTooDeep(schema, document, introspections),
-    merged() {
-      merged ??= countOverlaps(document, fragments, maxFields);
-      return merged;
+    mergeCost() {
+      mergeCost ??= computeFieldMergeCost(document, fragments, maxFields);
+      return mergeCost;
     },
   };
 }

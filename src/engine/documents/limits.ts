@@ -53,7 +53,7 @@ function checkLimits(analysis: DocumentAnalysis, cost: Cost, limits: OperationLi
       MAX_INTROSPECTION_DEPTH + 1,
       MAX_INTROSPECTION_DEPTH,
     );
-  const { fields, pairs } = analysis.merged();
+  const { fields, pairs } = analysis.mergeCost();
   check('Field count with fragments expanded', fields, maxFields(limits));
   check('Repeated-field pair count', pairs, limits.maxFieldPairs);
   check('Complexity', cost.complexity, limits.maxComplexity);

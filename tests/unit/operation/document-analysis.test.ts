@@ -103,7 +103,7 @@ describe('analyzeDocument', () => {
     );
     const text = `{ ...F60 } fragment F0 on Query { c } ${doubling.join(' ')}`;
     expect(analysis(text).cycle).toBeUndefined();
-    expect(analysis(text).merged().fields).toBe(2_001);
+    expect(analysis(text).mergeCost().fields).toBe(2_001);
     expect(cost(text).depth).toBe(61);
   });
 
@@ -116,7 +116,7 @@ describe('analyzeDocument', () => {
     ['{ on ... on on { on } }', 1],
     ['{ a ...F } fragment F on Query { a }', 1],
   ])('counts the pairs in %s', (text, pairs) => {
-    expect(analysis(text).merged().pairs).toBe(pairs);
+    expect(analysis(text).mergeCost().pairs).toBe(pairs);
   });
 
   it('knows the variables that decide what is left out, and those that affect the cost', () => {
