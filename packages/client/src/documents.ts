@@ -1,0 +1,59 @@
+import { type DocumentAstNode, printDocument } from './print-document.ts';
+
+/** A parsed document with its types, such as `TypedDocumentNode` and the documents of gql.tada. */
+export interface TypedNode<Data, Variables> {
+  readonly kind: string;
+  readonly definitions?: readonly DocumentAstNode[] | undefined;
+  /** The id of a persisted document, as `graphql.persisted` of gql.tada sets it. */
+  readonly documentId?: string | undefined;
+  /** Never present at run time. */
+  readonly __apiType?: ((variables: Variables) => Data) | undefined;
+}
+
+/** A query string with its types, such as `TypedDocumentString` of graphql-codegen. */
+export interface TypedString<Data, Variables> {
+  toString(): string;
+  charAt(position: number): string;
+  /** With `hash`, the id of a persisted document. */
+  readonly __meta__?: Readonly<Record<string, unknown>> | undefined;
+  /** Never present at run time. */
+  readonly __apiType?: ((variables: Variables) => Data) | undefined;
+}
+
+/** What the client takes as a document: a query string, a parsed document or a typed string. */
+export type Document<Data, Variables> = string | TypedNode<Data, Variables> | TypedString<Data, Variables>;
+
+/** The two ways in which a request names its document. */
+export interface SerializedDocument {
+  readonly documentId: string | undefined;
+  readonly query: string | undefined;
+}
+
+const serialized = new WeakMap<object, SerializedDocument>();
+
+function serializeNode<Data, Variables>(document: TypedNode<Data, Variables>): SerializedDocument {
+  const { kind, definitions, documentId } = document;
+  const hasText = definitions !== undefined && definitions.length > 0;
+  return { documentId, query: hasText ? printDocument({ kind, definitions }) : undefined };
+}
+
+function serializeString<Data, Variables>(document: TypedString<Data, Variables>): SerializedDocument {
+  const hash = document.__meta__?.hash;
+  return { documentId: typeof hash === 'string' ? hash : undefined, query: document.toString() };
+}
+
+/** Prints a document once. An id is sent in place of the query string, if there is one. */
+export function serializeDocument<Data, Variables>(document: Document<Data, Variables>): SerializedDocument {
+  if (typeof document === 'string') return { documentId: undefined, query: document };
+  const known = serialized.get(document);
+  if (known !== undefined) return known;
+  const result = 'kind' in document ? serializeNode(document) : serializeString(document);
+  serialized.set(document, result);
+  return result;
+}
+
+/** Formats the body of a request. */
+export function formatBody(document: SerializedDocument, variables: unknown): string {
+  const { documentId, query } = document;
+  return JSON.stringify(documentId === undefined ? { query, variables } : { documentId, variables });
+}

@@ -1,0 +1,21 @@
+export type { CallOptions, MutateOptions, OperationResult, QueryOptions } from './calls.ts';
+export { type Client, type ClientOptions, createClient, type Snapshot } from './client.ts';
+export type { Document, TypedNode, TypedString } from './documents.ts';
+export {
+  type ClientCode,
+  ContentGraphError,
+  type ErrorCode,
+  type ErrorDetails,
+  isContentGraphError,
+  type ServiceCode,
+  type ServiceError,
+} from './errors.ts';
+export type { Intent, IntentOptions } from './intents.ts';
+export type { IntentStorage } from './platform.ts';
+export type { DocumentAstNode } from './print-document.ts';
+export type { RetryPolicy } from './retry-policy.ts';
+export type { Session, SessionUser } from './session.ts';
+export type { Store } from './store.ts';
+export type { ReconnectReason, StreamState } from './stream-state.ts';
+export type { PositionStore, StreamEvent, StreamOptions, Subscription } from './subscription.ts';
+export type { TransportOptions } from './transport.ts';

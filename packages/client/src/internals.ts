@@ -1,0 +1,26 @@
+import type { Activity } from './activity.ts';
+import type { Clock } from './clock.ts';
+import type { StreamStates } from './stream-state.ts';
+
+/** What the other parts of this package need of a client. */
+export interface ClientInternals {
+  readonly url: string;
+  readonly clock: Clock;
+  readonly activity: Activity;
+  readonly states: StreamStates;
+  /** Aborted when the client is closed. */
+  readonly lifetime: AbortSignal;
+}
+
+const known = new WeakMap<object, ClientInternals>();
+
+export function registerInternals(client: object, internals: ClientInternals): void {
+  known.set(client, internals);
+}
+
+/** @throws {TypeError} for an object that `createClient` did not return */
+export function findInternals(client: object): ClientInternals {
+  const internals = known.get(client);
+  if (internals === undefined) throw new TypeError('The client must come from createClient().');
+  return internals;
+}

@@ -1,0 +1,201 @@
+import type { Activity } from './activity.ts';
+import type { Clock } from './clock.ts';
+import { ContentGraphError } from './errors.ts';
+import { globals, linkSignals } from './platform.ts';
+import { createReconnection, isReconnectable } from './reconnect.ts';
+import { createResponseError, readPayload } from './responses.ts';
+import { computePauseMs, type RetryPolicy } from './retry-policy.ts';
+import type { SseBlock } from './sse-parser.ts';
+import { isEventStream, readBlocks, SILENCE_MS } from './stream-connection.ts';
+import type { StreamState, StreamStates } from './stream-state.ts';
+
+/** What `client.fetch` needs of the client. */
+export interface FetchContext {
+  readonly clock: Clock;
+  readonly activity: Activity;
+  readonly states: StreamStates;
+  readonly policy: RetryPolicy;
+  readonly lifetime: AbortSignal;
+  readonly options: { readonly fetch?: typeof fetch };
+}
+
+/** Clients accept JSON for queries and mutations, and event streams alone for subscriptions. */
+function acceptsOnlyStreams(headers: Headers): boolean {
+  const accept = headers.get('accept') ?? '';
+  return accept.includes('text/event-stream') && !accept.includes('json');
+}
+
+const formatField = (name: string, value: string | undefined): string =>
+  value === undefined
+    ? ''
+    : value
+        .split('\n')
+        .map((line) => `${name}: ${line}\n`)
+        .join('');
+
+function formatBlock({ id, event, retry, data }: SseBlock): string {
+  return `${formatField('retry', retry)}${formatField('id', id)}${formatField('event', event)}${formatField('data', data)}\n`;
+}
+
+/** A response that ends the attempts: the caller gets it as it is. */
+class FinalResponse extends ContentGraphError {
+  readonly response: Response;
+
+  constructor(error: ContentGraphError, response: Response) {
+    super(error.code, error.message, { httpStatus: error.httpStatus, errors: error.errors });
+    this.response = response;
+  }
+}
+
+export function createResumingFetch(context: FetchContext): typeof fetch {
+  const { clock, activity, states, policy, lifetime, options } = context;
+  const send: typeof fetch = (input, init) => (options.fetch ?? globals.fetch)(input, init);
+
+  /** Opens an event stream that does not break. Resolves when the first connection is open. */
+  async function fetchStream(
+    input: Parameters<typeof fetch>[0],
+    init: RequestInit,
+    headers: Headers,
+  ): Promise<Response> {
+    const link = linkSignals(init.signal ?? undefined, lifetime);
+    const { signal } = link;
+    const identity = {};
+    const setState = (state: StreamState) => states.set(identity, state);
+    const reconnection = createReconnection(clock, activity, setState);
+    let wasLive = false;
+
+    function openConnection(onResponse: (response: Response) => void): AsyncGenerator<SseBlock, void, void> {
+      return readBlocks({
+        async send(limit) {
+          const response = await send(input, { ...init, headers, signal: limit });
+          if (isEventStream(response)) onResponse(response);
+          return response;
+        },
+        async rejectResponse(response) {
+          const copy = response.clone();
+          const error = createResponseError(response, await readPayload(response), clock.nowMs());
+          return isReconnectable(error) && error.httpStatus !== 401 ? error : new FinalResponse(error, copy);
+        },
+        signal,
+        silenceMs: SILENCE_MS,
+        clock,
+      });
+    }
+
+    async function* readAll(onResponse: (response: Response) => void): AsyncGenerator<string, void, void> {
+      while (!signal.aborted) {
+        try {
+          for await (const block of openConnection(onResponse)) {
+            if (block.retry !== undefined) reconnection.setBase(block.retry);
+            if (block.id !== undefined || block.event !== undefined) {
+              reconnection.reset();
+              setState({ status: 'live', since: wasLive ? 'resumed' : 'opened' });
+              wasLive = true;
+            }
+            yield formatBlock(block);
+            if (block.event === 'complete') return;
+            if (block.id !== undefined) headers.set('last-event-id', block.id);
+          }
+          throw new ContentGraphError('NETWORK_ERROR', 'The event stream ended early.');
+        } catch (error) {
+          signal.throwIfAborted();
+          if (!(error instanceof ContentGraphError) || error instanceof FinalResponse) throw error;
+          if (!isReconnectable(error)) throw error;
+          await reconnection.pause(error, signal);
+        }
+      }
+      signal.throwIfAborted();
+    }
+
+    setState({ status: 'connecting' });
+    let opened: Response | undefined;
+    const blocks = readAll((response) => {
+      opened ??= response;
+    });
+    const encoder = new TextEncoder();
+    const close = (error?: ContentGraphError) => {
+      setState({ status: 'closed', error });
+      link.unlink();
+    };
+    try {
+      const first = await blocks.next();
+      let pending = first.done === true ? '' : first.value;
+      const body = new ReadableStream<Uint8Array>(
+        {
+          async pull(controller) {
+            try {
+              const text = pending;
+              pending = '';
+              const { done, value } = text === '' ? await blocks.next() : { done: false, value: text };
+              if (done !== true && value !== undefined) return controller.enqueue(encoder.encode(value));
+              close();
+              controller.close();
+            } catch (error) {
+              close(error instanceof ContentGraphError ? error : undefined);
+              throw error;
+            }
+          },
+          async cancel() {
+            close();
+            link.abort();
+            await blocks.return();
+          },
+        },
+        { highWaterMark: 0 },
+      );
+      return new Response(body, { status: 200, headers: opened?.headers ?? {} });
+    } catch (error) {
+      close(error instanceof FinalResponse ? error : undefined);
+      if (error instanceof FinalResponse) return error.response;
+      throw error;
+    }
+  }
+
+  /** Repeats a request with a key until its outcome is known, or the time budget is spent. */
+  async function fetchKeyed(
+    input: Parameters<typeof fetch>[0],
+    init: RequestInit,
+    headers: Headers,
+  ): Promise<Response> {
+    const link = linkSignals(init.signal ?? undefined, lifetime);
+    const endMs = clock.nowMs() + policy.mutationBudgetMs;
+    try {
+      for (let attempt = 1; ; attempt += 1) {
+        const limit = linkSignals(link.signal);
+        const cancelTimer = clock.setTimer(() => limit.abort(), policy.attemptTimeoutMs);
+        let response: Response | undefined;
+        let failure: unknown;
+        try {
+          const received = await send(input, { ...init, headers, signal: limit.signal });
+          // A response that breaks off counts as none.
+          response = new Response(await received.text(), received);
+        } catch (error) {
+          link.signal.throwIfAborted();
+          failure = error;
+        } finally {
+          cancelTimer();
+          limit.unlink();
+        }
+        const error = response && createResponseError(response, {}, clock.nowMs());
+        if (response !== undefined && error?.isRetryable === false && response.status !== 409)
+          return response;
+        const pauseMs = computePauseMs(policy, attempt, error?.retryAfterMs, clock.random());
+        if (clock.nowMs() + pauseMs > endMs) {
+          if (response !== undefined) return response;
+          throw failure;
+        }
+        const wakeOn = error?.retryAfterMs === undefined ? 'reachable' : 'nothing';
+        await activity.pause(pauseMs, { signal: link.signal, wakeOn });
+        link.signal.throwIfAborted();
+      }
+    } finally {
+      link.unlink();
+    }
+  }
+
+  return async (input, init = {}) => {
+    const headers = new Headers(init.headers ?? (input instanceof Request ? input.headers : undefined));
+    if (acceptsOnlyStreams(headers)) return fetchStream(input, init, headers);
+    return headers.has('idempotency-key') ? fetchKeyed(input, init, headers) : send(input, init);
+  };
+}

@@ -1,0 +1,242 @@
+import type { Activity } from './activity.ts';
+import type { Clock } from './clock.ts';
+import { ContentGraphError, type ServiceError } from './errors.ts';
+import { linkSignals, reportCallbackError } from './platform.ts';
+import { createReconnection, isReconnectable } from './reconnect.ts';
+import {
+  createResponseError,
+  createStreamError,
+  type Payload,
+  parsePayload,
+  readPayload,
+} from './responses.ts';
+import type { SseBlock } from './sse-parser.ts';
+import { readBlocks, SILENCE_MS } from './stream-connection.ts';
+import type { StreamState, StreamStates } from './stream-state.ts';
+import type { Transport } from './transport.ts';
+
+/** Where the position of a stream outlives the process. */
+export interface PositionStore {
+  load(): string | undefined | Promise<string | undefined>;
+  save(id: string): void | Promise<void>;
+}
+
+/** Options of a subscription. */
+export interface StreamOptions {
+  /** Follows from this event id, for example `eventId` of a snapshot. Without it, from now. */
+  readonly after?: string | undefined;
+  /** Loaded before the first connection. Saved when the loop asks for the next event, so after an event was handled. */
+  readonly position?: PositionStore | undefined;
+  /** Closes the stream. The iteration then rejects with the reason of the signal. */
+  readonly signal?: AbortSignal | undefined;
+  readonly onState?: ((state: StreamState) => void) | undefined;
+  /** A connection without a byte for this time is opened again: 26 s, longer than two heartbeats. */
+  readonly silenceMs?: number | undefined;
+}
+
+/** What a subscription yields. */
+export type StreamEvent<Data> =
+  | {
+      readonly type: 'data';
+      readonly id: string;
+      readonly data: Data;
+      /** The errors of fields that are null in `data`. */
+      readonly errors?: readonly ServiceError[] | undefined;
+    }
+  /** Events are lost. Query again: later events come after `id`. */
+  | {
+      readonly type: 'missedEvents';
+      readonly id: string;
+      readonly errors?: readonly ServiceError[] | undefined;
+    };
+
+/** Events in order, each of them once. Leaving the loop closes the connection. */
+export interface Subscription<Data> extends AsyncIterableIterator<StreamEvent<Data>> {
+  readonly state: StreamState;
+  /** The id of the last event that was handled. */
+  readonly position: string | undefined;
+  next(): Promise<IteratorResult<StreamEvent<Data>, undefined>>;
+  return(): Promise<IteratorResult<StreamEvent<Data>, undefined>>;
+  [Symbol.asyncIterator](): Subscription<Data>;
+  /** Ends the current pause, except one that the service asked for. */
+  retry(): void;
+  close(): void;
+}
+
+/** What streams need of the client. */
+export interface StreamContext {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly activity: Activity;
+  readonly states: StreamStates;
+  /** Aborted when the client is closed. */
+  readonly lifetime: AbortSignal;
+}
+
+/** How one connection ended, other than by an error. */
+type Ending = { readonly missedId: string; readonly errors: readonly ServiceError[] } | 'suspended';
+
+export function openSubscription<Data>(
+  context: StreamContext,
+  body: string,
+  options: StreamOptions = {},
+): Subscription<Data> {
+  const { transport, clock, activity, states } = context;
+  const { position: store, onState, silenceMs = SILENCE_MS, signal: given } = options;
+  const identity = {};
+  const link = linkSignals(given, context.lifetime);
+  const { signal } = link;
+  let position = options.after;
+  let state: StreamState = { status: 'idle' };
+  let since: 'opened' | 'resumed' | 'missedEvents' = 'opened';
+  /** How often events were lost without an open stream in between. */
+  let missedInARow = 0;
+
+  function setState(next: StreamState): void {
+    if (state.status === 'closed') return;
+    state = next;
+    states.set(identity, next);
+    try {
+      onState?.(next);
+    } catch (error) {
+      reportCallbackError(error);
+    }
+  }
+  const reconnection = createReconnection(clock, activity, setState);
+  const markClosed = () => setState({ status: 'closed' });
+  signal.addEventListener('abort', markClosed, { once: true });
+  if (signal.aborted) markClosed();
+
+  async function savePosition(id: string): Promise<void> {
+    if (id === position) return;
+    position = id;
+    await store?.save(id);
+  }
+
+  function markLive(): void {
+    reconnection.reset();
+    missedInARow = 0;
+    setState({ status: 'live', since });
+    since = 'resumed';
+  }
+
+  function openConnection(connection: AbortSignal): AsyncGenerator<SseBlock, void, void> {
+    const fields: Record<string, string> = { accept: 'text/event-stream' };
+    if (position !== undefined) fields['last-event-id'] = position;
+    return readBlocks({
+      send: (limit) => transport.post(body, fields, limit),
+      rejectResponse: async (response) =>
+        createResponseError(response, await readPayload(response), clock.nowMs()),
+      signal: connection,
+      silenceMs,
+      clock,
+    });
+  }
+
+  /** Reads one connection to its end. @throws {ContentGraphError} if it failed */
+  async function* readConnection(): AsyncGenerator<StreamEvent<Data>, Ending, void> {
+    const suspension = activity.suspension;
+    const connection = linkSignals(signal, suspension);
+    let isOpen = false;
+    /** A `next` without `data` says why `complete` follows. */
+    let verdict: { readonly id: string | undefined; readonly errors: readonly ServiceError[] } | undefined;
+    try {
+      for await (const { id, event, retry, data } of openConnection(connection.signal)) {
+        if (retry !== undefined) reconnection.setBase(retry);
+        if (event === 'complete') return endStream(verdict);
+        const payload: Payload<Data> = event === 'next' ? parsePayload(data ?? '') : {};
+        if (event === 'next' && !('data' in payload)) {
+          verdict = { id, errors: payload.errors ?? [] };
+          continue;
+        }
+        // Where events are lost, the stream opens at another position, and an error follows.
+        if (!isOpen && event !== 'next' && position !== undefined && id !== position) continue;
+        if (!isOpen) markLive();
+        isOpen = true;
+        if (event === 'next') yield createEvent(id ?? position ?? '', payload);
+        if (id !== undefined) await savePosition(id);
+      }
+      throw new ContentGraphError('NETWORK_ERROR', 'The event stream ended early.');
+    } catch (error) {
+      if (suspension.aborted && !signal.aborted) return 'suspended';
+      throw error;
+    } finally {
+      connection.unlink();
+    }
+  }
+
+  function createEvent(id: string, { data, errors }: Payload<Data>): StreamEvent<Data> {
+    // The event happened, but the service could not read what the document selects.
+    return data == null ? { type: 'missedEvents', id, errors } : { type: 'data', id, data, errors };
+  }
+
+  function endStream(
+    verdict: { readonly id: string | undefined; readonly errors: readonly ServiceError[] } | undefined,
+  ): Ending {
+    if (verdict === undefined)
+      throw new ContentGraphError('UNEXPECTED_RESPONSE', 'The service completed the stream.');
+    const error = createStreamError(verdict.errors);
+    const isLost = error.code === 'EVENT_HISTORY_EXPIRED' || error.code === 'BAD_USER_INPUT';
+    // With an id, the error is about the position, and without one about the subscription.
+    if (isLost && verdict.id !== undefined && verdict.id !== 'end')
+      return { missedId: verdict.id, errors: verdict.errors };
+    throw error;
+  }
+
+  async function* run(): AsyncGenerator<StreamEvent<Data>, undefined, void> {
+    try {
+      setState({ status: 'connecting' });
+      position ??= await store?.load();
+      if (position !== undefined) since = 'resumed';
+      while (!signal.aborted) {
+        try {
+          const ending = yield* readConnection();
+          if (ending === 'suspended') {
+            setState({ status: 'suspended' });
+            await activity.waitUntilActive(signal);
+            setState({ status: 'connecting' });
+            continue;
+          }
+          yield { type: 'missedEvents', id: ending.missedId, errors: ending.errors };
+          await savePosition(ending.missedId);
+          since = 'missedEvents';
+          missedInARow += 1;
+          if (missedInARow === 1) setState({ status: 'connecting' });
+          else await reconnection.pause(createStreamError(ending.errors), signal);
+        } catch (error) {
+          if (signal.aborted) break;
+          if (!(error instanceof ContentGraphError) || !isReconnectable(error)) throw error;
+          await reconnection.pause(error, signal);
+        }
+      }
+      given?.throwIfAborted();
+    } catch (error) {
+      if (error instanceof ContentGraphError) setState({ status: 'closed', error });
+      throw error;
+    } finally {
+      link.abort();
+      link.unlink();
+    }
+  }
+
+  const events = run();
+  return {
+    get state() {
+      return state;
+    },
+    get position() {
+      return position;
+    },
+    next: () => events.next(),
+    return() {
+      // A pending read would delay the end of the generator.
+      link.abort();
+      return events.return(undefined);
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    retry: () => reconnection.wake(),
+    close: () => link.abort(),
+  };
+}
