@@ -4,7 +4,7 @@
  *
  *   npm run schema:check -- [--usage FILE] [--documents]
  *
- * FILE is the output of `npm run -s admin -- deprecations --report`. With --documents, the documents that are published in
+ * FILE is the output of `npm run -s admin -- deprecation report`. With --documents, the documents that are published in
  * the configured database are checked with the schema, too.
  */
 import { spawnSync } from 'node:child_process';
@@ -32,7 +32,7 @@ interface PublishedDocument {
 
 /** Reads the published documents by an admin command, which works beside a running server, too. */
 function readPublishedDocuments(): readonly PublishedDocument[] {
-  const command = [join(import.meta.dirname, '../src/admin/main.ts'), 'documents', 'list', '--texts'];
+  const command = [join(import.meta.dirname, '../src/admin/main.ts'), 'document', 'list', '--texts'];
   const { status, stdout } = spawnSync(process.execPath, command, {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -75,7 +75,7 @@ function usageIn(file: string): Usage {
 const HELP = `npm run schema:check [-- --usage FILE] [--documents]
 
 Compares schema.graphql with schema.released.graphql and refuses a change that breaks a client.
-  --usage FILE  what "admin deprecations --report" printed: an element that nobody uses may go
+  --usage FILE  what "admin deprecation report" printed: an element that nobody uses may go
   --documents   names the published documents that no longer fit, from the database of the settings
 `;
 

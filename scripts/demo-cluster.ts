@@ -14,8 +14,9 @@ import { fileURLToPath } from 'node:url';
 import { readArguments } from '../src/platform/process.ts';
 import { createKey, postsIn } from './cluster/account.ts';
 import { Http2Client } from './cluster/http2-client.ts';
-import { admin, Instance } from './cluster/instances.ts';
+import { Instance } from './cluster/instances.ts';
 import { MixedLoad, type Outcome } from './cluster/load.ts';
+import { migrateCheckout } from './cluster/migrate-command.ts';
 import { readShippedConfiguration, startNginx } from './cluster/nginx.ts';
 import { prepareOldVersion } from './cluster/old-version.ts';
 import { freePorts, type Service, SetupError, until } from './cluster/processes.ts';
@@ -100,7 +101,7 @@ async function demonstrate(
     MAX_STREAMS_PER_CLIENT: String(SUBSCRIBERS),
   };
   const settings = { env, folder, signal };
-  await admin(old, settings, 'migrate');
+  await migrateCheckout(old, settings);
   const key = await createKey(old, settings);
   const instances = ports.map((port, index) => new Instance(`instance ${index + 1}`, port, settings));
   services.push(...instances.map((instance) => ({ stop: () => instance.stop('SIGKILL') })));
@@ -133,7 +134,7 @@ async function demonstrate(
   const running = load.run(RATE, loading.signal);
   await delay((SECONDS * 1_000) / 6);
   if (given.old !== undefined) {
-    say(`   The migrations of the new version: ${(await admin(ROOT, settings, 'migrate')).trim()}`);
+    say(`   The migrations of the new version: ${(await migrateCheckout(ROOT, settings)).trim()}`);
   }
   say('3. Every instance is replaced (SIGTERM), one after the other.');
   const rollingMs = performance.now();

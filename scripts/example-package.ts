@@ -18,7 +18,7 @@ const LOCK_FILE = join(EXAMPLE, 'package-lock.json');
 /** npm writes it at the end of an installation. */
 const INSTALLED = join(EXAMPLE, 'node_modules/.package-lock.json');
 const BUILT = join(EXAMPLE, 'dist/index.html');
-/** What the page asks for by id, in the form that `admin documents publish` takes. */
+/** What the page asks for by id, in the form that `admin document publish` takes. */
 export const DOCUMENTS = join(EXAMPLE, 'documents.json');
 
 /** A tool of the package that failed. Its own output says why. */

@@ -28,13 +28,9 @@ try {
 }
 if (build === true) process.stderr.write('The example page is built.\n');
 else await import('../src/main.ts');
-const publishing = spawn(
-  process.execPath,
-  [ADMIN, 'documents', 'publish', '--client', 'example', DOCUMENTS],
-  {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  },
-);
+const publishing = spawn(process.execPath, [ADMIN, 'document', 'publish', '--client', 'example', DOCUMENTS], {
+  stdio: ['ignore', 'ignore', 'inherit'],
+});
 const [code] = await once(publishing, 'exit');
 if (code !== 0)
   process.stderr.write('The documents of the example page could not be published: it sends texts.\n');

@@ -18,7 +18,7 @@ const HELP = `npm run release [-- --usage FILE]
 
 Writes the version that follows from the changes since the last release, CHANGELOG.md, and what the next release is
 compared with. Changes nothing if a promise is broken.
-  --usage FILE  what "admin deprecations --report" printed: an element that nobody uses may go
+  --usage FILE  what "admin deprecation report" printed: an element that nobody uses may go
 `;
 const at = (path: string) => new URL(`../${path}`, import.meta.url);
 const SURFACE_FILE = at('scripts/released/surface.json');

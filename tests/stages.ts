@@ -82,8 +82,8 @@ const FULL_ONLY = [
   ...tests('postgres', [
     'backup',
     'cancelled-statements',
-    'export-to-targets',
-    'export-to-killed',
+    'copy-to-targets',
+    'copy-to-killed',
     'histories/{lost-and-kept,restored}',
     'prepared-memory',
     'traces-through-pooler',

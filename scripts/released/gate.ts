@@ -52,7 +52,7 @@ function refusal(
   if (since === null)
     return `Its reason names no day ("since YYYY-MM-DD") from which on it is not to be used: "${deprecated.reason}".`;
   if (usage === undefined)
-    return 'It is deprecated: pass --usage FILE, the output of "npm run -s admin -- deprecations --report" where clients use the service.';
+    return 'It is deprecated: pass --usage FILE, the output of "npm run -s admin -- deprecation report" where clients use the service.';
   if (usage.at < at)
     return `The report is of ${usage.at.toISOString()}, and older than release ${version}: make a new one.`;
   const sinceMs = Date.parse(since);

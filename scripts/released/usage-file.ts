@@ -22,7 +22,7 @@ const REPORT = z.object({
   documents: z.array(DOCUMENT),
 });
 
-/** What `admin deprecations --report` prints. */
+/** What `admin deprecation report` prints. */
 export type Usage = z.infer<typeof REPORT>;
 
 /** Reads a report. Throws an error with a message for people if it is none. */
@@ -31,12 +31,12 @@ export function parseUsage(text: string): Usage {
   try {
     json = JSON.parse(text);
   } catch {
-    throw new Error('it is no JSON; give the output of "npm run -s admin -- deprecations --report"');
+    throw new Error('it is no JSON; give the output of "npm run -s admin -- deprecation report"');
   }
   const { data, error } = REPORT.safeParse(json);
   if (data !== undefined) return data;
   const [issue] = error.issues;
   throw new Error(
-    `it is no report: ${issue?.path.join('.')} ${issue?.message}; give the output of "npm run -s admin -- deprecations --report"`,
+    `it is no report: ${issue?.path.join('.')} ${issue?.message}; give the output of "npm run -s admin -- deprecation report"`,
   );
 }

@@ -15,13 +15,13 @@ import type {
 import { parseReason, type ReasonOption } from './cli/options.ts';
 import { type CommandIo, createLocalIo, EXIT, printResult, report, UndoneError } from './cli/output.ts';
 import { defineApiKeyCommands } from './commands/api-keys.ts';
-import { defineAuditCommand } from './commands/audit.ts';
+import { defineAuditCommands } from './commands/audit.ts';
 import { defineCredentialCommands } from './commands/credentials.ts';
-import { defineEventLogCommands, defineExportCommand, defineMigrateCommand } from './commands/database.ts';
-import { defineDeprecationsCommand } from './commands/deprecations.ts';
+import { defineCopyCommand, defineEventLogCommands, defineMigrateCommand } from './commands/database.ts';
+import { defineDeprecationCommands } from './commands/deprecations.ts';
 import { defineDocumentCommands } from './commands/documents.ts';
 import { defineBlockCommands, defineTopCommand } from './commands/restrictions.ts';
-import { defineRevokeAllCommand } from './commands/revoke-all.ts';
+import { defineRevokeCommand } from './commands/revoke-credentials.ts';
 import { defineSqlCommand } from './commands/sql.ts';
 import { defineUserCommands } from './commands/users.ts';
 import { defineDoctorCommand } from './doctor/doctor.ts';
@@ -32,11 +32,11 @@ const COMMANDS: readonly DefineCommands[] = [
   defineApiKeyCommands,
   defineCredentialCommands,
   defineDocumentCommands,
-  defineDeprecationsCommand,
-  defineRevokeAllCommand,
+  defineDeprecationCommands,
+  defineRevokeCommand,
   ...(await Promise.all(FEATURES.map(({ commands }) => commands()))),
   defineEventLogCommands,
-  defineAuditCommand,
+  defineAuditCommands,
   defineTopCommand,
   defineSqlCommand,
   defineDoctorCommand,
@@ -44,7 +44,7 @@ const COMMANDS: readonly DefineCommands[] = [
   defineMigrateCommand,
   defineBackupCommand,
   defineRestoreCommand,
-  defineExportCommand,
+  defineCopyCommand,
 ];
 
 const HELP_WIDTH = 80;
@@ -60,9 +60,13 @@ export function createProgram(
   operator: Operator = processOperator(),
 ): Command {
   const program = new Command('npm run -s admin --')
-    .description('Administers the configured database, even while a server uses it.')
-    .version(buildText(), '--version', 'prints the version and the commit')
-    .addOption(new Option('--reason <text>', 'why, for the audit log').argParser(parseReason))
+    .description('Administer the configured database, also while a server uses the database')
+    .version(buildText(), '--version', 'Print the version and the commit')
+    .addOption(
+      new Option('--reason <text>', 'reason for the change, stored in the audit log').argParser(parseReason),
+    )
+    .helpOption('-h, --help', 'Show the help of a command')
+    .helpCommand('help [command]', 'Show the help of a command')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),

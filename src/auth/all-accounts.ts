@@ -40,7 +40,7 @@ export interface Revoked {
   readonly ended: Ended;
 }
 
-/** What `option` of `admin revoke-all` ends: a kind of `endings`, with the stream tokens issued for it. */
+/** What `option` of `admin credential revoke` ends: a kind of `endings`, with the stream tokens issued for it. */
 export const revocationOf = (endings: Endings, option: string): Revocation => ({
   endings: endings.flatMap((ending) =>
     ending.alone?.option === option ? [ending, streamTokensEndWhere(ending.alone.streamTokens)] : [],
@@ -59,7 +59,7 @@ async function endForSome(
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const locked = (await work.query(lock, [accounts])).map(({ id }) => id);
     const rest = await (tokens ? endAllCredentials : end)(work, locked, endings);
-    await auditAccounts(work, 'revoke-all', locked, {
+    await auditAccounts(work, 'credential.revoke', locked, {
       kinds: [...endings.map(({ kind }) => kind), ...(tokens ? ['tokens'] : [])],
     });
     return { locked, ended: sumOf(rest, most) };
@@ -128,8 +128,10 @@ export async function endSignIns(
   endings: Endings,
   { keys = false } = {},
 ): Promise<Ended> {
-  const ending = endings.filter(({ ofPassword, alone }) => ofPassword || (keys && alone?.option === 'keys'));
+  const ending = endings.filter(
+    ({ ofPassword, alone }) => ofPassword || (keys && alone?.option === 'api-keys'),
+  );
   const accounts = (await work.query(ALL, [])).map(({ id }) => id);
-  await auditAccounts(work, 'restore', accounts, { kinds: ending.map(({ kind }) => kind) });
+  await auditAccounts(work, 'database.restore', accounts, { kinds: ending.map(({ kind }) => kind) });
   return end(work, accounts, ending);
 }

@@ -156,7 +156,7 @@ export const keysEnd: AccountEnding = {
   kind: 'apiKeys',
   words: 'API keys',
   ofPassword: false,
-  alone: { option: 'keys', streamTokens: `t.credential_kind = '${API_KEY_KIND}'` },
+  alone: { option: 'api-keys', streamTokens: `t.credential_kind = '${API_KEY_KIND}'` },
   all: endStatement(
     'account_end_keys',
     `UPDATE api_keys SET revoked_at = now() WHERE ${ofAccounts()} AND revoked_at IS NULL`,

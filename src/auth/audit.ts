@@ -145,12 +145,29 @@ export interface AuditFilter {
   readonly actor?: string | undefined;
   /** The id of what was changed, or of the account that it belongs to. */
   readonly subject?: string | undefined;
+  /** A name of today, which also finds entries with the name of version 1, or a name of version 1. */
   readonly action?: string | undefined;
 }
 
 /** What follows the colon of `via`; of some credentials, several ids. */
 const CREDENTIAL_IDS = "string_to_array(substr(via, strpos(via, ':') + 1), ' ')";
 const MANY = 1_000;
+
+/** Actions that version 1 recorded under another name. Entries keep their names, and a filter by the new name finds both. */
+const NAMES_OF_VERSION_1: Readonly<Record<string, string>> = {
+  'block.add': 'block',
+  'block.remove': 'unblock',
+  'credential.revoke': 'revoke-all',
+  'database.copy-to': 'export-to',
+  'database.migrate': 'migrate',
+  'database.restore': 'restore',
+  'document.publish': 'documents.publish',
+  'document.retire': 'documents.retire',
+  'event-log.reset': 'event-log.renew',
+  'jwt.revoke': 'token.revoke',
+  'signing-key.revoke': 'signing-key.drop',
+  'user.create-reset-link': 'user.reset-link',
+};
 
 /** An entry by which version 1.0.0 counted further changes of a day. */
 const COUNTED = 'own.more';
@@ -159,9 +176,11 @@ const COUNTED = 'own.more';
 function pageOf({ since, actor, subject, action }: AuditFilter) {
   const values: Parameter[] = [];
   const of = (value: Parameter) => `$${values.push(value) + 1}`;
+  const earlier = action === undefined ? undefined : NAMES_OF_VERSION_1[action];
   const conditions: string[] = [];
   if (since !== undefined) conditions.push(`at >= ${of(since)}::timestamptz`);
-  if (action !== undefined) conditions.push(`action = ${of(action)}::text`);
+  if (earlier !== undefined) conditions.push(`action = ANY(${of([action ?? '', earlier])}::text[])`);
+  else if (action !== undefined) conditions.push(`action = ${of(action)}::text`);
   if (subject !== undefined) {
     const itself = `subject = ${of(subject)}::text`;
     conditions.push(isUuid(subject) ? `(${itself} OR account_id = ${of(subject)}::uuid)` : itself);

@@ -8,7 +8,7 @@ import type { Logger } from '../platform/log/log.ts';
 import { type ClientIdentity, isAuthenticated, reportedClient } from './principal.ts';
 
 /** What clients are compared by. */
-export const MEASURES = ['requests', 'cost', 'database'] as const;
+export const MEASURES = ['requests', 'complexity', 'database'] as const;
 export type Measure = (typeof MEASURES)[number];
 
 /** How much a client has used. */
@@ -37,7 +37,7 @@ const STORE = statement<never>(
 
 const COLUMN: Readonly<Record<Measure, string>> = {
   requests: 'requests',
-  cost: 'cost',
+  complexity: 'cost',
   database: '"databaseMs"',
 };
 const MOST = 100;

@@ -16,7 +16,7 @@ export interface AccountEnding {
   readonly ofPassword: boolean;
   /** Whether it also ends when its account is disabled or gets another role. Not given: it only works as the account may. */
   readonly ofStanding?: boolean;
-  /** How it can end without the rest, by an option of `admin revoke-all`. Not given: it ends with everything else only. */
+  /** How it can end without the rest, by an option of `admin credential revoke`. Not given: it ends with everything else only. */
   readonly alone?: {
     readonly option: string;
     /** SQL: whether a row `t` of stream_tokens was issued for it. */

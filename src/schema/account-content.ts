@@ -127,8 +127,8 @@ const BY_AGE = [
 
 export const ACCOUNT_CONTENT: AccountContent = {
   option: {
-    name: 'posts',
-    description: 'what becomes of its posts and comments: "keep" leaves them under the name "Deleted user"',
+    name: 'content',
+    description: 'Keep posts and comments under the name "Deleted user", or delete them',
   },
   stored: [
     storedPart({

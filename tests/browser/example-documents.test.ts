@@ -43,7 +43,7 @@ async function showList(page: Page, seen: readonly Seen[], hash: string): Promis
 }
 
 const documents = ({ dataDir }: Example, ...args: string[]) =>
-  admin(['documents', ...args, '--client', 'example'], dataDir);
+  admin(['document', ...args, '--client', 'example'], dataDir);
 
 it.each(['own', 'other'] as const)(
   'the example page on its %s origin gets a list that has not changed as 304, and every change',
@@ -103,7 +103,7 @@ it('"npm run example" publishes what the page asks for by id', async () => {
   await started.printed(/Example page/);
   const manifest: Record<string, string> = JSON.parse(await readFile(DOCUMENTS, 'utf8'));
   const published = await until('the documents of the page', async () => {
-    const { json } = await admin(['documents', 'list', '--client', 'example'], dataDir);
+    const { json } = await admin(['document', 'list', '--client', 'example'], dataDir);
     return json.length > 0 && json;
   });
   expect(published.map(({ id }: { readonly id: string }) => id).sort()).toEqual(Object.keys(manifest).sort());

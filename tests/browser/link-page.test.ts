@@ -61,7 +61,7 @@ it.each([
     await page.goto(at(server, invited.json.link));
     expect(await page.title()).toContain('not valid');
     await look('void');
-    const reset = await admin(['user', 'reset-link', EMAIL], dataDir);
+    const reset = await admin(['user', 'create-reset-link', EMAIL], dataDir);
     await page.goto(at(server, reset.json.link));
     await look('reset');
     const login = await fetch(`${server.origin}/login`, {

@@ -140,7 +140,7 @@ describe('tabs with examples/live.ts', () => {
     await expectTitles(tabs.slice(0, 1), [...early, ...left]);
     await expectTitles(tabs.slice(1), left);
     // Read again, in whole pages, at least as far as before.
-    await admin(['event-log', 'renew'], dataDir);
+    await admin(['event-log', 'reset'], dataDir);
     await change(`deletePost(id: "${idOf('post 9')}")`);
     await createPosts(server, key, ['new']);
     for (const tab of tabs) await expect.poll(tab.statuses).toContain('gap');

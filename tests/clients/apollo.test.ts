@@ -182,7 +182,7 @@ describe('Apollo Client', () => {
     const received = subscribed(service);
     await until('the stream', () => answers.opened >= 1);
     await service.end('SIGKILL');
-    expect(await admin(['event-log', 'renew'], service.dataDir)).toMatchObject({ code: 0 });
+    expect(await admin(['event-log', 'reset'], service.dataDir)).toMatchObject({ code: 0 });
     await service.start();
     await until('the gap', () => received.length === 1);
     expect(received[0]?.error).toMatchObject({ errors: [{ extensions: { code: 'EVENT_HISTORY_EXPIRED' } }] });

@@ -258,7 +258,7 @@ describe('the page of docs/react.md', () => {
     await service.end('SIGKILL');
     await expect.poll(tab.status).toMatch(/: reconnecting$/);
     await tab.page.context().setOffline(true);
-    await admin(['event-log', 'renew'], service.dataDir);
+    await admin(['event-log', 'reset'], service.dataDir);
     await service.start();
     await comment('two');
     await tab.page.context().setOffline(false);

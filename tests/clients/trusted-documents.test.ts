@@ -66,7 +66,7 @@ describe('where only ids may be sent', () => {
       stop();
       expect(await client.read('by-id'), name).toContain(`by ${name}`);
 
-      const retire = ['documents', 'retire', '--client', 'web', '--release', '1.4.0'];
+      const retire = ['document', 'retire', '--client', 'web', '--release', '1.4.0'];
       expect((await admin(retire, service.dataDir)).json, name).toEqual({ retired: 3 });
       await until(`the end of the release for ${name}`, () => isRefused(client));
     }

@@ -93,7 +93,7 @@ it('the service has settings, codes, metrics and commands to compare', () => {
   expect(settings).toContain('DATABASE_URL');
   expect(codes).toContain('RATE_LIMITED 429');
   expect(metrics).toContain('content_graph_build_info gauge version commit node');
-  expect(commands).toContain('deprecations --report --since');
+  expect(commands).toContain('deprecation report --since');
 });
 
 it('a deprecation that is moved or taken back is in the change log', () => {

@@ -167,7 +167,7 @@ describe('a report', () => {
     '{"at":"2027-01-01T00:00:00Z"}',
     '{"at":"x","since":"y","uses":[],"documents":[]}',
   ])('is not %j', (text) => {
-    expect(() => parseUsage(text)).toThrow('deprecations --report');
+    expect(() => parseUsage(text)).toThrow('deprecation report');
   });
 });
 

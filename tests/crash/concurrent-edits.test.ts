@@ -127,7 +127,7 @@ it('each edit that was acknowledged is one version and, as an admin’s, one aud
 
   const [killed] = await Promise.all([crashes(), ...Array.from({ length: CLIENTS }, client)]);
   for (const id of ids) expect((await versionOf(id)) - 1, id).toBe(acknowledged.get(id));
-  const { json: entries } = await runAdmin(['audit', '--action', 'updatePost'], folders[0], database);
+  const { json: entries } = await runAdmin(['audit', 'list', '--action', 'updatePost'], folders[0], database);
   for (const id of ids)
     expect(entries.filter(({ subject }: { subject: string }) => subject === id)).toHaveLength(
       acknowledged.get(id) ?? 0,

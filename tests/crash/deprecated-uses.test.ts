@@ -70,7 +70,7 @@ async function makeClients(url: string): Promise<Client[]> {
 it('uses of what is deprecated are counted at most once, and a killed instance loses what it had not yet stored', async () => {
   const database = { DATABASE_URL: await ownDatabase() };
   const folders = [await temporaryFolder(), await temporaryFolder()] as const;
-  expect((await admin(['migrate'], folders[0], database)).code).toBe(0);
+  expect((await admin(['database', 'migrate'], folders[0], database)).code).toBe(0);
   const clients = await makeClients(database.DATABASE_URL);
   const start = async (folder: string, own: readonly Client[]): Promise<Side> => ({
     server: await restartedServer(folder, { ...UNLIMITED, ...database, ...DEPRECATING }),
@@ -113,7 +113,7 @@ it('uses of what is deprecated are counted at most once, and a killed instance l
   }
 
   async function report(): Promise<readonly Use[]> {
-    const { json } = await admin(['deprecations', '--report'], folders[0], { ...database, ...DEPRECATING });
+    const { json } = await admin(['deprecation', 'report'], folders[0], { ...database, ...DEPRECATING });
     return json.uses;
   }
   const sum = (uses: readonly Use[]) => uses.reduce((total, { count }) => total + count, 0);

@@ -54,7 +54,7 @@ it('In whatever folder, it has the settings and the secrets of the installation,
   await symlink(ROOT, installed);
   const link = join(await temporaryFolder(), 'content-graph-admin');
   await symlink(join(installed, 'deploy/content-graph-admin'), link);
-  const migrated = await onMachine(etc, cwd, [NODE, link, 'migrate']);
+  const migrated = await onMachine(etc, cwd, [NODE, link, 'database', 'migrate']);
   expect(migrated, migrated.stderr).toMatchObject({ code: 0 });
   expect(JSON.parse(migrated.stdout).applied.length).toBeGreaterThan(10);
   const person = ['--name', 'Ada', '--email', 'ada@example.com', '--password', 'a long password'];

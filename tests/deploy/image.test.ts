@@ -192,6 +192,7 @@ describe('the image', () => {
     const migration = contain({ root: image.root, workdir: image.workdir, env, mounts: {} }, [
       ...image.entrypoint,
       'src/admin/main.ts',
+      'database',
       'migrate',
     ]);
     expect(await migration.exited).toBe(0);

@@ -10,7 +10,7 @@ it('through the PgBouncer of deploy/, a restart of PostgreSQL costs the time unt
   const pooled = await pgbouncer(postgres.url);
   const folder = await temporaryFolder();
   const settings = { ...productionSettings(), DATABASE_URL: pooled, DIRECT_DATABASE_URL: postgres.url };
-  expect(await admin(['migrate'], folder, settings)).toMatchObject({ code: 0 });
+  expect(await admin(['database', 'migrate'], folder, settings)).toMatchObject({ code: 0 });
   const { origin } = await startServer(folder, settings);
   const status = async () => (await fetch(`${origin}/health/ready`)).status;
   await expect.poll(status).toBe(200);

@@ -29,7 +29,7 @@ describe('systemd calls the start of an instance a success', () => {
     const started = startPost({ ...place, MAINPID: String(server.pid) });
     const gaveUp = await startPost(place, (command) => command.replace(/\d+$/, '0')).exited;
     expect(gaveUp).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(' returns 503\n') });
-    expect(await admin(['migrate'], folder, settings)).toMatchObject({ code: 0 });
+    expect(await admin(['database', 'migrate'], folder, settings)).toMatchObject({ code: 0 });
     expect(await started.exited).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });
 

@@ -26,11 +26,11 @@ async function subscribe(server: ServerProcess, key: string) {
 describe('the admin command beside a server on the embedded database', () => {
   it.each([
     ['user disable', ['user', 'disable', EMAIL]],
-    ['user enable --revoke', ['user', 'enable', EMAIL, '--revoke']],
-    ['revoke-all --keys', ['revoke-all', '--keys', '--user', EMAIL]],
-    ['revoke-all --everything', ['revoke-all', '--everything', '--user', EMAIL]],
-    ['user delete --posts keep', ['user', 'delete', EMAIL, '--posts', 'keep']],
-    ['user delete --posts delete', ['user', 'delete', EMAIL, '--posts', 'delete']],
+    ['user enable --revoke-credentials', ['user', 'enable', EMAIL, '--revoke-credentials']],
+    ['credential revoke --api-keys', ['credential', 'revoke', '--api-keys', '--user', EMAIL]],
+    ['credential revoke --all', ['credential', 'revoke', '--all', '--user', EMAIL]],
+    ['user delete --content keep', ['user', 'delete', EMAIL, '--content', 'keep']],
+    ['user delete --content delete', ['user', 'delete', EMAIL, '--content', 'delete']],
   ])('ends open streams at once with %s', async (_name, args) => {
     const dataDir = await migratedFolder();
     // Nothing but the notification can end the stream in time.
@@ -72,7 +72,7 @@ describe('two user create with one e-mail at once', () => {
 });
 
 describe('beside a server on the embedded database', () => {
-  it('user export prints what an account has, and revoke-all ends what all accounts have', async () => {
+  it('user export prints what an account has, and credential revoke ends what all accounts have', async () => {
     const dataDir = await migratedFolder();
     const server = await startServer(dataDir, { CREDENTIAL_RECHECK_MS: '30000' });
     await admin([...EVE, '--password', PASSWORD], dataDir);
@@ -101,10 +101,12 @@ describe('beside a server on the embedded database', () => {
 
     const keys = [key, await demoKey(dataDir)];
     const streams = await Promise.all(keys.map((one) => subscribe(server, one)));
-    for (const args of [[], ['--keys', '--sessions'], ['--keys', '--everything']])
-      expect(await admin(['revoke-all', ...args], dataDir)).toMatchObject({ code: 2, stdout: '' });
-    expect((await admin(['revoke-all', '--keys', '--user', 'nobody@example.org'], dataDir)).code).toBe(1);
-    const done = await admin(['revoke-all', '--keys'], dataDir);
+    for (const args of [[], ['--api-keys', '--sessions'], ['--api-keys', '--all']])
+      expect(await admin(['credential', 'revoke', ...args], dataDir)).toMatchObject({ code: 2, stdout: '' });
+    expect(
+      (await admin(['credential', 'revoke', '--api-keys', '--user', 'nobody@example.org'], dataDir)).code,
+    ).toBe(1);
+    const done = await admin(['credential', 'revoke', '--api-keys'], dataDir);
     expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
     const accounts = (await admin(['user', 'list'], dataDir)).json.length;
     expect(done.json).toEqual({ accounts, ended: { apiKeys: 2, streamTokens: 0 } });
@@ -125,7 +127,7 @@ const ENDLESS_PAUSE = `data:text/javascript,${encodeURIComponent(`
   timers.setTimeout = (ms, ...rest) => setTimeout(ms === 1_000 ? 2 ** 31 - 1 : ms, ...rest);
   syncBuiltinESMExports();`)}`;
 
-describe('user delete --posts delete', () => {
+describe('user delete --content delete', () => {
   it('that was killed is finished by running it again', async () => {
     const dataDir = await migratedFolder();
     const killed = await startServer(dataDir, { NODE_OPTIONS: `--import=${ENDLESS_PAUSE}` });
@@ -135,7 +137,7 @@ describe('user delete --posts delete', () => {
     await killed.gql('mutation { createPost(title: "By Eve", body: "b") { id } }', { key });
     const before = await killed.gql('{ posts { author { name } } }', { key: await demoKey(dataDir) });
     expect(before.data.posts[0]).toEqual({ author: { name: 'Eve' } });
-    const remove = ['user', 'delete', EMAIL, '--posts', 'delete'];
+    const remove = ['user', 'delete', EMAIL, '--content', 'delete'];
     // The command runs in the process of the server.
     const command = admin(remove, dataDir);
     await expect.poll(async () => (await killed.gql('{ __typename }', { key })).status).toBe(401);
@@ -234,7 +236,7 @@ describe('a mistake', () => {
     ],
     ['an unknown account to enable', ['user', 'enable', NOBODY], 1, unknown],
     ['an unknown account to disable', ['user', 'disable', NOBODY], 1, unknown],
-    ['an unknown account to delete', ['user', 'delete', NOBODY, '--posts', 'keep'], 1, unknown],
+    ['an unknown account to delete', ['user', 'delete', NOBODY, '--content', 'keep'], 1, unknown],
     ['an unknown account for a role', ['user', 'set-role', NOBODY, 'admin'], 1, unknown],
     [
       'an unknown account for a password',
@@ -255,13 +257,13 @@ describe('a mistake', () => {
       'no word on the posts',
       ['user', 'delete', EMAIL],
       2,
-      "error: required option '--posts <posts>' not specified",
+      "error: required option '--content <content>' not specified",
     ],
     [
       'an unknown word on the posts',
-      ['user', 'delete', EMAIL, '--posts', 'some'],
+      ['user', 'delete', EMAIL, '--content', 'some'],
       2,
-      "error: option '--posts <posts>' argument 'some' is invalid. Allowed choices are keep, delete.",
+      "error: option '--content <content>' argument 'some' is invalid. Allowed choices are keep, delete.",
     ],
     [
       'an unknown key',
@@ -276,9 +278,9 @@ describe('a mistake', () => {
       1,
       'There is no stream token with the id "x", or it has already ended.',
     ],
-    ['an unknown signing key', ['signing-key', 'drop', 'x'], 1, 'There is no signing key "x".'],
+    ['an unknown signing key', ['signing-key', 'revoke', 'x'], 1, 'There is no signing key "x".'],
     ['sessions of nobody', ['session', 'revoke', '--user', NOBODY], 1, unknown],
-    ['a token without a jti', ['token', 'revoke', ''], 1, 'A jti has 1 to 255 characters.'],
+    ['a token without a jti', ['jwt', 'revoke', ''], 1, 'A jti has 1 to 255 characters.'],
     [
       'a setting that is wrong',
       ['user', 'list'],

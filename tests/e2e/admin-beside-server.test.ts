@@ -34,7 +34,7 @@ describe('the admin command beside a server on the embedded database', () => {
     expect(await status(second.json.key)).toBe(200);
     expect((await admin(['user', 'disable', 'eve@example.org'], dataDir)).code).toBe(0);
     await until('the end of the account', async () => (await status(second.json.key)) === 401);
-    expect((await admin(['migrate'], dataDir)).json).toEqual({ applied: [] });
+    expect((await admin(['database', 'migrate'], dataDir)).json).toEqual({ applied: [] });
     expect(server.stderr).toBe('');
   });
 

@@ -36,20 +36,20 @@ describe('the admin command beside a server', () => {
     const sessions = await admin(['session', 'revoke', '--user', EMAIL], dataDir);
     expect(sessions).toMatchObject({ code: 0, json: { id, revoked: 1 } });
     expect(await status({ cookie })).toBe(401);
-    const revoked = await admin(['token', 'revoke', 'the-token'], dataDir);
+    const revoked = await admin(['jwt', 'revoke', 'the-token'], dataDir);
     expect(revoked).toMatchObject({ code: 0, json: { jti: 'the-token', revoked: true } });
     await until('the end of the token', async () => (await status(bearer)) === 401);
-    expect((await admin(['token', 'revoke', 'the-token'], dataDir)).code).toBe(0);
+    expect((await admin(['jwt', 'revoke', 'the-token'], dataDir)).code).toBe(0);
     for (const jti of ['-h', '-begins-like-an-option', '--so'])
-      expect(await admin(['token', 'revoke', jti], dataDir)).toMatchObject({ code: 0, json: { jti } });
+      expect(await admin(['jwt', 'revoke', jti], dataDir)).toMatchObject({ code: 0, json: { jti } });
   });
 
   it('says so where there is nothing to end, and where it is asked for nothing', async () => {
     const dataDir = await migratedFolder();
     expect((await admin(['session', 'revoke', '--user', 'nobody@example.org'], dataDir)).code).toBe(1);
     expect((await admin(['session', 'revoke'], dataDir)).code).toBe(2);
-    expect((await admin(['token', 'revoke'], dataDir)).code).toBe(2);
-    expect((await admin(['token', 'revoke', ''], dataDir)).code).toBe(1);
+    expect((await admin(['jwt', 'revoke'], dataDir)).code).toBe(2);
+    expect((await admin(['jwt', 'revoke', ''], dataDir)).code).toBe(1);
   });
 });
 

@@ -4,14 +4,14 @@ import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { admin, demoKey, startServer } from '../support/processes/server.ts';
 import { received, subscribe } from '../support/streams/subscriber.ts';
 
-describe('admin event-log renew', () => {
+describe('admin event-log reset', () => {
   it('ends the history of a running server: open streams break off, and their ids have expired', async () => {
     const dataDir = await migratedFolder();
     const server = await startServer(dataDir);
     const key = await demoKey(dataDir);
     const service = { fetch: (path: string, init?: RequestInit) => fetch(server.origin + path, init) };
     const stream = await subscribe(service, { key });
-    const { code, json } = await admin(['event-log', 'renew'], dataDir);
+    const { code, json } = await admin(['event-log', 'reset'], dataDir);
     expect({ code, json }).toEqual({
       code: 0,
       json: { beginning: expect.stringMatching(/^[0-9a-f]{20}$/) },

@@ -13,7 +13,7 @@ const create = (email: string) =>
   ['user', 'create', '--name', 'Eve', '--email', email, '--password', 'a long passphrase'] as const;
 const BEGUN = /an admin command begins/;
 /** It takes a second, in which it waits for late requests. */
-const REMOVE = ['user', 'delete', EVE, '--posts', 'keep'] as const;
+const REMOVE = ['user', 'delete', EVE, '--content', 'keep'] as const;
 
 /** A server with Eve's account, and a command that is just deleting it. */
 async function startDeletion() {
@@ -31,7 +31,7 @@ const emails = async (dataDir: string): Promise<string[]> =>
 
 /** What the audit log has of accounts that were created: by whom, and why. */
 const operators = async (dataDir: string) =>
-  (await admin(['audit', '--action', 'user.create'], dataDir)).json.map(
+  (await admin(['audit', 'list', '--action', 'user.create'], dataDir)).json.map(
     ({ detail }: { detail: { operator: { user: string; reason?: string } } }) =>
       `${detail.operator.user} ${detail.operator.reason}`,
   );
@@ -105,7 +105,7 @@ describe('An admin command in the process of a running server', () => {
     await startServer(dataDir);
     const byStdin = ['user', 'create', '--name', 'Eve', '--email', EVE, '--password-stdin'];
     expect((await admin(byStdin, dataDir, {}, 'a long passphrase\n')).code).toBe(0);
-    const publish = ['documents', 'publish', 'no-such-file.json', '--client', 'web'];
+    const publish = ['document', 'publish', 'no-such-file.json', '--client', 'web'];
     const failed = await admin(publish, dataDir);
     expect(failed).toMatchObject({
       code: 1,

@@ -22,19 +22,28 @@ describe('npm run -s admin', () => {
   });
 });
 
-describe('admin migrate', () => {
+describe('admin database migrate', () => {
   it('applies what is pending, names it, and leaves an entry in the audit log of the database', async () => {
     const dataDir = await temporaryFolder();
-    const { code, json } = await admin(['migrate', '--reason', 'release 2'], dataDir, { SUDO_USER: 'grace' });
+    const { code, json } = await admin(['database', 'migrate', '--reason', 'release 2'], dataDir, {
+      SUDO_USER: 'grace',
+    });
     expect(code).toBe(0);
     expect(json.applied[0]).toMatch(/^\d{14}_/);
-    expect((await admin(['migrate'], dataDir)).json).toEqual({ applied: [] });
+    expect((await admin(['database', 'migrate'], dataDir)).json).toEqual({ applied: [] });
     const operator = { user: 'grace', host: hostname(), reason: 'release 2' };
-    expect((await admin(['audit'], dataDir)).json).toMatchObject([
-      { actor: null, via: 'command', action: 'migrate', detail: { applied: json.applied, operator } },
+    expect((await admin(['audit', 'list'], dataDir)).json).toMatchObject([
+      {
+        actor: null,
+        via: 'command',
+        action: 'database.migrate',
+        detail: { applied: json.applied, operator },
+      },
     ]);
-    await admin(['event-log', 'renew'], dataDir);
-    expect((await admin(['audit', '--action', 'event-log.renew'], dataDir)).json[0].detail.operator).toEqual({
+    await admin(['event-log', 'reset'], dataDir);
+    expect(
+      (await admin(['audit', 'list', '--action', 'event-log.reset'], dataDir)).json[0].detail.operator,
+    ).toEqual({
       ...{ user: userInfo().username, host: hostname() },
     });
   });

@@ -19,7 +19,7 @@ describe('a backup that is killed', () => {
     const server = await startServer(dataDir, UNTHROTTLED);
     const load = keyedLoad(asApp(server), await demoKey(dataDir), 'load');
     const begun = () => partsIn(backups).length > 0;
-    const run = (name: string) => launchAdmin(['backup', join(backups, name)], dataDir);
+    const run = (name: string) => launchAdmin(['database', 'backup', join(backups, name)], dataDir);
     const moments = new Moments(await workOf(run('first'), begun));
     for (let n = 0; moments.left; n += 1) {
       const file = join(backups, `killed-${n}`);
@@ -37,7 +37,7 @@ describe('a backup that is killed', () => {
     server.kill('SIGTERM');
     expect((await server.exited).stderr).toBe('');
 
-    expect((await admin(['restore', join(backups, 'last')], restored)).code).toBe(0);
+    expect((await admin(['database', 'restore', join(backups, 'last')], restored)).code).toBe(0);
     const again = await startServer(restored);
     const { data } = await again.gql('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', {
       key: await demoKey(restored),

@@ -65,7 +65,7 @@ describe('a backup beside a server', () => {
     const before = loads.flatMap(({ written }) => [...written]);
     const early = await stream.receive();
     const file = join(backups, 'backup');
-    const made = await admin(['backup', file], dataDir);
+    const made = await admin(['database', 'backup', file], dataDir);
     expect(made).toMatchObject({ code: 0, stderr: '', json: { file, secretKey: true } });
     expect(made.json.bytes).toBe(statSync(file).size);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -79,7 +79,7 @@ describe('a backup beside a server', () => {
     server.kill('SIGTERM');
     expect((await server.exited).stderr).toBe('');
 
-    const done = await admin(['restore', file], restored);
+    const done = await admin(['database', 'restore', file], restored);
     expect(done).toMatchObject({
       code: 0,
       stderr: '',
@@ -131,13 +131,13 @@ describe('a backup beside a server', () => {
       [dataDir, /is in DATA_DIR/],
     ] as const;
     for (const [folder, says] of refusals)
-      expectOneLine(await launchAdmin(['backup', join(folder, 'backup')], dataDir).exited, says);
+      expectOneLine(await launchAdmin(['database', 'backup', join(folder, 'backup')], dataDir).exited, says);
     expectOneLine(
-      await launchAdmin(['backup', join(backups, 'there')], dataDir).exited,
+      await launchAdmin(['database', 'backup', join(backups, 'there')], dataDir).exited,
       /exists\. Name a new/,
     );
     expectOneLine(
-      await launchAdmin(['backup', join(backups, 'b')], backups).exited,
+      await launchAdmin(['database', 'backup', join(backups, 'b')], backups).exited,
       /There is no embedded database/,
     );
     expect([small, readOnly.folder, backups].map((folder) => readdirSync(folder))).toEqual([
@@ -145,7 +145,7 @@ describe('a backup beside a server', () => {
       [],
       ['there'],
     ]);
-    expect((await admin(['backup', join(backups, 'works')], dataDir)).code).toBe(0);
+    expect((await admin(['database', 'backup', join(backups, 'works')], dataDir)).code).toBe(0);
   });
 });
 
@@ -167,9 +167,11 @@ describe('a restore', () => {
     const create = ['api-key', 'create', '--user', 'op@example.org', '--name', 'k', '--scopes', 'posts:read'];
     const { key } = (await admin(create, dataDir, settings)).json;
     const file = join(backups, 'backup');
-    expect((await admin(['backup', file], dataDir, settings)).json).toMatchObject({ secretKey: false });
+    expect((await admin(['database', 'backup', file], dataDir, settings)).json).toMatchObject({
+      secretKey: false,
+    });
 
-    const done = await admin(['restore', file, '--revoke-keys'], restored, settings);
+    const done = await admin(['database', 'restore', file, '--revoke-api-keys'], restored, settings);
     expect(done).toMatchObject({ code: 0, stderr: '', json: { keys: [], ended: { apiKeys: 1 } } });
     const rights = (path: string) => statSync(join(restored, path)).mode & 0o777;
     expect(['', 'postgres', 'postgres/base', 'postgres/global/pg_control', 'lock'].map(rights)).toEqual([
@@ -178,18 +180,18 @@ describe('a restore', () => {
     const server = await startServer(restored, settings);
     expect((await server.gql('{ viewer { id } }', { key })).status).toBe(401);
     expectOneLine(
-      await launchAdmin(['restore', file], restored, settings).exited,
+      await launchAdmin(['database', 'restore', file], restored, settings).exited,
       /is in use by another process/,
     );
 
     const { folder: small } = await mountedDisk(70);
     expectOneLine(
-      await launchAdmin(['restore', file], small, settings).exited,
+      await launchAdmin(['database', 'restore', file], small, settings).exited,
       /its disk has \d+ MiB left, and \d+ are needed/,
     );
     expect(readdirSync(small)).toEqual(['lock']);
     expectOneLine(
-      await launchAdmin(['restore', file], dataDir, settings).exited,
+      await launchAdmin(['database', 'restore', file], dataDir, settings).exited,
       /is not empty: it has "postgres"/,
     );
   });

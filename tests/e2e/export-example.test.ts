@@ -116,7 +116,7 @@ describe('examples/export.ts', () => {
 
     // The changes are gone: it reads all of it again, also what nobody told of.
     await kill(last);
-    await admin(['event-log', 'renew'], dataDir);
+    await admin(['event-log', 'reset'], dataDir);
     start();
     await until('all of it again', async () => /"again".*"isRead":true/s.test(await text()));
     expect(Object.fromEntries(foldedOf(await text()))).toEqual(Object.fromEntries(await stored(server, key)));

@@ -99,8 +99,8 @@ describe('an OAuth library that knows nothing of this service', () => {
     );
     expect(await status(again, next.access_token)).toBe(200);
 
-    expect((await admin(['signing-key', 'drop', '-nowhere'], dataDir)).code).toBe(1);
-    expect(await admin(['signing-key', 'drop', before[0].id], dataDir)).toMatchObject({
+    expect((await admin(['signing-key', 'revoke', '-nowhere'], dataDir)).code).toBe(1);
+    expect(await admin(['signing-key', 'revoke', before[0].id], dataDir)).toMatchObject({
       code: 0,
       json: { id: before[0].id, dropped: true },
     });

@@ -131,7 +131,7 @@ it('the check names each published document that no longer fits the schema, with
   const publish = async (id: string, text: string, ...options: readonly string[]) => {
     const file = join(project.folder, `${id}.json`);
     writeFileSync(file, JSON.stringify({ [id]: text }));
-    const { json } = await admin(['documents', 'publish', file, ...options], dataDir);
+    const { json } = await admin(['document', 'publish', file, ...options], dataDir);
     expect(json).toMatchObject({ published: 1, refused: [] });
   };
   const check = () =>

@@ -11,7 +11,7 @@ describe('a restore that is killed', () => {
     const { dataDir, backups, restored } = await quickFolders();
     const server = await startServer(dataDir);
     const file = join(backups, 'backup');
-    expect((await admin(['backup', file], dataDir)).code).toBe(0);
+    expect((await admin(['database', 'backup', file], dataDir)).code).toBe(0);
     server.kill('SIGTERM');
     await server.exited;
 
@@ -21,7 +21,7 @@ describe('a restore that is killed', () => {
       const old = mark();
       return () => ![undefined, old].includes(mark());
     };
-    const run = () => launchAdmin(['restore', file], restored);
+    const run = () => launchAdmin(['database', 'restore', file], restored);
     const moments = new Moments(await workOf(run(), beginning()));
     rmSync(restored, { recursive: true });
     for (let n = 0; moments.left; n += 1) {
@@ -39,7 +39,7 @@ describe('a restore that is killed', () => {
       if (n % 7 === 1)
         expectOneLine(
           await launchServer(restored).exited,
-          /being restored into DATA_DIR .* run "admin restore" again/,
+          /being restored into DATA_DIR .* run "admin database restore" again/,
         );
     }
     expect((await run().exited).code).toBe(0);

@@ -34,8 +34,8 @@ it('A restored stored response needs the SECRET_KEY of its instance, and a retry
     return { request, first: await send(app, request) };
   });
   expect(first).toMatchObject({ status: 200, replayed: null });
-  expect((await admin(['backup', file, '--without-secret-key'], dataDir)).code).toBe(0);
-  expect(await admin(['restore', file], restored)).toMatchObject({ code: 0 });
+  expect((await admin(['database', 'backup', file, '--without-secret-key'], dataDir)).code).toBe(0);
+  expect(await admin(['database', 'restore', file], restored)).toMatchObject({ code: 0 });
 
   const retry = (settings: Settings) =>
     withServer(restored, settings, async (app) => {

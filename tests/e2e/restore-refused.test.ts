@@ -25,7 +25,7 @@ describe('a restore', () => {
     const { dataDir, backups, restored } = await quickFolders();
     const server = await startServer(dataDir);
     const good = join(backups, 'good');
-    expect((await admin(['backup', good], dataDir)).code).toBe(0);
+    expect((await admin(['database', 'backup', good], dataDir)).code).toBe(0);
     server.kill('SIGTERM');
     await server.exited;
     const bytes = readFileSync(good);
@@ -80,16 +80,22 @@ describe('a restore', () => {
     for (const [name, [content, says]] of Object.entries(cases)) {
       const file = join(backups, name);
       writeFileSync(file, content);
-      const refused = await launchAdmin(['restore', file], restored).exited;
+      const refused = await launchAdmin(['database', 'restore', file], restored).exited;
       expectOneLine(refused, says);
       expect({ name, left: readdirSync(restored) }).toEqual({ name, left: ['lock'] });
     }
 
     writeFileSync(join(restored, 'notes'), 'mine');
-    expectOneLine(await launchAdmin(['restore', good], restored).exited, /not empty: it has "notes"/);
+    expectOneLine(
+      await launchAdmin(['database', 'restore', good], restored).exited,
+      /not empty: it has "notes"/,
+    );
     expect(readFileSync(join(restored, 'notes'), 'utf8')).toBe('mine');
-    expectOneLine(await launchAdmin(['restore', join(backups, 'none')], restored).exited, /is not a file/);
+    expectOneLine(
+      await launchAdmin(['database', 'restore', join(backups, 'none')], restored).exited,
+      /is not a file/,
+    );
     mkdirSync(join(`${restored}-too`, 'lost+found'), { recursive: true });
-    expect((await admin(['restore', good], `${restored}-too`)).code).toBe(0);
+    expect((await admin(['database', 'restore', good], `${restored}-too`)).code).toBe(0);
   });
 });

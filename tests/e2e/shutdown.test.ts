@@ -33,7 +33,7 @@ describe('SIGTERM', () => {
   // As the first process of a container, it would not notice a signal without a handler.
   it.each([
     ['the service', 'src/main.ts', []],
-    ['the admin command', 'src/admin/main.ts', ['migrate']],
+    ['the admin command', 'src/admin/main.ts', ['database', 'migrate']],
   ])('ends %s by itself while it waits for an answer of PostgreSQL', async (_what, script, args) => {
     const silent = createServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');

@@ -97,7 +97,7 @@ describe('DATABASE_URL', () => {
     };
     expectOneLine(await launchServer('', settings).exited, /^DIRECT_DATABASE_URL \(/);
     // Of the commands, those that migrate need it.
-    expectOneLine(await admin(['migrate'], '', settings), /^DIRECT_DATABASE_URL \(/);
+    expectOneLine(await admin(['database', 'migrate'], '', settings), /^DIRECT_DATABASE_URL \(/);
   });
 
   const unreachable: [string, () => Promise<string>, RegExp][] = [

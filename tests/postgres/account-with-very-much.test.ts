@@ -72,9 +72,9 @@ async function hoarder(given?: Person) {
   return { ...who, left };
 }
 
-it('ends with "user enable --revoke", and each thing is counted once', async () => {
+it('ends with "user enable --revoke-credentials", and each thing is counted once', async () => {
   const who = await hoarder();
-  const { json, stderr } = await command(['user', 'enable', who.email, '--revoke']);
+  const { json, stderr } = await command(['user', 'enable', who.email, '--revoke-credentials']);
   expect(json?.ended, stderr).toEqual({
     sessions: 2_000,
     streamTokens: 0,
@@ -113,7 +113,7 @@ it('ends with a new password', async () => {
 
 it('ends with the account', async () => {
   const who = await hoarder();
-  const { code, stderr } = await command(['user', 'delete', who.email, '--posts', 'keep']);
+  const { code, stderr } = await command(['user', 'delete', who.email, '--content', 'keep']);
   expect(code, stderr).toBe(0);
   expect(await who.left()).toEqual([0, 0]);
   expect(await app.prisma.apiKey.count({ where: { userId: who.id } })).toBe(0);

@@ -50,9 +50,9 @@ it('user disable ends everything, and user enable brings it back', async () => {
   expect(await who.refresh()).toBe(200);
 });
 
-it('user enable --revoke ends everything that was there before, also of an account that was not disabled', async () => {
+it('user enable --revoke-credentials ends everything that was there before, also of an account that was not disabled', async () => {
   const { instances, who, writer } = await setUp();
-  expect(await command('user', 'enable', who.email, '--revoke')).toEqual({
+  expect(await command('user', 'enable', who.email, '--revoke-credentials')).toEqual({
     id: who.id,
     enabled: true,
     // One session of the login, one of the OAuth pages.
@@ -170,11 +170,11 @@ const rowsOf = (id: string) => {
   ]);
 };
 
-it('user delete --posts keep leaves posts and comments under a deleted user whom nobody can be again', async () => {
+it('user delete --content keep leaves posts and comments under a deleted user whom nobody can be again', async () => {
   const { instances, who, writer } = await setUp();
   const { read } = await seedContent(who);
   for (const streams of Object.values(who.streams)) for (const stream of streams) await stream.next();
-  const done = await command('user', 'delete', who.email, '--posts', 'keep');
+  const done = await command('user', 'delete', who.email, '--content', 'keep');
   expect(done).toEqual({ id: who.id, deleted: true, deletedPosts: 0, deletedComments: 0 });
   await expectEndings(app, who, instances, CREDENTIALS, writer.key);
   const { ofWho, theirs } = await read();
@@ -201,11 +201,11 @@ it('user delete --posts keep leaves posts and comments under a deleted user whom
   });
 });
 
-it('user delete --posts delete removes the account with all that it wrote', async () => {
+it('user delete --content delete removes the account with all that it wrote', async () => {
   const { instances, who, writer } = await setUp();
   const { read } = await seedContent(who);
   for (const streams of Object.values(who.streams)) for (const stream of streams) await stream.next();
-  const done = await command('user', 'delete', who.email, '--posts', 'delete');
+  const done = await command('user', 'delete', who.email, '--content', 'delete');
   expect(done).toEqual({ id: who.id, deleted: true, deletedPosts: 2, deletedComments: 3 });
   await expectEndings(app, who, instances, CREDENTIALS, writer.key);
   const { ofWho, theirs } = await read();

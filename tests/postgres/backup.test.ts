@@ -83,7 +83,7 @@ function contentIn(file: string): object {
 
 it('A backup goes from the embedded database to PostgreSQL and back: content, keys, stored responses and event ids', async () => {
   const [folder, files, back] = [await temporaryFolder(), await temporaryFolder(), await temporaryFolder()];
-  expect(await admin(['migrate'], folder)).toMatchObject({ code: 0 });
+  expect(await admin(['database', 'migrate'], folder)).toMatchObject({ code: 0 });
   const url = await target('there and back');
   const inPostgres = { DATABASE_URL: url, DATA_DIR: await temporaryFolder() };
   const [first, second] = [join(files, 'first'), join(files, 'second')];
@@ -111,7 +111,10 @@ it('A backup goes from the embedded database to PostgreSQL and back: content, ke
 
   /** The service as it is on the restored database. */
   async function check(settings: Readonly<Record<string, string>>, file: string): Promise<void> {
-    const restored = await admin(['restore', file], settings.DATA_DIR ?? '', { ...settings, SECRET_KEY });
+    const restored = await admin(['database', 'restore', file], settings.DATA_DIR ?? '', {
+      ...settings,
+      SECRET_KEY,
+    });
     expect(restored, restored.stderr).toMatchObject({ code: 0, stderr: '', json: { applied: [] } });
     expect(restored.json.keys).toContainEqual(expect.objectContaining({ prefix: author.key.slice(0, 10) }));
     const { app, stop } = await open(settings);
@@ -122,14 +125,14 @@ it('A backup goes from the embedded database to PostgreSQL and back: content, ke
     await stop();
   }
   const backUp = (file: string, settings: Readonly<Record<string, string>>) =>
-    admin(['backup', file], settings.DATA_DIR ?? '', settings);
+    admin(['database', 'backup', file], settings.DATA_DIR ?? '', settings);
 
   expect(await backUp(first, { DATA_DIR: folder })).toMatchObject({ code: 0, stderr: '' });
   await check(inPostgres, first);
   expect(await backUp(second, inPostgres)).toMatchObject({ code: 0, stderr: '' });
   expect(contentIn(second)).toEqual(contentIn(first));
   expectOneLine(
-    await launchAdmin(['restore', first], inPostgres.DATA_DIR, inPostgres).exited,
+    await launchAdmin(['database', 'restore', first], inPostgres.DATA_DIR, inPostgres).exited,
     /The target is not empty: its schema "public" has the table/,
   );
   await check({ DATA_DIR: back }, second);
@@ -146,7 +149,7 @@ it('A backup of PostgreSQL is a snapshot, and requests wait for nothing', async 
   const { key } = await app.account();
   await createPost(app, key, { title: 'before' });
   const lock = await locked(url, 'document_publications');
-  const backup = launchAdmin(['backup', file], await temporaryFolder(), settings);
+  const backup = launchAdmin(['database', 'backup', file], await temporaryFolder(), settings);
   await lock.wanted(backup);
   await createPost(app, key, { title: 'meanwhile' });
   await lock.free();
@@ -161,7 +164,7 @@ it.each([
   const url = await migratedDatabase();
   const folder = await temporaryFolder();
   const lock = await locked(url, 'posts');
-  const backup = launchAdmin(['backup', join(folder, 'backup')], await temporaryFolder(), {
+  const backup = launchAdmin(['database', 'backup', join(folder, 'backup')], await temporaryFolder(), {
     DATABASE_URL: url,
   });
   await lock.wanted(backup);
@@ -176,7 +179,7 @@ it('A backup whose connection is lost leaves nothing', async () => {
   const url = await migratedDatabase();
   const folder = await temporaryFolder();
   const lock = await locked(url, 'posts');
-  const backup = launchAdmin(['backup', join(folder, 'backup')], await temporaryFolder(), {
+  const backup = launchAdmin(['database', 'backup', join(folder, 'backup')], await temporaryFolder(), {
     DATABASE_URL: url,
   });
   await lock.wanted(backup);
@@ -198,7 +201,7 @@ it('A backup that is killed at any table leaves no file of its name', async () =
   const file = join(folder, 'backup');
   for (const table of POINTS) {
     const lock = await locked(url, table);
-    const backup = launchAdmin(['backup', file], dataDir, { DATABASE_URL: url });
+    const backup = launchAdmin(['database', 'backup', file], dataDir, { DATABASE_URL: url });
     await lock.wanted(backup);
     backup.kill('SIGKILL');
     await backup.exited;
@@ -208,7 +211,9 @@ it('A backup that is killed at any table leaves no file of its name', async () =
     for (const part of partsIn(folder)) await rm(join(folder, part));
     await lock.free();
   }
-  expect(await admin(['backup', file], dataDir, { DATABASE_URL: url })).toMatchObject({ code: 0 });
+  expect(await admin(['database', 'backup', file], dataDir, { DATABASE_URL: url })).toMatchObject({
+    code: 0,
+  });
 });
 
 const LEVEL = '20261124020000_passing_refusals';
@@ -233,10 +238,12 @@ it('A backup of an earlier migration is restored as it was, and migrated', async
   await client.query(`INSERT INTO users (id, name, email, email_key) VALUES (gen_random_uuid(), 'Early', 'e@example.org', 'e@example.org');
     INSERT INTO posts (id, title, body, author_id) SELECT gen_random_uuid(), 'early', 'b', id FROM users; COMMIT`);
   await client.end();
-  expect(await admin(['backup', file], await temporaryFolder(), { DATABASE_URL: url })).toMatchObject({
+  expect(
+    await admin(['database', 'backup', file], await temporaryFolder(), { DATABASE_URL: url }),
+  ).toMatchObject({
     code: 0,
   });
-  const { code, json, stderr } = await admin(['restore', file], restored);
+  const { code, json, stderr } = await admin(['database', 'restore', file], restored);
   const later = all.flatMap(({ name }) => (name <= LEVEL ? [] : [name]));
   expect({ code, applied: json?.applied }, stderr).toEqual({ code: 0, applied: later });
   expect((await admin(['user', 'list'], restored)).json).toMatchObject([{ email: 'e@example.org' }]);
@@ -252,8 +259,8 @@ it('A backup with events from before the first stream, when the log has no state
   expect(await app.prisma.event.count()).toBe(1);
   expect(await app.prisma.eventLog.count()).toBe(0);
   await stop();
-  const backup = await admin(['backup', file], settings.DATA_DIR, settings);
+  const backup = await admin(['database', 'backup', file], settings.DATA_DIR, settings);
   expect(backup, backup.stderr).toMatchObject({ code: 0 });
-  const { code, stderr } = await admin(['restore', file], restored);
+  const { code, stderr } = await admin(['database', 'restore', file], restored);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });

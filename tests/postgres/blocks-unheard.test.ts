@@ -36,7 +36,7 @@ it('an instance whose connection that listens is cut hears of blocks and limits 
     );
   expect(await limitOf()).not.toBe('9');
 
-  expect((await adminCommand(app, ['block', ADDRESS])).failure).toBeUndefined();
+  expect((await adminCommand(app, ['block', 'add', ADDRESS])).failure).toBeUndefined();
   expect((await adminCommand(app, ['user', 'set-limits', email, '--burst', '9'])).failure).toBeUndefined();
   await expect.poll(async () => (await instance.fetch('/graphql', from('{ __typename }'))).status).toBe(403);
   expect((await stream.next()).errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);

@@ -27,7 +27,7 @@ const plain = () =>
 const unique = () => projectWith(`CREATE UNIQUE INDEX CONCURRENTLY "${INDEX}" ON "posts"("title");`);
 
 const migrate = (root: string, settings: Readonly<Record<string, string>>): Process =>
-  runScript('src/admin/main.ts', ['migrate'], { ...productionSettings(), ...settings }, root);
+  runScript('src/admin/main.ts', ['database', 'migrate'], { ...productionSettings(), ...settings }, root);
 
 async function applied(process: Process): Promise<readonly string[]> {
   const { code, stdout, stderr } = await process.exited;

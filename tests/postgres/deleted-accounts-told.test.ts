@@ -23,7 +23,7 @@ describe('an account that is deleted by an operator', () => {
   });
 
   const deleteAccount = async ({ email }: Account, posts: 'keep' | 'delete') => {
-    const args = ['user', 'delete', email, '--posts', posts];
+    const args = ['user', 'delete', email, '--content', posts];
     const done = await admin(args, await temporaryFolder(), { DATABASE_URL: postgresOf(app).url });
     expect(done.code, done.stderr).toBe(0);
   };
@@ -90,7 +90,7 @@ describe('an account that is deleted by an operator', () => {
        CREATE TRIGGER refuse_deletion BEFORE DELETE ON public.posts FOR EACH ROW EXECUTE FUNCTION public.refuse_deletion()`,
     );
     const told = await toldDuring(async () => {
-      const args = ['user', 'delete', account.email, '--posts', 'delete'];
+      const args = ['user', 'delete', account.email, '--content', 'delete'];
       expect((await admin(args, await temporaryFolder(), { DATABASE_URL: url })).code).toBe(1);
     });
     const left = await app.prisma.comment.count({ where: { postId: post } });

@@ -23,7 +23,7 @@ it('a migration that fails is named with what PostgreSQL says, and has changed n
   // Its first statement succeeds, and a later one cannot.
   await run(url, `${FORGET}; ALTER TABLE api_keys DROP COLUMN suspended_at CASCADE`);
   const { message } = await refusal(url, 'CREATE TABLE public.account_limits ()');
-  const failed = await admin(['migrate'], folder, settings);
+  const failed = await admin(['database', 'migrate'], folder, settings);
   expect(failed).toMatchObject({ code: 1, stdout: '' });
   expect(failed.stderr).toBe(
     `Migration ${FAILING} failed and was rolled back: it has changed nothing, and the version that runs goes on. PostgreSQL says: ${message}. Correct what that names, and run it again.\n`,
@@ -40,7 +40,7 @@ it('a migration that fails is named with what PostgreSQL says, and has changed n
   server.kill('SIGTERM');
 
   await run(url, `ALTER TABLE api_keys ADD COLUMN suspended_at timestamptz; ${UNDO}`);
-  const applied = await admin(['migrate'], folder, settings);
+  const applied = await admin(['database', 'migrate'], folder, settings);
   expect(applied.json).toEqual({ applied: [FAILING] });
   expect(applied.code).toBe(0);
 });

@@ -37,7 +37,7 @@ const LOCKS_ACCOUNT = 'FROM users WHERE (email_key|id) = \\$1 FOR NO KEY UPDATE'
 async function overtaken(
   mutation: string,
   waiting: string,
-  changed: (email: string) => string[] = (email) => ['enable', email, '--revoke'],
+  changed: (email: string) => string[] = (email) => ['enable', email, '--revoke-credentials'],
 ) {
   const who = await visitor(app);
   const [holder, watcher] = [await besidePool(app), await besidePool(app)];
@@ -96,7 +96,7 @@ it('records no consent of a session that is ended meanwhile, and asks who it is'
   await holder.query('SELECT FROM oauth_clients WHERE id = $1 FOR UPDATE', [client.id]);
   const allowing = browser.submit(consent);
   await waits(watcher, 'INSERT INTO oauth_grants');
-  await command('user', 'enable', who.email, '--revoke');
+  await command('user', 'enable', who.email, '--revoke-credentials');
   await holder.query('ROLLBACK');
   const { response: shown, left } = await allowing;
   expect(left).toBeUndefined();
@@ -132,7 +132,7 @@ const HOLD_ANSWERS = `
   END $$;
   CREATE TRIGGER zzz_hold AFTER INSERT ON idempotency_keys FOR EACH ROW EXECUTE FUNCTION hold_answer()`;
 
-it('user delete --posts keep leaves no stored answer of a mutation that is still running', async () => {
+it('user delete --content keep leaves no stored answer of a mutation that is still running', async () => {
   const who = await app.account();
   const [holder, watcher] = [await besidePool(app), await besidePool(app)];
   await holder.query(HOLD_ANSWERS);
@@ -142,7 +142,7 @@ it('user delete --posts keep leaves no stored answer of a mutation that is still
     headers: { 'idempotency-key': 'late' },
   });
   await waits(watcher, 'idempotency_keys', 'Timeout');
-  const deleting = command('user', 'delete', who.email, '--posts', 'keep');
+  const deleting = command('user', 'delete', who.email, '--content', 'keep');
   await waits(watcher, 'UPDATE .*"users" SET "name" = ');
   await holder.query('SELECT pg_advisory_unlock($1)', [HOLD]);
   await deleting;

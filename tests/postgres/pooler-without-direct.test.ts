@@ -6,11 +6,11 @@ import { database, run } from '../support/processes/started.ts';
 
 const IGNORED = 'extra_float_digits, statement_timeout, idle_in_transaction_session_timeout';
 
-/** What the service, `migrate` and `doctor` say. */
+/** What the service, `database migrate` and `doctor` say. */
 async function expectAllSay(addresses: Readonly<Record<string, string>>, says: RegExp): Promise<void> {
   const settings = { ...productionSettings(), ...addresses };
   expectOneLine(await launchServer('', settings).exited, says);
-  expectOneLine(await admin(['migrate'], '', settings), says);
+  expectOneLine(await admin(['database', 'migrate'], '', settings), says);
   const { code, json } = await admin(['doctor'], '', settings);
   expect(code).toBe(1);
   expect(json).toContainEqual(

@@ -35,7 +35,7 @@ it('blocks, limits and retired documents apply although the connection for notif
 
   proxy.silence();
   proxy.stall();
-  expect((await adminCommand(app, ['block', ADDRESS])).failure).toBeUndefined();
+  expect((await adminCommand(app, ['block', 'add', ADDRESS])).failure).toBeUndefined();
   expect((await adminCommand(app, ['user', 'set-limits', email, '--burst', '9'])).failure).toBeUndefined();
   expect(await retire(app, id)).toBe(1);
   await expect.poll(statusFrom).toBe(403);

@@ -18,7 +18,7 @@ const TEXTS = {
 };
 
 async function documents(...args: string[]): Promise<void> {
-  const done = await admin(['documents', ...args], await temporaryFolder(), {
+  const done = await admin(['document', ...args], await temporaryFolder(), {
     DATABASE_URL: postgresOf(app).url,
   });
   expect(done, done.stderr).toMatchObject({ code: 0 });

@@ -83,7 +83,7 @@ describe('Migrations', () => {
       'migrations are pending, so /health/ready is 503: apply them with "npm run -s db:migrate"',
     );
     expect(line.level).toBe(40);
-    const { json } = await admin(['migrate'], '', settings);
+    const { json } = await admin(['database', 'migrate'], '', settings);
     expect(json.applied).toEqual(line.migrations);
     await said(server, 'the pending migrations have been applied');
   });
@@ -111,7 +111,10 @@ describe('Migrations', () => {
     );
     onTestFinished(() => run(url, `DROP ROLE ${role}`));
     const DATABASE_URL = Object.assign(new URL(url), { username: role, password: 'swordfish' }).href;
-    const { code, stderr } = await admin(['migrate'], '', { ...productionSettings(), DATABASE_URL });
+    const { code, stderr } = await admin(['database', 'migrate'], '', {
+      ...productionSettings(),
+      DATABASE_URL,
+    });
     expect(code).toBe(1);
     expect(stderr).toMatch(
       /^The database of DATABASE_URL cannot be used: its user lacks rights; .*GRANT.*public[^\n]*\n$/,

@@ -18,7 +18,7 @@ export interface PublishOptions {
   readonly partial?: boolean;
 }
 
-/** `documents publish` with files that last as long as the command. */
+/** `document publish` with files that last as long as the command. */
 export async function publishFiles(
   app: Commanded,
   files: Files,
@@ -30,7 +30,7 @@ export async function publishFiles(
     for (const [name, content] of Object.entries(files))
       await writeFile(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content));
     return await adminCommand(app, [
-      ...['documents', 'publish', '--client', client],
+      ...['document', 'publish', '--client', client],
       ...(release === undefined ? [] : ['--release', release]),
       ...(partial ? ['--partial'] : []),
       ...paths,
@@ -40,7 +40,7 @@ export async function publishFiles(
   }
 }
 
-/** `documents publish` with an object from ids to texts. */
+/** `document publish` with an object from ids to texts. */
 export const publish = (
   app: Commanded,
   texts: Readonly<Record<string, string>>,
@@ -61,9 +61,9 @@ export async function published(app: Commanded, text: string, options?: PublishO
   return id;
 }
 
-/** `documents retire`. How many are unknown from now on. */
+/** `document retire`. How many are unknown from now on. */
 export async function retire(app: Commanded, ...what: readonly string[]): Promise<number> {
-  return (await adminCommand(app, ['documents', 'retire', ...what])).json.retired;
+  return (await adminCommand(app, ['document', 'retire', ...what])).json.retired;
 }
 
 /** The members of a request, unchecked. */

@@ -113,9 +113,9 @@ interface Options {
 }
 
 export const defineBackupCommand: DefineCommands = ({ add, runWithout, io }) => {
-  add('backup', 'writes a backup of the database, even while a server uses it')
-    .argument('<file>', 'a new file; others of this machine cannot read it')
-    .option('--without-secret-key', 'leaves out the secret that OAuth signing keys are sealed under')
+  add('database backup', 'Write a backup of the database, also while a server uses the database')
+    .argument('<file>', 'new file, readable by its owner only')
+    .option('--without-secret-key', 'Leave out the secret that encrypts OAuth signing keys')
     .action(async (name: string, { withoutSecretKey = false }: Options) => {
       const file = await io.input('file', async () => resolve(name));
       await runWithout((given) => backUp(given, file, !withoutSecretKey), { relayed: true });

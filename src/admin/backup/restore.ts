@@ -26,7 +26,7 @@ import { type OpenedBackup, readBackup, SECRET_FILES } from './backup-file.ts';
 
 interface RestoreOptions extends Given {
   readonly file: string;
-  readonly revokeKeys: boolean;
+  readonly revokeApiKeys: boolean;
   readonly progress: Progress;
 }
 
@@ -55,7 +55,7 @@ async function restoreInto(
   target: Side,
   schema: string,
   { head, pieces }: OpenedBackup,
-  { file, revokeKeys, progress, io }: RestoreOptions,
+  { file, revokeApiKeys, progress, io }: RestoreOptions,
   beforeCommit: () => void,
 ) {
   await target.rows('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
@@ -65,8 +65,8 @@ async function restoreInto(
   });
   const work: AuthoredWork = { ...queryableOnSide(target), author: OPERATOR };
   await adoptEvents(work);
-  const ended = await endSignIns(work, ENDINGS, { keys: revokeKeys });
-  await audit(work, 'restore', null, { ended, migrations: applied });
+  const ended = await endSignIns(work, ENDINGS, { keys: revokeApiKeys });
+  await audit(work, 'database.restore', null, { ended, migrations: applied });
   const keys = await work.query(WORKING_KEYS, []);
   beforeCommit();
   await target.rows('COMMIT');
@@ -197,7 +197,7 @@ async function restorePostgres(options: RestoreOptions) {
 }
 
 interface Options {
-  readonly revokeKeys?: boolean;
+  readonly revokeApiKeys?: boolean;
 }
 
 /**
@@ -205,13 +205,13 @@ interface Options {
  * of it is.
  * @throws {OperatorError | DatabaseError}
  */
-async function restore(given: Given, name: string, { revokeKeys = false }: Options) {
+async function restore(given: Given, name: string, { revokeApiKeys = false }: Options) {
   const { database } = given.config;
   const progress = showProgress(given.io.stderr);
   const file = resolve(name);
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
-    throw new AdminError(`"${file}" is not a file. Name a file that "backup" has written.`);
-  const options = { ...given, file, revokeKeys, progress };
+    throw new AdminError(`"${file}" is not a file. Name a file that "database backup" wrote.`);
+  const options = { ...given, file, revokeApiKeys, progress };
   const beganMs = performance.now();
   try {
     const restored = await (database.kind === 'embedded'
@@ -224,8 +224,11 @@ async function restore(given: Given, name: string, { revokeKeys = false }: Optio
 }
 
 export const defineRestoreCommand: DefineCommands = ({ add, runWithout }) => {
-  add('restore', 'restores a backup into an empty DATA_DIR or PostgreSQL; ends what was signed in to')
-    .argument('<file>', 'what "backup" has written')
-    .option('--revoke-keys', 'revokes all API keys; otherwise those that work are listed')
+  add(
+    'database restore',
+    'Restore a backup into an empty DATA_DIR or PostgreSQL, and revoke sessions and OAuth grants',
+  )
+    .argument('<file>', 'file that "database backup" wrote')
+    .option('--revoke-api-keys', 'Revoke all API keys; default: list the API keys that work')
     .action((name: string, options: Options) => runWithout((given) => restore(given, name, options)));
 };

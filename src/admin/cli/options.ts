@@ -127,12 +127,12 @@ const perSecondOption = (about: string): Option =>
 /** Adds the options by which a new credential has other limits than the settings. */
 export const addOverrideOptions = (command: Command): Command =>
   command
-    .addOption(burstOption('requests at once; default: RATE_LIMIT_BURST'))
+    .addOption(burstOption('requests in a burst; default: RATE_LIMIT_BURST'))
     .addOption(perSecondOption('sustained requests per second; default: RATE_LIMIT_PER_SECOND'))
     .addOption(
       new Option(
         '--documents <policy>',
-        'documents that it may ask for, where that is stricter than TRUSTED_DOCUMENTS',
+        'documents that the credential may run; stricter than TRUSTED_DOCUMENTS only',
       ).choices(STRICTER_DOCUMENTS),
     );
 
@@ -163,22 +163,24 @@ export const withoutUnset = <T extends ListedOverrides>({
 export interface LimitOptions {
   readonly burst?: number;
   readonly perSecond?: number;
-  readonly default?: boolean;
+  readonly reset?: boolean;
 }
 
 /** Adds the options of a command that changes limits, one of which must be given. */
 export const addLimitOptions = (command: Command): Command =>
   command
-    .addOption(burstOption('requests at once'))
+    .addOption(burstOption('requests in a burst'))
     .addOption(perSecondOption('sustained requests per second'))
-    .addOption(new Option('--default', 'as the settings say').conflicts(['burst', 'perSecond']))
+    .addOption(
+      new Option('--reset', 'Use the rate limit of the settings again').conflicts(['burst', 'perSecond']),
+    )
     .hook('preAction', () => {
       if (Object.keys(command.opts()).length === 0)
-        command.error('error: give --burst, --per-second or both, or --default');
+        command.error('error: specify the limit: --burst, --per-second or both, or --reset');
     });
 
 /** @returns the limits to set; undefined if the settings apply */
-export const limitsOf = ({ default: reset = false, ...limits }: LimitOptions) => (reset ? undefined : limits);
+export const limitsOf = ({ reset = false, ...limits }: LimitOptions) => (reset ? undefined : limits);
 
 /** The options of a command that takes a password. At most one is given; without any, a person is asked. */
 export interface PasswordOptions {
@@ -187,7 +189,7 @@ export interface PasswordOptions {
 }
 
 export function passwordStdinOption(): Option {
-  return new Option('--password-stdin', 'reads the password, one line, from standard input');
+  return new Option('--password-stdin', 'Read the password, one line, from standard input');
 }
 
 /** Asks twice for a password that is not shown. Throws AdminError. */

@@ -116,33 +116,33 @@ async function setLimits(opened: Opened, id: string, options: LimitOptions) {
 }
 
 export const defineApiKeyCommands: DefineCommands = ({ add, command }) => {
-  add('api-key', 'manages API keys');
+  add('api-key', 'Manage API keys');
   addOverrideOptions(
-    command('api-key create', 'creates a key and prints it; it is not shown again', create)
-      .requiredOption('--user <email>', 'the account that the key belongs to')
-      .requiredOption('--name <name>', 'the purpose of the key', parseCredentialName)
-      .requiredOption('--scopes <scopes>', 'scopes, separated by spaces', parseScopes)
-      .option('--expires <time>', 'ISO 8601 time; default: valid until revoked', parseExpiry),
+    command('api-key create', 'Create an API key and print its secret once', create)
+      .requiredOption('--user <email>', 'email address of the account that owns the key')
+      .requiredOption('--name <name>', 'purpose of the key', parseCredentialName)
+      .requiredOption('--scopes <scopes>', 'scopes, separated by spaces or commas', parseScopes)
+      .option('--expires <time>', 'ISO 8601 time; default: no expiry', parseExpiry),
   );
-  command('api-key list', 'lists the keys without their secrets, oldest first', list);
+  command('api-key list', 'List API keys without their secrets, oldest first', list);
   command(
     'api-key show <id>',
-    'shows a key without its secret, and the addresses that used it, the last use first',
+    'Show an API key without its secret, with the IP addresses that used the key, most recent first',
     show,
   );
-  command('api-key revoke <id>', 'revokes a key permanently', revoke);
+  command('api-key revoke <id>', 'Revoke an API key', revoke);
   command(
     'api-key suspend <id>',
-    'has a key refused, and its streams end, until it is resumed',
+    'Reject an API key and close its event streams until you resume the key',
     (opened, id: string) => setSuspended(opened, id, true),
   );
-  command('api-key resume <id>', 'has a suspended key work again', (opened, id: string) =>
+  command('api-key resume <id>', 'Accept a suspended API key again', (opened, id: string) =>
     setSuspended(opened, id, false),
   );
   addLimitOptions(
     command(
       'api-key set-limits <id>',
-      'sets how many requests a key may make, on all instances within a second',
+      'Set the rate limit of an API key, on all instances within a second',
       setLimits,
     ),
   );

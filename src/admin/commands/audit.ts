@@ -32,10 +32,17 @@ async function list({ database }: Opened, { since, actor, subject, action }: Opt
   return new StreamedText(textOf(auditEntries(database, { since, actor: by, subject: of, action })));
 }
 
-export const defineAuditCommand: DefineCommands = ({ command }) => {
-  command('audit', 'lists who has changed what, oldest first', list)
-    .option('--since <time>', 'ISO 8601 time or date', parseInstant)
-    .option('--actor <id>', 'by an account (its id or e-mail), or by a credential (its id)')
-    .option('--subject <id>', 'of what has this id, or belongs to this account (its id or e-mail)')
-    .option('--action <action>', 'such as api-key.create or deletePost');
+export const defineAuditCommands: DefineCommands = ({ add, command }) => {
+  add('audit', 'Read the audit log');
+  command('audit list', 'List audit entries, oldest first', list)
+    .option('--since <time>', 'entries since this ISO 8601 time or date', parseInstant)
+    .option('--actor <id>', 'who made the change: id or email address of an account, or id of a credential')
+    .option(
+      '--subject <id>',
+      'what was changed: an id, or id or email address of the account that owns the subject',
+    )
+    .option(
+      '--action <action>',
+      'action, such as api-key.create or deletePost; also finds the names of version 1',
+    );
 };

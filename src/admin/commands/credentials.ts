@@ -25,7 +25,7 @@ async function endToken({ database }: Opened, jti: string) {
   if (!isRevocable(jti)) throw new AdminError('A jti has 1 to 255 characters.');
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     await revokeToken(work, { jti });
-    await audit(work, 'token.revoke', jti);
+    await audit(work, 'jwt.revoke', jti);
     return { jti, revoked: true };
   });
 }
@@ -65,20 +65,20 @@ function revokeById({ database }: Opened, id: string) {
 }
 
 export const defineCredentialCommands: DefineCommands = ({ add, command }) => {
-  add('session', 'manages sessions');
+  add('session', 'Manage sessions');
   command(
     'session revoke',
-    'ends all sessions of an account and prints their number',
+    'Revoke all sessions of an account and print their number',
     endSessions,
-  ).requiredOption('--user <email>', 'the account');
+  ).requiredOption('--user <email>', 'email address of the account');
 
-  add('token', 'manages JWTs');
+  add('jwt', 'Manage JWTs of other issuers');
   // One jti in 64 begins with a hyphen and must not be read as an option.
-  command('token revoke <jti>', 'revokes the token with this jti before it expires', endToken)
+  command('jwt revoke <jti>', 'Revoke the JWT with this jti before the JWT expires', endToken)
     .allowUnknownOption()
     .helpOption('--help');
 
-  add('stream-token', 'manages stream tokens');
-  command('stream-token list', 'lists the tokens and what they open, oldest first', list);
-  command('stream-token revoke <id>', 'ends a token with its open streams', revokeById);
+  add('stream-token', 'Manage stream tokens');
+  command('stream-token list', 'List stream tokens and the operations that they open, oldest first', list);
+  command('stream-token revoke <id>', 'Revoke a stream token and close its event streams', revokeById);
 };

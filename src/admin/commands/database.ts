@@ -44,14 +44,14 @@ const copy = (source: Database, target: Database, progress: Progress) =>
         await side.rows(`SET LOCAL search_path = ${escapeIdentifier(target.schema)}`);
         const work: AuthoredWork = { ...queryableOnSide(side), author: OPERATOR };
         await adoptEvents(work);
-        await audit(work, 'export-to', null);
+        await audit(work, 'database.copy-to', null);
         await side.rows('COMMIT');
         return copied;
       }),
     ),
   );
 
-async function exportTo({ config, log, io }: Given, url: string) {
+async function copyTo({ config, log, io }: Given, url: string) {
   const startedMs = performance.now();
   refuseNoDatabase(embeddedFolder(config));
   const target = await openDatabase({
@@ -80,25 +80,25 @@ async function exportTo({ config, log, io }: Given, url: string) {
   }
 }
 
-export const defineExportCommand: DefineCommands = ({ add, runWithout }) => {
-  add(
-    'export-to',
-    'copies the embedded database, which no server may use meanwhile, into an empty PostgreSQL database',
-  )
-    .argument('<DATABASE_URL>', 'the address of the PostgreSQL database', parseDatabaseUrl)
-    .action((url: string) => runWithout((given) => exportTo(given, url)));
+export const defineCopyCommand: DefineCommands = ({ add, runWithout }) => {
+  add('database copy-to', 'Copy the embedded database of a stopped server into an empty PostgreSQL database')
+    .argument('<DATABASE_URL>', 'URL of the PostgreSQL database', parseDatabaseUrl)
+    .action((url: string) => runWithout((given) => copyTo(given, url)));
 };
 
 async function recordMigrations({ database, applied }: Opened) {
   // Each is recorded in its own transaction, too: by the migrations' table, which is older than this log.
   if (applied.length > 0)
-    await database.unitOfWork({ author: OPERATOR }).run((work) => audit(work, 'migrate', null, { applied }));
+    await database
+      .unitOfWork({ author: OPERATOR })
+      .run((work) => audit(work, 'database.migrate', null, { applied }));
   return { applied };
 }
 
 /** What `npm run db:migrate` runs. */
 export const defineMigrateCommand: DefineCommands = ({ add, run }) => {
-  add('migrate', 'applies the pending migrations and prints their names').action(() =>
+  add('database', 'Migrate, back up, restore and copy the database');
+  add('database migrate', 'Apply the pending migrations and print their names').action(() =>
     run(recordMigrations, { migrates: true }),
   );
 };
@@ -106,16 +106,16 @@ export const defineMigrateCommand: DefineCommands = ({ add, run }) => {
 /** For a restore that has left out events. */
 async function renew({ database }: Opened) {
   const { first } = await renewLog(database, (transaction, state) =>
-    audit({ ...transaction, author: OPERATOR }, 'event-log.renew', null, { beginning: state.first.mark }),
+    audit({ ...transaction, author: OPERATOR }, 'event-log.reset', null, { beginning: state.first.mark }),
   );
   return { beginning: first.mark };
 }
 
 export const defineEventLogCommands: DefineCommands = ({ add, command }) => {
-  add('event-log', 'manages the log behind the event streams');
+  add('event-log', 'Manage the log behind the event streams');
   command(
-    'event-log renew',
-    'begins the log anew: all earlier event ids are answered with EVENT_HISTORY_EXPIRED',
+    'event-log reset',
+    'Start a new generation of the event log; earlier event ids return EVENT_HISTORY_EXPIRED',
     renew,
   );
 };

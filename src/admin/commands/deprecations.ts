@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import { listDeprecatedUses } from '../../engine/documents/deprecated-usage.ts';
 import { CLIENT_NAMES } from '../../features/features.ts';
 import type { DefineCommands, Opened } from '../cli/connection.ts';
@@ -5,11 +6,12 @@ import { parseInstant } from '../cli/options.ts';
 
 interface Options {
   readonly since?: Date;
-  readonly report?: boolean;
 }
 
-async function list({ database, config }: Opened, { since, report = false }: Options) {
-  if (!report) return listDeprecatedUses(database, since, CLIENT_NAMES);
+const listUsage = ({ database }: Opened, { since }: Options) =>
+  listDeprecatedUses(database, since, CLIENT_NAMES);
+
+async function report({ database, config }: Opened, { since }: Options) {
   // The schema takes a while to build, and the other commands do without.
   const { rulesOf } = await import('../../schema/limits.ts');
   const { buildSchema } = await import('../../schema/schema.ts');
@@ -17,8 +19,20 @@ async function list({ database, config }: Opened, { since, report = false }: Opt
   return usageReport(database, buildSchema(rulesOf(config)), since);
 }
 
-export const defineDeprecationsCommand: DefineCommands = ({ command }) => {
-  command('deprecations', 'lists which clients use what the schema deprecates; at most 10 s old', list)
-    .option('--since <time>', 'what was used since; counts are those of whole days (UTC)', parseInstant)
-    .option('--report', 'the file of "npm run schema:check -- --usage": with the published documents');
+export const defineDeprecationCommands: DefineCommands = ({ add, command }) => {
+  add('deprecation', 'Read the usage of deprecated schema elements');
+  const since = () =>
+    new Option('--since <time>', 'usage since this ISO 8601 time, in whole days (UTC)').argParser(
+      parseInstant,
+    );
+  command(
+    'deprecation list-usage',
+    'List the clients that use deprecated schema elements, at most 10 s old',
+    listUsage,
+  ).addOption(since());
+  command(
+    'deprecation report',
+    'Print the usage with the published documents, for "npm run schema:check -- --usage FILE"',
+    report,
+  ).addOption(since());
 };

@@ -54,7 +54,7 @@ async function retire({ database, io }: Opened, ids: readonly string[], what: Re
   const { ended, retired } = await database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const done = await retireDocuments(work, what, DOCUMENTS_CHANNEL);
     const named = 'client' in what ? what : { documents: done.ended };
-    await audit(work, 'documents.retire', 'client' in what ? what.client : null, {
+    await audit(work, 'document.retire', 'client' in what ? what.client : null, {
       ...named,
       retired: done.retired,
     });
@@ -73,15 +73,12 @@ function parseRelease(text: string): string {
 }
 
 export const defineDocumentCommands: DefineCommands = ({ add, command, run, io }) => {
-  add('documents', 'manages the published documents that clients name by their ids');
+  add('document', 'Manage published documents');
 
-  add(
-    'documents publish <file...>',
-    'checks the documents of manifests or .graphql files, and publishes them',
-  )
-    .requiredOption('--client <name>', 'the client that they are of', parseCredentialName)
-    .option('--release <name>', 'the release of the client', parseRelease)
-    .option('--partial', 'publishes the others where some are refused')
+  add('document publish <file...>', 'Validate and publish the documents of manifests or .graphql files')
+    .requiredOption('--client <name>', 'name of the client that sends the documents', parseCredentialName)
+    .option('--release <name>', 'release of the client', parseRelease)
+    .option('--partial', 'Publish the valid documents even if some are rejected')
     .action(async (files: readonly string[], { client, release = '', partial = false }: PublishOptions) => {
       const manifests = await io.input('files', async () => JSON.stringify(files.flatMap(readManifest)));
       await run(async (opened) => {
@@ -90,25 +87,25 @@ export const defineDocumentCommands: DefineCommands = ({ add, command, run, io }
       });
     });
 
-  command('documents list', 'lists the published documents, oldest first', list)
-    .option('--client <name>', 'those of one client')
-    .option('--texts', 'with the text of each document');
+  command('document list', 'List published documents, oldest first', list)
+    .option('--client <name>', 'documents of this client only')
+    .option('--texts', 'Include the query string of each document');
 
-  add(
-    'documents retire [id...]',
-    'ends a release, or documents of all releases: their ids are unknown from then on',
-  )
-    .option('--client <name>', 'the client of the release')
-    .option('--release <name>', 'the release; without it, what was published without one')
+  add('document retire [id...]', 'Retire a release of a client, or documents of all releases')
+    .option('--client <name>', 'client of the release')
+    .option('--release <name>', 'release; default: documents published without a release')
     .action((ids: readonly string[], options: ReleaseOptions, self: Command) => {
       const what = retiredBy(ids, options);
-      if (what === undefined) self.error('error: name the ids of documents, or --client and --release');
+      if (what === undefined)
+        self.error(
+          'error: specify what to retire: ids of documents, or --client NAME with or without --release NAME',
+        );
       return run((opened) => retire(opened, ids, what));
     });
 
   command(
-    'documents unknown',
-    'lists the clients that the next step of TRUSTED_DOCUMENTS would refuse, and what they send',
+    'document list-unpublished',
+    'List operations that the next step of TRUSTED_DOCUMENTS would reject, by client',
     ({ database, config }) => listTextUses(database, config.trustedDocuments, CLIENT_NAMES),
   );
 };

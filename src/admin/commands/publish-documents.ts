@@ -62,7 +62,7 @@ export async function publish(
     for (const id of taken) refused.set(id, TAKEN);
     const told = [...refused].map(([id, reason]) => ({ id, reason }));
     if (partial || told.length === 0) {
-      await audit(work, 'documents.publish', release.client, { ...release, published });
+      await audit(work, 'document.publish', release.client, { ...release, published });
       return { published, unchanged: documents.length - taken.length - published, refused: told };
     }
     // Takes everything back.

@@ -45,7 +45,7 @@ async function block(
       throw new AdminError(
         `There are at most ${MAX_BLOCKS} blocks: end some, or block a network that has several in it.`,
       );
-    await audit(work, 'block', put.network, { endsAt: put.endsAt });
+    await audit(work, 'block.add', put.network, { endsAt: put.endsAt });
     return put;
   });
 }
@@ -61,40 +61,50 @@ function unblock({ database }: Opened, network: Network) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const ended = await removeBlock(work, network);
     if (ended === undefined) throw await noBlock(work, network);
-    await audit(work, 'unblock', ended);
+    await audit(work, 'block.remove', ended);
     return { network: ended, blocked: false };
   });
 }
 
 interface TopOptions {
   readonly seconds: number;
-  readonly by: Measure;
+  readonly sortBy: Measure;
 }
 
-export const defineBlockCommands: DefineCommands = ({ command }) => {
+export const defineBlockCommands: DefineCommands = ({ add, command }) => {
+  add('block', 'Manage blocked networks');
   command(
-    'block',
-    'refuses the requests of client addresses, on all instances within a second; their streams end',
+    'block add',
+    'Block an IP address or a network and close its event streams, on all instances within a second',
     block,
   )
-    .argument('<address>', 'a client address, or a network such as 192.0.2.0/24', parseNetwork)
-    .option('--for <duration>', 'such as 30m, 12h or 7d; default: until "unblock"', parseDuration)
-    .option('--force', `also for networks wider than /${WIDEST.ipv4}, or /${WIDEST.ipv6} of IPv6`);
+    .argument('<network>', 'IP address, or network such as 192.0.2.0/24', parseNetwork)
+    .option('--for <duration>', 'such as 30m, 12h or 7d; default: until "block remove"', parseDuration)
+    .option('--force', `Allow networks wider than /${WIDEST.ipv4}, or /${WIDEST.ipv6} of IPv6`);
 
-  command('unblock', 'ends a block', unblock).argument('<address>', 'as it was blocked', parseNetwork);
+  command('block remove', 'Remove a block', unblock).argument(
+    '<network>',
+    'network of the block, as "block list" prints the network',
+    parseNetwork,
+  );
 
-  command('blocks', 'lists the blocks in force, oldest first', ({ database }) => listBlocks(database));
+  command('block list', 'List blocks in force, oldest first', ({ database }) => listBlocks(database));
 };
 
 export const defineTopCommand: DefineCommands = ({ command }) => {
   command(
     'top',
-    'lists the clients that use the most, of all instances; at most 5 s old',
-    ({ database }, { seconds, by }: TopOptions) => topClients(database, seconds, by),
+    'List the clients with the highest usage of all instances, at most 5 s old',
+    ({ database }, { seconds, sortBy }: TopOptions) => topClients(database, seconds, sortBy),
   )
-    .option('--seconds <n>', `how far back, at most ${KEPT_SECONDS}`, parseSeconds(KEPT_SECONDS), 60)
+    .option(
+      '--seconds <n>',
+      `usage of the last seconds, at most ${KEPT_SECONDS}`,
+      parseSeconds(KEPT_SECONDS),
+      60,
+    )
     .addOption(
-      new Option('--by <measure>', 'requests, the complexity of operations, or time of the database')
+      new Option('--sort-by <measure>', 'requests, complexity of operations, or database time')
         .choices(MEASURES)
         .default('requests'),
     );

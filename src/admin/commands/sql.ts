@@ -74,7 +74,7 @@ async function show(opened: Opened, text: string): Promise<unknown> {
 export const defineSqlCommand: DefineCommands = ({ command }) => {
   command(
     'sql',
-    `runs a read-only statement and prints its rows, at most ${MAX_ROWS}: a table on a terminal, JSON otherwise`,
+    `Run a read-only statement and print up to ${MAX_ROWS} rows: a table on a terminal, JSON otherwise`,
     show,
   ).argument('<statement>', 'SELECT, WITH, VALUES, TABLE, EXPLAIN or SHOW');
 };

@@ -138,9 +138,9 @@ async function create({ database }: Opened, account: NewAccount) {
 }
 
 export const defineUserCommands: DefineCommands = ({ add, command, run, io }) => {
-  add('user', 'manages accounts');
+  add('user', 'Manage accounts');
 
-  const creating = add('user create', 'creates an account; asks for its password unless an option gives it')
+  const creating = add('user create', 'Create an account; ask for the password unless an option gives it')
     .requiredOption('--name <name>', '1 to 100 characters')
     .requiredOption('--email <email>', 'unique, ignoring case')
     .option('--password <password>', '12 to 200 characters; other users of this machine may see it')
@@ -151,41 +151,41 @@ export const defineUserCommands: DefineCommands = ({ add, command, run, io }) =>
       await run((opened) => create(opened, { name, email, role, password }));
     });
 
-  command('user list', 'lists the accounts, oldest first', list);
+  command('user list', 'List accounts, oldest first', list);
   command(
     'user export <email>',
-    'prints all that is stored about an account, without secrets and without what is of others',
+    'Print all data of an account as JSON, without secrets and without data of other accounts',
     exportAll,
   );
   command(
     'user disable <email>',
-    'disables an account: none of its credentials work until it is enabled',
+    'Disable an account and reject all its credentials until you enable the account',
     disable,
   );
   command(
     'user enable <email>',
-    'enables a disabled account: its credentials work again',
-    (opened, email: string, { revoke = false }: { readonly revoke?: boolean }) =>
-      revoke ? enableWithNothing(opened, email) : enable(opened, email),
-  ).option('--revoke', 'ends everything that was issued to it before, in the same transaction');
+    'Enable a disabled account and accept its credentials again',
+    (opened, email: string, { revokeCredentials = false }: { readonly revokeCredentials?: boolean }) =>
+      revokeCredentials ? enableWithNothing(opened, email) : enable(opened, email),
+  ).option('--revoke-credentials', 'Revoke all credentials of the account before enabling the account');
 
   const signedIn = inWords(ENDINGS_OF_PASSWORD.map(({ words }) => words));
-  const changing = add('user set-password <email>', `sets a password; ends ${signedIn}, but no API keys`)
+  const changing = add('user set-password <email>', `Set a password and revoke ${signedIn}, but no API keys`)
     .addOption(passwordStdinOption())
     .action(async (email: string, options: PasswordOptions) => {
       const password = await readPassword(options, changing, io);
       await run((opened) => changePassword(opened, email, password));
     });
 
-  command('user set-role <email>', 'sets the role, for all credentials at once', changeRole).argument(
-    '<role>',
-    'member or admin',
-    parseRole,
-  );
+  command(
+    'user set-role <email>',
+    'Set the role of an account, for all its credentials',
+    changeRole,
+  ).argument('<role>', 'member or admin', parseRole);
   addLimitOptions(
     command(
       'user set-limits <email>',
-      'sets how many requests all credentials of an account may make, and each of them',
+      'Set the rate limit of an account, shared by all its credentials',
       setLimits,
     ),
   );
@@ -193,7 +193,7 @@ export const defineUserCommands: DefineCommands = ({ add, command, run, io }) =>
   const { name: fate, description } = ACCOUNT_CONTENT.option;
   command(
     'user delete <email>',
-    'deletes an account for good; run it again if it was interrupted',
+    'Delete an account permanently; repeat the command if it was interrupted',
     ({ database }, email: string, { [fate]: content = 'keep' }: Readonly<Record<string, Fate>>) =>
       deleteAccount(database, email, content),
   ).addOption(

@@ -40,15 +40,16 @@ async function examine(given: Given): Promise<readonly Check[]> {
 }
 
 export const defineDoctorCommand: DefineCommands = ({ add, runWithout }) => {
-  add('doctor', 'looks at settings, database, Redis and proxy, changes nothing, and says what to do').action(
-    async () => {
-      try {
-        await runWithout(examine, { relayed: true });
-      } catch (error) {
-        if (!(error instanceof ConfigError)) throw error;
-        const todo = 'correct them: nothing else can be looked at before';
-        rejectErrors(error.problems.map((problem) => createCheck('settings', problem, todo)));
-      }
-    },
-  );
+  add(
+    'doctor',
+    'Check settings, database, Redis and proxy without changing anything, and print what to do',
+  ).action(async () => {
+    try {
+      await runWithout(examine, { relayed: true });
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      const todo = 'correct them: nothing else can be looked at before';
+      rejectErrors(error.problems.map((problem) => createCheck('settings', problem, todo)));
+    }
+  });
 };

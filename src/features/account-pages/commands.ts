@@ -23,21 +23,21 @@ async function sendInvitation(opened: Opened, email: string, options: Pick<NewAc
 const sendResetLink = (opened: Opened, email: string) =>
   opened.database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const id = await accountToChange(work, email);
-    return shown(opened, id, await recordedLink(work, 'user.reset-link', id, 'reset'));
+    return shown(opened, id, await recordedLink(work, 'user.create-reset-link', id, 'reset'));
   });
 
 /** What the group of commands for accounts gets from this feature. */
 export const defineLinkCommands: DefineCommands = ({ command }) => {
   command(
     'user invite <email>',
-    'creates an account, and prints a link by which its owner sets the password within a day',
+    'Create an account and print a link to set its password within a day',
     sendInvitation,
   )
     .requiredOption('--name <name>', '1 to 100 characters')
     .option('--role <role>', 'member or admin', parseRole, 'member');
   command(
-    'user reset-link <email>',
-    'prints a link by which the owner of an account sets a new password within a day; earlier links end',
+    'user create-reset-link <email>',
+    'Print a link to set a new password within a day, and revoke earlier links',
     sendResetLink,
   );
 };

@@ -13,7 +13,7 @@ import { audit, OPERATOR } from '../../auth/audit.ts';
 import { runInPrisma } from '../../database/unit-of-work.ts';
 import { isUuid } from '../../platform/ids.ts';
 import { createOAuthClient, deleteOAuthClient, GRANTS, type Grant, type NewClient } from './clients.ts';
-import { dropSigningKey, listSigningKeys, rotateSigningKey, sealerOf, signerOf } from './signing-keys.ts';
+import { listSigningKeys, revokeSigningKey, rotateSigningKey, sealerOf, signerOf } from './signing-keys.ts';
 
 /** OAuth grants (RFC 6749 section 1.3), separated by spaces or commas. */
 const parseGrants = (text: string): readonly Grant[] => parseNames(text, GRANTS, ['Grants', 'grant']);
@@ -93,43 +93,50 @@ function rotate({ database, config }: Opened) {
   });
 }
 
-function drop({ database }: Opened, id: string) {
+function revoke({ database }: Opened, id: string) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
-    if (!(await dropSigningKey(work, id))) throw new AdminError(`There is no signing key "${id}".`);
-    await audit(work, 'signing-key.drop', id);
+    if (!(await revokeSigningKey(work, id))) throw new AdminError(`There is no signing key "${id}".`);
+    await audit(work, 'signing-key.revoke', id);
     return { id, dropped: true };
   });
 }
 
 export const defineOAuthCommands: DefineCommands = ({ add, command }) => {
-  add('oauth-client', 'manages OAuth 2.0 clients');
+  add('oauth-client', 'Manage OAuth 2.0 clients');
   addOverrideOptions(
-    command('oauth-client create', 'creates a client and prints its secret; it is not shown again', create)
-      .requiredOption('--owner <email>', 'the account that owns the client, which acts for it without a user')
-      .requiredOption('--name <name>', 'the name shown to users', parseCredentialName)
+    command('oauth-client create', 'Create an OAuth client and print its secret once', create)
+      .requiredOption(
+        '--owner <email>',
+        'email address of the account that owns the client and that the client acts for without a user',
+      )
+      .requiredOption('--name <name>', 'name shown to users', parseCredentialName)
       .requiredOption(
         '--grants <grants>',
         'client_credentials, authorization_code, refresh_token, separated by spaces',
         parseGrants,
       )
-      .requiredOption('--scopes <scopes>', 'the scopes that it may request, separated by spaces', parseScopes)
-      .option('--redirect-uri <url>', 'where users are redirected after signing in; repeatable', collect)
-      .option('--public', 'a public client, which has no secret'),
+      .requiredOption(
+        '--scopes <scopes>',
+        'scopes that the client may request, separated by spaces',
+        parseScopes,
+      )
+      .option('--redirect-uri <url>', 'URL that users return to after signing in; repeatable', collect)
+      .option('--public', 'Create a public client, which has no secret'),
   );
-  command('oauth-client list', 'lists the clients without their secrets, oldest first', listClients);
-  command('oauth-client delete <id>', 'deletes a client and revokes all its tokens', remove);
+  command('oauth-client list', 'List OAuth clients without their secrets, oldest first', listClients);
+  command('oauth-client delete <id>', 'Delete an OAuth client and revoke all its tokens', remove);
 
-  add('signing-key', 'manages the keys that sign OAuth access tokens');
+  add('signing-key', 'Manage the keys that sign OAuth access tokens');
   command(
     'signing-key rotate',
-    'creates a key that takes over in ten seconds; earlier tokens stay valid until they expire',
+    'Create a key that signs after ten seconds; earlier tokens stay valid until they expire',
     rotate,
   );
-  command('signing-key list', 'lists the keys in signing order', listKeys);
+  command('signing-key list', 'List signing keys in signing order', listKeys);
   command(
-    'signing-key drop <id>',
-    'removes a compromised key; within a minute, tokens that it signed are no longer valid; open streams end when these expire',
-    drop,
+    'signing-key revoke <id>',
+    'Revoke a compromised key and, within a minute, all tokens that the key signed',
+    revoke,
   )
     .allowUnknownOption()
     .helpOption('--help');

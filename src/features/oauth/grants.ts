@@ -101,7 +101,7 @@ export const grantsEnd: AccountEnding = {
   ofPassword: true,
   // The tokens of a client that acts on its own name no user.
   alone: {
-    option: 'grants',
+    option: 'oauth-grants',
     streamTokens: `t.credential_kind = '${OAUTH_KIND}' AND split_part(t.credential_id, ' ', 3) <> ''`,
   },
   all: endStatement('account_end_grants', `DELETE FROM oauth_grants WHERE ${ofAccounts()}`),

@@ -113,7 +113,7 @@ export function oldSigningKeys(production: boolean): Job {
  * Removes a key, which invalidates every token that it signed. False if there is no such key. Throws
  * DatabaseError.
  */
-export async function dropSigningKey(db: Queryable, id: string): Promise<boolean> {
+export async function revokeSigningKey(db: Queryable, id: string): Promise<boolean> {
   return (await db.query(DROP, [id])).length > 0;
 }
 

@@ -16,7 +16,7 @@ const NEW = 'a new and long enough password';
 
 async function link(): Promise<string> {
   const { email } = await person(app);
-  const { json } = await adminCommand(app, ['user', 'reset-link', email]);
+  const { json } = await adminCommand(app, ['user', 'create-reset-link', email]);
   const { pathname, search } = new URL(json.link);
   return pathname + search;
 }

@@ -22,7 +22,7 @@ async function linkOf(...args: readonly string[]): Promise<string> {
   expect(link.origin).toBe('https://api.example.com');
   return `${link.pathname}${link.search}`;
 }
-const resetLink = (email: string) => linkOf('user', 'reset-link', email);
+const resetLink = (email: string) => linkOf('user', 'create-reset-link', email);
 
 /** Sends the form of the page, as a browser does from it. */
 const send = (path: string, fields: Record<string, string> = {}, headers: Record<string, string> = {}) =>
@@ -115,11 +115,11 @@ describe('A link', () => {
     ],
     [
       'everything of the account was revoked',
-      (email: string) => adminCommand(app, ['revoke-all', '--everything', '--user', email]),
+      (email: string) => adminCommand(app, ['credential', 'revoke', '--all', '--user', email]),
     ],
     [
       'the account is deleted',
-      (email: string) => adminCommand(app, ['user', 'delete', email, '--posts', 'keep']),
+      (email: string) => adminCommand(app, ['user', 'delete', email, '--content', 'keep']),
     ],
     [
       'its e-mail is of another account',
@@ -168,7 +168,7 @@ describe('A link', () => {
     await send(path);
     const left = (await entries(app)).filter(({ detail }) => detail.account === id);
     expect(left.map(({ actor, via, action }) => [actor, via.split(':')[0], action])).toEqual([
-      [null, 'command', 'user.reset-link'],
+      [null, 'command', 'user.create-reset-link'],
       [id, 'link', 'reset.use'],
     ]);
     expect(JSON.stringify(left)).not.toContain(new URLSearchParams(path.split('?')[1]).get('token'));

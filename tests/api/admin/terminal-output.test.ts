@@ -53,23 +53,23 @@ const PRINT_TEXT: readonly (readonly [command: string, ...args: string[]])[] = [
   ['api-key show', KEY_ID],
   ['oauth-client list'],
   ['stream-token list'],
-  ['documents list'],
-  ['documents unknown'],
-  ['deprecations'],
-  ['deprecations', '--report'],
-  ['audit'],
-  ['block', '203.0.113.9', '--reason', HOSTILE],
-  ['blocks'],
+  ['document list'],
+  ['document list-unpublished'],
+  ['deprecation list-usage'],
+  ['deprecation report'],
+  ['audit list'],
+  ['block add', '203.0.113.9', '--reason', HOSTILE],
+  ['block list'],
   ['sql', 'SELECT name, email FROM users'],
 ];
 
-/** The commands that print ids, numbers, times and secrets only; `doctor` and `restore` print what the operator has named. */
+/** The commands that print ids, numbers, times and secrets only; `doctor` and `database restore` print what the operator has named. */
 const PRINT_NO_TEXT = `
   user create, user disable, user enable, user set-password, user set-role, user set-limits, user delete, user invite,
-  user reset-link, api-key create, api-key revoke, api-key suspend, api-key resume, api-key set-limits, session revoke,
-  token revoke, stream-token revoke, documents publish, documents retire, revoke-all, oauth-client create,
-  oauth-client delete, signing-key rotate, signing-key list, signing-key drop, event-log renew, top, doctor, unblock, migrate,
-  backup, restore, export-to`;
+  user create-reset-link, api-key create, api-key revoke, api-key suspend, api-key resume, api-key set-limits, session revoke,
+  jwt revoke, stream-token revoke, document publish, document retire, credential revoke, oauth-client create,
+  oauth-client delete, signing-key rotate, signing-key list, signing-key revoke, event-log reset, top, doctor, block remove,
+  database migrate, database backup, database restore, database copy-to`;
 
 /** The words of each command. */
 const findCommands = (command: Command): string[] =>
@@ -97,7 +97,7 @@ async function storeText(): Promise<string> {
   const query = 'query Old { posts(limit: 1) { body } }';
   for (const release of ['kept', 'retired'])
     expect((await publish(app, { document: query }, { client: HOSTILE, release })).failure).toBeUndefined();
-  await runCommand('documents', 'retire', '--client', HOSTILE, '--release', 'retired');
+  await runCommand('document', 'retire', '--client', HOSTILE, '--release', 'retired');
   await withInstance(app, deprecatingSchema(), async (ask) => {
     expect(await ask({ query }, key)).toBe(200);
     expect(await ask({ query: 'query Unpublished { posts { body } }' }, key)).toBe(200);
@@ -121,7 +121,7 @@ describe('A terminal shows no control character of a text', () => {
   it.each([
     ['user disable', `nobody-${HOSTILE}`],
     ['user create', '--name', 'Eve', '--email', HOSTILE, '--password', PASSWORD],
-    ['documents retire', HOSTILE],
+    ['document retire', HOSTILE],
     ['api-key revoke', `${HOSTILE}\u001b[2J`],
   ])('that "%s" repeats in a message', async (command, ...args) => {
     const { stderr } = await runOnTerminal([...command.split(' '), ...args]);

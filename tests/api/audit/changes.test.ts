@@ -188,6 +188,19 @@ it('An instance of version 1.0.0 changes no entry of this version in a rolling u
   expect(after.slice(2)).toMatchObject([{ action: 'own.more', detail: { account: id, count: 2 } }]);
 });
 
+it('A filter by the action of a command also finds entries that version 1.0.0 recorded under its former name', async () => {
+  const subject = '203.0.113.77';
+  const data = { via: 'command', detail: {}, subject };
+  await app.prisma.auditEntry.create({ data: { ...data, action: 'block' } });
+  await app.prisma.auditEntry.create({ data: { ...data, action: 'blocked' } });
+  expect((await adminCommand(app, ['block', 'add', subject])).failure).toBeUndefined();
+  const found = (action: string) => actions(app, '--subject', subject, '--action', action);
+  expect(await found('block.add')).toEqual(['block', 'block.add']);
+  expect(await found('block')).toEqual(['block']);
+  expect(await found('block.remove')).toEqual([]);
+  expect((await adminCommand(app, ['block', 'remove', subject])).failure).toBeUndefined();
+});
+
 it('Entries go after AUDIT_RETENTION_DAYS, and --since shows the later ones', async () => {
   const { email } = await person(app);
   await adminCommand(app, ['user', 'disable', email]);

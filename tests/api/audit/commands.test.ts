@@ -25,17 +25,18 @@ const READ = [
 ];
 const READ_TOO = [
   'signing-key.list',
-  'documents.list',
-  'documents.unknown',
-  'audit',
+  'document.list',
+  'document.list-unpublished',
+  'audit.list',
   'top',
   'sql',
-  'blocks',
-  'deprecations',
+  'block.list',
+  'deprecation.list-usage',
+  'deprecation.report',
   'doctor',
-  'backup',
+  'database.backup',
 ];
-const ALONE = ['migrate', 'restore', 'export-to'];
+const ALONE = ['database.migrate', 'database.restore', 'database.copy-to'];
 
 /** The names of all commands, as the audit log has them. */
 function namesOf({ commands }: Command, before = ''): string[] {
@@ -80,8 +81,8 @@ it('Each command that changes something leaves its entry, and no e-mail, name or
     'Invited',
   );
   expect(inviting).toMatchObject([{ subject: invited.id, detail: { account: invited.id } }]);
-  await adminCommand(app, ['user', 'delete', 'invited@example.com', '--posts', 'delete']);
-  expect((await did('user.reset-link', EMAIL)).left).toMatchObject([
+  await adminCommand(app, ['user', 'delete', 'invited@example.com', '--content', 'delete']);
+  expect((await did('user.create-reset-link', EMAIL)).left).toMatchObject([
     { subject: account, detail: { account } },
   ]);
   const keyOf = ['--user', EMAIL, '--name', 'k', '--scopes', 'posts:read'] as const;
@@ -105,12 +106,12 @@ it('Each command that changes something leaves its entry, and no e-mail, name or
     expect((await did(name, key.id)).left).toMatchObject([{ subject: key.id, detail: { account } }]);
   const network = '203.0.113.0/24';
   const why = 'scans';
-  const { json: block, left: blocked } = await did('block', network, '--for', '1h', '--reason', why);
+  const { json: block, left: blocked } = await did('block.add', network, '--for', '1h', '--reason', why);
   expect(block.reason).toBe(why);
   expect(blocked).toMatchObject([
     { subject: network, detail: { endsAt: block.endsAt, operator: { reason: why } } },
   ]);
-  expect((await did('unblock', network)).left).toMatchObject([{ subject: network, detail: {} }]);
+  expect((await did('block.remove', network)).left).toMatchObject([{ subject: network, detail: {} }]);
   expect((await did('api-key.revoke', key.id)).left).toMatchObject([
     { subject: key.id, detail: { account } },
   ]);
@@ -129,7 +130,7 @@ it('Each command that changes something leaves its entry, and no e-mail, name or
     { subject: created.client_id, detail: { account } },
   ]);
   await did('session.revoke', '--user', EMAIL);
-  await did('token.revoke', 'a-jti');
+  await did('jwt.revoke', 'a-jti');
   await did('user.set-role', EMAIL, 'admin', '--reason', 'ticket 7');
   expect(done.get('user.set-role')).toMatchObject([
     { subject: account, detail: { role: 'admin', operator: { reason: 'ticket 7' } } },
@@ -139,18 +140,18 @@ it('Each command that changes something leaves its entry, and no e-mail, name or
     expect.objectContaining({ action: 'user.set-role', detail: { role: 'admin' } }),
   );
   await did('user.disable', EMAIL);
-  await did('user.enable', EMAIL, '--revoke');
-  expect((await did('revoke-all', '--everything')).left).toMatchObject([{ subject: account }]);
+  await did('user.enable', EMAIL, '--revoke-credentials');
+  expect((await did('credential.revoke', '--all')).left).toMatchObject([{ subject: account }]);
   const { json: signing } = await did('signing-key.rotate');
-  await did('signing-key.drop', signing.id);
+  await did('signing-key.revoke', signing.id);
   const file = join(await temporaryFolder(), 'documents.json');
   await writeFile(file, JSON.stringify({ one: '{ __typename }' }));
-  await did('documents.publish', file, '--client', 'web', '--release', '1');
-  expect((await did('documents.retire', '--client', 'web', '--release', '1')).left).toMatchObject([
+  await did('document.publish', file, '--client', 'web', '--release', '1');
+  expect((await did('document.retire', '--client', 'web', '--release', '1')).left).toMatchObject([
     { subject: 'web', detail: { release: '1', retired: 1 } },
   ]);
-  await did('event-log.renew');
-  await did('user.delete', EMAIL, '--posts', 'delete');
+  await did('event-log.reset');
+  await did('user.delete', EMAIL, '--content', 'delete');
 
   const all = namesOf(
     createProgram(
@@ -174,11 +175,11 @@ it('Each command that changes something leaves its entry, and no e-mail, name or
   );
 });
 
-it('revoke-all leaves an entry for each account', async () => {
+it('credential revoke leaves an entry for each account', async () => {
   const accounts = [await app.account(), await app.account()];
-  const { json, left } = await run('revoke-all', '--keys');
+  const { json, left } = await run('credential', 'revoke', '--api-keys');
   expect(json).toMatchObject({ accounts: 2 });
-  const common = { action: 'revoke-all', via: 'command', actor: null };
+  const common = { action: 'credential.revoke', via: 'command', actor: null };
   const kinds = ['apiKeys', 'streamTokens'];
   const entriesOf = accounts.map(({ id }) => ({
     ...{ ...common, subject: id },
@@ -197,14 +198,14 @@ it('A command that fails leaves no entry', async () => {
     ['api-key', 'revoke', unknown],
     ['stream-token', 'revoke', unknown],
     ['oauth-client', 'delete', unknown],
-    ['signing-key', 'drop', 'none'],
-    ['token', 'revoke', ''],
+    ['signing-key', 'revoke', 'none'],
+    ['jwt', 'revoke', ''],
     ['api-key', 'suspend', unknown],
     ['api-key', 'resume', unknown],
-    ['api-key', 'set-limits', unknown, '--default'],
-    ['user', 'set-limits', nobody, '--default'],
-    ['block', '127.0.0.1'],
-    ['unblock', '203.0.113.1'],
+    ['api-key', 'set-limits', unknown, '--reset'],
+    ['user', 'set-limits', nobody, '--reset'],
+    ['block', 'add', '127.0.0.1'],
+    ['block', 'remove', '203.0.113.1'],
   ])
     await adminCommand(app, args).then(
       ({ failure }) => expect(failure).toBeDefined(),

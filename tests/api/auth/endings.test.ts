@@ -81,7 +81,7 @@ const ENDINGS: [string, readonly Credential[], (who: Holder) => Promise<unknown>
     ['OAuth grant'],
     ({ granted: { client, refresh } }) => postForm(app, '/oauth/revoke', { token: refresh }, basic(client)),
   ],
-  ['token revoke', ['JWT'], ({ id }) => revokeToken(app.database, { jti: `jti of ${id}` })],
+  ['jwt revoke', ['JWT'], ({ id }) => revokeToken(app.database, { jti: `jti of ${id}` })],
   [
     'oauth-client delete',
     ['OAuth grant'],

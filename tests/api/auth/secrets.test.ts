@@ -164,9 +164,9 @@ async function runLinkFlows(): Promise<Record<string, string>> {
   await follow('the token of an invite', await print('invite', 'i@example.com', '--name', 'I'), ['short']);
   const used = await print('invite', 'u@example.com', '--name', 'U');
   await follow('the token of an invite that is used', used, ['short', NEW_PASSWORD]);
-  const reset = await print('reset-link', (await person(app)).email);
+  const reset = await print('create-reset-link', (await person(app)).email);
   await follow('the token of a reset link', reset, ['short']);
-  const usedReset = await print('reset-link', (await person(app)).email);
+  const usedReset = await print('create-reset-link', (await person(app)).email);
   await follow('the token of a reset link that is used', usedReset, ['short', NEW_PASSWORD]);
   const { cookie } = await visitor(app, { role: 'admin' });
   const { email } = await person(app);

@@ -88,6 +88,6 @@ it('a removal waits for everybody who uses it, names each, and passes once they 
     `UPDATE deprecated_uses SET first_used_at = '2026-09-01', last_used_at = '2026-09-01'`,
   );
   for (const release of ['3.0', '3.1'])
-    await adminCommand(app, ['documents', 'retire', '--client', 'web', '--release', release]);
+    await adminCommand(app, ['document', 'retire', '--client', 'web', '--release', release]);
   expect(await judged()).toEqual([expect.stringContaining('Choice.label')]);
 });

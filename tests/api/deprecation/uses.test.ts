@@ -31,9 +31,9 @@ interface Listed {
   readonly lastUsedAt: string;
 }
 
-/** `deprecations`, of one client. */
+/** `deprecation list-usage`, of one client. */
 async function listed(client: string, ...options: string[]): Promise<Listed[]> {
-  const { json } = await adminCommand(app, ['deprecations', ...options]);
+  const { json } = await adminCommand(app, ['deprecation', 'list-usage', ...options]);
   return json.filter((row: Listed) => row.client === client);
 }
 
@@ -132,7 +132,7 @@ describe('uses of what is deprecated', () => {
 
   it('are a report as the command prints it, of what the schema deprecates', async () => {
     const since = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
-    const { json } = await adminCommand(app, ['deprecations', '--report', '--since', since]);
+    const { json } = await adminCommand(app, ['deprecation', 'report', '--since', since]);
     expect(json).toEqual({
       at: expect.any(String),
       since: `${since}T00:00:00.000Z`,
@@ -199,7 +199,7 @@ describe('a day', () => {
     await store(names('b'), 2);
     await store(names('c'), 3);
     await store(['a0', 'd0'], 4);
-    const { json } = await adminCommand(own, ['deprecations']);
+    const { json } = await adminCommand(own, ['deprecation', 'list-usage']);
     const counts = new Map<string, number>(json.map(({ client, count }: Listed) => [client, count]));
     expect(counts.size).toBeLessThanOrEqual(10_000);
     expect([...counts.values()].reduce((sum, count) => sum + count)).toBe(24_004);

@@ -35,7 +35,7 @@ it('Of the requests of a client that are refused in a minute, one has a line, an
     expect(anonymous).toMatchObject({ address: '203.0.113.2' });
     expect(anonymous?.client).toBeUndefined();
 
-    expect((await adminCommand(app, ['block', '203.0.113.3'])).failure).toBeUndefined();
+    expect((await adminCommand(app, ['block', 'add', '203.0.113.3'])).failure).toBeUndefined();
     await expect.poll(async () => (await app.fetch('/graphql', from('203.0.113.3'))).status).toBe(403);
     for (let count = 0; count < 10; count += 1) await app.fetch('/graphql', from('203.0.113.3'));
     expect(requestsOf(app, 403)).toMatchObject([{ address: '203.0.113.3' }]);

@@ -2,9 +2,9 @@ import { decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import {
   createSigningKey,
-  dropSigningKey,
   listSigningKeys,
   oldSigningKeys,
+  revokeSigningKey,
   rotateSigningKey,
   sealerOf,
 } from '../../../src/features/oauth/signing-keys.ts';
@@ -138,8 +138,8 @@ describe('the signing keys', () => {
     const client = await newClient();
     const token = await tokenFrom(app, client);
     expect(await statusWith(app, token)).toBe(200);
-    expect(await dropSigningKey(app.database, kidOf(token) ?? '')).toBe(true);
-    expect(await dropSigningKey(app.database, kidOf(token) ?? '')).toBe(false);
+    expect(await revokeSigningKey(app.database, kidOf(token) ?? '')).toBe(true);
+    expect(await revokeSigningKey(app.database, kidOf(token) ?? '')).toBe(false);
     await advance(MINUTE);
     expect(await statusWith(app, token)).toBe(401);
     expect(await statusWith(app, await tokenFrom(app, client))).toBe(200);

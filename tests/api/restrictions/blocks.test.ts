@@ -31,17 +31,17 @@ const statusOf = async ({ fetch }: Pick<TestApp, 'fetch'>, address: string) =>
   (await fetch('/graphql', from(address))).status;
 
 async function block(address: string, ...options: readonly string[]) {
-  const { json, failure } = await adminCommand(app, ['block', address, ...options]);
+  const { json, failure } = await adminCommand(app, ['block', 'add', address, ...options]);
   expect(failure).toBeUndefined();
   return json;
 }
 
 async function unblock(address: string): Promise<void> {
-  expect((await adminCommand(app, ['unblock', address])).failure).toBeUndefined();
+  expect((await adminCommand(app, ['block', 'remove', address])).failure).toBeUndefined();
 }
 
 async function blocks() {
-  const { json } = await adminCommand(app, ['blocks']);
+  const { json } = await adminCommand(app, ['block', 'list']);
   return json;
 }
 
@@ -100,7 +100,7 @@ describe('A blocked address', () => {
     await app.prisma.$executeRaw`UPDATE address_blocks SET ends_at = clock_timestamp()`;
     await expect.poll(() => statusOf(app, address)).toBe(200);
     expect(await blocks()).toEqual([]);
-    expect((await adminCommand(app, ['unblock', address])).failure).toContain('no block');
+    expect((await adminCommand(app, ['block', 'remove', address])).failure).toContain('no block');
   });
 
   it('keeps the tokens of its bucket, and its refusals have no X-RateLimit fields', async () => {
@@ -169,7 +169,7 @@ it('Blocks and limits stay in force while the database cannot be read', async ()
   await expect.poll(policy).toBe('"default";q=20;w=20');
   readable = false;
   await unblock(address);
-  await adminCommand(app, ['user', 'set-limits', email, '--default']);
+  await adminCommand(app, ['user', 'set-limits', email, '--reset']);
   for (const read of ['blocks_read', 'account_limits_read'])
     await expect.poll(() => failures.get(read)).toBeGreaterThan(1);
   expect(await statusOf(instance, address)).toBe(403);
@@ -244,14 +244,14 @@ describe('However a block is written', () => {
     ['::ffff:10.9.8.0/120'],
     ['10.9.8.0/24'],
   ])('%s is refused: it would do nothing', async (...written) => {
-    expect((await adminCommand(app, ['block', ...written])).failure).toContain('never blocked');
+    expect((await adminCommand(app, ['block', 'add', ...written])).failure).toContain('never blocked');
     expect(await blocks()).toEqual([]);
   });
 
   it.each(['10.0.0.0/15', '0.0.0.0/0', '2001::/31', '::/0', '::ffff:0:0/96'])(
     '%s needs --force',
     async (wide) => {
-      expect((await adminCommand(app, ['block', wide])).failure).toContain('--force');
+      expect((await adminCommand(app, ['block', 'add', wide])).failure).toContain('--force');
       expect(await blocks()).toEqual([]);
     },
   );
@@ -268,15 +268,15 @@ describe('However a block is written', () => {
     '1.2.3.4/8/8',
     ' 1.2.3.4',
   ])('"%s" is no address', async (text) => {
-    for (const name of ['block', 'unblock'])
-      await expect(adminCommand(app, [name, '--', text])).rejects.toMatchObject({
+    for (const verb of ['add', 'remove'])
+      await expect(adminCommand(app, ['block', verb, '--', text])).rejects.toMatchObject({
         message: expect.stringContaining('must be an address or a network'),
       });
     expect(await blocks()).toEqual([]);
   });
 
   it.each(['0s', '10', '-1h', '1w', '3651d', '1e3s'])('"--for %s" is no duration', async (text) => {
-    await expect(adminCommand(app, ['block', '203.0.113.9', `--for=${text}`])).rejects.toMatchObject({
+    await expect(adminCommand(app, ['block', 'add', '203.0.113.9', `--for=${text}`])).rejects.toMatchObject({
       message: expect.stringContaining('must be a number of s, m, h or d'),
     });
   });
@@ -314,7 +314,7 @@ it('A block of the same network takes the place of the one before; one that is w
   await block('198.51.100.77/24', '--for', '1h');
   await block('198.51.100.0/24', '--reason', 'again');
   expect(await blocks()).toMatchObject([{ network: '198.51.100.0/24', reason: 'again', endsAt: null }]);
-  expect((await adminCommand(app, ['unblock', '198.51.100.5'])).failure).toBe(
+  expect((await adminCommand(app, ['block', 'remove', '198.51.100.5'])).failure).toBe(
     'There is no block of 198.51.100.5/32 itself. Blocked is 198.51.100.0/24.',
   );
   await unblock('198.51.100.9/24');
@@ -325,7 +325,9 @@ it('There are at most 1,000 blocks at a time', async () => {
     data: Array.from({ length: 999 }, (_, index) => ({ network: `192.0.${index >> 8}.${index & 255}` })),
   });
   await block('203.0.113.50');
-  expect((await adminCommand(app, ['block', '203.0.113.51'])).failure).toContain('at most 1000 blocks');
+  expect((await adminCommand(app, ['block', 'add', '203.0.113.51'])).failure).toContain(
+    'at most 1000 blocks',
+  );
   await block('203.0.113.50', '--reason', 'the same again');
   await app.prisma.addressBlock.deleteMany();
 });

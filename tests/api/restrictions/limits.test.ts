@@ -50,7 +50,7 @@ describe('The limits of a key', () => {
     expect(await run('api-key', 'list')).toContainEqual(
       expect.objectContaining({ id, burst: 5, perSecond: 1 }),
     );
-    expect(await run('api-key', 'set-limits', id, '--default')).toEqual({ id, burst: null, perSecond: null });
+    expect(await run('api-key', 'set-limits', id, '--reset')).toEqual({ id, burst: null, perSecond: null });
     for (const instance of [app, other])
       await expect.poll(() => policyOf(key, instance)).toBe('"default";q=1000;w=1');
   });
@@ -58,13 +58,13 @@ describe('The limits of a key', () => {
   it('need to be given, of a key that is there', async () => {
     const { email } = await app.account();
     const id = await keyIdOf(email);
-    for (const options of [[], ['--default', '--burst', '3'], ['--burst', '0'], ['--per-second', 'x']])
+    for (const options of [[], ['--reset', '--burst', '3'], ['--burst', '0'], ['--per-second', 'x']])
       await expect(adminCommand(app, ['api-key', 'set-limits', id, ...options])).rejects.toMatchObject({
         exitCode: expect.any(Number),
       });
     await run('api-key', 'revoke', id);
     for (const gone of [id, 'none', '00000000-0000-7000-8000-000000000000'])
-      expect((await adminCommand(app, ['api-key', 'set-limits', gone, '--default'])).failure).toContain(
+      expect((await adminCommand(app, ['api-key', 'set-limits', gone, '--reset'])).failure).toContain(
         'no API key',
       );
   });
@@ -157,7 +157,7 @@ describe('The limits of an account', () => {
       perSecond: 0.01,
     });
     await expect.poll(() => statusOf(key)).toBe(200);
-    expect(await run('user', 'set-limits', email, '--default')).toEqual({ id, burst: null, perSecond: null });
+    expect(await run('user', 'set-limits', email, '--reset')).toEqual({ id, burst: null, perSecond: null });
     await expect.poll(() => policyOf(generous.key)).toBe('"default";q=5000;w=5');
   });
 
@@ -174,7 +174,7 @@ describe('The limits of an account', () => {
     const { email, id } = await app.account();
     await run('user', 'set-limits', email, '--burst', '7');
     expect((await run('user', 'export', email)).limits).toEqual([{ burst: 7, perSecond: null }]);
-    await run('user', 'delete', email, '--posts', 'delete');
+    await run('user', 'delete', email, '--content', 'delete');
     expect(await app.prisma.accountLimits.findUnique({ where: { userId: id } })).toBeNull();
     expect((await app.fetch('/graphql', TYPENAME)).status).toBeLessThan(500);
   });

@@ -66,12 +66,12 @@ it('What each client uses is told for all instances, by each measure; addresses 
     { client, account, requests: 11, cost: 11 * complexity, databaseMs: expect.any(Number) },
     { client: '2001:db8:1:2::/64', account: null, requests: 2, cost: expect.any(Number), databaseMs: 0 },
   ]);
-  expect((await top('--by', 'cost'))[0]).toMatchObject({ client });
-  const [most] = await top('--by', 'database', '--seconds', '600');
+  expect((await top('--sort-by', 'complexity'))[0]).toMatchObject({ client });
+  const [most] = await top('--sort-by', 'database', '--seconds', '600');
   expect(most).toMatchObject({ client });
   expect(most?.databaseMs).toBeGreaterThan(0);
   // It can be blocked as it is told.
-  expect((await adminCommand(app, ['block', '2001:db8:1:2::/64'])).failure).toBeUndefined();
+  expect((await adminCommand(app, ['block', 'add', '2001:db8:1:2::/64'])).failure).toBeUndefined();
 });
 
 it('Use with a session or a JWT is listed as session or jwt, with the account', async () => {
@@ -142,7 +142,7 @@ it.each([
   ['--seconds', '0'],
   ['--seconds', '601'],
   ['--seconds', 'x'],
-  ['--by', 'name'],
+  ['--sort-by', 'name'],
 ])('%s %s is refused', async (...options) => {
   await expect(adminCommand(app, ['top', ...options])).rejects.toMatchObject({
     exitCode: expect.any(Number),

@@ -151,14 +151,14 @@ describe('a file of documents', () => {
 
   it('that cannot be read is refused, with all others', async () => {
     const id = freshId();
-    const missing = ['documents', 'publish', '--client', 'web', '/nowhere/at/all.json'];
+    const missing = ['document', 'publish', '--client', 'web', '/nowhere/at/all.json'];
     expect((await adminCommand(app, missing)).failure).toMatch(
       /^\/nowhere\/at\/all\.json cannot be read: ENOENT/,
     );
     expect(await failureOf({ 'a.json': { [id]: TEXT }, 'b.json': '{' }, { partial: true })).toMatch(
       /b\.json/,
     );
-    const { json } = await adminCommand(app, ['documents', 'list']);
+    const { json } = await adminCommand(app, ['document', 'list']);
     expect(json.map((one: { id: string }) => one.id)).not.toContain(id);
   });
 });

@@ -19,7 +19,7 @@ interface Listed {
 }
 
 async function list(...args: readonly string[]): Promise<Listed[]> {
-  return (await adminCommand(app, ['documents', 'list', ...args])).json;
+  return (await adminCommand(app, ['document', 'list', ...args])).json;
 }
 const isListed = async (id: string) => (await list()).some((document) => document.id === id);
 
@@ -115,8 +115,8 @@ describe('publishing', () => {
   it('needs the name of a client, and a release that has one', async () => {
     const id = await published(app, TEXT);
     for (const args of [
-      ['documents', 'publish', 'x.json'],
-      ['documents', 'publish', '--client', 'web'],
+      ['document', 'publish', 'x.json'],
+      ['document', 'publish', '--client', 'web'],
     ])
       await expect(adminCommand(app, args)).rejects.toMatchObject({ name: 'CommanderError' });
     await expect(publish(app, { [id]: TEXT }, { release: ' ' })).rejects.toMatchObject({
@@ -175,7 +175,7 @@ describe('what a request would be refused with', () => {
   });
 });
 
-describe('documents list', () => {
+describe('document list', () => {
   it('has all publications, or those of a client, oldest first, with the last use', async () => {
     const { key } = await app.account();
     const id = await published(app, TEXT, { client: 'listed', release: '1' });

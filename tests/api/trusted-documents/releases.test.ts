@@ -13,7 +13,7 @@ const ids = (prefix: string) => Array.from({ length: MANY }, (_, at) => `${prefi
 const texts = (names: readonly string[], text = TEXT) => Object.fromEntries(names.map((id) => [id, text]));
 
 async function listed(client: string): Promise<string[]> {
-  const { json } = await adminCommand(app, ['documents', 'list', '--client', client]);
+  const { json } = await adminCommand(app, ['document', 'list', '--client', client]);
   return json.map(({ id }: { id: string }) => id);
 }
 
@@ -95,8 +95,10 @@ describe('retiring', () => {
       [id, '--client', 'careful'],
       [id, '--client', 'careful', '--release', '1'],
     ]) {
-      const retiring = adminCommand(app, ['documents', 'retire', ...what]);
-      await expect(retiring).rejects.toThrow('error: name the ids of documents, or --client and --release');
+      const retiring = adminCommand(app, ['document', 'retire', ...what]);
+      await expect(retiring).rejects.toThrow(
+        'error: specify what to retire: ids of documents, or --client NAME with or without --release NAME',
+      );
     }
     expect(await listed('careful')).toEqual([id]);
   });

@@ -55,11 +55,11 @@ interface Listed {
   readonly lastUsedAt: string;
 }
 
-/** `documents unknown` under a policy: of one client, or all. */
+/** `document list-unpublished` under a policy: of one client, or all. */
 async function unknown(policy: Policy, client?: string): Promise<Listed[]> {
   const { json } = await adminCommand({ database: app.database, config: configOf(policy) }, [
-    'documents',
-    'unknown',
+    'document',
+    'list-unpublished',
   ]);
   return json.filter((row: Listed) => client === undefined || row.client === client);
 }
@@ -300,7 +300,7 @@ describe('The texts of all clients', () => {
       { client: 'late', text: 2, count: 4 },
       { client: 'later', text: 1, count: 6 },
     ]);
-    const rows: Listed[] = (await adminCommand(own, ['documents', 'unknown'])).json;
+    const rows: Listed[] = (await adminCommand(own, ['document', 'list-unpublished'])).json;
     const [rest, apart] = [true, false].map((without) =>
       rows.filter(({ digest }) => (digest === null) === without),
     );

@@ -132,7 +132,7 @@ async function deploy(folder: string, keep: (end: () => Promise<unknown>) => voi
   const script = (file: string, ...args: string[]) => [join(ROOT, file), ...args];
   await run({
     file: process.execPath,
-    args: script('src/admin/main.ts', 'migrate'),
+    args: script('src/admin/main.ts', 'database', 'migrate'),
     cwd: folder,
     env: settings,
   });

@@ -65,7 +65,7 @@ export class DocumentCommands {
   }
 
   #launch(command: string, { client, name }: Release, ...files: string[]): Process {
-    const args = ['documents', command, '--client', client, '--release', name, ...files];
+    const args = ['document', command, '--client', client, '--release', name, ...files];
     return runScript('src/admin/main.ts', args, this.#database.settings);
   }
 }

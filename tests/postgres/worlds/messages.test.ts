@@ -26,7 +26,7 @@ it('a server that speaks German says the same: who is deleted under way gets 401
   await expect(client.query('SELECT 1/0')).rejects.toThrow('Division durch Null');
   const DATA_DIR = await temporaryFolder();
   const settings = { DATABASE_URL: server.url, DATA_DIR };
-  expect(await admin(['migrate'], DATA_DIR, settings)).toMatchObject({ code: 0, stderr: '' });
+  expect(await admin(['database', 'migrate'], DATA_DIR, settings)).toMatchObject({ code: 0, stderr: '' });
   const app = await startApp({ settings, drop: async () => undefined });
   onTestFinished(() => app.stop());
 

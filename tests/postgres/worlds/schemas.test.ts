@@ -15,7 +15,7 @@ const PASSWORD = 'correct horse battery staple';
 async function twoInstallations(): Promise<{ url: string; inApp: string; name: string }> {
   const url = await database();
   const inApp = `${url}?schema=app`;
-  const { code, stderr } = await admin(['migrate'], '', { DATABASE_URL: inApp });
+  const { code, stderr } = await admin(['database', 'migrate'], '', { DATABASE_URL: inApp });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return { url, inApp, name: new URL(url).pathname.slice(1) };
 }

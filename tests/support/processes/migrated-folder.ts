@@ -16,7 +16,7 @@ declare module 'vitest' {
 /** Run once before the tests: to make a database takes as long as everything else that a start does, thrice. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'content-graph-migrated-'));
-  await promisify(execFile)(process.execPath, [join(ROOT, 'src/admin/main.ts'), 'migrate'], {
+  await promisify(execFile)(process.execPath, [join(ROOT, 'src/admin/main.ts'), 'database', 'migrate'], {
     cwd: folder,
     env: environment({ DATA_DIR: folder }),
   });

@@ -17,9 +17,9 @@ export async function createTarget(label: string): Promise<string> {
 /** A folder with an embedded database without content. */
 export async function migratedFolder(): Promise<string> {
   const dataDir = await temporaryFolder();
-  expect((await admin(['migrate'], dataDir)).code).toBe(0);
+  expect((await admin(['database', 'migrate'], dataDir)).code).toBe(0);
   return dataDir;
 }
 
-export const exportTo = (dataDir: string, url: string, settings = {}) =>
-  admin(['export-to', url], dataDir, settings);
+export const copyTo = (dataDir: string, url: string, settings = {}) =>
+  admin(['database', 'copy-to', url], dataDir, settings);

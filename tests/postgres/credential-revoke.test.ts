@@ -23,7 +23,7 @@ const settings = (limits: Readonly<Record<string, string>> = {}) => ({
 });
 
 async function revokeAll(args: readonly string[], limits?: Readonly<Record<string, string>>) {
-  return admin(['revoke-all', ...args], await temporaryFolder(), settings(limits));
+  return admin(['credential', 'revoke', ...args], await temporaryFolder(), settings(limits));
 }
 
 const statusOf = async (headers: Record<string, string>, where: Pick<TestApp, 'fetch'> = app) =>
@@ -33,9 +33,9 @@ const EVERYTHING = { sessions: 2, streamTokens: 2, oauthGrants: 1, oauthClients:
 const CASES: [string, readonly Credential[], Readonly<Record<string, number>>, refreshed: number][] = [
   // One session of the login, one of the OAuth pages.
   ['--sessions', ['session', 'stream token of the session'], { sessions: 2, streamTokens: 1 }, 200],
-  ['--keys', ['key', 'stream token of the key'], { apiKeys: 1, streamTokens: 1 }, 200],
-  ['--grants', ['OAuth grant'], { oauthGrants: 1, streamTokens: 0 }, 400],
-  ['--everything', CREDENTIALS, EVERYTHING, 400],
+  ['--api-keys', ['key', 'stream token of the key'], { apiKeys: 1, streamTokens: 1 }, 200],
+  ['--oauth-grants', ['OAuth grant'], { oauthGrants: 1, streamTokens: 0 }, 400],
+  ['--all', CREDENTIALS, EVERYTHING, 400],
 ];
 
 async function setUp(): Promise<{ who: Holder; instances: readonly Pick<TestApp, 'fetch'>[] }> {
@@ -77,7 +77,7 @@ it.each(CASES)(
       expect(json.ended[kind], kind).toBeGreaterThanOrEqual(count);
     await expectEndings(app, who, instances, ended, (await app.account()).key);
     // The client of the grant ends with everything of its own owner.
-    expect(await who.refresh()).toBe(option === '--everything' ? 401 : refreshed);
+    expect(await who.refresh()).toBe(option === '--all' ? 401 : refreshed);
     await disable(null);
     const lost = (credential: Credential) => (ended.includes(credential) ? 401 : 200);
     await expect.poll(() => statusOf({ cookie: disabled.cookie })).toBe(lost('session'));
@@ -85,14 +85,14 @@ it.each(CASES)(
   },
 );
 
-it('--everything ends JWTs that were issued before it, of whoever has them', async () => {
+it('--all ends JWTs that were issued before it, of whoever has them', async () => {
   const who = await visitor(app);
   const jwt = async (claims: Record<string, unknown>) => ({
     authorization: `Bearer ${await signToken(who.id, { claims })}`,
   });
   const before = await jwt({ iat: Math.floor(Date.now() / 1000) - 1 });
   expect(await statusOf(before)).toBe(200);
-  expect((await revokeAll(['--everything'])).code).toBe(0);
+  expect((await revokeAll(['--all'])).code).toBe(0);
   await expect.poll(() => statusOf(before)).toBe(401);
   expect(await statusOf(await jwt({}))).toBe(401);
   expect(await statusOf(await jwt({ iat: Math.floor(Date.now() / 1000) + 2 }))).toBe(200);
@@ -110,7 +110,7 @@ it('waits for an account that somebody has locked when all others are done, and 
   const [locked, other] = [await visitor(app), await visitor(app)];
   const release = await lock(locked.id);
   const dataDir = await temporaryFolder();
-  const command = runScript('src/admin/main.ts', ['revoke-all', '--sessions'], {
+  const command = runScript('src/admin/main.ts', ['credential', 'revoke', '--sessions'], {
     ...settings(),
     DATA_DIR: dataDir,
   });
@@ -128,7 +128,7 @@ it('says which accounts stay locked, and has done all others', async () => {
   const [locked, other] = [await visitor(app), await visitor(app)];
   const release = await lock(locked.id);
   onTestFinished(release);
-  const { code, stdout, stderr } = await revokeAll(['--keys'], { STATEMENT_TIMEOUT_MS: '3000' });
+  const { code, stdout, stderr } = await revokeAll(['--api-keys'], { STATEMENT_TIMEOUT_MS: '3000' });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(new RegExp(`^[^\\n]*locked: 1[^\\n]*${locked.id}[^\\n]*again\\.\\n$`));
   await expect.poll(() => statusOf({ authorization: `Bearer ${other.key}` })).toBe(401);
@@ -153,7 +153,7 @@ it('ends what 1,500 accounts have, however often it is killed', async () => {
   // A command waits for this account in the end: it is still there to be killed.
   const release = await lock((await visitor(app)).id);
   for (const begun of [all, all / 2]) {
-    const killed = runScript('src/admin/main.ts', ['revoke-all', '--everything'], {
+    const killed = runScript('src/admin/main.ts', ['credential', 'revoke', '--all'], {
       ...settings(),
       DATA_DIR: await temporaryFolder(),
     });
@@ -162,11 +162,11 @@ it('ends what 1,500 accounts have, however often it is killed', async () => {
     await killed.exited;
   }
   await release();
-  const done = await revokeAll(['--everything']);
+  const done = await revokeAll(['--all']);
   expect(done.code, done.stderr).toBe(0);
   expect(await left()).toBe(0);
   expect(await app.prisma.apiKey.count({ where: { revokedAt: null } })).toBe(0);
   expect(await app.prisma.user.count({ where: { tokensValidFrom: null } })).toBe(0);
   const nothing = Object.fromEntries(Object.keys(EVERYTHING).map((kind) => [kind, 0]));
-  expect((await revokeAll(['--everything'])).json.ended).toEqual(nothing);
+  expect((await revokeAll(['--all'])).json.ended).toEqual(nothing);
 });

@@ -14,11 +14,11 @@ const WAIT = { timeout: 900_000 };
 const POSTS = 3_000;
 
 it(
-  'admin export-to moves everything or nothing, whenever it is killed, and changes nothing in the folder',
+  'admin database copy-to moves everything or nothing, whenever it is killed, and changes nothing in the folder',
   WAIT,
   async () => {
     const dataDir = await temporaryFolder();
-    expect(await admin(['migrate'], dataDir)).toMatchObject({ code: 0 });
+    expect(await admin(['database', 'migrate'], dataDir)).toMatchObject({ code: 0 });
     const app = await startApp({ settings: { DATA_DIR: dataDir }, drop: async () => undefined });
     const { id: authorId } = await app.account();
     const body = 'Body. '.repeat(200);
@@ -33,7 +33,7 @@ it(
       (await server.query(`SELECT FROM pg_stat_activity WHERE datname = '${name}' AND ${condition}`)).rows;
     /** Exports, and kills that some time after its transaction has begun. Resolves to how long it went on from there. */
     const killed = async (afterMs: number): Promise<number> => {
-      const exporting = runScript('src/admin/main.ts', ['export-to', url], { DATA_DIR: dataDir });
+      const exporting = runScript('src/admin/main.ts', ['database', 'copy-to', url], { DATA_DIR: dataDir });
       await until('its transaction', async () => (await connections('xact_start < now()')).length > 0);
       const beganMs = performance.now();
       const timer = setTimeout(() => exporting.kill('SIGKILL'), afterMs);
@@ -67,7 +67,7 @@ it(
       ends.add(await isWhole());
     }
     await empty();
-    const exported = await admin(['export-to', url], dataDir);
+    const exported = await admin(['database', 'copy-to', url], dataDir);
     expect(exported.json.tables).toContainEqual({ name: 'posts', rows: POSTS });
     expect(await isWhole()).toBe(true);
   },

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createTarget, exportTo, migratedFolder, ONE_LINE, WAIT } from '../support/database/exports.ts';
+import { copyTo, createTarget, migratedFolder, ONE_LINE, WAIT } from '../support/database/copies.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 import { launchServer, productionSettings, startServer } from '../support/processes/server.ts';
 import { run } from '../support/processes/started.ts';
 
-describe('admin export-to', () => {
+describe('admin database copy-to', () => {
   it('refuses a target that holds anything, but not another schema of it', WAIT, async () => {
     const dataDir = await migratedFolder();
     const url = await createTarget('not empty');
@@ -18,11 +18,11 @@ describe('admin export-to', () => {
       ['table "a_table"', 'CREATE TABLE public.a_table ()'],
     ] as const) {
       await run(url, make);
-      const refused = await exportTo(dataDir, url);
+      const refused = await copyTo(dataDir, url);
       expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
       expect(refused.stderr).toContain(`The target is not empty: its schema "public" has the ${named}.`);
     }
-    const elsewhere = await exportTo(dataDir, `${url}?schema=elsewhere`);
+    const elsewhere = await copyTo(dataDir, `${url}?schema=elsewhere`);
     expect(elsewhere.code, elsewhere.stderr).toBe(0);
   });
 
@@ -32,7 +32,7 @@ describe('admin export-to', () => {
     const development = await startServer(dataDir);
     development.kill('SIGTERM');
     await development.exited;
-    const exported = await exportTo(dataDir, url);
+    const exported = await copyTo(dataDir, url);
     expect(exported.code, exported.stderr).toBe(0);
     const { code, stderr } = await launchServer('', { ...productionSettings(), DATABASE_URL: url }).exited;
     expect({ code, stderr }).toEqual({
@@ -48,7 +48,7 @@ describe('admin export-to', () => {
     server.kill('SIGTERM');
     await server.exited;
     const secret = (await readFile(join(dataDir, 'secret-key'), 'utf8')).trim();
-    const { code, stdout, stderr } = await exportTo(dataDir, await createTarget('secret'));
+    const { code, stdout, stderr } = await copyTo(dataDir, await createTarget('secret'));
     expect(code, stderr).toBe(0);
     expect(stderr).toMatch(ONE_LINE);
     expect(stderr).toContain(`the content of "${join(dataDir, 'secret-key')}"`);

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startApp, type TestApp } from '../support/app.ts';
 import { createComment, createPost } from '../support/content.ts';
 import { gqlAs, login, PASSWORD, visitor } from '../support/credentials/session.ts';
-import { createTarget, exportTo, migratedFolder, ONE_LINE, WAIT } from '../support/database/exports.ts';
+import { copyTo, createTarget, migratedFolder, ONE_LINE, WAIT } from '../support/database/copies.ts';
 import { CREATE_POST, send } from '../support/keyed.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 import { startServer } from '../support/processes/server.ts';
@@ -29,7 +29,7 @@ async function post(app: TestApp, key: string, titles: readonly string[]): Promi
 const EVERYTHING = `{ posts(limit: 20) { id title body tags createdAt commentCount author { id name }
   comments(limit: 10) { id body createdAt author { name } } } }`;
 
-describe('admin export-to', () => {
+describe('admin database copy-to', () => {
   it(
     'moves everything: posts, logins, sessions, API keys, stored responses, and the place of who follows events',
     WAIT,
@@ -64,7 +64,7 @@ describe('admin export-to', () => {
       const { data: all } = await before.app.gql(EVERYTHING, { key: author.key });
       await before.stop();
 
-      const exported = await exportTo(dataDir, url, { SECRET_KEY });
+      const exported = await copyTo(dataDir, url, { SECRET_KEY });
       expect(exported).toMatchObject({ code: 0, stderr: expect.stringMatching(/SECRET_KEY[^\n]*\n$/) });
       expect(exported.stderr + exported.stdout).not.toContain(SECRET_KEY);
       expect(exported.json.tables).toContainEqual({ name: 'posts', rows: 7 });
@@ -108,18 +108,18 @@ describe('admin export-to', () => {
       await startServer(dataDir);
       const other = await temporaryFolder();
       for (const [refused, reason] of [
-        [await exportTo(dataDir, url), `"${dataDir}" is in use by another process`],
-        [await exportTo(other, url), `There is no embedded database in "${other}"`],
-        [await exportTo(dataDir, url, { DATABASE_URL: url }), 'unset it'],
+        [await copyTo(dataDir, url), `"${dataDir}" is in use by another process`],
+        [await copyTo(other, url), `There is no embedded database in "${other}"`],
+        [await copyTo(dataDir, url, { DATABASE_URL: url }), 'unset it'],
         [
-          await exportTo(dataDir, url.replace(/\/[^/]*$/, '/is_not_there')),
+          await copyTo(dataDir, url.replace(/\/[^/]*$/, '/is_not_there')),
           'create the database or correct its name',
         ],
       ] as const) {
         expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
         expect(refused.stderr).toContain(reason);
       }
-      expect(await exportTo(dataDir, 'mysql://x')).toMatchObject({ code: 2, stdout: '' });
+      expect(await copyTo(dataDir, 'mysql://x')).toMatchObject({ code: 2, stdout: '' });
     },
   );
 });

@@ -7,13 +7,14 @@ import type { DefineCommands } from '../cli/connection.ts';
 import { inWords } from '../cli/output.ts';
 
 interface Choice {
+  /** The option that chooses it, without hyphens before it. */
   readonly name: string;
-  /** What ends. */
+  /** What is revoked. */
   readonly words: string;
   readonly revocation: Revocation;
 }
 
-/** Ends the credentials of each kind that can end alone, and everything. */
+/** Revokes the credentials of each kind that can be revoked alone, or all credentials. */
 const CHOICES: readonly Choice[] = [
   ...ENDINGS.flatMap(({ alone, words }) =>
     alone === undefined
@@ -25,12 +26,13 @@ const CHOICES: readonly Choice[] = [
         },
   ),
   {
-    name: 'everything',
+    name: 'all',
     words: inWords([...ENDINGS.map(({ words }) => words), 'JWTs of other issuers']),
     revocation: { endings: ENDINGS, tokens: true },
   },
 ];
 const NAMES = CHOICES.map(({ name }) => name);
+const OPTIONS = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
 async function revokeChosen(database: Database, { revocation }: Choice, email: string | undefined) {
   if (email === undefined) return endForEveryone(database, revocation);
@@ -41,19 +43,24 @@ async function revokeChosen(database: Database, { revocation }: Choice, email: s
 
 type Given = Readonly<Record<string, string | boolean | undefined>>;
 
-export const defineRevokeAllCommand: DefineCommands = ({ add, run }) => {
+const optionOf = ({ name, words }: Choice): Option => new Option(`--${name}`, words);
+/** The name by which the parser has the value of an option. */
+const keyOf = (choice: Choice): string => optionOf(choice).attributeName();
+
+export const defineRevokeCommand: DefineCommands = ({ add, run }) => {
+  add('credential', 'Revoke what was issued to accounts');
   const command = add(
-    'revoke-all',
-    'ends, at once, what was issued to all accounts or to one; passwords stay',
+    'credential revoke',
+    'Revoke credentials of all accounts or of one account; passwords stay valid',
   );
-  for (const { name, words } of CHOICES)
-    command.addOption(new Option(`--${name}`, words).conflicts(NAMES.filter((other) => other !== name)));
+  for (const choice of CHOICES)
+    command.addOption(optionOf(choice).conflicts(CHOICES.filter((other) => other !== choice).map(keyOf)));
   command
-    .option('--user <email>', 'of this account; default: of all accounts')
+    .option('--user <email>', 'email address of the account; default: all accounts')
     .action(async ({ user, ...given }: { user?: string } & Given, self: Command) => {
-      const choice = CHOICES.find(({ name }) => given[name] === true);
+      const choice = CHOICES.find((one) => given[keyOf(one)] === true);
       if (choice === undefined)
-        self.error(`error: say what is to end: ${NAMES.map((name) => `--${name}`).join(', ')}`);
+        self.error(`error: specify what to revoke: ${OPTIONS.format(NAMES.map((name) => `--${name}`))}`);
       await run(({ database }) => revokeChosen(database, choice, user));
     });
 };
