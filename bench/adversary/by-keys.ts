@@ -56,13 +56,13 @@ export const BY_KEYS: Readonly<Record<string, Move>> = {
     variables: { ids: Array.from({ length: 19_000 }, (_, index) => `${index}`) },
   })),
   'dear reads by a statement': byKeys(() => ({ query: POSTS_IN_POSTS })),
-  'dear reads by resolvers': byKeys(() => ({ query: EXECUTED }), { headers: { 'x-query-cost': '1' } }),
+  'dear reads by resolvers': byKeys(() => ({ query: EXECUTED }), { headers: { 'x-show-cost': '1' } }),
   'large answers, compressed': byKeys(
     ({ largePostId }) => ({ query: `{ post(id: "${largePostId}") { ${LARGE} } }` }),
     { headers: { 'accept-encoding': 'br' } },
   ),
   'the schema, executed': byKeys((_attacker, n) => ({ query: `${SCHEMA} # ${n}` }), {
-    headers: { 'x-query-cost': '1' },
+    headers: { 'x-show-cost': '1' },
   }),
   'thirty posts in a keyed mutation': byKeys(() => ({ query: CREATE_30 }), { key: anyKey }),
   'large stored answers': byKeys(({ largePostId }) => ({ query: answerLargely(largePostId) }), {

@@ -65,7 +65,7 @@ export const BY_STREAMS: Readonly<Record<string, Move>> = {
   'forty streams by a statement': streams({ selection: wide, beside: small }),
   'forty streams by resolvers': streams({
     selection: wide,
-    headers: { 'x-query-cost': '1' },
+    headers: { 'x-show-cost': '1' },
     beside: small,
   }),
   'large posts to forty streams': streams({ selection: body, beside: large }),

@@ -91,7 +91,7 @@ export function createAdmission({ documents, limiter, checkOrigin, admit }: Admi
       if (crossSite !== undefined) throw crossSite;
       check(operation.kind, request.method, sender);
       const cost = limiter.costOf(operation, params.variables ?? {});
-      const isShown = readField(request.headers, 'x-query-cost') !== undefined;
+      const isShown = readField(request.headers, 'x-show-cost') !== undefined;
       const { complexity, depth } = cost;
       return { ...selected, cost, shownCost: isShown ? { complexity, depth } : undefined };
     },

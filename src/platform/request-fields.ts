@@ -49,7 +49,7 @@ export const REQUEST_FIELDS = {
   'user-agent': { values: 'one', malformed: 'ignored' },
   'x-forwarded-for': { values: 'list', malformed: 'ignored' },
   'x-forwarded-proto': { values: 'list', malformed: 'ignored' },
-  'x-query-cost': { values: 'one', malformed: 'ignored', pattern: /^1$/ },
+  'x-show-cost': { values: 'one', malformed: 'ignored', pattern: /^1$/ },
   /** Any printable characters of ASCII except a comma. */
   'x-request-id': { values: 'one', malformed: 'replaced', pattern: /^[ -+\--~]{1,128}$/ },
   'x-show-deprecations': { values: 'one', malformed: 'ignored', pattern: /^1$/ },

@@ -60,7 +60,7 @@ it('a page of another origin asks once for all operations, and not where a form 
   // The browser tells of its requests later than a page hears of the answers.
   await expect.poll(() => preflights).toEqual(['/graphql']);
   expect(await ask('/graphql', { ...shown, 'idempotency-key': crypto.randomUUID() }, mutation)).toBe(200);
-  expect(await ask('/graphql', { ...shown, 'x-request-id': 'a', 'x-query-cost': '1' }, query)).toBe(200);
+  expect(await ask('/graphql', { ...shown, 'x-request-id': 'a', 'x-show-cost': '1' }, query)).toBe(200);
   expect(await ask(`/graphql${search}`, {})).toBe(401);
   expect(await ask('/login', {})).toBe(200);
   await page.evaluate(

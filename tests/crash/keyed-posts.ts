@@ -26,7 +26,7 @@ const CREATE_POST =
 /** How requests are done, in turn: by one statement, or in a transaction, since a statement does not tell its cost. */
 export type Ways = readonly ('statement' | 'transaction')[];
 
-const HEADERS = { statement: {}, transaction: { 'x-query-cost': '1' } };
+const HEADERS = { statement: {}, transaction: { 'x-show-cost': '1' } };
 const RETRY_MS = 10;
 /** Only ends a request that hangs: a connection breaks as soon as the process at its other end is killed. */
 const PATIENCE_MS = 120_000;

@@ -89,5 +89,5 @@ export const CREATE_ALONE =
 /** How a keyed `CREATE_ALONE` is done. A statement by itself does not tell its cost. */
 export const WAYS = [
   ['one statement', {}],
-  ['a transaction', { 'x-query-cost': '1' }],
+  ['a transaction', { 'x-show-cost': '1' }],
 ] as const;

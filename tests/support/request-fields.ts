@@ -122,7 +122,7 @@ export const FIELD_CASES: Readonly<Record<RequestFieldName, FieldCase>> = {
   'user-agent': { lines: twice('agent'), expected: { status: 200 } },
   'x-forwarded-for': { lines: () => ['192.0.2.1', '192.0.2.2'], direct: true, expected: { status: 200 } },
   'x-forwarded-proto': { lines: () => ['http', 'https'], direct: true, expected: { status: 200 } },
-  'x-query-cost': { lines: twice('1'), expected: withoutExtensions },
+  'x-show-cost': { lines: twice('1'), expected: withoutExtensions },
   'x-request-id': {
     lines: twice('mine'),
     direct: true,

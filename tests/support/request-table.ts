@@ -130,7 +130,7 @@ export const REQUESTS: readonly AskedOnWire[] = [
     'idempotency-key: first $WAY',
   ]),
   post('a keyed mutation in one statement', CREATE, ['idempotency-key: alone $WAY']),
-  post('a keyed mutation that shows its cost', CREATE, ['idempotency-key: cost $WAY', 'x-query-cost: 1']),
+  post('a keyed mutation that shows its cost', CREATE, ['idempotency-key: cost $WAY', 'x-show-cost: 1']),
   post('a malformed key', CREATE, ['idempotency-key: "']),
   post('a query over multipart alone', POSTS, [MULTIPART]),
   post('a query that accepts multipart too', POSTS, [MULTIPART, RESPONSE_TYPE]),
@@ -174,7 +174,7 @@ export const REQUESTS: readonly AskedOnWire[] = [
   // Headers.
   post('the position in the event log', POSTS, ['x-show-event-id: 1']),
   post('the deprecated elements', POSTS, ['x-show-deprecations: 1']),
-  post('the cost', POSTS, ['x-query-cost: 1']),
+  post('the cost', POSTS, ['x-show-cost: 1']),
   post('a request id', POSTS, ['x-request-id: mine']),
   post('an unusable request id', POSTS, ['x-request-id: \u00e9']),
   post('several Accept fields', POSTS, ['accept: text/html', 'accept: application/json']),

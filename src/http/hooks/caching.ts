@@ -39,7 +39,7 @@ export const ASKED_AGAIN = 'no-cache';
 /** The caller's own cache may keep it, and asks before each use. */
 const PRIVATE = 'private, no-cache';
 /** What asks for more than the answer: nobody else would get the same. */
-const SHOWN = /^x-(?:show-.*|query-cost)$/;
+const SHOWN = /^x-show-/;
 
 /** A response with what caches may do with it. */
 export interface CacheableResponse {

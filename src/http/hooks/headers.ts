@@ -30,7 +30,7 @@ const ALLOWED = [
   'idempotency-key',
   'if-none-match',
   'last-event-id',
-  'x-query-cost',
+  'x-show-cost',
   'x-request-id',
   'x-show-deprecations',
   'x-show-event-id',

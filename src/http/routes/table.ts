@@ -97,7 +97,7 @@ export const graphqlRoute = (answer: Answer): CoreRoutes['graphql'] => ({
   ...PRIVATE,
   path: PATHS.graphql,
   methods: ['GET', 'HEAD', 'POST'],
-  varies: ['Accept', 'X-Query-Cost', 'X-Show-Event-Id', 'X-Show-Deprecations'],
+  varies: ['Accept', 'X-Show-Cost', 'X-Show-Event-Id', 'X-Show-Deprecations'],
   credentials: 'with-stream-token',
   // A mutation with a session is checked once the operation is known (admission.ts).
   originCheck: 'none',

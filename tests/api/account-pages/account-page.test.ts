@@ -128,7 +128,7 @@ describe('The account page', () => {
     const { cookie } = await visitor(app);
     const headers = {
       'idempotency-key': 'the same',
-      'x-query-cost': '1',
+      'x-show-cost': '1',
       'x-show-event-id': '1',
       accept: 'text/html',
     };

@@ -27,7 +27,7 @@ const ASKED: Readonly<Record<string, readonly [path: string, init: RequestInit]>
   'the same by GET': [`/graphql?query=${encodeURIComponent(WHOLE)}`, {}],
   'a query whose answer may be too large': ['/graphql', graphqlPost('{ posts(limit: 100) { id body } }')],
   'a query by fields': ['/graphql', graphqlPost(BY_FIELDS)],
-  'a query that tells its cost': ['/graphql', graphqlPost(WHOLE, { headers: { 'x-query-cost': '1' } })],
+  'a query that tells its cost': ['/graphql', graphqlPost(WHOLE, { headers: { 'x-show-cost': '1' } })],
   'a query that reads nothing': ['/graphql', graphqlPost('{ __typename }')],
   'an introspection': ['/graphql', graphqlPost('{ __schema { queryType { name } } }')],
   'an invalid document': ['/graphql', graphqlPost('{ nonsense }')],

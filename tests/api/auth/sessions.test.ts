@@ -137,7 +137,7 @@ describe('a request with a session that does more than read', () => {
 
   it('is told its origin before the limits', async () => {
     const { cookie } = await visitor(app);
-    const headers = { origin: 'https://evil.example.com', 'x-query-cost': '1' };
+    const headers = { origin: 'https://evil.example.com', 'x-show-cost': '1' };
     const dear = CREATE.replace('id', 'author { posts(limit: 100) { comments(limit: 100) { id } } }');
     const answer = await gqlAs(app, cookie, dear, { headers });
     expect([answer.status, answer.errors?.[0]?.extensions.code]).toEqual([403, 'FORBIDDEN']);

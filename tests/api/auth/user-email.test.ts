@@ -141,7 +141,7 @@ describe('User.email', () => {
       const query = documentFor(own);
       expectWithheld(await app.gql(query, { key }));
       // Nothing of it is different where the operation tells its cost, and nothing was written.
-      expectWithheld(await app.gql(query, { key, headers: { 'x-query-cost': '1' } }));
+      expectWithheld(await app.gql(query, { key, headers: { 'x-show-cost': '1' } }));
       expect(await app.prisma.post.count({ where: { title: 'never' } })).toBe(0);
       expect(await app.prisma.comment.count({ where: { body: 'never' } })).toBe(0);
     });

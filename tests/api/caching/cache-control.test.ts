@@ -131,10 +131,10 @@ describe('no cache keeps', () => {
         }),
     ],
     ['a key in the address', async () => ask(open, { documentId: await documentOf(open), api_key: key })],
-    ['a cost', async () => ask(open, { documentId: await documentOf(open) }, { 'x-query-cost': '1' })],
+    ['a cost', async () => ask(open, { documentId: await documentOf(open) }, { 'x-show-cost': '1' })],
     [
       'what could have been a cost',
-      async () => ask(open, { documentId: await documentOf(open) }, { 'x-query-cost': '0' }),
+      async () => ask(open, { documentId: await documentOf(open) }, { 'x-show-cost': '0' }),
     ],
     [
       'an event id',
@@ -146,7 +146,7 @@ describe('no cache keeps', () => {
     ],
     [
       'a cost by key',
-      () => ask(open, { query: LIST }, { authorization: `Bearer ${key}`, 'x-query-cost': '1' }),
+      () => ask(open, { query: LIST }, { authorization: `Bearer ${key}`, 'x-show-cost': '1' }),
     ],
     [
       'an event stream',

@@ -60,7 +60,7 @@ const named: Readonly<Record<string, readonly string[]>> = {
   ],
   'accept-encoding': ['gzip', 'br', 'gzip, deflate, br, zstd', 'identity;q=0, *', 'identity', ''],
   origin: [PAGE, 'https://elsewhere.example.com', 'null'],
-  'x-query-cost': ['0', '1'],
+  'x-show-cost': ['0', '1'],
   'x-show-event-id': ['0', '1'],
 };
 const others: Readonly<Record<string, readonly string[]>> = {
@@ -139,7 +139,7 @@ describe('Vary', () => {
         lists.add((await app.fetch(target, { headers, method: 'HEAD' })).headers.get('vary'));
       }
     expect([...lists]).toEqual([
-      'Origin, Accept-Encoding, Authorization, Cookie, Accept, X-Query-Cost, X-Show-Event-Id, X-Show-Deprecations',
+      'Origin, Accept-Encoding, Authorization, Cookie, Accept, X-Show-Cost, X-Show-Event-Id, X-Show-Deprecations',
     ]);
     for (const { path: at } of app.app.routes) {
       const list = (await app.fetch(at)).headers.get('vary') ?? '';

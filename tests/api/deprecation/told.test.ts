@@ -108,7 +108,7 @@ describe('an operation that uses what is deprecated', () => {
     const headers = { 'x-show-deprecations': '1', 'x-show-event-id': '1' };
     const { extensions } = await told('{ posts { body } }', {}, headers);
     expect(extensions).toEqual({ eventId: expect.any(String), deprecations: [BODY] });
-    const { extensions: all } = await told('{ posts { body } }', {}, { ...headers, 'x-query-cost': '1' });
+    const { extensions: all } = await told('{ posts { body } }', {}, { ...headers, 'x-show-cost': '1' });
     expect(all).toEqual({ ...extensions, eventId: expect.any(String), cost: expect.any(Object) });
   });
 

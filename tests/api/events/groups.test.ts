@@ -104,7 +104,7 @@ describe('subscribers who get the same', () => {
   it('do not share a reported cost', async () => {
     const body = JSON.stringify({ query: AUTHORS });
     const headers = { accept: 'text/event-stream', 'content-type': 'application/json' };
-    const asking = { ...headers, authorization: `Bearer ${key}`, 'x-query-cost': '1' };
+    const asking = { ...headers, authorization: `Bearer ${key}`, 'x-show-cost': '1' };
     const stream = await subscribe(app, { key, query: AUTHORS });
     const told = await app.fetch('/graphql', { method: 'POST', headers: asking, body });
     await createPost(app, key, { title: 'costly' });

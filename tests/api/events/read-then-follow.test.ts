@@ -16,7 +16,7 @@ import { clockOf } from '../../support/time/stepped-clock.ts';
 import { WAYS } from '../../support/ways.ts';
 
 const SHOW = { 'x-show-event-id': '1' };
-const COST = { 'x-query-cost': '1' };
+const COST = { 'x-show-cost': '1' };
 const NOBODY = '00000000-0000-7000-8000-000000000000';
 
 /** The id that an answer has. */

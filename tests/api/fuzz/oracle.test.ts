@@ -25,7 +25,7 @@ describe('The service answers as the contract says, which an oracle reads by its
     accepted: keyof typeof ACCEPT,
     accept: string,
   ): Promise<ToldAnswer | undefined> {
-    const headers = { 'content-type': 'application/json', accept, 'x-query-cost': '1' };
+    const headers = { 'content-type': 'application/json', accept, 'x-show-cost': '1' };
     const response = await app.fetch('/graphql', {
       method: 'POST',
       headers: { ...headers, ...world.headersOf(caller) },

@@ -119,7 +119,7 @@ describe('A keyed mutation that is one statement', () => {
       ...request,
       query: CREATE_ALONE,
       idempotencyKey: 'long',
-      headers: { 'x-query-cost': '1' },
+      headers: { 'x-show-cost': '1' },
     };
     expect(JSON.parse((await twice(long)).text).extensions.cost.complexity).toBeGreaterThan(0);
     const rows = await app.prisma.idempotencyKey.findMany({

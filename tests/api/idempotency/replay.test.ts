@@ -122,7 +122,7 @@ describe('The response to a mutation with an Idempotency-Key', () => {
   it('keeps the cost that the first request asked for', async () => {
     const { key, id } = await app.account();
     const request = { query: CREATE_POST, variables: { title: `cost ${id}` }, key, idempotencyKey: 'k' };
-    const first = await send(app, { ...request, headers: { 'x-query-cost': '1' } });
+    const first = await send(app, { ...request, headers: { 'x-show-cost': '1' } });
     expect(JSON.parse(first.text).extensions.cost.depth).toBe(3);
     expect((await send(app, request)).text).toBe(first.text);
   });

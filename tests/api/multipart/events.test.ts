@@ -69,7 +69,7 @@ describe('a stream in the multipart protocol', () => {
   it('keeps other extensions and the errors of fields', async () => {
     const { key: other } = await app.account();
     const query = 'subscription { postCreated { title author { email } } }';
-    const headers = { 'x-query-cost': '1' };
+    const headers = { 'x-show-cost': '1' };
     const stream = await subscribeMultipart(socket, { key: other, query, headers });
     await createPost(app, key, { title: 'with an error' });
     expect(await stream.payload()).toEqual({

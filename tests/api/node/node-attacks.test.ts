@@ -126,7 +126,7 @@ describe('Hostile ids of nodes', () => {
   it('cost what their number says, in variables, literals and defaults alike', async () => {
     const [post = ''] = seeded.posts;
     const cost = async (query: string, ids?: unknown) => {
-      const headers = { 'x-query-cost': '1' };
+      const headers = { 'x-show-cost': '1' };
       const { extensions } = await app.gql(query, { key: reader.key, variables: { ids }, headers });
       return extensions?.cost;
     };

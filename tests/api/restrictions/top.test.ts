@@ -44,7 +44,7 @@ it('What each client uses is told for all instances, by each measure; addresses 
   const { key, id: account, email } = await app.account();
   const { json: keys } = await adminCommand(app, ['api-key', 'list']);
   const { id: client } = keys.find(({ user }: { user: string }) => user === email);
-  const { data, extensions } = await app.gql(QUERY, { key, headers: { 'x-query-cost': '1' } });
+  const { data, extensions } = await app.gql(QUERY, { key, headers: { 'x-show-cost': '1' } });
   expect(data.posts).toEqual([]);
   const complexity = Number(Object(extensions?.cost).complexity);
   for (const instance of [app, other])

@@ -92,7 +92,7 @@ describe('CORS_ORIGINS', () => {
       'idempotency-key',
       'if-none-match',
       'last-event-id',
-      'x-query-cost',
+      'x-show-cost',
       'x-request-id',
       'x-show-deprecations',
       'x-show-event-id',

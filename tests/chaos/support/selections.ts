@@ -89,7 +89,7 @@ export const SHARED_NEW_POSTS: readonly Selection[] = [
 export const executed = (selection: Selection): Selection => ({
   ...selection,
   name: `${selection.name} with their cost`,
-  headers: ['x-query-cost: 1'],
+  headers: ['x-show-cost: 1'],
 });
 
 /** The path that subscribes. */

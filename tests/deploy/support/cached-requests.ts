@@ -53,7 +53,7 @@ export function drawRequest(random: Random, { askers, strangers, operations, ori
   if (oneIn(random, 6)) headers.accept = random.pick(ACCEPTS);
   if (oneIn(random, 4)) headers['accept-encoding'] = random.pick(CODINGS);
   if (oneIn(random, 8)) headers.origin = random.pick(origins);
-  if (oneIn(random, 30)) headers['x-query-cost'] = random.pick(['0', '1']);
+  if (oneIn(random, 30)) headers['x-show-cost'] = random.pick(['0', '1']);
   if (oneIn(random, 30)) headers['x-show-event-id'] = random.pick(['0', '1']);
   return {
     asker: random.pick(oneIn(random, 3) ? askers : strangers),

@@ -35,7 +35,7 @@ export function nameOf({ method, accept, origin, cost, keyed }: Way): string {
   const parts = [
     accept === undefined ? '' : `Accept: ${accept}`,
     origin ? 'Origin' : '',
-    cost ? 'X-Query-Cost: 1' : '',
+    cost ? 'X-Show-Cost: 1' : '',
     keyed ? 'Idempotency-Key' : '',
   ].filter((part) => part !== '');
   return parts.length === 0 ? method : `${method} with ${parts.join(', ')}`;
@@ -104,7 +104,7 @@ export function requestOf(way: Way, test: Case, addressed: Addressed): Sent {
   const headers: OutgoingHttpHeaders = { ...addressed.credentials, 'x-request-id': addressed.requestId };
   if (way.accept !== undefined) headers.accept = way.accept;
   if (way.origin) headers.origin = addressed.origin;
-  if (way.cost) headers['x-query-cost'] = '1';
+  if (way.cost) headers['x-show-cost'] = '1';
   if (addressed.idempotencyKey !== undefined) headers['idempotency-key'] = addressed.idempotencyKey;
   if (way.method === 'GET') return { method: 'GET', path: addressOf(test), headers, body: undefined, onOpen };
   const { document, variables, operationName } = test;

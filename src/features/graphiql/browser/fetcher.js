@@ -15,7 +15,7 @@ import { followStream, isConnectionError, isEventStream } from './stream.js';
  */
 
 /** Headers that ask for what the status line shows, and the extensions that answer them. */
-const ASKED = Object.entries({ 'x-query-cost': 'cost', 'x-show-event-id': 'eventId' });
+const ASKED = Object.entries({ 'x-show-cost': 'cost', 'x-show-event-id': 'eventId' });
 
 /**
  * GraphiQL reads the name of an operation a moment after it shows it. Until then it gives the name from the tab

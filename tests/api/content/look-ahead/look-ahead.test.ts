@@ -164,7 +164,7 @@ describe('look-ahead', () => {
 
   /** As a page sends it. */
   const FROM_PAGE = { origin: ORIGIN };
-  const ASKING_THE_COST = { 'x-query-cost': '1' };
+  const ASKING_THE_COST = { 'x-show-cost': '1' };
 
   it(
     'answers every query as the loaders do, to the byte, errors included',

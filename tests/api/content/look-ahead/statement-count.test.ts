@@ -100,7 +100,7 @@ describe('The number of SQL statements of a request', () => {
       {},
     ],
     ['for a value under two names', 'a: tags b: tags author { name c: role d: role }', '__typename', {}],
-    ['for a query that asks for its cost', 'tags author { name }', '__typename', { 'x-query-cost': '1' }],
+    ['for a query that asks for its cost', 'tags author { name }', '__typename', { 'x-show-cost': '1' }],
   ])('is one %s', async (_what, selection, other, headers) => {
     const ask = async () => {
       const query = `{ posts(limit: ${POSTS}, tag: "tagged") { ${selection} } ${other} viewer { id } }`;

@@ -134,7 +134,7 @@ describe('What a page costs', () => {
   it('is the same for `last` and `first`', async () => {
     const costOf = async (args: string) => {
       const query = `{ postsConnection(${args}) { nodes { id comments(limit: 3) { id } } } }`;
-      const { extensions } = await app.gql(query, { key, headers: { 'x-query-cost': '1' } });
+      const { extensions } = await app.gql(query, { key, headers: { 'x-show-cost': '1' } });
       return extensions?.cost;
     };
     expect(await costOf('last: 7')).toEqual(await costOf('first: 7'));

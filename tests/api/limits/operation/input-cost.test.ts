@@ -78,7 +78,7 @@ describe('Introspection', () => {
     const named = 'query ($name: String!) { __type(name: $name) { name } }';
     for (const name of ['Post', 'User'])
       expect(dataOf(await app.gql(named, { variables: { name } }))).toEqual({ __type: { name } });
-    const costly = await app.gql('{ __schema { queryType { name } } }', { headers: { 'x-query-cost': '1' } });
+    const costly = await app.gql('{ __schema { queryType { name } } }', { headers: { 'x-show-cost': '1' } });
     expect(costly.extensions).toHaveProperty('cost');
     expect((await app.gql('{ __schema { queryType { name } } }')).extensions).toBeUndefined();
   });
@@ -94,7 +94,7 @@ describe('The same introspection', () => {
     },
   });
   const counted = useApp({ settings: { INTROSPECTION: 'true' }, schema });
-  const COST = { 'x-query-cost': '1' };
+  const COST = { 'x-show-cost': '1' };
   const data = { __schema: { description: 'counted' } };
 
   it('is executed once, whatever comments and white space are in it, and whether its cost is asked for', async () => {

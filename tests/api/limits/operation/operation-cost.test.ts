@@ -13,7 +13,7 @@ beforeAll(async () => {
 async function costOf(query: string, variables?: Record<string, unknown>) {
   const { extensions, errors } = await app.gql(query, {
     key: account.key,
-    headers: { 'x-query-cost': '1' },
+    headers: { 'x-show-cost': '1' },
     ...(variables === undefined ? {} : { variables }),
   });
   expect(errors).toBeUndefined();
@@ -21,18 +21,18 @@ async function costOf(query: string, variables?: Record<string, unknown>) {
   return [cost?.complexity, cost?.depth];
 }
 
-describe('X-Query-Cost', () => {
+describe('X-Show-Cost', () => {
   it('puts the figures and their ceilings into the response', async () => {
     const { extensions } = await app.gql('{ viewer { id } }', {
       key: account.key,
-      headers: { 'x-query-cost': '1' },
+      headers: { 'x-show-cost': '1' },
     });
     expect(extensions).toEqual({
       cost: { complexity: 2, depth: 2, maximumComplexity: 5_000, maximumDepth: 10 },
     });
   });
 
-  it.each([{}, { 'x-query-cost': '0' }, { 'x-query-cost': 'yes' }])(
+  it.each([{}, { 'x-show-cost': '0' }, { 'x-show-cost': 'yes' }])(
     'says nothing unless asked with 1: %o',
     async (headers) => {
       const answer = await app.gql('{ viewer { id } }', { key: account.key, headers });
@@ -43,7 +43,7 @@ describe('X-Query-Cost', () => {
   it('is there where the cost is what refuses it', async () => {
     const { status, errors, extensions } = await app.gql(
       '{ posts(limit: 100) { comments(limit: 100) { id } } }',
-      { key: account.key, headers: { 'x-query-cost': '1' } },
+      { key: account.key, headers: { 'x-show-cost': '1' } },
     );
     expect(status).toBe(400);
     expect(errors?.map((error) => error.extensions.code)).toEqual(['COMPLEXITY_LIMIT']);
@@ -55,7 +55,7 @@ describe('X-Query-Cost', () => {
     const headers = {
       authorization: `Bearer ${account.key}`,
       accept: 'text/event-stream',
-      'x-query-cost': '1',
+      'x-show-cost': '1',
     };
     const stream = readEventStream(await app.fetch(`/graphql?query=${query}`, { headers }));
     await stream.block();
@@ -68,7 +68,7 @@ describe('X-Query-Cost', () => {
       'mutation { deletePost(id: "x") updatePost(id: "x", title: "t") { id } }',
       {
         key: account.key,
-        headers: { 'x-query-cost': '1' },
+        headers: { 'x-show-cost': '1' },
       },
     );
     expect(errors).toHaveLength(1);
@@ -167,7 +167,7 @@ describe('complexity and depth', () => {
     async (offset, complexity) => {
       const { extensions, errors } = await app.gql(`{ posts(limit: 0, offset: ${offset}) { id } }`, {
         key: account.key,
-        headers: { 'x-query-cost': '1' },
+        headers: { 'x-show-cost': '1' },
       });
       expect(errors?.[0]?.extensions).toEqual({ code: 'BAD_USER_INPUT', argument: 'offset' });
       expect(extensions?.cost).toMatchObject({ complexity });

@@ -184,7 +184,7 @@ describe('limits that the settings change', () => {
       value: 51,
       maximum: 50,
     });
-    const { extensions } = await strict.gql('{ viewer { id } }', { key, headers: { 'x-query-cost': '1' } });
+    const { extensions } = await strict.gql('{ viewer { id } }', { key, headers: { 'x-show-cost': '1' } });
     expect(extensions?.cost).toEqual({ complexity: 2, depth: 2, maximumComplexity: 10, maximumDepth: 2 });
   });
 });
