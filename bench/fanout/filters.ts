@@ -29,7 +29,7 @@ const MOST_TO_OPEN = 2;
 
 async function sent(port: number): Promise<number> {
   const { text } = await once(port, METRICS);
-  return Number(/^events_sent_total (\d+)/m.exec(text)?.[1] ?? Number.NaN);
+  return Number(/^content_graph_events_sent_total (\d+)/m.exec(text)?.[1] ?? Number.NaN);
 }
 
 /** A stream that follows a post. */

@@ -89,35 +89,35 @@ const DURATION_BUCKETS_SECONDS = [0.01, 0.1, 1, 10, 60];
  * `names`: all jobs, so that each has its counters from the start.
  */
 function createJobMetrics(metrics: Metrics, names: readonly string[]) {
-  const label = ['task'] as const;
+  const label = ['job_name'] as const;
   // A task that never succeeds must be overdue some day.
   const lastSuccess = new Map(names.map((job) => [job, Date.now() / 1000]));
   metrics.gauges(
-    'job_last_success_timestamp_seconds',
-    'When this instance last completed the clean-up task, in Unix time; until it has, when it started.',
-    'task',
+    'content_graph_job_last_success_timestamp_seconds',
+    'Unix time at which this instance last completed the job. Before the first completion, the time at which the instance started.',
+    'job_name',
     () => lastSuccess,
   );
   const duration = metrics.timingsBy(
-    'job_duration_seconds',
-    'Time that a completed clean-up task took.',
+    'content_graph_job_duration_seconds',
+    'Duration of completed jobs.',
     DURATION_BUCKETS_SECONDS,
-    'task',
+    'job_name',
   );
-  const removed = metrics.counter('job_rows_removed_total', 'Rows that clean-up tasks removed.', label);
-  const failures = metrics.counter('job_failures_total', 'Clean-up tasks that failed.', label);
+  const removed = metrics.counter('content_graph_job_rows_deleted_total', 'Rows that jobs deleted.', label);
+  const failures = metrics.counter('content_graph_job_failures_total', 'Failed jobs.', label);
   for (const job of names) {
     duration.of(job);
-    removed.inc({ task: job }, 0);
-    failures.inc({ task: job }, 0);
+    removed.inc({ job_name: job }, 0);
+    failures.inc({ job_name: job }, 0);
   }
   return {
     succeeded(job: string, rows: number, seconds: number): void {
       lastSuccess.set(job, Date.now() / 1000);
       duration.of(job).observe(seconds);
-      if (rows > 0) removed.inc({ task: job }, rows);
+      if (rows > 0) removed.inc({ job_name: job }, rows);
     },
-    failed: (job: string) => failures.inc({ task: job }),
+    failed: (job: string) => failures.inc({ job_name: job }),
   };
 }
 

@@ -37,8 +37,8 @@ export function watchClock(database: Queryable, clock: Clock, metrics: Metrics, 
   let wrongByMs = 0;
   let closed = false;
   metrics.gauge(
-    'clock_ahead_seconds',
-    'How far the clock of this machine is ahead of the database’s; negative: behind it. Looked at every minute.',
+    'content_graph_clock_offset_seconds',
+    'Offset of this machine’s clock to the database’s clock, measured every minute. Positive if this machine’s clock is ahead.',
     () => aheadMs / 1_000,
   );
   const outage = createOutageLog(
@@ -93,44 +93,56 @@ export function registerDatabaseMetrics(
 ): void {
   if (database.kind === 'embedded')
     metrics.gauge(
-      'data_disk_free_bytes',
-      'How much the embedded database may still write to the disk of DATA_DIR. Not there with PostgreSQL.',
+      'content_graph_data_disk_available_bytes',
+      'Bytes that the embedded database can still write to the disk of DATA_DIR. Absent with PostgreSQL.',
       () => freeOn(database.dataDir),
     );
   const { statements, waits, failures, pool } = statistics;
   metrics.readTimings(
-    'database_statement_duration_seconds',
-    'Time from when a statement is sent on a connection until it is done.',
+    'content_graph_database_statement_duration_seconds',
+    'Time from sending a statement on a connection until its result is complete.',
     [],
     () => [[{}, statements]],
   );
   metrics.readTimings(
-    'database_connection_wait_seconds',
-    'Time from when an operation asks for a connection of the pool until it has one.',
+    'content_graph_database_connection_wait_seconds',
+    'Time that an operation waits for a connection of the pool.',
     [],
     () => [[{}, waits]],
   );
-  metrics.gauge('database_connections_max', 'The most connections that the pool opens.', () => pool().most);
-  metrics.gauge('database_connections_open', 'Open connections of the pool.', () => pool().open);
-  metrics.gauge('database_connections_in_use', 'Connections of the pool in use.', () => pool().inUse);
   metrics.gauge(
-    'database_connections_waiting',
-    'How many wait for a connection of the pool.',
+    'content_graph_database_connections_max',
+    'Maximum number of connections of the pool.',
+    () => pool().most,
+  );
+  metrics.gauge(
+    'content_graph_database_connections_open',
+    'Open connections of the pool.',
+    () => pool().open,
+  );
+  metrics.gauge(
+    'content_graph_database_connections_in_use',
+    'Connections of the pool in use.',
+    () => pool().inUse,
+  );
+  metrics.gauge(
+    'content_graph_database_connections_waiting',
+    'Requests waiting for a connection of the pool.',
     () => pool().waiting,
   );
   metrics.gauge(
-    'database_up',
-    'Whether the database answered when it was last used or looked for and, as far as known, writes (1), or could not be reached or cannot write (0).',
+    'content_graph_database_up',
+    'Whether the database is reachable and writable (1) or not (0), as of its last use or check.',
     () => (statistics.up && watch.writeProblem === undefined ? 1 : 0),
   );
   metrics.gauge(
-    'database_writable',
-    'Whether the database writes, as far as known (1), or has refused to and has not written since (0): it is full, fails, or is read-only.',
+    'content_graph_database_writable',
+    'Whether the database accepts writes (1), or rejected a write and has accepted none since (0) because the disk is full, failing or read-only.',
     () => (watch.writeProblem === undefined ? 1 : 0),
   );
   metrics.readTally(
-    'database_failures_total',
-    'Statements that failed and connections that could not be had, by kind of failure.',
+    'content_graph_database_errors_total',
+    'Failed statements and failed attempts to get a connection, by kind of error.',
     ['kind'],
     failures,
   );

@@ -98,8 +98,8 @@ export function createEngine(options: EngineOptions) {
   registerOperationMetrics(metrics, { line, writeLine, eventLine });
   registerFanOutMetrics(metrics, fanOut, streams);
   const paths = metrics.tally(
-    'graphql_paths_total',
-    'How often each path was taken: requests on the fast path, responses that the database wrote, one-statement mutations, root fields left to loaders.',
+    'content_graph_graphql_execution_paths_total',
+    'Execution paths that operations took: fast_path past the Fetch API, database_response, single_statement, or loaders for root fields that DataLoader reads.',
     ['path'],
   );
   const executor = createExecutor({

@@ -258,31 +258,39 @@ export function registerOperationMetrics(
   metrics: Metrics,
   { line, writeLine, eventLine }: OperationLines,
 ): void {
-  metrics.gauge('graphql_operations_running', 'Operations that are running.', () => line.inside);
-  metrics.gauge('graphql_operations_waiting', 'Operations that are waiting for a slot.', () => line.waiting);
   metrics.gauge(
-    'graphql_transactions_running',
+    'content_graph_graphql_operations_running',
+    'Operations that are running.',
+    () => line.inside,
+  );
+  metrics.gauge(
+    'content_graph_graphql_operations_waiting',
+    'Operations that are waiting for a slot.',
+    () => line.waiting,
+  );
+  metrics.gauge(
+    'content_graph_graphql_transactions_running',
     'Mutation transactions that are running.',
     () => writeLine.inside,
   );
   metrics.gauge(
-    'graphql_transactions_waiting',
+    'content_graph_graphql_transactions_waiting',
     'Mutations that are waiting for a transaction slot.',
     () => writeLine.waiting,
   );
   metrics.gauge(
-    'event_executions_running',
+    'content_graph_event_executions_running',
     'Reads and executions of events that are running.',
     () => eventLine.inside,
   );
   metrics.gauge(
-    'event_executions_waiting',
+    'content_graph_event_executions_waiting',
     'Reads and executions of events that are waiting for a slot.',
     () => eventLine.waiting,
   );
   metrics.gauge(
-    'event_loop_waiting',
-    'Requests and results that are waiting for their turn on the event loop.',
+    'content_graph_event_loop_tasks_waiting',
+    'Requests and results that are waiting for a time slice of the Node.js event loop.',
     () => eventLoop.line.waiting,
   );
 }

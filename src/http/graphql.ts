@@ -249,7 +249,7 @@ export function createPipeline(options: PipelineOptions) {
       try {
         args = await prepare(run, admitted.fast);
       } finally {
-        admission?.end({}, args === undefined || 'kind' in args ? 'refused' : undefined);
+        admission?.end({}, args === undefined || 'kind' in args ? 'rejected' : undefined);
       }
       outcome = 'kind' in args ? args : await start(args, params);
     } catch (error) {

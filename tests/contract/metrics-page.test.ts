@@ -94,6 +94,21 @@ describe('docs/metrics.md, dashboard and alerts', () => {
     expect([...listed].sort()).toEqual(own.map(([name, { help, type }]) => [name, { type, help }]).sort());
   });
 
+  it('every metric of the service has the prefix, and a unit or _total at its end', () => {
+    const foreign = [...described.keys()].filter((name) => !/^(?:content_graph|process|nodejs)_/.test(name));
+    expect(foreign, 'start the names of these metrics with content_graph_').toEqual([]);
+    const suffixes: Readonly<Record<string, RegExp>> = { counter: /_total$/, histogram: /_seconds$/ };
+    const wrong = [...described].filter(
+      ([name, { type }]) => name.startsWith('content_graph_') && suffixes[type]?.test(name) === false,
+    );
+    expect(wrong, 'end names of counters with _total, and names of histograms with _seconds').toEqual([]);
+  });
+
+  it('no label is called job or instance, which Prometheus adds', () => {
+    for (const [name, labels] of samples)
+      for (const label of ['job', 'instance']) expect([...labels.keys()], name).not.toContain(label);
+  });
+
   it.each(queries)('%s names metrics and labels that exist: %s', (_who, expr) => {
     const names = namesIn(expr);
     for (const name of names) expect([...samples.keys()]).toContain(name);

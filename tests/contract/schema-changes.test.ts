@@ -162,7 +162,7 @@ describe('a change of the schema', () => {
 describe('a report', () => {
   it.each([
     '',
-    'graphql_deprecated_uses_total 1',
+    'content_graph_graphql_deprecated_usage_total 1',
     '[]',
     '{"at":"2027-01-01T00:00:00Z"}',
     '{"at":"x","since":"y","uses":[],"documents":[]}',

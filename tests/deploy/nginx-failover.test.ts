@@ -62,7 +62,7 @@ async function openStreams(connect: () => Http2Client): Promise<readonly Subscri
 
 async function countStreams({ port }: Instance): Promise<number> {
   const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  return Number(/^event_streams_open (\d+)$/m.exec(metrics)?.[1]);
+  return Number(/^content_graph_event_streams_open (\d+)$/m.exec(metrics)?.[1]);
 }
 
 it.each(['SIGKILL', 'SIGTERM'] as const)(

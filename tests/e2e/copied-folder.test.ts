@@ -141,7 +141,7 @@ describe('a service whose folder was moved away', () => {
     const server = await startServer(dataDir);
     const free = async () => {
       const scraped = await fetch(`${server.origin}/metrics`);
-      const [, value] = /^data_disk_free_bytes (\S+)$/m.exec(await scraped.text()) ?? [];
+      const [, value] = /^content_graph_data_disk_available_bytes (\S+)$/m.exec(await scraped.text()) ?? [];
       return [scraped.status, Number(value)];
     };
     expect(await free()).toEqual([200, expect.any(Number)]);

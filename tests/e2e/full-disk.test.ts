@@ -59,7 +59,9 @@ async function readiness({ origin }: ServerProcess): Promise<string> {
 
 async function gauges({ origin }: ServerProcess): Promise<string> {
   const text = await (await fetch(`${origin}/metrics`)).text();
-  return [...text.matchAll(/^(?:database_up|database_writable) (\d)$/gm)].map(([, value]) => value).join();
+  return [...text.matchAll(/^(?:content_graph_database_up|content_graph_database_writable) (\d)$/gm)]
+    .map(([, value]) => value)
+    .join();
 }
 
 /** How often a text is in what it has said. */

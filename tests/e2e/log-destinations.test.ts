@@ -81,7 +81,8 @@ describe('The service goes on and stops as ever', () => {
     await service.log(200);
     await until(
       'the failures',
-      async () => (await service.metric(/^log_write_failures_total\{code="ENOSPC"\} (\d+)/m)) > 0,
+      async () =>
+        (await service.metric(/^content_graph_log_write_failures_total\{code="ENOSPC"\} (\d+)/m)) > 0,
     );
     await until('the message', () =>
       service.stderr.includes('The log cannot be written to standard output: ENOSPC.'),
@@ -105,7 +106,8 @@ describe('The service goes on and stops as ever', () => {
     await service.log(200);
     await until(
       'a dropped line',
-      async () => (await service.metric(/^log_lines_dropped_total\{reason="closed"\} (\d+)/m)) > 0,
+      async () =>
+        (await service.metric(/^content_graph_log_lines_dropped_total\{reason="closed"\} (\d+)/m)) > 0,
     );
     await until('the message', () =>
       service.stderr.includes('The log cannot be written to standard output: EPIPE.'),

@@ -103,7 +103,7 @@ it('every query of the dashboard has data while two instances work, and every ru
     table.push(`${title} | ${expr} | ${values.join('; ')}`);
   }
   // The series of an instance are missing after a scrape that came too late.
-  const feeds = 'graphql_operation_duration_seconds_count{operation="Feed",kind="query"}';
+  const feeds = 'content_graph_graphql_operation_duration_seconds_count{operation="Feed",kind="query"}';
   for (const expr of ['content_graph_build_info', feeds])
     await until(`${expr} of both instances`, async () => (await prometheus.query(expr)).length === 2);
   const rules = await until('an evaluation of every rule', async () => {

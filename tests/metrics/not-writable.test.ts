@@ -14,7 +14,10 @@ it('the alert of a database that cannot write begins without a request, and ends
   const url = own.settings.DATABASE_URL ?? '';
   const server = await startServer(await temporaryFolder(), { ...productionSettings(), ...own.settings });
   const prometheus = await startPrometheus([server.origin]);
-  await until('a scrape', async () => (await prometheus.query('database_writable == 1')).length === 1);
+  await until(
+    'a scrape',
+    async () => (await prometheus.query('content_graph_database_writable == 1')).length === 1,
+  );
   expect(await prometheus.query(ALERTS)).toEqual([]);
   const control = await connect(url);
   const name = new URL(url).pathname.slice(1);
@@ -30,6 +33,7 @@ it('the alert of a database that cannot write begins without a request, and ends
   await until('its end', async () => (await prometheus.query(ALERTS)).length === 0);
   await until(
     'both gauges',
-    async () => (await prometheus.query('database_up + database_writable == 2')).length,
+    async () =>
+      (await prometheus.query('content_graph_database_up + content_graph_database_writable == 2')).length,
   );
 });

@@ -26,7 +26,7 @@ interface Case {
 const UP = 'up{job="content-graph",instance="a"}';
 const always = (value: number | string) => `${value}x160`;
 const growing = (by: number) => `0+${by}x160`;
-const request = (status: string) => `http_requests_total{path="/graphql",status="${status}"}`;
+const request = (status: string) => `content_graph_http_requests_total{route="/graphql",status="${status}"}`;
 const bucket = (metric: string, labels: string, les: Readonly<Record<string, number>>): Series =>
   Object.fromEntries(
     Object.entries(les).map(([le, by]) => [`${metric}_bucket{${labels}le="${le}"}`, growing(by)]),
@@ -46,69 +46,95 @@ const CASES: readonly Case[] = [
   },
   {
     alert: 'InternalErrors',
-    bad: { 'response_errors_total{code="INTERNAL_SERVER_ERROR"}': growing(1) },
-    good: { 'response_errors_total{code="INTERNAL_SERVER_ERROR"}': always(7) },
+    bad: { 'content_graph_response_errors_total{code="INTERNAL_SERVER_ERROR"}': growing(1) },
+    good: { 'content_graph_response_errors_total{code="INTERNAL_SERVER_ERROR"}': always(7) },
   },
   {
     alert: 'SlowRequests',
-    bad: bucket('http_request_duration_seconds', 'path="/graphql",', { '1': 50, '5': 100, '+Inf': 100 }),
-    good: bucket('http_request_duration_seconds', 'path="/graphql",', { '1': 100, '5': 100, '+Inf': 100 }),
+    bad: bucket('content_graph_http_request_duration_seconds', 'route="/graphql",', {
+      '1': 50,
+      '5': 100,
+      '+Inf': 100,
+    }),
+    good: bucket('content_graph_http_request_duration_seconds', 'route="/graphql",', {
+      '1': 100,
+      '5': 100,
+      '+Inf': 100,
+    }),
   },
   {
     alert: 'DatabaseUnreachable',
-    bad: { 'database_up{instance="a"}': always(0), 'database_writable{instance="a"}': always(1) },
-    good: { 'database_up{instance="a"}': always(1), 'database_writable{instance="a"}': always(1) },
+    bad: {
+      'content_graph_database_up{instance="a"}': always(0),
+      'content_graph_database_writable{instance="a"}': always(1),
+    },
+    good: {
+      'content_graph_database_up{instance="a"}': always(1),
+      'content_graph_database_writable{instance="a"}': always(1),
+    },
   },
   {
     alert: 'DatabaseNotWritable',
-    bad: { 'database_up{instance="a"}': always(0), 'database_writable{instance="a"}': always(0) },
-    good: { 'database_writable{instance="a"}': always(1) },
+    bad: {
+      'content_graph_database_up{instance="a"}': always(0),
+      'content_graph_database_writable{instance="a"}': always(0),
+    },
+    good: { 'content_graph_database_writable{instance="a"}': always(1) },
   },
   {
     alert: 'PoolExhausted',
-    bad: { 'database_connections_waiting{instance="a"}': always(3) },
-    good: { 'database_connections_waiting{instance="a"}': '3 0 3 0x160' },
+    bad: { 'content_graph_database_connections_waiting{instance="a"}': always(3) },
+    good: { 'content_graph_database_connections_waiting{instance="a"}': '3 0 3 0x160' },
   },
   {
     alert: 'EventsLate',
-    bad: bucket('event_lag_seconds', '', { '1': 50, '5': 100, '+Inf': 100 }),
-    good: bucket('event_lag_seconds', '', { '1': 100, '5': 100, '+Inf': 100 }),
+    bad: bucket('content_graph_event_delivery_lag_seconds', '', { '1': 50, '5': 100, '+Inf': 100 }),
+    good: bucket('content_graph_event_delivery_lag_seconds', '', { '1': 100, '5': 100, '+Inf': 100 }),
   },
   {
     alert: 'EventsHeld',
-    bad: { 'event_held_seconds{instance="a"}': always(30) },
-    good: { 'event_held_seconds{instance="a"}': always(1) },
+    bad: { 'content_graph_event_delivery_blocked_seconds{instance="a"}': always(30) },
+    good: { 'content_graph_event_delivery_blocked_seconds{instance="a"}': always(1) },
   },
   {
     alert: 'WakeUpsLost',
-    bad: { 'event_notifications_connected{instance="a"}': always(0) },
-    good: { 'event_notifications_connected{instance="a"}': always(1) },
+    bad: { 'content_graph_notification_listener_up{instance="a"}': always(0) },
+    good: { 'content_graph_notification_listener_up{instance="a"}': always(1) },
   },
   {
     alert: 'StreamsCutOff',
-    bad: { event_streams_cut_off_total: growing(10), event_streams_open: always(100) },
-    good: { event_streams_cut_off_total: growing(1), event_streams_open: always(10_000) },
+    bad: {
+      content_graph_event_streams_aborted_total: growing(10),
+      content_graph_event_streams_open: always(100),
+    },
+    good: {
+      content_graph_event_streams_aborted_total: growing(1),
+      content_graph_event_streams_open: always(10_000),
+    },
   },
   {
     alert: 'PendingResponsesNearBound',
     bad: {
-      'response_bytes_pending{instance="a"}': always(9),
-      'response_bytes_pending_max{instance="a"}': always(10),
+      'content_graph_response_pending_bytes{instance="a"}': always(9),
+      'content_graph_response_pending_limit_bytes{instance="a"}': always(10),
     },
     good: {
-      'response_bytes_pending{instance="a"}': always(1),
-      'response_bytes_pending_max{instance="a"}': always(10),
+      'content_graph_response_pending_bytes{instance="a"}': always(1),
+      'content_graph_response_pending_limit_bytes{instance="a"}': always(10),
     },
   },
   {
     alert: 'RedisDown',
-    bad: { 'rate_limit_redis_up{instance="a"}': always(0), 'rate_limit_redis_up{instance="b"}': always(1) },
-    good: { 'rate_limit_redis_up{instance="a"}': always(0) },
+    bad: {
+      'content_graph_rate_limit_redis_up{instance="a"}': always(0),
+      'content_graph_rate_limit_redis_up{instance="b"}': always(1),
+    },
+    good: { 'content_graph_rate_limit_redis_up{instance="a"}': always(0) },
   },
   {
     alert: 'JobOverdue',
-    bad: { 'job_last_success_timestamp_seconds{task="events"}': always(-4_000) },
-    good: { 'job_last_success_timestamp_seconds{task="events"}': growing(15) },
+    bad: { 'content_graph_job_last_success_timestamp_seconds{job_name="events"}': always(-4_000) },
+    good: { 'content_graph_job_last_success_timestamp_seconds{job_name="events"}': growing(15) },
   },
   {
     alert: 'EventLoopBlocked',
@@ -119,11 +145,11 @@ const CASES: readonly Case[] = [
     alert: 'MemoryHigh',
     bad: {
       'process_resident_memory_bytes{instance="a"}': always(9e8),
-      'memory_limit_bytes{instance="a"}': always(1e9),
+      'content_graph_memory_limit_bytes{instance="a"}': always(1e9),
     },
     good: {
       'process_resident_memory_bytes{instance="a"}': always(9e8),
-      'memory_limit_bytes{instance="a"}': always(8e9),
+      'content_graph_memory_limit_bytes{instance="a"}': always(8e9),
     },
   },
   {
@@ -135,39 +161,39 @@ const CASES: readonly Case[] = [
   {
     alert: 'ClientRefused',
     bad: {
-      'client_refusals_total{client="one",instance="a"}': growing(12),
-      'client_refusals_total{client="one",instance="b"}': growing(12),
+      'content_graph_client_rejected_requests_total{client="one",instance="a"}': growing(12),
+      'content_graph_client_rejected_requests_total{client="one",instance="b"}': growing(12),
     },
     good: {
-      'client_refusals_total{client="one"}': growing(9),
-      'client_refusals_total{client="two"}': growing(9),
+      'content_graph_client_rejected_requests_total{client="one"}': growing(9),
+      'content_graph_client_rejected_requests_total{client="two"}': growing(9),
     },
   },
   {
     alert: 'FailedLogins',
-    bad: { 'rate_limit_checks_total{bucket="login",outcome="refused"}': growing(12) },
+    bad: { 'content_graph_rate_limit_checks_total{bucket="login",outcome="rejected"}': growing(12) },
     good: {
-      'rate_limit_checks_total{bucket="login",outcome="allowed"}': growing(2),
-      'rate_limit_checks_total{bucket="client",outcome="allowed"}': growing(1_000),
+      'content_graph_rate_limit_checks_total{bucket="login",outcome="allowed"}': growing(2),
+      'content_graph_rate_limit_checks_total{bucket="client",outcome="allowed"}': growing(1_000),
     },
   },
   {
     alert: 'DatabaseFailures',
-    bad: { 'database_failures_total{kind="timeout"}': growing(6) },
+    bad: { 'content_graph_database_errors_total{kind="timeout"}': growing(6) },
     good: {
-      'database_failures_total{kind="timeout"}': growing(1),
-      'database_failures_total{kind="conflict"}': growing(600),
+      'content_graph_database_errors_total{kind="timeout"}': growing(1),
+      'content_graph_database_errors_total{kind="conflict"}': growing(600),
     },
   },
   {
     alert: 'DiskLow',
-    bad: { 'data_disk_free_bytes{instance="a"}': always(5e8) },
-    good: { 'data_disk_free_bytes{instance="a"}': always(5e10) },
+    bad: { 'content_graph_data_disk_available_bytes{instance="a"}': always(5e8) },
+    good: { 'content_graph_data_disk_available_bytes{instance="a"}': always(5e10) },
   },
   {
     alert: 'ClockWrong',
-    bad: { 'clock_ahead_seconds{instance="a"}': always(-5) },
-    good: { 'clock_ahead_seconds{instance="a"}': always(0.2) },
+    bad: { 'content_graph_clock_offset_seconds{instance="a"}': always(-5) },
+    good: { 'content_graph_clock_offset_seconds{instance="a"}': always(0.2) },
   },
 ];
 

@@ -23,7 +23,7 @@ async function start(settings: Readonly<Record<string, string>> = {}) {
   };
   const openStreams = async () => {
     const text = await (await fetch(`${local}/metrics`)).text();
-    return Number(/^event_streams_open (\d+)$/m.exec(text)?.[1]);
+    return Number(/^content_graph_event_streams_open (\d+)$/m.exec(text)?.[1]);
   };
   return { server, port, local, key, post, openStreams };
 }

@@ -21,7 +21,7 @@ it('an instance whose connection that listens is cut hears of blocks and limits 
     { url, directUrl: proxy.url },
     { credentialRecheckMs: NEVER_MS },
   );
-  const hears = () => readMetric(instance, 'event_notifications_connected');
+  const hears = () => readMetric(instance, 'content_graph_notification_listener_up');
   await expect.poll(hears).toBe(1);
   const stream = readEventStream(
     await instance.fetch('/graphql', from('subscription { postCreated { id } }', 'text/event-stream')),

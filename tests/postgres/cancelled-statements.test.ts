@@ -81,7 +81,7 @@ describe('a statement of an operation past its time', () => {
     const answers = await Promise.all([1, 2, 3, 4].map(() => askAt(hasty, QUERY, { key: account.key })));
     for (const answer of answers) expectRefused(answer, { code: 'TIMEOUT', status: 504 });
     await expect.poll(busy).toBe(1);
-    await expect.poll(() => readMetric(hasty, 'graphql_operations_running')).toBe(0);
+    await expect.poll(() => readMetric(hasty, 'content_graph_graphql_operations_running')).toBe(0);
   });
 
   it('is cancelled in a mutation, which is rolled back', async () => {

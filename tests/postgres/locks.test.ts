@@ -198,7 +198,7 @@ describe('Mutations that lock several posts', () => {
       done += 1;
       return answer;
     });
-    const waiting = () => readMetric(app, 'graphql_transactions_waiting');
+    const waiting = () => readMetric(app, 'content_graph_graphql_transactions_waiting');
     await expect.poll(waiting).toBeGreaterThan(0);
     // Those that wait for the post have all places for transactions: without a limit they would keep them.
     for (let turn = 0; turn < 5; turn += 1)

@@ -15,7 +15,7 @@ it('an ending of which nobody told is noticed once the connection that listens i
   await proxy.on();
   const addresses = { url, directUrl: proxy.url };
   const instance = await instanceThrough(app, addresses, { credentialRecheckMs: NEVER_MS });
-  const hears = () => readMetric(instance, 'event_notifications_connected');
+  const hears = () => readMetric(instance, 'content_graph_notification_listener_up');
   await expect.poll(hears).toBe(1);
   const { id, key } = await app.account();
   const stream = readEventStream(await requestStream(instance, { key }));

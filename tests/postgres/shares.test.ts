@@ -74,7 +74,7 @@ describe('Locks that one account holds', () => {
       await delay(50);
     }
     expect(answered).toBe(0);
-    expect(await readMetric(app, 'graphql_operations_waiting')).toBe(0);
+    expect(await readMetric(app, 'content_graph_graphql_operations_waiting')).toBe(0);
     await held.release();
     for (const status of await Promise.all(logouts)) expect(status).toBe(204);
     expect(await freshCookie(app, email)).not.toBe('');

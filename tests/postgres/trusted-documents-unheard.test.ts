@@ -39,7 +39,7 @@ it('an instance whose connection that listens is cut refuses what is retired mea
     { url, directUrl: proxy.url },
     { credentialRecheckMs: NEVER_MS },
   );
-  const hears = () => readMetric(instance, 'event_notifications_connected');
+  const hears = () => readMetric(instance, 'content_graph_notification_listener_up');
   const { key } = await app.account();
   const ask = (documentId: keyof typeof TEXTS) =>
     instance.fetch('/graphql', {

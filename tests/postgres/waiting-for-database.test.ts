@@ -10,13 +10,13 @@ async function gauges(port: string): Promise<string> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   return (
     text
-      .match(/^(content_graph_ready|database_up) .*$/gm)
+      .match(/^(content_graph_ready|content_graph_database_up) .*$/gm)
       ?.sort()
       .join(', ') ?? ''
   );
 }
-const BAD = 'content_graph_ready 0, database_up 0';
-const GOOD = 'content_graph_ready 1, database_up 1';
+const BAD = 'content_graph_ready 0, content_graph_database_up 0';
+const GOOD = 'content_graph_ready 1, content_graph_database_up 1';
 
 const status = async (port: string, path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
 

@@ -44,7 +44,9 @@ async function readiness({ fetch }: Instance): Promise<string> {
 
 const gauges = (instance: Instance) =>
   Promise.all(
-    ['content_graph_ready', 'database_up', 'database_writable'].map((name) => readMetric(instance, name)),
+    ['content_graph_ready', 'content_graph_database_up', 'content_graph_database_writable'].map((name) =>
+      readMetric(instance, name),
+    ),
   );
 
 /** What was told of it, but for reminders. */

@@ -48,7 +48,7 @@ function instance(settings: Record<string, string>) {
     await response.text();
     return { status: response.status, remaining };
   };
-  const redisUp = () => readMetric({ fetch }, 'rate_limit_redis_up');
+  const redisUp = () => readMetric({ fetch }, 'content_graph_rate_limit_redis_up');
   /** A connection that is only being made is not waited for: what comes before it is counted here. */
   const connected = async () => {
     const { key } = await app.account();

@@ -127,7 +127,7 @@ export function useHost(
       return { extensions, headers: answered };
     },
     async openStreams() {
-      const open = await readMetricBy(app.app, 'event_streams_open_by_format', 'format');
+      const open = await readMetricBy(app.app, 'content_graph_event_streams_open_by_format', 'format');
       return [...open.values()].reduce((sum, count) => sum + count, 0);
     },
   };

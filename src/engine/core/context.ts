@@ -29,11 +29,11 @@ export class EventReader implements AsyncIterable<never> {
 }
 
 /**
- * How a response was produced. `fast_path`: the request bypassed Yoga's HTTP handling. `whole_answer`: the
- * database wrote the whole response, or some root fields of the response. `one_statement`: the mutation ran as a single
+ * How a response was produced. `fast_path`: the request bypassed Yoga's HTTP handling. `database_response`: the
+ * database wrote the whole response, or some root fields of the response. `single_statement`: the mutation ran as a single
  * statement. `loaders`: a root field was left to its resolver and loaders.
  */
-export type AnswerPath = 'fast_path' | 'whole_answer' | 'one_statement' | 'loaders';
+export type AnswerPath = 'fast_path' | 'database_response' | 'single_statement' | 'loaders';
 
 /** How a request was answered, for the debug log. */
 export interface Trace {

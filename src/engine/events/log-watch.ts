@@ -166,13 +166,13 @@ export function registerEventMetrics(
   { logWatch, listener }: { readonly logWatch: LogWatch; readonly listener: Listener },
 ): void {
   metrics.gauge(
-    'event_held_seconds',
-    'Age of the oldest committed event that cannot be read yet, because an older transaction is still open on the server; 0 if there is none.',
+    'content_graph_event_delivery_blocked_seconds',
+    'Age of the oldest committed event that cannot be delivered because an older transaction is still open. 0 if there is none.',
     () => logWatch.heldSeconds,
   );
   metrics.gauge(
-    'event_notifications_connected',
-    'Whether the connection for wake-ups between instances is open (1), or not needed (embedded database, 1).',
+    'content_graph_notification_listener_up',
+    'Whether the LISTEN connection for events of other instances is open (1) or lost (0). Always 1 with the embedded database.',
     () => (listener.connected ? 1 : 0),
   );
 }

@@ -61,7 +61,7 @@ export function createOneStatementExecutor(options: MutationOptions) {
           ]));
       if (inserted === undefined && keyLock !== undefined) return undefined;
       if (inserted === undefined) throw new Error('the inserted row was not returned');
-      context.onPath('one_statement');
+      context.onPath('single_statement');
       cancellation.close();
       onCommit();
       context.sender.work.changes = { fields: [field], ids: 'id' in row ? [String(row.id)] : [] };

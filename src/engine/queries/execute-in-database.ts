@@ -316,7 +316,7 @@ export async function renderInDatabase(
   const planned = planFullQuery(args, operation, context);
   if (planned === undefined) return undefined;
   const { plan, given } = planned;
-  context.onPath('whole_answer');
+  context.onPath('database_response');
   const left = leftPart(plan, given, operation, context);
   if (plan.roots.length === 0) return { response: responseWith(typeNames(given)), left };
   const row = await read(plan, given, context);

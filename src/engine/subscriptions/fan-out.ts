@@ -231,25 +231,29 @@ export function registerFanOutMetrics(
   fanOut: FanOut,
   streams: Pick<StreamLimit, 'total'>,
 ): void {
-  metrics.gauge('event_streams_open', 'Open event streams.', () => streams.total);
+  metrics.gauge('content_graph_event_streams_open', 'Open event streams.', () => streams.total);
   metrics.gauge(
-    'event_group_bytes',
-    'Memory of the groups of event streams, by the estimate that MAX_DISTINCT_SUBSCRIPTION_BYTES limits.',
+    'content_graph_distinct_subscription_bytes',
+    'Estimated memory of all distinct subscriptions, which MAX_DISTINCT_SUBSCRIPTION_BYTES limits.',
     () => fanOut.groupBytes,
   );
-  metrics.gauge('event_groups', 'Groups of event streams that get the same.', () => fanOut.groups);
   metrics.gauge(
-    'event_cohorts',
-    'Sets of event streams of a group that are at the same place of the event log.',
+    'content_graph_distinct_subscriptions',
+    'Distinct subscriptions that are open. Event streams with the same content count as one.',
+    () => fanOut.groups,
+  );
+  metrics.gauge(
+    'content_graph_subscription_cohorts',
+    'Sets of event streams with the same subscription and the same position in the event log.',
     () => fanOut.cohorts,
   );
   metrics.gauge(
-    'event_streams_lagging',
-    'Event streams that get no more events until their readers have caught up.',
+    'content_graph_event_streams_lagging',
+    'Event streams that are paused until their clients have read what was sent.',
     () => fanOut.lagging,
   );
   metrics.gauge(
-    'event_streams_catching_up',
+    'content_graph_event_streams_replaying',
     'Event streams that are waiting to read events from before they were opened.',
     () => fanOut.catchingUp,
   );

@@ -21,7 +21,7 @@ const FORMATS = {
   'text/event-stream': 'sse',
   'multipart/mixed;subscriptionSpec=1.0': 'multipart',
 } as const satisfies Record<StreamType, string>;
-const ENDINGS: readonly StreamEnding[] = ['finished', 'interrupted', 'broken_off', 'gone'];
+const ENDINGS: readonly StreamEnding[] = ['finished', 'interrupted', 'failed', 'client_disconnected'];
 const LAG_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** How many of the events, which are in order, are history to a stream. */
@@ -31,33 +31,40 @@ function replayedTo({ liveAfter }: SubscriberStream, events: readonly LogEvent[]
 }
 
 export function createStreamMetrics(metrics: Metrics): StreamMetrics {
-  const sent = metrics.counter('events_sent_total', 'Events written to streams.');
+  const sent = metrics.counter(
+    'content_graph_events_sent_total',
+    'Events written to event streams, once for each stream.',
+  );
   const replayed = metrics.counter(
-    'events_replayed_total',
-    'Events written to streams that happened before the stream was opened.',
+    'content_graph_events_replayed_total',
+    'Events written to event streams that were opened after the event happened.',
   );
   const resumed = metrics.counter(
-    'event_streams_resumed_total',
-    'Streams opened with the id of an earlier event.',
+    'content_graph_event_streams_resumed_total',
+    'Event streams opened with the id of an earlier event.',
   );
   const cutOff = metrics.counter(
-    'event_streams_cut_off_total',
-    'Streams ended because their reader was too slow or had vanished.',
+    'content_graph_event_streams_aborted_total',
+    'Event streams aborted because the client reads too slowly or is dead.',
   );
   const lag = metrics.timings(
-    'event_lag_seconds',
-    'Seconds from the start of the transaction that created an event until it is written to streams, once for each event and up to 32 streams.',
+    'content_graph_event_delivery_lag_seconds',
+    'Time from the start of the transaction that creates an event until the event is written, observed once for each event and up to 32 streams.',
     LAG_BUCKETS_SECONDS,
   );
-  const opened = metrics.tally('event_streams_opened_total', 'Event streams opened, by format.', ['format']);
+  const opened = metrics.tally(
+    'content_graph_event_streams_opened_total',
+    'Event streams opened, by format.',
+    ['format'],
+  );
   const ended = metrics.tally(
-    'event_streams_ended_total',
-    'Event streams ended, by reason: finished, interrupted, broken_off, or gone if the client left or was cut off.',
+    'content_graph_event_streams_ended_total',
+    'Event streams closed, by reason: finished, interrupted, failed, or client_disconnected, which includes aborted streams.',
     ['reason'],
   );
   const batches = metrics.counter(
-    'event_batches_total',
-    'Batches of events that were read once and sent to the streams of a cohort.',
+    'content_graph_event_batches_total',
+    'Batches of events that were read once and sent to all streams of a cohort.',
   );
   const open = new Map<string, number>();
   for (const format of Object.values(FORMATS)) {
@@ -65,7 +72,12 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
     open.set(format, 0);
   }
   for (const reason of ENDINGS) ended.add(reason, '', 0);
-  metrics.gauges('event_streams_open_by_format', 'Open event streams, by format.', 'format', () => open);
+  metrics.gauges(
+    'content_graph_event_streams_open_by_format',
+    'Open event streams, by format.',
+    'format',
+    () => open,
+  );
   return {
     opened(type) {
       const format = FORMATS[type];

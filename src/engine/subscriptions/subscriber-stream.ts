@@ -56,8 +56,8 @@ export interface SubscriberStreamOptions {
 /** After this long without an event, a stream gets its position in a block without data. */
 const QUIET_MS = 60_000;
 
-/** `finished`: with a last response; `interrupted`: to come back; `broken_off`: after an error; `gone`: by the client. */
-export type StreamEnding = 'finished' | 'interrupted' | 'broken_off' | 'gone';
+/** `finished`: with a last response; `interrupted`: to come back; `failed`: after an error; `client_disconnected`: by the client. */
+export type StreamEnding = 'finished' | 'interrupted' | 'failed' | 'client_disconnected';
 
 /**
  * One subscriber's stream. It holds only what differs between the subscribers of a group: thousands are open at
@@ -85,7 +85,7 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
    */
   backlog: 'none' | 'counted' | 'lagging' = 'none';
   /** Why it ends: its client or the connection is gone, unless said otherwise. */
-  ending: StreamEnding = 'gone';
+  ending: StreamEnding = 'client_disconnected';
   /** When it last got a heartbeat, or its first block. */
   heartbeatAtMs = Number.POSITIVE_INFINITY;
   readonly #visibleHeartbeats: boolean;
@@ -201,7 +201,7 @@ export class SubscriberStream implements EventStream, Member<SubscriberStream> {
   /** Breaks the stream off so that the client reconnects. */
   breakOff(): void {
     if (this.closed) return;
-    this.ending = 'broken_off';
+    this.ending = 'failed';
     this.#sink?.breakOff();
     this.close();
   }

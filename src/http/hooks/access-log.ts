@@ -28,8 +28,8 @@ const MAX_REPORTED = 100;
  */
 export function createRefusals(log: Logger, metrics: Metrics, isBlocked: Restrictions['blocks']) {
   const refusals = metrics.tally(
-    'client_refusals_total',
-    'Requests refused with 429 or as of a blocked address, by client: the id of a key or application, or the kind of credentials; after 100 clients, "other".',
+    'content_graph_client_rejected_requests_total',
+    'Requests rejected with 429 or because of a blocked IP address, by client: the id of a key or application, or the kind of credentials. After 100 clients, "other".',
     ['client'],
   );
   refusals.add('anonymous', '', 0);
@@ -94,8 +94,8 @@ function createOperationTimes(metrics: Metrics) {
   }
 
   metrics.readTimings(
-    'graphql_operation_duration_seconds',
-    'Time from request to response by operation: the 100 most frequent names, all others as "other", without a name "anonymous"; for event streams, until they open.',
+    'content_graph_graphql_operation_duration_seconds',
+    'Time from request to response, for subscriptions until the stream opens, by operation name and kind. The 100 most frequent names are separate, all others are "other", and operations without a name are "anonymous".',
     ['operation', 'kind'],
     series,
   );
@@ -173,23 +173,26 @@ export const shownPath = ({ logged, path }: Route, { pathname }: Pick<RequestUrl
  */
 export function useAccessLog(options: AccessLogOptions): ServicePlugin {
   const { clock, log, metrics, slowOperations, refusals } = options;
-  const requests = metrics.tally('http_requests_total', 'HTTP responses by path and status.', [
-    'path',
-    'status',
+  const requests = metrics.tally(
+    'content_graph_http_requests_total',
+    'HTTP responses, by route and status.',
+    ['route', 'status'],
+  );
+  const errors = metrics.tally('content_graph_response_errors_total', 'Errors in responses, by error code.', [
+    'code',
   ]);
-  const errors = metrics.tally('response_errors_total', 'Errors in responses, every one, by code.', ['code']);
   for (const code of Object.keys(ERROR_STATUS)) errors.add(code, '', 0);
   const times = createOperationTimes(metrics);
   const operations = metrics.tally(
-    'graphql_operations_total',
-    'GraphQL operations by kind and first error code, if any.',
+    'content_graph_graphql_operations_total',
+    'GraphQL operations, by kind and code of the first error, which is empty without errors.',
     ['kind', 'code'],
   );
   const duration = metrics.timingsBy(
-    'http_request_duration_seconds',
-    'Time from request to response; for event streams, until they open.',
+    'content_graph_http_request_duration_seconds',
+    'Time from request to response, for event streams until the stream opens, by route.',
     DURATION_BUCKETS_SECONDS,
-    'path',
+    'route',
   );
   return {
     name: 'access-log',

@@ -96,8 +96,8 @@ export function useBlocks(
   metrics: Metrics,
 ): ServicePlugin {
   const refused = metrics.counter(
-    'blocked_requests_total',
-    'Requests of blocked addresses, refused with 403.',
+    'content_graph_blocked_requests_total',
+    'Requests of blocked IP addresses, rejected with 403.',
   );
   function check(located: LocatedRequest): undefined {
     if (!restrictions.blocks(located)) return undefined;

@@ -27,7 +27,7 @@ const MAX_CLIENTS = 1_000;
  */
 export function useDeprecations(deprecated: Pick<DeprecatedUses, 'note'>, metrics: Metrics): ServicePlugin {
   const uses = metrics.counter(
-    'graphql_deprecated_uses_total',
+    'content_graph_graphql_deprecated_usage_total',
     'Operations that use deprecated schema elements, by element and client.',
     ['element', 'client'],
   );

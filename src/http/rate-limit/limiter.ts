@@ -28,13 +28,17 @@ interface RateLimiterOptions {
 /** Limits the requests of clients, and failed guesses. */
 export function createRateLimiter({ store, clock, failures, metrics }: RateLimiterOptions) {
   const checks = metrics.tally(
-    'rate_limit_checks_total',
-    'Tokens asked of buckets, by bucket (client, account, failed logins, failed credentials, wrong metrics tokens) and outcome (allowed, refused).',
+    'content_graph_rate_limit_checks_total',
+    'Tokens requested from rate limit buckets, by bucket (client, account, login, credential, metrics-token) and outcome (allowed, rejected).',
     ['bucket', 'outcome'],
   );
-  const refusals = metrics.counter('rate_limited_total', 'Requests refused with 429.', ['reason']);
+  const refusals = metrics.counter(
+    'content_graph_rate_limited_requests_total',
+    'Requests rejected with 429, by reason.',
+    ['reason'],
+  );
   for (const bucket of ['client', 'account', 'login', 'credential', 'metrics-token'])
-    for (const outcome of ['allowed', 'refused']) checks.add(bucket, outcome, 0);
+    for (const outcome of ['allowed', 'rejected']) checks.add(bucket, outcome, 0);
 
   const failuresOf = (kind: string): FailureCounter => {
     const group = `failure:${kind}`;
@@ -44,7 +48,7 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
     return {
       async failure(...names) {
         const { allowed, retryAfterMs } = await store.take(...bucketsOf(names));
-        checks.add(kind, allowed ? 'allowed' : 'refused', allowed ? names.length : 1);
+        checks.add(kind, allowed ? 'allowed' : 'rejected', allowed ? names.length : 1);
         if (allowed) return;
         refusals.inc({ reason: 'failures' });
         throw rateLimited('Too many failed attempts.', retryAfterMs);
@@ -67,7 +71,7 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
       }
       refusals.inc({ reason: 'requests' });
       const shared = taken.policy === account?.policy;
-      checks.add(shared ? 'account' : 'client', 'refused');
+      checks.add(shared ? 'account' : 'client', 'rejected');
       const whose = shared ? ' across all credentials of this account' : '';
       return { taken, atMs, refusal: rateLimited(`Too many requests${whose}.`, taken.retryAfterMs) };
     },

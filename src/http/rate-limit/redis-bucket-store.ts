@@ -101,8 +101,8 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
   );
   let retryAtMs = 0;
   metrics.gauge(
-    'rate_limit_redis_up',
-    'Whether buckets are shared through Redis (1) or the instance uses its own (0).',
+    'content_graph_rate_limit_redis_up',
+    'Whether rate limits are shared through Redis (1) or local to the instance (0).',
     () => (outage.lasting ? 0 : 1),
   );
 

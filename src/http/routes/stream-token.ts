@@ -56,7 +56,7 @@ function sayLimit(error: unknown): never {
  * where a secret that lives longer must not stand, such as those of an EventSource.
  */
 export function streamTokenAnswer({ pipeline, issue, metrics }: StreamTokenRouteOptions): Answer {
-  const issued = metrics.counter('stream_tokens_issued_total', 'Stream tokens issued.');
+  const issued = metrics.counter('content_graph_stream_tokens_issued_total', 'Stream tokens issued.');
 
   return async (request, admitted, url) => {
     const { caller } = admitted;

@@ -335,7 +335,7 @@ export function createHostedOperations({
     } catch (error) {
       return rejected(error, hosted);
     } finally {
-      if (!isAdmitted) admission?.end({}, 'refused');
+      if (!isAdmitted) admission?.end({}, 'rejected');
     }
   }
 

@@ -205,17 +205,21 @@ export class PendingResponses {
   constructor({ maxBytes, maxReceivedBytes }: PendingLimits, metrics: Metrics) {
     this.maxReceivedBytes = maxReceivedBytes;
     const cutOff = metrics.counter(
-      'responses_cut_off_total',
-      'Responses cut off because their readers were too slow.',
+      'content_graph_responses_aborted_total',
+      'Responses aborted because clients read them too slowly.',
     );
     const readers = createSlowReaders(() => cutOff.inc({}));
     const budget = new MemoryBudget(maxBytes, readers.cutOffSlowest);
     metrics.gauge(
-      'response_bytes_pending',
-      'Bytes of responses that are being built or not yet taken by their sockets.',
+      'content_graph_response_pending_bytes',
+      'Bytes of responses that are being built or that sockets have not yet accepted.',
       () => budget.bytes,
     );
-    metrics.gauge('response_bytes_pending_max', 'The bound on response_bytes_pending.', () => maxBytes);
+    metrics.gauge(
+      'content_graph_response_pending_limit_bytes',
+      'Limit of content_graph_response_pending_bytes, from MAX_PENDING_RESPONSE_BYTES.',
+      () => maxBytes,
+    );
     this.#readers = readers;
     this.#budget = budget;
   }

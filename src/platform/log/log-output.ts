@@ -142,14 +142,14 @@ export const logOutput = new LogOutput(1);
 export function registerLogMetrics(metrics: Metrics): void {
   const { dropped, failures } = logOutput;
   metrics.readTally(
-    'log_lines_dropped_total',
-    'Log lines that were dropped: too many were waiting for standard output, or it is closed.',
+    'content_graph_log_lines_dropped_total',
+    'Log lines dropped because the queue to standard output is full or standard output is closed, by reason.',
     ['reason'],
     dropped,
   );
   metrics.readTally(
-    'log_write_failures_total',
-    'Writes to standard output that failed, by error code.',
+    'content_graph_log_write_failures_total',
+    'Failed writes to standard output, by error code.',
     ['code'],
     failures,
   );

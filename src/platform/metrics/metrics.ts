@@ -196,14 +196,14 @@ function memoryLimit(): number {
 /** Which version runs, on which Node, in how much memory. */
 export function registerBuildInfo(metrics: Metrics, { version, commit }: Build): void {
   metrics.gauge(
-    'memory_limit_bytes',
-    'How much memory the process may have: what its control group allows, or all of the machine.',
+    'content_graph_memory_limit_bytes',
+    'Memory that the process may use: the limit of its control group, or all memory of the machine.',
     memoryLimit,
   );
   new Gauge({
     registers: [metrics.registry],
     name: 'content_graph_build_info',
-    help: 'The version of the service, its commit if it is known, and the version of Node; always 1.',
+    help: 'Version and commit of the service, and version of Node.js. Always 1.',
     labelNames: ['version', 'commit', 'node'],
   }).set({ version, commit: commit ?? '', node: process.versions.node }, 1);
 }

@@ -26,8 +26,8 @@ export async function openTracing(
 
 export function registerTracing(metrics: Metrics, tracing: Pick<Tracing, 'outcomes'> | undefined): void {
   metrics.readTally(
-    'trace_spans_total',
-    'Spans of sampled traces that have ended: exported, failed where the collector did not take them, or dropped where too many were waiting for it.',
+    'content_graph_trace_spans_total',
+    'Ended spans of sampled traces, by outcome: exported, failed if the collector rejects them, or dropped if the queue is full.',
     ['outcome'],
     tracing?.outcomes ?? createOutcomes(),
   );

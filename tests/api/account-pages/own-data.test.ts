@@ -99,7 +99,7 @@ describe('The file of an account with very much', () => {
     await app.prisma.apiKey.createMany({ data: keys });
     const response = await download(socket, cookie);
     response.destroy();
-    await expect.poll(() => readMetric(app, 'response_bytes_pending')).toBe(0);
+    await expect.poll(() => readMetric(app, 'content_graph_response_pending_bytes')).toBe(0);
   });
 
   it('breaks off where the session has ended meanwhile', async () => {

@@ -196,6 +196,6 @@ describe('A 304', () => {
     const line = limited.logged.find((it) => it.includes('"asked-again"') && it.includes('"status"'));
     expect(JSON.parse(line ?? '{}')).toMatchObject({ status: 304, operation: 'query', path: '/graphql' });
     const metrics = await (await limited.fetch('/metrics')).text();
-    expect(metrics).toContain('http_requests_total{path="/graphql",status="304"} 1');
+    expect(metrics).toContain('content_graph_http_requests_total{route="/graphql",status="304"} 1');
   });
 });

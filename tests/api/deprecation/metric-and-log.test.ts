@@ -27,7 +27,7 @@ describe('what is deprecated', () => {
   async function uses(): Promise<Record<string, number>> {
     const text = await (await app.fetch('/metrics')).text();
     const lines = text.matchAll(
-      /^graphql_deprecated_uses_total\{element="([^"]+)",client="([^"]+)"\} (\d+)$/gm,
+      /^content_graph_graphql_deprecated_usage_total\{element="([^"]+)",client="([^"]+)"\} (\d+)$/gm,
     );
     return Object.fromEntries(
       [...lines].map(([, element, client, count]) => [`${element} ${client}`, Number(count)]),

@@ -107,7 +107,7 @@ describe('A subscription to changes', () => {
     const writer = new Writer(app);
     const [post, other] = [await writer.createPost(ada), await writer.createPost(ada)];
     await eventsReadable(app);
-    const groups = () => readMetric(instance, 'event_groups');
+    const groups = () => readMetric(instance, 'content_graph_distinct_subscriptions');
     const open = (account: Account, filter: ChangeFilter, format = FORMATS[0]) =>
       subscribeToChanges(instance, { key: account.key, filter, ...(format && { format }) });
     const same = [

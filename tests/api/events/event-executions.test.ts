@@ -56,15 +56,17 @@ describe('events that many subscribers get at once', () => {
     // Half, and the one that is there for others: this account is alone.
     const places = connections === 1 ? 1 : Math.min(connections / 2 + 1, connections - 1);
     await createPost(app, key, { title: 'for all' });
-    await expect.poll(() => readMetric(instance, 'event_executions_waiting')).toBe(STREAMS - places);
-    expect(await readMetric(instance, 'event_executions_running')).toBe(places);
+    await expect
+      .poll(() => readMetric(instance, 'content_graph_event_executions_waiting'))
+      .toBe(STREAMS - places);
+    expect(await readMetric(instance, 'content_graph_event_executions_running')).toBe(places);
     const query = await instance.fetch('/graphql', graphqlPost('{ posts { title } }', { key }));
     expect(await query.json()).toMatchObject({ data: { posts: [{ title: 'for all' }] } });
     open();
     for (const { receive } of streams)
       expect(await receive()).toMatchObject({ title: 'for all', errors: undefined });
     expect(reads.most).toBeLessThanOrEqual(places);
-    await expect.poll(() => readMetric(instance, 'event_executions_running')).toBe(0);
+    await expect.poll(() => readMetric(instance, 'content_graph_event_executions_running')).toBe(0);
   });
 
   it('are not executed for subscribers who left while they waited', async () => {
@@ -83,18 +85,22 @@ describe('events that many subscribers get at once', () => {
     );
     const before = begun;
     await createPost(app, key, { title: 'for nobody' });
-    await expect.poll(() => readMetric(instance, 'event_executions_waiting')).toBeGreaterThan(0);
+    await expect
+      .poll(() => readMetric(instance, 'content_graph_event_executions_waiting'))
+      .toBeGreaterThan(0);
     await expect.poll(() => reads.running).toBeGreaterThan(0);
     // All that have begun are at their read: then no more begin.
     await expect
-      .poll(async () => (await readMetric(instance, 'event_executions_running')) - reads.running)
+      .poll(
+        async () => (await readMetric(instance, 'content_graph_event_executions_running')) - reads.running,
+      )
       .toBe(0);
     const running = reads.running;
     for (const { close } of streams) void close().catch(() => undefined);
-    await expect.poll(() => readMetric(instance, 'event_streams_open')).toBe(0);
+    await expect.poll(() => readMetric(instance, 'content_graph_event_streams_open')).toBe(0);
     open();
-    await expect.poll(() => readMetric(instance, 'event_executions_waiting')).toBe(0);
-    await expect.poll(() => readMetric(instance, 'event_executions_running')).toBe(0);
+    await expect.poll(() => readMetric(instance, 'content_graph_event_executions_waiting')).toBe(0);
+    await expect.poll(() => readMetric(instance, 'content_graph_event_executions_running')).toBe(0);
     expect(begun - before).toBe(running);
   });
 });

@@ -57,7 +57,7 @@ describe('subscribers who get the same', () => {
       { key, query: SAME, method: 'GET' },
     ];
     const streams = await Promise.all(asked.map((options) => subscribe(instance, options)));
-    expect(await readMetric(instance, 'event_groups')).toBe(1);
+    expect(await readMetric(instance, 'content_graph_distinct_subscriptions')).toBe(1);
     // Those who came later than the first move with it from the first event on.
     await createPost(app, key, { title: 'first' });
     for (const stream of streams) await stream.until('first');
@@ -69,7 +69,7 @@ describe('subscribers who get the same', () => {
       });
     expect(seen.times).toBe(1);
     for (const stream of streams) await stream.close();
-    await expect.poll(() => readMetric(instance, 'event_groups')).toBe(0);
+    await expect.poll(() => readMetric(instance, 'content_graph_distinct_subscriptions')).toBe(0);
   });
 
   it('share one statement for all events that they have missed', async () => {
@@ -88,14 +88,14 @@ describe('subscribers who get the same', () => {
     // Those who came more than a moment after the first read them again.
     expect(seen.rows.every((rows) => rows === 30)).toBe(true);
     expect(seen.times).toBeLessThan(streams.length);
-    await expect.poll(() => readMetric(instance, 'event_streams_catching_up')).toBe(0);
+    await expect.poll(() => readMetric(instance, 'content_graph_event_streams_replaying')).toBe(0);
   });
 
   it('do not share what depends on who asks', async () => {
     const instance = secondInstance(app);
     const mine = await subscribe(instance, { key, query: EMAILS });
     const theirs = await subscribe(instance, { key: other, query: EMAILS });
-    expect(await readMetric(instance, 'event_groups')).toBe(2);
+    expect(await readMetric(instance, 'content_graph_distinct_subscriptions')).toBe(2);
     await createPost(app, key, { title: 'whose' });
     expect((await mine.receive()).title).toBe('whose');
     expect((await theirs.receive()).errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
@@ -127,7 +127,7 @@ describe('different subscriptions', () => {
     expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
     expect(refused.status).toBe(503);
     expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }] });
-    expect(await readMetric(instance, 'event_streams_open')).toBe(3);
+    expect(await readMetric(instance, 'content_graph_event_streams_open')).toBe(3);
     await one.close();
     await expect.poll(async () => (await requestStream(instance, third)).status).toBe(200);
   });

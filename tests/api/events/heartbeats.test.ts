@@ -20,7 +20,7 @@ it('a stream on which nothing happens gets a comment at least every 15 seconds, 
   const open = () => {
     // The service makes a new text of metrics as time passes.
     vi.advanceTimersByTime(100);
-    return readMetric(app, 'event_streams_open');
+    return readMetric(app, 'content_graph_event_streams_open');
   };
   await expect.poll(open).toBe(0);
   expect(vi.getTimerCount()).toBe(timers);

@@ -32,7 +32,7 @@ describe.each(METHODS)('an event id that cannot be gone on from, over %s', (meth
   async function closeAll(): Promise<void> {
     // Some have broken off.
     for (const stream of opened.splice(0)) await stream.close().catch(() => undefined);
-    await expect.poll(() => readMetric(app, 'event_streams_open')).toBe(0);
+    await expect.poll(() => readMetric(app, 'content_graph_event_streams_open')).toBe(0);
   }
   afterEach(closeAll);
 

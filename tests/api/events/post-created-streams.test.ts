@@ -39,11 +39,11 @@ describe('event streams', () => {
 
   it('count what is open, sent and replayed, and how late', async () => {
     const names = [
-      'event_streams_open',
-      'events_sent_total',
-      'events_replayed_total',
-      'event_lag_seconds_count',
-      'event_streams_cut_off_total',
+      'content_graph_event_streams_open',
+      'content_graph_events_sent_total',
+      'content_graph_events_replayed_total',
+      'content_graph_event_delivery_lag_seconds_count',
+      'content_graph_event_streams_aborted_total',
     ];
     const read = async () => Promise.all(names.map((name) => readMetric(app, name)));
     const stream = await subscribe(app, { key });
@@ -57,7 +57,7 @@ describe('event streams', () => {
   });
 
   it('are not left open by clients that go away while theirs is being opened', async () => {
-    const before = await readMetric(app, 'event_streams_open');
+    const before = await readMetric(app, 'content_graph_event_streams_open');
     const attempts = Array.from({ length: 30 }, async (_, turns) => {
       const gone = new AbortController();
       const response = requestStream(app, { key, signal: gone.signal });
@@ -66,7 +66,7 @@ describe('event streams', () => {
       await response.then(({ body }) => body?.cancel()).catch(() => undefined);
     });
     await Promise.all(attempts);
-    await expect.poll(() => readMetric(app, 'event_streams_open')).toBe(before);
+    await expect.poll(() => readMetric(app, 'content_graph_event_streams_open')).toBe(before);
   });
 });
 

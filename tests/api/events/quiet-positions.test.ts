@@ -220,7 +220,7 @@ describe('Visible heartbeats', () => {
     onTestFinished(() => multipart.close());
     for (const stream of [seeing, others]) await stream.block();
     expect((await multipart.part())?.json).toBe('{}');
-    expect(await readMetric(instance, 'event_groups')).toBe(1);
+    expect(await readMetric(instance, 'content_graph_distinct_subscriptions')).toBe(1);
     await pass(13);
     expect((await seeing.block())?.event).toBe('heartbeat');
     expect((await others.block())?.raw).toBe(':');
@@ -275,7 +275,7 @@ describe('Visible heartbeats', () => {
       400,
       'BAD_REQUEST',
     ]);
-    expect(await readMetric(instance, 'event_streams_open')).toBe(0);
+    expect(await readMetric(instance, 'content_graph_event_streams_open')).toBe(0);
     // What is no subscription has no heartbeats.
     const answer = await instance.fetch(
       search({ heartbeat: 'no' }),

@@ -71,7 +71,7 @@ describe('An event', () => {
     const forOne = [...sent];
     expect(forOne).toHaveLength(1);
     const streams = await Promise.all(others.map((post) => open(instance, { post })));
-    expect(await readMetric(instance, 'event_groups')).toBe(STREAMS);
+    expect(await readMetric(instance, 'content_graph_distinct_subscriptions')).toBe(STREAMS);
     sent.length = 0;
     await createComment(app, ada.key, first);
     await alone.count(comments + 1);

@@ -19,7 +19,7 @@ it('a slow subscriber gets no post that was deleted before it had taken in those
   const slow = await subscribe(app, { key, header, query: QUERY });
   expect((await slow.receive()).title).toBe('post 1');
   // It takes in nothing more: what waits for it is bounded, and the last post is far beyond.
-  await expect.poll(() => readMetric(app, 'event_streams_lagging')).toBe(1);
+  await expect.poll(() => readMetric(app, 'content_graph_event_streams_lagging')).toBe(1);
   dataOf(await app.gql('mutation ($id: ID!) { deletePost(id: $id) }', { key, variables: { id: last } }));
   await createPost(app, key, { title: 'end' });
   const titles = titlesOf(await slow.until('end'));

@@ -17,7 +17,7 @@ beforeAll(async () => {
 /** Nearly as long as a post can be. */
 const LONG = 'b'.repeat(50_000);
 
-const open = () => readMetric(app, 'event_streams_open');
+const open = () => readMetric(app, 'content_graph_event_streams_open');
 
 /** A connection that keeps what comes back on it. */
 async function dial(): Promise<{ connection: NetSocket; received: { text: string } }> {
@@ -100,7 +100,7 @@ describe('an event stream on a socket', () => {
       connection.pause();
       const titles: string[] = [];
       // Until the buffers of the kernel are full at both ends.
-      while ((await readMetric(app, 'event_streams_lagging')) === 0) {
+      while ((await readMetric(app, 'content_graph_event_streams_lagging')) === 0) {
         expect(titles.length).toBeLessThan(1_000);
         titles.push(`${titles.length}`);
         await createPost(app, key, { title: `${titles.length - 1}`, body: LONG });
@@ -112,7 +112,7 @@ describe('an event stream on a socket', () => {
       connection.resume();
       await expect.poll(() => received.text).toContain('"title":"last"');
       expect(titlesIn(received.text)).toEqual(titles);
-      await expect.poll(() => readMetric(app, 'event_streams_lagging')).toBe(0);
+      await expect.poll(() => readMetric(app, 'content_graph_event_streams_lagging')).toBe(0);
       connection.destroy();
     },
   );
@@ -157,7 +157,7 @@ describe('an event stream on a socket', () => {
     // A request that was read late opens a stream late.
     await expect.poll(socket.connections).toBe(0);
     await expect.poll(open).toBe(0);
-    await expect.poll(() => readMetric(app, 'event_groups')).toBe(0);
+    await expect.poll(() => readMetric(app, 'content_graph_distinct_subscriptions')).toBe(0);
   });
 
   it.each(TRANSPORTS)('refuses HEAD, over $name', async (transport) => {

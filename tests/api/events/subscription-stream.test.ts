@@ -37,7 +37,7 @@ describe('Subscription.postCreated over Server-Sent Events', () => {
     );
     return data.createPost.id;
   }
-  const openStreams = () => readMetric(app, 'event_streams_open');
+  const openStreams = () => readMetric(app, 'content_graph_event_streams_open');
 
   it('answers as an event stream that nobody keeps or holds back', async () => {
     const { headers, status, body } = await overPost(TITLES);

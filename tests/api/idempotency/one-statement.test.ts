@@ -28,7 +28,11 @@ describe('A keyed mutation that is one statement', () => {
   /** How many mutations were a single statement so far. */
   async function alone(): Promise<number> {
     const fetch = (request: Request) => Promise.resolve(app.app.fetch(request));
-    return (await readMetricBy({ fetch }, 'graphql_paths_total', 'path')).get('one_statement') ?? 0;
+    return (
+      (await readMetricBy({ fetch }, 'content_graph_graphql_execution_paths_total', 'path')).get(
+        'single_statement',
+      ) ?? 0
+    );
   }
 
   async function twice(request: KeyedRequest) {

@@ -170,9 +170,13 @@ describe('clean-up', () => {
     });
     const text = await metrics.registry.metrics();
     for (const job of Object.keys(left)) {
-      expect(text).toContain(`job_rows_removed_total{task="${job}"} ${job === 'api_keys' ? 2 : 1}\n`);
-      expect(text).toMatch(new RegExp(`job_last_success_timestamp_seconds{task="${job}"} \\d{10}`));
-      expect(text).toContain(`job_duration_seconds_count{task="${job}"} 1\n`);
+      expect(text).toContain(
+        `content_graph_job_rows_deleted_total{job_name="${job}"} ${job === 'api_keys' ? 2 : 1}\n`,
+      );
+      expect(text).toMatch(
+        new RegExp(`content_graph_job_last_success_timestamp_seconds{job_name="${job}"} \\d{10}`),
+      );
+      expect(text).toContain(`content_graph_job_duration_seconds_count{job_name="${job}"} 1\n`);
     }
   });
 
@@ -234,7 +238,7 @@ describe('clean-up', () => {
     expect(done).toHaveLength(9);
     expect(linesOf(logged, 'a background job failed').map(({ failures }) => failures)).toEqual([1, 2, 4, 8]);
     const text = await metrics.registry.metrics();
-    expect(text).toContain('job_failures_total{task="broken"} 9\n');
+    expect(text).toContain('content_graph_job_failures_total{job_name="broken"} 9\n');
     fails = false;
     await runAll();
     await runAll();
@@ -257,7 +261,9 @@ describe('clean-up', () => {
     for (let count = 0; count < 5; count += 1) await runAll();
     const told = linesOf(logged, 'the clean-up could not start');
     expect(told.map(({ level, failures }) => [level, failures])).toEqual([1, 2, 4].map((n) => [WARN, n]));
-    expect(await metrics.registry.metrics()).toContain('job_failures_total{task="some"} 5\n');
+    expect(await metrics.registry.metrics()).toContain(
+      'content_graph_job_failures_total{job_name="some"} 5\n',
+    );
     refused = false;
     await runAll();
     expect(linesOf(logged, 'the clean-up can start again')).toHaveLength(1);
@@ -265,6 +271,6 @@ describe('clean-up', () => {
 
   it('is part of the metrics from the start', async () => {
     const text = await (await app.fetch('/metrics')).text();
-    expect(text).toContain('job_failures_total{task="sessions"} 0\n');
+    expect(text).toContain('content_graph_job_failures_total{job_name="sessions"} 0\n');
   });
 });

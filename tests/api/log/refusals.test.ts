@@ -41,11 +41,13 @@ it('Of the requests of a client that are refused in a minute, one has a line, an
     expect(requestsOf(app, 403)).toMatchObject([{ address: '203.0.113.3' }]);
     // Each of them is counted, by client where a client is no address.
     const { id: keyId } = JSON.parse(JSON.stringify(await app.prisma.apiKey.findFirstOrThrow()));
-    const counted = await readMetricBy(app.app, 'client_refusals_total', 'client');
+    const counted = await readMetricBy(app.app, 'content_graph_client_rejected_requests_total', 'client');
     expect(counted.get(keyId)).toBe(100);
     expect(counted.get('anonymous')).toBeGreaterThan(110);
-    expect(await readMetric(app, 'rate_limited_total\\{reason="requests"\\}')).toBe(200);
-    expect(await readMetric(app, 'blocked_requests_total')).toBeGreaterThan(10);
+    expect(await readMetric(app, 'content_graph_rate_limited_requests_total\\{reason="requests"\\}')).toBe(
+      200,
+    );
+    expect(await readMetric(app, 'content_graph_blocked_requests_total')).toBeGreaterThan(10);
   } finally {
     await app.stop();
   }

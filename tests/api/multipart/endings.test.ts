@@ -60,7 +60,7 @@ describe('a stream on which nothing happens', () => {
     }
     await stream.close();
     vi.useRealTimers();
-    await expect.poll(() => readMetric(app, 'event_streams_open')).toBe(0);
+    await expect.poll(() => readMetric(app, 'content_graph_event_streams_open')).toBe(0);
   });
 });
 

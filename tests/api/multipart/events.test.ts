@@ -92,7 +92,7 @@ describe('a stream in the multipart protocol', () => {
     const instance = secondInstance(app);
     const sse = await subscribe(instance, { key });
     const multipart = await subscribeMultipart(instance, { key });
-    expect(await readMetric(instance, 'event_groups')).toBe(1);
+    expect(await readMetric(instance, 'content_graph_distinct_subscriptions')).toBe(1);
     await createPost(app, key, { title: 'shared' });
     expect((await sse.receive()).title).toBe('shared');
     expect((await multipart.receive()).title).toBe('shared');
@@ -100,7 +100,7 @@ describe('a stream in the multipart protocol', () => {
 
   it('counts towards the limit of streams together with Server-Sent Events', async () => {
     const { key: own } = await app.account();
-    const open = () => readMetric(app, 'event_streams_open');
+    const open = () => readMetric(app, 'content_graph_event_streams_open');
     // Those of the tests before may still be closing.
     await expect.poll(open).toBe(0);
     const streams = [];

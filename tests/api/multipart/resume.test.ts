@@ -40,7 +40,7 @@ describe.each(METHODS)('an id of a multipart stream, over %s', (method) => {
         expect(titles).toEqual(['one', 'two', 'three', 'missed'].slice(seen));
         await again.close();
       }
-    expect(await readMetric(app, 'event_streams_resumed_total')).toBeGreaterThan(0);
+    expect(await readMetric(app, 'content_graph_event_streams_resumed_total')).toBeGreaterThan(0);
   });
 
   /** One payload with the error and the current position, and the end. */

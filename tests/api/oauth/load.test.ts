@@ -44,8 +44,8 @@ const begin = ({ fetch }: Fetching, client: TestClient, address: string, signal?
 async function waiting({ fetch }: Fetching): Promise<{ user: number; program: number }> {
   const by = await readMetricBy(
     { fetch: ({ url }) => fetch(new URL(url).pathname) },
-    'oauth_calls_waiting',
-    'audience',
+    'content_graph_oauth_requests_waiting',
+    'caller',
   );
   return { user: by.get('user') ?? Number.NaN, program: by.get('program') ?? Number.NaN };
 }

@@ -104,8 +104,10 @@ describe('OAuth over a socket', () => {
     await socket.fetch('/oauth/interaction/a-name-that-opens');
     expect(app.logged.join('')).not.toContain('a-name-that-opens');
     const metrics = await (await socket.fetch('/metrics')).text();
-    expect(metrics).toMatch(/http_requests_total\{path="\/oauth\/token",status="200"\}/);
-    expect(metrics).toMatch(/http_requests_total\{path="\/oauth\/interaction\/:uid",status="400"\}/);
+    expect(metrics).toMatch(/content_graph_http_requests_total\{route="\/oauth\/token",status="200"\}/);
+    expect(metrics).toMatch(
+      /content_graph_http_requests_total\{route="\/oauth\/interaction\/:uid",status="400"\}/,
+    );
   });
 });
 

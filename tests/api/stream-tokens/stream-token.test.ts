@@ -31,7 +31,7 @@ async function slowKey(): Promise<string> {
 describe('POST /graphql/stream-token', () => {
   it('answers with a token for an hour, which no cache keeps, and counts it', async () => {
     const { key } = await app.account();
-    const before = await readMetric(app, 'stream_tokens_issued_total');
+    const before = await readMetric(app, 'content_graph_stream_tokens_issued_total');
     const askedMs = Date.now();
     const response = await requestToken(app, bearer(key));
     expect(response.status).toBe(200);
@@ -43,7 +43,7 @@ describe('POST /graphql/stream-token', () => {
     // The database runs on this machine's clock.
     const leftMs = Date.parse(expiresAt) - askedMs;
     expect(Math.abs(leftMs - HOUR_MS)).toBeLessThan(HOUR_MS / 2);
-    expect(await readMetric(app, 'stream_tokens_issued_total')).toBe(before + 1);
+    expect(await readMetric(app, 'content_graph_stream_tokens_issued_total')).toBe(before + 1);
   });
 
   it('stores only a hash of the token', async () => {

@@ -13,7 +13,11 @@ function useExporter(further: Readonly<Record<string, string>> = {}) {
   const app = useApp({ settings: collector.settings });
   const outcomes = async () => {
     const { app: service } = app;
-    const counted = await readMetricBy({ fetch: service.fetch }, 'trace_spans_total', 'outcome');
+    const counted = await readMetricBy(
+      { fetch: service.fetch },
+      'content_graph_trace_spans_total',
+      'outcome',
+    );
     return Object.fromEntries(counted);
   };
   /** Requests that are answered as ever. */

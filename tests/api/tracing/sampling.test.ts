@@ -103,7 +103,10 @@ describe('What leads to a trace', () => {
     const open = await scrape('application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5');
     expect(open.type).toBe('application/openmetrics-text; version=1.0.0; charset=utf-8');
     expect(open.text).toMatch(/\n# EOF\n$/);
-    for (const name of ['http_request_duration_seconds', 'graphql_operation_duration_seconds'])
+    for (const name of [
+      'content_graph_http_request_duration_seconds',
+      'content_graph_graphql_operation_duration_seconds',
+    ])
       expect(open.text).toMatch(
         new RegExp(`^${name}_bucket\\{.*\\} \\d+ # \\{trace_id="${traceId}"\\} [\\d.e-]+ [\\d.]+$`, 'm'),
       );

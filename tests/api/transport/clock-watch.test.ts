@@ -16,7 +16,7 @@ describe('A clock that is', () => {
     it('is told with the difference, in the log and by a metric', async () => {
       await expect.poll(() => linesOf(app.logged, MESSAGE)).toMatchObject([{ level: WARN }]);
       const [line] = linesOf(app.logged, MESSAGE);
-      for (const told of [line?.aheadSeconds, await readMetric(app, 'clock_ahead_seconds')]) {
+      for (const told of [line?.aheadSeconds, await readMetric(app, 'content_graph_clock_offset_seconds')]) {
         expect(Number(told)).toBeGreaterThan(seconds - 60);
         expect(Number(told)).toBeLessThan(seconds + 60);
       }
@@ -26,7 +26,7 @@ describe('A clock that is', () => {
   describe('right', () => {
     const app = useApp();
     it('is not told', async () => {
-      await expect.poll(() => readMetric(app, 'clock_ahead_seconds')).not.toBeNaN();
+      await expect.poll(() => readMetric(app, 'content_graph_clock_offset_seconds')).not.toBeNaN();
       expect(linesOf(app.logged, MESSAGE)).toEqual([]);
     });
   });

@@ -90,7 +90,7 @@ describe('/metrics', () => {
     const response = await from(address);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=/);
-    expect(await response.text()).toContain('http_requests_total');
+    expect(await response.text()).toContain('content_graph_http_requests_total');
   });
 
   it.each(['POST', 'PUT', 'DELETE', 'PATCH'])('are for GET, not %s', async (method) => {
@@ -140,7 +140,7 @@ describe('/metrics', () => {
     const plainText = await (await from('127.0.0.1')).text();
     expect(openText).toMatch(/\n# EOF\n$/);
     expect(samples(openText)).toEqual(samples(plainText));
-    expect(counters(plainText)).toContain('http_requests_total');
+    expect(counters(plainText)).toContain('content_graph_http_requests_total');
     expect(counters(plainText)).toEqual(counters(openText).map((name) => `${name}_total`));
   });
 
@@ -148,7 +148,7 @@ describe('/metrics', () => {
     await app.fetch('/nowhere/1');
     await app.fetch('/nowhere/2');
     const text = await (await from('127.0.0.1')).text();
-    expect(text).toMatch(/^http_requests_total\{path="other",status="404"\} 2$/m);
+    expect(text).toMatch(/^content_graph_http_requests_total\{route="other",status="404"\} 2$/m);
     expect(text).not.toContain('nowhere');
   });
 
@@ -157,8 +157,10 @@ describe('/metrics', () => {
     await app.gql('{ nothing }', { key });
     await app.gql('{ viewer { id } }', { key });
     const text = await (await from('127.0.0.1')).text();
-    expect(text).toMatch(/^graphql_operations_total\{kind="query",code="GRAPHQL_VALIDATION_FAILED"\} 1$/m);
-    expect(text).toMatch(/^graphql_operations_total\{kind="query",code=""\} 1$/m);
+    expect(text).toMatch(
+      /^content_graph_graphql_operations_total\{kind="query",code="GRAPHQL_VALIDATION_FAILED"\} 1$/m,
+    );
+    expect(text).toMatch(/^content_graph_graphql_operations_total\{kind="query",code=""\} 1$/m);
   });
 });
 

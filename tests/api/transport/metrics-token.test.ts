@@ -57,7 +57,11 @@ describe('wrong tokens for /metrics', () => {
   it('are counted in the metrics, which this machine reads without one', async () => {
     const response = await app.app.fetch(new Request(`${ORIGIN}/metrics`), { peerAddress: '127.0.0.1' });
     const text = await response.text();
-    expect(text).toMatch(/^rate_limit_checks_total\{bucket="metrics-token",outcome="allowed"\} \d+$/m);
-    expect(text).toMatch(/^rate_limit_checks_total\{bucket="metrics-token",outcome="refused"\} [1-9]\d*$/m);
+    expect(text).toMatch(
+      /^content_graph_rate_limit_checks_total\{bucket="metrics-token",outcome="allowed"\} \d+$/m,
+    );
+    expect(text).toMatch(
+      /^content_graph_rate_limit_checks_total\{bucket="metrics-token",outcome="rejected"\} [1-9]\d*$/m,
+    );
   });
 });

@@ -13,7 +13,7 @@ describe('/metrics', () => {
     const { key } = await app.account();
     await app.gql('{ a: nothing, b: nothing }', { key });
     await app.fetch('/nowhere');
-    const errors = await by('response_errors_total', 'code');
+    const errors = await by('content_graph_response_errors_total', 'code');
     expect(errors.get('GRAPHQL_VALIDATION_FAILED')).toBe(2);
     expect(errors.get('NOT_FOUND')).toBe(1);
   });
@@ -24,7 +24,7 @@ describe('/metrics', () => {
     await app.gql('query Mine { viewer { id } }', { key });
     await app.gql('{ viewer { id } }', { key });
     await app.gql('query Invalid { nothing }', { key });
-    const times = await by('graphql_operation_duration_seconds_count', 'operation');
+    const times = await by('content_graph_graphql_operation_duration_seconds_count', 'operation');
     expect(times.get('Mine')).toBe(2);
     expect(times.get('anonymous')).toBeGreaterThan(0);
     expect(times.get('other')).toBeGreaterThan(0);
@@ -34,30 +34,32 @@ describe('/metrics', () => {
   it('have at most 102 operations, whatever clients call theirs', async () => {
     const { key } = await app.account();
     for (let count = 0; count < 200; count += 1) await app.gql(`query N${count} { __typename }`, { key });
-    const times = await by('graphql_operation_duration_seconds_count', 'operation');
+    const times = await by('content_graph_graphql_operation_duration_seconds_count', 'operation');
     expect(times.size).toBeLessThanOrEqual(102);
     expect(times.get('Mine')).toBe(2);
   });
 
   it('have the time of statements, the pool and the state of the database', async () => {
     const { key } = await app.account();
-    const before = await readMetric(app, 'database_statement_duration_seconds_count');
+    const before = await readMetric(app, 'content_graph_database_statement_duration_seconds_count');
     await app.gql('{ viewer { name } }', { key });
-    expect(await readMetric(app, 'database_statement_duration_seconds_count')).toBeGreaterThan(before);
-    expect(await readMetric(app, 'database_connection_wait_seconds_count')).toBeGreaterThan(0);
-    expect(await readMetric(app, 'database_up')).toBe(1);
-    expect(await readMetric(app, 'database_connections_open')).toBeGreaterThan(0);
+    expect(await readMetric(app, 'content_graph_database_statement_duration_seconds_count')).toBeGreaterThan(
+      before,
+    );
+    expect(await readMetric(app, 'content_graph_database_connection_wait_seconds_count')).toBeGreaterThan(0);
+    expect(await readMetric(app, 'content_graph_database_up')).toBe(1);
+    expect(await readMetric(app, 'content_graph_database_connections_open')).toBeGreaterThan(0);
     // The service's own looks at the database wait for its one connection too.
-    await expect.poll(() => readMetric(app, 'database_connections_waiting')).toBe(0);
+    await expect.poll(() => readMetric(app, 'content_graph_database_connections_waiting')).toBe(0);
   });
 
   it('count what becomes of idempotency keys', async () => {
     const { key } = await app.account();
-    const before = await by('idempotency_requests_total', 'outcome');
+    const before = await by('content_graph_idempotency_requests_total', 'outcome');
     const headers = { 'idempotency-key': 'a-key-of-the-metrics' };
     for (const title of ['one', 'one', 'other'])
       await app.gql(CREATE, { key, headers, variables: { title } });
-    const after = await by('idempotency_requests_total', 'outcome');
+    const after = await by('content_graph_idempotency_requests_total', 'outcome');
     const more = (outcome: string) => (after.get(outcome) ?? 0) - (before.get(outcome) ?? 0);
     expect(more('stored_statement') + more('stored_transaction')).toBe(1);
     expect([more('replayed'), more('reused'), more('not_stored')]).toEqual([1, 1, 0]);
@@ -80,12 +82,14 @@ describe('/metrics', () => {
     );
     const reader = response.body?.getReader();
     await reader?.read();
-    expect((await by('event_streams_open_by_format', 'format')).get('sse')).toBe(1);
-    expect(await readMetric(app, 'event_cohorts')).toBe(1);
+    expect((await by('content_graph_event_streams_open_by_format', 'format')).get('sse')).toBe(1);
+    expect(await readMetric(app, 'content_graph_subscription_cohorts')).toBe(1);
     await reader?.cancel();
     controller.abort();
-    expect((await by('event_streams_ended_total', 'reason')).get('gone')).toBe(1);
-    expect((await by('event_streams_open_by_format', 'format')).get('sse')).toBe(0);
+    expect((await by('content_graph_event_streams_ended_total', 'reason')).get('client_disconnected')).toBe(
+      1,
+    );
+    expect((await by('content_graph_event_streams_open_by_format', 'format')).get('sse')).toBe(0);
   });
 });
 
@@ -96,9 +100,9 @@ describe('/metrics of a service with small buckets', () => {
     const { key } = await app.account();
     for (let count = 0; count < 3; count += 1) await app.gql('{ __typename }', { key });
     const text = await (await app.fetch('/metrics')).text();
-    expect(text).toMatch(/^rate_limit_checks_total\{bucket="client",outcome="allowed"\} 2$/m);
-    expect(text).toMatch(/^rate_limit_checks_total\{bucket="client",outcome="refused"\} 1$/m);
-    expect(text).toMatch(/^rate_limit_checks_total\{bucket="account",outcome="allowed"\} 2$/m);
-    expect(text).toMatch(/^rate_limit_checks_total\{bucket="account",outcome="refused"\} 0$/m);
+    expect(text).toMatch(/^content_graph_rate_limit_checks_total\{bucket="client",outcome="allowed"\} 2$/m);
+    expect(text).toMatch(/^content_graph_rate_limit_checks_total\{bucket="client",outcome="rejected"\} 1$/m);
+    expect(text).toMatch(/^content_graph_rate_limit_checks_total\{bucket="account",outcome="allowed"\} 2$/m);
+    expect(text).toMatch(/^content_graph_rate_limit_checks_total\{bucket="account",outcome="rejected"\} 0$/m);
   });
 });

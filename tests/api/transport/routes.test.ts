@@ -201,7 +201,8 @@ describe('every route of the table', () => {
     const path = (route: Route) => (route.logged === 'route' ? route.path : pathOf(route));
     expect(await each(routes, shown)).toEqual(wanted(routes, path));
     const metrics = await (await app.fetch('/metrics')).text();
-    const counted = ({ path: label }: Route) => metrics.includes(`http_requests_total{path="${label}",`);
+    const counted = ({ path: label }: Route) =>
+      metrics.includes(`content_graph_http_requests_total{route="${label}",`);
     expect(await each(routes, counted)).toEqual(wanted(routes, () => true));
   });
 });

@@ -186,9 +186,9 @@ describe.each([
       const { body } = await fetch(`${origin}/graphql?query=${query}`, { headers, signal: gone.signal });
       const first = await body?.getReader().read();
       expect(Buffer.from(first?.value ?? []).toString()).toMatch(/^retry: /);
-      expect(await readMetric(own, 'event_streams_open')).toBe(1);
+      expect(await readMetric(own, 'content_graph_event_streams_open')).toBe(1);
       gone.abort();
-      await expect.poll(() => readMetric(own, 'event_streams_open')).toBe(0);
+      await expect.poll(() => readMetric(own, 'content_graph_event_streams_open')).toBe(0);
     }
   });
 

@@ -178,7 +178,7 @@ describe('A plugin of Yoga', () => {
   const openStreams = async () => {
     // The request for metrics passes the plugin, too.
     holder.plugin = {};
-    const open = await readMetricBy(app.app, 'event_streams_open_by_format', 'format');
+    const open = await readMetricBy(app.app, 'content_graph_event_streams_open_by_format', 'format');
     return [...open.values()].reduce((sum, count) => sum + count, 0);
   };
 

@@ -38,7 +38,7 @@ describe.each(NAMINGS)('a subscription that is named by %s', (naming, members) =
     const instance = secondInstance(app);
     for (const document of [members(id), { query: TITLES }])
       await openNamed(instance, { ...document, operationName: 'Titles' }, STREAM_WAYS[0], key);
-    expect(await readMetric(instance, 'event_groups')).toBe(1);
+    expect(await readMetric(instance, 'content_graph_distinct_subscriptions')).toBe(1);
   });
 
   it.each(STREAM_WAYS)('is refused over $name where nobody has published it', async (way) => {

@@ -40,7 +40,7 @@ async function counted(
     const { line } = app.database;
     await expect.poll(() => line.inside + line.waiting).toBe(0);
   }
-  return readMetricBy(instance, 'graphql_unpublished_texts_total', 'client');
+  return readMetricBy(instance, 'content_graph_graphql_unpublished_operations_total', 'client');
 }
 
 interface Listed {

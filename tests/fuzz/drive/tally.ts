@@ -44,7 +44,11 @@ export class Tally {
   /** Adds the paths that the operations of a service took, by its own metric. */
   async notePaths({ app }: TestApp): Promise<void> {
     await delay(METRICS_AGE_MS);
-    for (const [path, count] of await readMetricBy(app, 'graphql_paths_total', 'path'))
+    for (const [path, count] of await readMetricBy(
+      app,
+      'content_graph_graphql_execution_paths_total',
+      'path',
+    ))
       add(this.paths, path, count);
   }
 
@@ -53,7 +57,7 @@ export class Tally {
       `${this.cases} cases, ${this.requests} requests.`,
       lines('What the contract says of the cases', this.outcomes),
       lines('The ways of the requests', this.routes),
-      lines('The paths of the operations (graphql_paths_total)', this.paths),
+      lines('The paths of the operations (content_graph_graphql_execution_paths_total)', this.paths),
     ].join('\n');
   }
 }

@@ -91,9 +91,9 @@ it('an idle writer in another database of the server is told, by name, and its e
       application: 'nightly report',
     },
   ]);
-  expect(await readMetric(app, 'event_held_seconds')).toBeGreaterThan(5);
+  expect(await readMetric(app, 'content_graph_event_delivery_blocked_seconds')).toBeGreaterThan(5);
   await writer.query('COMMIT');
   expect(titlesOf(await stream.until('held'))).toEqual(['held']);
   await expect.poll(() => linesOf(app.logged, NO_LONGER)).toHaveLength(1);
-  expect(await readMetric(app, 'event_held_seconds')).toBe(0);
+  expect(await readMetric(app, 'content_graph_event_delivery_blocked_seconds')).toBe(0);
 });

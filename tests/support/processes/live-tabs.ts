@@ -199,7 +199,7 @@ export async function createPosts(
 export async function expectOpenStreams({ origin }: ServerProcess, count: number): Promise<void> {
   const open = async () => {
     const text = await (await fetch(`${origin}/metrics`)).text();
-    return Number(/^event_streams_open (\d+)$/m.exec(text)?.[1]);
+    return Number(/^content_graph_event_streams_open (\d+)$/m.exec(text)?.[1]);
   };
   await expect.poll(open).toBe(count);
 }

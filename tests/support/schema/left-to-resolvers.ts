@@ -32,7 +32,7 @@ async function declinedFor(app: TestApp, key: string, query: string): Promise<st
   const id = headers.get('x-request-id');
   const line = linesOf(app.logged, 'answer path').find(({ requestId }) => requestId === id);
   if (line === undefined) throw new Error(`no answer path of ${query}: ${JSON.stringify(errors)}`);
-  return (line.paths as string[]).includes('whole_answer') ? undefined : String(line.declined);
+  return (line.paths as string[]).includes('database_response') ? undefined : String(line.declined);
 }
 
 /**

@@ -65,8 +65,8 @@ function digestOfKey(key: string): string {
 /** Counts in memory and stores from time to time: a process that is killed loses what it has counted since. */
 export function createTextUses({ database, metrics, all, log }: TextUsesOptions): TextUses {
   const unpublished = metrics.tally(
-    'graphql_unpublished_texts_total',
-    'Operations asked for by a text that is not that of a published document, by client.',
+    'content_graph_graphql_unpublished_operations_total',
+    'Operations whose document is not published, by client.',
     ['client'],
   );
   const told = new Set<string>();

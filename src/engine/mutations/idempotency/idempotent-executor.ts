@@ -74,8 +74,8 @@ const OUTCOMES = [
 /** Counts what became of mutations with a key, and makes the refusals. */
 export function createKeyOutcomes(metrics: Metrics) {
   const tally = metrics.tally(
-    'idempotency_requests_total',
-    `Mutations with an Idempotency-Key by outcome: ${OUTCOMES.join(', ')}.`,
+    'content_graph_idempotency_requests_total',
+    `Mutations with an Idempotency-Key, by outcome: ${OUTCOMES.join(', ')}.`,
     ['outcome'],
   );
   for (const outcome of OUTCOMES) tally.add(outcome, '', 0);

@@ -130,9 +130,9 @@ export function createTurns(maxWaiting: number, metrics: Metrics) {
   const options = { places: 1, maxWaiting, patienceMs: 0 };
   const lines: Readonly<Record<Audience, Line>> = { user: new Line(options), program: new Line(options) };
   metrics.gauges(
-    'oauth_calls_waiting',
-    'OAuth requests that are waiting for their turn, by who waits for the answer.',
-    'audience',
+    'content_graph_oauth_requests_waiting',
+    'OAuth requests that are waiting for a slot, by caller: user for browsers, program for applications.',
+    'caller',
     () => Object.entries(lines).map(([audience, { waiting }]) => [audience, waiting]),
   );
   /** The time that the calls of each line have taken since its last rest. */

@@ -139,7 +139,7 @@ describe('A computed field with an argument that was added with one declaration 
     for (const lengths of [[3], [3], [3], [3, 5], [4, 2]]) {
       const { answer, paths } = await ask(query, { lengths });
       expect(answer.data.post.beginnings).toBe(lengths.map(previewOf).join('|'));
-      expect(paths).toContain('whole_answer');
+      expect(paths).toContain('database_response');
     }
   });
 
@@ -158,7 +158,7 @@ describe('A computed field with an argument that was added with one declaration 
     expect(answer).toEqual({
       data: { post, user: null, postsConnection: { nodes: [{ preview: previewOf(6) }] } },
     });
-    expect(paths).toEqual(['fast_path', 'whole_answer']);
+    expect(paths).toEqual(['fast_path', 'database_response']);
   });
 
   it.each(['', ' shout'])('is of any kind, and may be null, beside "%s"', async (other) => {
@@ -173,7 +173,7 @@ describe('A computed field with an argument that was added with one declaration 
       closedAt: null,
       subtitle: null,
     });
-    expect(paths).toEqual(['fast_path', other === '' ? 'whole_answer' : 'loaders']);
+    expect(paths).toEqual(['fast_path', other === '' ? 'database_response' : 'loaders']);
   });
 
   it('refuses an argument as its resolver does', async () => {

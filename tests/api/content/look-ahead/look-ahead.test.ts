@@ -75,12 +75,12 @@ class Paths {
   }
 
   async begin(): Promise<void> {
-    this.#before = await readMetricBy(this.#service, 'graphql_paths_total', 'path');
+    this.#before = await readMetricBy(this.#service, 'content_graph_graphql_execution_paths_total', 'path');
   }
 
   /** Notes, and returns, what one operation has gone through since the last note. */
   async note(): Promise<ReadonlySet<string>> {
-    const now = await readMetricBy(this.#service, 'graphql_paths_total', 'path');
+    const now = await readMetricBy(this.#service, 'content_graph_graphql_execution_paths_total', 'path');
     const taken = new Set<string>();
     for (const [path, count] of now) if (count > (this.#before.get(path) ?? 0)) taken.add(path);
     for (const path of taken) this.taken.set(path, (this.taken.get(path) ?? 0) + 1);
@@ -189,7 +189,7 @@ describe('look-ahead', () => {
           else expect([200, 400]).toContain(bounded.status);
           if (ahead.status === 200 && ahead.body.data != null) data200 += 1;
           const [taken] = await Promise.all([paths.note(), sized.note()]);
-          if (taken.has('whole_answer') && query.query.includes('Connection')) wholeConnections += 1;
+          if (taken.has('database_response') && query.query.includes('Connection')) wholeConnections += 1;
           runs += 1;
           if (runs % 3 === 0) {
             const costly = await answer(app.app, query, ASKING_THE_COST);
@@ -205,8 +205,8 @@ describe('look-ahead', () => {
       // The comparison means something only where most of the queries return data.
       expect(data200).toBeGreaterThan(QUERIES / 3);
       paths.expectAtLeast(LEAST, ['fast_path', 'loaders']);
-      sized.expectAtLeast(LEAST, ['fast_path', 'whole_answer']);
-      paths.expectAtLeast(SHARE * (QUERIES / 2), ['whole_answer']);
+      sized.expectAtLeast(LEAST, ['fast_path', 'database_response']);
+      paths.expectAtLeast(SHARE * (QUERIES / 2), ['database_response']);
       expect(wholeConnections).toBeGreaterThanOrEqual(SHARE * (QUERIES / 3));
       slow.expectAtLeast(LEAST, ['loaders']);
       expect(new Set(slow.taken.keys())).toEqual(new Set(['fast_path', 'loaders']));
@@ -230,7 +230,7 @@ describe('look-ahead', () => {
         }),
         { numRuns: MUTATIONS },
       );
-      paths.expectAtLeast(LEAST, ['fast_path', 'one_statement']);
+      paths.expectAtLeast(LEAST, ['fast_path', 'single_statement']);
       expect([...slow.taken.keys()]).toEqual(['fast_path']);
     },
     TIME_LIMIT_MS,

@@ -71,7 +71,9 @@ describe('A connection', () => {
   });
 
   const databaseResponses = async () =>
-    (await readMetricBy(app.app, 'graphql_paths_total', 'path')).get('whole_answer') ?? 0;
+    (await readMetricBy(app.app, 'content_graph_graphql_execution_paths_total', 'path')).get(
+      'database_response',
+    ) ?? 0;
 
   it('has the cursors that the service makes, byte for byte, of any instant and id', async () => {
     const json = statement<{ data: string }>(

@@ -25,8 +25,8 @@ describe('operations at a time', () => {
   });
 
   const ask = (query = QUERY) => app.gql(query, { key: account.key });
-  const running = () => readMetric(app, 'graphql_operations_running');
-  const waiting = () => readMetric(app, 'graphql_operations_waiting');
+  const running = () => readMetric(app, 'content_graph_graphql_operations_running');
+  const waiting = () => readMetric(app, 'content_graph_graphql_operations_waiting');
 
   /** One operation inside, one in line, for as long as the table is held. */
   async function full() {

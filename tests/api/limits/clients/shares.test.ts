@@ -27,14 +27,14 @@ describe('A full line', () => {
     clock: clockOf(() => 1_800_000_000_000),
   });
 
-  const waiting = () => readMetric(app, 'graphql_operations_waiting');
+  const waiting = () => readMetric(app, 'content_graph_graphql_operations_waiting');
 
   /** Sends requests until one runs and four wait, while a table is held. */
   async function fillLine(ask: () => Promise<Answer>) {
     const held = await holdTable(app, 'posts');
     onTestFinished(held.release);
     const crowd = [ask()];
-    await expect.poll(() => readMetric(app, 'graphql_operations_running')).toBe(1);
+    await expect.poll(() => readMetric(app, 'content_graph_graphql_operations_running')).toBe(1);
     for (let length = 1; length <= 4; length += 1) {
       crowd.push(ask());
       await expect.poll(waiting).toBe(length);
@@ -216,19 +216,21 @@ describe('The groups of subscribers', () => {
     expect(refused.status).toBe(429);
     expect(refused.headers.get('retry-after')).toBe('5');
     expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
-    const own = await readMetric(instance, 'event_group_bytes');
+    const own = await readMetric(instance, 'content_graph_distinct_subscription_bytes');
     expect(own).toBeGreaterThan(10_000);
     expect(own).toBeLessThanOrEqual(300_000 / 8);
 
     const statuses = new Set<number>();
     for (let index = 0; index < 12; index += 1) statuses.add((await fill((await app.account()).key)).status);
     expect(statuses).toEqual(new Set([429, 503]));
-    expect(await readMetric(instance, 'event_group_bytes')).toBeLessThanOrEqual(300_000);
+    expect(await readMetric(instance, 'content_graph_distinct_subscription_bytes')).toBeLessThanOrEqual(
+      300_000,
+    );
     // What others get already costs nothing more.
     number = 1;
     expect((await fill((await app.account()).key, true)).status).toBe(200);
     for (const stream of streams) await stream.close();
-    await expect.poll(() => readMetric(instance, 'event_group_bytes')).toBe(0);
+    await expect.poll(() => readMetric(instance, 'content_graph_distinct_subscription_bytes')).toBe(0);
     await expect.poll(async () => (await requestStream(instance, { key, query: query(0) })).status).toBe(200);
   });
 
@@ -246,7 +248,7 @@ describe('The groups of subscribers', () => {
       }),
     ],
   ])('take what is told of them: no %s stay in memory uncounted', async (_what, request) => {
-    const told = () => readMetric(app, 'event_group_bytes');
+    const told = () => readMetric(app, 'content_graph_distinct_subscription_bytes');
     const open = async (from: number) => {
       // Three times as many would be more than the share of one.
       const { key } = await app.account();

@@ -52,14 +52,15 @@ describe('a subscriber that stops reading', () => {
       // The other one keeps up, event by event, whatever waits for the one that has stopped.
       for (const title of titles) expect((await reader.receive()).title).toBe(title);
     }
-    await expect.poll(() => metric('event_streams_cut_off_total')).toBe(1);
-    await expect.poll(() => metric('event_streams_open')).toBe(1);
+    await expect.poll(() => metric('content_graph_event_streams_aborted_total')).toBe(1);
+    await expect.poll(() => metric('content_graph_event_streams_open')).toBe(1);
 
     const taken: Buffer[] = [];
     stopped.on('data', (part: Buffer) => taken.push(part));
     await once(stopped, 'close');
     const bytes = Buffer.concat(taken);
-    const waited = (await metric('events_sent_total')) - posted.length - bytes.length / BODY.length;
+    const waited =
+      (await metric('content_graph_events_sent_total')) - posted.length - bytes.length / BODY.length;
     expect(waited * BODY.length).toBeLessThan(LAGGING_BYTES + 5 * BODY.length);
 
     const events = bytes.toString().split('\n\n').slice(0, -1);

@@ -14,7 +14,7 @@ beforeEach(async () => {
 const open = (query?: string) =>
   requestStream(app, { key: account.key, ...(query === undefined ? {} : { query }) });
 const times = (count: number) => Array.from({ length: count });
-const total = () => readMetric(app, 'event_streams_open');
+const total = () => readMetric(app, 'content_graph_event_streams_open');
 
 /** Opens as many as are allowed. */
 async function fill(): Promise<Response[]> {
@@ -102,7 +102,7 @@ describe('streams that the server ends', () => {
       expect(response.status).toBe(200);
       expect(await response.text()).toContain('event: complete');
     }
-    await expect.poll(() => readMetric(ending, 'event_streams_open')).toBe(0);
+    await expect.poll(() => readMetric(ending, 'content_graph_event_streams_open')).toBe(0);
   });
 
   it('are free again when the service sends its streams elsewhere', async () => {
@@ -110,6 +110,6 @@ describe('streams that the server ends', () => {
     const responses = [await requestStream(ending, { key }), await requestStream(ending, { key })];
     ending.app.endStreams();
     for (const response of responses) await response.text();
-    await expect.poll(() => readMetric(ending, 'event_streams_open')).toBe(0);
+    await expect.poll(() => readMetric(ending, 'content_graph_event_streams_open')).toBe(0);
   });
 });

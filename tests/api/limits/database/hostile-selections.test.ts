@@ -7,7 +7,9 @@ describe('A selection that costs few points', () => {
   const app = useApp({ settings: { MAX_ALIASES: '1000' } });
 
   const databaseResponses = async () =>
-    (await readMetricBy(app.app, 'graphql_paths_total', 'path')).get('whole_answer') ?? 0;
+    (await readMetricBy(app.app, 'content_graph_graphql_execution_paths_total', 'path')).get(
+      'database_response',
+    ) ?? 0;
 
   it('is left to loaders if the facts about its pages are more subqueries than a statement may have', async () => {
     const { key } = await app.account();

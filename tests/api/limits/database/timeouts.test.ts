@@ -125,8 +125,8 @@ describe('the time of an operation', () => {
     const answers = await Promise.all([1, 2, 3].map(() => app.gql('{ posts { id } }', { key })));
     for (const answer of answers) expectRefused(answer, { code: 'TIMEOUT', status: 504 });
     await held.release();
-    await expect.poll(() => readMetric(app, 'graphql_operations_running')).toBe(0);
-    expect(await readMetric(app, 'graphql_operations_waiting')).toBe(0);
+    await expect.poll(() => readMetric(app, 'content_graph_graphql_operations_running')).toBe(0);
+    expect(await readMetric(app, 'content_graph_graphql_operations_waiting')).toBe(0);
     await titles(app, key);
   });
 });

@@ -49,8 +49,8 @@ async function ask(origin: string, key: string, query: string): Promise<NetSocke
   return connection;
 }
 
-const pending = () => readMetric(app, 'response_bytes_pending');
-const cutOff = () => readMetric(app, 'responses_cut_off_total');
+const pending = () => readMetric(app, 'content_graph_response_pending_bytes');
+const cutOff = () => readMetric(app, 'content_graph_responses_aborted_total');
 
 describe('an account whose answers nobody reads', () => {
   const socket = useSocket(app);

@@ -21,12 +21,12 @@ const app = useApp({
 it('what waits in line does not keep the values of variables that it does not declare', async () => {
   const { key } = await app.account();
   dataOf(await app.gql(QUERY, { key }));
-  const waiting = () => readMetric(app, 'graphql_operations_waiting');
+  const waiting = () => readMetric(app, 'content_graph_graphql_operations_waiting');
   const held = await holdTable(app, 'posts');
   onTestFinished(held.release);
   const ask = () => app.gql(QUERY, { key, variables: { z: VALUES } });
   const asked = [ask()];
-  await expect.poll(() => readMetric(app, 'graphql_operations_running')).toBe(1);
+  await expect.poll(() => readMetric(app, 'content_graph_graphql_operations_running')).toBe(1);
   // What the first ones load and compile is there for good.
   asked.push(...Array.from({ length: 5 }, ask));
   await expect.poll(waiting).toBe(5);
