@@ -16,7 +16,12 @@ import { createRetryPolicy, type RetryPolicy } from './retry-policy.ts';
 import { createSession, type Session } from './session.ts';
 import type { Store } from './store.ts';
 import { createStreamStates, type StreamState } from './stream-state.ts';
-import { openSubscription, type StreamOptions, type Subscription } from './subscription.ts';
+import {
+  createFetchConnection,
+  openSubscription,
+  type StreamOptions,
+  type Subscription,
+} from './subscription.ts';
 import { createTransport, type TransportOptions } from './transport.ts';
 
 /** Options of a client. */
@@ -95,7 +100,7 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
   const states = createStreamStates();
   const policy = createRetryPolicy(retry);
   const { query, mutate } = createCalls({ transport, clock, activity, policy, lifetime });
-  const streams = { transport, clock, activity, states, lifetime };
+  const streams = { clock, activity, states, lifetime };
   const intents = new Map<string, Intent>();
   const stored = identity === undefined || storage === null ? undefined : (storage ?? findSessionStorage());
 
@@ -103,7 +108,11 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
     query,
     mutate,
     subscribe: (document, variables, streamOptions) =>
-      openSubscription(streams, formatBody(serializeDocument(document), variables), streamOptions),
+      openSubscription(
+        streams,
+        createFetchConnection(transport, clock, formatBody(serializeDocument(document), variables)),
+        streamOptions,
+      ),
     intent(name, intentOptions) {
       const known = intents.get(name);
       if (known !== undefined) return known;
@@ -125,7 +134,7 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
       activity.close();
     },
   };
-  registerInternals(client, { url: transport.url, activity, clock, states, lifetime });
+  registerInternals(client, { transport, activity, clock, states, lifetime });
   return client;
 }
 

@@ -1,10 +1,11 @@
 import type { Activity } from './activity.ts';
 import type { Clock } from './clock.ts';
 import type { StreamStates } from './stream-state.ts';
+import type { Transport } from './transport.ts';
 
 /** What the other parts of this package need of a client. */
 export interface ClientInternals {
-  readonly url: string;
+  readonly transport: Transport;
   readonly clock: Clock;
   readonly activity: Activity;
   readonly states: StreamStates;

@@ -40,12 +40,39 @@ export interface IntentStorage {
   removeItem(name: string): void;
 }
 
+/** The part of `EventSource` that the client needs. */
+export interface EventSourceLike {
+  addEventListener(
+    type: string,
+    listener: (event: { readonly data?: unknown; readonly lastEventId?: string | null }) => void,
+  ): void;
+  close(): void;
+}
+
+/** The class of a browser or of a library, such as `react-native-sse`. */
+export type EventSourceConstructor = new (
+  url: string,
+  init: { readonly withCredentials: boolean },
+) => EventSourceLike;
+
+/** The part of `LockManager` that tabs need. */
+interface LockManagerLike {
+  request(
+    name: string,
+    options: { readonly signal: AbortSignal },
+    callback: () => Promise<void>,
+  ): Promise<unknown>;
+}
+
 interface PageGlobals {
   readonly sessionStorage?: IntentStorage;
   readonly document?: EventTarget & { readonly visibilityState?: string };
   readonly addEventListener?: EventTarget['addEventListener'];
   readonly removeEventListener?: EventTarget['removeEventListener'];
   readonly reportError?: (error: unknown) => void;
+  readonly navigator?: { readonly locks?: LockManagerLike };
+  readonly EventSource?: EventSourceConstructor;
+  readonly BroadcastChannel?: typeof BroadcastChannel;
   readonly fetch: typeof fetch;
 }
 

@@ -23,8 +23,14 @@ const WATCH_INTERVAL_MS = 2_000;
 export const isEventStream = (response: Response): boolean =>
   response.ok && response.headers.get('content-type')?.startsWith('text/event-stream') === true;
 
+/** Calls back when a read is pending for too long. */
+export interface SilenceWatch {
+  during<Result>(read: Promise<Result>): Promise<Result>;
+  stop(): void;
+}
+
 /** Measures how long a read is pending. While nobody reads, a connection is not silent. */
-function watchSilence(clock: Clock, silenceMs: number, onSilence: () => void) {
+export function watchSilence(clock: Clock, silenceMs: number, onSilence: () => void): SilenceWatch {
   let pendingSinceMs: number | undefined;
   let cancelTimer = () => {};
   // The time of day goes on while the machine sleeps, and timers do not.
@@ -34,7 +40,7 @@ function watchSilence(clock: Clock, silenceMs: number, onSilence: () => void) {
   };
   check();
   return {
-    async during<Result>(read: Promise<Result>): Promise<Result> {
+    async during(read) {
       pendingSinceMs = clock.nowMs();
       try {
         return await read;

@@ -63,9 +63,15 @@ export interface Subscription<Data> extends AsyncIterableIterator<StreamEvent<Da
   close(): void;
 }
 
+/** Opens one connection after a position. The blocks end when the connection is closed. */
+export type OpenConnection = (
+  position: string | undefined,
+  signal: AbortSignal,
+  silenceMs: number,
+) => AsyncGenerator<SseBlock, void, void>;
+
 /** What streams need of the client. */
 export interface StreamContext {
-  readonly transport: Transport;
   readonly clock: Clock;
   readonly activity: Activity;
   readonly states: StreamStates;
@@ -76,12 +82,28 @@ export interface StreamContext {
 /** How one connection ended, other than by an error. */
 type Ending = { readonly missedId: string; readonly errors: readonly ServiceError[] } | 'suspended';
 
+/** Creates the connections of a subscription that `fetch` reads. */
+export function createFetchConnection(transport: Transport, clock: Clock, body: string): OpenConnection {
+  return (position, signal, silenceMs) => {
+    const fields: Record<string, string> = { accept: 'text/event-stream' };
+    if (position !== undefined) fields['last-event-id'] = position;
+    return readBlocks({
+      send: (limit) => transport.post(body, fields, limit),
+      rejectResponse: async (response) =>
+        createResponseError(response, await readPayload(response), clock.nowMs()),
+      signal,
+      silenceMs,
+      clock,
+    });
+  };
+}
+
 export function openSubscription<Data>(
   context: StreamContext,
-  body: string,
+  openConnection: OpenConnection,
   options: StreamOptions = {},
 ): Subscription<Data> {
-  const { transport, clock, activity, states } = context;
+  const { clock, activity, states } = context;
   const { position: store, onState, silenceMs = SILENCE_MS, signal: given } = options;
   const identity = {};
   const link = linkSignals(given, context.lifetime);
@@ -89,7 +111,7 @@ export function openSubscription<Data>(
   let position = options.after;
   let state: StreamState = { status: 'idle' };
   let since: 'opened' | 'resumed' | 'missedEvents' = 'opened';
-  /** How often events were lost without an open stream in between. */
+  /** How often events were lost without an event in between. */
   let missedInARow = 0;
 
   function setState(next: StreamState): void {
@@ -115,22 +137,8 @@ export function openSubscription<Data>(
 
   function markLive(): void {
     reconnection.reset();
-    missedInARow = 0;
     setState({ status: 'live', since });
     since = 'resumed';
-  }
-
-  function openConnection(connection: AbortSignal): AsyncGenerator<SseBlock, void, void> {
-    const fields: Record<string, string> = { accept: 'text/event-stream' };
-    if (position !== undefined) fields['last-event-id'] = position;
-    return readBlocks({
-      send: (limit) => transport.post(body, fields, limit),
-      rejectResponse: async (response) =>
-        createResponseError(response, await readPayload(response), clock.nowMs()),
-      signal: connection,
-      silenceMs,
-      clock,
-    });
   }
 
   /** Reads one connection to its end. @throws {ContentGraphError} if it failed */
@@ -141,7 +149,7 @@ export function openSubscription<Data>(
     /** A `next` without `data` says why `complete` follows. */
     let verdict: { readonly id: string | undefined; readonly errors: readonly ServiceError[] } | undefined;
     try {
-      for await (const { id, event, retry, data } of openConnection(connection.signal)) {
+      for await (const { id, event, retry, data } of openConnection(position, connection.signal, silenceMs)) {
         if (retry !== undefined) reconnection.setBase(retry);
         if (event === 'complete') return endStream(verdict);
         const payload: Payload<Data> = event === 'next' ? parsePayload(data ?? '') : {};
@@ -153,7 +161,10 @@ export function openSubscription<Data>(
         if (!isOpen && event !== 'next' && position !== undefined && id !== position) continue;
         if (!isOpen) markLive();
         isOpen = true;
-        if (event === 'next') yield createEvent(id ?? position ?? '', payload);
+        if (event === 'next') {
+          missedInARow = 0;
+          yield createEvent(id ?? position ?? '', payload);
+        }
         if (id !== undefined) await savePosition(id);
       }
       throw new ContentGraphError('NETWORK_ERROR', 'The event stream ended early.');
