@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { createProgram } from '../../src/admin/program.ts';
 import { SETTING_NAMES } from '../../src/platform/config/setting-table.ts';
-import { ERROR_STATUS } from '../../src/platform/errors.ts';
+import { ERRORS } from '../../src/platform/errors.ts';
 
 /** What people rely on beside the schema, by its kinds: names, with what belongs to each. */
 export const SURFACE = z.object({
@@ -41,8 +41,8 @@ const never = () => Promise.reject(new Error('no command runs here'));
 export function presentSurface(): Surface {
   return {
     settings: [...SETTING_NAMES].sort(),
-    codes: Object.entries(ERROR_STATUS)
-      .map(([code, status]) => `${code} ${status}`)
+    codes: Object.entries(ERRORS)
+      .map(([code, { status }]) => `${code} ${status}`)
       .sort(),
     metrics: metrics().sort(),
     commands: commandsOf(createProgram(never, never)).sort(),

@@ -51,14 +51,14 @@ const fits = (text: string, { min, max }: typeof PASSWORD) => length(text) >= mi
 export const isBroken = (text: string): boolean => text.includes('\0') || !text.isWellFormed();
 
 /** What is said of a password that many people use. */
-export const COMMON_PASSWORD = 'one of those that many people use, which are tried first: choose another one';
+export const COMMON_PASSWORD = 'a commonly used password. Choose another one.';
 
 /** For every place that sets one. Those that are stored already go on working. Throws AccountError. */
 export async function checkPassword(password: string): Promise<void> {
   if (isBroken(password))
     throw new AccountError('The password must not contain a NUL character or a lone surrogate.');
   if (!fits(password, PASSWORD)) throw new AccountError('The password must be 12 to 200 characters long.');
-  if (await isCommon(password, PASSWORD.min)) throw new AccountError(`The password is ${COMMON_PASSWORD}.`);
+  if (await isCommon(password, PASSWORD.min)) throw new AccountError(`The password is ${COMMON_PASSWORD}`);
 }
 
 async function check({ name, email, password }: NewAccount): Promise<void> {

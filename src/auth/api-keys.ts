@@ -104,8 +104,8 @@ export const API_KEY_NAMES = 'SELECT k.id::text AS id, k.name FROM api_keys k';
 export const MAX_LIVE_KEYS = 100;
 /** Contract section 5: with those that have ended, which are kept for 30 days. */
 const MAX_KEPT_KEYS = 1_000;
-const TOO_MANY_LIVE = `An account may have at most ${MAX_LIVE_KEYS} API keys that are neither revoked nor expired: revoke one first.`;
-const TOO_MANY_KEPT = `An account may have at most ${MAX_KEPT_KEYS} API keys, those counted that were revoked or expired in the last 30 days: use one for longer.`;
+const TOO_MANY_LIVE = `An account may have at most ${MAX_LIVE_KEYS} API keys that are neither revoked nor expired. Revoke one first.`;
+const TOO_MANY_KEPT = `An account may have at most ${MAX_KEPT_KEYS} API keys, including those that were revoked or expired in the last 30 days. Use an existing key.`;
 
 /** The account has as many keys as it may. The message is meant for the requester. */
 export class KeyLimitError extends OperatorError {}
@@ -322,7 +322,11 @@ export function apiKeyRecognizer(services: SecretServices): Recognizer {
     async resolve({ place, value }) {
       if (!PLACES.has(place) || !API_KEY.looksLike(value)) return { outcome: 'not-mine' };
       if (!API_KEY.isWellFormed(value))
-        return { outcome: 'invalid', kind: API_KEY_KIND, reason: 'The API key is malformed.' };
+        return {
+          outcome: 'invalid',
+          kind: API_KEY_KIND,
+          reason: 'The API key is malformed. Check that it is complete.',
+        };
       const found = await known(value, () => ask(value));
       if (found === undefined || found.row.ended || found.endsMs <= clock.elapsedMs())
         return keys.refused(found?.row);

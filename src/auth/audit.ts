@@ -113,7 +113,7 @@ export async function audit(
   const always = ALWAYS_ALLOWED.has(action);
   const [recorded] = await work.query(INSERT_OWN, [...authorOf(work), action, ...values, about, always]);
   if (recorded === undefined)
-    throw new DailyLimitError('This account has changed its credentials', MAX_OWN_PER_DAY);
+    throw new DailyLimitError('Your account has changed its credentials', MAX_OWN_PER_DAY);
 }
 
 /** The same of several accounts, each with an entry. Throws DatabaseError. */

@@ -194,12 +194,14 @@ export interface PresentedParameters {
 const BEARER = /^Bearer +([^\s]+) *$/i;
 
 const NOT_BEARER: Malformed = {
-  malformed: 'The Authorization header is not of the form "Bearer <token>".',
+  malformed: 'The Authorization header must have the form "Bearer <token>".',
 };
-const SEVERAL_KEYS: Malformed = { malformed: 'The request has more than one api_key parameter.' };
-const NOT_ALONE: Malformed = { malformed: 'A stream token must be the only credential of its request.' };
+const SEVERAL_KEYS: Malformed = { malformed: 'The request has more than one api_key parameter. Send one.' };
+const NOT_ALONE: Malformed = {
+  malformed: 'A stream token must be the only credential of its request. Remove the others.',
+};
 const SEVERAL_COOKIES: Malformed = {
-  malformed: 'The request has more than one session cookie: clear the cookies of this site.',
+  malformed: 'The request has more than one session cookie. Clear the cookies of this site.',
 };
 
 /**
@@ -246,5 +248,9 @@ export async function authenticate(
     const resolution = await recognizer.resolve(presented, options);
     if (resolution.outcome !== 'not-mine') return resolution;
   }
-  return { outcome: 'invalid', kind: 'unknown', reason: 'The credential is of an unknown kind.' };
+  return {
+    outcome: 'invalid',
+    kind: 'unknown',
+    reason: 'The credential has an unknown format. Check that it is complete.',
+  };
 }

@@ -75,9 +75,9 @@ const refused = (reason: string) => ({ valid: false, reason }) as const;
 function reasonOf(error: InstanceType<typeof errors.JOSEError>): string {
   if (error instanceof errors.JWTExpired) return 'The token has expired.';
   if (error instanceof errors.JWTClaimValidationFailed) {
-    if (error.claim === 'nbf') return 'The token is not valid yet.';
-    if (error.claim === 'iss') return 'The token was issued by another issuer.';
-    if (error.claim === 'aud') return 'The token is meant for another audience.';
+    if (error.claim === 'nbf') return 'The token is not valid yet (nbf).';
+    if (error.claim === 'iss') return 'The issuer of the token (iss) is not accepted.';
+    if (error.claim === 'aud') return 'The audience of the token (aud) is not accepted.';
     return `The token has no valid ${error.claim} claim.`;
   }
   if (error instanceof errors.JOSENotSupported) return 'The token has unsupported critical headers.';

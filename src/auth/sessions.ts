@@ -150,7 +150,7 @@ export function sessionRecognizer(services: SecretServices): Recognizer {
     joins: 'JOIN users u ON u.id = s.user_id',
     ended: 's.expires_at <= now() OR u.disabled_at IS NOT NULL',
     columns: ['u.role, s.absolute_expires_at AS "absoluteExpiresAt"'],
-    refusal: 'The session is unknown, ended or expired.',
+    refusal: 'The session is unknown, revoked or expired. Log in again.',
   });
 
   /** By the session ids in cookies. */

@@ -199,7 +199,8 @@ export function createStreamTokens(
     ended: 's.expires_at <= now()',
     columns: [],
     columnsOfSecret: [formatColumns(credentialColumns, 's')],
-    refusal: 'The stream token is unknown, expired or revoked, or the credentials behind it have ended.',
+    refusal:
+      'The stream token is unknown, or the token or its credentials expired or were revoked. Request a new one.',
   });
 
   return {

@@ -34,10 +34,16 @@ function checkTransport(
 ): void {
   if (kind === 'subscription' && headOnly) {
     const headers = { allow: 'GET, POST' };
-    throw new ApiError('BAD_REQUEST', 'Subscriptions require GET or POST.', { status: 405, headers });
+    throw new ApiError('BAD_REQUEST', `Subscriptions require GET or POST, but the method is ${method}.`, {
+      status: 405,
+      headers,
+    });
   }
   if (kind === 'mutation' && method !== 'POST') {
-    throw new ApiError('BAD_REQUEST', 'Mutations require POST.', { status: 405, headers: { allow: 'POST' } });
+    throw new ApiError('BAD_REQUEST', `Mutations require POST, but the method is ${method}.`, {
+      status: 405,
+      headers: { allow: 'POST' },
+    });
   }
   if (kind !== 'subscription' && mediaType === undefined)
     throw notAcceptable(kind, 'application/graphql-response+json or application/json');

@@ -65,15 +65,21 @@ const withoutKeys =
     const { request, caller, operation, requestId } = args.contextValue;
     if (operation.kind !== 'mutation' || !request.headers.has('idempotency-key') || !isAuthenticated(caller))
       return run(args);
-    const error = new ApiError('BAD_REQUEST', 'This endpoint does not support Idempotency-Key.', {
-      status: 400,
-    });
+    const error = new ApiError(
+      'BAD_REQUEST',
+      'This endpoint does not support Idempotency-Key. Remove the header.',
+      {
+        status: 400,
+      },
+    );
     return Promise.resolve(refused(error, { requestId, log }));
   };
 
 const refuseSubscription: Subscribe = () =>
   Promise.reject(
-    new ApiError('BAD_REQUEST', 'This endpoint does not support subscriptions.', { status: 400 }),
+    new ApiError('BAD_REQUEST', 'This endpoint does not support subscriptions. Send a query or a mutation.', {
+      status: 400,
+    }),
   );
 
 /** Runs operations within the configured limits, as far as plugins take part. */

@@ -18,7 +18,10 @@ import { type LeftPart, renderInDatabase } from './queries/execute-in-database.t
 
 /** The error for an operation past its timeout. */
 const tooSlow = (timeoutMs: number): ApiError =>
-  new ApiError('TIMEOUT', `The operation took longer than ${timeoutMs} ms and was cancelled.`);
+  new ApiError(
+    'TIMEOUT',
+    `The operation took longer than ${timeoutMs} ms and was cancelled. Request less, or try again later.`,
+  );
 
 /** Makes a function that rejects with TIMEOUT if work before an operation takes longer than the operation may take. */
 export function limitTime(timeoutMs: number): <T>(work: Promise<T>) => Promise<T> {
@@ -213,7 +216,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
         try {
           eventLoop.charge(owner);
           if (readers.gone)
-            throw new ApiError('SERVICE_UNAVAILABLE', 'Nobody waits for these events any more.');
+            throw new ApiError('SERVICE_UNAVAILABLE', 'All subscribers of these events have disconnected.');
           return await inTime(
             owner,
             reservation,

@@ -66,7 +66,7 @@ export function badRequest(message: string, status = 400, headers = {}): ApiErro
 }
 
 export function bodyTooLarge(maxBodyBytes: number): ApiError {
-  return badRequest(`The body is larger than ${maxBodyBytes} bytes.`, 413);
+  return badRequest(`The body exceeds the limit of ${maxBodyBytes} bytes. Send less.`, 413);
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
@@ -93,7 +93,7 @@ const isJsonType = remember((header) => {
 /** Requires JSON in UTF-8. Another site could post form or multipart bodies without a preflight. */
 function checkContentType(header: string | undefined): void {
   if (!isJsonType(header ?? '')) {
-    throw badRequest('The body must be "application/json" in UTF-8.', 415, {
+    throw badRequest('The Content-Type of the body must be application/json in UTF-8.', 415, {
       'accept-post': 'application/json',
     });
   }
@@ -102,9 +102,13 @@ function checkContentType(header: string | undefined): void {
 /** Refuses encoded bodies (contract section 2): nothing would limit their size once decoded. */
 function checkContentEncoding(headers: Pick<Headers, 'has'>): void {
   if (headers.has('content-encoding'))
-    throw badRequest('The body must not have a Content-Encoding.', 415, {
-      'accept-encoding': 'identity',
-    });
+    throw badRequest(
+      'Compressed bodies are not supported. Remove Content-Encoding, and send the body uncompressed.',
+      415,
+      {
+        'accept-encoding': 'identity',
+      },
+    );
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -137,7 +141,8 @@ export const FORM_TYPE = 'application/x-www-form-urlencoded';
 export async function readForm(request: HttpRequest): Promise<URLSearchParams> {
   checkContentEncoding(request.headers);
   const [type = ''] = (readField(request.headers, 'content-type') ?? '').split(';');
-  if (type.trim().toLowerCase() !== FORM_TYPE) throw badRequest(`The body must be "${FORM_TYPE}".`, 400);
+  if (type.trim().toLowerCase() !== FORM_TYPE)
+    throw badRequest(`The Content-Type of the body must be ${FORM_TYPE}.`, 400);
   const bytes = await request.arrayBuffer();
   if (bytes.byteLength > MAX_FORM_BYTES) throw bodyTooLarge(MAX_FORM_BYTES);
   return new URLSearchParams(new TextDecoder().decode(bytes));

@@ -28,14 +28,16 @@ function documentOf({
   if (query != null && typeof query !== 'string') throw badRequest('"query" must be a string.');
   if (typeof query === 'string') {
     if (documentId == null) return { query };
-    throw badRequest('The request has both "query" and "documentId": send one of them.');
+    throw badRequest('The request has both "query" and "documentId". Send one of them.');
   }
   const persisted = persistedId(extensions);
   if (documentId != null && persisted !== undefined && persisted !== documentId)
-    throw badRequest('The request names two documents.');
+    throw badRequest(
+      'The request has two document ids, in "documentId" and "extensions.persistedQuery". Send one of them.',
+    );
   if (documentId != null) return { documentId };
   if (persisted !== undefined) return { documentId: persisted, persistedQuery: true };
-  throw badRequest('The request has no "query" and no "documentId".');
+  throw badRequest('The request has no "query" and no "documentId". Send one of them.');
 }
 
 /** Checks the members that GraphQL over HTTP defines and those of documents, and ignores all others as it requires. */
@@ -60,7 +62,7 @@ const isMembers = (value: unknown): value is SentParams => isObject(value);
 
 async function postMembers(request: HttpRequest, maxBodyBytes: number): Promise<SentParams> {
   const body = await readJsonBody(request, maxBodyBytes);
-  if (Array.isArray(body)) throw badRequest('Batching is not supported: send one operation per request.');
+  if (Array.isArray(body)) throw badRequest('Batching is not supported. Send one operation per request.');
   if (!isMembers(body)) throw badRequest('The body must be a JSON object.');
   return body;
 }

@@ -169,9 +169,13 @@ export function createStageRunner(plugins: readonly ServicePlugin[], timeoutMs: 
   const steps = stepsBeforeRoute(plugins);
   const deadline = createDeadline(timeoutMs);
   const tooLate = () =>
-    new ApiError('SERVICE_UNAVAILABLE', `The request could not be admitted within ${timeoutMs} ms.`, {
-      headers: { 'retry-after': '1' },
-    });
+    new ApiError(
+      'SERVICE_UNAVAILABLE',
+      `The request waited longer than ${timeoutMs} ms to be admitted. Try again.`,
+      {
+        headers: { 'retry-after': '1' },
+      },
+    );
 
   /** The first step that waits starts the time limit of all steps that follow. */
   function runRest(first: Promise<void>, from: number, given: Parameters<Step>) {

@@ -31,7 +31,7 @@ import { type HttpRequest, HttpResponse, type RequestUrl } from './message.ts';
 import { type Negotiated, negotiate } from './negotiate.ts';
 import { reconnectsAfterEnd } from './response/event-stream-formats.ts';
 
-const LIST = new Intl.ListFormat('en');
+const LIST = new Intl.ListFormat('en', { type: 'disjunction' });
 
 /** Throws the refusal of a request that its route does not take. */
 function checkRoute(request: HttpRequest, admitted: AdmittedRequest, checkOrigin: OriginCheck): void {
@@ -43,9 +43,13 @@ function checkRoute(request: HttpRequest, admitted: AdmittedRequest, checkOrigin
     throw error;
   if (route.credentials === 'required' && isAnonymous(caller)) throw credentialsMissing();
   if (!route.methods.includes(method))
-    throw badRequest(`This path accepts ${LIST.format(route.methods)} only.`, 405, {
-      allow: route.methods.join(', '),
-    });
+    throw badRequest(
+      `Method ${method} is not allowed at this path. Use ${LIST.format(route.methods)}.`,
+      405,
+      {
+        allow: route.methods.join(', '),
+      },
+    );
   if (method === 'GET' || method === 'HEAD') return;
   // What is always checked was, before its credentials were looked up.
   const checked = route.originCheck === 'with-cookie' && credentials.place === 'cookie';
@@ -141,7 +145,9 @@ export function createRequestSteps(options: RequestStepsOptions) {
     async answer(request: HttpRequest, admitted: AdmittedRequest, url: RequestUrl): Promise<HttpResponse> {
       const response = await admitted.route.answer(request, admitted, url);
       if (response !== undefined) return response;
-      throw new ApiError('NOT_FOUND', 'There is nothing at this path.', { status: 404 });
+      throw new ApiError('NOT_FOUND', 'This path does not exist. The GraphQL endpoint is /graphql.', {
+        status: 404,
+      });
     },
     refuse: (error: unknown, received: ReceivedRequest): HttpResponse =>
       received.route.errors(error, received, log),

@@ -1,32 +1,68 @@
-/**
- * The closed set of error codes (contract section 4), each with its HTTP status when raised outside an
- * execution.
- */
-export const ERROR_STATUS = {
-  GRAPHQL_PARSE_FAILED: 400,
-  GRAPHQL_VALIDATION_FAILED: 400,
-  BAD_REQUEST: 400,
-  BAD_USER_INPUT: 200,
-  UNAUTHENTICATED: 401,
-  FORBIDDEN: 403,
-  NOT_FOUND: 200,
-  DOCUMENT_NOT_FOUND: 404,
-  PERSISTED_QUERY_NOT_FOUND: 200,
-  PERSISTED_QUERY_NOT_SUPPORTED: 200,
-  DOCUMENT_REQUIRED: 400,
-  CONFLICT: 200,
-  RATE_LIMITED: 429,
-  DEPTH_LIMIT: 400,
-  COMPLEXITY_LIMIT: 400,
-  TIMEOUT: 504,
-  IDEMPOTENCY_KEY_REUSED: 422,
-  IDEMPOTENCY_IN_PROGRESS: 409,
-  EVENT_HISTORY_EXPIRED: 200,
-  SERVICE_UNAVAILABLE: 503,
-  INTERNAL_SERVER_ERROR: 500,
-} as const;
+interface ErrorDefinition {
+  /** The HTTP status of an error that is raised outside an execution. */
+  readonly status: number;
+  /** The message of an error about which nothing more specific is known. */
+  readonly message: string;
+}
 
-export type ErrorCode = keyof typeof ERROR_STATUS;
+/** The closed set of error codes (contract: errors). */
+export const ERRORS = {
+  GRAPHQL_PARSE_FAILED: { status: 400, message: 'The document is not valid GraphQL. Correct its syntax.' },
+  GRAPHQL_VALIDATION_FAILED: {
+    status: 400,
+    message: 'The document does not match the schema. Validate it against schema.graphql.',
+  },
+  BAD_REQUEST: { status: 400, message: 'The request is not a valid GraphQL request. Correct the client.' },
+  BAD_USER_INPUT: { status: 200, message: 'An argument is not valid. Correct its value.' },
+  UNAUTHENTICATED: {
+    status: 401,
+    message: 'Credentials are required, for example an API key as "Authorization: Bearer <key>".',
+  },
+  FORBIDDEN: {
+    status: 403,
+    message: 'The credentials do not allow this operation. Use credentials that have the required scope.',
+  },
+  NOT_FOUND: { status: 200, message: 'The object does not exist or was deleted.' },
+  DOCUMENT_NOT_FOUND: {
+    status: 404,
+    message: 'The document is not published. Publish it, or check its id.',
+  },
+  // Clients of Apollo's protocol compare these two messages.
+  PERSISTED_QUERY_NOT_FOUND: { status: 200, message: 'PersistedQueryNotFound' },
+  PERSISTED_QUERY_NOT_SUPPORTED: { status: 200, message: 'PersistedQueryNotSupported' },
+  DOCUMENT_REQUIRED: {
+    status: 400,
+    message: 'Only published documents are allowed, and this document is not published. Publish it first.',
+  },
+  CONFLICT: { status: 200, message: 'The object was changed. Read it again before you retry.' },
+  RATE_LIMITED: { status: 429, message: 'Too many of your requests are waiting. Try again.' },
+  DEPTH_LIMIT: { status: 400, message: 'The operation is nested too deeply. Split the operation.' },
+  COMPLEXITY_LIMIT: { status: 400, message: 'The operation is too complex. Split the operation.' },
+  TIMEOUT: {
+    status: 504,
+    message: 'The operation took too long and was cancelled. Request less, or try again later.',
+  },
+  IDEMPOTENCY_KEY_REUSED: {
+    status: 422,
+    message: 'This Idempotency-Key was used for another mutation or other variables. Send a new key.',
+  },
+  IDEMPOTENCY_IN_PROGRESS: {
+    status: 409,
+    message: 'The first request with this Idempotency-Key is still running. Try again.',
+  },
+  EVENT_HISTORY_EXPIRED: {
+    status: 200,
+    message:
+      'The events after this event id are no longer stored. Query the current data, then subscribe again with the id of this message.',
+  },
+  SERVICE_UNAVAILABLE: { status: 503, message: 'The service is temporarily unavailable. Try again.' },
+  INTERNAL_SERVER_ERROR: {
+    status: 500,
+    message: 'The service failed with an internal error. Report the request id to the operator.',
+  },
+} as const satisfies Readonly<Record<string, ErrorDefinition>>;
+
+export type ErrorCode = keyof typeof ERRORS;
 
 export interface ApiErrorOptions {
   /** The invalid argument, for input errors. */
@@ -62,7 +98,7 @@ export class ApiError extends Error {
 
   constructor(
     code: ErrorCode,
-    message: string,
+    message: string = ERRORS[code].message,
     { argument, status, headers = {}, details = {}, retriable, cause }: ApiErrorOptions = {},
   ) {
     // A stack trace is useless here, and capturing it is most of the cost of an error.
@@ -72,7 +108,7 @@ export class ApiError extends Error {
     Error.stackTraceLimit = stackTraceLimit;
     this.name = 'ApiError';
     this.code = code;
-    this.status = status ?? ERROR_STATUS[code];
+    this.status = status ?? ERRORS[code].status;
     this.headers = headers;
     this.retriable = retriable ?? (this.status >= 500 || RETRIABLE.has(code));
     this.extensions = { code, ...(argument === undefined ? {} : { argument }), ...details };
@@ -89,9 +125,8 @@ export function exceeded(
   maximum: number,
   unit = '',
 ): ApiError {
-  return new ApiError(code, `${what} ${value}${unit} exceeds the limit of ${maximum}${unit}.`, {
-    details: { value, maximum },
-  });
+  const message = `${what} ${value}${unit} exceeds the limit of ${maximum}${unit}. Request less, or split the operation.`;
+  return new ApiError(code, message, { details: { value, maximum } });
 }
 
 /** Refuses a response of at least `bytes` bytes (contract section 5). */
@@ -104,25 +139,37 @@ export function badInput(argument: string, problem: string): ApiError {
   return new ApiError('BAD_USER_INPUT', `Argument "${argument}" ${problem}`, { argument });
 }
 
-export function notFound(what: string): ApiError {
-  return new ApiError('NOT_FOUND', `There is no such ${what}.`);
+/** Longer values are shortened in messages. */
+const MAX_QUOTED_LENGTH = 80;
+
+/** Quotes a value of a client for a message. */
+export function quoteValue(value: string | number): string {
+  const text = String(value);
+  return JSON.stringify(text.length > MAX_QUOTED_LENGTH ? `${text.slice(0, MAX_QUOTED_LENGTH)}…` : text);
 }
 
-/** Ends a stream whose document is published no more. */
+/** @param type the name of the object's type, with a capital */
+export function notFound(type: string, id: string | number): ApiError {
+  return new ApiError('NOT_FOUND', `${type} ${quoteValue(id)} does not exist or was deleted.`);
+}
+
+/** Closes a stream whose document an operator has retired. */
 export function documentRetired(): ApiError {
-  return new ApiError('DOCUMENT_NOT_FOUND', 'The document of this stream is published no more.');
+  return new ApiError(
+    'DOCUMENT_NOT_FOUND',
+    'The document of this stream was retired. Subscribe with a published document.',
+  );
 }
 
-/** Refuses whoever comes from an address that an operator has blocked. */
+/** Rejects requests from an IP address that an operator has blocked. */
 export function addressBlocked(): ApiError {
-  return forbidden('Requests from this address are refused. Ask whoever runs this service.');
+  return forbidden('Your IP address is blocked. Contact the operator. (Operator: remove the block.)');
 }
 
-/** Refuses to change what is of another version than the caller has read. */
-export function conflict(what: string, version: number): ApiError {
-  return new ApiError('CONFLICT', `The ${what} has changed: it is of version ${version} by now.`, {
-    details: { version },
-  });
+/** Rejects a change of an object that has another version than the client has read. */
+export function conflict(type: string, id: string, version: number, ifVersion: number): ApiError {
+  const message = `${type} ${quoteValue(id)} has version ${version}, but ifVersion is ${ifVersion}. Read it again before you retry.`;
+  return new ApiError('CONFLICT', message, { details: { version } });
 }
 
 export function forbidden(message: string): ApiError {

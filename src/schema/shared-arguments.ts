@@ -17,9 +17,13 @@ export const NEW_VERSION =
 /** The version that the caller has read; null or undefined to change any. */
 export type IfVersion = number | null | undefined;
 
-/** Throws CONFLICT if a row is of another version than the caller has read. */
-export function checkVersion(what: string, version: number, ifVersion: IfVersion): void {
-  if (ifVersion != null && ifVersion !== version) throw conflict(what, version);
+/** Throws CONFLICT if a row has another version than the client has read. */
+export function checkVersion(
+  type: string,
+  { id, version }: { readonly id: string; readonly version: number },
+  ifVersion: IfVersion,
+): void {
+  if (ifVersion != null && ifVersion !== version) throw conflict(type, id, version, ifVersion);
 }
 
 /** The argument of mutations that change or delete what the caller has read. */

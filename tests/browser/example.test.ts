@@ -50,7 +50,7 @@ describe.each(ORIGINS)('the example page from its %s origin', (from) => {
     await page.getByLabel('E-mail').fill('ada@example.com');
     await page.getByLabel('Password').fill('not the password');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('alert').getByText('The e-mail or the password is wrong.').waitFor();
+    await page.getByRole('alert').getByText('The email address or the password is wrong.').waitFor();
     // What was typed is still there.
     expect(await page.getByLabel('E-mail').inputValue()).toBe('ada@example.com');
     await page.getByLabel('Password').fill(password);

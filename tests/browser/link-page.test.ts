@@ -53,7 +53,7 @@ it.each([
       await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
     };
     await type('qwerty123456', 'qwerty123456');
-    expect(await page.getByRole('alert').textContent()).toMatch(/many people use/);
+    expect(await page.getByRole('alert').textContent()).toMatch(/commonly used password/);
     await look('refused');
     await type(CHOSEN, CHOSEN);
     expect(await page.title()).toContain('Your password is set');

@@ -109,7 +109,7 @@ describe('docs/web-page.md', () => {
     const open = await browse(`http://localhost:${port}`, api);
     const page = await open();
     await logIn(page, 'a wrong password');
-    await expect.poll(() => problem(page)).toBe('The e-mail or the password is wrong.');
+    await expect.poll(() => problem(page)).toBe('The email address or the password is wrong.');
     await picture(page, 'web-page-sign-in');
     await logIn(page, password);
     await expect.poll(() => state(page)).toBe('Ada: live');

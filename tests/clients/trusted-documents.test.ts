@@ -12,7 +12,7 @@ import { type LiveService, startService } from './live-service.ts';
 import { type ClientById, TOOLCHAINS, type Toolchain } from './toolchains.ts';
 
 const blocks = blocksOf(readFileSync(join(ROOT, 'docs/trusted-documents.md'), 'utf8'));
-const UNKNOWN = /PersistedQueryNotFound|There is no published document with this id/;
+const UNKNOWN = /PersistedQueryNotFound|Document "[^"]*" is not published/;
 
 /** Publishes what the tool has made, by the line that the page has for it. */
 async function publish({ name, section }: Toolchain, { dataDir }: LiveService): Promise<unknown> {

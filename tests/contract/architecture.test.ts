@@ -25,7 +25,6 @@ const SMALL_FILES = new Set([
   'schema/limits.ts',
   'schema/post/queue.ts',
   'engine/documents/trusted/policy.ts',
-  'schema/shared-arguments.ts',
 ]);
 
 interface SourceFile {

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { countLines } from '../../scripts/count-lines.ts';
-import { ERROR_STATUS } from '../../src/platform/errors.ts';
+import { ERRORS } from '../../src/platform/errors.ts';
 
 const PACKAGE = join(import.meta.dirname, '../../packages/client');
 const MAX_LINES = 400;
@@ -13,7 +13,7 @@ describe('packages/client', () => {
   it('has the error codes of the service, and no others', () => {
     const [, union = ''] = /export type ServiceCode =([^;]+);/.exec(read('src/errors.ts')) ?? [];
     const codes = [...union.matchAll(/'(\w+)'/g)].map(([, code]) => code);
-    expect(codes.toSorted()).toEqual(Object.keys(ERROR_STATUS).toSorted());
+    expect(codes.toSorted()).toEqual(Object.keys(ERRORS).toSorted());
   });
 
   it.each(globSync('src/**/*.ts', { cwd: PACKAGE }))(`has at most ${MAX_LINES} lines in %s`, (path) => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { ERROR_STATUS } from '../../src/platform/errors.ts';
+import { ERRORS } from '../../src/platform/errors.ts';
 import { ORIGIN, useApp } from '../support/app.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -120,7 +120,7 @@ describe('docs/metrics.md, dashboard and alerts', () => {
         if (OF_PROMETHEUS.has(label)) continue;
         const real = [...(samples.get(name)?.get(label) ?? [])];
         expect(real.length).toBeGreaterThan(0);
-        const all = label === 'code' ? [...real, ...Object.keys(ERROR_STATUS)] : real;
+        const all = label === 'code' ? [...real, ...Object.keys(ERRORS)] : real;
         expect(
           all.some((one) => (sign === '=' ? one === value : new RegExp(`^(?:${value})$`).test(one))),
         ).toBe(true);

@@ -13,7 +13,7 @@ function expectUnknown(answer: RawAnswer): void {
   expect(answer).toMatchObject({ status: 503, codes: ['SERVICE_UNAVAILABLE'] });
   const [error] = JSON.parse(answer.text).errors;
   expect(error.extensions).toEqual({ code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' });
-  expect(error.message).toMatch(/may have been done/);
+  expect(error.message).toMatch(/may have been saved/);
 }
 
 describe('A mutation whose connection is lost while the database commits (contract section 9)', () => {

@@ -83,7 +83,7 @@ const builders: Pick<Builder, 'node'> & ThisType<Builder> = {
     { entity, scope, description, fields }: NodeOptions<OwnTypes, Row>,
   ): NodeRef<OwnTypes, Row> {
     const type = this.loadableObjectRef<Row, string, string, Row>(name, {
-      load: loaderOf(entity, name.toLowerCase()),
+      load: loaderOf(entity, name),
     }).implement({
       description,
       interfaces: [NODE as never],

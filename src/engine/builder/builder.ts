@@ -60,7 +60,7 @@ export function parseDateTime(value: unknown, node?: ValueNode): Date {
   const offset = (offsetHours * 60 + offsetMinutes) * MINUTE_MS;
   const instantMs = date.getTime() - (match[8] === '-' ? -offset : offset);
   if (instantMs < FIRST_MS || instantMs > LAST_MS)
-    throw new GraphQLError(`DateTime "${match[0]}" is not in the years 0 to 9999 of UTC.`, at(node));
+    throw new GraphQLError(`DateTime "${match[0]}" is not in the years 0 to 9999 in UTC.`, at(node));
   return new Date(instantMs);
 }
 

@@ -36,7 +36,7 @@ async function loadNodes(
 /** The ids in canonical form; undefined for one that names nothing. Throws BAD_USER_INPUT. */
 function parseIds(ids: readonly unknown[]): (string | undefined)[] {
   if (ids.length > MAX_ITEMS)
-    throw badInput('ids', `must have 0 to ${MAX_ITEMS} items; it has ${ids.length}.`);
+    throw badInput('ids', `must contain at most ${MAX_ITEMS} ids, but contains ${ids.length}.`);
   return ids.map((id) => parseId(String(id)));
 }
 

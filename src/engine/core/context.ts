@@ -5,7 +5,7 @@ import type { Scope } from '../../auth/scopes.ts';
 import type { OpenedSession } from '../../auth/sessions.ts';
 import type { Queryable } from '../../database/statement.ts';
 import type { UnitOfWork } from '../../database/unit-of-work.ts';
-import { unauthenticated } from '../../platform/errors.ts';
+import { ERRORS, unauthenticated } from '../../platform/errors.ts';
 import { readSnapshotName } from '../events/event-log.ts';
 import type { FeedStart } from '../events/feed.ts';
 import type { Preparations } from './preparation.ts';
@@ -109,7 +109,8 @@ export function passwordChanged({ onPasswordChanged }: Context, opened: OpenedSe
 }
 
 /** No client gets this error: the request restarts, and its credentials are looked up. */
-export const notConfirmed = () => unauthenticated('The credentials are not what they were.', {});
+export const notConfirmed = () =>
+  unauthenticated('The credentials expired or were revoked during the request. Log in again.', {});
 
 /** Confirms a provisional caller. Throws `notConfirmed`, DatabaseError. */
 export async function confirmCaller({ provisional }: Pick<Context, 'provisional'>): Promise<void> {
@@ -119,7 +120,7 @@ export async function confirmCaller({ provisional }: Pick<Context, 'provisional'
 /** The caller's principal. Throws UNAUTHENTICATED for anonymous callers. */
 export function principalOf({ caller }: Pick<Context, 'caller'>): Principal {
   if (!isAuthenticated(caller))
-    throw unauthenticated('Credentials are required.', { 'www-authenticate': 'Bearer' });
+    throw unauthenticated(ERRORS.UNAUTHENTICATED.message, { 'www-authenticate': 'Bearer' });
   return caller;
 }
 

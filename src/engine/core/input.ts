@@ -33,7 +33,7 @@ export function checkText(argument: string, text: string, { min, max, visible = 
   if (text.length > max || text.length < 2 * min) {
     const length = codePoints(text);
     if (length < min || length > max)
-      throw badInput(argument, `must be ${min} to ${max} characters long; it has ${length}.`);
+      throw badInput(argument, `must be ${min} to ${max} characters long, but has ${length}.`);
   }
   if (visible && INVISIBLE.test(text)) throw badInput(argument, 'must contain a visible character.');
   return text;

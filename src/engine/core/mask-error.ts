@@ -1,13 +1,7 @@
 import { GraphQLError } from 'graphql';
 import { isAccountGone } from '../../auth/accounts.ts';
 import { DatabaseError, type DatabaseErrorKind, isOutage } from '../../database/errors.ts';
-import {
-  ApiError,
-  ERROR_STATUS,
-  type ErrorCode,
-  unauthenticated,
-  withoutStacks,
-} from '../../platform/errors.ts';
+import { ApiError, ERRORS, type ErrorCode, unauthenticated, withoutStacks } from '../../platform/errors.ts';
 import { TurnRefusedError } from '../../platform/fairness/fair-queue.ts';
 import { DailyLimitError } from '../../platform/fairness/usage.ts';
 import type { Logger } from '../../platform/log/log.ts';
@@ -43,16 +37,16 @@ function originOf(error: unknown): unknown {
 }
 
 export function isPublicCode(code: unknown): code is ErrorCode {
-  return typeof code === 'string' && code in ERROR_STATUS;
+  return typeof code === 'string' && code in ERRORS;
 }
 
 /** Decision 16: who has most of a full line is refused. */
 function noTurn({ reason }: TurnRefusedError): ApiError {
   if (reason === 'cancelled')
-    return new ApiError('TIMEOUT', 'The operation timed out while waiting for other operations.');
+    return new ApiError('TIMEOUT', 'The operation timed out while it waited for a slot. Try again later.');
   const headers = { 'retry-after': '1' };
   return reason === 'crowd'
-    ? new ApiError('RATE_LIMITED', 'Too many of your requests are waiting. Try again.', { headers })
+    ? new ApiError('RATE_LIMITED', undefined, { headers })
     : new ApiError('SERVICE_UNAVAILABLE', 'The service is busy. Try again.', { headers });
 }
 
@@ -64,27 +58,24 @@ function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
     return new ApiError('RATE_LIMITED', origin.message, { headers: { 'retry-after': '3600' } });
   if (origin instanceof DatabaseError && origin.kind !== 'other') {
     log[isOutage(origin) ? 'debug' : 'warn']({ requestId, err: origin }, 'database error');
-    if (origin.kind === 'timeout' || origin.kind === 'locked')
-      return new ApiError('TIMEOUT', 'The operation took too long and was cancelled.');
+    if (origin.kind === 'timeout' || origin.kind === 'locked') return new ApiError('TIMEOUT');
     // Without Retry-After: a client that retries automatically and without a key may do it twice.
     if (origin.kind === 'unknown')
       return new ApiError(
         'SERVICE_UNAVAILABLE',
-        'The connection to the database was lost before the outcome was known: this may have been done. A retry with the same Idempotency-Key does not do it twice and returns the outcome.',
+        'The database connection was lost during the commit, so the changes may have been saved. Retry with the same Idempotency-Key to get the outcome. Without a key, check the data before you retry.',
         { details: { outcome: 'unknown' } },
       );
-    return new ApiError('SERVICE_UNAVAILABLE', 'The service cannot do this right now. Try again.', {
-      headers: { 'retry-after': '1' },
-    });
+    return new ApiError('SERVICE_UNAVAILABLE', undefined, { headers: { 'retry-after': '1' } });
   }
   if (isAccountGone(origin))
-    return unauthenticated('The account has been deleted.', {
+    return unauthenticated('The account of the credentials was deleted.', {
       'www-authenticate': 'Bearer error="invalid_token"',
     });
   log.error({ requestId, err: origin }, 'internal error');
   return new ApiError(
     'INTERNAL_SERVER_ERROR',
-    `Something went wrong on our side. The request id is ${requestId}.`,
+    `The service failed with an internal error. Report the request id ${requestId} to the operator.`,
     { details: { requestId } },
   );
 }

@@ -60,7 +60,10 @@ export async function prepareFields(
     const prepare = field?.extensions.prepare as Prepare | undefined;
     if (node === undefined || field === undefined || prepare === undefined) continue;
     if (wanted.has(field.name))
-      throw new ApiError('BAD_USER_INPUT', `An operation can select ${field.name} only once.`);
+      throw new ApiError(
+        'BAD_USER_INPUT',
+        `Field "${field.name}" can be selected only once in an operation. Send one request for each.`,
+      );
     wanted.set(field.name, async () => prepare(getArgumentValues(field, node, values), context));
   }
   const prepared = new Map<string, Prepared>();

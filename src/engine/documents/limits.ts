@@ -113,5 +113,8 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
 export function refuseOfCaller(fields: readonly SchemaField[]): void {
   const found = fields.find(isOfCaller);
   if (found !== undefined)
-    throw new ApiError('BAD_USER_INPUT', `"${found.name}" cannot be selected in a subscription.`);
+    throw new ApiError(
+      'BAD_USER_INPUT',
+      `Field "${found.name}" cannot be selected in a subscription. Read it with a query.`,
+    );
 }

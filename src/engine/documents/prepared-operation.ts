@@ -13,6 +13,7 @@ import {
   stripIgnoredCharacters,
 } from 'graphql';
 import type { SmallMap } from '../../platform/cache.ts';
+import { quoteValue } from '../../platform/errors.ts';
 import type { OperationPlans } from '../core/selection.ts';
 import type { DocumentAnalysis } from './analysis.ts';
 import type { Cost } from './cost.ts';
@@ -143,8 +144,8 @@ export function onlyLooksAtSchema({ plans: { fragments }, node: operation }: Pre
 function noSuchOperation(name: string | undefined): GraphQLError {
   const message =
     name === undefined
-      ? 'The document has several operations, or none: select one with "operationName".'
-      : `The document has no operation named "${name}".`;
+      ? 'The document has several operations, or none. Select one with "operationName".'
+      : `The document has no operation named ${quoteValue(name)}.`;
   return new GraphQLError(message, { extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } });
 }
 

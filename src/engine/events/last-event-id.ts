@@ -20,13 +20,14 @@ export function lastEventId({ url, headers }: StreamRequest): string | undefined
 /** @returns the error of a stream that cannot resume after the id */
 export function lastEventIdError(failure: NonNullable<FeedStart['failure']>): ApiError {
   return failure === 'malformed'
-    ? new ApiError('BAD_USER_INPUT', 'The last event id was not issued by this service.', {
-        argument: 'lastEventId',
-      })
-    : new ApiError(
-        'EVENT_HISTORY_EXPIRED',
-        'The events after that id are no longer kept: query again what you show, and continue from here.',
-      );
+    ? new ApiError(
+        'BAD_USER_INPUT',
+        'Argument "lastEventId" is not an event id of this service. Send an id that a stream has sent.',
+        {
+          argument: 'lastEventId',
+        },
+      )
+    : new ApiError('EVENT_HISTORY_EXPIRED');
 }
 
 interface HeartbeatRequest extends Pick<StreamRequest, 'url'> {
@@ -43,5 +44,5 @@ export function asksForVisibleHeartbeats({ url, extensions }: HeartbeatRequest):
   const asked = new URL(url).searchParams.get('heartbeat') ?? extensions?.heartbeat;
   if (asked == null) return false;
   if (asked === 'visible') return true;
-  throw new ApiError('BAD_REQUEST', '"heartbeat" must be "visible".', { status: 400 });
+  throw new ApiError('BAD_REQUEST', 'Parameter "heartbeat" must be "visible", or absent.', { status: 400 });
 }

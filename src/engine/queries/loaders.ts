@@ -153,11 +153,11 @@ export function loadByIds<Row extends { readonly id: string }>(
   return inRound(context, entity, ids, (all) => readByIds(context.db, entity, all));
 }
 
-/** The `load` of an object type. An id without a row is NOT_FOUND; `what` names the type in the message. */
-export function loaderOf<Row extends { readonly id: string }>(entity: Entity<Row>, what: string) {
+/** The `load` of an object type. An id without a row is NOT_FOUND; `type` names the object type in the message. */
+export function loaderOf<Row extends { readonly id: string }>(entity: Entity<Row>, type: string) {
   return async (ids: string[], context: Context): Promise<(Row | Error)[]> => {
     const rows = await loadByIds(context, entity, ids);
-    return rows.map((row) => row ?? notFound(what));
+    return rows.map((row, at) => row ?? notFound(type, ids[at] ?? ''));
   };
 }
 

@@ -1,4 +1,4 @@
-import { badInput } from '../../platform/errors.ts';
+import { badInput, quoteValue } from '../../platform/errors.ts';
 import { CONTENT_START, FRAME_BYTES, opaqueBytes, opaqueText } from '../../platform/ids.ts';
 
 /** A position in the order (createdAt, id). It stays valid when its row is deleted. */
@@ -59,9 +59,11 @@ function writeTime(bytes: Buffer, milliseconds: number): void {
 /** Decodes a cursor of this service. Throws BAD_USER_INPUT, naming `argument`, for any other string. */
 export function decodeCursor(argument: string, cursor: string): Position {
   const bytes = opaqueBytes(cursor);
-  if (bytes?.length !== BYTES) throw badInput(argument, 'is not a cursor of this service.');
+  const error = () =>
+    badInput(argument, `must be a cursor of an earlier response, but is ${quoteValue(cursor)}.`);
+  if (bytes?.length !== BYTES) throw error();
   const time = Number(bytes.readBigInt64BE(CONTENT_START));
-  if (time < MIN_TIME || time > MAX_TIME) throw badInput(argument, 'is not a cursor of this service.');
+  if (time < MIN_TIME || time > MAX_TIME) throw error();
   const hex = bytes.toString('hex', ID_START, ID_START + ID_BYTES);
   const id = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
   return { createdAt: new Date(time), id };
@@ -88,7 +90,7 @@ export interface Page {
 }
 
 function inRange(argument: string, value: number, max: number): number {
-  if (value < 0 || value > max) throw badInput(argument, `must be from 0 to ${max}; it is ${value}.`);
+  if (value < 0 || value > max) throw badInput(argument, `must be from 0 to ${max}, but is ${value}.`);
   return value;
 }
 
@@ -119,11 +121,12 @@ export interface ConnectionArguments {
  */
 export function connectionPage({ limit, first, after, last, before }: ConnectionArguments): Page {
   if (limit != null && first != null)
-    throw badInput('first', 'is an alias of "limit"; give only one of them.');
+    throw badInput('first', 'is an alias of "limit". Send only one of them.');
   const forwards = first ?? limit;
   if (last != null && forwards != null)
-    throw badInput('last', 'is the number of items at the end; give either it or "first".');
-  if (after != null && before != null) throw badInput('before', 'cannot be combined with "after".');
+    throw badInput('last', 'cannot be combined with "first" or "limit". Send one of them.');
+  if (after != null && before != null)
+    throw badInput('before', 'cannot be combined with "after". Send one of them.');
   const backwards = last != null || (before != null && forwards == null);
   const argument = last != null ? 'last' : first != null ? 'first' : 'limit';
   return {

@@ -55,10 +55,11 @@ interface OpenGroup {
 }
 
 function tooMany(code: ErrorCode): ApiError {
-  const whose = code === 'RATE_LIMITED' ? 'Your account has too' : 'Too';
-  return new ApiError(code, `${whose} many different subscriptions open. Try again.`, {
-    headers: { 'retry-after': '5' },
-  });
+  const message =
+    code === 'RATE_LIMITED'
+      ? 'Your account has too many distinct subscriptions open. Close some of them, then try again.'
+      : 'Too many distinct subscriptions are open on this instance. Try again.';
+  return new ApiError(code, message, { headers: { 'retry-after': '5' } });
 }
 
 export function createFanOut(options: FanOutOptions): FanOut {

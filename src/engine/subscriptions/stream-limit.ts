@@ -237,7 +237,7 @@ export function createStreamLimit({ maximum, accountFactor, halfOpen }: StreamLi
       for (const bound of bounds) if (isFull(bound)) await endDead(bound.name);
       const full = bounds.find(isFull);
       if (full !== undefined) {
-        const message = `At most ${full.most} event streams per ${full.who} may be open at a time.`;
+        const message = `Your ${full.who} has ${full.most} event streams open, which is the limit. Close one before you open another.`;
         throw new ApiError('RATE_LIMITED', message, { headers: { 'retry-after': '5' } });
       }
       const { client, account, connection } = owner;

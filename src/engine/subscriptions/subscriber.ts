@@ -30,7 +30,11 @@ import type { SubscriberStream } from './subscriber-stream.ts';
 /** Throws BAD_REQUEST for what is no subscription: stream tokens open nothing else. */
 export function requireSubscription(kind: PreparedOperation['kind']): void {
   if (kind !== 'subscription')
-    throw new ApiError('BAD_REQUEST', 'Stream tokens are for subscriptions only.', { status: 400 });
+    throw new ApiError(
+      'BAD_REQUEST',
+      'A stream token can only open a subscription. Use other credentials for queries and mutations.',
+      { status: 400 },
+    );
 }
 
 /** Checks the scope of the field and its arguments, and calls its `subscribe` function. */
@@ -62,7 +66,9 @@ async function recheckCredentials(
   const { shownCost: cost, requestId } = args.contextValue;
   const told = { cost, limits };
   if (present === undefined) {
-    const error = unauthenticated('The credentials behind this stream have expired or been revoked.');
+    const error = unauthenticated(
+      'The credentials of this stream expired or were revoked. Subscribe again with other credentials.',
+    );
     return stream.finish(textOf(refused(error, { requestId, log }), told));
   }
   try {

@@ -116,7 +116,7 @@ export const CREATE_KEY = `mutation AccountPageCreateKey(
 export type AccountServices = FeatureServices & RouteServices;
 
 const tooMany = () =>
-  new ApiError('RATE_LIMITED', 'Another download of your data is under way. Try again when it is done.', {
+  new ApiError('RATE_LIMITED', 'Another download of your data is running. Try again when it is finished.', {
     headers: { 'retry-after': '10' },
   });
 

@@ -17,7 +17,7 @@ interface AccountLink extends IssuedLink {
   readonly user: string;
 }
 
-const notAdmin = () => forbidden('Only admins may create links for other accounts.');
+const notAdmin = () => forbidden('Only admins can create links for other accounts.');
 
 interface Target {
   readonly id: string;
@@ -63,9 +63,10 @@ async function lockTarget(work: UnitOfWork, email: string, own: string): Promise
   const key = emailKey(email);
   const [found] = await work.query(FIND, [key]);
   const judge = (target: Target | undefined): string => {
-    if (target === undefined) throw new ApiError('NOT_FOUND', 'There is no account with this e-mail.');
+    if (target === undefined)
+      throw new ApiError('NOT_FOUND', 'No account has this email address. Check the address.');
     if (target.role === 'admin' && target.id !== own)
-      throw forbidden('An admin creates no link for another admin.');
+      throw forbidden('An admin cannot create a link for another admin.');
     return target.id;
   };
   const id = judge(found);

@@ -174,7 +174,7 @@ function referenceOf(name: string): Reference {
 const ended = (accountId?: string): Invalid => ({
   outcome: 'invalid',
   kind: OAUTH_KIND,
-  reason: 'The access token has been revoked, or its client or account is gone.',
+  reason: 'The access token was revoked, or its client or account was deleted or disabled.',
   accountId,
 });
 

@@ -3,7 +3,7 @@ import type { Restrictions } from '../../auth/restrictions.ts';
 import { shapeOf } from '../../engine/documents/analysis.ts';
 import type { OperationReport } from '../../engine/operation/operation-result.ts';
 import type { Clock } from '../../platform/deadline.ts';
-import { ERROR_STATUS } from '../../platform/errors.ts';
+import { ERRORS } from '../../platform/errors.ts';
 import { FrequentNames } from '../../platform/fairness/usage.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { createLineLimit } from '../../platform/log/log-limits.ts';
@@ -181,7 +181,7 @@ export function useAccessLog(options: AccessLogOptions): ServicePlugin {
   const errors = metrics.tally('content_graph_response_errors_total', 'Errors in responses, by error code.', [
     'code',
   ]);
-  for (const code of Object.keys(ERROR_STATUS)) errors.add(code, '', 0);
+  for (const code of Object.keys(ERRORS)) errors.add(code, '', 0);
   const times = createOperationTimes(metrics);
   const operations = metrics.tally(
     'content_graph_graphql_operations_total',

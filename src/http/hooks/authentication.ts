@@ -45,15 +45,20 @@ const NO_PARAMETERS: PresentedParameters = { apiKeys: [], streamTokens: [] };
 const BESIDE_TOKEN = new Set(['stream_token', 'lastEventId', 'heartbeat']);
 const MISPLACED: Malformed = {
   malformed:
-    'A stream token opens its own subscription only: GET, with no parameters but lastEventId and heartbeat beside it.',
+    'A stream token can only open its subscription. Send the token with GET, and no other parameters than lastEventId and heartbeat.',
 };
-const PLAIN_HTTP = 'Credentials are accepted over HTTPS only. Replace these: they may have been intercepted.';
+const PLAIN_HTTP =
+  'Credentials are accepted over HTTPS only. Replace these credentials, because they may have been intercepted.';
 
 function keysUnavailable(cause: unknown): ApiError {
-  return new ApiError('SERVICE_UNAVAILABLE', 'The keys to verify the token are currently unavailable.', {
-    headers: { 'retry-after': '1' },
-    cause,
-  });
+  return new ApiError(
+    'SERVICE_UNAVAILABLE',
+    'The token cannot be verified, because the keys of its issuer are unavailable. Try again.',
+    {
+      headers: { 'retry-after': '1' },
+      cause,
+    },
+  );
 }
 
 /**

@@ -35,18 +35,29 @@ function isOwnName(hostname: string, host: string): boolean {
   return hostname === host || hostname === 'localhost' || isIP(hostname.replace(/^\[|\]$/g, '')) !== 0;
 }
 
-/** How to allow an origin, for whoever runs the service. */
+/** True for an origin that CORS_ORIGINS can list. */
+const isAllowable = (origin: string): boolean =>
+  origin.length <= MAX_SHOWN && /^https?:\/\/[\w.:[\]-]+$/.test(origin);
+
+function sessionsNotAllowed(origin: string): ApiError {
+  return forbidden(
+    isAllowable(origin)
+      ? `Origin ${origin} is not allowed to use sessions. (Operator: add it to CORS_ORIGINS.)`
+      : 'The origin of this page cannot use sessions. Serve the page over http or https, not from a file or a sandboxed frame.',
+  );
+}
+
+/** Tells the operator how to allow an origin. */
 export function howToAllow(origin: string): string {
-  const nameable = origin.length <= MAX_SHOWN && /^https?:\/\/[\w.:[\]-]+$/.test(origin);
-  return nameable
+  return isAllowable(origin)
     ? `Add ${origin} to the setting CORS_ORIGINS, a list separated by commas`
     : 'CORS_ORIGINS can list origins with http or https only: serve the page from one, not from a file or a sandboxed frame';
 }
 
 const UNKNOWN_SITE =
-  'Pages of other sites must not use sessions, and the browser does not name the site. (Operator: CORS_ORIGINS lists the origins that may.)';
+  'A page of another site, which the browser does not name, cannot use sessions. (Operator: add the origin of the page to CORS_ORIGINS.)';
 const NO_ORIGINS: ReadonlySet<string> = new Set();
-const OTHER_PAGE = 'This form must be sent from its own page.';
+const OTHER_PAGE = 'This form can only be sent from the page that shows it. Open that page and try again.';
 
 /** The origins whose pages may use the service. */
 export function createOrigins({ publicUrl, host, corsOrigins, corsTokenOrigins }: OriginsOptions) {
@@ -79,11 +90,7 @@ export function createOrigins({ publicUrl, host, corsOrigins, corsTokenOrigins }
     check(request: BrowserRequest): ApiError | undefined {
       if (isFrom(trusted, request)) return undefined;
       const origin = request.headers.get('origin');
-      return forbidden(
-        origin === null
-          ? UNKNOWN_SITE
-          : `Pages of other origins must not use sessions. ${howToAllow(origin)}.`,
-      );
+      return origin === null ? forbidden(UNKNOWN_SITE) : sessionsNotAllowed(origin);
     },
   };
 }
@@ -130,7 +137,7 @@ export function useSites({ check, checkOwn }: Pick<Origins, 'check' | 'checkOwn'
         // Images and frames on a page of another site must neither begin a sign-in nor use up the tokens for pages.
         if (documentOnly && (headers.get('sec-fetch-dest') ?? 'document') !== 'document')
           throw badRequest(
-            'This page opens in a window or a tab of its own, not in a frame or as a part of another page.',
+            'This page cannot be shown inside another page. Open it in a separate tab or window.',
           );
         if (method === 'GET' || method === 'HEAD' || !methods.includes(method)) return undefined;
         if (originCheck === 'always') return check(request);

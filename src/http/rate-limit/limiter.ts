@@ -8,7 +8,7 @@ import type { Bucket, BucketPolicy, BucketStore } from './bucket-store.ts';
 export const wholeSeconds = (ms: number): number => Math.ceil(ms / 1000);
 
 /** What clients are told. Readers of a page do not see headers. */
-export const WAIT_AS_TOLD = 'Wait for the time given in Retry-After.';
+export const WAIT_AS_TOLD = 'Try again after the time in Retry-After.';
 
 /** The refusal of a request when its bucket is empty: the sentence says of what there was too much. */
 function rateLimited(sentence: string, retryAfterMs: number): ApiError {

@@ -107,7 +107,7 @@ export function loginAnswer(options: LoginRouteOptions): Answer {
       userAgent: request.headers.get('user-agent'),
     });
     if (loggedIn === undefined)
-      throw unauthenticated('The e-mail or the password is wrong.', {
+      throw unauthenticated('The email address or the password is wrong.', {
         // RFC 9110 section 15.5.2 requires a challenge. No scheme exists for credentials in a body.
         'www-authenticate': 'Bearer',
       });
@@ -128,7 +128,8 @@ export function logoutAnswer(endSession: EndSession): Answer {
     const hasEnded = credentials.place === 'cookie' && credentialsFailed(credentials);
     if (credentials.error !== undefined && !hasEnded) throw credentials.error;
     if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
-    else if (isAuthenticated(caller)) throw forbidden('Only sessions can be logged out.');
+    else if (isAuthenticated(caller))
+      throw forbidden('Only a session can be logged out. Revoke an API key with revokeApiKey.');
     // Whoever uses the browser next finds nothing of the account (Clear Site Data, section 3.1).
     const headers = { 'set-cookie': CLEAR_SESSION_COOKIE, 'clear-site-data': '"cache"' };
     return new HttpResponse('', { status: 204, headers });

@@ -86,10 +86,12 @@ export function metricsAnswer({
     if (isLocalVisit(located, hostname)) return undefined;
     if (token === undefined)
       return forbidden(
-        'METRICS_TOKEN is not set: metrics are available to this machine only, at http://localhost or 127.0.0.1.',
+        'Metrics are available only on the machine of the service, at http://localhost or 127.0.0.1. (Operator: set METRICS_TOKEN.)',
       );
     if (request.headers.has('authorization') && !isSecure(request, located))
-      return forbidden('The token is accepted over HTTPS only. Replace it: it may have been intercepted.');
+      return forbidden(
+        'The token is accepted over HTTPS only. Replace the token, because it may have been intercepted.',
+      );
     if (hasToken(request, token)) return undefined;
     if (request.headers.has('authorization')) {
       await failure(`address:${addressKey(located.clientAddress)}`);
@@ -98,9 +100,12 @@ export function metricsAnswer({
         reason: 'The token is not METRICS_TOKEN.',
       });
     }
-    return unauthenticated('Metrics require METRICS_TOKEN as a bearer token, except from this machine.', {
-      'www-authenticate': 'Bearer',
-    });
+    return unauthenticated(
+      'Metrics require the bearer token that METRICS_TOKEN sets, except on the machine of the service.',
+      {
+        'www-authenticate': 'Bearer',
+      },
+    );
   }
 
   return async (request, admitted, { hostname }) => {

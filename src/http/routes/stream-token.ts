@@ -31,7 +31,7 @@ function checkLength(operation: FixedOperation): void {
   const { length } = JSON.stringify(operation);
   if (length > MAX_STORED_LENGTH)
     throw badRequest(
-      `The subscription is too large for a stream token: ${length} characters of JSON, ${MAX_STORED_LENGTH} at most.`,
+      `The subscription has ${length} characters of JSON, but a stream token can store at most ${MAX_STORED_LENGTH}. Shorten the document or its variables.`,
       413,
     );
 }
@@ -47,7 +47,7 @@ function refusalResponse(refusal: Single, operation: HttpResponse['operation']):
 /** Tells clients what to do about too many tokens. */
 function sayLimit(error: unknown): never {
   if (!(error instanceof StreamTokenLimitError)) throw error;
-  const message = `${error.message} Reuse one, or wait until one expires.`;
+  const message = `${error.message} Reuse a token, or wait until one expires.`;
   throw new ApiError('RATE_LIMITED', message, { headers: { 'retry-after': String(RETRY_SECONDS) } });
 }
 

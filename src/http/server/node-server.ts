@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Request } from '@whatwg-node/fetch';
+import { ERRORS } from '../../platform/errors.ts';
 import { eventLoop } from '../../platform/fairness/event-loop.ts';
 import type { PendingResponses, Reservation } from '../../platform/fairness/response-memory.ts';
 import type { Logger } from '../../platform/log/log.ts';
@@ -88,8 +89,11 @@ export function onePerConnection(take: Take): Take {
 
 /** Responses to what Node's parser refuses before there is a request, by its error code. */
 const ANSWERS: Readonly<Record<string, readonly [string, string]>> = {
-  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The URL and the headers are too large.'],
-  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request did not arrive in time.'],
+  HPE_HEADER_OVERFLOW: [
+    '431 Request Header Fields Too Large',
+    'The URL and the headers are too large. Shorten them.',
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request was not received in time. Send it again.'],
 };
 const OTHERWISE: readonly [string, string] = ['400 Bad Request', 'The request is not valid HTTP.'];
 
@@ -245,15 +249,14 @@ export function createNodeServer({
       reservation.release();
       if (!outgoing.headersSent && !outgoing.destroyed && !incoming.destroyed) {
         const requestId = randomUUID();
+        const code = 'INTERNAL_SERVER_ERROR';
         log.error({ requestId, err: error }, 'a request could not be answered');
         outgoing
           .writeHead(500, {
             'content-type': 'application/json; charset=utf-8',
             'x-request-id': requestId,
           })
-          .end(
-            '{"errors":[{"message":"Something went wrong on our side.","extensions":{"code":"INTERNAL_SERVER_ERROR"}}]}',
-          );
+          .end(JSON.stringify({ errors: [{ message: ERRORS[code].message, extensions: { code } }] }));
       } else outgoing.destroy();
     });
   }

@@ -115,7 +115,7 @@ const LARGE_CHUNK = 16_384;
 const NOTHING = Buffer.alloc(0);
 
 function noRoom(): ApiError {
-  return new ApiError('SERVICE_UNAVAILABLE', 'The service is receiving too much data at once. Try again.', {
+  return new ApiError('SERVICE_UNAVAILABLE', 'The service is receiving too many large requests. Try again.', {
     headers: { 'retry-after': '1' },
   });
 }

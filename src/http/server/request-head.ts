@@ -49,6 +49,6 @@ export function addressOf({
 export function badAddress(): ApiError {
   return new ApiError(
     'BAD_REQUEST',
-    'The request must name one host and a path in normal form: it starts with "/", has no ".", ".." or empty segments, and is percent-encoded only where necessary.',
+    'The request must have one host and a normalized path. The path starts with "/", has no ".", ".." or empty segments, and is percent-encoded only where necessary.',
   );
 }

@@ -160,7 +160,10 @@ export function createHostedOperations({
       const { document, published } = found;
       return { params: checked, request, hosted, published, requested: document, carried };
     }
-    throw new ApiError('BAD_REQUEST', 'Published documents cannot be requested in this way.');
+    throw new ApiError(
+      'BAD_REQUEST',
+      'A plugin cannot request a published document that is not cached. Send "query" instead of "documentId".',
+    );
   }
 
   function runOf(context: Carried): Run {

@@ -234,7 +234,7 @@ export class PendingResponses {
     if (this.#budget.isWithinShare(account, bytes)) return undefined;
     return new ApiError(
       'RATE_LIMITED',
-      `Unread responses to this account hold ${this.#budget.usedBy(account)} bytes of at most ${shareBytes}: read them first.`,
+      `Your account has ${this.#budget.usedBy(account)} bytes of unread responses, and the limit is ${shareBytes} bytes. Read the responses first.`,
       { headers: { 'retry-after': '1' } },
     );
   }
@@ -247,9 +247,13 @@ export class PendingResponses {
     const refusal = this.checkShare(account, bytes);
     if (refusal !== undefined) return refusal;
     if (!this.#budget.makeRoom(bytes))
-      return new ApiError('SERVICE_UNAVAILABLE', 'Too many responses are waiting to be read. Try again.', {
-        headers: { 'retry-after': '1' },
-      });
+      return new ApiError(
+        'SERVICE_UNAVAILABLE',
+        'The service has too many unread responses of all clients. Try again.',
+        {
+          headers: { 'retry-after': '1' },
+        },
+      );
     this.add(account, bytes);
     return undefined;
   }

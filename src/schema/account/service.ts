@@ -24,7 +24,7 @@ import { principalOf } from '../../engine/core/context.ts';
 import { checkText } from '../../engine/core/input.ts';
 import type { LockKind, NamedRow } from '../../engine/core/mutation-plugin.ts';
 import type { PreparationContext } from '../../engine/core/preparation.ts';
-import { ApiError, badInput, forbidden, unauthenticated } from '../../platform/errors.ts';
+import { ApiError, badInput, forbidden, quoteValue, unauthenticated } from '../../platform/errors.ts';
 import type { Rules } from '../limits.ts';
 
 /** An operation that ends several keys, sessions or grants locks their account first. */
@@ -49,13 +49,18 @@ function checkScopes(scopes: readonly string[], { role }: Principal): readonly S
   if (scopes.length === 0) throw badInput('scopes', 'must contain at least one scope.');
   const unknown = scopes.find((scope) => !isScope(scope));
   if (unknown !== undefined)
-    throw badInput('scopes', `must contain only known scopes: ${scopesOfRole(role).join(', ')}.`);
+    throw badInput(
+      'scopes',
+      `contains the unknown scope ${quoteValue(unknown)}. Known scopes: ${scopesOfRole(role).join(', ')}.`,
+    );
   if (new Set(scopes).size < scopes.length) throw badInput('scopes', 'must not contain duplicates.');
   const held = scopesOfRole(role);
   const known = scopes.filter(isScope);
   const beyond = known.find((scope) => !held.includes(scope));
   if (beyond !== undefined)
-    throw forbidden(`The account cannot hold the scope "${beyond}", so neither can its key.`);
+    throw forbidden(
+      `Your account does not have the scope "${beyond}", so its API keys cannot have it. Your scopes: ${held.join(', ')}.`,
+    );
   return known;
 }
 
@@ -63,7 +68,9 @@ function checkScopes(scopes: readonly string[], { role }: Principal): readonly S
 export async function checkSession(work: UnitOfWork, { credentialId }: Principal): Promise<HeldSession> {
   const held = await holdSession(work, credentialId);
   if (held !== undefined) return held;
-  throw unauthenticated('The session has ended.', { 'www-authenticate': 'Bearer' });
+  throw unauthenticated('The session expired or was revoked. Log in again.', {
+    'www-authenticate': 'Bearer',
+  });
 }
 
 /**
@@ -154,7 +161,7 @@ async function checked<T>(
   if (!isSession(caller)) return undefined;
   const { userId } = caller;
   const [account] = await db.query(FIND_HASH, [userId]);
-  if (account === undefined) throw unauthenticated('The account has been deleted.');
+  if (account === undefined) throw unauthenticated('Your account was deleted.');
   const { hash } = account;
   const result = await passwords.attempt([confirmationFailures(userId)], async () =>
     (await passwords.matches(userId, currentPassword, hash)) && hash !== null
@@ -172,7 +179,7 @@ async function checked<T>(
  */
 export async function confirmPassword(context: PreparationContext, currentPassword: unknown): Promise<void> {
   if (!isSession(context.caller)) return;
-  if (typeof currentPassword !== 'string') throw badInput('currentPassword', 'must be given.');
+  if (typeof currentPassword !== 'string') throw badInput('currentPassword', 'is required.');
   await checked(context, currentPassword, async () => true);
 }
 
@@ -184,7 +191,7 @@ export async function preparePassword(
 ): Promise<PasswordChange | undefined> {
   if (isSession(context.caller)) {
     checkText('newPassword', newPassword, PASSWORD);
-    if (await isCommon(newPassword, PASSWORD.min)) throw badInput('newPassword', `is ${COMMON_PASSWORD}.`);
+    if (await isCommon(newPassword, PASSWORD.min)) throw badInput('newPassword', `is ${COMMON_PASSWORD}`);
   }
   return checked(context, currentPassword, async (userId, currentHash) => ({
     currentHash,
@@ -210,6 +217,6 @@ export async function changePassword(
   const ended = await end(work, [userId], signedIn);
   await audit(work, 'changePassword', userId, { account: userId, ended });
   const opened = await openSession(work, { userId, passwordHash: newHash, userAgent });
-  if (opened === undefined) throw unauthenticated('The account has been disabled.');
+  if (opened === undefined) throw unauthenticated('Your account was disabled. Contact the operator.');
   return opened;
 }

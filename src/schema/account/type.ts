@@ -106,7 +106,7 @@ export function own(
   { parentType, fieldName }: Pick<GraphQLResolveInfo, 'parentType' | 'fieldName'>,
 ): string {
   if (principalOf(context).userId === user.id) return user.id;
-  throw forbidden(`Only the owner of an account may see "${parentType}.${fieldName}".`);
+  throw forbidden(`Field "${parentType}.${fieldName}" can only be read by the account itself.`);
 }
 
 /** The viewer may occur many times in a result: its list is read once for all of them. */

@@ -138,7 +138,7 @@ interface Filters {
 /** The events that the arguments let through. Throws BAD_USER_INPUT. */
 function filterOf({ post, author, kinds }: Filters): EventFilter {
   const names = Array.isArray(kinds) ? kinds.map(String) : undefined;
-  if (names?.length === 0) throw badInput('kinds', 'must name at least one kind.');
+  if (names?.length === 0) throw badInput('kinds', 'must contain at least one kind, or be absent.');
   const [rootId, ownerId] = [post, author].map((id) =>
     id == null ? undefined : (parseId(String(id)) ?? null),
   );

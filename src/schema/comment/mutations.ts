@@ -90,13 +90,14 @@ function mayDeleteComment(
 async function createComment(
   work: UnitOfWork,
   principal: Principal,
-  postId: string | undefined,
+  target: string | number,
   body: string,
   rules: Rules['comment'],
 ): Promise<CommentRow> {
   checkText('body', body, rules.body);
+  const postId = parseId(target);
   const post = postId === undefined ? undefined : await lockPost(work, postId);
-  if (post === undefined) throw notFound('post');
+  if (post === undefined) throw notFound('Post', target);
   const comment = { id: newId(), body, postId: post.id, authorId: principal.userId, version: 1 };
   const [made] = await work.query(INSERT_COMMENT, [
     comment.id,
@@ -113,16 +114,17 @@ async function createComment(
 async function updateComment(
   work: UnitOfWork,
   principal: Principal,
-  id: string | undefined,
+  id: string | number,
   { body, ifVersion }: { readonly body: string; readonly ifVersion?: IfVersion },
   rules: Rules['comment'],
 ): Promise<CommentRow> {
   checkText('body', body, rules.body);
-  const comment = id === undefined ? undefined : await lockComment(work, id);
-  if (comment === undefined) throw notFound('comment');
+  const commentId = parseId(id);
+  const comment = commentId === undefined ? undefined : await lockComment(work, commentId);
+  if (comment === undefined) throw notFound('Comment', id);
   if (!mayChangeComment(principal, comment))
-    throw forbidden('Only the author and admins may change a comment.');
-  checkVersion('comment', comment.version, ifVersion);
+    throw forbidden(`Only its author and admins can change comment "${comment.id}".`);
+  checkVersion('Comment', comment, ifVersion);
   if (body === comment.body) return comment;
   const [changed] = await work.query(CHANGE_COMMENT, [comment.id, body, comment.postAuthorId]);
   await auditModeration(work, principal, 'updateComment', comment);
@@ -139,8 +141,8 @@ async function deleteComment(
   const comment = id === undefined ? undefined : await lockComment(work, id);
   if (comment === undefined) return false;
   if (!mayDeleteComment(principal, comment))
-    throw forbidden('Only the comment’s author, the post’s author and admins may delete a comment.');
-  checkVersion('comment', comment.version, ifVersion);
+    throw forbidden(`Only its author, the author of the post and admins can delete comment "${comment.id}".`);
+  checkVersion('Comment', comment, ifVersion);
   await work.query(DELETE_COMMENT, [comment.id, comment.postAuthorId]);
   // A post's author who deletes a comment under it is not moderating.
   if (principal.userId !== comment.postAuthorId)
@@ -164,7 +166,7 @@ export function defineCommentMutations(
         body: t.arg.string({ required: true, description: `${lengthOf(rules.body)}.` }),
       },
       resolve: (_root, { postId, body }, context) =>
-        createComment(unitOfWorkOf(context), principalOf(context), parseId(postId), body, rules),
+        createComment(unitOfWorkOf(context), principalOf(context), postId, body, rules),
     }),
     updateComment: t.field({
       type: Comment,
@@ -178,7 +180,7 @@ export function defineCommentMutations(
         ifVersion: versionArgument(t.arg, 'comment'),
       },
       resolve: (_root, { id, ...change }, context) =>
-        updateComment(unitOfWorkOf(context), principalOf(context), parseId(id), change, rules),
+        updateComment(unitOfWorkOf(context), principalOf(context), id, change, rules),
     }),
     deleteComment: t.boolean({
       scope: 'comments:write',

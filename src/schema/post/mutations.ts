@@ -107,7 +107,7 @@ function mayChangePost(principal: Principal, post: { readonly authorId: string }
 
 function checkTags(tags: readonly string[], { maxTags, tag: rule }: Rules['post']): readonly string[] {
   if (tags.length > maxTags)
-    throw badInput('tags', `must contain at most ${maxTags} tags; it contains ${tags.length}.`);
+    throw badInput('tags', `must contain at most ${maxTags} tags, but contains ${tags.length}.`);
   for (const tag of tags) checkText('tags', tag, rule);
   if (new Set(tags).size < tags.length) throw badInput('tags', 'must not contain duplicates.');
   return tags;
@@ -155,7 +155,7 @@ type PostChanges = { readonly [Field in keyof NewPost]?: NewPost[Field] | null |
 async function updatePost(
   work: UnitOfWork,
   principal: Principal,
-  id: string | undefined,
+  id: string | number,
   changes: PostChanges,
   rules: Rules['post'],
 ): Promise<PostRow> {
@@ -163,10 +163,12 @@ async function updatePost(
   if (title != null) checkText('title', title, rules.title);
   if (body != null) checkText('body', body, rules.body);
   if (tags != null) checkTags(tags, rules);
-  const post = id === undefined ? undefined : await lockPost(work, id);
-  if (post === undefined) throw notFound('post');
-  if (!mayChangePost(principal, post)) throw forbidden('Only the author and admins may change a post.');
-  checkVersion('post', post.version, ifVersion);
+  const postId = parseId(id);
+  const post = postId === undefined ? undefined : await lockPost(work, postId);
+  if (post === undefined) throw notFound('Post', id);
+  if (!mayChangePost(principal, post))
+    throw forbidden(`Only its author and admins can change post "${post.id}".`);
+  checkVersion('Post', post, ifVersion);
   if (title == null && body == null && tags == null) return post;
   const values = [post.id, title ?? null, body ?? null];
   const [changed] =
@@ -189,8 +191,8 @@ async function deletePost(
   const values = [id, author, ifVersion ?? null];
   const [, [found]] = await work.queryInOrder(postQueue(id), { statement: DELETE_POST, values });
   if (found === undefined) return false;
-  if (!found.allowed) throw forbidden('Only the author and admins may delete a post.');
-  checkVersion('post', found.version, ifVersion);
+  if (!found.allowed) throw forbidden(`Only its author and admins can delete post "${id}".`);
+  checkVersion('Post', { id, version: found.version }, ifVersion);
   if (found.deleted) await auditModeration(work, principal, 'deletePost', { id, ...found });
   return found.deleted;
 }
@@ -269,7 +271,7 @@ export function definePostMutations({ builder }: Kernel, { Post }: PostTypes, ru
         ifVersion: versionArgument(t.arg, 'post'),
       },
       resolve: (_root, { id, ...changes }, context) =>
-        updatePost(unitOfWorkOf(context), principalOf(context), parseId(id), changes, rules),
+        updatePost(unitOfWorkOf(context), principalOf(context), id, changes, rules),
     }),
     deletePost: t.boolean({
       scope: 'posts:write',

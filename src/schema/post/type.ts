@@ -129,7 +129,7 @@ interface Filters {
 
 function filtered(page: Page, { offset, createdAfter, tag }: Filters, rule: TextRule): Page {
   if (createdAfter != null && offset != null)
-    throw badInput('offset', 'cannot be combined with "createdAfter".');
+    throw badInput('offset', 'cannot be combined with "createdAfter". Send one of them.');
   return {
     ...page,
     ...(createdAfter == null ? {} : { createdAfter }),

@@ -34,7 +34,7 @@ function withEmail({ id }: UserRow, context: Context): string {
   // The same for every account: it does not tell which one is the caller's.
   throw new ApiError(
     'FORBIDDEN',
-    `Your own e-mail address requires the scope "${OWN_EMAIL}", that of another account the scope "${EMAIL_OF_OTHERS}".`,
+    `Your email address requires the scope "${OWN_EMAIL}". Email addresses of other accounts require the scope "${EMAIL_OF_OTHERS}".`,
     { retriable: true },
   );
 }
@@ -47,7 +47,7 @@ const EMAILS = statement<{ id: string; email: string }>(
 async function readEmails({ db }: Context, ids: readonly string[]): Promise<(string | Error)[]> {
   const rows = await db.query(EMAILS, [ids]);
   const found = new Map(rows.map(({ id, email }) => [id, email]));
-  return ids.map((id) => found.get(id) ?? notFound('user'));
+  return ids.map((id) => found.get(id) ?? notFound('User', id));
 }
 
 /** As the schema writes them, and the SQL of the field. */

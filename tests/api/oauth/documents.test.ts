@@ -67,7 +67,7 @@ describe('the pages of a sign-in are documents', () => {
           400,
           'text/html; charset=utf-8',
         ]);
-        expect(await response.text()).toContain('in a window or a tab of its own');
+        expect(await response.text()).toContain('in a separate tab or window');
       }
     },
   );

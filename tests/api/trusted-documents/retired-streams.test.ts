@@ -23,7 +23,7 @@ const [SSE] = STREAM_WAYS;
 const RETIRED = {
   errors: [
     {
-      message: 'The document of this stream is published no more.',
+      message: 'The document of this stream was retired. Subscribe with a published document.',
       extensions: { code: 'DOCUMENT_NOT_FOUND' },
     },
   ],

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { ERROR_STATUS } from '../../../src/platform/errors.ts';
+import { ERRORS } from '../../../src/platform/errors.ts';
 
 /** What only the inside knows: SQL and its errors, stacks, files, and the names of libraries. */
 const INTERNAL =
@@ -25,7 +25,7 @@ export async function expectClosedSet(response: Response, sent = ''): Promise<st
   const { data, errors = [] } = JSON.parse(text) as Body;
   expect(data !== undefined || errors.length > 0, text).toBe(true);
   for (const { message, extensions } of errors) {
-    expect(Object.keys(ERROR_STATUS), text).toContain(extensions?.code);
+    expect(Object.keys(ERRORS), text).toContain(extensions?.code);
     expect(extensions?.code, text).not.toBe('INTERNAL_SERVER_ERROR');
     expect(leaksIn(message, sent), text).toEqual([]);
     expect(leaksIn(JSON.stringify(extensions), sent), text).toEqual([]);

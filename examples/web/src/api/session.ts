@@ -39,7 +39,7 @@ export async function logIn(email: string, password: string): Promise<User> {
   };
   const response = await send('/login', init).catch((error: unknown) => {
     if (!(error instanceof RequestFailed) || error.problem.kind !== 'signed-out') throw error;
-    throw new RequestFailed({ kind: 'invalid', message: 'The e-mail or the password is wrong.' });
+    throw new RequestFailed({ kind: 'invalid', message: 'The email address or the password is wrong.' });
   });
   // In development, the service says why the browser drops the cookie (docs/authentication.md).
   const warning = response.headers.get('x-session-warning');

@@ -19,7 +19,7 @@ function problemOfTask<Field extends string>({ state }: Task<Field>): Problem | 
   return state.kind === 'failed' ? state.problem : undefined;
 }
 
-/** What the service says of an argument, without its name: "must be 1 to 200 characters long; it has 0." */
+/** What the service says of an argument, without its name: "must be 1 to 200 characters long, but has 0." */
 function errorFor<Field extends string>(task: Task<Field>, name: Field, label: string): string | undefined {
   const problem = problemOfTask(task);
   if (problem?.kind !== 'invalid' || problem.argument !== name) return undefined;

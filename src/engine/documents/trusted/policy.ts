@@ -1,6 +1,6 @@
 import type { Caller } from '../../../auth/principal.ts';
 import type { Config } from '../../../platform/config/config.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { ApiError, quoteValue } from '../../../platform/errors.ts';
 
 /** Which documents a request may ask for. */
 export type DocumentPolicy = Config['trustedDocuments'];
@@ -13,22 +13,23 @@ export function policyFor(service: DocumentPolicy, caller: Caller | undefined): 
   return own === undefined || STEPS.indexOf(own) < STEPS.indexOf(service) ? service : own;
 }
 
-export const documentNotFound = (): ApiError =>
-  new ApiError('DOCUMENT_NOT_FOUND', 'There is no published document with this id.');
+export const documentNotFound = (id: string): ApiError =>
+  new ApiError(
+    'DOCUMENT_NOT_FOUND',
+    `Document ${quoteValue(id)} is not published. Publish it, or check its id.`,
+  );
 
-/** Clients of Apollo's protocol send the document then, and the id again the next time. They compare the messages. */
-export const persistedQueryNotFound = (): ApiError =>
-  new ApiError('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
+/** Clients of Apollo's protocol then send the document, and the id again with the next request. */
+export const persistedQueryNotFound = (): ApiError => new ApiError('PERSISTED_QUERY_NOT_FOUND');
 
 /** These clients send no ids any more. */
-export const persistedQueryNotSupported = (): ApiError =>
-  new ApiError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
+export const persistedQueryNotSupported = (): ApiError => new ApiError('PERSISTED_QUERY_NOT_SUPPORTED');
 
 /** For a text that may not run. */
 export const documentRequired = (policy: DocumentPolicy): ApiError =>
   new ApiError(
     'DOCUMENT_REQUIRED',
     policy === 'required'
-      ? 'Only published documents may run: send "documentId" instead of "query".'
-      : 'Only published documents may run, and this text is not that of one.',
+      ? 'Only published documents are allowed. Publish the document, then send "documentId" instead of "query".'
+      : undefined,
   );

@@ -44,7 +44,7 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
    * of Apollo's protocol would send each document twice for ever.
    */
   async function refuse({ id, persistedQuery, policy }: NamedDocument): Promise<never> {
-    if (!persistedQuery) throw documentNotFound();
+    if (!persistedQuery) throw documentNotFound(id);
     const canBeKnown =
       policy !== 'off' && isPublishableId(id) && (policy !== 'allowed' || (await catalog.hasDocuments()));
     throw canBeKnown ? persistedQueryNotFound() : persistedQueryNotSupported();

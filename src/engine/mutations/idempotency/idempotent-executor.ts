@@ -51,7 +51,7 @@ function readIdempotencyKey(headers: Pick<RequestFields, 'get' | 'has'>): string
   if (key.length > 0 && key.length <= MAX_LENGTH) return key;
   throw new ApiError(
     'BAD_REQUEST',
-    `The request must have one "Idempotency-Key" of 1 to ${MAX_LENGTH} printable ASCII characters. Quote a key that contains a comma.`,
+    `The Idempotency-Key header must contain one key of 1 to ${MAX_LENGTH} printable ASCII characters. Put a key that contains a comma in quotes.`,
   );
 }
 
@@ -83,18 +83,11 @@ export function createKeyOutcomes(metrics: Metrics) {
     add: (outcome: (typeof OUTCOMES)[number]) => tally.add(outcome),
     reused(): ApiError {
       tally.add('reused');
-      return new ApiError(
-        'IDEMPOTENCY_KEY_REUSED',
-        'This Idempotency-Key was used for another mutation or other variables.',
-      );
+      return new ApiError('IDEMPOTENCY_KEY_REUSED');
     },
     inProgress(): ApiError {
       tally.add('in_progress');
-      return new ApiError(
-        'IDEMPOTENCY_IN_PROGRESS',
-        'The first request with this Idempotency-Key is still running. Try again.',
-        { headers: { 'retry-after': '1' } },
-      );
+      return new ApiError('IDEMPOTENCY_IN_PROGRESS', undefined, { headers: { 'retry-after': '1' } });
     },
   };
 }

@@ -51,7 +51,7 @@ export function createReplayCheck(requestedFields: RequestedFields) {
           : sessionId !== null && (!isSession(caller) || caller.credentialId !== sessionId);
       if (isSomebodyElses)
         throw forbidden(
-          'The response contains a secret that is shown only once, to the session that requested it.',
+          'The stored response contains a secret, which only the session that requested it can read. Use that session, or send a new Idempotency-Key.',
         );
     },
   };

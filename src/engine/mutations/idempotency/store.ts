@@ -351,7 +351,7 @@ export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions)
   const refusal = () =>
     new ApiError(
       'RATE_LIMITED',
-      `The responses stored under your Idempotency-Keys have reached ${maxBytes} bytes. Try again when older ones have expired, or without a key.`,
+      `The stored responses of your account have reached the limit of ${maxBytes} bytes. Wait until older ones expire, or send the mutation without an Idempotency-Key.`,
       { headers: { 'retry-after': String(RETRY_AFTER_SECONDS) } },
     );
 
