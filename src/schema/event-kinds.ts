@@ -24,13 +24,16 @@ const partKind = <Name extends string, Shown extends string>(
 const COMMENT = { root: 'post_id', part: 'id', owner: 'post_author_id', shows: 'comment' } as const;
 
 export const POST_CREATED = postKind('POST_CREATED', 'A post was created.');
-export const POST_UPDATED = postKind('POST_UPDATED', 'The text or the tags of a post were changed.');
+export const POST_UPDATED = postKind(
+  'POST_UPDATED',
+  'The title, the body or the tags of a post were changed.',
+);
 export const POST_DELETED = postKind(
   'POST_DELETED',
-  'A post was deleted, and its comments with it, which get no events of their own.',
+  'A post was deleted together with its comments, which have no events.',
 );
 export const COMMENT_CREATED = partKind('COMMENT_CREATED', 'A comment was added.', COMMENT);
-export const COMMENT_UPDATED = partKind('COMMENT_UPDATED', 'The text of a comment was changed.', COMMENT);
+export const COMMENT_UPDATED = partKind('COMMENT_UPDATED', 'The body of a comment was changed.', COMMENT);
 export const COMMENT_DELETED = partKind('COMMENT_DELETED', 'A comment was deleted.', COMMENT);
 
 /** All kinds of changes. The compiler demands a field of `Change` for each type that they show. */

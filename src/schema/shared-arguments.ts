@@ -29,7 +29,7 @@ export function checkVersion(
 /** The argument of mutations that change or delete what the caller has read. */
 export const versionArgument = (arg: ArgumentBuilder, what: string) =>
   arg.int({
-    description: `The version that the caller has read. CONFLICT, with the present one in \`extensions.version\`, if the ${what} is of another version; nothing is changed then. If absent or null, any version is.`,
+    description: `The version that the client has read. If the ${what} has another version, nothing is changed, and the error is CONFLICT with the current version in \`extensions.version\`. If absent or null, the version is not checked.`,
   });
 
 /** Records what an admin has done to something of another account. Throws DatabaseError. */

@@ -140,7 +140,7 @@ export function createBuilder() {
 
   builder.scalarType('DateTime', {
     description:
-      'An instant in RFC 3339 format, such as `2026-11-21T09:30:00.000Z`. Output is in UTC with milliseconds. Input may have any offset; digits beyond milliseconds are truncated.',
+      'A date and time in RFC 3339 format, such as `2026-11-21T09:30:00.000Z`. Output is in UTC with milliseconds. Input can have any offset, and digits beyond milliseconds are truncated.',
     specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339',
     coerceOutputValue: (value) => value.toISOString(),
     coerceInputValue: (value) => parseDateTime(value),
@@ -149,11 +149,11 @@ export function createBuilder() {
 
   builder.queryType({
     description:
-      'Reads. An operation needs credentials, unless the service lets anybody read all that it selects. Each field names the scope it needs.',
+      'Operations that read. They need credentials, unless the service allows anonymous requests for all selected fields. Each field names the scope that it needs.',
   });
   builder.mutationType({
     description:
-      'Writes. The fields of an operation run in order in one database transaction. If one fails, all are rolled back: when `data` is null, nothing was changed.',
+      'Operations that write. The fields of an operation run in order in one database transaction, and an error in a field rolls back all of them. If `data` is null, nothing was changed.',
   });
   builder.subscriptionType({ description: 'Events in real time, over Server-Sent Events.' });
   return builder;

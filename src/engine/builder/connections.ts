@@ -22,21 +22,22 @@ export const limitArgument = (arg: ArgumentBuilder) =>
 
 export const offsetArgument = (arg: ArgumentBuilder) =>
   arg.int({
-    description: `How many items to skip: 0 to ${MAX_OFFSET}. Unstable while items are inserted; prefer a connection for long lists.`,
+    description: `The number of items to skip: 0 to ${MAX_OFFSET}. Unstable while items are inserted, so prefer a connection for long lists.`,
   });
 
 /** The arguments of every connection. */
 export const connectionArguments = (arg: ArgumentBuilder) => ({
   limit: limitArgument(arg),
-  first: arg.int({ description: 'Relay’s name for `limit`. Give only one of the two.' }),
+  first: arg.int({ description: 'Relay’s name for `limit`. Send only one of them.' }),
   after: arg.string({
-    description: 'A cursor: only items after it are returned. Null starts at the beginning.',
+    description: 'Returns only the items after this cursor. If null, starts with the first item.',
   }),
   last: arg.int({
-    description: `Pages backwards: the last items of the list or, with \`before\`, those just before it, in the order of the list. 0 to ${MAX_LIMIT}, ${DEFAULT_LIMIT} if only \`before\` is given. Not with \`first\` or \`limit\`.`,
+    description: `The maximum number of items to return from the end of the list or, with \`before\`, from before that cursor: 0 to ${MAX_LIMIT}, ${DEFAULT_LIMIT} if only \`before\` is given. Keeps the order of the list. Cannot be combined with \`first\` or \`limit\`.`,
   }),
   before: arg.string({
-    description: 'A cursor: only items before it are returned. Null ends at the end. Not with `after`.',
+    description:
+      'Returns only the items before this cursor. If null, ends with the last item. Cannot be combined with `after`.',
   }),
 });
 

@@ -10,11 +10,11 @@ const definePageInfo = (builder: Builder) =>
     fields: (t) => ({
       hasNextPage: t.exposeBoolean('hasNextPage', {
         description:
-          'Whether there are items after this page. Going backwards, true if and only if `before` was given.',
+          'True if there are items after this page. When paging backwards, true if and only if `before` was given.',
       }),
       hasPreviousPage: t.exposeBoolean('hasPreviousPage', {
         description:
-          'Going forwards, true if and only if `after` was given. Going backwards, whether there are items before this page.',
+          'When paging forwards, true if and only if `after` was given. When paging backwards, true if there are items before this page.',
       }),
       startCursor: t.string({
         nullable: true,
@@ -35,7 +35,7 @@ const definePageInfo = (builder: Builder) =>
 /** Which scope a node needs is known with its type: hence the check here, whichever way the row was read. */
 const defineNode = (builder: Builder) =>
   builder.interfaceRef<NodeRow>(NODE).implement({
-    description: 'Anything that `node` and `nodes` find by its id.',
+    description: 'An object that `node` and `nodes` find by its id.',
     resolveType({ __typename }, context, { schema }) {
       requireNodeScope(__typename, context, schema);
       return __typename;

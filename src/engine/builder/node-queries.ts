@@ -41,7 +41,7 @@ function parseIds(ids: readonly unknown[]): (string | undefined)[] {
 }
 
 const SCOPES =
-  'Each object needs the scope with which its type is read; without it, it is null with the error FORBIDDEN.';
+  'Each object needs the scope of its type; without the scope, the object is null with the error FORBIDDEN.';
 
 export function defineNodeQueries({ builder, Node }: Kernel): void {
   builder.queryFields((t) => ({

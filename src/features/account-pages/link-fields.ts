@@ -76,15 +76,15 @@ async function lockTarget(work: UnitOfWork, email: string, own: string): Promise
 /** Links for admins to send. */
 export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
   const AccountLinkType = builder.objectRef<AccountLink>('AccountLink').implement({
-    description: 'A link by which the owner of an account sets its password: good once, and for a day.',
+    description: 'A link with which the owner of an account sets the password, once and within a day.',
     fields: (t) => ({
       url: t.string({
         secret: true,
         description:
-          'The link to send to the owner. It is shown only once; only the hash of its token is stored. Whoever has it can set the password.',
+          'The link to send to the owner, shown only once. A person who has the link can set the password.',
         resolve: ({ token }, _args, { origin }) => linkAddress(origin(), token),
       }),
-      expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'When it ends, if it is not used.' }),
+      expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'When the link expires.' }),
       user: t.field({ type: User, description: 'The account.', resolve: ({ user }) => user }),
     }),
   });
@@ -96,15 +96,15 @@ export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
       type: AccountLinkType,
       prepare: ({ currentPassword }, context) => confirmPassword(context, currentPassword),
       description:
-        'Creates an account without a password, and a link by which its owner sets one. Only for admins, in a session; otherwise FORBIDDEN. An operation can select it only once.',
+        'Creates an account without a password, and a link with which its owner sets the password. Only for admins in a session; otherwise FORBIDDEN. An operation can select it only once.',
       args: {
         email: t.arg.string({
           required: true,
-          description: `The e-mail of the new account, at most ${MAX_EMAIL_LENGTH} characters. BAD_USER_INPUT if an account has it.`,
+          description: `The email address of the new account, at most ${MAX_EMAIL_LENGTH} characters. BAD_USER_INPUT if an account has it.`,
         }),
         name: t.arg.string({
           required: true,
-          description: `The name that others see, ${lengthOf(ACCOUNT_NAME)}.`,
+          description: `The name that other users see, ${lengthOf(ACCOUNT_NAME)}.`,
         }),
         currentPassword: t.arg.string({ required: true, description: 'The admin’s own password.' }),
       },
@@ -126,9 +126,9 @@ export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
       type: AccountLinkType,
       prepare: ({ currentPassword }, context) => confirmPassword(context, currentPassword),
       description:
-        'Creates a link by which the owner of an account sets a new password, and ends earlier links. Only for admins, in a session, and never for another admin; otherwise FORBIDDEN. NOT_FOUND if there is no such account. An operation can select it only once.',
+        'Creates a link with which the owner of an account sets a new password, and revokes earlier links. Only for admins in a session, and never for another admin; otherwise FORBIDDEN. NOT_FOUND if the account does not exist. An operation can select it only once.',
       args: {
-        email: t.arg.string({ required: true, description: 'The e-mail of the account.' }),
+        email: t.arg.string({ required: true, description: 'The email address of the account.' }),
         currentPassword: t.arg.string({ required: true, description: 'The admin’s own password.' }),
       },
       resolve: async (_root, { email }, context) => {

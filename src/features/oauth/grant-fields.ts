@@ -30,7 +30,7 @@ export const defineGrantFields: DefineFields = ({ builder }, { User }, { account
       scopes: t.exposeStringList('scopes', {
         description: 'The scopes granted. They never exceed what the account may do.',
       }),
-      createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the grant was first given.' }),
+      createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the grant was created.' }),
       lastUsedAt: t.expose('lastUsedAt', {
         type: 'DateTime',
         nullable: true,
@@ -43,7 +43,7 @@ export const defineGrantFields: DefineFields = ({ builder }, { User }, { account
     oauthGrants: t.loadableList({
       session: true,
       type: OAuthGrant,
-      description: `The account’s grants to OAuth clients, newest first, at most ${maxListed}. Only for your own account, in a session; otherwise FORBIDDEN.`,
+      description: `The account’s grants to OAuth clients, newest first, at most ${maxListed}. Only for the viewer’s account, in a session; otherwise FORBIDDEN.`,
       resolve: (user, _args, context, info) => own(user, context, info),
       load: (ids: string[], context: Context) => ofAccounts(GRANTS, ids, context, maxListed),
     }),

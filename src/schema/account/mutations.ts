@@ -80,7 +80,7 @@ export function defineAccountMutations(
         }),
         scopes: t.arg.stringList({
           required: true,
-          description: `The key’s scopes: ${SCOPE_NAMES}. FORBIDDEN if the account cannot hold one of them.`,
+          description: `The key’s scopes: ${SCOPE_NAMES}. FORBIDDEN if the account does not have one of them.`,
         }),
         expiresAt: t.arg({
           type: 'DateTime',
@@ -88,7 +88,7 @@ export function defineAccountMutations(
         }),
         currentPassword: t.arg.string({
           description:
-            'The current password. BAD_USER_INPUT if absent: a key outlives the session and a change of the password.',
+            'The current password. BAD_USER_INPUT if absent, because a key stays valid after the session and after a change of the password.',
         }),
       },
       resolve: (_root, args, context) => {
@@ -109,7 +109,7 @@ export function defineAccountMutations(
       session: true,
       locks: ownAccount,
       description:
-        'Ends a session of the viewer’s account, which may be the current one. True if the session existed, false if it did not. Needs a session; otherwise FORBIDDEN.',
+        'Revokes a session of the viewer’s account, which may be the session of this request. True if the session existed, false if it did not. Needs a session; otherwise FORBIDDEN.',
       args: { id: t.arg.id({ required: true, description: 'The id of the session.' }) },
       resolve: (_root, { id }, context) =>
         endSession(unitOfWorkOf(context), principalOf(context), parseId(id)),
@@ -120,7 +120,7 @@ export function defineAccountMutations(
       prepare: ({ currentPassword, newPassword }, context) =>
         preparePassword(context, String(currentPassword), String(newPassword)),
       description:
-        'Changes the password of the viewer’s account and ends all that was signed in to with the old one: its sessions, stream tokens and OAuth grants, but no API keys. The session of this request goes on under a new id, in the cookie of the response; the old one is no longer accepted. Always true: a wrong current password is BAD_USER_INPUT, and too many are RATE_LIMITED. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
+        'Changes the password of the viewer’s account, and revokes its other sessions, stream tokens and OAuth grants, but no API keys. The session of this request continues with a new id, in the cookie of the response. Always true: a wrong current password is BAD_USER_INPUT, and too many are RATE_LIMITED. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
       args: {
         currentPassword: t.arg.string({ required: true, description: 'The current password.' }),
         newPassword: t.arg.string({ required: true, description: `${lengthOf(PASSWORD)}.` }),
@@ -145,7 +145,7 @@ export function defineAccountMutations(
         await endMost(db, [caller.userId], endings.all);
       },
       description:
-        'Ends, at once, all that was issued to the viewer’s account: its sessions, the one of this request too, stream tokens, API keys, OAuth grants with their tokens, a link to set the password, the OAuth clients that it owns, and JWTs of other issuers that were issued until now. The password stays. Always true: a wrong current password is BAD_USER_INPUT, and too many are RATE_LIMITED. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
+        'Revokes immediately all credentials of the viewer’s account: sessions, including the session of this request, stream tokens, API keys, OAuth grants with their tokens, a link to set the password, and JWTs of other issuers that were issued until now. Deletes the OAuth clients that the account owns, and does not change the password. Always true: a wrong current password is BAD_USER_INPUT, and too many are RATE_LIMITED. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
       args: { currentPassword: t.arg.string({ required: true, description: 'The current password.' }) },
       resolve: async (_root, _args, context) => {
         preparedOf(context, 'revokeEverything');

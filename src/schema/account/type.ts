@@ -65,7 +65,7 @@ export function defineAccountTypes({ builder }: Kernel) {
       createdAt: t.expose('createdAt', {
         type: 'DateTime',
         description:
-          'When the login happened, or the last change of the password in this browser, which begins a new session.',
+          'The time of the login, or of the last password change in this browser, which creates a new session.',
       }),
       lastSeenAt: t.expose('lastSeenAt', {
         type: 'DateTime',
@@ -77,7 +77,7 @@ export function defineAccountTypes({ builder }: Kernel) {
           'When the session expires if it is not used again: seven days after its last use, and no later than thirty days after `createdAt`.',
       }),
       current: t.boolean({
-        description: 'Whether this is the session of this request.',
+        description: 'True for the session of this request.',
         resolve: ({ id }, _args, context) => principalOf(context).credentialId === id,
       }),
     }),
@@ -131,14 +131,14 @@ export function defineAccountRelations(
     apiKeys: t.loadableList({
       session: true,
       type: ApiKey,
-      description: `The account’s API keys that are not revoked, newest first, at most ${maxListed}. Only for your own account, in a session; otherwise FORBIDDEN.`,
+      description: `The account’s API keys that are not revoked, newest first, at most ${maxListed}. Only for the viewer’s account, in a session; otherwise FORBIDDEN.`,
       resolve: (user, _args, context, info) => own(user, context, info),
       load: (ids: string[], context: Context) => ofAccounts(KEYS, ids, context, maxListed),
     }),
     sessions: t.loadableList({
       session: true,
       type: Session,
-      description: `The account’s active sessions, most recently used first, at most ${maxListed}. Only for your own account, in a session; otherwise FORBIDDEN.`,
+      description: `The account’s active sessions, most recently used first, at most ${maxListed}. Only for the viewer’s account, in a session; otherwise FORBIDDEN.`,
       resolve: (user, _args, context, info) => own(user, context, info),
       load: (ids: string[], context: Context) => ofAccounts(SESSIONS, ids, context, maxListed),
     }),

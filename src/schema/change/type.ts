@@ -76,16 +76,19 @@ export function defineChange(
   parts: { readonly [Name in PartName]: Part },
 ) {
   const ChangeKind = builder.enumType('ChangeKind', {
-    description: 'What a change was.',
+    description: 'The kind of a change.',
     values: Object.fromEntries(
       CHANGE_KINDS.map(({ name, description }) => [name, { description }]),
     ) as Record<KindName, { readonly description: string }>,
   });
   const Change = builder.objectRef<ChangeRow>('Change').implement({
-    description: 'A committed change of a post or of what belongs to a post.',
+    description: 'A committed change of a post or of an object that belongs to a post.',
     fields: (t) => ({
-      kind: t.expose('kind', { type: ChangeKind, description: 'What was changed, and how.' }),
-      at: t.expose('createdAt', { type: 'DateTime', description: 'When the change began to be made.' }),
+      kind: t.expose('kind', { type: ChangeKind, description: 'The kind of the change.' }),
+      at: t.expose('createdAt', {
+        type: 'DateTime',
+        description: 'The start of the transaction that made the change.',
+      }),
       postId: t.exposeID('postId', {
         description: 'The id of the post, or of the post that the changed row belongs to.',
       }),
@@ -153,15 +156,14 @@ export function defineChangeSubscriptions({ builder }: Kernel, { Change, ChangeK
       scope: 'posts:read',
       sql: { kind: 'event', shows: 'event', entity: changeEntity, row: changeOf, filter: filterOf },
       description:
-        'Every change of posts and comments once it is committed, in one order for all subscribers. Filters that are absent or null let all through; several must all hold.',
+        'All changes of posts and comments once they are committed, in the same order for all subscribers. A change must match all filters; absent and null filters match every change.',
       args: {
         post: t.arg.id({
-          description:
-            'Only changes of this post and its comments. A string that names no post matches nothing.',
+          description: 'Only changes of this post and its comments. An id of no post matches nothing.',
         }),
         author: t.arg.id({
           description:
-            'Only changes of posts of this account and of the comments on them. A string that names no account matches nothing.',
+            'Only changes of posts of this account and of the comments on them. An id of no account matches nothing.',
         }),
         kinds: t.arg({
           type: [ChangeKind],

@@ -173,7 +173,7 @@ export function defineCommentMutations(
       scope: 'comments:write',
       locks: ({ id }) => [postOfComment(parseId(String(id)))],
       description:
-        'Changes the text of a comment. Where it is the same, nothing is changed. Only the comment’s author and admins may. NOT_FOUND if the comment does not exist.',
+        'Changes the body of a comment; an equal body changes nothing. Only the author of the comment and admins can. NOT_FOUND if the comment does not exist.',
       args: {
         id: t.arg.id({ required: true, description: 'The comment’s id.' }),
         body: t.arg.string({ required: true, description: `${lengthOf(rules.body)}.` }),
@@ -186,7 +186,7 @@ export function defineCommentMutations(
       scope: 'comments:write',
       locks: ({ id }) => [postOfComment(parseId(String(id)))],
       description:
-        'Deletes a comment. Only its author, the post’s author and admins may. True if the comment existed, false if it did not.',
+        'Deletes a comment. Only its author, the author of the post and admins can. True if the comment existed, false if it did not.',
       args: {
         id: t.arg.id({ required: true, description: 'The comment’s id.' }),
         ifVersion: versionArgument(t.arg, 'comment'),

@@ -28,9 +28,9 @@ export function defineComment(
     fields: (t) => ({
       body: t.exposeString('body', {
         maxCharacters: body.max,
-        description: `The text, ${lengthOf(body)}, exactly as it was written.`,
+        description: `The body, ${lengthOf(body)}, exactly as it was written.`,
       }),
-      author: t.belongsTo(User, 'authorId', { description: 'Who wrote the comment.' }),
+      author: t.belongsTo(User, 'authorId', { description: 'The author of the comment.' }),
       post: t.belongsTo(Post, 'postId', {
         scope: 'posts:read',
         description: 'The post that the comment is on.',
@@ -41,10 +41,11 @@ export function defineComment(
       }),
       updatedAt: t.expose('updatedAt', {
         type: 'DateTime',
-        description: 'When its text last changed; `createdAt` until then.',
+        description: 'When the body last changed; `createdAt` if it never changed.',
       }),
       version: t.exposeInt('version', {
-        description: 'The version of its text: 1, and one more with each change. For `ifVersion`.',
+        description:
+          'The version of the body, for `ifVersion`. It starts at 1 and increases by 1 with each change.',
       }),
     }),
   });

@@ -252,7 +252,7 @@ export function definePostMutations({ builder }: Kernel, { Post }: PostTypes, ru
           description: `${lengthOf(rules.title)}, with a visible character.`,
         }),
         body: t.arg.string({ required: true, description: `${lengthOf(rules.body)}.` }),
-        tags: t.arg.stringList({ description: `${ofTags} None where absent.` }),
+        tags: t.arg.stringList({ description: `${ofTags} No tags if absent.` }),
       },
       resolve: (_root, args, context) =>
         createPost(unitOfWorkOf(context), principalOf(context), newPost(args), rules),
@@ -262,12 +262,12 @@ export function definePostMutations({ builder }: Kernel, { Post }: PostTypes, ru
       scope: 'posts:write',
       locks: ({ id }) => [postToChange(parseId(String(id)))],
       description:
-        'Changes the given fields of a post; absent and null fields keep their value. Where nothing becomes different, nothing is changed. Only its author and admins may. NOT_FOUND if the post does not exist.',
+        'Changes the given fields of a post. Absent and null fields keep their value, and equal values change nothing. Only its author and admins can. NOT_FOUND if the post does not exist.',
       args: {
         id: t.arg.id({ required: true, description: 'The post’s id.' }),
         title: t.arg.string({ description: `${lengthOf(rules.title)}, with a visible character.` }),
         body: t.arg.string({ description: `${lengthOf(rules.body)}.` }),
-        tags: t.arg.stringList({ description: `${ofTags} They replace the present ones.` }),
+        tags: t.arg.stringList({ description: `${ofTags} Replaces all existing tags.` }),
         ifVersion: versionArgument(t.arg, 'post'),
       },
       resolve: (_root, { id, ...changes }, context) =>
@@ -277,7 +277,7 @@ export function definePostMutations({ builder }: Kernel, { Post }: PostTypes, ru
       scope: 'posts:write',
       locks: ({ id }) => [postToDelete(parseId(String(id)))],
       description:
-        'Deletes a post and its comments. Only its author and admins may. True if the post existed, false if it did not.',
+        'Deletes a post and its comments. Only its author and admins can. True if the post existed, false if it did not.',
       args: {
         id: t.arg.id({ required: true, description: 'The post’s id.' }),
         ifVersion: versionArgument(t.arg, 'post'),

@@ -50,7 +50,7 @@ export function definePost(
   { title, body, tag, maxTags }: Rules['post'],
 ) {
   const Post = kernel.builder.node('Post', {
-    description: 'A text by a user that others read and comment on.',
+    description: 'A post of a user, which other users read and comment on.',
     entity: postEntity,
     scope: 'posts:read',
     fields: (t) => ({
@@ -60,9 +60,9 @@ export function definePost(
       }),
       body: t.exposeString('body', {
         maxCharacters: body.max,
-        description: `The text, ${lengthOf(body)}, exactly as it was written.`,
+        description: `The body, ${lengthOf(body)}, exactly as it was written.`,
       }),
-      author: t.belongsTo(User, 'authorId', { description: 'Who wrote the post.' }),
+      author: t.belongsTo(User, 'authorId', { description: 'The author of the post.' }),
       commentCount: t.exposeInt('commentCount', {
         description: 'The current number of comments on the post.',
       }),
@@ -72,10 +72,12 @@ export function definePost(
       }),
       updatedAt: t.expose('updatedAt', {
         type: 'DateTime',
-        description: 'When its text or tags last changed; `createdAt` until then. Comments do not change it.',
+        description:
+          'When the title, the body or the tags last changed; `createdAt` if they never changed. Comments do not change it.',
       }),
       version: t.exposeInt('version', {
-        description: 'The version of its text and tags: 1, and one more with each change. For `ifVersion`.',
+        description:
+          'The version of the title, the body and the tags, for `ifVersion`. It starts at 1 and increases by 1 with each change.',
       }),
       tags: t.loadableList({
         type: 'String',
@@ -171,7 +173,7 @@ export function definePostQueries(
         createdAfter: t.arg({
           type: 'DateTime',
           description:
-            'Only posts created strictly after this instant, oldest first. Cannot be combined with `offset`. It may split posts of the same millisecond; cursors do not.',
+            'Only posts created after this time, oldest first. Cannot be combined with `offset`. Paging by this time can skip posts of the same millisecond; cursors do not.',
         }),
         tag: t.arg.string({ description: 'Only posts with exactly this tag.' }),
       },
@@ -202,8 +204,7 @@ export function definePostSubscriptions({ builder }: Kernel, { Post }: PostTypes
         entity: postEntity,
         filter: () => ({ kinds: [POST_CREATED.name] }),
       },
-      description:
-        'Every post once it is committed: one event per post, in the same order for all subscribers.',
+      description: 'One event for each post once it is committed, in the same order for all subscribers.',
       subscribe: (_root, _args, context) => context.events(),
       resolve: (post: PostRow) => post,
     }),

@@ -61,10 +61,10 @@ function maySeeRole({ caller }: Context, { id }: UserRow): boolean {
 export function defineUser(kernel: Kernel) {
   const { builder } = kernel;
   const Role = builder.enumType('Role', {
-    description: 'What an account may do.',
+    description: 'The role of an account.',
     values: {
-      MEMBER: { description: 'Writes posts and comments, and changes its own.' },
-      ADMIN: { description: 'Also changes and deletes those of others.' },
+      MEMBER: { description: 'Writes posts and comments, and changes and deletes those of the account.' },
+      ADMIN: { description: 'Also changes and deletes posts and comments of other accounts.' },
     } as const,
   });
   const User = builder.node('User', {
@@ -82,7 +82,7 @@ export function defineUser(kernel: Kernel) {
         scopeForOwn: OWN_EMAIL,
         scopeForOthers: EMAIL_OF_OTHERS,
         sql: { kind: 'value', expression: ({ id }) => `(SELECT e.email FROM users e WHERE e.id = ${id})` },
-        description: `The e-mail address, unique ignoring case; empty for a deleted account. Your own needs the scope \`${OWN_EMAIL}\`, that of another account \`${EMAIL_OF_OTHERS}\`; otherwise FORBIDDEN.`,
+        description: `The email address, unique ignoring case; empty for a deleted account. The viewer’s email address needs the scope \`${OWN_EMAIL}\`, email addresses of other accounts need \`${EMAIL_OF_OTHERS}\`; otherwise FORBIDDEN.`,
         resolve: (user, _args, context) => withEmail(user, context),
         load: (ids: string[], context) => inRound(context, EMAILS, ids, (all) => readEmails(context, all)),
       }),
@@ -99,7 +99,7 @@ export function defineUser(kernel: Kernel) {
             `CASE WHEN ${id} = ${caller.id} OR ${caller.isAdmin} THEN upper(${role}::text COLLATE "C") END`,
         },
         description:
-          'What the account may do: your own and, for admins, that of everybody; null otherwise. It cannot be selected in subscriptions: BAD_USER_INPUT.',
+          'The role of the account, visible to the account itself and to admins; null for others. It cannot be selected in subscriptions: BAD_USER_INPUT.',
         resolve: (user, _args, context) => (maySeeRole(context, user) ? ROLE_NAMES[user.role] : null),
       }),
     }),
@@ -122,7 +122,7 @@ export function defineUserQueries({ builder }: Kernel, { User, UserConnection }:
       args: {
         id: t.arg.id({
           required: true,
-          description: 'The user’s id. A string that is not a UUID matches nobody.',
+          description: 'The user’s id. A string that is not a UUID matches nothing.',
         }),
       },
       resolve: async (_root, args, { db }) => {
@@ -155,7 +155,7 @@ export function defineUserQueries({ builder }: Kernel, { User, UserConnection }:
         id: (_args, context) => principalOf(context).userId,
         own: true,
       },
-      description: 'The account that the credentials of this request belong to.',
+      description: 'The account of the credentials of this request.',
       resolve: (_root, _args, context) => principalOf(context).userId,
     }),
   }));
