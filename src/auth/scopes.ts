@@ -14,14 +14,14 @@ export const SCOPE_DEFINITIONS = {
   'posts:read': { allows: 'Read posts, comments, tags and the names of their authors', anonymousRead: true },
   'posts:write': {
     allows: 'Write posts in your name, and change and delete your posts',
-    allowsAdmins: 'Write posts in your name, and change and delete anybody’s posts',
+    allowsAdmins: 'Write posts in your name, and change and delete posts of all users',
   },
   'comments:write': {
     allows: 'Write comments in your name, change and delete your comments, and delete those on your posts',
-    allowsAdmins: 'Write comments in your name, and change and delete anybody’s comments',
+    allowsAdmins: 'Write comments in your name, and change and delete comments of all users',
   },
-  'users:read': { allows: 'See your account with your e-mail address, and the list of users' },
-  'users:email': { allows: 'See the e-mail addresses of all other users', adminOnly: true },
+  'users:read': { allows: 'See your account with your email address, and the list of users' },
+  'users:email': { allows: 'See the email addresses of all other users', adminOnly: true },
 } as const satisfies Record<string, ScopeDefinition>;
 
 export type Role = 'member' | 'admin';

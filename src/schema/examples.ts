@@ -25,7 +25,7 @@ query Posts {
     name: 'NewPosts',
     // GraphiQL ends a subscription when another tab is opened.
     query: `# Press play and leave it running. Posts created
-# in a second window show up here at once.
+# in a second window show up here immediately.
 subscription NewPosts {
   postCreated {
     id

@@ -46,7 +46,7 @@ describe('the status line of GraphiQL', () => {
     const sent = page.waitForRequest((request) => request.postData()?.includes('query Posts') === true);
     await run(page);
     const answer = (await sent).response().then((response) => response?.json());
-    await expect.poll(() => label(page)).toBe('Answered');
+    await expect.poll(() => label(page)).toBe('Completed');
     const { extensions } = await answer;
     expect(await status(page)).toMatch(/\d ms\s/);
     expect(await status(page)).toContain(`cost ${extensions.cost.complexity} of 5,000`);
@@ -70,7 +70,7 @@ describe('the status line of GraphiQL', () => {
       const before = sent.length;
       await run(page);
       await expect.poll(() => sent.length).toBeGreaterThan(before);
-      await expect.poll(() => label(page)).toBe('Answered');
+      await expect.poll(() => label(page)).toBe('Completed');
       expect(sent).toHaveLength(before + 1);
     };
     await runOnce();
@@ -83,19 +83,19 @@ describe('the status line of GraphiQL', () => {
   it('stays with its tab, and says of a refusal and of errors what they are', async () => {
     const page = await open();
     await run(page);
-    await expect.poll(() => label(page)).toBe('Answered');
+    await expect.poll(() => label(page)).toBe('Completed');
     await tab(page, 'PostsPage').click();
     await expect.poll(() => label(page)).toBe('Ready');
     await tab(page, 'Posts').click();
-    await expect.poll(() => label(page)).toBe('Answered');
+    await expect.poll(() => label(page)).toBe('Completed');
 
     const errors = await open(`&${new URLSearchParams({ query: '{ nothing }' })}`);
     await run(errors);
-    await expect.poll(() => label(errors)).toBe('Answered with errors');
+    await expect.poll(() => label(errors)).toBe('Completed with errors');
     await errors.goto(`${started.service.origin}/graphql`);
     await errors.locator('.graphiql-execute-button').waitFor();
     await run(errors);
-    await expect.poll(() => label(errors)).toBe('Refused with 401');
+    await expect.poll(() => label(errors)).toBe('Failed with status 401');
   });
 
   it('gives a linked operation without a name a tab that has one', async () => {
@@ -183,8 +183,8 @@ describe('a subscription in GraphiQL', () => {
     await expect.poll(() => label(page)).toBe('Stopped');
     await kill();
     await run(page);
-    await expect.poll(() => label(page)).toBe('No answer');
-    await expect.poll(() => result(page)).toContain('The service does not answer.');
+    await expect.poll(() => label(page)).toBe('No response');
+    await expect.poll(() => result(page)).toContain('The service does not respond.');
     expect(await result(page)).not.toContain('stack');
   });
 });

@@ -16,8 +16,8 @@ import { ACTION, type Action, DONE, isAction, type Problem, TWO_DIFFER } from '.
 
 const DAY_MS = 86_400_000;
 const NOT_KEPT =
-  'You are not signed in. If you have just signed in, this browser does not keep the cookie of the session: allow cookies for this site.';
-const SESSION_ENDED = 'Your session has ended. Sign in again.';
+  'You are not signed in. If you have just signed in, the browser has blocked the session cookie. Allow cookies for this site.';
+const SESSION_ENDED = 'Your session expired or was revoked. Sign in again.';
 
 /** What arguments of the API are to whoever fills in a form. */
 const ARGUMENTS: Readonly<Record<string, string>> = {
@@ -28,7 +28,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
 /** Where a sentence of the API is about words that no form has. */
 const SENTENCES: Readonly<Record<string, string>> = {
   currentPassword: 'The password is wrong.',
-  scopes: 'Choose at least one thing that the key may do.',
+  scopes: 'Choose at least one permission for the key.',
 };
 
 /** A message of the API for whoever fills in a form. */
@@ -121,7 +121,7 @@ export function accountAnswer(options: AccountServices): Answer {
 
   async function makeKey({ form, admitted }: Asked): Promise<HttpResponse> {
     const days = KEY_DAYS.find((choice) => String(choice) === form.get('days'));
-    if (days === undefined) throw badRequest('Say how long the key is good for.');
+    if (days === undefined) throw badRequest('Choose how long the key is valid.');
     const name = form.get('name') ?? '';
     const expiresAt = days === 0 ? null : new Date(clock.now() + days * DAY_MS).toISOString();
     const currentPassword = form.get('currentPassword') ?? '';
@@ -142,7 +142,7 @@ export function accountAnswer(options: AccountServices): Answer {
     if (action === 'change-password' && form.get('newPassword') !== form.get('again'))
       throw badRequest(TWO_DIFFER);
     const change = CHANGES[action];
-    if (change === undefined) throw badRequest('The page has no such form.');
+    if (change === undefined) throw badRequest('The form is unknown. Reload the page and try again.');
     const { headers } = await operations.run(change.document, change.variables(form), admitted);
     const ended = action === 'revoke-everything' ? { 'set-cookie': CLEAR_SESSION_COOKIE } : {};
     return seeOther(doneAt(action), { ...headers, ...ended });
@@ -165,7 +165,7 @@ export function accountAnswer(options: AccountServices): Answer {
   async function act(request: HttpRequest, admitted: AdmittedRequest): Promise<HttpResponse> {
     const form = await readForm(request);
     const action = form.get(ACTION);
-    if (!isAction(action)) throw badRequest('The page has no such form.');
+    if (!isAction(action)) throw badRequest('The form is unknown. Reload the page and try again.');
     if (action === 'sign-in') return signIn(form, request, admitted);
     if (action === 'sign-out') return signOut(admitted);
     const { caller } = admitted;

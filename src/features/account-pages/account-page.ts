@@ -68,7 +68,7 @@ function nameSection({ name }: Account, { failed }: SectionOptions): Html {
   return section(
     'name-heading',
     'Name',
-    html`<p class="soft">Others see it beside what you write.</p>
+    html`<p class="soft">Other users see your name beside your posts and comments.</p>
 ${folded(
   'rename',
   'Change the name',
@@ -84,7 +84,7 @@ function passwordSection({ email }: Account, { failed }: SectionOptions): Html {
   return section(
     'password-heading',
     'Password',
-    html`<p class="soft">A new password ends all other sessions and the access of applications. API keys go on working.</p>
+    html`<p class="soft">A new password revokes all other sessions and the access of applications. API keys stay valid.</p>
 ${folded(
   'change-password',
   'Change the password',
@@ -99,14 +99,14 @@ ${newPasswordFields('newPassword', shown.attributes('newPassword', { rule: 'rule
 function sessionRow({ id, userAgent, createdAt, lastSeenAt, current }: Session): Html {
   const browser = browserOf(userAgent);
   return row(
-    html`<strong>${browser}</strong>${current ? html` <span class="badge">this one</span>` : NOTHING}
+    html`<strong>${browser}</strong>${current ? html` <span class="badge">current session</span>` : NOTHING}
 <p class="soft" id="row-${id}">signed in ${timeOf(createdAt)}, last used ${timeOf(lastSeenAt)}</p>`,
-    current ? NOTHING : rowForm('end-session', id, 'End', `the session of ${browser}`),
+    current ? NOTHING : rowForm('end-session', id, 'Revoke', `the session of ${browser}`),
   );
 }
 
 const sessionsSection = ({ sessions }: Account): Html =>
-  section('sessions-heading', 'Sessions', rows(sessions.map(sessionRow), 'There are none.'));
+  section('sessions-heading', 'Sessions', rows(sessions.map(sessionRow), 'There are no sessions.'));
 
 const scopeList = (scopes: readonly string[], role: Role): Html =>
   html`<ul class="soft plain">
@@ -118,7 +118,7 @@ ${scopes.map(
 const keyRow = (role: Role) => (key: ApiKey) =>
   row(
     html`<strong>${key.name}</strong> <code>${key.prefix}…</code>
-<p class="soft" id="row-${key.id}">created ${timeOf(key.createdAt)}, ${lastUsed(key.lastUsedAt)}${key.expiresAt === null ? NOTHING : html`, good until ${timeOf(key.expiresAt)}`}</p>
+<p class="soft" id="row-${key.id}">created ${timeOf(key.createdAt)}, ${lastUsed(key.lastUsedAt)}${key.expiresAt === null ? NOTHING : html`, valid until ${timeOf(key.expiresAt)}`}</p>
 ${scopeList(key.scopes, role)}`,
     rowForm('revoke-key', key.id, 'Revoke', `the key ${key.name}`),
   );
@@ -141,8 +141,8 @@ function keysSection({ apiKeys, email }: Account, { role, failed }: SectionOptio
   return section(
     'keys-heading',
     'API keys',
-    html`<p class="soft">Programs use them in your name.</p>
-${rows(apiKeys.map(keyRow(role)), 'You have none.')}
+    html`<p class="soft">Programs use API keys to act for your account.</p>
+${rows(apiKeys.map(keyRow(role)), 'You have no API keys.')}
 ${folded(
   'create-key',
   'Create an API key',
@@ -150,9 +150,9 @@ ${folded(
   (shown) => html`<label for="key-name">Name of the key</label>
 <input id="key-name" name="name" autocomplete="off" required maxlength="100" value="${shown.given.get('name') ?? ''}"${shown.attributes('name', { first: true })}>
 <fieldset>
-<legend>What it may do</legend>${scopesOfRole(role).map(scopeBox(role, shown))}
+<legend>Permissions</legend>${scopesOfRole(role).map(scopeBox(role, shown))}
 </fieldset>
-<label for="days">Good for</label>
+<label for="days">Valid for</label>
 <select id="days" name="days">${KEY_DAYS.map(daysOption(shown.given))}
 </select>
 ${passwordAgain('key-password', email, shown)}
@@ -180,7 +180,7 @@ function dataSection({ email }: Account, { failed }: SectionOptions): Html {
   return section(
     'data-heading',
     'Your data',
-    html`<p class="soft">All that is stored about your account, as a file in JSON.</p>
+    html`<p class="soft">All data that is stored about your account, as a JSON file.</p>
 ${folded(
   'download',
   'Download your data',
@@ -195,7 +195,7 @@ function everythingSection({ email }: Account, { failed }: SectionOptions): Html
   return section(
     'everything-heading',
     'Revoke everything',
-    html`<p class="soft">Ends all sessions, this one too, all API keys, all access of applications and a link to set your password, and deletes the OAuth clients that you own. Do it if you fear that somebody else has got into your account, then change the password.</p>
+    html`<p class="soft">Revokes all sessions including the current session, all API keys, the access of all applications and a link to set your password, and deletes your OAuth clients. Use it if another person may have access to your account, then change the password.</p>
 ${folded(
   'revoke-everything',
   'Revoke everything',
@@ -210,10 +210,10 @@ ${folded(
 const DONE: Partial<Record<Action, string>> = {
   'sign-out': 'You are signed out.',
   rename: 'Your name is changed.',
-  'change-password': 'Your password is changed. All other sessions have ended.',
-  'end-session': 'The session has ended.',
+  'change-password': 'Your password is changed. All other sessions were revoked.',
+  'end-session': 'The session is revoked.',
   'revoke-key': 'The key is revoked.',
-  'revoke-grant': 'The application has no access any more.',
+  'revoke-grant': 'The access of the application is revoked.',
   'revoke-everything': 'Everything is revoked. Sign in and change the password.',
 };
 
@@ -273,7 +273,7 @@ export function newKeyPage(name: string, key: string): string {
   return layout({
     title: 'Your new API key',
     content: html`<h1>Your new API key</h1>
-<p>The key <strong>${name}</strong> is shown here only once. Copy it now, and keep it like a password.</p>
+<p>The key <strong>${name}</strong> is shown only once. Copy the key now, and store it like a password.</p>
 <label for="key">API key</label>
 <input id="key" readonly autocomplete="off" spellcheck="false" value="${key}">
 <div class="actions"><a class="button" href="${ACCOUNT}">Back to your account</a></div>`,

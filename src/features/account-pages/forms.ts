@@ -106,13 +106,13 @@ export const passwordAgain = (
 <label for="${id}">${label}</label>
 <input id="${id}" name="currentPassword" type="password" autocomplete="current-password" required${attributes('currentPassword', { first: true })}>`;
 
-export const TWO_DIFFER = 'The two passwords differ.';
+export const TWO_DIFFER = 'The two passwords differ. Enter the same password twice.';
 
 /** The fields for a new password: `name`, and `again`. `attributes`: more of the first one's. */
 export const newPasswordFields = (name: string, attributes: Html): Html =>
   html`<label for="new-password">New password</label>
 <input id="new-password" name="${name}" type="password" autocomplete="new-password" required minlength="${String(PASSWORD.min)}"${attributes}>
-<p class="soft" id="rule">${String(PASSWORD.min)} to ${String(PASSWORD.max)} characters, and none of those that many people use.</p>
+<p class="soft" id="rule">${String(PASSWORD.min)} to ${String(PASSWORD.max)} characters, and not a commonly used password.</p>
 <label for="again">Repeat the new password</label>
 <input id="again" name="again" type="password" autocomplete="new-password" required>`;
 
@@ -125,7 +125,7 @@ export function passwordPage({ kind, name, email }: Link, problem?: string): str
       ? html`<h1>Welcome, ${name}</h1>
 <p>Choose the password of your new account.</p>`
       : html`<h1>Set a new password</h1>
-<p>It ends every session and every access of applications that the old one has opened.</p>`;
+<p>A new password revokes all sessions and the access of all applications.</p>`;
   return layout({
     title: problem === undefined ? title : `${title}: error`,
     content: html`${first}
@@ -144,7 +144,7 @@ export function passwordSetPage(): string {
   return layout({
     title: 'Your password is set',
     content: html`<h1>Your password is set</h1>
-<p>From now on, sign in with your e-mail and the new password. The link is used up.</p>
+<p>Sign in with your email address and the new password. The link is no longer valid.</p>
 <div class="actions"><a class="button" href="${ACCOUNT}">Sign in</a></div>`,
   });
 }
@@ -154,6 +154,6 @@ export function voidLinkPage(): string {
   return layout({
     title: 'This link is not valid',
     content: html`<h1>This link is not valid</h1>
-<p>A link is good for one day and for one time, and a newer one replaces it. If you have just set your password with it, sign in with that. Otherwise ask whoever sent the link for a new one.</p>`,
+<p>A link is valid once and for one day, and a newer link replaces it. If you have just set your password, sign in with the new password. Otherwise ask the sender for a new link.</p>`,
   });
 }

@@ -87,7 +87,7 @@ export function linkAnswer(options: AccountServices): Answer {
       // The page sends no Referer, so its form has the Origin "null": what tells is Fetch Metadata.
       const site = request.headers.get('sec-fetch-site');
       if (site !== null && !OWN_SITES.has(site))
-        throw forbidden('The form of a link is sent from its own page only.');
+        throw forbidden('This form can only be sent from the page of the link. Open the link again.');
       return submit(request, admitted, token);
     }
     const link = await findLink(readsOf(database, holderOf(admitted)), token);

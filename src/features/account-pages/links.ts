@@ -114,7 +114,10 @@ export async function recordedLink(
 ): Promise<IssuedLink> {
   const token = LINK_TOKEN.generate();
   const [issued] = await work.query(INSERT, [account, newId(), kind, hashSecret(token)]);
-  if (issued === undefined) throw new LinkError('The account is disabled: a link would be of no use.');
+  if (issued === undefined)
+    throw new LinkError(
+      'The account is disabled, so it cannot have a link. (Operator: enable the account first.)',
+    );
   await audit(work, action, account, { account, ...detail });
   return { token, ...issued };
 }

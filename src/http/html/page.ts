@@ -240,7 +240,7 @@ ${technical}${onwards === undefined ? NOTHING : html`<p>${onwards}</p>`}
 }
 
 function titleOf(status: number): string {
-  if (status === 404) return 'There is no such page';
+  if (status === 404) return 'Page not found';
   return status < 500 ? 'Unable to continue' : 'Something went wrong';
 }
 

@@ -49,10 +49,10 @@ export interface FailedSignIn {
 
 /** People have no keys to retry with. */
 const UNKNOWN =
-  'The connection to the database was lost: this may have been done. Look before you do it again.';
+  'The database connection was lost, so the change may have been saved. Check before you try again.';
 
 export const WRONG: FailedSignIn = {
-  problem: 'The e-mail or the password is wrong. Check both and try again.',
+  problem: 'The email address or the password is wrong. Check both and try again.',
   status: 401,
   headers: { 'www-authenticate': 'Bearer' },
 };

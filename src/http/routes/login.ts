@@ -48,10 +48,10 @@ function whyCookieIsDropped(request: HttpRequest): string | undefined {
     const advice = isLoopbackHost(hostname)
       ? 'Open the page and the API under the same host name, for example both under localhost.'
       : 'Serve both from one site, or send the requests through a proxy on the origin of the page.';
-    return `The browser drops the session cookie: it is SameSite=Strict, and ${page} is another site than ${host}. ${advice}`;
+    return `The browser drops the session cookie, because the cookie is SameSite=Strict and ${page} is another site than ${host}. ${advice}`;
   }
   if (!isOverTls(request, protocol) && !isLoopbackHost(hostname))
-    return `The browser drops the session cookie: it is Secure, and http://${host} has no TLS. Use https, or http://localhost.`;
+    return `The browser drops the session cookie, because the cookie is Secure and http://${host} has no TLS. Use https, or http://localhost.`;
   return undefined;
 }
 

@@ -38,7 +38,7 @@ describe('On the account page', () => {
       });
     for (const [fields, alert] of [
       [{ currentPassword: 'wrong' }, 'The password is wrong.'],
-      [{ again: 'another' }, 'The two passwords differ.'],
+      [{ again: 'another' }, 'The two passwords differ. Enter the same password twice.'],
       [{ newPassword: 'short', again: 'short' }, /^The new password must/],
       [{ newPassword: 'qwerty123456', again: 'qwerty123456' }, /^The new password is one of those/],
     ] as const) {
@@ -92,7 +92,7 @@ describe('On the account page', () => {
       ['currentPassword', PASSWORD],
     ]);
     const unasked = await none.text();
-    expect(alertIn(unasked)).toMatch(/^Choose at least one thing/);
+    expect(alertIn(unasked)).toMatch(/^Choose at least one permission/);
     // A group of boxes cannot have the focus.
     expect(unasked).toMatch(
       /<input type="checkbox" name="scope" value="[^"]*" aria-invalid="true" autofocus/,

@@ -21,7 +21,7 @@ describe('The account page', () => {
     expect([right.status, right.headers.get('location')]).toEqual([303, '/account?done=sign-in']);
     const page = await (await open(cookieOf(right))).text();
     expect(page).toContain(email);
-    expect(page).toContain('this one');
+    expect(page).toContain('current session');
   });
 
   it('is for nobody else: not stored, not framed, not compressed, and with nothing but a session', async () => {
@@ -59,7 +59,7 @@ describe('The account page', () => {
   });
 
   it('tells whoever has just signed in, and has no cookie', async () => {
-    expect(alertIn(await (await open('', '?done=sign-in')).text())).toMatch(/does not keep the cookie/);
+    expect(alertIn(await (await open('', '?done=sign-in')).text())).toMatch(/blocked the session cookie/);
     expect(alertIn(await (await open('', '?done=sign-out')).text())).toBeUndefined();
   });
 

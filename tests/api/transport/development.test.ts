@@ -250,7 +250,7 @@ describe('elsewhere', () => {
     expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
     expect(page.headers.get('cache-control')).toBe('no-store');
     const text = await page.text();
-    expect(text).toContain('<h1>There is no such page</h1>');
+    expect(text).toContain('<h1>Page not found</h1>');
     expect([...text.matchAll(/href="([^"]*)"/g)].map(([, path]) => path)).toEqual(['/account']);
     for (const program of [ask('*/*'), ask('application/json, text/html;q=0.9'), ask('text/html', 'POST')]) {
       const { status, headers } = await program;

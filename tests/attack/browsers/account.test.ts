@@ -73,7 +73,7 @@ describe.each(BROWSERS)('the account page, in %s', (name) => {
     await Promise.all([page.waitForNavigation(), page.click('a.button')]);
     expect(page.url()).toBe(`${origin}/account`);
     await signInAt(page, email, FIRST);
-    await expect.poll(() => textOf(page)).toContain('this one');
+    await expect.poll(() => textOf(page)).toContain('current session');
     return { visitor, page, email };
   }
 
@@ -106,7 +106,7 @@ describe.each(BROWSERS)('the account page, in %s', (name) => {
     expect(await visitor.sessions()).toEqual([]);
     await expect.poll(() => statusOf({ authorization: `Bearer ${key}` })).toBe(401);
     await signInAt(page, email, SECOND);
-    await expect.poll(() => textOf(page)).toContain('You have none.');
+    await expect.poll(() => textOf(page)).toContain('You have no API keys.');
   });
 
   it('does nothing for a form of another site, whether it sends it to a frame, a window or in place of its page', async () => {

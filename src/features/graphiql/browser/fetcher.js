@@ -95,7 +95,7 @@ async function run(
 
 /** What went wrong, where there was no answer. */
 const messageOf = (/** @type {unknown} */ error) =>
-  isConnectionError(error) ? 'The service does not answer.' : String(error);
+  isConnectionError(error) ? 'The service does not respond.' : String(error);
 
 /**
  * A `Fetcher` of GraphiQL that returns an Observable: unsubscribing ends the request.

@@ -92,14 +92,14 @@ export function createStatus(line) {
         answered(/** @type {number} */ status, /** @type {Told} */ told) {
           ({ cost, eventId } = told);
           const took = `${Math.round(performance.now() - begunAt).toLocaleString('en')} ms`;
-          if (status !== 200) end(() => show('bad', `Refused with ${status}`, [took]));
-          else if (told.hasErrors) end(() => show('bad', 'Answered with errors', [took]));
-          else end(() => show('good', 'Answered', [took]));
+          if (status !== 200) end(() => show('bad', `Failed with status ${status}`, [took]));
+          else if (told.hasErrors) end(() => show('bad', 'Completed with errors', [took]));
+          else end(() => show('good', 'Completed', [took]));
         },
-        unanswered: () => end(() => show('bad', 'No answer')),
+        unanswered: () => end(() => show('bad', 'No response')),
         opened() {
           connections += 1;
-          if (connections > 1) showStream('good', 'Live again: resumed where it broke off');
+          if (connections > 1) showStream('good', 'Live: resumed after the last event');
           else showStream('good', 'Live: waiting for the first event');
         },
         moved(/** @type {string} */ id) {
@@ -114,7 +114,7 @@ export function createStatus(line) {
           showStream('good', 'Live');
         },
         broken: () => showStream('lost', 'Reconnecting'),
-        ended: () => end(() => showStream('idle', 'Ended by the service')),
+        ended: () => end(() => showStream('idle', 'Closed by the service')),
         stopped: () => end(() => showStream('idle', 'Stopped')),
       };
     },

@@ -87,9 +87,10 @@ export function nameClientErrors(provider: Provider): void {
 
 /** Messages to the user for errors that cannot be sent back to the application. */
 const MESSAGES: Readonly<Record<string, string>> = {
-  invalid_client: 'The application that sent you here is unknown or no longer registered.',
+  invalid_client:
+    'The application that sent you here is not registered. Contact the provider of the application.',
   invalid_redirect_uri:
-    'The application that sent you here asked for a response at an address that is not registered for it. Nothing was sent there.',
+    'The application that sent you here uses a redirect URI that is not registered for it. Nothing was sent there. Contact the provider of the application.',
 };
 const OTHERWISE = 'Go back to the application and start again.';
 

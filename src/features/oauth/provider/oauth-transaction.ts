@@ -42,7 +42,7 @@ export function createWorks(
   }
 
   const tooLate = () =>
-    new ApiError('TIMEOUT', `The request took longer than ${timeoutMs} ms and was cancelled.`);
+    new ApiError('TIMEOUT', `The request took longer than ${timeoutMs} ms and was cancelled. Try again.`);
 
   const ofRequest: Queryable = {
     async query(statement, values) {
@@ -100,7 +100,7 @@ export function createWorks(
 }
 
 /** The client has disconnected, so nobody reads this error. */
-const gone = () => new ApiError('BAD_REQUEST', 'The client has gone.');
+const gone = () => new ApiError('BAD_REQUEST', 'The client disconnected.');
 
 /** Resolves when all is done that could be done at once, and the event loop goes on to other work. */
 const sliceEnds = () =>

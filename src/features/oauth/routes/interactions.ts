@@ -55,7 +55,7 @@ const EXPIRED =
   'This sign-in has expired or was started in another browser. Go back to the application and start again.';
 
 const UNKNOWN_HERE =
-  'This browser does not have the session of this sign-in. Either it did not keep the cookie, or you signed in with another browser. Sign in here to continue.';
+  'This browser has no session for this sign-in. The browser blocked the cookie, or you signed in with another browser. Sign in here to continue.';
 
 /** Replaces the library's error for a sign-in that has meanwhile finished in another tab. */
 function sayExpired(error: unknown): never {
