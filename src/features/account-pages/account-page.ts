@@ -68,7 +68,7 @@ function nameSection({ name }: Account, { failed }: SectionOptions): Html {
   return section(
     'name-heading',
     'Name',
-    html`<p class="soft">Other users see your name beside your posts and comments.</p>
+    html`<p class="soft">Other users see your name beside what you publish.</p>
 ${folded(
   'rename',
   'Change the name',
