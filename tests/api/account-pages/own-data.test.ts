@@ -78,7 +78,7 @@ describe('The file of an account with very much', () => {
       });
     const refused = await send();
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10']);
-    expect(await refused.text()).toContain('Another download of your data is under way.');
+    expect(await refused.text()).toContain('Another download of your data is running.');
     first.destroy();
     await expect.poll(async () => (await send()).status, { interval: 200 }).toBe(200);
   });

@@ -181,7 +181,7 @@ describe('every route of the table', () => {
     const opensAs = (destination: string) => async (route: Route) => {
       const headers = { 'sec-fetch-dest': destination, 'sec-fetch-site': 'cross-site' };
       const response = await app.fetch(pathOf(route), { method: usualMethod(route), headers });
-      return !(await response.text()).includes('not in a frame');
+      return !(await response.text()).includes('inside another page');
     };
     for (const destination of ['image', 'iframe', 'empty'])
       expect(await each(routes, opensAs(destination))).toEqual(
