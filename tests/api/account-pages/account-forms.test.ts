@@ -40,7 +40,10 @@ describe('On the account page', () => {
       [{ currentPassword: 'wrong' }, 'The password is wrong.'],
       [{ again: 'another' }, 'The two passwords differ. Enter the same password twice.'],
       [{ newPassword: 'short', again: 'short' }, /^The new password must/],
-      [{ newPassword: 'qwerty123456', again: 'qwerty123456' }, /^The new password is a commonly used password/],
+      [
+        { newPassword: 'qwerty123456', again: 'qwerty123456' },
+        /^The new password is a commonly used password/,
+      ],
     ] as const) {
       const refused = await change(fields);
       expect(refused.status).toBe(400);
