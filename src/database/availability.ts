@@ -96,7 +96,7 @@ export function watchDatabase(options: WatchOptions) {
   }
 
   function noteRefusal(error: unknown): void {
-    writeProblem = `the database cannot write: ${refusedWrite(error)?.reason}`;
+    writeProblem = `The database cannot write, because ${refusedWrite(error)?.reason}.`;
     unwritable.failed(describeError(error));
   }
 

@@ -67,7 +67,7 @@ export function codeOf(error: unknown): string {
 
 /** Why a server that responds writes nothing, and what the operator must do. */
 export interface WriteRefusal {
-  /** The cause, after "the database cannot write:". */
+  /** The cause, after "The database cannot write, because". */
   readonly reason: string;
   readonly check: string;
 }

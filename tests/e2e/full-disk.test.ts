@@ -82,7 +82,7 @@ describe('A disk that is full under the embedded database', () => {
       expect(await post()).toBe(false);
       expect(await read()).toBe(true);
     }
-    expect(await readiness(server)).toBe('503 the database cannot write: its disk is full');
+    expect(await readiness(server)).toBe('503 The database cannot write, because its disk is full.');
     expect(await gauges(server)).toBe('0,0');
     expect(server.stdout).not.toContain('database error');
     await freeDisk(folder);

@@ -80,7 +80,7 @@ describe('A database that becomes read-only', () => {
     const control = await connect(postgresOf(app).url);
     await setReadOnly(control, true);
     await cutOff(control);
-    await expect.poll(() => readiness(app)).toBe('503 the database cannot write: it is read-only');
+    await expect.poll(() => readiness(app)).toBe('503 The database cannot write, because it is read-only.');
     expect(await read(app, key)).toBe(200);
     expect(await write(app, key)).toBe(503);
     expect(await gauges(app)).toEqual([0, 0, 0]);
@@ -165,7 +165,7 @@ describe('A disk of PostgreSQL that is full', () => {
       expect([await read(app, key), await read(pooled, key)]).toEqual([200, 200]);
     }
     for (const instance of [app, pooled]) {
-      expect(await readiness(instance)).toBe('503 the database cannot write: its disk is full');
+      expect(await readiness(instance)).toBe('503 The database cannot write, because its disk is full.');
       expect(await gauges(instance)).toEqual([0, 0, 0]);
     }
     expect(linesOf(app.logged, BEGIN)[0]).toMatchObject({

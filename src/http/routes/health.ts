@@ -56,20 +56,21 @@ export function createReadiness({
       looking = undefined;
     });
     const reason = looking;
-    return (await atMost(PROBE_LIMIT_MS, reason)) ? reason : 'the database does not respond';
+    return (await atMost(PROBE_LIMIT_MS, reason)) ? reason : 'The database does not respond.';
   }
 
   async function lookAtDatabase(): Promise<string | undefined> {
     try {
       const pending = await pendingMigrations();
-      if (!migrated && pending.length > 0) return `migrations are pending: ${pending.join(', ')}`;
+      if (!migrated && pending.length > 0)
+        return `Migrations are pending: ${pending.join(', ')}. (Operator: run "npm run -s db:migrate".)`;
       migrated = true;
       await load().loading;
-      return load().loaded ? undefined : 'blocked addresses and account limits have not been read yet';
+      return load().loaded ? undefined : 'IP address blocks and account limits have not been read yet.';
     } catch (error) {
-      if (error instanceof MigrationError) return 'the migrations of the database do not fit this version';
+      if (error instanceof MigrationError) return 'The migrations of the database do not match this version.';
       onFailure(error);
-      return 'the database cannot be reached';
+      return 'The database cannot be reached.';
     }
   }
 
@@ -91,7 +92,7 @@ export function createReadiness({
     /** The reason why it should not, for operators; undefined if there is none. May be a second old. */
     async problem(): Promise<string | undefined> {
       const problem = leaving ? undefined : ((await current()) ?? writeProblem());
-      return leaving ? 'shutting down' : problem;
+      return leaving ? 'The service is shutting down.' : problem;
     },
     /** The last answer; false until there is one. If it is old, the database is asked, for the next caller. */
     lastKnown(): boolean {

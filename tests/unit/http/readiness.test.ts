@@ -70,8 +70,8 @@ describe('readiness', () => {
     const { readiness, probes, clock, failures } = make();
     const answers = many(100, readiness.problem);
     probes[0]?.reject(new Error('connect ECONNREFUSED'));
-    expect(new Set(await answers)).toEqual(new Set(['the database cannot be reached']));
-    expect(await readiness.problem()).toBe('the database cannot be reached');
+    expect(new Set(await answers)).toEqual(new Set(['The database cannot be reached.']));
+    expect(await readiness.problem()).toBe('The database cannot be reached.');
     expect(failures).toHaveLength(1);
     clock.advance(1_000);
     const later = readiness.problem();
@@ -84,7 +84,7 @@ describe('readiness', () => {
     const asked = readiness.problem();
     probes[0]?.resolve([]);
     expect(await asked).toBeUndefined();
-    writes.problem = 'the database cannot write: its disk is full';
+    writes.problem = 'The database cannot write, because its disk is full.';
     expect(await readiness.problem()).toBe(writes.problem);
     expect(readiness.lastKnown()).toBe(false);
     delete writes.problem;
@@ -98,8 +98,8 @@ describe('readiness', () => {
     const asked = readiness.problem();
     readiness.leave();
     probes[0]?.resolve([]);
-    expect(await asked).toBe('shutting down');
-    expect(await readiness.problem()).toBe('shutting down');
+    expect(await asked).toBe('The service is shutting down.');
+    expect(await readiness.problem()).toBe('The service is shutting down.');
     expect(probes).toHaveLength(1);
   });
 
