@@ -6,7 +6,7 @@ import { productionSettings, startServer } from '../support/processes/server.ts'
 import { startPrometheus } from './prometheus.ts';
 
 /** Those that wait for their minute, too. */
-const ALERTS = 'ALERTS{alertname=~"Database.*"}';
+const ALERTS = 'ALERTS{alertname=~"ContentGraphDatabase.*"}';
 
 it('the alert of a database that cannot write begins without a request, and ends by itself', async () => {
   const own = await createTestDatabase();
@@ -27,7 +27,7 @@ it('the alert of a database that cannot write begins without a request, and ends
   );
   await until('the alert', async () => {
     const alerts = await prometheus.query(ALERTS);
-    return alerts.map(({ metric }) => metric.alertname).join() === 'DatabaseNotWritable';
+    return alerts.map(({ metric }) => metric.alertname).join() === 'ContentGraphDatabaseNotWritable';
   });
   await control.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
   await until('its end', async () => (await prometheus.query(ALERTS)).length === 0);

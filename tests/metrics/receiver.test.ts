@@ -54,8 +54,8 @@ it('an alert reaches the address that deploy/compose/secrets.sh was given, with 
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify([
       {
-        labels: { alertname: 'DiskLow', instance: 'api-1', severity: 'critical' },
-        annotations: { runbook: 'docs/operations.md#disklow' },
+        labels: { alertname: 'ContentGraphDiskSpaceLow', instance: 'api-1', severity: 'critical' },
+        annotations: { runbook: 'docs/operations.md#contentgraphdiskspacelow' },
       },
     ]),
   });
@@ -64,6 +64,11 @@ it('an alert reaches the address that deploy/compose/secrets.sh was given, with 
   await until('the alert', () => told.length > 0);
   expect(JSON.parse(told[0] ?? '')).toMatchObject({
     status: 'firing',
-    alerts: [{ labels: { alertname: 'DiskLow' }, annotations: { runbook: 'docs/operations.md#disklow' } }],
+    alerts: [
+      {
+        labels: { alertname: 'ContentGraphDiskSpaceLow' },
+        annotations: { runbook: 'docs/operations.md#contentgraphdiskspacelow' },
+      },
+    ],
   });
 });

@@ -33,24 +33,24 @@ const bucket = (metric: string, labels: string, les: Readonly<Record<string, num
   );
 
 const CASES: readonly Case[] = [
-  { alert: 'InstanceDown', bad: { [UP]: always(0) }, good: { [UP]: always(1) } },
+  { alert: 'ContentGraphInstanceDown', bad: { [UP]: always(0) }, good: { [UP]: always(1) } },
   {
-    alert: 'InstanceNotReady',
+    alert: 'ContentGraphInstanceNotReady',
     bad: { 'content_graph_ready{instance="a"}': always(0) },
     good: { 'content_graph_ready{instance="a"}': always(1) },
   },
   {
-    alert: 'ServerErrors',
+    alert: 'ContentGraphErrorRateHigh',
     bad: { [request('200')]: growing(90), [request('503')]: growing(10) },
     good: { [request('200')]: growing(990), [request('503')]: growing(10) },
   },
   {
-    alert: 'InternalErrors',
+    alert: 'ContentGraphInternalErrors',
     bad: { 'content_graph_response_errors_total{code="INTERNAL_SERVER_ERROR"}': growing(1) },
     good: { 'content_graph_response_errors_total{code="INTERNAL_SERVER_ERROR"}': always(7) },
   },
   {
-    alert: 'SlowRequests',
+    alert: 'ContentGraphLatencyHigh',
     bad: bucket('content_graph_http_request_duration_seconds', 'route="/graphql",', {
       '1': 50,
       '5': 100,
@@ -63,7 +63,7 @@ const CASES: readonly Case[] = [
     }),
   },
   {
-    alert: 'DatabaseUnreachable',
+    alert: 'ContentGraphDatabaseUnreachable',
     bad: {
       'content_graph_database_up{instance="a"}': always(0),
       'content_graph_database_writable{instance="a"}': always(1),
@@ -74,7 +74,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    alert: 'DatabaseNotWritable',
+    alert: 'ContentGraphDatabaseNotWritable',
     bad: {
       'content_graph_database_up{instance="a"}': always(0),
       'content_graph_database_writable{instance="a"}': always(0),
@@ -82,27 +82,27 @@ const CASES: readonly Case[] = [
     good: { 'content_graph_database_writable{instance="a"}': always(1) },
   },
   {
-    alert: 'PoolExhausted',
+    alert: 'ContentGraphDatabasePoolExhausted',
     bad: { 'content_graph_database_connections_waiting{instance="a"}': always(3) },
     good: { 'content_graph_database_connections_waiting{instance="a"}': '3 0 3 0x160' },
   },
   {
-    alert: 'EventsLate',
+    alert: 'ContentGraphEventDeliverySlow',
     bad: bucket('content_graph_event_delivery_lag_seconds', '', { '1': 50, '5': 100, '+Inf': 100 }),
     good: bucket('content_graph_event_delivery_lag_seconds', '', { '1': 100, '5': 100, '+Inf': 100 }),
   },
   {
-    alert: 'EventsHeld',
+    alert: 'ContentGraphEventDeliveryBlocked',
     bad: { 'content_graph_event_delivery_blocked_seconds{instance="a"}': always(30) },
     good: { 'content_graph_event_delivery_blocked_seconds{instance="a"}': always(1) },
   },
   {
-    alert: 'WakeUpsLost',
+    alert: 'ContentGraphNotificationListenerDown',
     bad: { 'content_graph_notification_listener_up{instance="a"}': always(0) },
     good: { 'content_graph_notification_listener_up{instance="a"}': always(1) },
   },
   {
-    alert: 'StreamsCutOff',
+    alert: 'ContentGraphEventStreamsAborted',
     bad: {
       content_graph_event_streams_aborted_total: growing(10),
       content_graph_event_streams_open: always(100),
@@ -113,7 +113,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    alert: 'PendingResponsesNearBound',
+    alert: 'ContentGraphResponseMemoryHigh',
     bad: {
       'content_graph_response_pending_bytes{instance="a"}': always(9),
       'content_graph_response_pending_limit_bytes{instance="a"}': always(10),
@@ -124,7 +124,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    alert: 'RedisDown',
+    alert: 'ContentGraphRedisDown',
     bad: {
       'content_graph_rate_limit_redis_up{instance="a"}': always(0),
       'content_graph_rate_limit_redis_up{instance="b"}': always(1),
@@ -132,17 +132,17 @@ const CASES: readonly Case[] = [
     good: { 'content_graph_rate_limit_redis_up{instance="a"}': always(0) },
   },
   {
-    alert: 'JobOverdue',
+    alert: 'ContentGraphJobOverdue',
     bad: { 'content_graph_job_last_success_timestamp_seconds{job_name="events"}': always(-4_000) },
     good: { 'content_graph_job_last_success_timestamp_seconds{job_name="events"}': growing(15) },
   },
   {
-    alert: 'EventLoopBlocked',
+    alert: 'ContentGraphEventLoopBlocked',
     bad: { 'nodejs_eventloop_lag_p99_seconds{instance="a"}': always(1) },
     good: { 'nodejs_eventloop_lag_p99_seconds{instance="a"}': always(0.01) },
   },
   {
-    alert: 'MemoryHigh',
+    alert: 'ContentGraphMemoryHigh',
     bad: {
       'process_resident_memory_bytes{instance="a"}': always(9e8),
       'content_graph_memory_limit_bytes{instance="a"}': always(1e9),
@@ -153,13 +153,17 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    alert: 'InstanceRestarts',
+    alert: 'ContentGraphInstanceCrashLooping',
     bad: { 'process_start_time_seconds{job="content-graph",instance="a"}': '1x120 2x10 3x10 4x10 5x10' },
     good: { 'process_start_time_seconds{job="content-graph",instance="a"}': '1x120 2x10 3x30' },
   },
-  { alert: 'TargetsMissing', bad: { 'up{job="node"}': always(1) }, good: { [UP]: always(1) } },
   {
-    alert: 'ClientRefused',
+    alert: 'ContentGraphScrapeTargetsMissing',
+    bad: { 'up{job="node"}': always(1) },
+    good: { [UP]: always(1) },
+  },
+  {
+    alert: 'ContentGraphClientRejected',
     bad: {
       'content_graph_client_rejected_requests_total{client="one",instance="a"}': growing(12),
       'content_graph_client_rejected_requests_total{client="one",instance="b"}': growing(12),
@@ -170,7 +174,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    alert: 'FailedLogins',
+    alert: 'ContentGraphAuthFailuresHigh',
     bad: { 'content_graph_rate_limit_checks_total{bucket="login",outcome="rejected"}': growing(12) },
     good: {
       'content_graph_rate_limit_checks_total{bucket="login",outcome="allowed"}': growing(2),
@@ -178,7 +182,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    alert: 'DatabaseFailures',
+    alert: 'ContentGraphDatabaseErrors',
     bad: { 'content_graph_database_errors_total{kind="timeout"}': growing(6) },
     good: {
       'content_graph_database_errors_total{kind="timeout"}': growing(1),
@@ -186,12 +190,12 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    alert: 'DiskLow',
+    alert: 'ContentGraphDiskSpaceLow',
     bad: { 'content_graph_data_disk_available_bytes{instance="a"}': always(5e8) },
     good: { 'content_graph_data_disk_available_bytes{instance="a"}': always(5e10) },
   },
   {
-    alert: 'ClockWrong',
+    alert: 'ContentGraphClockSkew',
     bad: { 'content_graph_clock_offset_seconds{instance="a"}': always(-5) },
     good: { 'content_graph_clock_offset_seconds{instance="a"}': always(0.2) },
   },
