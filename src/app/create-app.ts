@@ -30,7 +30,7 @@ import { createCredentialWatch } from '../engine/subscriptions/credential-watch.
 import { createFanOut } from '../engine/subscriptions/fan-out.ts';
 import { createStreamMetrics } from '../engine/subscriptions/stream-metrics.ts';
 import { useEventIds } from '../engine/subscriptions/subscriber.ts';
-import { ENDINGS_OF_PASSWORD, FEATURES, STORED } from '../features/features.ts';
+import { FEATURES, PASSWORD_CHANGE_REVOCATIONS, STORED } from '../features/features.ts';
 import { createHttp, type HttpParts } from '../http/create-http.ts';
 import type { Route } from '../http/exchange.ts';
 import type { Entrance } from '../http/handler.ts';
@@ -264,7 +264,7 @@ export function createApp({
   const routeServices = {
     ...accounts,
     sessions: accounts.credentials.sessions,
-    endingsOfPassword: ENDINGS_OF_PASSWORD,
+    passwordChangeRevocations: PASSWORD_CHANGE_REVOCATIONS,
     limiter: rateLimiter,
     operations: createOwnOperations(schema, pipeline),
     stored: STORED,

@@ -4,8 +4,15 @@ import { type Statement, statement } from '../database/statement.ts';
 import { inBatches } from '../platform/async.ts';
 import { OperatorError } from '../platform/errors.ts';
 import { type AuthoredWork, auditAccounts, OPERATOR } from './audit.ts';
-import { type Ended, type Endings, end, endAllCredentials, endMost, sumOf } from './revocation.ts';
-import { streamTokensEndWhere } from './stream-tokens.ts';
+import {
+  type Revocations,
+  type RevokedCounts,
+  revoke,
+  revokeAllCredentials,
+  revokeInBatches,
+  sumOf,
+} from './revocation.ts';
+import { revokeStreamTokensWhere } from './stream-tokens.ts';
 
 interface Account {
   readonly id: string;
@@ -27,40 +34,42 @@ const LOCK_FREE = statement<Account>(
   'SELECT id FROM users WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED',
 );
 
-/** Which part of what was issued to accounts is to end. */
-export interface Revocation {
-  readonly endings: Endings;
-  /** Whether JWTs of other issuers end, too. */
+/** Which of the credentials of accounts to revoke. */
+export interface RevocationScope {
+  readonly revocations: Revocations;
+  /** True if JWTs of other issuers are revoked, too. */
   readonly tokens: boolean;
 }
 
-/** How many accounts were gone through, and what has ended. */
+/** How many accounts were gone through, and what was revoked. */
 export interface Revoked {
   readonly accounts: number;
-  readonly ended: Ended;
+  readonly ended: RevokedCounts;
 }
 
-/** What `option` of `admin credential revoke` ends: a kind of `endings`, with the stream tokens issued for it. */
-export const revocationOf = (endings: Endings, option: string): Revocation => ({
-  endings: endings.flatMap((ending) =>
-    ending.alone?.option === option ? [ending, streamTokensEndWhere(ending.alone.streamTokens)] : [],
+/** What `option` of `admin credential revoke` revokes: a kind of `revocations`, with the stream tokens issued for it. */
+export const selectRevocations = (revocations: Revocations, option: string): RevocationScope => ({
+  revocations: revocations.flatMap((revocation) =>
+    revocation.separately?.option === option
+      ? [revocation, revokeStreamTokensWhere(revocation.separately.streamTokens)]
+      : [],
   ),
   tokens: false,
 });
 
-/** Ends what is revoked for those of the accounts that `lock` could lock. Returns these accounts and what has ended. */
-async function endForSome(
+/** Revokes the credentials of the accounts that `lock` could lock. Returns these accounts and the counts. */
+async function revokeForUnlocked(
   database: Database,
   accounts: readonly string[],
-  { endings, tokens }: Revocation,
+  { revocations, tokens }: RevocationScope,
   lock: Statement<Account>,
 ) {
-  const most = await endMost(database, accounts, endings);
+  const most = await revokeInBatches(database, accounts, revocations);
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const locked = (await work.query(lock, [accounts])).map(({ id }) => id);
-    const rest = await (tokens ? endAllCredentials : end)(work, locked, endings);
+    const rest = await (tokens ? revokeAllCredentials : revoke)(work, locked, revocations);
     await auditAccounts(work, 'credential.revoke', locked, {
-      kinds: [...endings.map(({ kind }) => kind), ...(tokens ? ['tokens'] : [])],
+      kinds: [...revocations.map(({ kind }) => kind), ...(tokens ? ['tokens'] : [])],
     });
     return { locked, ended: sumOf(rest, most) };
   });
@@ -79,26 +88,33 @@ class AccountsLockedError extends OperatorError {
 const isLocked = (error: unknown) =>
   error instanceof DatabaseError && (error.kind === 'timeout' || error.kind === 'locked');
 
-/** Ends something of one account. Throws DatabaseError. */
-export async function endForOne(database: Database, id: string, revocation: Revocation): Promise<Revoked> {
-  const { locked, ended } = await endForSome(database, [id], revocation, LOCK);
+/** Revokes credentials of one account. Throws DatabaseError. */
+export async function revokeForAccount(
+  database: Database,
+  id: string,
+  revocation: RevocationScope,
+): Promise<Revoked> {
+  const { locked, ended } = await revokeForUnlocked(database, [id], revocation, LOCK);
   return { accounts: locked.length, ended };
 }
 
 /**
- * Ends something of all accounts, disabled ones too, a hundred in a transaction and 500 rows of a kind in a statement. Safe
- * to repeat, and whoever was interrupted has ended a part. Each account is locked as for a new password, so that what is
- * issued meanwhile comes before it and ends, or after it, by means that have not ended. Throws AccountsLockedError once all
- * other accounts are done, and DatabaseError.
+ * Revokes credentials of all accounts, disabled ones too, a hundred accounts in a transaction and 500 rows of a kind in a
+ * statement. Safe to repeat; an interrupted run has revoked a part. Each account is locked as for a new password, so that a
+ * credential issued meanwhile is either issued before the lock, and revoked, or after it, for a credential that is still
+ * valid. Throws AccountsLockedError once all other accounts are done, and DatabaseError.
  */
-export async function endForEveryone(database: Database, revocation: Revocation): Promise<Revoked> {
-  let ended: Ended = Object.fromEntries(revocation.endings.map(({ kind }) => [kind, 0]));
+export async function revokeForAllAccounts(
+  database: Database,
+  revocation: RevocationScope,
+): Promise<Revoked> {
+  let ended: RevokedCounts = Object.fromEntries(revocation.revocations.map(({ kind }) => [kind, 0]));
   let busy: string[] = [];
   let last = BEFORE_ALL;
   const accounts = await inBatches(PAGE, async () => {
     const ids = (await database.query(NEXT, [last, PAGE])).map(({ id }) => id);
     if (ids.length === 0) return 0;
-    const done = await endForSome(database, ids, revocation, LOCK_FREE);
+    const done = await revokeForUnlocked(database, ids, revocation, LOCK_FREE);
     ended = sumOf(ended, done.ended);
     const locked = new Set(done.locked);
     busy = [...busy, ...ids.filter((id) => !locked.has(id))];
@@ -108,7 +124,7 @@ export async function endForEveryone(database: Database, revocation: Revocation)
   const stuck: string[] = [];
   for (const id of busy) {
     try {
-      ended = sumOf(ended, (await endForOne(database, id, revocation)).ended);
+      ended = sumOf(ended, (await revokeForAccount(database, id, revocation)).ended);
     } catch (error) {
       if (!isLocked(error)) throw error;
       stuck.push(id);
@@ -119,19 +135,19 @@ export async function endForEveryone(database: Database, revocation: Revocation)
 }
 
 /**
- * For a restored database, where what has ended since the backup works again: ends all that was signed in to with a
- * password, such as sessions, stream tokens and OAuth grants, of all accounts; with `keys`, revokes their API keys as well.
- * `endings` are those of the product (`src/features/features.ts`). Throws DatabaseError.
+ * For a restored database, where what was revoked after the backup is valid again: revokes all that was issued after a login
+ * with a password, such as sessions, stream tokens and OAuth grants, of all accounts; with `keys`, their API keys as well.
+ * `revocations` are those of the product (`src/features/features.ts`). Throws DatabaseError.
  */
-export async function endSignIns(
+export async function revokeLogins(
   work: AuthoredWork,
-  endings: Endings,
+  revocations: Revocations,
   { keys = false } = {},
-): Promise<Ended> {
-  const ending = endings.filter(
-    ({ ofPassword, alone }) => ofPassword || (keys && alone?.option === 'api-keys'),
+): Promise<RevokedCounts> {
+  const revocation = revocations.filter(
+    ({ onPasswordChange, separately }) => onPasswordChange || (keys && separately?.option === 'api-keys'),
   );
   const accounts = (await work.query(ALL, [])).map(({ id }) => id);
-  await auditAccounts(work, 'database.restore', accounts, { kinds: ending.map(({ kind }) => kind) });
-  return end(work, accounts, ending);
+  await auditAccounts(work, 'database.restore', accounts, { kinds: revocation.map(({ kind }) => kind) });
+  return revoke(work, accounts, revocation);
 }

@@ -7,7 +7,7 @@ import { newId } from '../platform/ids.ts';
 import { LOCK_ACCOUNT } from './accounts.ts';
 import type { CredentialUse, Presented, Recognizer } from './authenticate.ts';
 import { overridesOf, type Principal, type StoredOverrides, type StricterDocuments } from './principal.ts';
-import { type AccountEnding, endStatement, ofAccounts } from './revocation.ts';
+import { type CredentialRevocation, ofAccounts, revocationStatement } from './revocation.ts';
 import { effectiveScopes, type Scope } from './scopes.ts';
 import {
   createCredentialCache,
@@ -152,17 +152,17 @@ export async function revokeApiKey(db: Queryable, id: string, userId?: string): 
 }
 
 /** Kept for their owner to see, as those that are revoked. */
-export const keysEnd: AccountEnding = {
+export const apiKeyRevocation: CredentialRevocation = {
   kind: 'apiKeys',
   words: 'API keys',
-  ofPassword: false,
-  alone: { option: 'api-keys', streamTokens: `t.credential_kind = '${API_KEY_KIND}'` },
-  all: endStatement(
+  onPasswordChange: false,
+  separately: { option: 'api-keys', streamTokens: `t.credential_kind = '${API_KEY_KIND}'` },
+  all: revocationStatement(
     'account_end_keys',
     `UPDATE api_keys SET revoked_at = now() WHERE ${ofAccounts()} AND revoked_at IS NULL`,
   ),
   surplus: [
-    endStatement(
+    revocationStatement(
       'account_surplus_keys',
       `UPDATE api_keys SET revoked_at = now() WHERE id IN (
          SELECT id FROM api_keys WHERE ${ofAccounts()} AND revoked_at IS NULL OFFSET $2 LIMIT $2)`,

@@ -3,56 +3,56 @@ import type { UnitOfWork } from '../database/unit-of-work.ts';
 import { beingDeleted, emailKey, isBroken, noAccount } from './accounts.ts';
 import type { Role } from './scopes.ts';
 
-/** Ends something of accounts, the array $1, and counts what it has ended. */
-type EndStatement = Statement<{ ended: number }>;
+/** Revokes credentials of accounts, the array $1, and counts them. */
+type RevocationStatement = Statement<{ revoked: number }>;
 
-/** How a kind of thing that was issued to an account ends with it. Whoever issues it declares it, beside its table. */
-export interface AccountEnding {
+/** How one kind of credential is revoked with its account. The module that issues the kind declares it, beside its table. */
+export interface CredentialRevocation {
   /** What the admin command counts it under. */
   readonly kind: string;
   /** Its plural, in a sentence. */
   readonly words: string;
-  /** Whether a password stands behind it: it ends with the password, too. */
-  readonly ofPassword: boolean;
-  /** Whether it also ends when its account is disabled or gets another role. Not given: it only works as the account may. */
-  readonly ofStanding?: boolean;
-  /** How it can end without the rest, by an option of `admin credential revoke`. Not given: it ends with everything else only. */
-  readonly alone?: {
+  /** True if a new password revokes it, because it was issued after a login with the old one. */
+  readonly onPasswordChange: boolean;
+  /** True if disabling the account or changing its role revokes it. Others only follow what the account may do. */
+  readonly onAccountChange?: boolean;
+  /** The option of `admin credential revoke` that revokes this kind alone. Without it, the kind is only revoked with all others. */
+  readonly separately?: {
     readonly option: string;
-    /** SQL: whether a row `t` of stream_tokens was issued for it. */
+    /** SQL: true if a row `t` of stream_tokens was issued for it. */
     readonly streamTokens: string;
   };
-  /** Ends all of it. */
-  readonly all: EndStatement;
+  /** Revokes all of it. */
+  readonly all: RevocationStatement;
   /**
-   * For what is too much for one transaction: run in this order, each statement spares $2 rows and ends at most $2 more.
+   * For more rows than one transaction can take: run in this order, each statement spares $2 rows and revokes at most $2 more.
    * Only the rows of the last statement are counted.
    */
-  readonly surplus: readonly EndStatement[];
+  readonly surplus: readonly RevocationStatement[];
 }
 
 /** `sql` is a DELETE or an UPDATE. */
-export const endStatement = (label: string, sql: string): EndStatement =>
-  statement(label, `WITH gone AS (${sql} RETURNING 1) SELECT count(*)::int AS "ended" FROM gone`);
+export const revocationStatement = (label: string, sql: string): RevocationStatement =>
+  statement(label, `WITH gone AS (${sql} RETURNING 1) SELECT count(*)::int AS "revoked" FROM gone`);
 
 /** SQL: whether a column has the id of one of the accounts. */
 export const ofAccounts = (column = 'user_id'): string => `${column} = ANY($1::uuid[])`;
 
 /** Deletes a part of the rows of a table `of` the accounts. */
-export const endSurplus = (table: string, of: string, key = 'id', from = table): EndStatement =>
-  endStatement(
+export const deleteSurplus = (table: string, of: string, key = 'id', from = table): RevocationStatement =>
+  revocationStatement(
     `account_surplus_${table}`,
     `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${from} WHERE ${of} OFFSET $2 LIMIT $2)`,
   );
 
 /** Deletes the rows of a table that has a column `user_id` and nothing below it. `key` is its primary key. */
-export const endRows = (table: string, key?: string): Pick<AccountEnding, 'all' | 'surplus'> => ({
-  all: endStatement(`account_end_${table}`, `DELETE FROM ${table} WHERE ${ofAccounts()}`),
-  surplus: [endSurplus(table, ofAccounts(), key)],
+export const deleteRows = (table: string, key?: string): Pick<CredentialRevocation, 'all' | 'surplus'> => ({
+  all: revocationStatement(`account_end_${table}`, `DELETE FROM ${table} WHERE ${ofAccounts()}`),
+  surplus: [deleteSurplus(table, ofAccounts(), key)],
 });
 
-/** How many credentials of each kind have ended. */
-export type Ended = Readonly<Record<string, number>>;
+/** How many credentials of each kind were revoked. */
+export type RevokedCounts = Readonly<Record<string, number>>;
 
 interface Found {
   readonly id: string;
@@ -82,28 +82,36 @@ export async function accountToDelete(work: UnitOfWork, email: string): Promise<
 
 const BATCH = 500;
 
-/** What ends, in this order. */
-export type Endings = readonly AccountEnding[];
+/** Kinds of credentials that are revoked together, in this order. */
+export type Revocations = readonly CredentialRevocation[];
 
-/** Ends all of it, of all of the accounts. Throws DatabaseError. */
-export async function end(work: Queryable, accounts: readonly string[], endings: Endings): Promise<Ended> {
+/** Revokes all credentials of these kinds, of all of the accounts. Throws DatabaseError. */
+export async function revoke(
+  work: Queryable,
+  accounts: readonly string[],
+  revocations: Revocations,
+): Promise<RevokedCounts> {
   const ended: Record<string, number> = {};
-  for (const { kind, all } of endings) ended[kind] = (await work.query(all, [accounts]))[0]?.ended ?? 0;
+  for (const { kind, all } of revocations) ended[kind] = (await work.query(all, [accounts]))[0]?.revoked ?? 0;
   return ended;
 }
 
 /**
- * Ends what is too much for one transaction, in batches. The rest is for the transaction that makes the change. Safe to
+ * Revokes what is too much for one transaction, in batches. The rest is for the transaction that makes the change. Safe to
  * repeat. Throws DatabaseError.
  */
-export async function endMost(db: Queryable, accounts: readonly string[], endings: Endings): Promise<Ended> {
+export async function revokeInBatches(
+  db: Queryable,
+  accounts: readonly string[],
+  revocations: Revocations,
+): Promise<RevokedCounts> {
   const ended: Record<string, number> = {};
-  for (const { kind, surplus } of endings) {
+  for (const { kind, surplus } of revocations) {
     let full: boolean;
     do {
       full = false;
       for (const part of surplus) {
-        const count = (await db.query(part, [accounts, BATCH]))[0]?.ended ?? 0;
+        const count = (await db.query(part, [accounts, BATCH]))[0]?.revoked ?? 0;
         full ||= count === BATCH;
         if (part === surplus.at(-1)) ended[kind] = (ended[kind] ?? 0) + count;
       }
@@ -113,7 +121,7 @@ export async function endMost(db: Queryable, accounts: readonly string[], ending
 }
 
 /** What two steps have counted, by the names of the first. */
-export function sumOf(one: Ended, other: Ended): Ended {
+export function sumOf(one: RevokedCounts, other: RevokedCounts): RevokedCounts {
   return Object.fromEntries(Object.entries(one).map(([kind, count]) => [kind, count + (other[kind] ?? 0)]));
 }
 
@@ -126,35 +134,35 @@ const END_TOKENS = statement<never>(
   `UPDATE users SET tokens_valid_from = clock_timestamp() WHERE ${ofAccounts('id')}`,
 );
 
-/** Has none of the credentials of an account work, by the database's clock. Throws DatabaseError. */
+/** Disables an account by the database's clock: none of its credentials is valid then. Throws DatabaseError. */
 export async function disableAccount(db: Queryable, id: string): Promise<void> {
   await db.query(DISABLE, [id]);
 }
 
-/** Makes the credentials of a disabled account work again. Throws DatabaseError. */
+/** Enables a disabled account: its credentials are valid again. Throws DatabaseError. */
 export async function enableAccount(work: UnitOfWork, id: string): Promise<void> {
   await work.withPrisma((prisma) => prisma.user.updateMany({ where: { id }, data: { disabledAt: null } }));
 }
 
-/** Ends all that was ever issued to accounts, JWTs of other issuers too. Throws DatabaseError. */
-export async function endAllCredentials(
+/** Revokes all that was ever issued to accounts, JWTs of other issuers too. Throws DatabaseError. */
+export async function revokeAllCredentials(
   work: UnitOfWork,
   accounts: readonly string[],
-  endings: Endings,
-): Promise<Ended> {
+  revocations: Revocations,
+): Promise<RevokedCounts> {
   await work.query(END_TOKENS, [accounts]);
-  return end(work, accounts, endings);
+  return revoke(work, accounts, revocations);
 }
 
-/** Sets a password and ends what was signed in to with the one before. Throws DatabaseError. */
+/** Sets a password and revokes what was issued after logins with the old one. Throws DatabaseError. */
 export async function setPassword(
   work: UnitOfWork,
   id: string,
   passwordHash: string,
-  signedIn: Endings,
-): Promise<Ended> {
+  revocations: Revocations,
+): Promise<RevokedCounts> {
   await work.withPrisma((prisma) => prisma.user.updateMany({ where: { id }, data: { passwordHash } }));
-  return end(work, [id], signedIn);
+  return revoke(work, [id], revocations);
 }
 
 /** Sets the role, which all credentials have from then on. Throws DatabaseError. */

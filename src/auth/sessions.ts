@@ -7,7 +7,7 @@ import { newId } from '../platform/ids.ts';
 import type { AccountTurns } from './account-write-queue.ts';
 import { type Check, Provisional, type Recognizer } from './authenticate.ts';
 import { type Principal, SESSION, userClientId } from './principal.ts';
-import { type AccountEnding, endRows } from './revocation.ts';
+import { type CredentialRevocation, deleteRows } from './revocation.ts';
 import { scopesOfRole } from './scopes.ts';
 import { hashSecret, type SecretRow, type SecretServices, storedSecrets } from './secrets.ts';
 
@@ -34,7 +34,7 @@ interface NewSession {
 
 /**
  * A password changed since its check opens no session. The lock makes one of the two wait, and a password
- * change ends all earlier sessions.
+ * change revokes all earlier sessions.
  */
 const INSERT_SESSION = statement<{ expiresAt: Date }>(
   'session_insert',
@@ -52,7 +52,7 @@ const END_OLDEST = statement<never>(
      (SELECT id FROM sessions WHERE user_id = $1 ORDER BY last_seen_at DESC, id DESC OFFSET $2)`,
 );
 
-/** A session, the id for its cookie, stored nowhere, and when the session ends at the latest. */
+/** A session, the id for its cookie, stored nowhere, and when the session expires at the latest. */
 export interface OpenedSession {
   readonly id: string;
   readonly sessionId: string;
@@ -90,8 +90,8 @@ const HOLD = statement<HeldSession>(
 );
 
 /**
- * Keeps a session from being ended until the transaction is over: what is issued with it is there for whoever ends it
- * and all that came of it. Undefined if it has ended. Takes its lock after that of the account (decision 14). Throws
+ * Locks a session against revocation until the transaction completes: a transaction that revokes the session then finds
+ * what is issued with it. Undefined if it is revoked or expired. Takes its lock after that of the account (decision 14). Throws
  * DatabaseError.
  */
 export async function holdSession(
@@ -106,12 +106,12 @@ const END = statement<{ one: number }>(
   'DELETE FROM sessions WHERE id = $1 AND user_id = $2 RETURNING 1 AS one',
 );
 
-/** Ends a session of an account. False if the account has no such session. Throws DatabaseError. */
+/** Revokes a session of an account. False if the account has no such session. Throws DatabaseError. */
 export async function revokeSession(db: Queryable, id: string, userId: string): Promise<boolean> {
   return (await db.query(END, [id, userId])).length > 0;
 }
 
-/** Ends a session of an account by its id and the account's, in the account's turn. */
+/** Revokes a session by its id and the id of its account, in the account's write queue. */
 export type EndSession = (id: string, userId: string) => Promise<boolean>;
 
 export const sessionEnder =
@@ -119,12 +119,12 @@ export const sessionEnder =
   (id, userId) =>
     revokeSession(turns.statements(userId), id, userId);
 
-export const sessionsEnd: AccountEnding = {
+export const sessionRevocation: CredentialRevocation = {
   kind: 'sessions',
   words: 'sessions',
-  ofPassword: true,
-  alone: { option: 'sessions', streamTokens: `t.credential_kind = '${SESSION}'` },
-  ...endRows('sessions'),
+  onPasswordChange: true,
+  separately: { option: 'sessions', streamTokens: `t.credential_kind = '${SESSION}'` },
+  ...deleteRows('sessions'),
 };
 
 interface SessionRow extends SecretRow, Pick<User, 'role'>, Pick<Session, 'absoluteExpiresAt'> {}

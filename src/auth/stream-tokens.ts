@@ -11,7 +11,13 @@ import { newId } from '../platform/ids.ts';
 import type { AccountTurns } from './account-write-queue.ts';
 import type { FixedOperation, Presented, Recognizer, Resolution } from './authenticate.ts';
 import type { Principal } from './principal.ts';
-import { type AccountEnding, endRows, endStatement, endSurplus, ofAccounts } from './revocation.ts';
+import {
+  type CredentialRevocation,
+  deleteRows,
+  deleteSurplus,
+  ofAccounts,
+  revocationStatement,
+} from './revocation.ts';
 import { effectiveScopes } from './scopes.ts';
 import {
   FRESH,
@@ -132,22 +138,22 @@ const END = statement<{ userId: string }>(
   'DELETE FROM stream_tokens WHERE id = $1 RETURNING user_id AS "userId"',
 );
 
-/** Ends a token, and returns the id of its account. Undefined if there is no such token. Throws DatabaseError. */
+/** Revokes a token, and returns the id of its account. Undefined if there is no such token. Throws DatabaseError. */
 export async function revokeStreamToken(db: Queryable, id: string): Promise<string | undefined> {
   return (await db.query(END, [id]))[0]?.userId;
 }
 
-const KIND = { kind: 'streamTokens', words: 'stream tokens', ofPassword: true };
+const KIND = { kind: 'streamTokens', words: 'stream tokens', onPasswordChange: true };
 
-export const streamTokensEnd: AccountEnding = { ...KIND, ...endRows('stream_tokens') };
+export const streamTokenRevocation: CredentialRevocation = { ...KIND, ...deleteRows('stream_tokens') };
 
-/** Ends the tokens for which an SQL condition on `stream_tokens t` holds. */
-export function streamTokensEndWhere(condition: string): AccountEnding {
+/** Revokes the tokens for which an SQL condition on `stream_tokens t` holds. */
+export function revokeStreamTokensWhere(condition: string): CredentialRevocation {
   const rows = `${ofAccounts('t.user_id')} AND ${condition}`;
   return {
     ...KIND,
-    all: endStatement('account_end_stream_tokens_of', `DELETE FROM stream_tokens t WHERE ${rows}`),
-    surplus: [endSurplus('stream_tokens', rows, 'id', 'stream_tokens t')],
+    all: revocationStatement('account_end_stream_tokens_of', `DELETE FROM stream_tokens t WHERE ${rows}`),
+    surplus: [deleteSurplus('stream_tokens', rows, 'id', 'stream_tokens t')],
   };
 }
 

@@ -3,7 +3,7 @@ import type { AccountTurns } from '../auth/account-write-queue.ts';
 import type { Recognizer } from '../auth/authenticate.ts';
 import type { StoredPart } from '../auth/data-export.ts';
 import type { Login, Passwords } from '../auth/login.ts';
-import type { AccountEnding, Endings } from '../auth/revocation.ts';
+import type { CredentialRevocation, Revocations } from '../auth/revocation.ts';
 import type { SecretServices } from '../auth/secrets.ts';
 import type { SecurityLog } from '../auth/security-log.ts';
 import type { EndSession } from '../auth/sessions.ts';
@@ -23,8 +23,8 @@ import type { UserTypes } from '../schema/user/type.ts';
  * started apart: each imports its part of a feature by a call, and loads nothing of the others.
  */
 export interface Feature {
-  /** What it has issued to an account, in the order in which it ends. */
-  readonly endings: readonly AccountEnding[];
+  /** What it issues to accounts, in the order in which it is revoked. */
+  readonly revocations: readonly CredentialRevocation[];
   /** What it stores about an account. */
   readonly stored: readonly StoredPart[];
   /** SQL of the columns "id" and "name", both text: the clients that its credentials are of, for reports. */
@@ -56,8 +56,8 @@ export interface RouteServices {
   readonly login: Login;
   readonly passwords: Passwords;
   readonly turns: AccountTurns;
-  /** What ends with a password. */
-  readonly endingsOfPassword: Endings;
+  /** What a new password revokes. */
+  readonly passwordChangeRevocations: Revocations;
   readonly limiter: RateLimiter;
   readonly securityLog: SecurityLog;
   /** Operations of the API, for pages that do what it does. */

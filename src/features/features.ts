@@ -1,8 +1,8 @@
-import { API_KEY_NAMES, keysEnd } from '../auth/api-keys.ts';
+import { API_KEY_NAMES, apiKeyRevocation } from '../auth/api-keys.ts';
 import { PARTS, type StoredPart } from '../auth/data-export.ts';
-import type { Endings } from '../auth/revocation.ts';
-import { sessionsEnd } from '../auth/sessions.ts';
-import { streamTokensEnd } from '../auth/stream-tokens.ts';
+import type { Revocations } from '../auth/revocation.ts';
+import { sessionRevocation } from '../auth/sessions.ts';
+import { streamTokenRevocation } from '../auth/stream-tokens.ts';
 import { ACCOUNT_CONTENT } from '../schema/account-content.ts';
 import { accountPages } from './account-pages/feature.ts';
 import type { Feature } from './feature.ts';
@@ -11,16 +11,18 @@ import { oauth } from './oauth/feature.ts';
 /** The features of the product. To leave one out, delete its line and its folder. */
 export const FEATURES: readonly Feature[] = [oauth, accountPages];
 
-/** What ends with an account. Sessions go first: nothing is issued through one that has ended. */
-export const ENDINGS: Endings = [
-  sessionsEnd,
-  streamTokensEnd,
-  ...FEATURES.flatMap(({ endings }) => endings),
-  keysEnd,
+/** What is revoked with an account. Sessions go first: nothing is issued through a revoked session. */
+export const REVOCATIONS: Revocations = [
+  sessionRevocation,
+  streamTokenRevocation,
+  ...FEATURES.flatMap(({ revocations }) => revocations),
+  apiKeyRevocation,
 ];
 
-/** What ends with a password: whatever was signed in to with it. */
-export const ENDINGS_OF_PASSWORD: Endings = ENDINGS.filter(({ ofPassword }) => ofPassword);
+/** What a new password revokes: what was issued after a login with the old one. */
+export const PASSWORD_CHANGE_REVOCATIONS: Revocations = REVOCATIONS.filter(
+  ({ onPasswordChange }) => onPasswordChange,
+);
 
 /** SQL of the ids and names of clients, for reports. */
 export const CLIENT_NAMES: readonly string[] = [

@@ -3,8 +3,8 @@ import { type Builder, removeIntrospectionExperiments } from '../engine/builder/
 import { createKernel, type Kernel } from '../engine/builder/kernel.ts';
 import { defineNodeQueries } from '../engine/builder/node-queries.ts';
 import { checkFields } from '../engine/queries/check-fields.ts';
-import { ENDINGS, ENDINGS_OF_PASSWORD, FEATURES } from '../features/features.ts';
-import { type AccountEndings, defineAccountMutations } from './account/mutations.ts';
+import { FEATURES, PASSWORD_CHANGE_REVOCATIONS, REVOCATIONS } from '../features/features.ts';
+import { type AccountRevocations, defineAccountMutations } from './account/mutations.ts';
 import { defineAccountRelations, defineAccountTypes } from './account/type.ts';
 import { defineChange, defineChangeSubscriptions } from './change/type.ts';
 import { defineCommentMutations } from './comment/mutations.ts';
@@ -17,13 +17,13 @@ import { defineUser, defineUserQueries } from './user/type.ts';
 /**
  * Defines the types of all modules, in the order in which the fields of Query, Mutation and User get them.
  */
-function defineModules(kernel: Kernel, rules: Rules, endings: AccountEndings) {
+function defineModules(kernel: Kernel, rules: Rules, revocations: AccountRevocations) {
   const user = defineUser(kernel);
   defineUserQueries(kernel, user);
 
   const account = defineAccountTypes(kernel);
   defineAccountRelations(kernel, user, account, rules.account);
-  defineAccountMutations(kernel, user, account, rules.account, endings);
+  defineAccountMutations(kernel, user, account, rules.account, revocations);
 
   const post = definePost(kernel, user, rules.post);
   definePostRelations(kernel, user, post);
@@ -49,7 +49,10 @@ export function defineTypes(rules: Rules = RULES) {
   const kernel = createKernel();
   defineNodeQueries(kernel);
 
-  const types = defineModules(kernel, rules, { all: ENDINGS, ofPassword: ENDINGS_OF_PASSWORD });
+  const types = defineModules(kernel, rules, {
+    all: REVOCATIONS,
+    onPasswordChange: PASSWORD_CHANGE_REVOCATIONS,
+  });
   for (const define of featureFields) define(kernel, types.user, rules);
   return { kernel, ...types };
 }

@@ -4,7 +4,7 @@ import { createComment, createPost, seedComments, seedPosts } from '../support/c
 import {
   CREDENTIALS,
   type Credential,
-  expectEndings,
+  expectRevoked,
   type Holder,
   holder,
 } from '../support/credentials/holdings.ts';
@@ -41,7 +41,7 @@ async function setUp(role?: 'admin') {
 it('user disable ends everything, and user enable brings it back', async () => {
   const { instances, who, writer } = await setUp();
   expect(await command('user', 'disable', who.email)).toEqual({ id: who.id, disabled: true });
-  await expectEndings(app, who, instances, CREDENTIALS, writer.key);
+  await expectRevoked(app, who, instances, CREDENTIALS, writer.key);
   expect((await login(app, { email: who.email, password: PASSWORD })).status).toBe(401);
   expect(await command('user', 'enable', who.email)).toEqual({ id: who.id, enabled: true });
   for (const credential of CREDENTIALS)
@@ -58,7 +58,7 @@ it('user enable --revoke-credentials ends everything that was there before, also
     // One session of the login, one of the OAuth pages.
     ended: { sessions: 2, streamTokens: 2, oauthGrants: 1, oauthClients: 1, links: 0, apiKeys: 1 },
   });
-  await expectEndings(app, who, instances, CREDENTIALS, writer.key);
+  await expectRevoked(app, who, instances, CREDENTIALS, writer.key);
   expect(await who.refresh()).toBe(400);
   const jwt = async (claims: Record<string, unknown>) => {
     const token = await signToken(who.id, { claims });
@@ -88,7 +88,7 @@ it('user set-password ends what the password stood behind, and nothing else', as
     id: who.id,
     ended: { sessions: 2, streamTokens: 2, oauthGrants: 1, links: 0 },
   });
-  await expectEndings(app, who, instances, OF_PASSWORD, writer.key);
+  await expectRevoked(app, who, instances, OF_PASSWORD, writer.key);
   expect(await who.refresh()).toBe(400);
   expect((await login(app, { email: who.email, password: PASSWORD })).status).toBe(401);
   expect((await login(app, { email: who.email, password: NEW_PASSWORD })).status).toBe(200);
@@ -107,7 +107,7 @@ it('changePassword ends the same, on every instance, and the new cookie counts o
     const headers = { cookie: cookieOf(answer) };
     expect((await instance.fetch('/graphql?query={viewer{id}}', { headers })).status).toBe(200);
   }
-  await expectEndings(app, who, instances, OF_PASSWORD, writer.key);
+  await expectRevoked(app, who, instances, OF_PASSWORD, writer.key);
   expect(await who.refresh()).toBe(400);
 });
 
@@ -176,7 +176,7 @@ it('user delete --content keep leaves posts and comments under a deleted user wh
   for (const streams of Object.values(who.streams)) for (const stream of streams) await stream.next();
   const done = await command('user', 'delete', who.email, '--content', 'keep');
   expect(done).toEqual({ id: who.id, deleted: true, deletedPosts: 0, deletedComments: 0 });
-  await expectEndings(app, who, instances, CREDENTIALS, writer.key);
+  await expectRevoked(app, who, instances, CREDENTIALS, writer.key);
   const { ofWho, theirs } = await read();
   expect(ofWho.map(({ author }) => author.name)).toEqual(['Deleted user', 'Deleted user']);
   expect(theirs?.commentCount).toBe(3);
@@ -207,7 +207,7 @@ it('user delete --content delete removes the account with all that it wrote', as
   for (const streams of Object.values(who.streams)) for (const stream of streams) await stream.next();
   const done = await command('user', 'delete', who.email, '--content', 'delete');
   expect(done).toEqual({ id: who.id, deleted: true, deletedPosts: 2, deletedComments: 3 });
-  await expectEndings(app, who, instances, CREDENTIALS, writer.key);
+  await expectRevoked(app, who, instances, CREDENTIALS, writer.key);
   const { ofWho, theirs } = await read();
   expect(ofWho).toEqual([]);
   expect(theirs?.commentCount).toBe(1);

@@ -3,7 +3,7 @@ import { type TestApp, useApp } from '../support/app.ts';
 import {
   CREDENTIALS,
   type Credential,
-  expectEndings,
+  expectRevoked,
   type Holder,
   holder,
 } from '../support/credentials/holdings.ts';
@@ -53,7 +53,7 @@ it.each(CASES)(
     const done = await revokeAll([option, '--user', who.email.toUpperCase()]);
     expect(done, done.stderr).toMatchObject({ code: 0, json: { accounts: 1 } });
     expect(done.json.ended).toEqual(counts);
-    await expectEndings(app, who, instances, ended, other.key);
+    await expectRevoked(app, who, instances, ended, other.key);
     expect(await who.refresh()).toBe(refreshed);
     expect(await statusOf({ cookie: other.cookie })).toBe(200);
     // The password stays.
@@ -75,7 +75,7 @@ it.each(CASES)(
     expect(Object.keys(json.ended).sort()).toEqual(Object.keys(counts).sort());
     for (const [kind, count] of Object.entries(counts))
       expect(json.ended[kind], kind).toBeGreaterThanOrEqual(count);
-    await expectEndings(app, who, instances, ended, (await app.account()).key);
+    await expectRevoked(app, who, instances, ended, (await app.account()).key);
     // The client of the grant ends with everything of its own owner.
     expect(await who.refresh()).toBe(option === '--all' ? 401 : refreshed);
     await disable(null);

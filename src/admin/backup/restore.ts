@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { endSignIns } from '../../auth/all-accounts.ts';
+import { revokeLogins } from '../../auth/all-accounts.ts';
 import { type AuthoredWork, audit, OPERATOR } from '../../auth/audit.ts';
 import { openDatabase } from '../../database/database.ts';
 import { flushEntries, openCluster, settleFolder } from '../../database/embedded/cluster.ts';
@@ -19,7 +19,7 @@ import { copyIn } from '../../database/transfer/copy-in.ts';
 import { onClient, onEngine, queryableOnSide, type Side } from '../../database/transfer/endpoints.ts';
 import { type Piece, watchPieces } from '../../database/transfer/pieces.ts';
 import { adoptEvents } from '../../engine/events/log-state.ts';
-import { ENDINGS } from '../../features/features.ts';
+import { REVOCATIONS } from '../../features/features.ts';
 import type { DefineCommands, Given } from '../cli/connection.ts';
 import { AdminError, type Progress, showProgress, tell, tellLeftOut } from '../cli/output.ts';
 import { type OpenedBackup, readBackup, SECRET_FILES } from './backup-file.ts';
@@ -65,7 +65,7 @@ async function restoreInto(
   });
   const work: AuthoredWork = { ...queryableOnSide(target), author: OPERATOR };
   await adoptEvents(work);
-  const ended = await endSignIns(work, ENDINGS, { keys: revokeApiKeys });
+  const ended = await revokeLogins(work, REVOCATIONS, { keys: revokeApiKeys });
   await audit(work, 'database.restore', null, { ended, migrations: applied });
   const keys = await work.query(WORKING_KEYS, []);
   beforeCommit();

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { audit, OPERATOR } from '../../auth/audit.ts';
-import { accountToDelete, endAllCredentials, endMost, sumOf } from '../../auth/revocation.ts';
+import { accountToDelete, revokeAllCredentials, revokeInBatches, sumOf } from '../../auth/revocation.ts';
 import type { Database } from '../../database/database.ts';
 import { violatedForeignKey } from '../../database/errors.ts';
 import { statement } from '../../database/statement.ts';
 import { runInPrisma } from '../../database/unit-of-work.ts';
-import { ENDINGS } from '../../features/features.ts';
+import { REVOCATIONS } from '../../features/features.ts';
 import { inBatches } from '../../platform/async.ts';
 import { ACCOUNT_CONTENT } from '../../schema/account-content.ts';
 import { AdminError } from '../cli/output.ts';
@@ -35,7 +35,7 @@ const DROP_ANSWERS = statement<{ one: number }>(
 const DROP_ACCOUNT = statement<never>('account_drop', 'DELETE FROM users WHERE id = $1');
 
 /**
- * Ends everything that the account could be used with, for good: at once, since nothing of a disabled account works.
+ * Revokes all credentials of the account, for good: immediately, since no credential of a disabled account is valid.
  * Safe to repeat.
  */
 async function begin(database: Database, email: string, fate: Fate): Promise<string> {
@@ -45,8 +45,8 @@ async function begin(database: Database, email: string, fate: Fate): Promise<str
     await audit(work, 'user.delete', found.id, { account: found.id, content: fate });
     return found.id;
   });
-  await endMost(database, [id], ENDINGS);
-  await database.unitOfWork().run((work) => endAllCredentials(work, [id], ENDINGS));
+  await revokeInBatches(database, [id], REVOCATIONS);
+  await database.unitOfWork().run((work) => revokeAllCredentials(work, [id], REVOCATIONS));
   await inBatches(BATCH, async () => (await database.query(DROP_KEYS, [id, BATCH])).length);
   return id;
 }
@@ -82,7 +82,7 @@ async function dropWithContent(database: Database, id: string) {
 export type Fate = 'keep' | 'delete';
 
 /**
- * Deletes an account (contract section 8). Its credentials end first. A second run finishes what a killed process has
+ * Deletes an account (contract section 8). Its credentials are revoked first. A second run finishes what a killed process has
  * left undone. Throws AccountError, AdminError, DatabaseError.
  */
 export async function deleteAccount(database: Database, email: string, fate: Fate) {

@@ -2,7 +2,7 @@ import { findAccount } from '../../auth/accounts.ts';
 import { audit, OPERATOR } from '../../auth/audit.ts';
 import type { FixedOperation } from '../../auth/authenticate.ts';
 import { isRevocable, revokeToken } from '../../auth/jwt.ts';
-import { sessionsEnd } from '../../auth/sessions.ts';
+import { sessionRevocation } from '../../auth/sessions.ts';
 import { revokeStreamToken } from '../../auth/stream-tokens.ts';
 import { runInPrisma } from '../../database/unit-of-work.ts';
 import { isUuid } from '../../platform/ids.ts';
@@ -13,8 +13,8 @@ import { AdminError } from '../cli/output.ts';
 function endSessions({ database }: Opened, { user }: { readonly user: string }) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const { id } = await findAccount(work, user);
-    const [gone] = await work.query(sessionsEnd.all, [[id]]);
-    const revoked = gone?.ended ?? 0;
+    const [gone] = await work.query(sessionRevocation.all, [[id]]);
+    const revoked = gone?.revoked ?? 0;
     await audit(work, 'session.revoke', id, { account: id, ended: { sessions: revoked } });
     return { id, revoked };
   });

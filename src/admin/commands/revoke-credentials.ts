@@ -1,8 +1,13 @@
 import { type Command, Option } from 'commander';
-import { endForEveryone, endForOne, type Revocation, revocationOf } from '../../auth/all-accounts.ts';
+import {
+  type RevocationScope,
+  revokeForAccount,
+  revokeForAllAccounts,
+  selectRevocations,
+} from '../../auth/all-accounts.ts';
 import { accountToDelete } from '../../auth/revocation.ts';
 import type { Database } from '../../database/database.ts';
-import { ENDINGS } from '../../features/features.ts';
+import { REVOCATIONS } from '../../features/features.ts';
 import type { DefineCommands } from '../cli/connection.ts';
 import { inWords } from '../cli/output.ts';
 
@@ -11,34 +16,34 @@ interface Choice {
   readonly name: string;
   /** What is revoked. */
   readonly words: string;
-  readonly revocation: Revocation;
+  readonly revocation: RevocationScope;
 }
 
-/** Revokes the credentials of each kind that can be revoked alone, or all credentials. */
+/** Each kind of credential that can be revoked separately, or all all of them. */
 const CHOICES: readonly Choice[] = [
-  ...ENDINGS.flatMap(({ alone, words }) =>
-    alone === undefined
+  ...REVOCATIONS.flatMap(({ separately, words }) =>
+    separately === undefined
       ? []
       : {
-          name: alone.option,
+          name: separately.option,
           words: `${words}, with the stream tokens issued for them`,
-          revocation: revocationOf(ENDINGS, alone.option),
+          revocation: selectRevocations(REVOCATIONS, separately.option),
         },
   ),
   {
     name: 'all',
-    words: inWords([...ENDINGS.map(({ words }) => words), 'JWTs of other issuers']),
-    revocation: { endings: ENDINGS, tokens: true },
+    words: inWords([...REVOCATIONS.map(({ words }) => words), 'JWTs of other issuers']),
+    revocation: { revocations: REVOCATIONS, tokens: true },
   },
 ];
 const NAMES = CHOICES.map(({ name }) => name);
 const OPTIONS = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
 async function revokeChosen(database: Database, { revocation }: Choice, email: string | undefined) {
-  if (email === undefined) return endForEveryone(database, revocation);
+  if (email === undefined) return revokeForAllAccounts(database, revocation);
   // A deletion that was interrupted may have left some of it.
   const { id } = await database.unitOfWork().run((work) => accountToDelete(work, email));
-  return endForOne(database, id, revocation);
+  return revokeForAccount(database, id, revocation);
 }
 
 type Given = Readonly<Record<string, string | boolean | undefined>>;

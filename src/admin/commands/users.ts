@@ -8,16 +8,16 @@ import {
   accountToChange,
   disableAccount,
   enableAccount,
-  end,
-  endAllCredentials,
-  endMost,
+  revoke,
+  revokeAllCredentials,
+  revokeInBatches,
   setPassword,
   setRole,
   sumOf,
 } from '../../auth/revocation.ts';
 import type { Role } from '../../auth/scopes.ts';
 import { runInPrisma, type UnitOfWork } from '../../database/unit-of-work.ts';
-import { ENDINGS, ENDINGS_OF_PASSWORD, STORED } from '../../features/features.ts';
+import { PASSWORD_CHANGE_REVOCATIONS, REVOCATIONS, STORED } from '../../features/features.ts';
 import { ACCOUNT_CONTENT } from '../../schema/account-content.ts';
 import type { DefineCommands, Opened } from '../cli/connection.ts';
 import {
@@ -53,8 +53,8 @@ async function list({ database }: Opened) {
   }));
 }
 
-/** What ends when an account's standing changes, such as when it is disabled. */
-const ENDINGS_OF_STANDING = ENDINGS.filter(({ ofStanding = false }) => ofStanding);
+/** What is revoked when an account is disabled or its role changes. */
+const ACCOUNT_CHANGE_REVOCATIONS = REVOCATIONS.filter(({ onAccountChange = false }) => onAccountChange);
 
 async function exportAll({ database }: Opened, email: string) {
   return new StreamedText(exportAccount(database, await accountToExport(database, email), STORED));
@@ -78,7 +78,7 @@ function changeAccount<Detail extends object>(
 async function disable(opened: Opened, email: string) {
   const changed = await changeAccount(opened, 'user.disable', email, async (work, id) => {
     await disableAccount(work, id);
-    await end(work, [id], ENDINGS_OF_STANDING);
+    await revoke(work, [id], ACCOUNT_CHANGE_REVOCATIONS);
     return {};
   });
   return { ...changed, disabled: true };
@@ -95,9 +95,9 @@ async function enable(opened: Opened, email: string) {
 /** There is no moment at which the account is enabled and has what it had before. */
 async function enableWithNothing(opened: Opened, email: string) {
   const { id: found } = await findAccount(opened.database, email);
-  const most = await endMost(opened.database, [found], ENDINGS);
+  const most = await revokeInBatches(opened.database, [found], REVOCATIONS);
   const { id, ended } = await changeAccount(opened, 'user.enable', email, async (work, account) => {
-    const credentials = sumOf(await endAllCredentials(work, [account], ENDINGS), most);
+    const credentials = sumOf(await revokeAllCredentials(work, [account], REVOCATIONS), most);
     await enableAccount(work, account);
     return { ended: credentials };
   });
@@ -107,16 +107,16 @@ async function enableWithNothing(opened: Opened, email: string) {
 async function changePassword(opened: Opened, email: string, password: string) {
   const hash = await hashPassword(password);
   const { id: found } = await findAccount(opened.database, email);
-  const most = await endMost(opened.database, [found], ENDINGS_OF_PASSWORD);
+  const most = await revokeInBatches(opened.database, [found], PASSWORD_CHANGE_REVOCATIONS);
   return changeAccount(opened, 'user.set-password', email, async (work, id) => ({
-    ended: sumOf(await setPassword(work, id, hash, ENDINGS_OF_PASSWORD), most),
+    ended: sumOf(await setPassword(work, id, hash, PASSWORD_CHANGE_REVOCATIONS), most),
   }));
 }
 
 const changeRole = (opened: Opened, email: string, role: Role) =>
   changeAccount(opened, 'user.set-role', email, async (work, id) => {
     await setRole(work, id, role);
-    await end(work, [id], ENDINGS_OF_STANDING);
+    await revoke(work, [id], ACCOUNT_CHANGE_REVOCATIONS);
     return { role };
   });
 
@@ -169,7 +169,7 @@ export const defineUserCommands: DefineCommands = ({ add, command, run, io }) =>
       revokeCredentials ? enableWithNothing(opened, email) : enable(opened, email),
   ).option('--revoke-credentials', 'Revoke all credentials of the account before enabling the account');
 
-  const signedIn = inWords(ENDINGS_OF_PASSWORD.map(({ words }) => words));
+  const signedIn = inWords(PASSWORD_CHANGE_REVOCATIONS.map(({ words }) => words));
   const changing = add('user set-password <email>', `Set a password and revoke ${signedIn}, but no API keys`)
     .addOption(passwordStdinOption())
     .action(async (email: string, options: PasswordOptions) => {

@@ -1,9 +1,9 @@
 import type { Feature } from '../feature.ts';
-import { expiredLinks, linkParts, linksEnd } from './links.ts';
+import { expiredLinks, linkParts, linkRevocation } from './links.ts';
 
 /** Pages where people keep their account, and links that let them in. */
 export const accountPages: Feature = {
-  endings: [linksEnd],
+  revocations: [linkRevocation],
   stored: linkParts,
   jobs: () => [expiredLinks],
   server: async () => (await import('./routes.ts')).createServer,

@@ -1,7 +1,7 @@
 import { AccountError, checkPassword, LOCK_ACCOUNT } from '../../auth/accounts.ts';
 import { audit } from '../../auth/audit.ts';
 import { holderOf } from '../../auth/principal.ts';
-import { endMost, setPassword } from '../../auth/revocation.ts';
+import { revokeInBatches, setPassword } from '../../auth/revocation.ts';
 import { readsOf } from '../../auth/secrets.ts';
 import { readForm } from '../../http/body.ts';
 import type { AdmittedRequest, Answer } from '../../http/exchange.ts';
@@ -36,7 +36,7 @@ async function problemOf(form: URLSearchParams): Promise<string | undefined> {
  * the same address and answered there, without a redirect. The token is what counts: no cookie is read or set.
  */
 export function linkAnswer(options: AccountServices): Answer {
-  const { database, passwords, limiter, securityLog, turns, endingsOfPassword } = options;
+  const { database, passwords, limiter, securityLog, turns, passwordChangeRevocations } = options;
   // Others learn nothing of the address, which has the token in it, when the page is left.
   const headers = { 'referrer-policy': 'no-referrer' };
 
@@ -51,14 +51,14 @@ export function linkAnswer(options: AccountServices): Answer {
   async function set(link: Link, token: string, password: string, { requestId }: AdmittedRequest) {
     const { account, id, kind } = link;
     const hash = await passwords.hash(account, password);
-    await endMost(turns.statements(account), [account], endingsOfPassword);
+    await revokeInBatches(turns.statements(account), [account], passwordChangeRevocations);
     const author = { actorId: account, via: `link:${id}`, requestId };
     return turns.transaction(
       account,
       async (work) => {
         await work.query(LOCK_ACCOUNT, [account]);
         if (!(await consumeLink(work, token))) return false;
-        const ended = await setPassword(work, account, hash, endingsOfPassword);
+        const ended = await setPassword(work, account, hash, passwordChangeRevocations);
         await audit(work, `${kind}.use`, id, { account, ended });
         return true;
       },

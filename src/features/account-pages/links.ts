@@ -1,7 +1,7 @@
 import { insertAccount, type NewAccount, readyAccount } from '../../auth/accounts.ts';
 import { type AuditDetail, audit } from '../../auth/audit.ts';
 import { type StoredPart, storedPart } from '../../auth/data-export.ts';
-import { type AccountEnding, endRows } from '../../auth/revocation.ts';
+import { type CredentialRevocation, deleteRows } from '../../auth/revocation.ts';
 import { hashSecret, secretFormat } from '../../auth/secrets.ts';
 import { deletion } from '../../database/jobs.ts';
 import { type Queryable, statement } from '../../database/statement.ts';
@@ -71,15 +71,15 @@ export async function consumeLink(work: UnitOfWork, token: string): Promise<bool
 }
 
 /**
- * A link ends when the password changes, in whatever way. It also ends when the account is disabled or gets a new role:
+ * A new password revokes a link, in whatever way it is set. So does disabling the account or changing its role:
  * its issuer was allowed to make it for the account as it was then.
  */
-export const linksEnd: AccountEnding = {
+export const linkRevocation: CredentialRevocation = {
   kind: 'links',
   words: 'links to set a password',
-  ofPassword: true,
-  ofStanding: true,
-  ...endRows('account_links', 'user_id'),
+  onPasswordChange: true,
+  onAccountChange: true,
+  ...deleteRows('account_links', 'user_id'),
 };
 
 export const expiredLinks = deletion('account_links', {

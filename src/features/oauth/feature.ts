@@ -1,11 +1,11 @@
 import type { Feature } from '../feature.ts';
-import { clientsEnd, grantsEnd, oauthParts } from './grants.ts';
+import { clientRevocation, grantRevocation, oauthParts } from './grants.ts';
 import { expiredRecords } from './records.ts';
 import { oldSigningKeys } from './signing-keys.ts';
 
 /** The OAuth authorization server. */
 export const oauth: Feature = {
-  endings: [grantsEnd, clientsEnd],
+  revocations: [grantRevocation, clientRevocation],
   stored: oauthParts,
   clientNames: 'SELECT c.id::text AS id, c.name FROM oauth_clients c',
   jobs: ({ environment }) => [expiredRecords, oldSigningKeys(environment === 'production')],

@@ -1,6 +1,11 @@
 import { audit } from '../../auth/audit.ts';
 import { type StoredPart, storedPart } from '../../auth/data-export.ts';
-import { type AccountEnding, endStatement, endSurplus, ofAccounts } from '../../auth/revocation.ts';
+import {
+  type CredentialRevocation,
+  deleteSurplus,
+  ofAccounts,
+  revocationStatement,
+} from '../../auth/revocation.ts';
 import type { Scope } from '../../auth/scopes.ts';
 import { type Queryable, statement } from '../../database/statement.ts';
 import type { UnitOfWork } from '../../database/unit-of-work.ts';
@@ -18,8 +23,8 @@ const FIND = statement<Allowed>(
   'SELECT scopes FROM oauth_grants WHERE user_id = $1 AND client_id = $2',
 );
 /**
- * Adds to the scopes allowed before. A client deleted meanwhile gets nothing, and a session that has ended gives nothing:
- * whoever ends sessions and grants ends the sessions first, so either the session is missed here or the grant is found
+ * Adds to the scopes allowed before. A client deleted meanwhile gets nothing, and a session that is revoked or expired gives
+ * nothing. Sessions are revoked before grants, so either the session is missed here or the grant is found
  * there.
  */
 const ALLOW = statement<{ id: string }>(
@@ -47,7 +52,7 @@ export async function isAllowed(db: Queryable, { userId, clientId, scopes }: Con
 }
 
 /**
- * Records that the user allows the client the scopes, in a session of theirs. False if the session has ended or the
+ * Records that the user allows the client the scopes, in a session of theirs. False if the session is not valid any more or the
  * client is gone. Throws DatabaseError.
  */
 export async function allow(
@@ -83,9 +88,14 @@ export async function revokeOAuthGrant(
  * soon as nothing depends on it, so that later batches need not scan past empty ones.
  */
 const authorizations = (of: string) =>
-  endSurplus('oauth_records', of, 'model, hash', 'oauth_records r JOIN oauth_grants g ON g.id = r.grant_id');
+  deleteSurplus(
+    'oauth_records',
+    of,
+    'model, hash',
+    'oauth_records r JOIN oauth_grants g ON g.id = r.grant_id',
+  );
 const grants = (of: string) =>
-  endSurplus(
+  deleteSurplus(
     'oauth_grants',
     `${of} AND NOT EXISTS (SELECT FROM oauth_records r WHERE r.grant_id = g.id)`,
     'id',
@@ -94,30 +104,33 @@ const grants = (of: string) =>
 const ITS_OWN = ofAccounts('g.user_id');
 const OF_ITS_CLIENTS = `g.client_id IN (SELECT c.id FROM oauth_clients c WHERE ${ofAccounts('c.owner_id')})`;
 
-/** The grants of an account end with their tokens, which depend on them. */
-export const grantsEnd: AccountEnding = {
+/** Revokes the grants of an account with their tokens, which depend on them. */
+export const grantRevocation: CredentialRevocation = {
   kind: 'oauthGrants',
   words: 'OAuth grants',
-  ofPassword: true,
+  onPasswordChange: true,
   // The tokens of a client that acts on its own name no user.
-  alone: {
+  separately: {
     option: 'oauth-grants',
     streamTokens: `t.credential_kind = '${OAUTH_KIND}' AND split_part(t.credential_id, ' ', 3) <> ''`,
   },
-  all: endStatement('account_end_grants', `DELETE FROM oauth_grants WHERE ${ofAccounts()}`),
+  all: revocationStatement('account_end_grants', `DELETE FROM oauth_grants WHERE ${ofAccounts()}`),
   surplus: [authorizations(ITS_OWN), grants(ITS_OWN)],
 };
 
 /** The clients that an account owns. */
-export const clientsEnd: AccountEnding = {
+export const clientRevocation: CredentialRevocation = {
   kind: 'oauthClients',
   words: 'OAuth clients',
-  ofPassword: false,
-  all: endStatement('account_end_clients', `DELETE FROM oauth_clients WHERE ${ofAccounts('owner_id')}`),
+  onPasswordChange: false,
+  all: revocationStatement(
+    'account_end_clients',
+    `DELETE FROM oauth_clients WHERE ${ofAccounts('owner_id')}`,
+  ),
   surplus: [
     authorizations(OF_ITS_CLIENTS),
     grants(OF_ITS_CLIENTS),
-    endSurplus(
+    deleteSurplus(
       'oauth_clients',
       `${ofAccounts('owner_id')} AND NOT EXISTS (SELECT FROM oauth_grants g WHERE g.client_id = c.id)`,
       'id',

@@ -1,7 +1,7 @@
 import { ACCOUNT_NAME, PASSWORD } from '../../auth/accounts.ts';
 import { MAX_LIVE_KEYS, type StoredApiKey } from '../../auth/api-keys.ts';
 import { isSession } from '../../auth/principal.ts';
-import { type Endings, endMost } from '../../auth/revocation.ts';
+import { type Revocations, revokeInBatches } from '../../auth/revocation.ts';
 import { SCOPES, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import type { Kernel } from '../../engine/builder/kernel.ts';
 import { passwordChanged, principalOf, unitOfWorkOf } from '../../engine/core/context.ts';
@@ -13,13 +13,13 @@ import {
   changePassword,
   confirmPassword,
   endApiKey,
-  endEverything,
   endSession,
   makeApiKey,
   ownAccount,
   type PasswordChange,
   preparePassword,
   renameAccount,
+  revokeEverything,
 } from './service.ts';
 import type { AccountTypes } from './type.ts';
 
@@ -27,10 +27,10 @@ const members = scopesOfRole('member');
 const named = (scopes: readonly Scope[]) => scopes.map((scope) => `\`${scope}\``).join(', ');
 const SCOPE_NAMES = `${named(members)} and, for admins, ${named(SCOPES.filter((scope) => !members.includes(scope)))}`;
 
-/** What ends with an account, and which part of it ends with its password. */
-export interface AccountEndings {
-  readonly all: Endings;
-  readonly ofPassword: Endings;
+/** What is revoked with an account, and which part of it a new password revokes. */
+export interface AccountRevocations {
+  readonly all: Revocations;
+  readonly onPasswordChange: Revocations;
 }
 
 export function defineAccountMutations(
@@ -38,7 +38,7 @@ export function defineAccountMutations(
   { User }: UserTypes,
   { ApiKey }: AccountTypes,
   rules: Rules['account'],
-  endings: AccountEndings,
+  revocations: AccountRevocations,
 ): void {
   const CreatedApiKey = builder
     .objectRef<{ readonly key: string; readonly apiKey: StoredApiKey }>('CreatedApiKey')
@@ -130,7 +130,7 @@ export function defineAccountMutations(
         const work = unitOfWorkOf(context);
         passwordChanged(
           context,
-          await changePassword(work, principalOf(context), change, endings.ofPassword),
+          await changePassword(work, principalOf(context), change, revocations.onPasswordChange),
         );
         return true;
       },
@@ -142,14 +142,14 @@ export function defineAccountMutations(
         const { caller, db } = context;
         if (!isSession(caller)) return;
         await confirmPassword(context, currentPassword);
-        await endMost(db, [caller.userId], endings.all);
+        await revokeInBatches(db, [caller.userId], revocations.all);
       },
       description:
         'Revokes immediately all credentials of the viewer’s account: sessions, including the session of this request, stream tokens, API keys, OAuth grants with their tokens, a link to set the password, and JWTs of other issuers that were issued until now. Deletes the OAuth clients that the account owns, and does not change the password. Always true: a wrong current password is BAD_USER_INPUT, and too many are RATE_LIMITED. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
       args: { currentPassword: t.arg.string({ required: true, description: 'The current password.' }) },
       resolve: async (_root, _args, context) => {
         preparedOf(context, 'revokeEverything');
-        await endEverything(unitOfWorkOf(context), principalOf(context), endings.all);
+        await revokeEverything(unitOfWorkOf(context), principalOf(context), revocations.all);
         return true;
       },
     }),

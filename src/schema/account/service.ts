@@ -9,7 +9,7 @@ import {
 import { audit } from '../../auth/audit.ts';
 import { confirmationFailures } from '../../auth/login.ts';
 import { isSession, type Principal } from '../../auth/principal.ts';
-import { type Endings, end, endAllCredentials } from '../../auth/revocation.ts';
+import { type Revocations, revoke, revokeAllCredentials } from '../../auth/revocation.ts';
 import { isScope, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import {
   type HeldSession,
@@ -27,7 +27,7 @@ import type { PreparationContext } from '../../engine/core/preparation.ts';
 import { ApiError, badInput, forbidden, quoteValue, unauthenticated } from '../../platform/errors.ts';
 import type { Rules } from '../limits.ts';
 
-/** An operation that ends several keys, sessions or grants locks their account first. */
+/** An operation that revokes several keys, sessions or grants locks their account first. */
 const ACCOUNT: LockKind = {
   rank: 2,
   async take(work, _rows, context) {
@@ -64,7 +64,7 @@ function checkScopes(scopes: readonly string[], { role }: Principal): readonly S
   return known;
 }
 
-/** Under the lock of the account. Throws UNAUTHENTICATED if the caller's session has ended since the request came. */
+/** Under the lock of the account. Throws UNAUTHENTICATED if the caller's session was revoked since the request came. */
 export async function checkSession(work: UnitOfWork, { credentialId }: Principal): Promise<HeldSession> {
   const held = await holdSession(work, credentialId);
   if (held !== undefined) return held;
@@ -107,11 +107,15 @@ export async function renameAccount(work: UnitOfWork, principal: Principal, name
   return id;
 }
 
-/** Ends all that was issued to the caller's account. Throws UNAUTHENTICATED, DatabaseError. */
-export async function endEverything(work: UnitOfWork, principal: Principal, endings: Endings): Promise<void> {
+/** Revokes all that was issued to the caller's account. Throws UNAUTHENTICATED, DatabaseError. */
+export async function revokeEverything(
+  work: UnitOfWork,
+  principal: Principal,
+  revocations: Revocations,
+): Promise<void> {
   const { userId } = principal;
   await checkSession(work, principal);
-  const ended = await endAllCredentials(work, [userId], endings);
+  const ended = await revokeAllCredentials(work, [userId], revocations);
   await audit(work, 'revokeEverything', userId, { account: userId, ended });
 }
 
@@ -122,7 +126,7 @@ export async function endApiKey(work: UnitOfWork, { userId }: Principal, id: str
   return true;
 }
 
-/** Ends a session of the caller's account. False if it has no such session, or no longer has it. */
+/** Revokes a session of the caller's account. False if it has no such session, or no longer has it. */
 export async function endSession(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
   if (id === undefined || !(await revokeSession(work, id, userId))) return false;
   await audit(work, 'revokeSession', id, { account: userId });
@@ -200,21 +204,21 @@ export async function preparePassword(
 }
 
 /**
- * Changes the password, ends what was signed in to with the one before, the caller's session too, and opens a session in
+ * Changes the password, revokes what was issued after logins with the old one, the caller's session too, and opens a session in
  * its place: whoever has copied its cookie is out. Throws BAD_USER_INPUT if the password was changed meanwhile,
- * UNAUTHENTICATED if the session was ended or the account disabled.
+ * UNAUTHENTICATED if the session was revoked or the account disabled.
  */
 export async function changePassword(
   work: UnitOfWork,
   principal: Principal,
   { currentHash, newHash }: PasswordChange,
-  signedIn: Endings,
+  revocations: Revocations,
 ): Promise<OpenedSession> {
   const { userId } = principal;
   const changed = await work.query(CHANGE_HASH, [userId, currentHash, newHash]);
   if (changed.length === 0) throw wrong();
   const { userAgent } = await checkSession(work, principal);
-  const ended = await end(work, [userId], signedIn);
+  const ended = await revoke(work, [userId], revocations);
   await audit(work, 'changePassword', userId, { account: userId, ended });
   const opened = await openSession(work, { userId, passwordHash: newHash, userAgent });
   if (opened === undefined) throw unauthenticated('Your account was disabled. Contact the operator.');

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { endSignIns } from '../../../src/auth/all-accounts.ts';
+import { revokeLogins } from '../../../src/auth/all-accounts.ts';
 import { OPERATOR } from '../../../src/auth/audit.ts';
 import { revokeToken } from '../../../src/auth/jwt.ts';
 import { revokeStreamToken } from '../../../src/auth/stream-tokens.ts';
-import { ENDINGS as ALL } from '../../../src/features/features.ts';
+import { REVOCATIONS as ALL } from '../../../src/features/features.ts';
 import { deleteOAuthClient } from '../../../src/features/oauth/clients.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
@@ -37,7 +37,7 @@ const OF_PASSWORD = [
 ] as const;
 
 const endAll = (options = {}) =>
-  app.database.unitOfWork({ author: OPERATOR }).run((work) => endSignIns(work, ALL, options));
+  app.database.unitOfWork({ author: OPERATOR }).run((work) => revokeLogins(work, ALL, options));
 
 /** Who ends what, and which streams end with that. */
 const ENDINGS: [string, readonly Credential[], (who: Holder) => Promise<unknown>][] = [

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { API_KEY, revokeApiKey } from '../../../src/auth/api-keys.ts';
 import { revokeToken } from '../../../src/auth/jwt.ts';
 import { disableAccount } from '../../../src/auth/revocation.ts';
-import { sessionsEnd } from '../../../src/auth/sessions.ts';
+import { sessionRevocation } from '../../../src/auth/sessions.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
@@ -40,7 +40,7 @@ const KINDS: Record<string, Kind> = {
   },
   'a session': {
     present: async ({ cookie }) => ({ cookie }),
-    revoke: ({ id }) => app.database.query(sessionsEnd.all, [[id]]),
+    revoke: ({ id }) => app.database.query(sessionRevocation.all, [[id]]),
   },
   'a JWT': {
     present: async (who) => ({
@@ -123,7 +123,7 @@ describe('an event stream', () => {
     const streams = await Promise.all(
       Array.from({ length: 10 }, async () => readEventStream(await subscribe(headers))),
     );
-    await app.database.query(sessionsEnd.all, [[limited.id]]);
+    await app.database.query(sessionRevocation.all, [[limited.id]]);
     for (const stream of streams) {
       expect((await stream.next()).errors).toHaveLength(1);
       expect((await stream.event())?.event).toBe('complete');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { disableAccount } from '../../../src/auth/revocation.ts';
-import { sessionsEnd } from '../../../src/auth/sessions.ts';
+import { sessionRevocation } from '../../../src/auth/sessions.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { cookieOf, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
 
@@ -29,7 +29,7 @@ describe('GET /login', () => {
       'with a session that has ended',
       async () => {
         const { id, cookie } = await visitor(app);
-        await app.database.query(sessionsEnd.all, [[id]]);
+        await app.database.query(sessionRevocation.all, [[id]]);
         return { cookie };
       },
     ],

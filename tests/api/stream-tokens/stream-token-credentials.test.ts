@@ -3,7 +3,7 @@ import { revokeApiKey } from '../../../src/auth/api-keys.ts';
 import { expiredStreamTokens } from '../../../src/auth/credentials.ts';
 import { revokeToken } from '../../../src/auth/jwt.ts';
 import { disableAccount } from '../../../src/auth/revocation.ts';
-import { sessionsEnd } from '../../../src/auth/sessions.ts';
+import { sessionRevocation } from '../../../src/auth/sessions.ts';
 import { revokeStreamToken } from '../../../src/auth/stream-tokens.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
@@ -40,7 +40,7 @@ const KINDS: Record<string, Kind> = {
   },
   'a session': {
     present: async ({ cookie }) => ({ cookie }),
-    end: ({ id }) => app.database.query(sessionsEnd.all, [[id]]),
+    end: ({ id }) => app.database.query(sessionRevocation.all, [[id]]),
   },
   'a JWT': {
     present: async ({ id }) => bearer(await signToken(id, { claims: { jti: `jti of ${id}` } })),

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { API_KEY } from '../../../src/auth/api-keys.ts';
-import { sessionsEnd } from '../../../src/auth/sessions.ts';
+import { sessionRevocation } from '../../../src/auth/sessions.ts';
 import { MAX_LIVE_TOKENS, STREAM_TOKEN } from '../../../src/auth/stream-tokens.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
@@ -147,7 +147,7 @@ describe('no stream token is issued', () => {
     expect((await requestByToken(app, before)).status).toBe(401);
     expect((await requestToken(app, { cookie })).status).toBe(200);
     expect((await requestToken(app, { cookie })).status).toBe(429);
-    await app.database.query(sessionsEnd.all, [[id]]);
+    await app.database.query(sessionRevocation.all, [[id]]);
     expect((await requestToken(app, { cookie: await freshCookie(app, email) })).status).toBe(200);
     // Nor are the others kept: an account has 100 rows at most.
     expect(await tokensOf(id)).toBe(1);

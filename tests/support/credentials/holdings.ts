@@ -115,7 +115,7 @@ export async function expectEnded(stream: EventStream): Promise<void> {
 }
 
 /** Those that are named have ended on all instances; streams of the others go on. */
-export async function expectEndings(
+export async function expectRevoked(
   app: TestApp,
   who: Holder,
   instances: readonly Instance[],
