@@ -170,7 +170,7 @@ export function createApp({
   const accounts = createAccounts({
     ...services,
     jwt: config.jwt,
-    recognizers: features.flatMap(({ recognizers }) => recognizers),
+    strategies: features.flatMap(({ authStrategies }) => authStrategies),
     logins: rateLimiter.logins,
   });
   const slowOperations = createSlowOperations(config.slowOperationMs, log);

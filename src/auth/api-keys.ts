@@ -5,7 +5,7 @@ import { type ApiKey, apiKeys, type User } from '../generated/tables.ts';
 import { OperatorError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { LOCK_ACCOUNT } from './accounts.ts';
-import type { CredentialUse, Presented, Recognizer } from './authenticate.ts';
+import type { AuthStrategy, CredentialUse, Presented } from './authenticate.ts';
 import { overridesOf, type Principal, type StoredOverrides, type StricterDocuments } from './principal.ts';
 import { type CredentialRevocation, ofAccounts, revocationStatement } from './revocation.ts';
 import { effectiveScopes, type Scope } from './scopes.ts';
@@ -292,7 +292,7 @@ const PLACES = new Set<Presented['place']>(['authorization', 'query']);
 /**
  * Resolves API keys. A wrong checksum never reaches the database; a known key does at most twice a second.
  */
-export function apiKeyRecognizer(services: SecretServices): Recognizer {
+export function createApiKeyStrategy(services: SecretServices): AuthStrategy {
   const { clock } = services;
   const known = createCredentialCache<KnownKey | undefined>(clock);
   const noteAddress = createApiKeyUses(services);
@@ -339,7 +339,7 @@ export function apiKeyRecognizer(services: SecretServices): Recognizer {
         },
       };
     },
-    endedBehind: `NOT EXISTS (SELECT FROM api_keys k WHERE k.id = t.credential_id::uuid AND k.revoked_at IS NULL
+    invalidCredentialSql: `NOT EXISTS (SELECT FROM api_keys k WHERE k.id = t.credential_id::uuid AND k.revoked_at IS NULL
       AND coalesce(k.expires_at > now(), true))`,
     async renew({ credentialId }) {
       const row = await keys.holding(credentialId);

@@ -40,7 +40,7 @@ export function cookiesNamed(header: string | null, name: string): readonly stri
 export const SESSION_COOKIE = 'session_id';
 const SESSION_COOKIE_ATTRIBUTES = 'HttpOnly; Secure; SameSite=Strict; Path=/';
 
-/** Sets the cookie until the browser is closed: the server knows when the session ends, not the cookie. */
+/** Sets the cookie until the browser is closed: the server knows when the session expires, not the cookie. */
 export function setSessionCookie(id: string): string {
   return `${SESSION_COOKIE}=${id}; ${SESSION_COOKIE_ATTRIBUTES}`;
 }
@@ -134,7 +134,7 @@ export interface CredentialUse {
 }
 
 /** A valid credential. */
-export interface Recognized {
+export interface Authenticated {
   readonly outcome: 'valid';
   readonly principal: Principal;
   /** The only operation that the credential allows. */
@@ -150,16 +150,16 @@ export interface Invalid extends FailedCredential {
   readonly outcome: 'invalid';
 }
 
-/** A recognizer's verdict: not its kind of credential, valid, or invalid. */
-export type Resolution = { readonly outcome: 'not-mine' } | Recognized | Invalid;
+/** A strategy's verdict: not its kind of credential, valid, or invalid. */
+export type Resolution = { readonly outcome: 'not-mine' } | Authenticated | Invalid;
 
 export interface ResolveOptions {
   readonly mayBeProvisional: boolean;
 }
 
-/** Recognizes one kind of credential. A feature that issues credentials joins by one of these. */
-export interface Recognizer {
-  /** Its name in logs and in the rows of stream tokens: no other recognizer has it. */
+/** Authenticates one kind of credential. A feature that issues credentials brings its own strategy. */
+export interface AuthStrategy {
+  /** Its name in logs and in the rows of stream tokens: no other strategy has it. */
   readonly kind: string;
   /**
    * The verdict may be provisional if whoever asks has it confirmed. Throws DatabaseError, and KeysUnavailableError
@@ -167,18 +167,18 @@ export interface Recognizer {
    */
   resolve(presented: Presented, options?: ResolveOptions): Promise<Resolution>;
   /**
-   * The principal of this kind as it is now, for an open stream: its account may have another role since. Undefined if
-   * its credentials have ended. Throws DatabaseError.
+   * The current principal of this kind, for an open stream: its account may have another role since. Undefined if its
+   * credentials are revoked or expired. Throws DatabaseError.
    */
   renew(principal: Principal): Promise<Principal | undefined>;
-  /** SQL: whether the credentials behind `t`, a row of `stream_tokens`, have ended. */
-  readonly endedBehind: string;
+  /** SQL: true if the credentials behind `t`, a row of `stream_tokens`, are revoked or expired. */
+  readonly invalidCredentialSql: string;
 }
 
-/** What a request needs of a recognizer. */
-export type Resolver = Pick<Recognizer, 'resolve'>;
+/** What a request needs of a strategy. */
+export type Resolver = Pick<AuthStrategy, 'resolve'>;
 
-export type Authentication = { readonly outcome: 'none' } | Recognized | Invalid;
+export type Authentication = { readonly outcome: 'none' } | Authenticated | Invalid;
 
 /** The header fields that can have credentials. */
 interface CredentialFields {
@@ -236,16 +236,16 @@ export function presentedCookie(headers: CredentialFields): Presented | Malforme
   return otherCookies.length > 0 ? SEVERAL_COOKIES : { place: 'cookie', value: cookie };
 }
 
-/** Asks the recognizers in turn. A credential that none of them recognises is invalid, never anonymous. */
+/** Tries the strategies one after the other. A credential that no strategy accepts is invalid, never anonymous. */
 export async function authenticate(
   presented: Presented | Malformed | undefined,
-  recognizers: readonly Resolver[],
+  strategies: readonly Resolver[],
   options?: ResolveOptions,
 ): Promise<Authentication> {
   if (presented === undefined) return { outcome: 'none' };
   if ('malformed' in presented) return { outcome: 'invalid', kind: 'unknown', reason: presented.malformed };
-  for (const recognizer of recognizers) {
-    const resolution = await recognizer.resolve(presented, options);
+  for (const strategy of strategies) {
+    const resolution = await strategy.resolve(presented, options);
     if (resolution.outcome !== 'not-mine') return resolution;
   }
   return {

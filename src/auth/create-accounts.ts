@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts';
 import type { Config } from '../platform/config/config.ts';
 import { Line } from '../platform/fairness/fair-queue.ts';
 import { accountTurns } from './account-write-queue.ts';
-import type { Recognizer } from './authenticate.ts';
+import type { AuthStrategy } from './authenticate.ts';
 import { createCredentials } from './credentials.ts';
 import { createLogin, createPasswords, type FailureCounter } from './login.ts';
 import type { SecretServices } from './secrets.ts';
@@ -21,19 +21,19 @@ const ACCOUNT_WRITES = { places: 2, maxWaiting: 256 };
 export interface AccountsOptions extends SecretServices, Pick<Config, 'jwt'> {
   readonly database: Database;
   /** The credentials that features issue. */
-  readonly recognizers: readonly Recognizer[];
+  readonly strategies: readonly AuthStrategy[];
   /** Counts failed logins. */
   readonly logins: FailureCounter;
 }
 
 /** Creates everything that accounts log in with and change. */
-export function createAccounts({ recognizers, logins, jwt, ...services }: AccountsOptions) {
+export function createAccounts({ strategies, logins, jwt, ...services }: AccountsOptions) {
   const { database, log } = services;
   const passwords = createPasswords(new Line(PASSWORD_HASHES), logins);
   const securityLog = createSecurityLog(log);
   const turns = accountTurns(database, new Line(ACCOUNT_WRITES));
   return {
-    credentials: createCredentials(services, jwt, recognizers),
+    credentials: createCredentials(services, jwt, strategies),
     login: createLogin({ database, turns, passwords, securityLog }),
     endSession: sessionEnder(turns),
     passwords,

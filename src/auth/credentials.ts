@@ -1,39 +1,44 @@
 import { deletion } from '../database/jobs.ts';
 import type { Config } from '../platform/config/config.ts';
-import { apiKeyRecognizer } from './api-keys.ts';
-import type { Recognizer, Resolver } from './authenticate.ts';
-import { jwtRecognizers } from './jwt.ts';
+import { createApiKeyStrategy } from './api-keys.ts';
+import type { AuthStrategy, Resolver } from './authenticate.ts';
+import { createJwtStrategies } from './jwt.ts';
 import { KeysUnavailableError } from './jwt-keys.ts';
 import type { Principal } from './principal.ts';
 import type { SecretServices } from './secrets.ts';
-import { sessionRecognizer } from './sessions.ts';
+import { createSessionStrategy } from './sessions.ts';
 import { createStreamTokens } from './stream-tokens.ts';
 
 /**
- * Everything that a request can authenticate with. `others` are the recognizers of features. They come before the JWTs of
+ * Everything that a request can authenticate with. `others` are the strategies of features. They come before the JWTs of
  * other issuers, which have no say in theirs.
  */
 export function createCredentials(
   services: SecretServices,
   jwt: Config['jwt'],
-  others: readonly Recognizer[],
+  others: readonly AuthStrategy[],
 ) {
-  const sessions = sessionRecognizer(services);
-  const recognizers = [apiKeyRecognizer(services), sessions, ...others, ...jwtRecognizers(services, jwt)];
-  const kinds = new Set(['anonymous', ...recognizers.map(({ kind }) => kind)]);
-  if (kinds.size <= recognizers.length) throw new Error('two recognizers have one kind, or one is anonymous');
+  const sessions = createSessionStrategy(services);
+  const strategies = [
+    createApiKeyStrategy(services),
+    sessions,
+    ...others,
+    ...createJwtStrategies(services, jwt),
+  ];
+  const kinds = new Set(['anonymous', ...strategies.map(({ kind }) => kind)]);
+  if (kinds.size <= strategies.length) throw new Error('two strategies have one kind, or one is anonymous');
   const behind = async (principal: Principal) =>
-    recognizers.find(({ kind }) => kind === principal.kind)?.renew(principal);
+    strategies.find(({ kind }) => kind === principal.kind)?.renew(principal);
   const streamTokens = createStreamTokens(services, behind);
-  /** In the order in which they are asked: stream tokens, then the kinds that these may stand for. */
-  const resolvers: readonly Resolver[] = [streamTokens, ...recognizers];
+  /** In the order in which they are tried: stream tokens, then the kinds for which stream tokens are issued. */
+  const resolvers: readonly Resolver[] = [streamTokens, ...strategies];
   return {
     resolvers,
-    recognizers,
+    strategies,
     sessions,
     /**
-     * The principal of a long operation as it is now. Undefined if the credentials that it started with have ended, or if
-     * nobody vouches for them any more. Throws DatabaseError.
+     * The current principal of a long operation. Undefined if the credentials that it started with are revoked or expired, or
+     * if the keys that verify them are unavailable. Throws DatabaseError.
      */
     async renew(principal: Principal): Promise<Principal | undefined> {
       const { streamTokenId } = principal;

@@ -5,7 +5,7 @@ import type { Config } from '../platform/config/config.ts';
 import type { Clock } from '../platform/deadline.ts';
 import { isUuid } from '../platform/ids.ts';
 import { isBroken } from './accounts.ts';
-import type { Invalid, Recognizer } from './authenticate.ts';
+import type { AuthStrategy, Invalid } from './authenticate.ts';
 import { type Algorithm, type KeySource, keySources, type StandingKeys } from './jwt-keys.ts';
 import { hasExpired, userClientId } from './principal.ts';
 import { effectiveScopes, isScope, type Role, type Scope, scopesOfRole } from './scopes.ts';
@@ -188,13 +188,13 @@ function isAccepted({ ended, validFromMs }: SubjectRow, issuedAtMs: number | und
 const isOptionalText = (claim: unknown): claim is string | undefined =>
   claim === undefined || typeof claim === 'string';
 
-export interface JwtRecognizerOptions extends VerifyOptions<StandingKeys> {
+export interface JwtStrategyOptions extends VerifyOptions<StandingKeys> {
   readonly database: Queryable;
   readonly clock: Clock;
 }
 
 /** Resolves JWTs that others issue for this service's accounts. The signature is checked before any query. */
-export function jwtRecognizer({ database, clock, ...verification }: JwtRecognizerOptions): Recognizer {
+export function createJwtStrategy({ database, clock, ...verification }: JwtStrategyOptions): AuthStrategy {
   const { keys } = verification;
   const known = createCredentialCache<Subject | undefined>(clock);
 
@@ -252,7 +252,7 @@ export function jwtRecognizer({ database, clock, ...verification }: JwtRecognize
         },
       };
     },
-    endedBehind: 'EXISTS (SELECT FROM revoked_tokens r WHERE r.jti = t.credential_id)',
+    invalidCredentialSql: 'EXISTS (SELECT FROM revoked_tokens r WHERE r.jti = t.credential_id)',
     async renew(principal) {
       if (hasExpired(principal, clock.now()) || !(await isStanding(principal.keyId))) return undefined;
       const subject = await ask(principal.userId, principal.credentialId);
@@ -263,12 +263,12 @@ export function jwtRecognizer({ database, clock, ...verification }: JwtRecognize
   };
 }
 
-/** A recognizer for the keys that the settings name, if they name any. */
-export function jwtRecognizers(
+/** A strategy for the keys that the settings name, if they name any. */
+export function createJwtStrategies(
   { database, clock, log }: SecretServices,
   settings: Config['jwt'],
-): Recognizer[] {
+): AuthStrategy[] {
   const { issuer, audience } = settings;
   const keys = keySources(settings, { clock, log });
-  return keys.length === 0 ? [] : [jwtRecognizer({ database, clock, keys, issuer, audience })];
+  return keys.length === 0 ? [] : [createJwtStrategy({ database, clock, keys, issuer, audience })];
 }

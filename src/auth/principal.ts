@@ -11,7 +11,7 @@ export type StricterDocuments = (typeof STRICTER_DOCUMENTS)[number];
 
 /** The account behind a request and what its credentials allow. Nothing past authentication sees more. */
 export interface Principal {
-  /** The kind of the credentials, named by their recognizer. */
+  /** The kind of the credentials, named by their strategy. */
   readonly kind: string;
   readonly userId: string;
   readonly role: Role;

@@ -9,7 +9,7 @@ export interface AttemptOrigin {
 
 /** A credential that was refused. None of what was presented: passwords land in e-mail fields. */
 export interface FailedCredential {
-  /** That of its recognizer, or a name for what has none. */
+  /** The kind of its strategy, or a name for a credential without a strategy. */
   readonly kind: string;
   readonly reason: string;
   /** The account that it belongs to or belonged to, if there is one. */

@@ -5,7 +5,7 @@ import type { UnitOfWork } from '../database/unit-of-work.ts';
 import type { Session, User } from '../generated/tables.ts';
 import { newId } from '../platform/ids.ts';
 import type { AccountTurns } from './account-write-queue.ts';
-import { type Check, Provisional, type Recognizer } from './authenticate.ts';
+import { type AuthStrategy, type Check, Provisional } from './authenticate.ts';
 import { type Principal, SESSION, userClientId } from './principal.ts';
 import { type CredentialRevocation, deleteRows } from './revocation.ts';
 import { scopesOfRole } from './scopes.ts';
@@ -140,7 +140,7 @@ interface Known {
  * Resolves the session cookie. An ended session is refused from the next request on, on every instance: the database is
  * asked at each. What is remembered of a session only saves that question a statement of its own.
  */
-export function sessionRecognizer(services: SecretServices): Recognizer {
+export function createSessionStrategy(services: SecretServices): AuthStrategy {
   const sessions = storedSecrets<SessionRow>(services, {
     kind: SESSION,
     what: 'a session',
@@ -189,7 +189,7 @@ export function sessionRecognizer(services: SecretServices): Recognizer {
       known.set(value, { row, principal });
       return { outcome: 'valid', principal, used: () => sessions.noteUse(row) };
     },
-    endedBehind: `NOT EXISTS (SELECT FROM sessions s WHERE s.id = t.credential_id::uuid AND s.expires_at > now())`,
+    invalidCredentialSql: `NOT EXISTS (SELECT FROM sessions s WHERE s.id = t.credential_id::uuid AND s.expires_at > now())`,
     async renew({ credentialId }) {
       const row = await sessions.holding(credentialId);
       return row && principalOf(row);

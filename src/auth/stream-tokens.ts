@@ -9,7 +9,7 @@ import {
 import { streamTokens } from '../generated/tables.ts';
 import { newId } from '../platform/ids.ts';
 import type { AccountTurns } from './account-write-queue.ts';
-import type { FixedOperation, Presented, Recognizer, Resolution } from './authenticate.ts';
+import type { AuthStrategy, FixedOperation, Presented, Resolution } from './authenticate.ts';
 import type { Principal } from './principal.ts';
 import {
   type CredentialRevocation,
@@ -58,12 +58,12 @@ const LOCK = statement<never>(
   'stream_tokens_lock',
   `SELECT pg_advisory_xact_lock(hashtext('stream_tokens'), hashtext($1))`,
 );
-/** Drops what is worthless: the rest is counted. Nobody recognizes credentials of other kinds. */
-const dropEnded = (recognizers: readonly Recognizer[]) =>
+/** Deletes invalid tokens, so that only valid ones count. No strategy knows credentials of other kinds. */
+const deleteInvalidTokens = (strategies: readonly AuthStrategy[]) =>
   statement<never>(
     'stream_tokens_drop_ended',
     `DELETE FROM stream_tokens t WHERE t.user_id = $1 AND (t.expires_at <= now() OR CASE t.credential_kind
-     ${recognizers.map(({ kind, endedBehind }) => `WHEN '${kind}' THEN ${endedBehind}`).join('\n     ')} ELSE true END)`,
+     ${strategies.map(({ kind, invalidCredentialSql }) => `WHEN '${kind}' THEN ${invalidCredentialSql}`).join('\n     ')} ELSE true END)`,
   );
 const INSERT = statement<{ expiresAt: Date }>(
   'stream_token_insert',
@@ -82,13 +82,13 @@ function storable(ms = Infinity): Date | null {
 
 async function insert(
   transaction: Queryable,
-  drop: Statement<never>,
+  deleteInvalid: Statement<never>,
   principal: Principal,
   operation: FixedOperation,
 ) {
   const { kind, userId, credentialId = null, keyId = null, clientId, role, scopes } = principal;
   await transaction.query(LOCK, [userId]);
-  await transaction.query(drop, [userId]);
+  await transaction.query(deleteInvalid, [userId]);
   const token = STREAM_TOKEN.generate();
   const [row] = await transaction.query(INSERT, [
     newId(),
@@ -121,14 +121,14 @@ export interface IssuedToken {
  */
 type IssueStreamToken = (principal: Principal, operation: FixedOperation) => Promise<IssuedToken>;
 
-/** `recognizers` are those of all credentials that tokens are issued for. */
+/** `strategies` are those of all credentials that tokens are issued for. */
 export function streamTokenIssuer(
   turns: Pick<AccountTurns, 'transaction'>,
-  recognizers: readonly Recognizer[],
+  strategies: readonly AuthStrategy[],
 ): IssueStreamToken {
-  const drop = dropEnded(recognizers);
+  const deleteInvalid = deleteInvalidTokens(strategies);
   return (principal, operation) =>
-    turns.transaction(principal.userId, (work) => insert(work, drop, principal, operation), {
+    turns.transaction(principal.userId, (work) => insert(work, deleteInvalid, principal, operation), {
       lockWaitMs: LOCK_WAIT_MS,
     });
 }
@@ -189,8 +189,8 @@ function principalOf(row: TokenRow): Principal {
 }
 
 /**
- * Recognizes stream tokens. Each look-up asks the database, so a revoked token is refused at once. `renew` returns the
- * principal behind a token as it is now, undefined if its credentials have ended.
+ * Resolves stream tokens. Each look-up asks the database, so a revoked token is rejected immediately. `renew` returns the
+ * current principal behind a token, undefined if its credentials are revoked or expired.
  */
 export function createStreamTokens(
   services: SecretServices,

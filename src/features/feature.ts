@@ -1,6 +1,6 @@
 import type { DefineCommands } from '../admin/cli/connection.ts';
 import type { AccountTurns } from '../auth/account-write-queue.ts';
-import type { Recognizer } from '../auth/authenticate.ts';
+import type { AuthStrategy } from '../auth/authenticate.ts';
 import type { StoredPart } from '../auth/data-export.ts';
 import type { Login, Passwords } from '../auth/login.ts';
 import type { CredentialRevocation, Revocations } from '../auth/revocation.ts';
@@ -50,8 +50,8 @@ export interface FeatureServices extends SecretServices {
 
 /** What its routes may use, which is made when all credentials are known. */
 export interface RouteServices {
-  /** Recognizes the service's own sessions. */
-  readonly sessions: Recognizer;
+  /** Authenticates the service's sessions. */
+  readonly sessions: AuthStrategy;
   readonly endSession: EndSession;
   readonly login: Login;
   readonly passwords: Passwords;
@@ -68,7 +68,7 @@ export interface RouteServices {
 
 /** What a feature brings to one server. */
 export interface FeatureServer {
-  readonly recognizers: readonly Recognizer[];
+  readonly authStrategies: readonly AuthStrategy[];
   routes(services: RouteServices): readonly Route[];
 }
 

@@ -139,7 +139,7 @@ function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
     graphql: pipeline.answer,
     streamToken: streamTokenAnswer({
       pipeline,
-      issue: streamTokenIssuer(options.turns, credentials.recognizers),
+      issue: streamTokenIssuer(options.turns, credentials.strategies),
       metrics,
     }),
     login: loginAnswer({

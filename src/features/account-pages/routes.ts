@@ -53,6 +53,6 @@ const createRoutes = (services: AccountServices): Route[] => [
 ];
 
 export const createServer: CreateFeature = (services) => ({
-  recognizers: [],
+  authStrategies: [],
   routes: (needed) => createRoutes({ ...services, ...needed }),
 });

@@ -1,5 +1,5 @@
 import { decodeJwt, decodeProtectedHeader, errors } from 'jose';
-import type { Invalid, Recognizer } from '../../auth/authenticate.ts';
+import type { AuthStrategy, Invalid } from '../../auth/authenticate.ts';
 import { looksLikeJwt, type VerifyOptions, verifyJwt } from '../../auth/jwt.ts';
 import { hasExpired, overridesOf, type StoredOverrides } from '../../auth/principal.ts';
 import { effectiveScopes, type Role } from '../../auth/scopes.ts';
@@ -90,7 +90,7 @@ function isOurs(token: string, issuer: string | undefined): boolean {
 
 const text = (value: unknown): value is string => typeof value === 'string';
 
-/** The service's own access tokens: recognised by type and key, checked, looked up. */
+/** The access tokens that the service issues: told apart by type and key, then verified, then looked up. */
 export function createOwnTokens({ database, clock, config }: TokenServices, keys: KeyRing) {
   // Without it, tokens of any issuer and audience are taken: an origin that changes with the port proves nothing.
   const issuer = config.publicUrl;
@@ -179,7 +179,10 @@ const ended = (accountId?: string): Invalid => ({
 });
 
 /** Resolves the access tokens that the service issues, for users and for clients acting on their own. */
-export function oauthRecognizer({ database, clock, log }: TokenServices, ownTokens: OwnTokens): Recognizer {
+export function createAccessTokenStrategy(
+  { database, clock, log }: TokenServices,
+  ownTokens: OwnTokens,
+): AuthStrategy {
   const known = createCredentialCache<Standing | undefined>(clock);
   const grants = { what: 'an OAuth grant', table: 'oauth_grants', usedAt: 'last_used_at' };
   const noteUse = createLastUse({ database, clock, log, ...grants });
@@ -211,7 +214,7 @@ export function oauthRecognizer({ database, clock, log }: TokenServices, ownToke
         },
       };
     },
-    endedBehind: `EXISTS (SELECT FROM revoked_tokens r WHERE r.jti = split_part(t.credential_id, ' ', 1))
+    invalidCredentialSql: `EXISTS (SELECT FROM revoked_tokens r WHERE r.jti = split_part(t.credential_id, ' ', 1))
       OR NOT EXISTS (SELECT FROM oauth_clients c LEFT JOIN oauth_grants g ON g.client_id = c.id AND g.user_id = t.user_id
         WHERE c.id = split_part(t.credential_id, ' ', 2)::uuid AND (split_part(t.credential_id, ' ', 3) = '' OR g.id IS NOT NULL))`,
     async renew(principal) {

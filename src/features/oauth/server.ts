@@ -10,7 +10,7 @@ import { NOTHING, SECRET } from '../../http/routes/table.ts';
 import { createKeyedHash } from '../../platform/crypto.ts';
 import { addressKey, attemptOrigin } from '../../platform/ip-address.ts';
 import type { CreateFeature, FeatureServices, RouteServices } from '../feature.ts';
-import { audienceOf, createOwnTokens, type OwnTokens, oauthRecognizer } from './access-token.ts';
+import { audienceOf, createAccessTokenStrategy, createOwnTokens, type OwnTokens } from './access-token.ts';
 import { OAUTH_PATHS, signInOf } from './paths.ts';
 import { createErrorRenderer, oauthErrors } from './provider/errors.ts';
 import { createTurns, createWorks } from './provider/oauth-transaction.ts';
@@ -194,7 +194,7 @@ export const createServer: CreateFeature = (services) => {
   const keys = createKeyRing(services);
   const ownTokens = createOwnTokens(services, keys);
   return {
-    recognizers: [oauthRecognizer(services, ownTokens)],
+    authStrategies: [createAccessTokenStrategy(services, ownTokens)],
     routes: (needed) => routesOf(services, keys, ownTokens, needed),
   };
 };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { jwtRecognizer } from '../../../src/auth/jwt.ts';
+import { createJwtStrategy } from '../../../src/auth/jwt.ts';
 import type { Principal } from '../../../src/auth/principal.ts';
 import type { Queryable } from '../../../src/database/statement.ts';
 import { createOwnTokens } from '../../../src/features/oauth/access-token.ts';
@@ -31,7 +31,7 @@ it('JWTs are looked at together when all are looked at again', async () => {
   const { id: userId } = await app.account();
   await app.prisma.revokedToken.create({ data: { jti: 'revoked' } });
   const { count, database } = counted();
-  const { renew } = jwtRecognizer({
+  const { renew } = createJwtStrategy({
     database,
     clock: systemClock,
     keys: [],

@@ -1,5 +1,5 @@
 import type { Interaction } from 'oidc-provider';
-import { presentedCookie, type Recognizer } from '../../../auth/authenticate.ts';
+import { type AuthStrategy, presentedCookie } from '../../../auth/authenticate.ts';
 import type { Principal } from '../../../auth/principal.ts';
 import { type Role, type Scope, scopeWords } from '../../../auth/scopes.ts';
 import type { EndSession } from '../../../auth/sessions.ts';
@@ -35,7 +35,7 @@ interface Remembered {
 
 /** Who is signed in, for the pages of an authorization. `isOf` is told the account of a request once its session is known. */
 export function createSignIns(
-  sessions: Recognizer,
+  sessions: AuthStrategy,
   endSession: EndSession,
   isOf: (accountId: string) => void,
 ) {
