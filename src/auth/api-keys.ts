@@ -5,7 +5,7 @@ import { type ApiKey, apiKeys, type User } from '../generated/tables.ts';
 import { OperatorError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { LOCK_ACCOUNT } from './accounts.ts';
-import type { AuthStrategy, CredentialUse, Presented } from './authenticate.ts';
+import type { AuthStrategy, CredentialUse, ExtractedCredential } from './authenticate.ts';
 import { overridesOf, type Principal, type StoredOverrides, type StricterDocuments } from './principal.ts';
 import { type CredentialRevocation, ofAccounts, revocationStatement } from './revocation.ts';
 import { effectiveScopes, type Scope } from './scopes.ts';
@@ -287,7 +287,7 @@ interface KnownKey {
   readonly endsMs: number;
 }
 
-const PLACES = new Set<Presented['place']>(['authorization', 'query']);
+const PLACES = new Set<ExtractedCredential['place']>(['authorization', 'query']);
 
 /**
  * Resolves API keys. A wrong checksum never reaches the database; a known key does at most twice a second.

@@ -106,8 +106,8 @@ export class Provisional {
   }
 }
 
-/** A credential and where it was found. Only the one in effect is looked at (contract section 3). */
-export interface Presented {
+/** The credential in effect, and where the request has it. Others are ignored (contract section 3). */
+export interface ExtractedCredential {
   readonly place: 'stream-token' | 'authorization' | 'query' | 'cookie';
   readonly value: string;
 }
@@ -165,7 +165,7 @@ export interface AuthStrategy {
    * The verdict may be provisional if whoever asks has it confirmed. Throws DatabaseError, and KeysUnavailableError
    * if the keys to check a token with are unavailable.
    */
-  resolve(presented: Presented, options?: ResolveOptions): Promise<Resolution>;
+  resolve(extracted: ExtractedCredential, options?: ResolveOptions): Promise<Resolution>;
   /**
    * The current principal of this kind, for an open stream: its account may have another role since. Undefined if its
    * credentials are revoked or expired. Throws DatabaseError.
@@ -186,7 +186,7 @@ interface CredentialFields {
 }
 
 /** The credentials among the query parameters of a request. */
-export interface PresentedParameters {
+export interface CredentialParameters {
   readonly apiKeys: readonly string[];
   readonly streamTokens: readonly string[];
 }
@@ -210,10 +210,10 @@ const SEVERAL_COOKIES: Malformed = {
  * several of one kind: another reader of the request might pick another. A stream token comes alone, but for a
  * cookie, which browsers add by themselves.
  */
-export function presentedCredential(
+export function extractCredential(
   headers: CredentialFields,
-  { apiKeys, streamTokens }: PresentedParameters,
-): Presented | Malformed | undefined {
+  { apiKeys, streamTokens }: CredentialParameters,
+): ExtractedCredential | Malformed | undefined {
   const authorization = headers.get('authorization');
   const [streamToken, ...otherTokens] = streamTokens;
   if (streamToken !== undefined) {
@@ -226,11 +226,11 @@ export function presentedCredential(
   }
   const [apiKey, ...otherKeys] = apiKeys;
   if (apiKey !== undefined) return otherKeys.length > 0 ? SEVERAL_KEYS : { place: 'query', value: apiKey };
-  return presentedCookie(headers);
+  return extractSessionCookie(headers);
 }
 
 /** The session cookie. */
-export function presentedCookie(headers: CredentialFields): Presented | Malformed | undefined {
+export function extractSessionCookie(headers: CredentialFields): ExtractedCredential | Malformed | undefined {
   const [cookie, ...otherCookies] = cookiesNamed(headers.get('cookie'), SESSION_COOKIE);
   if (cookie === undefined) return undefined;
   return otherCookies.length > 0 ? SEVERAL_COOKIES : { place: 'cookie', value: cookie };
@@ -238,14 +238,14 @@ export function presentedCookie(headers: CredentialFields): Presented | Malforme
 
 /** Tries the strategies one after the other. A credential that no strategy accepts is invalid, never anonymous. */
 export async function authenticate(
-  presented: Presented | Malformed | undefined,
+  extracted: ExtractedCredential | Malformed | undefined,
   strategies: readonly Resolver[],
   options?: ResolveOptions,
 ): Promise<Authentication> {
-  if (presented === undefined) return { outcome: 'none' };
-  if ('malformed' in presented) return { outcome: 'invalid', kind: 'unknown', reason: presented.malformed };
+  if (extracted === undefined) return { outcome: 'none' };
+  if ('malformed' in extracted) return { outcome: 'invalid', kind: 'unknown', reason: extracted.malformed };
   for (const strategy of strategies) {
-    const resolution = await strategy.resolve(presented, options);
+    const resolution = await strategy.resolve(extracted, options);
     if (resolution.outcome !== 'not-mine') return resolution;
   }
   return {

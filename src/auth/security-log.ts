@@ -7,7 +7,7 @@ export interface AttemptOrigin {
   readonly address: string;
 }
 
-/** A credential that was refused. None of what was presented: passwords land in e-mail fields. */
+/** A rejected credential, without any value that the client sent: passwords land in email fields. */
 export interface FailedCredential {
   /** The kind of its strategy, or a name for a credential without a strategy. */
   readonly kind: string;

@@ -9,7 +9,7 @@ import {
 import { streamTokens } from '../generated/tables.ts';
 import { newId } from '../platform/ids.ts';
 import type { AccountTurns } from './account-write-queue.ts';
-import type { AuthStrategy, FixedOperation, Presented, Resolution } from './authenticate.ts';
+import type { AuthStrategy, ExtractedCredential, FixedOperation, Resolution } from './authenticate.ts';
 import type { Principal } from './principal.ts';
 import {
   type CredentialRevocation,
@@ -210,7 +210,7 @@ export function createStreamTokens(
   });
 
   return {
-    async resolve({ place, value }: Presented): Promise<Resolution> {
+    async resolve({ place, value }: ExtractedCredential): Promise<Resolution> {
       if (place !== 'stream-token') return { outcome: 'not-mine' };
       const row = STREAM_TOKEN.isWellFormed(value) ? await tokens.find(value) : undefined;
       const behind = row === undefined || row.ended ? undefined : await renew(principalOf(row));

@@ -1,5 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import type { CredentialUse, FixedOperation, Presented, Provisional } from '../auth/authenticate.ts';
+import type {
+  CredentialUse,
+  ExtractedCredential,
+  FixedOperation,
+  Provisional,
+} from '../auth/authenticate.ts';
 import type { Caller } from '../auth/principal.ts';
 import type { FailedCredential } from '../auth/security-log.ts';
 import type {
@@ -109,7 +114,7 @@ export interface CallerCredentials {
   /** Undefined if there is no plugin with the stage, and if it failed. */
   readonly caller: Caller | undefined;
   /** Where the credential in effect was found, valid or not. */
-  readonly place: Presented['place'] | undefined;
+  readonly place: ExtractedCredential['place'] | undefined;
   /** Set if the caller was taken from the cache and has to be confirmed. */
   readonly provisional: Provisional | undefined;
   /** The operation that a stream token opens, in place of one in the request. */

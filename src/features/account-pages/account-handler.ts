@@ -1,4 +1,4 @@
-import { CLEAR_SESSION_COOKIE, presentedCookie, setSessionCookie } from '../../auth/authenticate.ts';
+import { CLEAR_SESSION_COOKIE, extractSessionCookie, setSessionCookie } from '../../auth/authenticate.ts';
 import { isSession, type Principal } from '../../auth/principal.ts';
 import { readsOf } from '../../auth/secrets.ts';
 import { badRequest, readForm } from '../../http/body.ts';
@@ -49,8 +49,8 @@ const ENDS_SESSION: ReadonlySet<Action> = new Set(['sign-out', 'revoke-everythin
 
 /** Another host has set one beside our own: whoever signs in again and again should know. */
 function severalCookies({ headers }: HttpRequest): string | undefined {
-  const presented = presentedCookie(headers);
-  return presented !== undefined && 'malformed' in presented ? presented.malformed : undefined;
+  const extracted = extractSessionCookie(headers);
+  return extracted !== undefined && 'malformed' in extracted ? extracted.malformed : undefined;
 }
 
 const doneAt = (action: Action): string => `${ACCOUNT}?${DONE}=${action}`;

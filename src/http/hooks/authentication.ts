@@ -1,11 +1,11 @@
 import {
   authenticate,
   CLEAR_SESSION_COOKIE,
+  type CredentialParameters,
+  type ExtractedCredential,
+  extractCredential,
+  extractSessionCookie,
   type Malformed,
-  type Presented,
-  type PresentedParameters,
-  presentedCookie,
-  presentedCredential,
   type Resolver,
 } from '../../auth/authenticate.ts';
 import { KeysUnavailableError } from '../../auth/jwt-keys.ts';
@@ -40,7 +40,7 @@ function challenge(reason: string): string {
 /** Routes where an access token counts: their challenges name the metadata of the API (RFC 9728 section 5.1). */
 const TAKES_TOKENS: ReadonlySet<Route['credentials']> = new Set(['read', 'with-stream-token', 'required']);
 
-const NO_PARAMETERS: PresentedParameters = { apiKeys: [], streamTokens: [] };
+const NO_PARAMETERS: CredentialParameters = { apiKeys: [], streamTokens: [] };
 /** What may stand beside a stream token. */
 const BESIDE_TOKEN = new Set(['stream_token', 'lastEventId', 'heartbeat']);
 const MISPLACED: Malformed = {
@@ -73,11 +73,11 @@ export function useAuthentication({
   metadataUrl,
 }: AuthenticationOptions): ServicePlugin {
   async function identify(
-    presented: Presented | Malformed | undefined,
+    extracted: ExtractedCredential | Malformed | undefined,
     screened: ScreenedRequest,
   ): Promise<CallerCredentials> {
-    const place = presented !== undefined && 'place' in presented ? presented.place : undefined;
-    const result = await authenticate(presented, resolvers, screened);
+    const place = extracted !== undefined && 'place' in extracted ? extracted.place : undefined;
+    const result = await authenticate(extracted, resolvers, screened);
     if (result.outcome === 'none') return { ...NO_CREDENTIALS, place, caller: anonymous };
     if (result.outcome === 'valid') {
       const { principal: caller, operation: fixedOperation, used, provisional } = result;
@@ -88,28 +88,28 @@ export function useAuthentication({
   }
 
   /** What a request presents anywhere. */
-  function presentedIn(request: HttpRequest, { search, searchParams }: RequestUrl, { credentials }: Route) {
-    if (search === '') return presentedCredential(request.headers, NO_PARAMETERS);
+  function extractFrom(request: HttpRequest, { search, searchParams }: RequestUrl, { credentials }: Route) {
+    if (search === '') return extractCredential(request.headers, NO_PARAMETERS);
     const apiKeys = searchParams.getAll('api_key');
     const streamTokens = searchParams.getAll('stream_token');
-    const presented = presentedCredential(request.headers, { apiKeys, streamTokens });
-    if (streamTokens.length === 0) return presented;
+    const extracted = extractCredential(request.headers, { apiKeys, streamTokens });
+    if (streamTokens.length === 0) return extracted;
     const isPlaced =
       request.method === 'GET' &&
       credentials === 'with-stream-token' &&
       [...searchParams.keys()].every((name) => BESIDE_TOKEN.has(name));
-    return isPlaced ? presented : MISPLACED;
+    return isPlaced ? extracted : MISPLACED;
   }
 
   /** What counts of it. */
   function effective(
-    presented: Presented | Malformed | undefined,
+    extracted: ExtractedCredential | Malformed | undefined,
     { method, headers }: HttpRequest,
     { credentials }: Route,
   ) {
     if (credentials === 'session-of-get' && method === 'POST') return undefined;
-    if (isSessionAlone(credentials)) return presentedCookie(headers);
-    return credentials === 'own' ? undefined : presented;
+    if (isSessionAlone(credentials)) return extractSessionCookie(headers);
+    return credentials === 'own' ? undefined : extracted;
   }
 
   return {
@@ -119,11 +119,11 @@ export function useAuthentication({
         const { route, screening } = screened;
         if (route.credentials === 'ignored') return NO_CREDENTIALS;
         if (screening !== undefined) return { ...NO_CREDENTIALS, error: screening };
-        const presented = presentedIn(request, url, route);
-        if ((presented !== undefined || route.needsTls) && !isSecure(request, screened))
+        const extracted = extractFrom(request, url, route);
+        if ((extracted !== undefined || route.needsTls) && !isSecure(request, screened))
           return { ...NO_CREDENTIALS, error: forbidden(PLAIN_HTTP) };
         try {
-          return await identify(effective(presented, request, route), screened);
+          return await identify(effective(extracted, request, route), screened);
         } catch (error) {
           return {
             ...NO_CREDENTIALS,

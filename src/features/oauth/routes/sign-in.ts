@@ -1,5 +1,5 @@
 import type { Interaction } from 'oidc-provider';
-import { type AuthStrategy, presentedCookie } from '../../../auth/authenticate.ts';
+import { type AuthStrategy, extractSessionCookie } from '../../../auth/authenticate.ts';
 import type { Principal } from '../../../auth/principal.ts';
 import { type Role, type Scope, scopeWords } from '../../../auth/scopes.ts';
 import type { EndSession } from '../../../auth/sessions.ts';
@@ -48,8 +48,8 @@ export function createSignIns(
 
   /** The session of the request's cookie. */
   async function sessionOf(request: HttpRequest): Promise<Principal | undefined> {
-    const presented = presentedCookie(request.headers);
-    const principal = presented && 'value' in presented ? await principalOf(presented.value) : undefined;
+    const extracted = extractSessionCookie(request.headers);
+    const principal = extracted && 'value' in extracted ? await principalOf(extracted.value) : undefined;
     if (principal !== undefined) isOf(principal.userId);
     return principal;
   }
