@@ -48,10 +48,10 @@ export function setSessionCookie(id: string): string {
 /** Deletes the cookie (RFC 6265 section 3.1). */
 export const CLEAR_SESSION_COOKIE = `${SESSION_COOKIE}=; ${SESSION_COOKIE_ATTRIBUTES}; Max-Age=0`;
 
-/** What a check found: whether the last use was stored recently; null if the credentials are not as remembered. */
+/** True if the last use was stored recently; null if the credentials are not as cached. */
 export type Found = boolean | null;
 
-/** How remembered credentials are checked. */
+/** How cached credentials are verified. */
 export interface Check {
   /** Checks of a kind have the same SQL. */
   readonly kind: string;
@@ -59,20 +59,20 @@ export interface Check {
   sql(...numbers: readonly string[]): string;
   /** The values of its parameters. */
   readonly values: readonly Parameter[];
-  /** Finds the same by a statement of its own. Rejects with DatabaseError. */
+  /** Looks the credentials up in a separate statement. Rejects with DatabaseError. */
   lookUp(): Promise<Found>;
   /** Called once, with whether the request was admitted, and so used the credentials. */
   onFound(found: Found, used: boolean): void;
 }
 
 /**
- * A caller whom this instance remembers from an earlier request, and assumes to be still valid. No operation may change
- * anything, and no answer may go out, before that is confirmed: by the statement that reads the answer, or else by a
- * look-up (decision 35).
+ * A session that this instance has cached with an earlier request, and that may be revoked or expired since. No operation
+ * changes anything, and no response is sent, before the session is verified by the statement that reads the response, or by
+ * a look-up (decisions/0035-provisional-sessions.md).
  */
-export class Provisional {
+export class UnverifiedSession {
   readonly check: Check;
-  #stands: boolean | undefined;
+  #isValid: boolean | undefined;
   #used = false;
   #looking: Promise<Found> | undefined;
 
@@ -80,29 +80,29 @@ export class Provisional {
     this.check = check;
   }
 
-  /** Whether nobody has looked yet. */
-  get isOpen(): boolean {
-    return this.#stands === undefined;
+  /** True until the session was checked. */
+  get isPending(): boolean {
+    return this.#isValid === undefined;
   }
 
   readonly use = (): void => {
     this.#used = true;
   };
 
-  /** Takes what a statement found. Returns whether that confirms the caller, and nothing before it has refused them. */
-  settle(found: Found): boolean {
-    if (this.#stands === undefined) {
-      this.#stands = found !== null;
+  /** Takes what a statement found. Returns true if the session is valid and no earlier check has found it invalid. */
+  verify(found: Found): boolean {
+    if (this.#isValid === undefined) {
+      this.#isValid = found !== null;
       this.check.onFound(found, this.#used);
     }
-    return this.#stands && found !== null;
+    return this.#isValid && found !== null;
   }
 
-  /** Whether the caller is confirmed: by one look-up, if nobody has looked yet. Rejects with DatabaseError. */
-  async confirm(): Promise<boolean> {
-    if (this.#stands !== undefined) return this.#stands;
+  /** Returns true if the session is valid. Looks it up once, unless a statement has checked it. Rejects with DatabaseError. */
+  async verifyByLookUp(): Promise<boolean> {
+    if (this.#isValid !== undefined) return this.#isValid;
     this.#looking ??= this.check.lookUp();
-    return this.settle(await this.#looking);
+    return this.verify(await this.#looking);
   }
 }
 
@@ -141,8 +141,8 @@ export interface Authenticated {
   readonly operation?: FixedOperation;
   /** Records the use. Called once the request is admitted: one refused by the rate limit writes nothing. */
   readonly used?: (use?: CredentialUse) => void;
-  /** Set if the principal is only remembered, and remains to be confirmed. */
-  readonly provisional?: Provisional;
+  /** Set if the principal is cached and its session has to be verified. */
+  readonly unverifiedSession?: UnverifiedSession;
 }
 
 /** An invalid credential: the reason is for the client, the rest for the log. */
@@ -154,7 +154,7 @@ export interface Invalid extends FailedCredential {
 export type Resolution = { readonly outcome: 'not-mine' } | Authenticated | Invalid;
 
 export interface ResolveOptions {
-  readonly mayBeProvisional: boolean;
+  readonly allowUnverified: boolean;
 }
 
 /** Authenticates one kind of credential. A feature that issues credentials brings its own strategy. */
@@ -162,8 +162,8 @@ export interface AuthStrategy {
   /** Its name in logs and in the rows of stream tokens: no other strategy has it. */
   readonly kind: string;
   /**
-   * The verdict may be provisional if whoever asks has it confirmed. Throws DatabaseError, and KeysUnavailableError
-   * if the keys to check a token with are unavailable.
+   * With `allowUnverified`, the result may be an unverified session, which the caller has to verify. Throws DatabaseError,
+   * and KeysUnavailableError if the keys to verify a token with are unavailable.
    */
   resolve(extracted: ExtractedCredential, options?: ResolveOptions): Promise<Resolution>;
   /**

@@ -5,7 +5,7 @@ import type { UnitOfWork } from '../database/unit-of-work.ts';
 import type { Session, User } from '../generated/tables.ts';
 import { newId } from '../platform/ids.ts';
 import type { AccountTurns } from './account-write-queue.ts';
-import { type AuthStrategy, type Check, Provisional } from './authenticate.ts';
+import { type AuthStrategy, type Check, UnverifiedSession } from './authenticate.ts';
 import { type Principal, SESSION, userClientId } from './principal.ts';
 import { type CredentialRevocation, deleteRows } from './revocation.ts';
 import { scopesOfRole } from './scopes.ts';
@@ -129,7 +129,7 @@ export const sessionRevocation: CredentialRevocation = {
 
 interface SessionRow extends SecretRow, Pick<User, 'role'>, Pick<Session, 'absoluteExpiresAt'> {}
 
-const MAX_REMEMBERED = 10_000;
+const MAX_CACHED_SESSIONS = 10_000;
 
 interface Known {
   readonly row: SessionRow;
@@ -137,8 +137,8 @@ interface Known {
 }
 
 /**
- * Resolves the session cookie. An ended session is refused from the next request on, on every instance: the database is
- * asked at each. What is remembered of a session only saves that question a statement of its own.
+ * Resolves the session cookie. A revoked session is rejected from the next request on, on every instance, because the
+ * database is asked at each request. A cached session only saves a separate statement for that.
  */
 export function createSessionStrategy(services: SecretServices): AuthStrategy {
   const sessions = storedSecrets<SessionRow>(services, {
@@ -154,10 +154,10 @@ export function createSessionStrategy(services: SecretServices): AuthStrategy {
   });
 
   /** By the session ids in cookies. */
-  const known = new LRUCache<string, Known>({ max: MAX_REMEMBERED });
+  const known = new LRUCache<string, Known>({ max: MAX_CACHED_SESSIONS });
 
-  /** Whether it still is a session of the same role. The rest of a principal never changes. */
-  const checkOf = (sessionId: string, { row }: Known): Check => ({
+  /** Checks that the session is valid and has the same role. The rest of a principal never changes. */
+  const createCheck = (sessionId: string, { row }: Known): Check => ({
     kind: SESSION,
     sql: (id = '', role = '') => sessions.freshIf(id, `u.role = ${role}`),
     values: [row.id, row.role],
@@ -175,10 +175,15 @@ export function createSessionStrategy(services: SecretServices): AuthStrategy {
     kind: SESSION,
     async resolve({ place, value }, options) {
       if (place !== 'cookie') return { outcome: 'not-mine' };
-      const remembered = options?.mayBeProvisional ? known.get(value) : undefined;
-      if (remembered !== undefined) {
-        const provisional = new Provisional(checkOf(value, remembered));
-        return { outcome: 'valid', principal: remembered.principal, used: provisional.use, provisional };
+      const cached = options?.allowUnverified ? known.get(value) : undefined;
+      if (cached !== undefined) {
+        const unverifiedSession = new UnverifiedSession(createCheck(value, cached));
+        return {
+          outcome: 'valid',
+          principal: cached.principal,
+          used: unverifiedSession.use,
+          unverifiedSession,
+        };
       }
       const row = isWellFormedSessionId(value) ? await sessions.find(value) : undefined;
       if (row === undefined || row.ended) {

@@ -7,7 +7,7 @@ import { eventLoop } from '../platform/fairness/event-loop.ts';
 import type { Line } from '../platform/fairness/fair-queue.ts';
 import type { Reservation } from '../platform/fairness/response-memory.ts';
 import type { Metrics } from '../platform/metrics/metrics.ts';
-import { afterSnapshot, confirmCaller } from './core/context.ts';
+import { afterSnapshot, verifyCaller } from './core/context.ts';
 import { createMutationExecutor, type MutationOptions } from './mutations/mutation-executor.ts';
 import { createOneStatementExecutor, type KeyedExecutor } from './mutations/single-statement-executor.ts';
 import { createIntrospectionCache } from './operation/introspection.ts';
@@ -122,7 +122,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     contextValue.db = database.cancellable(cancellation);
     const written = contextValue.lookAhead ? await executeInDatabase(args, reservation) : undefined;
     if (written !== undefined) return written;
-    await confirmCaller(contextValue);
+    await verifyCaller(contextValue);
     contextValue.db = afterSnapshot(contextValue);
     return executeFields(args, reservation);
   }

@@ -3,7 +3,7 @@ import type {
   CredentialUse,
   ExtractedCredential,
   FixedOperation,
-  Provisional,
+  UnverifiedSession,
 } from '../auth/authenticate.ts';
 import type { Caller } from '../auth/principal.ts';
 import type { FailedCredential } from '../auth/security-log.ts';
@@ -76,7 +76,7 @@ export interface ReceivedRequest {
   /** True for HEAD, whose response is the response to GET without the body. */
   readonly headOnly: boolean;
   /** True if the caller may be taken from the cache of credentials. */
-  readonly mayBeProvisional: boolean;
+  readonly allowUnverified: boolean;
   /** Undefined if it cannot be detected that the client disconnects. */
   readonly departure: Departure | undefined;
   /** The media type of a single response; undefined if none is acceptable. */
@@ -115,8 +115,8 @@ export interface CallerCredentials {
   readonly caller: Caller | undefined;
   /** Where the credential in effect was found, valid or not. */
   readonly place: ExtractedCredential['place'] | undefined;
-  /** Set if the caller was taken from the cache and has to be confirmed. */
-  readonly provisional: Provisional | undefined;
+  /** Set if the caller was taken from the cache and the session has to be verified. */
+  readonly unverifiedSession: UnverifiedSession | undefined;
   /** The operation that a stream token opens, in place of one in the request. */
   readonly fixedOperation: FixedOperation | undefined;
   /** Records that the credentials were used. */
@@ -130,7 +130,7 @@ export interface CallerCredentials {
 export const NO_CREDENTIALS: CallerCredentials = {
   caller: undefined,
   place: undefined,
-  provisional: undefined,
+  unverifiedSession: undefined,
   fixedOperation: undefined,
   used: undefined,
   error: undefined,

@@ -1,6 +1,6 @@
 import type { GraphQLError, GraphQLSchema } from 'graphql';
 import type { createAdmission } from '../engine/admission.ts';
-import { confirmCaller, type Trace } from '../engine/core/context.ts';
+import { type Trace, verifyCaller } from '../engine/core/context.ts';
 import { maskError, publicError } from '../engine/core/mask-error.ts';
 import type { OperationRequest } from '../engine/documents/operation-request.ts';
 import type {
@@ -74,7 +74,7 @@ export function senderOf(admitted: AdmittedRequest): OperationRequest {
     requestId,
     caller,
     clientAddress,
-    provisional: credentials.provisional,
+    unverifiedSession: credentials.unverifiedSession,
     mediaType,
     streamType,
     headOnly,
@@ -169,8 +169,9 @@ export function createPipeline(options: PipelineOptions) {
   /** Runs an admitted operation. */
   async function perform(args: OperationArgs): Promise<Outcome> {
     const { operation, trace, sender } = args.contextValue;
-    // A query has the caller confirmed as it reads.
-    if (operation.kind !== 'query' && sender.provisional !== undefined) await inTime(confirmCaller(sender));
+    // A query verifies the caller's session with its own statement.
+    if (operation.kind !== 'query' && sender.unverifiedSession !== undefined)
+      await inTime(verifyCaller(sender));
     const outcome = operation.kind === 'subscription' ? subscribe(args) : execute(args);
     return trace === undefined ? outcome : logged(outcome, trace, sender);
   }

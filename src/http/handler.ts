@@ -1,4 +1,4 @@
-import type { Provisional } from '../auth/authenticate.ts';
+import type { UnverifiedSession } from '../auth/authenticate.ts';
 import type { CostCeilings } from '../engine/operation/outcome.ts';
 import { ApiError } from '../platform/errors.ts';
 import {
@@ -111,10 +111,13 @@ export function createEntrance(options: EntranceOptions) {
     }
   }
 
-  /** False as well if it cannot be found out: the request that begins anew asks again, and is refused with the reason. */
-  async function isConfirmed(provisional: Provisional, { requestId }: ReceivedRequest): Promise<boolean> {
+  /** False as well if the look-up fails: the request that starts again looks up again, and is rejected with the reason. */
+  async function isVerified(
+    unverifiedSession: UnverifiedSession,
+    { requestId }: ReceivedRequest,
+  ): Promise<boolean> {
     try {
-      return await requests.inTime(provisional.confirm());
+      return await requests.inTime(unverifiedSession.verifyByLookUp());
     } catch (error) {
       if (error instanceof ApiError) throw error;
       log.debug({ requestId, err: error }, 'the caller could not be confirmed');
@@ -122,17 +125,17 @@ export function createEntrance(options: EntranceOptions) {
     }
   }
 
-  /** The response for a remembered caller once the caller is confirmed; the response to a new attempt otherwise. */
-  async function confirmed(
+  /** The response for a cached caller once the session is verified; the response to a new attempt otherwise. */
+  async function respondOnceVerified(
     response: HttpResponse,
     admitted: AdmittedRequest,
     again: () => Promise<HttpResponse>,
   ): Promise<HttpResponse> {
     const { credentials, counted } = admitted;
-    // Whatever the response is: nothing may have been confirmed for a request that was rejected.
-    if (credentials.provisional === undefined) return response;
+    // For every response, because the session of a rejected request may be unverified.
+    if (credentials.unverifiedSession === undefined) return response;
     try {
-      if (await isConfirmed(credentials.provisional, admitted)) return response;
+      if (await isVerified(credentials.unverifiedSession, admitted)) return response;
     } catch (error) {
       return refuse(error, admitted);
     }
@@ -153,8 +156,8 @@ export function createEntrance(options: EntranceOptions) {
       const received = receive(request, url, arrival, true);
       let progress = beginProgress(received);
       const first = await attempt(request, progress, url);
-      const response = await confirmed(first, progress, () => {
-        progress = beginProgress({ ...received, mayBeProvisional: false });
+      const response = await respondOnceVerified(first, progress, () => {
+        progress = beginProgress({ ...received, allowUnverified: false });
         return attempt(request, progress, url);
       });
       return depart(response, request, progress, url);

@@ -112,8 +112,8 @@ export function createRequestSteps(options: RequestStepsOptions) {
         connection: arrival.connection,
         fast,
         headOnly: method === 'HEAD',
-        // The pipeline has its callers confirmed before it acts, and the direct path all others before they are answered.
-        mayBeProvisional: fast && route.answer === graphql,
+        // The pipeline verifies the sessions of its callers before it acts, and the direct path all others before it responds.
+        allowUnverified: fast && route.answer === graphql,
         departure: arrival.departure,
         mediaType: accepts.single,
         streamType: accepts.stream,

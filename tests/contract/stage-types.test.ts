@@ -16,7 +16,7 @@ import type {
   ScreenedRequest,
 } from '../../src/http/exchange.ts';
 
-type Head = 'requestId' | 'route' | 'startedAtMs' | 'peerAddress' | 'fast' | 'headOnly' | 'mayBeProvisional';
+type Head = 'requestId' | 'route' | 'startedAtMs' | 'peerAddress' | 'fast' | 'headOnly' | 'allowUnverified';
 type Arrived = 'refusal' | 'malformed' | 'connection' | 'departure' | 'reservation' | 'body';
 type Received = Head | Arrived | 'mediaType' | 'streamType' | 'trace' | 'work';
 type Located = Received | 'clientAddress' | 'forwarded';

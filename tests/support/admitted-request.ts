@@ -17,7 +17,7 @@ export function admittedRequest(
     route: NOTHING,
     fast: true,
     headOnly: false,
-    mayBeProvisional: false,
+    allowUnverified: false,
     mediaType: 'application/json',
     streamType: undefined,
     refusal: undefined,

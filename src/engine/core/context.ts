@@ -1,5 +1,5 @@
 import type { contextCacheSymbol } from '@pothos/core';
-import type { Provisional } from '../../auth/authenticate.ts';
+import type { UnverifiedSession } from '../../auth/authenticate.ts';
 import { type Caller, isAuthenticated, type Principal } from '../../auth/principal.ts';
 import type { Scope } from '../../auth/scopes.ts';
 import type { OpenedSession } from '../../auth/sessions.ts';
@@ -56,8 +56,8 @@ export interface Context {
   /** The public origin of the service. */
   readonly origin: () => string;
   readonly caller: Caller;
-  /** Set if the caller remains to be confirmed, or had to be. */
-  readonly provisional?: Provisional | undefined;
+  /** Set if the session of the caller has to be verified, or had to be. */
+  readonly unverifiedSession?: UnverifiedSession | undefined;
   /** Whether the database writes responses. If not, loaders read what they show. */
   readonly lookAhead: boolean;
   /** Plans derived from the operation's text, cached with its document. */
@@ -109,12 +109,13 @@ export function passwordChanged({ onPasswordChanged }: Context, opened: OpenedSe
 }
 
 /** No client gets this error: the request restarts, and its credentials are looked up. */
-export const notConfirmed = () =>
+export const callerNotVerified = () =>
   unauthenticated('The credentials expired or were revoked during the request. Log in again.', {});
 
-/** Confirms a provisional caller. Throws `notConfirmed`, DatabaseError. */
-export async function confirmCaller({ provisional }: Pick<Context, 'provisional'>): Promise<void> {
-  if (provisional !== undefined && !(await provisional.confirm())) throw notConfirmed();
+/** Verifies the caller's session, if it is unverified. Throws `callerNotVerified`, DatabaseError. */
+export async function verifyCaller({ unverifiedSession }: Pick<Context, 'unverifiedSession'>): Promise<void> {
+  if (unverifiedSession !== undefined && !(await unverifiedSession.verifyByLookUp()))
+    throw callerNotVerified();
 }
 
 /** The caller's principal. Throws UNAUTHENTICATED for anonymous callers. */

@@ -1,4 +1,4 @@
-import type { Provisional } from '../../auth/authenticate.ts';
+import type { UnverifiedSession } from '../../auth/authenticate.ts';
 import type { ClientIdentity } from '../../auth/principal.ts';
 import type { Reservation } from '../../platform/fairness/response-memory.ts';
 import type { RequestFields } from '../../platform/request-fields.ts';
@@ -65,7 +65,7 @@ export interface PublishedBy {
 /** Who sends an operation, and over which connection. An open stream keeps this object, and nothing else of its request. */
 export interface OperationRequest extends ClientIdentity {
   readonly requestId: string;
-  readonly provisional: Provisional | undefined;
+  readonly unverifiedSession: UnverifiedSession | undefined;
   /** The media type of a single response; undefined if none is acceptable. */
   readonly mediaType: MediaType | undefined;
   /** The media type of a subscription's events; undefined if none is acceptable. */

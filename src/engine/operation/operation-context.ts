@@ -95,7 +95,7 @@ export function contextOf(options: ContextOptions): ContextOf {
       origin,
       // Authentication has run.
       caller: sender.caller as Caller,
-      provisional: sender.provisional,
+      unverifiedSession: sender.unverifiedSession,
       db,
       plans: operation.plans,
       lookAhead,

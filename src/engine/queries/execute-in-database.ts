@@ -6,11 +6,11 @@ import {
   type OperationDefinitionNode,
   type VariableValues,
 } from 'graphql';
-import type { Provisional } from '../../auth/authenticate.ts';
+import type { UnverifiedSession } from '../../auth/authenticate.ts';
 import type { Scope } from '../../auth/scopes.ts';
 import { SmallMap } from '../../platform/cache.ts';
 import { answerTooLarge } from '../../platform/errors.ts';
-import { type Context, declined, notConfirmed } from '../core/context.ts';
+import { type Context, callerNotVerified, declined } from '../core/context.ts';
 import { permissionsOf } from '../core/permissions.ts';
 import { choiceOf, collectFields, isTooWide, variablesOf } from '../core/selection.ts';
 import { SNAPSHOT_NAME } from '../events/event-log.ts';
@@ -209,14 +209,14 @@ function typeNames({ members }: FullQueryArguments): string {
   return `{${named.join()}}`;
 }
 
-/** The values that confirm the caller. They are outside `confirmingSql` so that a cached statement retains no request. */
+/** The values that verify the caller. They are outside `verifyingSql` so that a cached statement reference no request. */
 const fromCaller =
   (index: number) =>
   ({ caller }: Given) =>
     caller?.[index] ?? null;
 
-/** The SQL that confirms the caller in the snapshot of the response. */
-function confirmingSql({ check }: Provisional, { add }: PlanSql): string {
+/** SQL of a column that verifies the caller's session in the snapshot of the response. */
+function verifyingSql({ check }: UnverifiedSession, { add }: PlanSql): string {
   const numbers = check.values.map((_, index) => add(fromCaller(index)));
   return `${check.sql(...numbers)} AS caller`;
 }
@@ -230,37 +230,39 @@ function statementOf(
   { id, roots }: FullQueryPlan,
   given: FullQueryArguments,
   { maxResponseBytes, onSnapshot }: Context,
-  provisional: Provisional | undefined,
+  unverifiedSession: UnverifiedSession | undefined,
 ): JsonStatement {
   const { members } = given;
   const bounded = given.maxBytes > maxResponseBytes;
   return cachedStatement(
     id,
     given,
-    `${given.shape}${bounded ? ';bounded' : ''}${provisional === undefined ? '' : `;${provisional.check.kind}`}${onSnapshot === undefined ? '' : ';snapshot'}`,
+    `${given.shape}${bounded ? ';bounded' : ''}${unverifiedSession === undefined ? '' : `;${unverifiedSession.check.kind}`}${onSnapshot === undefined ? '' : ';snapshot'}`,
     () => `whole_${roots[0]?.field.name}`,
     (sql) => {
       const rows = bounded
         ? buildBoundedSql(members, sql, maxResponseBytes - ENVELOPE_BYTES)
         : buildSql(members, sql);
       return besides(rows, [
-        ...(provisional === undefined ? [] : [confirmingSql(provisional, sql)]),
+        ...(unverifiedSession === undefined ? [] : [verifyingSql(unverifiedSession, sql)]),
         ...(onSnapshot === undefined ? [] : [`${SNAPSHOT_NAME} AS snapshot`]),
       ]);
     },
   );
 }
 
-/** Reads a response and has the caller confirmed, if that remains to be done. Throws `notConfirmed`, DatabaseError. */
+/** Reads a response and verifies the caller's session, if it is unverified. Throws `callerNotVerified`, DatabaseError. */
 async function read(
   plan: FullQueryPlan,
   given: FullQueryArguments,
   context: Context,
 ): Promise<JsonRow | undefined> {
-  const provisional = context.provisional?.isOpen ? context.provisional : undefined;
-  const values = provisional === undefined ? given : { ...given, caller: provisional.check.values };
-  const [row] = await queryWritten(context.db, statementOf(plan, given, context, provisional), values);
-  if (provisional !== undefined && !provisional.settle(row?.caller ?? null)) throw notConfirmed();
+  const unverifiedSession = context.unverifiedSession?.isPending ? context.unverifiedSession : undefined;
+  const values =
+    unverifiedSession === undefined ? given : { ...given, caller: unverifiedSession.check.values };
+  const [row] = await queryWritten(context.db, statementOf(plan, given, context, unverifiedSession), values);
+  if (unverifiedSession !== undefined && !unverifiedSession.verify(row?.caller ?? null))
+    throw callerNotVerified();
   await context.onSnapshot?.(row?.snapshot ?? null);
   return row;
 }

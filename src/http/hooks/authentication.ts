@@ -80,8 +80,8 @@ export function useAuthentication({
     const result = await authenticate(extracted, resolvers, screened);
     if (result.outcome === 'none') return { ...NO_CREDENTIALS, place, caller: anonymous };
     if (result.outcome === 'valid') {
-      const { principal: caller, operation: fixedOperation, used, provisional } = result;
-      return { caller, place, provisional, fixedOperation, used, error: undefined, failed: undefined };
+      const { principal: caller, operation: fixedOperation, used, unverifiedSession } = result;
+      return { caller, place, unverifiedSession, fixedOperation, used, error: undefined, failed: undefined };
     }
     const error = unauthenticated(result.reason, { 'www-authenticate': challenge(result.reason) });
     return { ...NO_CREDENTIALS, place, error, failed: result };

@@ -127,7 +127,7 @@ export function useRateLimit({
     return {
       // Programs read these fields. No visitor of a page does.
       headers: route.documentOnly ? {} : rateLimitHeaders(taken, atMs),
-      giveBack: credentials.provisional && (() => limiter.giveBack(...buckets)),
+      giveBack: credentials.unverifiedSession && (() => limiter.giveBack(...buckets)),
       rejection: refusal,
     };
   }

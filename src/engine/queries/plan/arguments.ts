@@ -30,7 +30,7 @@ export interface Given {
   readonly list: readonly FieldArguments[];
   /** Of a subscription: the events to write the responses to. */
   readonly events?: readonly EventRecord[];
-  /** What confirms the caller. */
+  /** The values that verify the caller's session. */
   readonly caller?: readonly Parameter[];
 }
 

@@ -10,7 +10,7 @@ export interface JsonRow {
   readonly data: string | null;
   /** The size of the text, or its minimum size if it was not built; undefined if it cannot be too large. */
   readonly size?: number;
-  /** Set if the statement confirms the caller. */
+  /** Set if the statement verifies the caller's session. */
   readonly caller?: Found;
   /** Set if the statement says what its snapshot sees of the event log. */
   readonly snapshot?: string | null;
