@@ -30,7 +30,7 @@ import { createCredentialWatch } from '../engine/subscriptions/credential-watch.
 import { createFanOut } from '../engine/subscriptions/fan-out.ts';
 import { createStreamMetrics } from '../engine/subscriptions/stream-metrics.ts';
 import { useEventIds } from '../engine/subscriptions/subscriber.ts';
-import { FEATURES, PASSWORD_CHANGE_REVOCATIONS, STORED } from '../features/features.ts';
+import { EXPORT_SECTIONS, FEATURES, PASSWORD_CHANGE_REVOCATIONS } from '../features/features.ts';
 import { createHttp, type HttpParts } from '../http/create-http.ts';
 import type { Route } from '../http/exchange.ts';
 import type { Entrance } from '../http/handler.ts';
@@ -267,7 +267,7 @@ export function createApp({
     passwordChangeRevocations: PASSWORD_CHANGE_REVOCATIONS,
     limiter: rateLimiter,
     operations: createOwnOperations(schema, pipeline),
-    stored: STORED,
+    exportSections: EXPORT_SECTIONS,
   };
   const { parts, ...http } = createHttp({
     ...services,

@@ -4,8 +4,8 @@ import { runInPrisma } from '../database/unit-of-work.ts';
 import { OperatorError } from '../platform/errors.ts';
 import { emailKey, isBroken, noAccount } from './accounts.ts';
 
-/** A part of what is stored about an account, for `admin user export`. */
-export interface StoredPart {
+/** A section of the export of an account (`admin user export`). */
+export interface ExportSection {
   /** Its name in the export. */
   readonly name: string;
   /** The tables that it is read from. */
@@ -14,8 +14,8 @@ export interface StoredPart {
   rows(db: Queryable, account: string): AsyncGenerator<object>;
 }
 
-/** SQL of the rows of a part. */
-interface PartOptions {
+/** SQL of the rows of a section. */
+interface ExportSectionOptions {
   readonly name: string;
   /** The tables; the first one is `alias`. */
   readonly tables: readonly [string, ...string[]];
@@ -34,8 +34,8 @@ const PAGE = 20;
 const BY_ID = [['id', 'uuid', '00000000-0000-0000-0000-000000000000']] as const;
 type Row = Readonly<Record<string, Parameter>>;
 
-/** Pages by key, each a statement of its own: nothing is held while a slow reader pauses. */
-export function storedPart(options: PartOptions): StoredPart {
+/** Reads pages by key, each in a separate statement: no connection is held while a slow client pauses. */
+export function defineExportSection(options: ExportSectionOptions): ExportSection {
   const { name, tables, alias, columns, owner = 'user_id', join = '', key = BY_ID } = options;
   const names = key.map(([column]) => `${alias}.${column}`);
   const shownAs = key.map((_, place) => `key ${place}`);
@@ -68,7 +68,7 @@ export interface AccountContent {
   /** The option of `admin user delete` that says what becomes of it: its name, and what it means. */
   readonly option: { readonly name: string; readonly description: string };
   /** What is stored of it, for `admin user export`. */
-  readonly stored: readonly StoredPart[];
+  readonly exportSections: readonly ExportSection[];
   /** How many of each kind were deleted, by the names of the command's answer, where nothing was. */
   readonly none: Readonly<Record<string, number>>;
   /**
@@ -79,8 +79,8 @@ export interface AccountContent {
 }
 
 /** What the core stores about an account. Modules and features add what they store. */
-export const PARTS: readonly StoredPart[] = [
-  storedPart({
+export const CORE_EXPORT_SECTIONS: readonly ExportSection[] = [
+  defineExportSection({
     name: 'apiKeys',
     tables: ['api_keys', 'api_key_uses'],
     alias: 'k',
@@ -89,21 +89,21 @@ export const PARTS: readonly StoredPart[] = [
        (SELECT coalesce(json_agg(json_build_object('address', u.address, 'userAgent', u.user_agent, 'firstAt', u.first_at,
           'lastAt', u.last_at) ORDER BY u.last_at DESC, u.address), '[]') FROM api_key_uses u WHERE u.key_id = k.id) AS "uses"`,
   }),
-  storedPart({
+  defineExportSection({
     name: 'sessions',
     tables: ['sessions'],
     alias: 's',
     columns: `s.id, s.user_agent AS "userAgent", s.created_at AS "createdAt", s.last_seen_at AS "lastSeenAt",
        s.expires_at AS "expiresAt", s.absolute_expires_at AS "absoluteExpiresAt"`,
   }),
-  storedPart({
+  defineExportSection({
     name: 'streamTokens',
     tables: ['stream_tokens'],
     alias: 't',
     columns: `t.id, t.credential_kind AS "credentials", t.role, t.scopes, t.operation::json AS "operation",
        t.created_at AS "createdAt", t.last_used_at AS "lastUsedAt", t.expires_at AS "expiresAt", t.ends_at AS "endsAt"`,
   }),
-  storedPart({
+  defineExportSection({
     name: 'limits',
     tables: ['account_limits'],
     alias: 'l',
@@ -111,7 +111,7 @@ export const PARTS: readonly StoredPart[] = [
     columns: 'l.burst, l.per_second AS "perSecond"',
   }),
   // Who else has changed it is not shown.
-  storedPart({
+  defineExportSection({
     name: 'audit',
     tables: ['audit_log'],
     alias: 'a',
@@ -119,8 +119,8 @@ export const PARTS: readonly StoredPart[] = [
     key: [['id', 'bigint', 0]],
     columns: `a.at, split_part(a.via, ':', 1) AS via, a.action, a.subject, a.detail - 'operator' AS detail, a.request_id AS "requestId"`,
   }),
-  // Their bodies are sealed: only the client has the key.
-  storedPart({
+  // The bodies are encrypted: only the client has the key.
+  defineExportSection({
     name: 'storedResponses',
     tables: ['idempotency_keys'],
     alias: 'i',
@@ -151,11 +151,11 @@ const gone = () =>
   new OperatorError('The account was deleted while it was exported: the document is not complete.');
 
 /** One JSON document, a row on each line. */
-async function* textOf(db: Queryable, id: string, parts: readonly StoredPart[]) {
+async function* writeExport(db: Queryable, id: string, sections: readonly ExportSection[]) {
   const [account] = await db.query(READ, [id]);
   if (account === undefined) throw gone();
   yield `{\n  "account": ${JSON.stringify(account)}`;
-  for (const { name, rows } of parts) {
+  for (const { name, rows } of sections) {
     yield `,\n  ${JSON.stringify(name)}: [`;
     let first = true;
     for await (const row of rows(db, id)) {
@@ -176,10 +176,10 @@ async function* textOf(db: Queryable, id: string, parts: readonly StoredPart[]) 
 export async function* exportAccount(
   db: Queryable,
   id: string,
-  parts: readonly StoredPart[],
+  sections: readonly ExportSection[],
 ): AsyncGenerator<string> {
   let text = '';
-  for await (const piece of textOf(db, id, parts)) {
+  for await (const piece of writeExport(db, id, sections)) {
     text += piece;
     if (text.length < WRITE_LENGTH) continue;
     yield text;

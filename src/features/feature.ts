@@ -1,7 +1,7 @@
 import type { DefineCommands } from '../admin/cli/connection.ts';
 import type { AccountTurns } from '../auth/account-write-queue.ts';
 import type { AuthStrategy } from '../auth/authenticate.ts';
-import type { StoredPart } from '../auth/data-export.ts';
+import type { ExportSection } from '../auth/data-export.ts';
 import type { Login, Passwords } from '../auth/login.ts';
 import type { CredentialRevocation, Revocations } from '../auth/revocation.ts';
 import type { SecretServices } from '../auth/secrets.ts';
@@ -26,7 +26,7 @@ export interface Feature {
   /** What it issues to accounts, in the order in which it is revoked. */
   readonly revocations: readonly CredentialRevocation[];
   /** What it stores about an account. */
-  readonly stored: readonly StoredPart[];
+  readonly exportSections: readonly ExportSection[];
   /** SQL of the columns "id" and "name", both text: the clients that its credentials are of, for reports. */
   readonly clientNames?: string;
   /** Its clean-up, in the order in which it is done. */
@@ -63,7 +63,7 @@ export interface RouteServices {
   /** Operations of the API, for pages that do what it does. */
   readonly operations: OwnOperations;
   /** All that is stored about an account. */
-  readonly stored: readonly StoredPart[];
+  readonly exportSections: readonly ExportSection[];
 }
 
 /** What a feature brings to one server. */

@@ -1,5 +1,5 @@
 import { API_KEY_NAMES, apiKeyRevocation } from '../auth/api-keys.ts';
-import { PARTS, type StoredPart } from '../auth/data-export.ts';
+import { CORE_EXPORT_SECTIONS, type ExportSection } from '../auth/data-export.ts';
 import type { Revocations } from '../auth/revocation.ts';
 import { sessionRevocation } from '../auth/sessions.ts';
 import { streamTokenRevocation } from '../auth/stream-tokens.ts';
@@ -31,8 +31,8 @@ export const CLIENT_NAMES: readonly string[] = [
 ];
 
 /** All that is stored about an account. */
-export const STORED: readonly StoredPart[] = [
-  ...ACCOUNT_CONTENT.stored,
-  ...PARTS,
-  ...FEATURES.flatMap(({ stored }) => stored),
+export const EXPORT_SECTIONS: readonly ExportSection[] = [
+  ...ACCOUNT_CONTENT.exportSections,
+  ...CORE_EXPORT_SECTIONS,
+  ...FEATURES.flatMap(({ exportSections }) => exportSections),
 ];

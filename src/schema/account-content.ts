@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type AccountContent, storedPart } from '../auth/data-export.ts';
+import { type AccountContent, defineExportSection } from '../auth/data-export.ts';
 import type { Database } from '../database/database.ts';
 import { type Statement, statement } from '../database/statement.ts';
 import { inBatches } from '../platform/async.ts';
@@ -130,8 +130,8 @@ export const ACCOUNT_CONTENT: AccountContent = {
     name: 'content',
     description: 'Keep posts and comments under the name "Deleted user", or delete them',
   },
-  stored: [
-    storedPart({
+  exportSections: [
+    defineExportSection({
       name: 'posts',
       tables: ['posts', 'tags'],
       alias: 'p',
@@ -142,7 +142,7 @@ export const ACCOUNT_CONTENT: AccountContent = {
          coalesce(p.updated_at, p.created_at) AS "updatedAt", p.version,
          ARRAY(SELECT t.name FROM tags t WHERE t.post_id = p.id ORDER BY t.position) AS "tags"`,
     }),
-    storedPart({
+    defineExportSection({
       name: 'comments',
       tables: ['comments'],
       alias: 'c',

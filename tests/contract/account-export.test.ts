@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { StoredPart } from '../../src/auth/data-export.ts';
+import type { ExportSection } from '../../src/auth/data-export.ts';
 import type { Queryable } from '../../src/database/statement.ts';
-import { STORED } from '../../src/features/features.ts';
+import { EXPORT_SECTIONS } from '../../src/features/features.ts';
 import { ACCOUNT_CONTENT, DELETIONS } from '../../src/schema/account-content.ts';
 
 const SCHEMA = readFileSync(join(import.meta.dirname, '../../prisma/schema.prisma'), 'utf8');
@@ -41,8 +41,8 @@ it('user export has every table that refers to accounts', () => {
   const tables = models.filter(({ name }) => found.has(name) && name !== 'User').map(({ table }) => table);
   expect(tables).toEqual(expect.arrayContaining(['tags', 'sessions', 'oauth_records']));
   expect(
-    STORED.flatMap((part) => part.tables).sort(),
-    'Add a storedPart for each missing table: for content to ACCOUNT_CONTENT in src/schema/account-content.ts, for a feature to its `stored`, otherwise to src/auth/data-export.ts.',
+    EXPORT_SECTIONS.flatMap(({ tables }) => tables).sort(),
+    'Add a section for each missing table: for content to ACCOUNT_CONTENT in src/schema/account-content.ts, for a feature to its `exportSections`, otherwise to src/auth/data-export.ts.',
   ).toEqual(tables.sort());
 });
 
@@ -54,8 +54,8 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   'tags.created_at': 'that of the post',
 };
 
-/** The SQL that reads a part. */
-async function readSql(part: StoredPart): Promise<string> {
+/** The SQL that reads a section. */
+async function readSql(section: ExportSection): Promise<string> {
   let sql = '';
   const db: Queryable = {
     query: async ({ text }) => {
@@ -63,15 +63,15 @@ async function readSql(part: StoredPart): Promise<string> {
       return [];
     },
   };
-  await part.rows(db, '').next();
+  await section.rows(db, '').next();
   return sql;
 }
 
 it('user export has every column of the content', async () => {
-  for (const part of ACCOUNT_CONTENT.stored) {
-    const sql = await readSql(part);
+  for (const section of ACCOUNT_CONTENT.exportSections) {
+    const sql = await readSql(section);
     const columns = models
-      .filter(({ table }) => part.tables.includes(table))
+      .filter(({ table }) => section.tables.includes(table))
       .flatMap(({ table, columns: names }) => names.map((name) => ({ place: `${table}.${name}`, name })));
     expect(columns.length).toBeGreaterThan(3);
     const missing = columns.filter(
@@ -80,7 +80,7 @@ it('user export has every column of the content', async () => {
     );
     expect(
       missing.map(({ place }) => place),
-      `Add each column to \`columns\` of the part "${part.name}" in src/schema/account-content.ts, or to LEFT_OUT of this test with the reason`,
+      `Add each column to \`columns\` of the section "${section.name}" in src/schema/account-content.ts, or to LEFT_OUT of this test with the reason`,
     ).toEqual([]);
   }
 });
@@ -94,7 +94,7 @@ it('user delete has every table whose rows keep the account', () => {
   ).toEqual(tables.sort());
 });
 
-it('user export has a name of its own for each part', () => {
-  const names = ['account', ...STORED.map(({ name }) => name)];
+it('user export has a separate name for each section', () => {
+  const names = ['account', ...EXPORT_SECTIONS.map(({ name }) => name)];
   expect(new Set(names).size).toBe(names.length);
 });

@@ -17,7 +17,7 @@ import {
 } from '../../auth/revocation.ts';
 import type { Role } from '../../auth/scopes.ts';
 import { runInPrisma, type UnitOfWork } from '../../database/unit-of-work.ts';
-import { PASSWORD_CHANGE_REVOCATIONS, REVOCATIONS, STORED } from '../../features/features.ts';
+import { EXPORT_SECTIONS, PASSWORD_CHANGE_REVOCATIONS, REVOCATIONS } from '../../features/features.ts';
 import { ACCOUNT_CONTENT } from '../../schema/account-content.ts';
 import type { DefineCommands, Opened } from '../cli/connection.ts';
 import {
@@ -57,7 +57,7 @@ async function list({ database }: Opened) {
 const ACCOUNT_CHANGE_REVOCATIONS = REVOCATIONS.filter(({ onAccountChange = false }) => onAccountChange);
 
 async function exportAll({ database }: Opened, email: string) {
-  return new StreamedText(exportAccount(database, await accountToExport(database, email), STORED));
+  return new StreamedText(exportAccount(database, await accountToExport(database, email), EXPORT_SECTIONS));
 }
 
 /** Changes an account and records that, in one transaction. `change` returns the detail of the entry, which is printed, too. */

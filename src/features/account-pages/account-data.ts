@@ -124,13 +124,13 @@ const tooMany = () =>
  * All that is stored about an account, as a file. An account has one at a time in this process, since each holds some rows
  * for as long as its reader takes.
  */
-export function createOwnData({ database, stored, sessions, log }: AccountServices) {
+export function createOwnData({ database, exportSections, sessions, log }: AccountServices) {
   const running = new Set<string>();
 
   /** Ends with the session: what is stored later is not for whoever had it. */
   async function* whileSessionLasts(principal: Principal) {
     const { userId } = principal;
-    for await (const piece of exportAccount(readsOf(database, userId), userId, stored)) {
+    for await (const piece of exportAccount(readsOf(database, userId), userId, exportSections)) {
       if ((await sessions.renew(principal)) === undefined) throw new OperatorError('The session has ended.');
       yield piece;
     }

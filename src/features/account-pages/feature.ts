@@ -1,10 +1,10 @@
 import type { Feature } from '../feature.ts';
-import { expiredLinks, linkParts, linkRevocation } from './links.ts';
+import { expiredLinks, linkExportSections, linkRevocation } from './links.ts';
 
 /** Pages where people keep their account, and links that let them in. */
 export const accountPages: Feature = {
   revocations: [linkRevocation],
-  stored: linkParts,
+  exportSections: linkExportSections,
   jobs: () => [expiredLinks],
   server: async () => (await import('./routes.ts')).createServer,
   fields: async () => (await import('./link-fields.ts')).defineLinkFields,

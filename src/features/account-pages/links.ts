@@ -1,6 +1,6 @@
 import { insertAccount, type NewAccount, readyAccount } from '../../auth/accounts.ts';
 import { type AuditDetail, audit } from '../../auth/audit.ts';
-import { type StoredPart, storedPart } from '../../auth/data-export.ts';
+import { defineExportSection, type ExportSection } from '../../auth/data-export.ts';
 import { type CredentialRevocation, deleteRows } from '../../auth/revocation.ts';
 import { hashSecret, secretFormat } from '../../auth/secrets.ts';
 import { deletion } from '../../database/jobs.ts';
@@ -88,8 +88,8 @@ export const expiredLinks = deletion('account_links', {
   condition: 'expires_at <= now()',
 });
 
-export const linkParts: readonly StoredPart[] = [
-  storedPart({
+export const linkExportSections: readonly ExportSection[] = [
+  defineExportSection({
     name: 'links',
     tables: ['account_links'],
     alias: 'l',

@@ -1,12 +1,12 @@
 import type { Feature } from '../feature.ts';
-import { clientRevocation, grantRevocation, oauthParts } from './grants.ts';
+import { clientRevocation, grantRevocation, oauthExportSections } from './grants.ts';
 import { expiredRecords } from './records.ts';
 import { oldSigningKeys } from './signing-keys.ts';
 
 /** The OAuth authorization server. */
 export const oauth: Feature = {
   revocations: [grantRevocation, clientRevocation],
-  stored: oauthParts,
+  exportSections: oauthExportSections,
   clientNames: 'SELECT c.id::text AS id, c.name FROM oauth_clients c',
   jobs: ({ environment }) => [expiredRecords, oldSigningKeys(environment === 'production')],
   server: async () => (await import('./server.ts')).createServer,

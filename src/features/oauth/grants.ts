@@ -1,5 +1,5 @@
 import { audit } from '../../auth/audit.ts';
-import { type StoredPart, storedPart } from '../../auth/data-export.ts';
+import { defineExportSection, type ExportSection } from '../../auth/data-export.ts';
 import {
   type CredentialRevocation,
   deleteSurplus,
@@ -140,8 +140,8 @@ export const clientRevocation: CredentialRevocation = {
 };
 
 /** What OAuth stores about an account. What others have granted to its clients is theirs. */
-export const oauthParts: readonly StoredPart[] = [
-  storedPart({
+export const oauthExportSections: readonly ExportSection[] = [
+  defineExportSection({
     name: 'oauthClients',
     tables: ['oauth_clients'],
     alias: 'c',
@@ -149,7 +149,7 @@ export const oauthParts: readonly StoredPart[] = [
     columns: `c.id, c.name, c.grants, c.scopes, c.redirect_uris AS "redirectUris", c.created_at AS "createdAt",
        c.burst, c.per_second AS "perSecond", c.documents`,
   }),
-  storedPart({
+  defineExportSection({
     name: 'oauthGrants',
     tables: ['oauth_grants', 'oauth_records'],
     alias: 'g',
