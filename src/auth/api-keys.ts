@@ -7,7 +7,7 @@ import { newId } from '../platform/ids.ts';
 import { LOCK_ACCOUNT } from './accounts.ts';
 import type { AuthStrategy, CredentialUse, ExtractedCredential } from './authenticate.ts';
 import { overridesOf, type Principal, type StoredOverrides, type StricterDocuments } from './principal.ts';
-import { type CredentialRevocation, ofAccounts, revocationStatement } from './revocation.ts';
+import { type CredentialRevocation, inAccountsSql, revocationStatement } from './revocation.ts';
 import { effectiveScopes, type Scope } from './scopes.ts';
 import {
   createCredentialCache,
@@ -159,13 +159,13 @@ export const apiKeyRevocation: CredentialRevocation = {
   separately: { option: 'api-keys', streamTokens: `t.credential_kind = '${API_KEY_KIND}'` },
   all: revocationStatement(
     'account_end_keys',
-    `UPDATE api_keys SET revoked_at = now() WHERE ${ofAccounts()} AND revoked_at IS NULL`,
+    `UPDATE api_keys SET revoked_at = now() WHERE ${inAccountsSql()} AND revoked_at IS NULL`,
   ),
   surplus: [
     revocationStatement(
       'account_surplus_keys',
       `UPDATE api_keys SET revoked_at = now() WHERE id IN (
-         SELECT id FROM api_keys WHERE ${ofAccounts()} AND revoked_at IS NULL OFFSET $2 LIMIT $2)`,
+         SELECT id FROM api_keys WHERE ${inAccountsSql()} AND revoked_at IS NULL OFFSET $2 LIMIT $2)`,
     ),
   ],
 };

@@ -49,10 +49,10 @@ export function setSessionCookie(id: string): string {
 export const CLEAR_SESSION_COOKIE = `${SESSION_COOKIE}=; ${SESSION_COOKIE_ATTRIBUTES}; Max-Age=0`;
 
 /** True if the last use was stored recently; null if the credentials are not as cached. */
-export type Found = boolean | null;
+export type CredentialCheckResult = boolean | null;
 
 /** How cached credentials are verified. */
-export interface Check {
+export interface CredentialCheck {
   /** Checks of a kind have the same SQL. */
   readonly kind: string;
   /** SQL of a scalar of type Found. It is given the numbers of its parameters, such as `$1`. */
@@ -60,9 +60,9 @@ export interface Check {
   /** The values of its parameters. */
   readonly values: readonly Parameter[];
   /** Looks the credentials up in a separate statement. Rejects with DatabaseError. */
-  lookUp(): Promise<Found>;
+  lookUp(): Promise<CredentialCheckResult>;
   /** Called once, with whether the request was admitted, and so used the credentials. */
-  onFound(found: Found, used: boolean): void;
+  onFound(found: CredentialCheckResult, used: boolean): void;
 }
 
 /**
@@ -71,12 +71,12 @@ export interface Check {
  * a look-up (decisions/0035-provisional-sessions.md).
  */
 export class UnverifiedSession {
-  readonly check: Check;
+  readonly check: CredentialCheck;
   #isValid: boolean | undefined;
   #used = false;
-  #looking: Promise<Found> | undefined;
+  #looking: Promise<CredentialCheckResult> | undefined;
 
-  constructor(check: Check) {
+  constructor(check: CredentialCheck) {
     this.check = check;
   }
 
@@ -90,7 +90,7 @@ export class UnverifiedSession {
   };
 
   /** Takes what a statement found. Returns true if the session is valid and no earlier check has found it invalid. */
-  verify(found: Found): boolean {
+  verify(found: CredentialCheckResult): boolean {
     if (this.#isValid === undefined) {
       this.#isValid = found !== null;
       this.check.onFound(found, this.#used);

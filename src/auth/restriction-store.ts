@@ -2,7 +2,7 @@ import { deletion } from '../database/jobs.ts';
 import { formatColumns, type Queryable, statement } from '../database/statement.ts';
 import type { UnitOfWork } from '../database/unit-of-work.ts';
 import { type AddressBlock, addressBlocks, type AccountLimits as Stored } from '../generated/tables.ts';
-import { type Network, textOf } from '../platform/ip-address.ts';
+import { formatNetwork, type Network } from '../platform/ip-address.ts';
 
 /** Limits of an account's bucket. What is not given is as the settings say. */
 export interface AccountLimits {
@@ -78,7 +78,7 @@ export async function putBlock(
   network: Network,
   { reason, forMs }: { readonly reason?: string | undefined; readonly forMs?: number | undefined },
 ): Promise<AddressBlock | undefined> {
-  return (await db.query(PUT, [textOf(network), reason ?? null, forMs ?? null]))[0];
+  return (await db.query(PUT, [formatNetwork(network), reason ?? null, forMs ?? null]))[0];
 }
 
 const REMOVE = statement<{ network: string }>(
@@ -88,7 +88,7 @@ const REMOVE = statement<{ network: string }>(
 
 /** Ends a block, and returns its network in its usual form. Undefined if there is none. Throws DatabaseError. */
 export async function removeBlock(db: Queryable, network: Network): Promise<string | undefined> {
-  return (await db.query(REMOVE, [textOf(network)]))[0]?.network;
+  return (await db.query(REMOVE, [formatNetwork(network)]))[0]?.network;
 }
 
 const LIST = statement<AddressBlock>(
@@ -99,7 +99,7 @@ const LIST = statement<AddressBlock>(
 
 /** The blocks in force, oldest first: all, or those that have something in common with a network. Throws DatabaseError. */
 export const listBlocks = (db: Queryable, network?: Network): Promise<AddressBlock[]> =>
-  db.query(LIST, [network === undefined ? null : textOf(network)]);
+  db.query(LIST, [network === undefined ? null : formatNetwork(network)]);
 
 const READ_BLOCKS = statement<{ network: string; leftMs: number | null }>(
   'blocks_read',

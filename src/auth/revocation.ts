@@ -36,7 +36,7 @@ export const revocationStatement = (label: string, sql: string): RevocationState
   statement(label, `WITH gone AS (${sql} RETURNING 1) SELECT count(*)::int AS "revoked" FROM gone`);
 
 /** SQL: whether a column has the id of one of the accounts. */
-export const ofAccounts = (column = 'user_id'): string => `${column} = ANY($1::uuid[])`;
+export const inAccountsSql = (column = 'user_id'): string => `${column} = ANY($1::uuid[])`;
 
 /** Deletes a part of the rows of a table `of` the accounts. */
 export const deleteSurplus = (table: string, of: string, key = 'id', from = table): RevocationStatement =>
@@ -47,8 +47,8 @@ export const deleteSurplus = (table: string, of: string, key = 'id', from = tabl
 
 /** Deletes the rows of a table that has a column `user_id` and nothing below it. `key` is its primary key. */
 export const deleteRows = (table: string, key?: string): Pick<CredentialRevocation, 'all' | 'surplus'> => ({
-  all: revocationStatement(`account_end_${table}`, `DELETE FROM ${table} WHERE ${ofAccounts()}`),
-  surplus: [deleteSurplus(table, ofAccounts(), key)],
+  all: revocationStatement(`account_end_${table}`, `DELETE FROM ${table} WHERE ${inAccountsSql()}`),
+  surplus: [deleteSurplus(table, inAccountsSql(), key)],
 });
 
 /** How many credentials of each kind were revoked. */
@@ -131,7 +131,7 @@ const DISABLE = statement<never>(
 );
 const END_TOKENS = statement<never>(
   'account_end_tokens',
-  `UPDATE users SET tokens_valid_from = clock_timestamp() WHERE ${ofAccounts('id')}`,
+  `UPDATE users SET tokens_valid_from = clock_timestamp() WHERE ${inAccountsSql('id')}`,
 );
 
 /** Disables an account by the database's clock: none of its credentials is valid then. Throws DatabaseError. */

@@ -5,14 +5,14 @@ import type { UnitOfWork } from '../database/unit-of-work.ts';
 import type { Session, User } from '../generated/tables.ts';
 import { newId } from '../platform/ids.ts';
 import type { AccountTurns } from './account-write-queue.ts';
-import { type AuthStrategy, type Check, UnverifiedSession } from './authenticate.ts';
+import { type AuthStrategy, type CredentialCheck, UnverifiedSession } from './authenticate.ts';
 import { type Principal, SESSION, userClientId } from './principal.ts';
 import { type CredentialRevocation, deleteRows } from './revocation.ts';
 import { scopesOfRole } from './scopes.ts';
 import { hashSecret, type SecretRow, type SecretServices, storedSecrets } from './secrets.ts';
 
 /** Contract section 3: idle timeout 7 days, absolute 30. SQL, both by the database's clock. */
-const IDLE_END = "now() + interval '7 days'";
+const SESSION_IDLE_EXPIRY_SQL = "now() + interval '7 days'";
 const ABSOLUTE_END = "now() + interval '30 days'";
 const MAX_USER_AGENT_LENGTH = 200;
 
@@ -39,7 +39,7 @@ interface NewSession {
 const INSERT_SESSION = statement<{ expiresAt: Date }>(
   'session_insert',
   `INSERT INTO sessions (id, user_id, hash, user_agent, created_at, last_seen_at, expires_at, absolute_expires_at)
-   SELECT $1, u.id, $3, $4, now(), now(), ${IDLE_END}, ${ABSOLUTE_END} FROM users u
+   SELECT $1, u.id, $3, $4, now(), now(), ${SESSION_IDLE_EXPIRY_SQL}, ${ABSOLUTE_END} FROM users u
    WHERE u.id = $2 AND u.password_hash = $5 AND u.disabled_at IS NULL FOR SHARE OF u RETURNING absolute_expires_at AS "expiresAt"`,
 );
 
@@ -146,7 +146,7 @@ export function createSessionStrategy(services: SecretServices): AuthStrategy {
     what: 'a session',
     table: 'sessions',
     usedAt: 'last_seen_at',
-    prolongedTo: `LEAST(${IDLE_END}, absolute_expires_at)`,
+    prolongedTo: `LEAST(${SESSION_IDLE_EXPIRY_SQL}, absolute_expires_at)`,
     joins: 'JOIN users u ON u.id = s.user_id',
     ended: 's.expires_at <= now() OR u.disabled_at IS NOT NULL',
     columns: ['u.role, s.absolute_expires_at AS "absoluteExpiresAt"'],
@@ -157,7 +157,7 @@ export function createSessionStrategy(services: SecretServices): AuthStrategy {
   const known = new LRUCache<string, Known>({ max: MAX_CACHED_SESSIONS });
 
   /** Checks that the session is valid and has the same role. The rest of a principal never changes. */
-  const createCheck = (sessionId: string, { row }: Known): Check => ({
+  const createCheck = (sessionId: string, { row }: Known): CredentialCheck => ({
     kind: SESSION,
     sql: (id = '', role = '') => sessions.freshIf(id, `u.role = ${role}`),
     values: [row.id, row.role],

@@ -15,7 +15,7 @@ import {
   type CredentialRevocation,
   deleteRows,
   deleteSurplus,
-  ofAccounts,
+  inAccountsSql,
   revocationStatement,
 } from './revocation.ts';
 import { effectiveScopes } from './scopes.ts';
@@ -32,7 +32,7 @@ import {
 const IDLE_HOUR = "now() + interval '1 hour'";
 const ABSOLUTE_END = "now() + interval '24 hours'";
 /** A use is stored at most once a minute (`FRESH`), and none of them may count less than its hour. */
-const IDLE_END = `${IDLE_HOUR} + ${FRESH}`;
+const STREAM_TOKEN_IDLE_EXPIRY_SQL = `${IDLE_HOUR} + ${FRESH}`;
 /** Contract section 3: tokens of an account that are still good. */
 export const MAX_LIVE_TOKENS = 100;
 /** Dates that JavaScript and PostgreSQL both know. No token lives that long. */
@@ -69,7 +69,7 @@ const INSERT = statement<{ expiresAt: Date }>(
   'stream_token_insert',
   `INSERT INTO stream_tokens (id, user_id, hash, credential_kind, credential_id, client_id, role, scopes, credential_expires_at,
      operation, credential_issued_at, credential_key_id, created_at, last_used_at, ends_at, expires_at)
-   SELECT $1, $2, $3, $4, $5, $6, $7::"Role", $8, $9, $10, $11, $12, now(), now(), e.ends_at, LEAST(${IDLE_END}, e.ends_at)
+   SELECT $1, $2, $3, $4, $5, $6, $7::"Role", $8, $9, $10, $11, $12, now(), now(), e.ends_at, LEAST(${STREAM_TOKEN_IDLE_EXPIRY_SQL}, e.ends_at)
    FROM (SELECT LEAST(${ABSOLUTE_END}, $9::timestamptz) AS ends_at) e
    WHERE (SELECT count(*) FROM stream_tokens t WHERE t.user_id = $2) < ${MAX_LIVE_TOKENS}
    RETURNING LEAST(${IDLE_HOUR}, ends_at) AS "expiresAt"`,
@@ -149,7 +149,7 @@ export const streamTokenRevocation: CredentialRevocation = { ...KIND, ...deleteR
 
 /** Revokes the tokens for which an SQL condition on `stream_tokens t` holds. */
 export function revokeStreamTokensWhere(condition: string): CredentialRevocation {
-  const rows = `${ofAccounts('t.user_id')} AND ${condition}`;
+  const rows = `${inAccountsSql('t.user_id')} AND ${condition}`;
   return {
     ...KIND,
     all: revocationStatement('account_end_stream_tokens_of', `DELETE FROM stream_tokens t WHERE ${rows}`),
@@ -201,7 +201,7 @@ export function createStreamTokens(
     what: 'a stream token',
     table: 'stream_tokens',
     usedAt: 'last_used_at',
-    prolongedTo: `LEAST(${IDLE_END}, ends_at)`,
+    prolongedTo: `LEAST(${STREAM_TOKEN_IDLE_EXPIRY_SQL}, ends_at)`,
     ended: 's.expires_at <= now()',
     columns: [],
     columnsOfSecret: [formatColumns(credentialColumns, 's')],

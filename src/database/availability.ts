@@ -3,7 +3,7 @@ import { OperatorError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log/log.ts';
 import { createLineLimit, createOutageLog } from '../platform/log/log-limits.ts';
 import {
-  codeOf,
+  getDatabaseErrorCode,
   isConnectionLimit,
   isOutage,
   isPanic,
@@ -102,7 +102,7 @@ export function watchDatabase(options: WatchOptions) {
 
   function noteWritten(): void {
     // A session that is read-only stays read-only.
-    if (unwritable.lasting || codeOf(refused) === READ_ONLY) onWritable();
+    if (unwritable.lasting || getDatabaseErrorCode(refused) === READ_ONLY) onWritable();
     // A part of the database, such as a tablespace, may have no room.
     else lines.warn(describeError(refused), 'the database refused a write');
     refused = undefined;

@@ -42,7 +42,7 @@ export interface ReceivedMeter {
 }
 
 /** The work that statements are for. */
-export interface Work {
+export interface CancellableWork {
   /** Where the time of the statements is added up. */
   databaseMs: number;
   /** The step of a trace that it is; undefined if it is not traced. */
@@ -64,9 +64,9 @@ export class Cancellation {
   readonly #meter: ReceivedMeter | undefined;
   /** Who is charged for the work when turns are shared out: an account or, without one, an address. */
   readonly owner: string | undefined;
-  readonly #work: Work | undefined;
+  readonly #work: CancellableWork | undefined;
 
-  constructor(meter?: ReceivedMeter, owner?: string, work?: Work) {
+  constructor(meter?: ReceivedMeter, owner?: string, work?: CancellableWork) {
     this.#meter = meter;
     this.owner = owner;
     this.#work = work;

@@ -16,7 +16,7 @@ import { Retries } from './retries.ts';
 import { type DatabaseServer, openServer, type ServerOptions } from './server.ts';
 import type { Parameter, Query, Queryable, Statement } from './statement.ts';
 import { DatabaseStatistics, TracedStatements } from './statement-instrumentation.ts';
-import { type Connection, prismaOn, UnitOfWork, type UnitOfWorkOptions } from './unit-of-work.ts';
+import { type PooledConnection, prismaOn, UnitOfWork, type UnitOfWorkOptions } from './unit-of-work.ts';
 
 /** What every part of the service uses. */
 export interface Services {
@@ -203,7 +203,7 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
     return rows;
   }
 
-  async function connect(cancellation?: Cancellation): Promise<Connection> {
+  async function connect(cancellation?: Cancellation): Promise<PooledConnection> {
     if (cancellation?.cancelled) throw toDatabaseError(statementCancelled());
     const loan = await lend(cancellation);
     const { client, trace } = loan;

@@ -48,7 +48,7 @@ export const CONNECTION_LOST = /^08|^57P0/;
 export const TRANSACTION_RESOLUTION_UNKNOWN = '08007';
 
 /** The SQLSTATE or system error code of an error, or of what it wraps; empty if it has none. */
-export function codeOf(error: unknown): string {
+export function getDatabaseErrorCode(error: unknown): string {
   if (typeof error !== 'object' || error === null) return '';
   const { code, originalCode, cause, meta } = error as {
     code?: unknown;
@@ -59,7 +59,7 @@ export function codeOf(error: unknown): string {
   if (typeof originalCode === 'string') return originalCode;
   // Prisma's client has its own code; the database's is in the adapter's error.
   for (const inner of [cause, meta?.driverAdapterError]) {
-    const found = inner === error ? '' : codeOf(inner);
+    const found = inner === error ? '' : getDatabaseErrorCode(inner);
     if (found !== '') return found;
   }
   return typeof code === 'string' ? code : '';
@@ -110,7 +110,7 @@ function findReported(error: unknown): pg.DatabaseError | undefined {
 
 /** Explains why the database does not write. Undefined if the error says nothing about writing. */
 export function refusedWrite(error: unknown): WriteRefusal | undefined {
-  const code = codeOf(error);
+  const code = getDatabaseErrorCode(error);
   const { file = '', constraint = '' } = findReported(error) ?? {};
   if (code === UNIQUE_VIOLATION && NUMBERED_KEYS.includes(constraint)) return BEHIND;
   return UNWRITABLE_FILES[code]?.test(file) ? UNWRITABLE : REFUSALS[code];
@@ -124,7 +124,7 @@ export function readOnlyError(): Error {
 /** The kind of an error thrown by `pg` or by Prisma's client. */
 export function toDatabaseError(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
-  const code = codeOf(error);
+  const code = getDatabaseErrorCode(error);
   const match = KINDS.find(([pattern]) => pattern.test(code));
   if (match !== undefined) return new DatabaseError(match[1], error);
   if (refusedWrite(error) !== undefined) return new DatabaseError('unavailable', error);
@@ -153,13 +153,15 @@ const REFUSED_WHILE_UP = /^(532|26000|42P05)/;
  */
 export function isOutage(error: unknown): boolean {
   const { kind, cause } = toDatabaseError(error);
-  return kind === 'unavailable' && !REFUSED_WHILE_UP.test(codeOf(cause));
+  return kind === 'unavailable' && !REFUSED_WHILE_UP.test(getDatabaseErrorCode(cause));
 }
 
 /** Whether `pg` lost a connection, or met a server that is starting or stopping. */
 export function isConnectionLost(error: unknown): boolean {
   const lost = error instanceof Error && LOST_CONNECTION.test(error.message);
-  return lost || CONNECTION_LOST.test(codeOf(error)) || codeOf(error) === 'ECONNRESET';
+  return (
+    lost || CONNECTION_LOST.test(getDatabaseErrorCode(error)) || getDatabaseErrorCode(error) === 'ECONNRESET'
+  );
 }
 
 const TOO_MANY_CONNECTIONS = '53300';
@@ -170,7 +172,8 @@ const POOLER_LIMIT = /no more connections allowed|max_client_conn/;
 export function isConnectionLimit(error: unknown): boolean {
   const { cause } = toDatabaseError(error);
   return (
-    codeOf(error) === TOO_MANY_CONNECTIONS || (cause instanceof Error && POOLER_LIMIT.test(cause.message))
+    getDatabaseErrorCode(error) === TOO_MANY_CONNECTIONS ||
+    (cause instanceof Error && POOLER_LIMIT.test(cause.message))
   );
 }
 
@@ -187,7 +190,9 @@ export function violatedForeignKey(error: unknown): string | undefined {
 
 /** Whether the connection was lost while a statement was being cancelled, so that its outcome is unknown. */
 export function isAbandoned(error: unknown): boolean {
-  return error instanceof DatabaseError && codeOf(error.cause) === TRANSACTION_RESOLUTION_UNKNOWN;
+  return (
+    error instanceof DatabaseError && getDatabaseErrorCode(error.cause) === TRANSACTION_RESOLUTION_UNKNOWN
+  );
 }
 
 /**

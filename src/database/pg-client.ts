@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { ClientConfig } from 'pg';
 import pg from 'pg';
 import type { Deadline } from '../platform/deadline.ts';
-import { eventLoop, intake, type Source } from '../platform/fairness/event-loop.ts';
+import { eventLoop, intake, type ThrottledSource } from '../platform/fairness/event-loop.ts';
 import type { Cancellation } from './cancellation.ts';
 import { CONNECTION_LOST, TRANSACTION_RESOLUTION_UNKNOWN } from './errors.ts';
 import { NamedQuery } from './pg-query.ts';
@@ -28,7 +28,7 @@ export interface StatementControl {
 }
 
 /** The work that a connection is currently lent to. */
-const createLending = (stream: Source['stream']) => ({
+const createLending = (stream: ThrottledSource['stream']) => ({
   stream,
   to: undefined as Cancellation | undefined,
   number: 0,

@@ -2,7 +2,13 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client, QueryResult } from 'pg';
 import { OperatorError, onOneLine } from '../platform/errors.ts';
-import { codeOf, DatabaseError, readOnlyError, refusedWrite, toDatabaseError } from './errors.ts';
+import {
+  DatabaseError,
+  getDatabaseErrorCode,
+  readOnlyError,
+  refusedWrite,
+  toDatabaseError,
+} from './errors.ts';
 import { ServerClient, type ServerConnection } from './pg-client.ts';
 import { DEFAULT_SCHEMA, FIXED_SETTINGS } from './session-settings.ts';
 import { type Queryable, statement } from './statement.ts';
@@ -96,11 +102,15 @@ function placeOf({ host, port, user, database }: Client): string {
 export function messageOf(error: unknown): string {
   if (error instanceof DatabaseError && error.cause != null) return messageOf(error.cause);
   if (error instanceof AggregateError && error.errors.length > 0) return messageOf(error.errors[0]);
-  return onOneLine(error instanceof Error && error.message !== '' ? error.message : String(codeOf(error)));
+  return onOneLine(
+    error instanceof Error && error.message !== '' ? error.message : String(getDatabaseErrorCode(error)),
+  );
 }
 
 const adviceFor = (error: unknown, advice: readonly [RegExp, string][]): string | undefined =>
-  advice.find(([pattern]) => pattern.test(codeOf(error)) || pattern.test(messageOf(error)))?.[1];
+  advice.find(
+    ([pattern]) => pattern.test(getDatabaseErrorCode(error)) || pattern.test(messageOf(error)),
+  )?.[1];
 
 /** The error for a server that cannot be reached. `where` is the setting of its address. */
 export const createUnreachable = (where: string, error: unknown): DatabaseUnreachableError =>
@@ -241,7 +251,7 @@ const GRANT_RIGHTS =
 /** Converts an error of a migration, or of reading the history, if the operator can correct its cause. */
 export function setupError(setting: string, error: unknown): unknown {
   const refusal = refusedWrite(error);
-  if (refusal === undefined && !LACKS_RIGHTS.test(codeOf(error))) return error;
+  if (refusal === undefined && !LACKS_RIGHTS.test(getDatabaseErrorCode(error))) return error;
   const advice = refusal === undefined ? GRANT_RIGHTS : `${refusal.reason}; ${refusal.check}`;
   const said = messageOf(toDatabaseError(error).cause);
   return new DatabaseSetupError(`The database of ${setting} cannot be used: ${advice} (${said}).`, {

@@ -50,7 +50,7 @@ export function prismaOn(client: pg.PoolClient, schema: string): PrismaClient {
 }
 
 /** A connection on loan, with Prisma's client bound to it. */
-export interface Connection extends Queryable {
+export interface PooledConnection extends Queryable {
   readonly client: PoolClient;
   readonly prisma: PrismaClient;
   /** Begins a transaction and sets its limits. */
@@ -93,17 +93,17 @@ export interface UnitOfWorkOptions {
  */
 export class UnitOfWork implements Queryable {
   readonly author: Author | undefined;
-  readonly #connect: () => Promise<Connection>;
+  readonly #connect: () => Promise<PooledConnection>;
   readonly #oneStatement: boolean;
   readonly #cancellation: Cancellation | undefined;
-  #connection: Promise<Connection> | undefined;
+  #connection: Promise<PooledConnection> | undefined;
   /** Settles when the connection is free for the next statement. */
   #turn: Promise<unknown> = Promise.resolve();
   #ended = false;
   #committed = false;
 
   constructor(
-    connect: () => Promise<Connection>,
+    connect: () => Promise<PooledConnection>,
     { oneStatement = false, author }: UnitOfWorkOptions,
     cancellation?: Cancellation,
   ) {
@@ -113,7 +113,7 @@ export class UnitOfWork implements Queryable {
     this.#cancellation = cancellation;
   }
 
-  async #begun(): Promise<Connection> {
+  async #begun(): Promise<PooledConnection> {
     if (this.#ended) throw new Error('the unit of work has ended');
     this.#connection ??= this.#connect().then(async (connection) => {
       try {

@@ -1,6 +1,6 @@
 import { execute } from 'graphql';
 import { holderOf } from '../auth/principal.ts';
-import { Cancellation, type Work } from '../database/cancellation.ts';
+import { type CancellableWork, Cancellation } from '../database/cancellation.ts';
 import { createDeadline, within } from '../platform/deadline.ts';
 import { ApiError } from '../platform/errors.ts';
 import { eventLoop } from '../platform/fairness/event-loop.ts';
@@ -137,7 +137,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     reservation: Reservation,
     run: (cancellation: Cancellation) => Promise<T>,
     refuse: (error: unknown) => R,
-    forWork?: Work,
+    forWork?: CancellableWork,
   ): Promise<T | R> {
     const cancellation = new Cancellation(reservation, holder, forWork);
     return new Promise<T | R>((resolve, reject) => {

@@ -8,7 +8,7 @@ import type {
 import type { Caller } from '../auth/principal.ts';
 import type { FailedCredential } from '../auth/security-log.ts';
 import type {
-  Connection,
+  ClientSocket,
   Departure,
   MediaType,
   RequestWork,
@@ -70,7 +70,7 @@ export interface ReceivedRequest {
   /** Why the request has no URL to route by: it is rejected with this error before any routing. */
   readonly malformed: ApiError | undefined;
   /** The connection of the response; undefined for a call of `app.fetch`. */
-  readonly connection: Connection | undefined;
+  readonly connection: ClientSocket | undefined;
   /** True if the request bypasses Yoga's HTTP handling. */
   readonly fast: boolean;
   /** True for HEAD, whose response is the response to GET without the body. */
@@ -255,7 +255,7 @@ export interface Arrival {
   readonly peerAddress?: string | undefined;
   readonly refusal?: ApiError | undefined;
   readonly malformed?: ApiError | undefined;
-  readonly connection?: Connection | undefined;
+  readonly connection?: ClientSocket | undefined;
   /** Undefined without a socket. */
   readonly httpVersion?: string | undefined;
   readonly departure?: Departure | undefined;

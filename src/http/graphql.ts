@@ -29,7 +29,7 @@ import {
   reportOf,
 } from '../engine/operation/operation-result.ts';
 import { errorsOf, type Outcome, type Refused, refused, type Single } from '../engine/operation/outcome.ts';
-import { codeOf } from '../engine/subscriptions/event-responses.ts';
+import { toErrorCode } from '../engine/subscriptions/event-responses.ts';
 import { refusalOf, requireSubscription } from '../engine/subscriptions/subscriber.ts';
 import type { Logger } from '../platform/log/log.ts';
 import type { Attributes, Span } from '../platform/tracing/tracing.ts';
@@ -188,7 +188,7 @@ export function createPipeline(options: PipelineOptions) {
       execution.end({}, error && publicError(error).code);
       return outcome;
     } catch (error) {
-      execution.end({}, codeOf(error));
+      execution.end({}, toErrorCode(error));
       throw error;
     } finally {
       // A page runs several operations, each as a step of its request. An open stream belongs to no step.

@@ -20,7 +20,7 @@ import {
   type RequestUrl,
 } from './message.ts';
 import { createRequestSteps, type RequestServices } from './request-steps.ts';
-import { createTable, NOTHING, nothingRoute, takes, targetOf, urlOf } from './routes/table.ts';
+import { createTable, NOT_FOUND_ROUTE, nothingRoute, takes, targetOf, urlOf } from './routes/table.ts';
 import { createYogaServer, type YogaOptions } from './yoga/yoga-host.ts';
 import { createResults } from './yoga/yoga-result.ts';
 
@@ -77,7 +77,7 @@ export function createEntrance(options: EntranceOptions) {
     return response;
   }
 
-  const route = routes.find(({ answer: own }) => own === pipeline.answer) ?? NOTHING;
+  const route = routes.find(({ answer: own }) => own === pipeline.answer) ?? NOT_FOUND_ROUTE;
   const yoga = createYogaServer({
     schema,
     served: { pipeline, requests, route, results: createResults(pipeline.respond, log, limits) },

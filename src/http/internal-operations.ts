@@ -1,7 +1,7 @@
 import type { GraphQLSchema } from 'graphql';
 import { createDocumentCache } from '../engine/documents/document-cache.ts';
 import type { PreparedDocument } from '../engine/documents/prepared-operation.ts';
-import { errorsOf, textOf } from '../engine/operation/outcome.ts';
+import { errorsOf, serializeResponse } from '../engine/operation/outcome.ts';
 import { loadConfig } from '../platform/config/config.ts';
 import type { AdmittedRequest } from './exchange.ts';
 import type { Pipeline } from './graphql.ts';
@@ -40,7 +40,7 @@ export function createOwnOperations(schema: GraphQLSchema, pipeline: Pick<Pipeli
       const [error] = errorsOf(outcome);
       if (error !== undefined) throw error;
       // The database may have written the answer: its text is what both ways have in common.
-      const { data }: { readonly data: Data } = JSON.parse(textOf(outcome, { limits: NO_LIMITS }));
+      const { data }: { readonly data: Data } = JSON.parse(serializeResponse(outcome, { limits: NO_LIMITS }));
       return { data, headers: effects?.headers ?? {} };
     },
   };

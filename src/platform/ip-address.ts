@@ -126,7 +126,7 @@ export function networkOf(text: string): Network | undefined {
 }
 
 /** In PostgreSQL's form of `inet`. It may have host bits. */
-export const textOf = ({ address, bits }: Network): string => `${address}/${bits}`;
+export const formatNetwork = ({ address, bits }: Network): string => `${address}/${bits}`;
 
 /** A list of the networks, to look addresses up in. */
 export function listOf(networks: readonly Network[]): BlockList {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { ANONYMOUS_SCOPES, SCOPES, scopesOfRole, scopeWords } from '../../src/auth/scopes.ts';
-import { scopesOf } from '../../src/engine/core/permissions.ts';
+import { getRequiredScopes } from '../../src/engine/core/permissions.ts';
 import { nodeTypes } from '../../src/engine/queries/node-type.ts';
 import { buildSchema } from '../../src/schema/schema.ts';
 
@@ -17,7 +17,7 @@ function askedFor(): ReadonlySet<string> {
   );
   return new Set([
     ...nodeTypes(schema).map(({ scope }) => scope),
-    ...fields.flatMap((field) => scopesOf(field)),
+    ...fields.flatMap((field) => getRequiredScopes(field)),
   ]);
 }
 

@@ -1,6 +1,6 @@
 import type { AdmittedRequest, ReceivedRequest } from '../../src/http/exchange.ts';
 import { beginProgress } from '../../src/http/lifecycle.ts';
-import { NOTHING } from '../../src/http/routes/table.ts';
+import { NOT_FOUND_ROUTE } from '../../src/http/routes/table.ts';
 import { PendingResponses } from '../../src/platform/fairness/response-memory.ts';
 import { createMetrics } from '../../src/platform/metrics/metrics.ts';
 
@@ -14,7 +14,7 @@ export function admittedRequest(
     startedAtMs: 0,
     requestId: 'test',
     peerAddress,
-    route: NOTHING,
+    route: NOT_FOUND_ROUTE,
     fast: true,
     headOnly: false,
     allowUnverified: false,

@@ -7,8 +7,8 @@ import { secretFile } from '../../database/embedded/data-dir.ts';
 import { refuseNoDatabase } from '../../database/embedded/major-version.ts';
 import { watchPieces } from '../../database/transfer/pieces.ts';
 import { withSnapshot } from '../../database/transfer/snapshot.ts';
-import type { DefineCommands, Given } from '../cli/connection.ts';
-import { AdminError, type Progress, showProgress } from '../cli/output.ts';
+import type { CommandServices, DefineCommands } from '../cli/connection.ts';
+import { AdminError, type ProgressBar, showProgress } from '../cli/output.ts';
 import {
   type BackupEnd,
   type BackupHead,
@@ -19,10 +19,10 @@ import {
   writeError,
 } from './backup-file.ts';
 
-interface BackUpOptions extends Given {
+interface BackUpOptions extends CommandServices {
   readonly file: string;
   readonly withSecretKey: boolean;
-  readonly progress: Progress;
+  readonly progress: ProgressBar;
 }
 
 /** @throws {AdminError} where no backup can be written */
@@ -77,7 +77,7 @@ async function writeVerified(draft: string, options: BackUpOptions): Promise<Bac
  * the process is killed, nothing is left of a backup that fails.
  * @throws {AdminError | DatabaseError}
  */
-async function backUp(given: Given, file: string, withSecretKey: boolean) {
+async function backUp(given: CommandServices, file: string, withSecretKey: boolean) {
   const { dataDir, database } = given.config;
   const progress = showProgress(given.io.stderr);
   if (database.kind === 'embedded') refuseNoDatabase(dataDir);

@@ -20,14 +20,14 @@ import { onClient, onEngine, queryableOnSide, type Side } from '../../database/t
 import { type Piece, watchPieces } from '../../database/transfer/pieces.ts';
 import { adoptEvents } from '../../engine/events/log-state.ts';
 import { REVOCATIONS } from '../../features/features.ts';
-import type { DefineCommands, Given } from '../cli/connection.ts';
-import { AdminError, type Progress, showProgress, tell, tellLeftOut } from '../cli/output.ts';
+import type { CommandServices, DefineCommands } from '../cli/connection.ts';
+import { AdminError, type ProgressBar, showProgress, tell, tellLeftOut } from '../cli/output.ts';
 import { type OpenedBackup, readBackup, SECRET_FILES } from './backup-file.ts';
 
-interface RestoreOptions extends Given {
+interface RestoreOptions extends CommandServices {
   readonly file: string;
   readonly revokeApiKeys: boolean;
-  readonly progress: Progress;
+  readonly progress: ProgressBar;
 }
 
 interface WorkingKey {
@@ -205,7 +205,7 @@ interface Options {
  * of it is.
  * @throws {OperatorError | DatabaseError}
  */
-async function restore(given: Given, name: string, { revokeApiKeys = false }: Options) {
+async function restore(given: CommandServices, name: string, { revokeApiKeys = false }: Options) {
   const { database } = given.config;
   const progress = showProgress(given.io.stderr);
   const file = resolve(name);

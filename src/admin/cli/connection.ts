@@ -32,7 +32,7 @@ export interface OpenOptions {
 }
 
 /** What a command has that opens what it needs. */
-export interface Given extends Pick<OpenOptions, 'config' | 'log'> {
+export interface CommandServices extends Pick<OpenOptions, 'config' | 'log'> {
   readonly io: CommandIo;
   /** Opens the database, whatever its version. Throws what `openForCommand` throws. */
   open(): Promise<OpenedDatabase>;
@@ -124,7 +124,7 @@ export type RunCommand = (
  * the process that has the embedded database.
  */
 export type RunWithout = (
-  work: (given: Given) => Promise<unknown>,
+  work: (given: CommandServices) => Promise<unknown>,
   options?: { readonly relayed: boolean },
 ) => Promise<void>;
 

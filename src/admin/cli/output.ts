@@ -125,7 +125,7 @@ export function tellLeftOut(stderr: Output, tables: readonly string[]): void {
 const MIB = 1_048_576;
 const SHOW_MS = 200;
 
-export type Progress = ReturnType<typeof showProgress>;
+export type ProgressBar = ReturnType<typeof showProgress>;
 
 /** Shows on a terminal how far a long command is; nowhere else. */
 export function showProgress(stderr: Output) {

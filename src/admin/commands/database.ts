@@ -12,14 +12,14 @@ import { withSnapshot } from '../../database/transfer/snapshot.ts';
 import { adoptEvents, renewLog } from '../../engine/events/log-state.ts';
 import { type Config, loadConfig } from '../../platform/config/config.ts';
 import {
+  type CommandServices,
   type DefineCommands,
   embeddedFolder,
-  type Given,
   type Opened,
   openAlone,
 } from '../cli/connection.ts';
 import { parseDatabaseUrl } from '../cli/options.ts';
-import { type Progress, showProgress, tell, tellLeftOut } from '../cli/output.ts';
+import { type ProgressBar, showProgress, tell, tellLeftOut } from '../cli/output.ts';
 
 /** What is not in the database, and where it is; undefined where there is none. */
 function secretAdvice({ secretKey, dataDir }: Config): string | undefined {
@@ -30,7 +30,7 @@ function secretAdvice({ secretKey, dataDir }: Config): string | undefined {
 }
 
 /** In one transaction of the target, which ends up with everything or unchanged. */
-const copy = (source: Database, target: Database, progress: Progress) =>
+const copy = (source: Database, target: Database, progress: ProgressBar) =>
   source.alone((from) =>
     target.alone((client) =>
       withSnapshot(from, source.schema, async ({ contents, pieces }) => {
@@ -51,7 +51,7 @@ const copy = (source: Database, target: Database, progress: Progress) =>
     ),
   );
 
-async function copyTo({ config, log, io }: Given, url: string) {
+async function copyTo({ config, log, io }: CommandServices, url: string) {
   const startedMs = performance.now();
   refuseNoDatabase(embeddedFolder(config));
   const target = await openDatabase({

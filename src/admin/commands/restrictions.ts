@@ -4,7 +4,7 @@ import { KEPT_SECONDS, MEASURES, type Measure, topClients } from '../../auth/cli
 import { listBlocks, MAX_BLOCKS, putBlock, removeBlock } from '../../auth/restriction-store.ts';
 import type { Queryable } from '../../database/statement.ts';
 import type { Config } from '../../platform/config/config.ts';
-import { isWithin, LOOPBACK, type Network, networkOf, textOf } from '../../platform/ip-address.ts';
+import { formatNetwork, isWithin, LOOPBACK, type Network, networkOf } from '../../platform/ip-address.ts';
 import type { DefineCommands, Opened } from '../cli/connection.ts';
 import { parseDuration, parseNetwork, parseSeconds, type ReasonOption } from '../cli/options.ts';
 import { AdminError } from '../cli/output.ts';
@@ -54,7 +54,7 @@ async function block(
 async function noBlock(db: Queryable, network: Network): Promise<AdminError> {
   const others = (await listBlocks(db, network)).map((each) => each.network);
   const hint = others.length === 0 ? '' : ` Blocked is ${others.join(', ')}.`;
-  return new AdminError(`There is no block of ${textOf(network)} itself.${hint}`);
+  return new AdminError(`There is no block of ${formatNetwork(network)} itself.${hint}`);
 }
 
 function unblock({ database }: Opened, network: Network) {

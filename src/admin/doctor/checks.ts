@@ -8,7 +8,7 @@ import { type Queryable, statement } from '../../database/statement.ts';
 import { type Config, misspelledInProcess } from '../../platform/config/config.ts';
 
 /** The result of one check, as the command prints the result. */
-export interface Check {
+export interface DoctorCheck {
   readonly check: string;
   readonly status: 'ok' | 'warning' | 'error';
   readonly seen: string;
@@ -20,10 +20,10 @@ export const createCheck = (
   check: string,
   seen: string,
   todo: string | null = null,
-  status: Check['status'] = todo === null ? 'ok' : 'error',
-): Check => ({ check, status, seen, todo });
+  status: DoctorCheck['status'] = todo === null ? 'ok' : 'error',
+): DoctorCheck => ({ check, status, seen, todo });
 
-export function checkSettings({ environment, host, trustProxy, metricsToken }: Config): Check {
+export function checkSettings({ environment, host, trustProxy, metricsToken }: Config): DoctorCheck {
   const seen = `valid, for ${environment}`;
   const misspelled = misspelledInProcess().map(({ name, meant }) => `${name} (like ${meant})`);
   if (misspelled.length > 0)
@@ -67,7 +67,7 @@ const READ_FACTS = statement<ServerFacts>(
 const CONNECTIONS_BESIDE_POOL = 3;
 const MEBIBYTE = 1_048_576;
 
-function checkServer({ database }: Config, { version, bytes, readOnly }: ServerFacts): Check {
+function checkServer({ database }: Config, { version, bytes, readOnly }: ServerFacts): DoctorCheck {
   const kind = database.kind === 'embedded' ? `embedded, ${database.dataDir}` : 'a server';
   const seen = `PostgreSQL ${version} (${kind}), ${Math.ceil(bytes / MEBIBYTE)} MiB`;
   return readOnly
@@ -76,7 +76,7 @@ function checkServer({ database }: Config, { version, bytes, readOnly }: ServerF
 }
 
 /** @throws {DatabaseError} */
-async function checkMigrations(db: Queryable): Promise<Check> {
+async function checkMigrations(db: Queryable): Promise<DoctorCheck> {
   try {
     const [pending, unknown] = [await pendingMigrations(db), await unknownMigrations(db)];
     if (pending.length > 0)
@@ -99,7 +99,7 @@ async function checkMigrations(db: Queryable): Promise<Check> {
  * Finds sequences that are behind their tables, as after logical replication.
  * @throws {DatabaseError}
  */
-async function checkSequences(db: Queryable): Promise<Check> {
+async function checkSequences(db: Queryable): Promise<DoctorCheck> {
   const looks = NUMBERED_TABLES.map(
     (name) => `SELECT '${name}' AS name
       WHERE coalesce(pg_sequence_last_value(pg_get_serial_sequence('${name}', 'id')), 0) < (SELECT max(id) FROM ${name})`,
@@ -120,7 +120,7 @@ async function checkSequences(db: Queryable): Promise<Check> {
   );
 }
 
-function checkPool({ database }: Config, { most, used }: ServerFacts): Check[] {
+function checkPool({ database }: Config, { most, used }: ServerFacts): DoctorCheck[] {
   if (database.kind === 'embedded') return [];
   const own = database.poolSize + CONNECTIONS_BESIDE_POOL;
   const seen = `an instance takes up to ${own} connections; of ${most}, ${used} are in use, so ${Math.floor(most / own)} instances fit`;
@@ -130,7 +130,7 @@ function checkPool({ database }: Config, { most, used }: ServerFacts): Check[] {
 }
 
 /** @throws {DatabaseError} */
-export async function checkDatabase(config: Config, database: Database): Promise<Check[]> {
+export async function checkDatabase(config: Config, database: Database): Promise<DoctorCheck[]> {
   const [facts] = await database.query(READ_FACTS, []);
   if (facts === undefined) throw new Error('the database has returned no row');
   return [
@@ -166,7 +166,10 @@ async function ask(url: string, forged: string): Promise<{ response: Response; r
 }
 
 /** Finds out whether clients can choose their address with X-Forwarded-For. Rejects if nothing responds. */
-async function checkClientAddress(url: string, { burst, perSecond }: Config['rateLimit']): Promise<Check> {
+async function checkClientAddress(
+  url: string,
+  { burst, perSecond }: Config['rateLimit'],
+): Promise<DoctorCheck> {
   const count = Math.max(1, Math.min(MOST_REQUESTS, Math.floor(burst / 4)));
   for (let tries = 0; tries < TRIES; tries += 1) {
     const startedMs = performance.now();
@@ -194,9 +197,9 @@ async function checkClientAddress(url: string, { burst, perSecond }: Config['rat
 }
 
 /** Sends requests to PUBLIC_URL, as clients do, and compares what the proxy has made of the requests. Never rejects. */
-export async function checkProxy({ publicUrl, trustProxy, rateLimit }: Config): Promise<Check[]> {
+export async function checkProxy({ publicUrl, trustProxy, rateLimit }: Config): Promise<DoctorCheck[]> {
   if (publicUrl === undefined) return [];
-  const describe = (seen: string, ...rest: [todo?: string, status?: Check['status']]) =>
+  const describe = (seen: string, ...rest: [todo?: string, status?: DoctorCheck['status']]) =>
     createCheck('proxy', `${publicUrl} ${seen}`, ...rest);
   try {
     const { response, remaining } = await ask(publicUrl, FORGED);
@@ -221,7 +224,7 @@ export async function checkProxy({ publicUrl, trustProxy, rateLimit }: Config): 
 }
 
 /** Never rejects. */
-export async function checkRedis({ redisUrl }: Config): Promise<Check[]> {
+export async function checkRedis({ redisUrl }: Config): Promise<DoctorCheck[]> {
   if (redisUrl === undefined) return [];
   const redis = new Redis(redisUrl, {
     lazyConnect: true,

@@ -1,12 +1,19 @@
 import { refuseNoDatabase } from '../../database/embedded/major-version.ts';
 import { DatabaseUnreachableError, messageOf } from '../../database/preflight.ts';
 import { ConfigError } from '../../platform/config/config.ts';
-import type { DefineCommands, Given } from '../cli/connection.ts';
+import type { CommandServices, DefineCommands } from '../cli/connection.ts';
 import { UndoneError } from '../cli/output.ts';
-import { type Check, checkDatabase, checkProxy, checkRedis, checkSettings, createCheck } from './checks.ts';
+import {
+  checkDatabase,
+  checkProxy,
+  checkRedis,
+  checkSettings,
+  createCheck,
+  type DoctorCheck,
+} from './checks.ts';
 
 /** Never creates, migrates or moves a database. Never rejects. */
-async function openAndCheck({ config, open }: Given): Promise<Check[]> {
+async function openAndCheck({ config, open }: CommandServices): Promise<DoctorCheck[]> {
   try {
     if (config.database.kind === 'embedded') refuseNoDatabase(config.database.dataDir);
     const { database } = await open();
@@ -23,13 +30,13 @@ async function openAndCheck({ config, open }: Given): Promise<Check[]> {
   }
 }
 
-function rejectErrors(checks: readonly Check[]): readonly Check[] {
+function rejectErrors(checks: readonly DoctorCheck[]): readonly DoctorCheck[] {
   const errors = new Set(checks.filter(({ status }) => status === 'error').map(({ check }) => check));
   if (errors.size > 0) throw new UndoneError(`Needs attention: ${[...errors].join(', ')}.`, checks);
   return checks;
 }
 
-async function examine(given: Given): Promise<readonly Check[]> {
+async function examine(given: CommandServices): Promise<readonly DoctorCheck[]> {
   const { config } = given;
   return rejectErrors([
     checkSettings(config),

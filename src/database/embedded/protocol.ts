@@ -2,13 +2,13 @@ import type { MessagePort } from 'node:worker_threads';
 import type { PGlite } from '@electric-sql/pglite';
 
 /** A connection of the service, on whose port each message has one or more whole messages of the protocol. */
-interface Connection {
+interface EmbeddedConnection {
   readonly port: MessagePort;
   closed: boolean;
 }
 
 interface Entry {
-  readonly connection: Connection;
+  readonly connection: EmbeddedConnection;
   readonly message: Uint8Array;
 }
 
@@ -44,7 +44,7 @@ function parseFatal(data: Uint8Array): string | undefined {
 export function createBackend(db: PGlite, onEnd: (reason: string) => void) {
   let waiting: Entry[] = [];
   /** The connection that is in a transaction or in an unfinished extended query. */
-  let holder: Connection | undefined;
+  let holder: EmbeddedConnection | undefined;
   let isCheckpointWanted = false;
   let working: Promise<void> | undefined;
 
@@ -102,7 +102,7 @@ export function createBackend(db: PGlite, onEnd: (reason: string) => void) {
 
   return {
     accept(port: MessagePort): void {
-      const connection: Connection = { port, closed: false };
+      const connection: EmbeddedConnection = { port, closed: false };
       port.on('message', (message: Uint8Array) => {
         if (message[0] === TERMINATE) return;
         waiting.push({ connection, message });

@@ -5,11 +5,11 @@ import { loadPages, loadSlices, readPage, readSlice, type Slice } from '../queri
 import {
   connectionPage,
   DEFAULT_LIMIT,
-  listPage,
   MAX_LIMIT,
   MAX_OFFSET,
-  type Page,
+  type PageRange,
   type Position,
+  parseListPage,
 } from '../queries/pagination.ts';
 import type { Types } from './builder.ts';
 
@@ -90,12 +90,12 @@ export function childList<Parent extends { readonly id: string }, Row extends Po
   return t.loadableList({
     ...options,
     type,
-    sql: { kind: 'many', list, page: listPage },
+    sql: { kind: 'many', list, page: parseListPage },
     byPath: true,
     complexity: listCost,
     args: { limit: limitArgument(t.arg), ...(offset ? { offset: offsetArgument(t.arg) } : {}) },
     resolve: (parent) => parent.id,
-    load: async (ids: string[], context, args) => loadPages(context, list, ids, listPage(args)),
+    load: async (ids: string[], context, args) => loadPages(context, list, ids, parseListPage(args)),
   });
 }
 
@@ -118,13 +118,13 @@ export function childConnection<Parent extends { readonly id: string }, Row exte
 interface RootOptions<Args extends InputFieldMap> {
   readonly args: Args;
   /** The page for the arguments. Throws BAD_USER_INPUT. */
-  readonly page: (args: InputShapeFromFields<Args>) => Page;
+  readonly page: (args: InputShapeFromFields<Args>) => PageRange;
 }
 
 /** Look-ahead gets untyped arguments from graphql-js, which coerces them to the same types. */
 const pageOfCoerced =
   <Args extends InputFieldMap>({ page }: RootOptions<Args>) =>
-  (args: Record<string, unknown>): Page =>
+  (args: Record<string, unknown>): PageRange =>
     page(args as InputShapeFromFields<Args>);
 
 /** A root field that lists all rows of an entity. */

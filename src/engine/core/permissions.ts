@@ -55,14 +55,16 @@ export function scopesByRow(field: Field): readonly Scope[] {
 }
 
 /** The scopes that a field needs for every row; `own`: for rows of the caller's own account. */
-export function scopesOf(field: Field, own = false): readonly Scope[] {
+export function getRequiredScopes(field: Field, own = false): readonly Scope[] {
   const { scope, scopeForOwn, scopeForOthers } = permissionsOf(field);
   return given([scope, scopeForOwn, own ? undefined : scopeForOthers]);
 }
 
 /** Whether a field refuses a caller that has only these scopes and no account. */
 export function needsMoreThan(scopes: ReadonlySet<Scope>, field: Field): boolean {
-  return permissionsOf(field).session === true || scopesOf(field).some((scope) => !scopes.has(scope));
+  return (
+    permissionsOf(field).session === true || getRequiredScopes(field).some((scope) => !scopes.has(scope))
+  );
 }
 
 /** Throws UNAUTHENTICATED without credentials. The message begins with `subject`. */

@@ -16,7 +16,7 @@ import { createDeprecations, type DeprecatedElement } from './deprecations.ts';
 import { createFastValidator } from './fast-validator/fast-validator.ts';
 import { checkCounts, maxFields, type OperationLimits } from './limits.ts';
 import { PreparedDocument, type PreparedOperation, schemaIdOf } from './prepared-operation.ts';
-import { type Variables, variableErrors } from './variables.ts';
+import { type OperationVariables, variableErrors } from './variables.ts';
 
 /** Enough to fix a document; each error costs time and response size. */
 const MAX_ERRORS = 5;
@@ -115,10 +115,10 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
       return errors;
     },
     /** The errors of variables that do not fit an operation of a valid document; none if they fit. */
-    checkVariables: ({ node }: PreparedOperation, given?: Variables): readonly GraphQLError[] =>
+    checkVariables: ({ node }: PreparedOperation, given?: OperationVariables): readonly GraphQLError[] =>
       variableErrors(schema, node, given),
     /** The deprecated schema elements that an operation of a valid document uses, and its variables, which need not fit. */
-    deprecatedIn(operation: PreparedOperation, variables?: Variables): readonly DeprecatedElement[] {
+    deprecatedIn(operation: PreparedOperation, variables?: OperationVariables): readonly DeprecatedElement[] {
       operation.deprecated ??= findDeprecated(operation.document.node, operation.node);
       const { named, inVariables } = operation.deprecated;
       if (inVariables === undefined) return named;

@@ -6,7 +6,7 @@ import { isOfCaller } from '../queries/plan/plan-field.ts';
 import type { DocumentAnalysis } from './analysis.ts';
 import { type Cost, costOf, itemsOf, type SchemaField } from './cost.ts';
 import type { PreparedOperation } from './prepared-operation.ts';
-import type { Variables } from './variables.ts';
+import type { OperationVariables } from './variables.ts';
 
 /** Limits checked before an operation runs (contract section 5). */
 export type OperationLimits = Config['operationLimits'];
@@ -66,7 +66,7 @@ const MAX_COSTS_PER_OPERATION = 50;
  * A variable's part of the cost key. Only an absent variable has its default; null and ill-typed values do
  * not. Clients choose the names, which may be those of members of every object: hence `hasOwn`.
  */
-function sizing(variables: Variables, name: string): string {
+function sizing(variables: OperationVariables, name: string): string {
   if (!Object.hasOwn(variables, name)) return '';
   const value = variables[name];
   if (Array.isArray(value)) return `[${itemsOf(value)}]`;
@@ -77,7 +77,7 @@ function sizing(variables: Variables, name: string): string {
 /** An operation of a request, with its variables as sent. */
 export interface RequestedOperation {
   readonly operation: PreparedOperation;
-  readonly variables: Variables;
+  readonly variables: OperationVariables;
 }
 
 /** The fields that an operation selects, at any depth. What @skip and @include remove does not count. */
@@ -88,7 +88,7 @@ export type RequestedFields = (asked: RequestedOperation) => readonly SchemaFiel
  * with the operation for each combination of the variables that it depends on.
  */
 export function createOperationLimiter(schema: GraphQLSchema, limits: OperationLimits) {
-  function measured(operation: PreparedOperation, variables: Variables): Cost {
+  function measured(operation: PreparedOperation, variables: OperationVariables): Cost {
     const { fragments, costVariables } = operation.document.analysis;
     const key = costVariables.length === 0 ? '' : costVariables.map((name) => sizing(variables, name)).join();
     operation.costs ??= new SmallMap(MAX_COSTS_PER_OPERATION);

@@ -30,7 +30,7 @@ export interface OperationCost {
 }
 
 /** The connection that a response goes out on; a Node socket is one. */
-export interface Connection {
+export interface ClientSocket {
   readonly localAddress?: string | undefined;
   readonly localPort?: number | undefined;
   readonly remoteAddress?: string | undefined;
@@ -71,7 +71,7 @@ export interface OperationRequest extends ClientIdentity {
   /** The media type of a subscription's events; undefined if none is acceptable. */
   readonly streamType: StreamType | undefined;
   readonly headOnly: boolean;
-  readonly connection: Connection | undefined;
+  readonly connection: ClientSocket | undefined;
   readonly departure: Departure | undefined;
   readonly reservation: Reservation;
   readonly work: RequestWork;

@@ -15,7 +15,7 @@ import {
 } from 'graphql';
 import { withoutStacks } from '../../platform/errors.ts';
 
-export type Variables = Readonly<Record<string, unknown>>;
+export type OperationVariables = Readonly<Record<string, unknown>>;
 
 /** Enough to fix a request. */
 const MAX_ERRORS = 10;
@@ -61,8 +61,8 @@ export function forgetUndeclared(
 export function coercedVariables(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,
-  given: Variables,
-): Variables {
+  given: OperationVariables,
+): OperationVariables {
   const { variableValues, errors } = getVariableValues(schema, variableDefinitions, given);
   if (variableValues === undefined) throw errors[0];
   return variableValues.coerced;
@@ -72,7 +72,7 @@ export function coercedVariables(
 export function variableErrors(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,
-  given: Variables = {},
+  given: OperationVariables = {},
 ): readonly GraphQLError[] {
   const plain = variableDefinitions.every(
     ({ variable, type }) =>

@@ -20,10 +20,10 @@ import {
 import {
   BEGINNING,
   type LogState,
+  logPositionSql,
   openLog,
   PRESENT_ERA,
   PRUNED_MARK,
-  positionSql,
   STATE_COLUMNS,
   STATE_FROM,
   type StateRow,
@@ -55,7 +55,7 @@ const AFTER_PLACE = `(era, events.xid, id) > (place.era, place.xid, place.id) AN
 const afterPlaceWith = (column: string, key: string) =>
   `${column} = ${key} AND (${column}, era, events.xid, id) > (${key}, place.era, place.xid, place.id) AND (${column}, era, events.xid) < (${key}, ${PRESENT_ERA}::smallint, ${HORIZON})`;
 const LOG_COLUMNS = `${STATE_COLUMNS}, place.id IS NOT NULL AS found, EXISTS (SELECT FROM events WHERE ${HELD}) AS held`;
-const LOG_FROM = `${STATE_FROM} LEFT JOIN LATERAL ${positionSql('$1::bigint', '$2::text', MARK_SQL)} AS place ON true`;
+const LOG_FROM = `${STATE_FROM} LEFT JOIN LATERAL ${logPositionSql('$1::bigint', '$2::text', MARK_SQL)} AS place ON true`;
 
 const READ_AFTER = statement<EventRow>(
   'events_after',
@@ -265,7 +265,7 @@ const FIND = statement<KnownRow>(
   'events_find',
   `SELECT ${STATE_COLUMNS}, asked.n, place.era, place.xid::text, place.id
    FROM ${STATE_FROM}, unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked(number, mark, n),
-     LATERAL ${positionSql('asked.number', 'asked.mark', MARK_SQL)} AS place`,
+     LATERAL ${logPositionSql('asked.number', 'asked.mark', MARK_SQL)} AS place`,
 );
 
 /**

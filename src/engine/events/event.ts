@@ -250,7 +250,7 @@ export const filterKey = ({ kinds, rootId, ownerId, nothing }: EventFilter): str
  * Where readers with a filter stand, so that an event asks three places for its readers: that of its root, that of its
  * owner, and that of readers who want neither. Undefined for a filter that lets nothing through.
  */
-export function addressOf({ rootId, ownerId, nothing }: EventFilter): string | undefined {
+export function computeRoutingKey({ rootId, ownerId, nothing }: EventFilter): string | undefined {
   if (nothing === true) return undefined;
   if (rootId !== undefined) return `root ${rootId}`;
   return ownerId === undefined ? EVERYTHING : `owner ${ownerId}`;

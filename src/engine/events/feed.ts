@@ -14,7 +14,7 @@ import {
   type LogPosition,
 } from './event.ts';
 import { eventNameOf, findEvents, type KnownEvent, readFiltered, readFirst, readNow } from './event-log.ts';
-import { createLogTail, type Found, type LogTailOptions, type OnGrowth } from './tail.ts';
+import { createLogTail, type LogTailOptions, type MatchingEvents, type OnGrowth } from './tail.ts';
 
 /** Where a reader starts. */
 export interface FeedStart {
@@ -35,12 +35,12 @@ export interface EventFeed {
   /** The start of a new reader or, given its last event id, of a returning one. Throws DatabaseError. */
   open(lastEventId: string | undefined): Promise<FeedStart>;
   /** Events after a place, from memory. Undefined if memory may lack some of them. */
-  recent(place: EventPlace, filter: EventFilter, limit: number): Found | undefined;
+  recent(place: EventPlace, filter: EventFilter, limit: number): MatchingEvents | undefined;
   /**
    * Events after a place for an owner's readers, in order and without gaps. Where it ends at the place itself, that is the
    * end of the log. Throws DatabaseError, HistoryLostError.
    */
-  read(place: EventPlace, wanted: Wanted, owner: string | undefined): Promise<Found>;
+  read(place: EventPlace, wanted: Wanted, owner: string | undefined): Promise<MatchingEvents>;
   /**
    * The id from which a reader gets all that a snapshot does not show, by what the snapshot says of the log
    * (`SNAPSHOT_NAME`). Throws DatabaseError.
@@ -126,7 +126,7 @@ export function createEventFeed({ database, log, line }: EventFeedOptions): Even
     place: EventPlace,
     { filter, limit, looks }: Wanted,
     owner: string | undefined,
-  ): Promise<Found> {
+  ): Promise<MatchingEvents> {
     const { state, found, events, end } = await line.measured(owner, () =>
       readFiltered(database.owned(owner), place, filter, { limit, looks }),
     );
@@ -137,7 +137,11 @@ export function createEventFeed({ database, log, line }: EventFeedOptions): Even
   const recent = (place: EventPlace, filter: EventFilter, limit: number) =>
     tail.recent(place.history, place, limit, filter);
 
-  async function readOn(place: EventPlace, wanted: Wanted, owner: string | undefined): Promise<Found> {
+  async function readOn(
+    place: EventPlace,
+    wanted: Wanted,
+    owner: string | undefined,
+  ): Promise<MatchingEvents> {
     for (;;) {
       const known = recent(place, wanted.filter, wanted.limit);
       if (known !== undefined) return known;

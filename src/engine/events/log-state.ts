@@ -57,7 +57,7 @@ export function toLogState(row: StateRow): LogState {
  * exactly the events after it, none otherwise. `id` and `mark` are the SQL of the name that is sought, `markOf` that of
  * an event's mark.
  */
-export const positionSql = (id: string, mark: string, markOf: string): string => `(
+export const logPositionSql = (id: string, mark: string, markOf: string): string => `(
   SELECT era, xid, id FROM (
     SELECT era, xid, id FROM events WHERE id = ${id} AND ${markOf} = ${mark}
     UNION ALL SELECT state.pruned_era, state.pruned_xid, state.pruned_id WHERE state.pruned_id = ${id} AND ${PRUNED_MARK} = ${mark}

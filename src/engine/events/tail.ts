@@ -31,7 +31,7 @@ interface Window {
 }
 
 /** Events that a filter lets through. */
-export interface Found {
+export interface MatchingEvents {
   /** In order. */
   readonly events: readonly LogEvent[];
   /** There are no others up to here. */
@@ -67,7 +67,7 @@ function eventsAfter(
   position: LogPosition,
   limit: number,
   filter: EventFilter,
-): Found {
+): MatchingEvents {
   let low = 0;
   let high = events.length;
   while (low < high) {
@@ -176,7 +176,12 @@ export function createLogTail({ database, log }: LogTailOptions) {
       };
     },
     /** Up to `limit` events after a position, from the window. Undefined if the window may lack some of them. */
-    recent(history: string, position: LogPosition, limit: number, filter: EventFilter): Found | undefined {
+    recent(
+      history: string,
+      position: LogPosition,
+      limit: number,
+      filter: EventFilter,
+    ): MatchingEvents | undefined {
       if (window === undefined || window.history !== history) return undefined;
       return isAfter(window.start, position) ? undefined : eventsAfter(window, position, limit, filter);
     },

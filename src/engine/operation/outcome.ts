@@ -22,7 +22,7 @@ export interface Executed {
 }
 
 /** A response that is already text: built by the database, or stored and replayed unchanged. */
-export interface Rendered {
+export interface RenderedResult {
   readonly kind: 'rendered';
   readonly status: number;
   readonly body: string;
@@ -50,7 +50,7 @@ interface Unresumable {
 }
 
 /** The outcome of an operation with a single response. */
-export type Single = Executed | Rendered | Refused;
+export type Single = Executed | RenderedResult | Refused;
 
 /** The outcome of any operation. */
 export type Outcome = Single | Streamed | Unresumable;
@@ -74,7 +74,7 @@ export function located(error: unknown, { selectionSet }: OperationDefinitionNod
 }
 
 /** A response text without errors. */
-export function rendered(body: string): Rendered {
+export function rendered(body: string): RenderedResult {
   return { kind: 'rendered', status: 200, body, errors: [] };
 }
 
@@ -138,7 +138,7 @@ export function textWith(json: string, added: object): string {
 }
 
 /** The response as JSON: errors first, as the GraphQL specification suggests (section 7.1). */
-export function textOf(outcome: Single, told: ResponseExtras): string {
+export function serializeResponse(outcome: Single, told: ResponseExtras): string {
   if (outcome.kind === 'rendered') {
     const asked = told.eventId !== undefined || told.deprecations !== undefined;
     return asked ? textWith(outcome.body, others(told)) : outcome.body;

@@ -3,7 +3,13 @@ import type { PendingResponses, Reservation } from '../../platform/fairness/resp
 import { publicError } from '../core/mask-error.ts';
 import { introspectionSize } from '../documents/introspection.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
-import { type CostCeilings, errorsOf, type ResponseExtras, type Single, textOf } from './outcome.ts';
+import {
+  type CostCeilings,
+  errorsOf,
+  type ResponseExtras,
+  type Single,
+  serializeResponse,
+} from './outcome.ts';
 
 /** Three times what tools ask for. graphql-js takes about 1 ms for 5 KiB. */
 const MAX_INTROSPECTION_BYTES = 131_072;
@@ -46,13 +52,13 @@ export function leastLength(value: unknown, maximum: number): number {
 
 /** The size of the response text, or a lower bound if the text certainly fits. Throws COMPLEXITY_LIMIT above `maximum`. */
 export function checkedSize(outcome: Single, told: ResponseExtras, maximum: number): number {
-  if (outcome.kind !== 'executed') return checkedLength(textOf(outcome, told), maximum);
+  if (outcome.kind !== 'executed') return checkedLength(serializeResponse(outcome, told), maximum);
   const { data, errors } = outcome.result;
   const least = leastLength(data, maximum);
   if (least > maximum) throw answerTooLarge(least, maximum);
   const isOnlyData = errors === undefined && told.cost === undefined;
   if (isOnlyData && MAX_BYTES_A_UNIT * least <= maximum) return least;
-  const bytes = Buffer.byteLength(textOf(outcome, told));
+  const bytes = Buffer.byteLength(serializeResponse(outcome, told));
   if (bytes > maximum) throw answerTooLarge(bytes, maximum);
   return bytes;
 }

@@ -12,7 +12,7 @@ export const isRead = (property: string, names: ReadonlySet<string>): boolean =>
   names.has(property) || [...(readers.get(property) ?? [])].some((name) => names.has(name));
 
 /** The FROM clause of a list and the columns that order it. The row's table has the alias `t`. */
-interface Source {
+interface FromClause {
   readonly from: string;
   readonly createdAt: string;
   readonly id: string;
@@ -23,11 +23,11 @@ export interface Entity<Row extends object, Name extends string = string> {
   readonly name: Name;
   /** The SQL of each property of a row. */
   readonly columns: { readonly [Property in keyof Row & string]: string };
-  readonly source: Source;
+  readonly source: FromClause;
   /** Properties with long texts. */
   readonly texts?: readonly string[];
   /** The rows that have a value, in the same order and from one index. */
-  readonly narrowed?: Source & {
+  readonly narrowed?: FromClause & {
     /** The FROM clause if only the keys of the rows are needed. */
     readonly keys: string;
     /** The column to compare. */

@@ -13,7 +13,7 @@ import {
   pagesStatement,
   queryWritten,
 } from './page-statement.ts';
-import { endsOf, type Page, type Position } from './pagination.ts';
+import { endsOf, type PageRange, type Position } from './pagination.ts';
 
 /** A row with an id. */
 export interface Identified {
@@ -125,13 +125,13 @@ async function readShape<Row extends object>(
 export function readPage<Row extends object>(
   { db, plans }: Pick<Context, 'db' | 'plans'>,
   relation: ListRelation<Row>,
-  page: Page,
+  page: PageRange,
 ): Promise<Row[]> {
   return queryWritten(db, pageStatement(relation, page, columnsFor(relation, plans.names)), page);
 }
 
 /** Reads pages, in the order of their keys, with one statement per shape. */
-export async function readPages<Row extends object>(
+export async function readChildPages<Row extends object>(
   { db, plans }: Pick<Context, 'db' | 'plans'>,
   relation: ListRelation<Row>,
   keys: readonly PageOfParent[],
@@ -166,10 +166,10 @@ export function loadPages<Row extends object>(
   context: Context,
   relation: ListRelation<Row>,
   parentIds: readonly string[],
-  page: Page,
+  page: PageRange,
 ): Promise<readonly Row[][]> {
   const keys = parentIds.map((id) => ({ id, page }));
-  return inRound(context, relation, keys, (all) => readPages(context, relation, all));
+  return inRound(context, relation, keys, (all) => readChildPages(context, relation, all));
 }
 
 /** A page of a connection: its rows, and whether there are more before and after them. */
@@ -180,10 +180,10 @@ export interface Slice<Row extends Position> {
 }
 
 /** One extra row tells whether the list goes on. */
-const oneMore = (page: Page): Page => ({ ...page, limit: page.limit + 1 });
+const oneMore = (page: PageRange): PageRange => ({ ...page, limit: page.limit + 1 });
 
 /** The page of the rows that were read for it, in the order of reading. */
-function sliceOf<Row extends Position>(read: readonly Row[], page: Page): Slice<Row> {
+function sliceOf<Row extends Position>(read: readonly Row[], page: PageRange): Slice<Row> {
   const rows = read.slice(0, page.limit);
   return {
     rows: page.backwards === true ? rows.reverse() : rows,
@@ -194,7 +194,7 @@ function sliceOf<Row extends Position>(read: readonly Row[], page: Page): Slice<
 export async function readSlice<Row extends Position>(
   context: Context,
   relation: ListRelation<Row>,
-  page: Page,
+  page: PageRange,
 ): Promise<Slice<Row>> {
   return sliceOf(await readPage(context, relation, oneMore(page)), page);
 }
@@ -204,7 +204,7 @@ export async function loadSlices<Row extends Position>(
   context: Context,
   relation: ListRelation<Row>,
   parentIds: readonly string[],
-  page: Page,
+  page: PageRange,
 ): Promise<Slice<Row>[]> {
   const lists = await loadPages(context, relation, parentIds, oneMore(page));
   return lists.map((rows) => sliceOf(rows, page));

@@ -6,7 +6,7 @@ import {
   statement,
 } from '../../database/statement.ts';
 import { type ListRelation, selectList } from './entity.ts';
-import type { Page } from './pagination.ts';
+import type { PageRange } from './pagination.ts';
 
 /** Adds a parameter where the text names it, with the source of its value. Returns its number, such as `$1`. */
 export type AddParameter<Given> = (source: (given: Given) => Parameter) => string;
@@ -40,7 +40,7 @@ const STEPS = {
 } as const;
 
 /** The direction in which the rows of a page are read: that of the list, or from its end. */
-function directionOf({ order }: Pick<ListRelation<object>, 'order'>, page: Page): 'ASC' | 'DESC' {
+function directionOf({ order }: Pick<ListRelation<object>, 'order'>, page: PageRange): 'ASC' | 'DESC' {
   const steps = STEPS[page.createdAfter === undefined ? order : 'oldest-first'];
   return page.backwards === true ? steps.backwards : steps.direction;
 }
@@ -48,7 +48,7 @@ function directionOf({ order }: Pick<ListRelation<object>, 'order'>, page: Page)
 /** The query `rows` of a page, which is read in another order, in the order of its list. */
 export function inListOrder(
   { order }: Pick<ListRelation<object>, 'order'>,
-  page: Page,
+  page: PageRange,
   rows: string,
 ): string {
   if (page.backwards !== true) return rows;
@@ -61,7 +61,7 @@ export function inListOrder(
  * because PostgreSQL keeps a plan only if it knows how few rows are wanted. With the limit as a parameter it
  * plans every time, which takes as long as reading the rows.
  */
-export function pageShape(page: Page): string {
+export function pageShape(page: PageRange): string {
   return [
     `limit${page.limit}`,
     page.offset > 0 && 'offset',
@@ -89,7 +89,7 @@ interface PageTerms {
 /** The WHERE, ORDER BY and LIMIT of a page. */
 function clausesOf<Row extends object>(
   relation: ListRelation<Row>,
-  page: Page,
+  page: PageRange,
   { parent, limit, offset, cursor, createdAfter, narrowedTo }: PageTerms,
 ): string {
   const { narrowed, source: all } = relation.entity;
@@ -113,23 +113,23 @@ function clausesOf<Row extends object>(
   return `FROM (SELECT ${source.id} AS id, ${source.createdAt} AS at FROM ${source.keys}${cut}) AS s JOIN ${all.from} ON ${all.id} = s.id ORDER BY s.at ${direction}, s.id ${direction}`;
 }
 
-const cursorOf = ({ after, before }: Page) => after ?? before;
+const cursorOf = ({ after, before }: PageRange) => after ?? before;
 
 /** The sources of a page's parameters. Statements keep them, so they hold nothing else. */
 const SOURCES = {
-  offset: ({ offset }: Page) => offset,
-  cursorAt: (page: Page) => cursorOf(page)?.createdAt ?? null,
-  cursorId: (page: Page) => cursorOf(page)?.id ?? null,
-  createdAfter: ({ createdAfter }: Page) => createdAfter ?? null,
-  narrowedTo: ({ narrowedTo }: Page) => narrowedTo ?? null,
+  offset: ({ offset }: PageRange) => offset,
+  cursorAt: (page: PageRange) => cursorOf(page)?.createdAt ?? null,
+  cursorId: (page: PageRange) => cursorOf(page)?.id ?? null,
+  createdAfter: ({ createdAfter }: PageRange) => createdAfter ?? null,
+  narrowedTo: ({ narrowedTo }: PageRange) => narrowedTo ?? null,
 };
 
 /** The WHERE, ORDER BY and LIMIT of a page, with its values as parameters. */
 export function pageClauses<Row extends object>(
   relation: ListRelation<Row>,
-  page: Page,
+  page: PageRange,
   parent: string | undefined,
-  add: AddParameter<Page>,
+  add: AddParameter<PageRange>,
 ): string {
   const { offset, cursorAt, cursorId, createdAfter, narrowedTo } = SOURCES;
   return clausesOf(relation, page, {
@@ -166,10 +166,10 @@ function cached<Row, Given>(
 /** One page of a list without a parent. */
 export const pageStatement = <Row extends object>(
   relation: ListRelation<Row>,
-  page: Page,
+  page: PageRange,
   columns: readonly string[],
 ) =>
-  cached<Row, Page>(
+  cached<Row, PageRange>(
     relation,
     `${pageShape(page)}_${columns.join('_')}`,
     (add) => `SELECT ${selectList(relation.entity, columns)} ${pageClauses(relation, page, undefined, add)}`,
@@ -179,7 +179,7 @@ export const pageStatement = <Row extends object>(
 export const PAGE_NUMBER = '$page';
 
 /** The shape of a page. One `pagesStatement` reads pages of the same shape. */
-export function pagesShape({ offset, after, before, backwards }: Page): string {
+export function pagesShape({ offset, after, before, backwards }: PageRange): string {
   return [offset > 0 && 'offset', after && 'after', before && 'before', backwards && 'backwards']
     .filter(Boolean)
     .join('_');
@@ -188,7 +188,7 @@ export function pagesShape({ offset, after, before, backwards }: Page): string {
 /** A page of one parent. */
 export interface PageOfParent {
   readonly id: string;
-  readonly page: Page;
+  readonly page: PageRange;
 }
 
 /**
@@ -197,7 +197,7 @@ export interface PageOfParent {
  */
 export function pagesStatement<Row extends object>(
   relation: ListRelation<Row>,
-  page: Page,
+  page: PageRange,
   columns: readonly string[],
 ) {
   const shape = `pages_${pagesShape(page)}_${columns.join('_')}`;

@@ -24,7 +24,7 @@ export function encodeCursor({ createdAt, id }: Position): string {
 }
 
 /** A position as the database writes it for `cursorOfPosition`: the binary forms of instant and id, in base64. */
-export const positionSql = (row: string): string =>
+export const cursorPositionSql = (row: string): string =>
   `encode(timestamptz_send(${row}."createdAt") || uuid_send(${row}."id"), 'base64')`;
 
 /** In base64. The bytes are multiples of three, so there is no padding. */
@@ -36,7 +36,7 @@ const POSTGRES_EPOCH_MS = Date.UTC(2000, 0);
 const HIGH_HALF = 2 ** 32;
 const SCRATCH = Buffer.alloc(BYTES);
 
-/** The cursor of a position that `positionSql` has written. */
+/** The cursor of a position that `cursorPositionSql` has written. */
 export function cursorOfPosition(position: string): string {
   SCRATCH.write(position, CONTENT_START, 'base64');
   const high = SCRATCH.readInt32BE(CONTENT_START);
@@ -74,7 +74,7 @@ export const MAX_LIMIT = 100;
 export const MAX_OFFSET = 10_000;
 
 /** Which rows of a list to read. */
-export interface Page {
+export interface PageRange {
   readonly limit: number;
   readonly offset: number;
   /** Only rows after this position in the list's order. */
@@ -100,7 +100,7 @@ interface ListArguments {
 }
 
 /** The page for `limit` and `offset`; null counts as absent. Throws BAD_USER_INPUT, never clamps. */
-export function listPage({ limit, offset }: ListArguments): Page {
+export function parseListPage({ limit, offset }: ListArguments): PageRange {
   return {
     limit: inRange('limit', limit ?? DEFAULT_LIMIT, MAX_LIMIT),
     offset: inRange('offset', offset ?? 0, MAX_OFFSET),
@@ -119,7 +119,7 @@ export interface ConnectionArguments {
  * The page for a connection's arguments. `first` is Relay's name for `limit`. `last` pages backwards, and so does `before`
  * alone. Throws BAD_USER_INPUT.
  */
-export function connectionPage({ limit, first, after, last, before }: ConnectionArguments): Page {
+export function connectionPage({ limit, first, after, last, before }: ConnectionArguments): PageRange {
   if (limit != null && first != null)
     throw badInput('first', 'is an alias of "limit". Send only one of them.');
   const forwards = first ?? limit;
@@ -139,13 +139,17 @@ export function connectionPage({ limit, first, after, last, before }: Connection
 }
 
 /** The end of a page where only reading on tells whether its list goes on; undefined if a cursor already says so. */
-export function openEnd({ after, before, backwards }: Page): 'hasNextPage' | 'hasPreviousPage' | undefined {
+export function openEnd({
+  after,
+  before,
+  backwards,
+}: PageRange): 'hasNextPage' | 'hasPreviousPage' | undefined {
   if (backwards === true) return after === undefined ? 'hasPreviousPage' : undefined;
   return before === undefined ? 'hasNextPage' : undefined;
 }
 
 /** Whether the list goes on beyond each end of a page. `more`: whether it does at the open end. */
-export function endsOf(page: Page, more: boolean) {
+export function endsOf(page: PageRange, more: boolean) {
   const open = openEnd(page);
   return {
     hasNextPage: open === 'hasNextPage' ? more : page.before !== undefined,

@@ -3,7 +3,7 @@ import type { Context } from '../core/context.ts';
 import type { EventFilter, EventRecord } from '../events/event.ts';
 import type { Entity, ListRelation } from './entity.ts';
 import type { Identified } from './loaders.ts';
-import type { Page } from './pagination.ts';
+import type { PageRange } from './pagination.ts';
 
 /** A field that returns the row whose id is in a column of the parent row. */
 export interface ToOneRelation {
@@ -57,7 +57,7 @@ export interface ToManyRelation {
   readonly kind: 'many' | 'connection';
   readonly list: ListRelation<object>;
   /** The page for the arguments. Throws BAD_USER_INPUT. */
-  readonly page: (args: Record<string, unknown>) => Page;
+  readonly page: (args: Record<string, unknown>) => PageRange;
 }
 
 /** The SQL that stands for values, by their names. */

@@ -12,7 +12,7 @@ import {
 import type { EventText } from '../events/event-stream.ts';
 import type { EventFeed } from '../events/feed.ts';
 import type { EventReaders } from '../operation/lifecycle.ts';
-import { codeOf, type EventTexts, mayPass } from './event-responses.ts';
+import { type EventTexts, mayPass, toErrorCode } from './event-responses.ts';
 import { Frames } from './subscriber-stream.ts';
 
 /** A mutation may append thousands of events, and each has as many deliveries as there are groups. */
@@ -174,7 +174,7 @@ export class BatchReader {
     try {
       texts = await this.#read(asked, readers, timeouts);
     } catch (error) {
-      trace?.end(0, codeOf(error));
+      trace?.end(0, toErrorCode(error));
       throw error;
     }
     const sent: { readonly event: LogEvent; readonly text: EventText }[] = [];
@@ -213,7 +213,7 @@ export class BatchReader {
     try {
       if (events.length > 1 || timeouts < MAX_TIMEOUTS) return await texts.read(events, readers);
     } catch (error) {
-      if (mayPass(codeOf(error))) throw error;
+      if (mayPass(toErrorCode(error))) throw error;
     }
     // The statement fails for good. An execution tells which field is the reason, or does without it.
     return [await texts.execute(first, readers)];

@@ -14,7 +14,13 @@ import { type EventFilter, type EventRecord, filterKey } from '../events/event.t
 import { lastEventId } from '../events/last-event-id.ts';
 import type { EventExecutor, EventReaders } from '../operation/lifecycle.ts';
 import { createEffects, type EventsAfter, type OperationArgs } from '../operation/operation-context.ts';
-import { type CostCeilings, errorsOf, refused, type Single, textOf } from '../operation/outcome.ts';
+import {
+  type CostCeilings,
+  errorsOf,
+  refused,
+  type Single,
+  serializeResponse,
+} from '../operation/outcome.ts';
 import { type EventPlan, planEvents, readEvents, subscribedEvents } from '../queries/event-query.ts';
 import { readById } from '../queries/loaders.ts';
 
@@ -118,7 +124,7 @@ export function mayPass(code: ErrorCode): boolean {
 }
 
 /** The code of what reading rejects with. */
-export function codeOf(error: unknown): ErrorCode {
+export function toErrorCode(error: unknown): ErrorCode {
   if (error instanceof ApiError || error instanceof PassingError) return error.code;
   if (error instanceof TurnRefusedError) return 'SERVICE_UNAVAILABLE';
   if (!(error instanceof DatabaseError) || error.kind === 'other') return 'INTERNAL_SERVER_ERROR';
@@ -213,12 +219,12 @@ export function createEventTexts({ executor, limits, shared, log }: EventTextsOp
             if (left > 0 && codes.some((code) => MAY_BE_GONE.has(code))) continue;
             const found = codes.find(mayPass);
             if (found !== undefined) throw new PassingError(found);
-            return textOf(isPlanned ? unlocated(outcome) : outcome, { cost, limits });
+            return serializeResponse(isPlanned ? unlocated(outcome) : outcome, { cost, limits });
           }
         });
       } catch (error) {
-        if (mayPass(codeOf(error))) throw error;
-        return textOf(refused(error, { requestId, log }), { cost, limits });
+        if (mayPass(toErrorCode(error))) throw error;
+        return serializeResponse(refused(error, { requestId, log }), { cost, limits });
       }
     }
 

@@ -1,7 +1,7 @@
 import { ApiError, type ErrorCode } from '../../platform/errors.ts';
 import { MemoryBudget } from '../../platform/fairness/memory-budget.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
-import { addressesOf, addressOf, encodeEventId, matches } from '../events/event.ts';
+import { addressesOf, computeRoutingKey, encodeEventId, matches } from '../events/event.ts';
 import type { StreamFormat } from '../events/event-stream.ts';
 import type { FeedStart } from '../events/feed.ts';
 import type { Growth } from '../events/tail.ts';
@@ -89,7 +89,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
 
   /** Has the events of its address wake a group. Returns what ends that. */
   function route(group: Group): () => void {
-    const address = addressOf(group.filter);
+    const address = computeRoutingKey(group.filter);
     if (address === undefined) return () => undefined;
     const at = routes.get(address) ?? new Set();
     routes.set(address, at.add(group));

@@ -12,7 +12,7 @@ import {
 import { HistoryLostError } from '../events/feed.ts';
 import type { EventReaders } from '../operation/lifecycle.ts';
 import { type Batch, BatchReader, type BatchReaderOptions } from './batch-reader.ts';
-import { codeOf } from './event-responses.ts';
+import { toErrorCode } from './event-responses.ts';
 import type { SliceQueue } from './socket-write-queue.ts';
 import type { StreamMetrics } from './stream-metrics.ts';
 import {
@@ -333,7 +333,7 @@ export class Group {
 
   /** Ends the streams: their clients reconnect, and are told if the log does not go on from their place. */
   #breakOff(cohort: Cohort, error: unknown, batch?: Batch): void {
-    batch?.trace?.end(0, codeOf(error));
+    batch?.trace?.end(0, toErrorCode(error));
     const level = isOutage(error) ? 'debug' : 'warn';
     this.#options.log[level]({ streams: cohort.streams.size, err: error }, 'event streams broke off');
     for (const stream of [...cohort.streams]) stream.breakOff();
@@ -348,7 +348,7 @@ export class Group {
       this.#options.log.warn(line, 'events could not be read; trying again');
     else this.#options.log.debug(line, 'events could still not be read');
     cohort.failures += 1;
-    if (codeOf(error) === 'TIMEOUT') cohort.timeouts += 1;
+    if (toErrorCode(error) === 'TIMEOUT') cohort.timeouts += 1;
     this.#rest(this.#merged(cohort), pauseMs);
   }
 }

@@ -3,7 +3,7 @@ import { SocketAddress } from 'node:net';
 import { endianness } from 'node:os';
 import { ApiError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';
-import type { Connection } from '../documents/operation-request.ts';
+import type { ClientSocket } from '../documents/operation-request.ts';
 
 /** Linux's tables of TCP connections in this process's network namespace (proc_pid_net(5)). */
 const TABLES = [
@@ -80,7 +80,7 @@ const FAILED_SENDS = 2;
 /** Reading a table of 10,000 connections takes 30 ms: repeated requests share one reading. */
 const SHARED_MS = 1_000;
 
-function keyOf({ localPort, remoteAddress, remotePort }: Connection): string | undefined {
+function keyOf({ localPort, remoteAddress, remotePort }: ClientSocket): string | undefined {
   if (localPort === undefined || remoteAddress === undefined || remotePort === undefined) return undefined;
   return connectionKey(localPort, remoteAddress, remotePort);
 }
@@ -96,11 +96,11 @@ export function createHalfOpenWatch({
   unanswered = unansweredConnections,
 }: HalfOpenWatchOptions) {
   /** Each connection, and how many looks in a row have found it unanswered. */
-  const watched = new Map<Connection, { readonly key: string; looks: number }>();
+  const watched = new Map<ClientSocket, { readonly key: string; looks: number }>();
   let timer: NodeJS.Timeout | undefined;
   let shared: { readonly table: ReturnType<typeof unansweredConnections>; readonly atMs: number } | undefined;
 
-  function end(connections: readonly Connection[], reason: 'silent' | 'needed'): void {
+  function end(connections: readonly ClientSocket[], reason: 'silent' | 'needed'): void {
     if (connections.length === 0) return;
     log.info({ connections: connections.length, reason }, 'ended event streams of unresponsive clients');
     for (const connection of connections) {
@@ -116,7 +116,7 @@ export function createHalfOpenWatch({
       log.info('this system does not report dead connections: event streams of vanished clients end late');
       return;
     }
-    const silent: Connection[] = [];
+    const silent: ClientSocket[] = [];
     for (const [connection, state] of watched) {
       state.looks = table.has(state.key) ? state.looks + 1 : 0;
       if (state.looks >= LOOKS) silent.push(connection);
@@ -138,7 +138,7 @@ export function createHalfOpenWatch({
 
   return {
     /** Watches a connection. Returns a function that stops watching. */
-    watch(connection: Connection): () => void {
+    watch(connection: ClientSocket): () => void {
       const key = keyOf(connection);
       if (key === undefined) return () => undefined;
       watched.set(connection, { key, looks: 0 });
@@ -146,7 +146,7 @@ export function createHalfOpenWatch({
       return () => void watched.delete(connection);
     },
     /** Ends those of the connections on which sending has recently failed, and returns them. Never throws. */
-    async endSilent(connections: readonly Connection[]): Promise<readonly Connection[]> {
+    async endSilent(connections: readonly ClientSocket[]): Promise<readonly ClientSocket[]> {
       const nowMs = performance.now();
       if (shared === undefined || nowMs - shared.atMs > SHARED_MS)
         shared = { table: unanswered(), atMs: nowMs };
@@ -169,7 +169,7 @@ export interface StreamOwner {
   readonly client: string;
   /** The account behind the client's credentials. All clients of an account share a limit. */
   readonly account?: string | undefined;
-  readonly connection?: Connection | undefined;
+  readonly connection?: ClientSocket | undefined;
 }
 
 /** Counts open event streams per client and per account. */
@@ -193,7 +193,7 @@ export interface StreamLimitOptions {
 }
 
 interface OpenStream {
-  readonly connection: Connection | undefined;
+  readonly connection: ClientSocket | undefined;
   close(): void;
 }
 

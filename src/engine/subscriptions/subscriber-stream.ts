@@ -4,12 +4,12 @@ import type { Backlog, EventStream, EventText, Frame, Sink, StreamFormat } from 
 import type { FeedStart } from '../events/feed.ts';
 
 /** A stream that belongs to at most one cohort at a time. */
-interface Member<Stream extends Member<Stream>> {
+interface CohortMember<Stream extends CohortMember<Stream>> {
   cohort: Cohort<Stream> | undefined;
 }
 
 /** Streams of a group at the same place of the event log. They get the same events, and in a format the same bytes. */
-export class Cohort<Stream extends Member<Stream>> {
+export class Cohort<Stream extends CohortMember<Stream>> {
   place: EventPlace;
   readonly streams = new Set<Stream>();
   /** Whether it reads history: it has not reached the end of the log since its first stream came. */
@@ -63,7 +63,7 @@ export type StreamEnding = 'finished' | 'interrupted' | 'failed' | 'client_disco
  * One subscriber's stream. It holds only what differs between the subscribers of a group: thousands are open at
  * a time.
  */
-export class SubscriberStream implements EventStream, Member<SubscriberStream> {
+export class SubscriberStream implements EventStream, CohortMember<SubscriberStream> {
   format: StreamFormat;
   readonly #deliver: SubscriberStreamOptions['deliver'];
   /** Until it is attached. */

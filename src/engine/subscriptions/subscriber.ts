@@ -18,7 +18,7 @@ import {
   type Outcome,
   refused,
   type Single,
-  textOf,
+  serializeResponse,
 } from '../operation/outcome.ts';
 import type { CredentialWatch } from './credential-watch.ts';
 import type { EventTexts, KeptArgs } from './event-responses.ts';
@@ -69,13 +69,13 @@ async function recheckCredentials(
     const error = unauthenticated(
       'The credentials of this stream expired or were revoked. Subscribe again with other credentials.',
     );
-    return stream.finish(textOf(refused(error, { requestId, log }), told));
+    return stream.finish(serializeResponse(refused(error, { requestId, log }), told));
   }
   try {
     const contextValue = { ...args.contextValue, caller: present };
     const refusal = await refusalOf({ ...args, contextValue }, log);
     if (refusal === undefined) stream.interrupt();
-    else stream.finish(textOf(refusal, told));
+    else stream.finish(serializeResponse(refusal, told));
   } catch (error) {
     log[isOutage(error) ? 'debug' : 'warn'](
       { err: error, requestId },
@@ -137,7 +137,7 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
   ): void {
     const { departure } = sender;
     const endsWith = (error: () => ApiError) => () =>
-      stream.finish(textOf(refused(error(), { requestId, log }), { ...told, cost }));
+      stream.finish(serializeResponse(refused(error(), { requestId, log }), { ...told, cost }));
     if (published !== undefined) stream.onClose(watchPublished(published, endsWith(documentRetired)));
     stream.onClose(watchBlocked(sender, endsWith(addressBlocked)));
     if (isAuthenticated(caller))

@@ -10,7 +10,7 @@ import type { FeatureServices, RouteServices } from '../feature.ts';
 import type { Action } from './forms.ts';
 
 /** Instants are texts of the schema's DateTime. */
-export interface Session {
+export interface SessionSummary {
   readonly id: string;
   readonly userAgent: string | null;
   readonly createdAt: string;
@@ -28,7 +28,7 @@ export interface ApiKey {
   readonly expiresAt: string | null;
 }
 
-export interface Grant {
+export interface GrantedApplication {
   readonly id: string;
   readonly clientName: string;
   readonly scopes: readonly string[];
@@ -40,10 +40,10 @@ export interface Grant {
 export interface Account {
   readonly name: string;
   readonly email: string;
-  readonly sessions: readonly Session[];
+  readonly sessions: readonly SessionSummary[];
   readonly apiKeys: readonly ApiKey[];
   /** Undefined where the service has no OAuth. */
-  readonly grants?: readonly Grant[];
+  readonly grants?: readonly GrantedApplication[];
 }
 
 const documentOf = (hasGrants: boolean) => `query AccountPage {

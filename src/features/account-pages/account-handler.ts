@@ -4,7 +4,7 @@ import { readsOf } from '../../auth/secrets.ts';
 import { badRequest, readForm } from '../../http/body.ts';
 import type { AdmittedRequest, Answer } from '../../http/exchange.ts';
 import { OWN_SITES } from '../../http/hooks/request-checks.ts';
-import { type PageOptions, pageResponse, pauseFor, seeOther } from '../../http/html/page.ts';
+import { type HtmlPageOptions, pageResponse, pauseFor, seeOther } from '../../http/html/page.ts';
 import { problemOf, signInBy } from '../../http/html/sign-in.ts';
 import type { HttpRequest, HttpResponse } from '../../http/message.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
@@ -88,7 +88,7 @@ export function accountAnswer(options: AccountServices): Answer {
       failed,
       done,
       ...response
-    }: PageOptions & { readonly failed?: Problem; readonly done?: Action | undefined },
+    }: HtmlPageOptions & { readonly failed?: Problem; readonly done?: Action | undefined },
   ): Promise<HttpResponse> {
     const account = await read(admitted);
     return pageResponse(accountPage({ account, role, failed, done }), response);

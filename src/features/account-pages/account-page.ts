@@ -1,10 +1,10 @@
 import Bowser from 'bowser';
 import { ACCOUNT_NAME } from '../../auth/accounts.ts';
 import { isScope, type Role, scopesOfRole, scopeWords } from '../../auth/scopes.ts';
-import { type Html, html, layout, NOTHING } from '../../http/html/page.ts';
+import { EMPTY_HTML, type Html, html, layout } from '../../http/html/page.ts';
 import { alertOf, SIGN_IN, type SignInForm, signInForm } from '../../http/html/sign-in.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
-import type { Account, ApiKey, Grant, Session } from './account-data.ts';
+import type { Account, ApiKey, GrantedApplication, SessionSummary } from './account-data.ts';
 import {
   ACTION,
   type Action,
@@ -28,7 +28,7 @@ const timeOf = (instant: string): Html =>
   html`<time datetime="${instant}">${DATES.format(new Date(instant))} UTC</time>`;
 
 /** The browser of a session, by the User-Agent of its login. */
-function browserOf(userAgent: string | null): string {
+function describeBrowser(userAgent: string | null): string {
   if (userAgent === null || userAgent === '') return 'Unknown browser';
   const parsed = Bowser.getParser(userAgent);
   const [browser, system] = [parsed.getBrowserName(), parsed.getOSName()];
@@ -37,7 +37,8 @@ function browserOf(userAgent: string | null): string {
 }
 
 /** What a scope allows. One that the product has no more allows nothing. */
-const wordsOf = (scope: string, role: Role): string => (isScope(scope) ? scopeWords(scope, role) : scope);
+const describeScope = (scope: string, role: Role): string =>
+  isScope(scope) ? scopeWords(scope, role) : scope;
 
 /** What a form of a section needs to know. */
 interface SectionOptions {
@@ -96,12 +97,12 @@ ${newPasswordFields('newPassword', shown.attributes('newPassword', { rule: 'rule
   );
 }
 
-function sessionRow({ id, userAgent, createdAt, lastSeenAt, current }: Session): Html {
-  const browser = browserOf(userAgent);
+function sessionRow({ id, userAgent, createdAt, lastSeenAt, current }: SessionSummary): Html {
+  const browser = describeBrowser(userAgent);
   return row(
-    html`<strong>${browser}</strong>${current ? html` <span class="badge">current session</span>` : NOTHING}
+    html`<strong>${browser}</strong>${current ? html` <span class="badge">current session</span>` : EMPTY_HTML}
 <p class="soft" id="row-${id}">signed in ${timeOf(createdAt)}, last used ${timeOf(lastSeenAt)}</p>`,
-    current ? NOTHING : rowForm('end-session', id, 'Revoke', `the session of ${browser}`),
+    current ? EMPTY_HTML : rowForm('end-session', id, 'Revoke', `the session of ${browser}`),
   );
 }
 
@@ -111,14 +112,14 @@ const sessionsSection = ({ sessions }: Account): Html =>
 const scopeList = (scopes: readonly string[], role: Role): Html =>
   html`<ul class="soft plain">
 ${scopes.map(
-  (scope) => html`<li>${wordsOf(scope, role)}</li>
+  (scope) => html`<li>${describeScope(scope, role)}</li>
 `,
 )}</ul>`;
 
 const keyRow = (role: Role) => (key: ApiKey) =>
   row(
     html`<strong>${key.name}</strong> <code>${key.prefix}…</code>
-<p class="soft" id="row-${key.id}">created ${timeOf(key.createdAt)}, ${lastUsed(key.lastUsedAt)}${key.expiresAt === null ? NOTHING : html`, valid until ${timeOf(key.expiresAt)}`}</p>
+<p class="soft" id="row-${key.id}">created ${timeOf(key.createdAt)}, ${lastUsed(key.lastUsedAt)}${key.expiresAt === null ? EMPTY_HTML : html`, valid until ${timeOf(key.expiresAt)}`}</p>
 ${scopeList(key.scopes, role)}`,
     rowForm('revoke-key', key.id, 'Revoke', `the key ${key.name}`),
   );
@@ -128,14 +129,14 @@ export const KEY_DAYS = [30, 90, 365, 0] as const;
 
 const daysOption = (given: URLSearchParams) => (days: (typeof KEY_DAYS)[number]) =>
   html`
-<option value="${String(days)}"${given.get('days') === String(days) ? html` selected` : NOTHING}>${days === 0 ? 'Until I revoke it' : `${days} days`}</option>`;
+<option value="${String(days)}"${given.get('days') === String(days) ? html` selected` : EMPTY_HTML}>${days === 0 ? 'Until I revoke it' : `${days} days`}</option>`;
 
 /** The first one stands for all of them: a group cannot have the focus, or be invalid (ARIA 1.2, aria-invalid). */
 const scopeBox =
   (role: Role, { given, attributes }: Shown) =>
   (scope: string, index: number) =>
     html`
-<label class="check"><input type="checkbox" name="scope" value="${scope}"${given.has('scope', scope) ? html` checked` : NOTHING}${index === 0 ? attributes('scopes') : NOTHING}> ${wordsOf(scope, role)}</label>`;
+<label class="check"><input type="checkbox" name="scope" value="${scope}"${given.has('scope', scope) ? html` checked` : EMPTY_HTML}${index === 0 ? attributes('scopes') : EMPTY_HTML}> ${describeScope(scope, role)}</label>`;
 
 function keysSection({ apiKeys, email }: Account, { role, failed }: SectionOptions): Html {
   return section(
@@ -161,7 +162,7 @@ ${passwordAgain('key-password', email, shown)}
   );
 }
 
-const grantRow = (role: Role) => (grant: Grant) =>
+const grantRow = (role: Role) => (grant: GrantedApplication) =>
   row(
     html`<strong>${grant.clientName}</strong>
 <p class="soft" id="row-${grant.id}">allowed ${timeOf(grant.createdAt)}, ${lastUsed(grant.lastUsedAt)}</p>
@@ -169,7 +170,7 @@ ${scopeList(grant.scopes, role)}`,
     rowForm('revoke-grant', grant.id, 'Revoke', `the access of ${grant.clientName}`),
   );
 
-const grantsSection = (grants: readonly Grant[], { role }: SectionOptions): Html =>
+const grantsSection = (grants: readonly GrantedApplication[], { role }: SectionOptions): Html =>
   section(
     'applications-heading',
     'Applications with access',
@@ -223,7 +224,7 @@ const OF_ROWS: readonly Action[] = ['end-session', 'revoke-key', 'revoke-grant']
 const noticeOf = (done: Action | undefined): string | undefined => done && DONE[done];
 
 const shownNotice = (notice: string | undefined): Html =>
-  notice === undefined ? NOTHING : html`<p class="done" role="status">${notice}</p>`;
+  notice === undefined ? EMPTY_HTML : html`<p class="done" role="status">${notice}</p>`;
 
 interface AccountPage extends SectionOptions {
   readonly account: Account;
@@ -245,9 +246,9 @@ export function accountPage({ account, done, ...options }: AccountPage): string 
 <p class="soft">${email}</p></div>
 ${form('sign-out', html`<button class="small second">Sign out</button>`)}
 </div>
-${shownNotice(notice)}${failed !== undefined && OF_ROWS.includes(failed.action) ? alertOf(failed.problem) : NOTHING}
+${shownNotice(notice)}${failed !== undefined && OF_ROWS.includes(failed.action) ? alertOf(failed.problem) : EMPTY_HTML}
 ${nameSection(account, options)}${passwordSection(account, options)}${sessionsSection(account)}${keysSection(account, options)}${
-  grants === undefined ? NOTHING : grantsSection(grants, options)
+  grants === undefined ? EMPTY_HTML : grantsSection(grants, options)
 }${dataSection(account, options)}${everythingSection(account, options)}`,
   });
 }

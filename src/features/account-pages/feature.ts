@@ -6,7 +6,7 @@ export const accountPages: Feature = {
   revocations: [linkRevocation],
   exportSections: linkExportSections,
   jobs: () => [expiredLinks],
-  server: async () => (await import('./routes.ts')).createServer,
+  server: async () => (await import('./routes.ts')).createAccountPages,
   fields: async () => (await import('./link-fields.ts')).defineLinkFields,
   commands: async () => (await import('./commands.ts')).defineLinkCommands,
 };

@@ -1,5 +1,5 @@
 import { PASSWORD } from '../../auth/accounts.ts';
-import { type Html, html, layout, NOTHING } from '../../http/html/page.ts';
+import { EMPTY_HTML, type Html, html, layout } from '../../http/html/page.ts';
 import { alertOf } from '../../http/html/sign-in.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
 import type { Link } from './links.ts';
@@ -60,8 +60,8 @@ function shownWith(problem: Problem | undefined): Shown {
       const isWrong = problem?.field === field;
       const begins = isWrong || (first && problem !== undefined && problem.field === undefined);
       const describing = [begins ? 'problem' : undefined, rule].filter((id) => id !== undefined).join(' ');
-      return html`${isWrong ? html` aria-invalid="true"` : NOTHING}${begins ? html` autofocus` : NOTHING}${
-        describing === '' ? NOTHING : html` aria-describedby="${describing}"`
+      return html`${isWrong ? html` aria-invalid="true"` : EMPTY_HTML}${begins ? html` autofocus` : EMPTY_HTML}${
+        describing === '' ? EMPTY_HTML : html` aria-describedby="${describing}"`
       }`;
     },
   };
@@ -88,7 +88,7 @@ export function folded(
   content: (shown: Shown) => Html,
 ): Html {
   const problem = failed?.action === action ? failed : undefined;
-  return html`<details${problem === undefined ? NOTHING : html` open`}>
+  return html`<details${problem === undefined ? EMPTY_HTML : html` open`}>
 <summary>${summary}</summary>
 ${alertOf(problem?.problem)}
 ${form(action, content(shownWith(problem)))}

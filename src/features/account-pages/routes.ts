@@ -52,7 +52,7 @@ const createRoutes = (services: AccountServices): Route[] => [
   },
 ];
 
-export const createServer: CreateFeature = (services) => ({
+export const createAccountPages: CreateFeature = (services) => ({
   authStrategies: [],
   routes: (needed) => createRoutes({ ...services, ...needed }),
 });

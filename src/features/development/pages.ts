@@ -1,4 +1,4 @@
-import { type Html, html, layout, NOTHING, pageResponse } from '../../http/html/page.ts';
+import { EMPTY_HTML, type Html, html, layout, pageResponse } from '../../http/html/page.ts';
 import { type DemoKey, withToken } from '../../http/local-request.ts';
 import { ACCOUNT, OAUTH_METADATA, PATHS } from '../../http/routes/table.ts';
 import { DEMO_USERS } from './demo-data.ts';
@@ -36,7 +36,7 @@ function findPlaces({ graphiql, exampleBuilt, demo }: StartPage): readonly Html[
   return [
     graphiql
       ? row(link(PATHS.graphql + token, 'GraphiQL'), 'An editor with examples and the schema.')
-      : NOTHING,
+      : EMPTY_HTML,
     row(
       link(EXAMPLE + token, 'Example'),
       html`A web page on this API, with a live list. ${exampleBuilt ? signIn : build}`,
@@ -62,7 +62,7 @@ export function startPage(page: StartPage) {
       wide: true,
       content: html`<h1>The service is running</h1>
 <p>Users, posts and comments over GraphQL. Queries, mutations and subscriptions are at <code>${PATHS.graphql}</code>.</p>
-${demo === 'hidden' ? notice : NOTHING}<ul class="rows">
+${demo === 'hidden' ? notice : EMPTY_HTML}<ul class="rows">
 ${findPlaces(page)}</ul>
 <section>
 <h2>First call</h2>

@@ -26,7 +26,7 @@ export interface Settings {
   readonly examples: readonly Example[];
 }
 
-interface PageOptions {
+interface GraphiQLPageOptions {
   readonly endpoint: string;
   /** The folder of the page's assets, with a slash at its end. */
   readonly assets: string;
@@ -57,7 +57,7 @@ function json(value: unknown): Html {
   return { html: JSON.stringify(value).replaceAll('<', '\\u003c') };
 }
 
-export function graphiqlPage({ endpoint, assets, examples, home, demo }: PageOptions): string {
+export function graphiqlPage({ endpoint, assets, examples, home, demo }: GraphiQLPageOptions): string {
   const name = html`${MARK}<span>${TITLE}</span>`;
   const title =
     home === undefined ? name : html`<a href="${home}" aria-label="${TITLE}: start page">${name}</a>`;

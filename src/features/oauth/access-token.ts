@@ -32,7 +32,7 @@ export interface AccessToken {
 }
 
 /** The current state of what a token depends on. */
-interface Standing extends StoredOverrides {
+interface AccessTokenState extends StoredOverrides {
   /** The account that acts: the user, or the owner of the client. */
   readonly accountId: string;
   readonly role: Role;
@@ -42,7 +42,7 @@ interface Standing extends StoredOverrides {
   readonly ended: boolean;
 }
 
-type StandingRow = Standing | { readonly [Column in keyof Standing]: null };
+type StandingRow = AccessTokenState | { readonly [Column in keyof AccessTokenState]: null };
 
 /**
  * A token ends with its jti, its authorization, its user, its client, and the owner of the client. One row for each
@@ -63,7 +63,7 @@ const STANDINGS = statement<StandingRow>(
    ORDER BY a.place`,
 );
 
-type Checked =
+type AccessTokenResult =
   | { readonly outcome: 'not-mine' }
   | { readonly outcome: 'valid'; readonly token: AccessToken }
   | { readonly outcome: 'invalid'; readonly reason: string };
@@ -76,7 +76,7 @@ export function audienceOf(issuer: string): string {
   return `${issuer}/graphql`;
 }
 
-const invalid = (reason: string): Checked => ({ outcome: 'invalid', reason });
+const invalid = (reason: string): AccessTokenResult => ({ outcome: 'invalid', reason });
 /** Others issue tokens of this type too; theirs skip the look-up of a key that is not here. */
 function isOurs(token: string, issuer: string | undefined): boolean {
   if (issuer === undefined) return true;
@@ -109,7 +109,7 @@ export function createOwnTokens({ database, clock, config }: TokenServices, keys
   );
   return {
     /** Throws DatabaseError. */
-    async check(token: string): Promise<Checked> {
+    async check(token: string): Promise<AccessTokenResult> {
       if (!looksLikeJwt(token)) return { outcome: 'not-mine' };
       const { typ, kid } = decodeProtectedHeader(token);
       if (typ !== TYPE || !text(kid) || !isOurs(token, issuer) || (await keys.publicKey(kid)) === undefined)
@@ -148,7 +148,7 @@ export function createOwnTokens({ database, clock, config }: TokenServices, keys
       };
     },
     /** Undefined if the client is gone. Never cached. Throws DatabaseError. */
-    async standing(token: Reference): Promise<Standing | undefined> {
+    async standing(token: Reference): Promise<AccessTokenState | undefined> {
       const found = await standingOf(token);
       return found.accountId === null ? undefined : found;
     },
@@ -183,7 +183,7 @@ export function createAccessTokenStrategy(
   { database, clock, log }: TokenServices,
   ownTokens: OwnTokens,
 ): AuthStrategy {
-  const known = createCredentialCache<Standing | undefined>(clock);
+  const known = createCredentialCache<AccessTokenState | undefined>(clock);
   const grants = { what: 'an OAuth grant', table: 'oauth_grants', usedAt: 'last_used_at' };
   const noteUse = createLastUse({ database, clock, log, ...grants });
 

@@ -50,11 +50,11 @@ function redirectUriProblem(uri: string): string | undefined {
 /** Earlier secrets begin with `cgs_`, and stay valid: only their hash counts. */
 const CLIENT_SECRET = secretFormat('cgc_');
 
-export const GRANTS = ['client_credentials', 'authorization_code', 'refresh_token'] as const;
-export type Grant = (typeof GRANTS)[number];
+export const GRANT_TYPES = ['client_credentials', 'authorization_code', 'refresh_token'] as const;
+export type GrantType = (typeof GRANT_TYPES)[number];
 
-function isGrant(value: string): value is Grant {
-  return (GRANTS as readonly string[]).includes(value);
+function isGrant(value: string): value is GrantType {
+  return (GRANT_TYPES as readonly string[]).includes(value);
 }
 
 /** A client that cannot be created as requested. The message is meant for the requester. */
@@ -63,7 +63,7 @@ class ClientError extends OperatorError {}
 export interface NewClient {
   readonly owner: { readonly id: string; readonly role: Role };
   readonly name: string;
-  readonly grants: readonly Grant[];
+  readonly grants: readonly GrantType[];
   readonly scopes: readonly Scope[];
   readonly redirectUris: readonly string[];
   /** A public client has no secret: an app on a device or in a browser could not keep one. */
@@ -74,7 +74,7 @@ export interface NewClient {
 }
 
 function check({ owner, grants, scopes, redirectUris, ...client }: NewClient): void {
-  const has = (grant: Grant) => grants.includes(grant);
+  const has = (grant: GrantType) => grants.includes(grant);
   if (has('authorization_code') && redirectUris.length === 0)
     throw new ClientError('A client with the authorization_code grant needs a redirect URI.');
   if (!has('authorization_code') && redirectUris.length > 0)
@@ -199,7 +199,7 @@ export function canBeImpersonated(client: Client): boolean {
 }
 
 /** The most that the client can be granted. Acting alone, it gets no more than its owner holds. */
-export function scopesOf(client: Client, { alone }: { readonly alone: boolean }): Scope[] {
+export function getGrantableScopes(client: Client, { alone }: { readonly alone: boolean }): Scope[] {
   const own = (client.scope ?? '').split(' ').filter(isScope);
   if (!alone) return own;
   const held = scopesOfRole((client as unknown as Record<string, Role>)[OWNER_ROLE] ?? 'member');

@@ -12,11 +12,18 @@ import { findAccount } from '../../auth/accounts.ts';
 import { audit, OPERATOR } from '../../auth/audit.ts';
 import { runInPrisma } from '../../database/unit-of-work.ts';
 import { isUuid } from '../../platform/ids.ts';
-import { createOAuthClient, deleteOAuthClient, GRANTS, type Grant, type NewClient } from './clients.ts';
+import {
+  createOAuthClient,
+  deleteOAuthClient,
+  GRANT_TYPES,
+  type GrantType,
+  type NewClient,
+} from './clients.ts';
 import { listSigningKeys, revokeSigningKey, rotateSigningKey, sealerOf, signerOf } from './signing-keys.ts';
 
 /** OAuth grants (RFC 6749 section 1.3), separated by spaces or commas. */
-const parseGrants = (text: string): readonly Grant[] => parseNames(text, GRANTS, ['Grants', 'grant']);
+const parseGrants = (text: string): readonly GrantType[] =>
+  parseNames(text, GRANT_TYPES, ['Grants', 'grant']);
 
 interface CreateOptions extends Omit<NewClient, 'owner' | 'redirectUris' | 'public'> {
   readonly owner: string;

@@ -9,7 +9,7 @@ export const oauth: Feature = {
   exportSections: oauthExportSections,
   clientNames: 'SELECT c.id::text AS id, c.name FROM oauth_clients c',
   jobs: ({ environment }) => [expiredRecords, oldSigningKeys(environment === 'production')],
-  server: async () => (await import('./server.ts')).createServer,
+  server: async () => (await import('./server.ts')).createOAuthServer,
   fields: async () => (await import('./grant-fields.ts')).defineGrantFields,
   commands: async () => (await import('./commands.ts')).defineOAuthCommands,
 };

@@ -3,7 +3,7 @@ import { defineExportSection, type ExportSection } from '../../auth/data-export.
 import {
   type CredentialRevocation,
   deleteSurplus,
-  ofAccounts,
+  inAccountsSql,
   revocationStatement,
 } from '../../auth/revocation.ts';
 import type { Scope } from '../../auth/scopes.ts';
@@ -101,8 +101,8 @@ const grants = (of: string) =>
     'id',
     'oauth_grants g',
   );
-const ITS_OWN = ofAccounts('g.user_id');
-const OF_ITS_CLIENTS = `g.client_id IN (SELECT c.id FROM oauth_clients c WHERE ${ofAccounts('c.owner_id')})`;
+const ITS_OWN = inAccountsSql('g.user_id');
+const OF_ITS_CLIENTS = `g.client_id IN (SELECT c.id FROM oauth_clients c WHERE ${inAccountsSql('c.owner_id')})`;
 
 /** Revokes the grants of an account with their tokens, which depend on them. */
 export const grantRevocation: CredentialRevocation = {
@@ -114,7 +114,7 @@ export const grantRevocation: CredentialRevocation = {
     option: 'oauth-grants',
     streamTokens: `t.credential_kind = '${OAUTH_KIND}' AND split_part(t.credential_id, ' ', 3) <> ''`,
   },
-  all: revocationStatement('account_end_grants', `DELETE FROM oauth_grants WHERE ${ofAccounts()}`),
+  all: revocationStatement('account_end_grants', `DELETE FROM oauth_grants WHERE ${inAccountsSql()}`),
   surplus: [authorizations(ITS_OWN), grants(ITS_OWN)],
 };
 
@@ -125,14 +125,14 @@ export const clientRevocation: CredentialRevocation = {
   onPasswordChange: false,
   all: revocationStatement(
     'account_end_clients',
-    `DELETE FROM oauth_clients WHERE ${ofAccounts('owner_id')}`,
+    `DELETE FROM oauth_clients WHERE ${inAccountsSql('owner_id')}`,
   ),
   surplus: [
     authorizations(OF_ITS_CLIENTS),
     grants(OF_ITS_CLIENTS),
     deleteSurplus(
       'oauth_clients',
-      `${ofAccounts('owner_id')} AND NOT EXISTS (SELECT FROM oauth_grants g WHERE g.client_id = c.id)`,
+      `${inAccountsSql('owner_id')} AND NOT EXISTS (SELECT FROM oauth_grants g WHERE g.client_id = c.id)`,
       'id',
       'oauth_clients c',
     ),

@@ -6,7 +6,7 @@ import type { AdmittedRequest, Answer, Route, RouteProperties } from '../../http
 import { pageErrors } from '../../http/html/page.ts';
 import { type HttpResponse, PlainRequest } from '../../http/message.ts';
 import { jsonResponse } from '../../http/response/responder.ts';
-import { NOTHING, SECRET } from '../../http/routes/table.ts';
+import { NOT_FOUND_ROUTE, SECRET } from '../../http/routes/table.ts';
 import { createKeyedHash } from '../../platform/crypto.ts';
 import { addressKey, attemptOrigin } from '../../platform/ip-address.ts';
 import type { CreateFeature, FeatureServices, RouteServices } from '../feature.ts';
@@ -182,15 +182,15 @@ function routesOf(
     {
       ...ENDPOINT,
       path: OAUTH_PATHS.others,
-      methods: NOTHING.methods,
+      methods: NOT_FOUND_ROUTE.methods,
       bucket: undefined,
-      answer: NOTHING.answer,
+      answer: NOT_FOUND_ROUTE.answer,
     },
   ];
 }
 
 /** What OAuth brings to a server. */
-export const createServer: CreateFeature = (services) => {
+export const createOAuthServer: CreateFeature = (services) => {
   const keys = createKeyRing(services);
   const ownTokens = createOwnTokens(services, keys);
   return {

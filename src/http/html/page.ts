@@ -31,7 +31,7 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
   return { html: strings.reduce((whole, next, index) => whole + textOf(parts[index - 1] ?? '') + next) };
 }
 
-export const NOTHING: Html = { html: '' };
+export const EMPTY_HTML: Html = { html: '' };
 
 /** The colours, in light and dark. */
 const COLOURS = `
@@ -100,7 +100,7 @@ a.button { display: grid; place-items: center; min-height: 2.875rem; padding: .5
 /** The CSP source of the style sheet: it allows this exact text (CSP level 3, section 6.7.3.3). */
 const STYLE_HASH = `'sha256-${hash('sha256', STYLE, 'base64')}'`;
 
-interface Page {
+interface HtmlPage {
   readonly title: string;
   readonly content: Html;
   /** Additional head content. */
@@ -118,7 +118,7 @@ const ICON_SVG = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="2 2 20 20" fi
 export const ICON = html`<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON_SVG)}">`;
 
 /** A complete page. It needs no script and loads nothing. */
-export function layout({ title, content, head = NOTHING, wide = false }: Page): string {
+export function layout({ title, content, head = EMPTY_HTML, wide = false }: HtmlPage): string {
   const style: Html = { html: `<style>${STYLE}</style>` };
   return html`<!doctype html>
 <html lang="en">
@@ -128,7 +128,7 @@ export function layout({ title, content, head = NOTHING, wide = false }: Page): 
 <title>${title} – Content Graph API</title>
 ${style}${head}
 </head>
-<body${wide ? html` class="wide"` : NOTHING}>
+<body${wide ? html` class="wide"` : EMPTY_HTML}>
 <header>${MARK}Content Graph API</header>
 <main>
 ${content}
@@ -138,7 +138,7 @@ ${content}
 `.html;
 }
 
-export interface PageOptions {
+export interface HtmlPageOptions {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** Where submitting a form of the page may finally lead. Browsers apply the policy to redirects too. */
@@ -191,7 +191,7 @@ export function pageHeaders(redirectUri?: string): Record<string, string> {
 export const seeOther = (location: string, headers: Readonly<Record<string, string>> = {}) =>
   new HttpResponse('', { status: 303, headers: { location, 'referrer-policy': 'same-origin', ...headers } });
 
-export function pageResponse(text: string, { headers, redirectUri, ...options }: PageOptions = {}) {
+export function pageResponse(text: string, { headers, redirectUri, ...options }: HtmlPageOptions = {}) {
   return new HttpResponse(text, { ...options, headers: { ...pageHeaders(redirectUri), ...headers } });
 }
 
@@ -229,12 +229,13 @@ interface ErrorPage {
 }
 
 export function errorPage({ title, message, detail, requestId, onwards }: ErrorPage): string {
-  const technical = detail === undefined ? NOTHING : html`<p class="soft">Technical details: ${detail}</p>`;
+  const technical =
+    detail === undefined ? EMPTY_HTML : html`<p class="soft">Technical details: ${detail}</p>`;
   return layout({
     title,
     content: html`<h1>${title}</h1>
 <p>${message}</p>
-${technical}${onwards === undefined ? NOTHING : html`<p>${onwards}</p>`}
+${technical}${onwards === undefined ? EMPTY_HTML : html`<p>${onwards}</p>`}
 <p class="soft">Request ${requestId}</p>`,
   });
 }

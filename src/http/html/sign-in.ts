@@ -7,7 +7,7 @@ import type { Logger } from '../../platform/log/log.ts';
 import type { LocatedRequest, ReceivedRequest } from '../exchange.ts';
 import type { HttpRequest } from '../message.ts';
 import { WAIT_AS_TOLD } from '../rate-limit/limiter.ts';
-import { type Html, html, NOTHING } from './page.ts';
+import { EMPTY_HTML, type Html, html } from './page.ts';
 
 export interface SignInForm {
   /** Where it is posted to. */
@@ -23,13 +23,13 @@ export const SIGN_IN = 'sign-in';
 
 /** What is wrong, as a page shows it. */
 export const alertOf = (problem: string | undefined): Html =>
-  problem === undefined ? NOTHING : html`<p class="problem" id="problem" role="alert">${problem}</p>`;
+  problem === undefined ? EMPTY_HTML : html`<p class="problem" id="problem" role="alert">${problem}</p>`;
 
 /** The form that asks for an account and its password, without a button. */
 export function signInForm({ action, email, problem }: SignInForm): Html {
-  const described = problem === undefined ? NOTHING : html` aria-describedby="problem"`;
-  const atEmail = email === '' ? html` autofocus` : NOTHING;
-  const atPassword = email === '' ? NOTHING : html` autofocus`;
+  const described = problem === undefined ? EMPTY_HTML : html` aria-describedby="problem"`;
+  const atEmail = email === '' ? html` autofocus` : EMPTY_HTML;
+  const atPassword = email === '' ? EMPTY_HTML : html` autofocus`;
   return html`${alertOf(problem)}
 <form id="${SIGN_IN}" method="post" action="${action}">
 <label for="email">E-mail</label>

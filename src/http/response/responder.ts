@@ -7,8 +7,8 @@ import {
   errorsOf,
   type ResponseExtras,
   type Single,
+  serializeResponse,
   statusOf,
-  textOf,
 } from '../../engine/operation/outcome.ts';
 import type { ReceivedRequest } from '../exchange.ts';
 import { HttpResponse, type HttpResponseOptions } from '../message.ts';
@@ -65,7 +65,11 @@ export function createResponder(limits: CostCeilings): Responder {
     const oneEvent = (type: StreamType, event: Single, errorCodes: readonly string[], id?: string) => {
       const format = STREAM_FORMATS[type];
       const headers = { ...format.headers(id), ...effects?.headers };
-      return new HttpResponse(format.whole(textOf(event, extras), id), { headers, errorCodes, operation });
+      return new HttpResponse(format.whole(serializeResponse(event, extras), id), {
+        headers,
+        errorCodes,
+        operation,
+      });
     };
     if (outcome.kind === 'stream')
       return new HttpResponse(outcome.stream, { headers: outcome.stream.headers, operation });
@@ -79,6 +83,6 @@ export function createResponder(limits: CostCeilings): Responder {
     const headers: Record<string, string> = errors.length === 0 ? {} : headersOf(errors);
     headers['content-type'] = `${contentType}; charset=utf-8`;
     for (const name in effects?.headers) headers[name] = effects.headers[name] as string;
-    return new HttpResponse(textOf(outcome, extras), { status, headers, errorCodes, operation });
+    return new HttpResponse(serializeResponse(outcome, extras), { status, headers, errorCodes, operation });
   };
 }

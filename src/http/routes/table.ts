@@ -69,7 +69,7 @@ export const SECRET: RouteProperties = {
 };
 
 /** For a path at which there is nothing. */
-export const NOTHING: Route = {
+export const NOT_FOUND_ROUTE: Route = {
   ...SECRET,
   path: 'other',
   methods: METHODS,
@@ -177,7 +177,7 @@ const PLACES = [
 export function nothingRoute(routes: readonly Route[]): Route {
   const place = PLACES.find(({ path }) => routes.some((route) => route.path === path));
   const onwards = place && html`<a href="${place.path}">${place.name}</a>`;
-  const route: Route = { ...NOTHING, varies: ['Accept'] };
+  const route: Route = { ...NOT_FOUND_ROUTE, varies: ['Accept'] };
   return { ...route, page: { ...route, errors: pageErrorsTo(onwards) } };
 }
 

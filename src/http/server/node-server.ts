@@ -14,7 +14,7 @@ import { negotiate } from '../negotiate.ts';
 import { sendResponse } from './node-response.ts';
 import { DRAIN_LIMIT_MS } from './node-stream.ts';
 import { BodyBudget, type ReceivedBody, receiveBody } from './request-body.ts';
-import { addressOf, badAddress, namesHost } from './request-head.ts';
+import { badAddress, namesHost, parseRequestUrl } from './request-head.ts';
 
 type Take = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
@@ -193,7 +193,7 @@ export function createNodeServer({
     const { method = 'GET', url, headers } = incoming;
     const named = namesHost(incoming);
     const fast = named && headers.host !== undefined && fastPath.takes(method, url);
-    const address = named && !fast ? addressOf(incoming) : undefined;
+    const address = named && !fast ? parseRequestUrl(incoming) : undefined;
     const malformed = fast || address !== undefined ? undefined : badAddress();
     const hasBody = malformed === undefined && method !== 'GET' && method !== 'HEAD';
     const { bytes, refusal, memory } = hasBody

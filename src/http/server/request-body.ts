@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../../platform/errors.ts';
-import { intake, type Source } from '../../platform/fairness/event-loop.ts';
+import { intake, type ThrottledSource } from '../../platform/fairness/event-loop.ts';
 import { MemoryBudget } from '../../platform/fairness/memory-budget.ts';
 import { bodyTooLarge } from '../body.ts';
 import type { BodyCharge } from '../exchange.ts';
@@ -143,8 +143,8 @@ export function receiveBody(
       request.pause();
       resolve(refused(refusal));
     };
-    let source: Source | undefined;
-    const sourceOf = (): Source => ({
+    let source: ThrottledSource | undefined;
+    const sourceOf = (): ThrottledSource => ({
       owner: request.socket.remoteAddress,
       number: intake.nextNumber(),
       // What is refused stays paused.

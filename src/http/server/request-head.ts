@@ -33,7 +33,7 @@ function originForm(url: string, host: string): string {
  * the path as URL parses it, while proxies, logs and caches may use the raw path. In normal form the two are
  * equal.
  */
-export function addressOf({
+export function parseRequestUrl({
   url = '',
   headers: { host = 'localhost' },
 }: IncomingMessage): string | undefined {

@@ -9,7 +9,7 @@ import {
   type Outcome,
   refused,
   type Single,
-  textOf,
+  serializeResponse,
 } from '../../engine/operation/outcome.ts';
 import { ApiError, type ErrorCode } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';
@@ -168,7 +168,7 @@ export function createResults(respond: Responder, log: Logger, limits: CostCeili
       masking,
     );
     if (http?.status === undefined) return outcome;
-    const body = textOf(outcome, { limits });
+    const body = serializeResponse(outcome, { limits });
     return { kind: 'rendered', status: http.status, body, errors: errorsOf(outcome) };
   }
 
@@ -182,7 +182,7 @@ export function createResults(respond: Responder, log: Logger, limits: CostCeili
     const outcome = singleOf(event, hosted, new Map());
     if (outcome.kind === 'stream' || outcome.kind === 'unresumable')
       throw new Error('an event is a single response');
-    return textOf(outcome, { limits });
+    return serializeResponse(outcome, { limits });
   }
 
   function outcomeOf(result: Processed, hosted: HostedOperation, added: Map<string, string>): Outcome {

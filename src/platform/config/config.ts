@@ -4,7 +4,7 @@ import { OperatorError } from '../errors.ts';
 import { isLoopbackHost } from '../ip-address.ts';
 import { misspelledSettings } from './misspelled-settings.ts';
 import { NotTextError, readText, valuesFromFiles } from './setting-files.ts';
-import { FILE_SETTINGS, SETTING_NAMES, type Variables, variables } from './setting-table.ts';
+import { FILE_SETTINGS, SETTING_NAMES, type SettingValues, variables } from './setting-table.ts';
 
 const HOUR_MS = 3_600_000;
 const WEAK_WORDS = /change.?me|secret|password|example/i;
@@ -39,7 +39,7 @@ function isWeak(secret: string): boolean {
   return false;
 }
 
-function productionProblems(v: Variables): string[] {
+function productionProblems(v: SettingValues): string[] {
   const problems: string[] = [];
   if (v.DATABASE_URL === undefined && v.DATA_DIR === undefined)
     problems.push(
@@ -67,7 +67,7 @@ function productionProblems(v: Variables): string[] {
 /** Prisma's parameter. */
 const schemaOf = (url: string): string | undefined => new URL(url).searchParams.get('schema') || undefined;
 
-function databaseOf(v: Variables, dataDir: string) {
+function databaseOf(v: SettingValues, dataDir: string) {
   if (v.DATABASE_URL === undefined) return { kind: 'embedded', dataDir } as const;
   return {
     kind: 'postgres',
@@ -87,7 +87,7 @@ const TRACES_PATH = 'v1/traces';
 const DEFAULT_SERVICE_NAME = 'content-graph';
 
 /** How traces are sampled and where they go; undefined if no traces are exported. */
-function tracingOf(v: Variables) {
+function tracingOf(v: SettingValues) {
   const endpoint = v.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/\/+$/, '');
   const url =
     v.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ??
@@ -122,7 +122,7 @@ function tracingOf(v: Variables) {
 }
 
 /** The settings as the code uses them. Names of durations end in their unit. */
-function toConfig(v: Variables) {
+function toConfig(v: SettingValues) {
   const production = v.NODE_ENV === 'production';
   const dataDir = v.DATA_DIR ?? '.data';
   return {
@@ -212,7 +212,7 @@ function toConfig(v: Variables) {
   } as const;
 }
 
-function databaseProblems({ DATABASE_URL: url, DIRECT_DATABASE_URL: direct }: Variables): string[] {
+function databaseProblems({ DATABASE_URL: url, DIRECT_DATABASE_URL: direct }: SettingValues): string[] {
   if (direct === undefined) return [];
   if (url === undefined) return ['DIRECT_DATABASE_URL requires DATABASE_URL, which is not set.'];
   const named = schemaOf(direct);

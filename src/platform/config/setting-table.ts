@@ -119,7 +119,7 @@ export const variables = z.object({
 });
 
 /** All settings as they are given, before checks across them. */
-export type Variables = z.infer<typeof variables>;
+export type SettingValues = z.infer<typeof variables>;
 
 /** Settings that are secret or contain a secret. NAME_FILE may name a file that holds the value (contract section 8). */
 export const FILE_SETTINGS = [
@@ -132,7 +132,7 @@ export const FILE_SETTINGS = [
   'METRICS_TOKEN',
   'REDIS_URL',
   'OTEL_EXPORTER_OTLP_HEADERS',
-] as const satisfies readonly (keyof Variables)[];
+] as const satisfies readonly (keyof SettingValues)[];
 
 /** The names of all settings. */
 export const SETTING_NAMES: readonly string[] = Object.keys(variables.shape);

@@ -137,7 +137,7 @@ const TURN_BYTES = 262_144;
 const INTAKE_LOOK_MS = 20;
 
 /** A connection that sends much: a result of the database, the body of a request. */
-export interface Source {
+export interface ThrottledSource {
   /** Whom what it sends is for, or who sends it; undefined: the service itself. */
   readonly owner: string | undefined;
   /** Numbers what it is used for, in order. */
@@ -151,7 +151,7 @@ export interface Source {
  * the one that began first is read to its end before the next: each is a buffer that grows.
  */
 class Intake {
-  readonly #paused = new Set<Source>();
+  readonly #paused = new Set<ThrottledSource>();
   #numbers = 0;
   #taken = 0;
   #turnMs = 0;
@@ -164,7 +164,7 @@ class Intake {
   }
 
   /** Counts what a connection has sent. It is paused once the turn is over. */
-  take(source: Source, bytes: number): void {
+  take(source: ThrottledSource, bytes: number): void {
     this.#taken += bytes;
     if (this.#taken < TURN_BYTES) return;
     source.stream.pause();
@@ -183,7 +183,7 @@ class Intake {
     this.#turnMs = nowMs;
     const nothingCame = this.#taken === 0;
     this.#taken = 0;
-    const firsts = new Map<unknown, Source>();
+    const firsts = new Map<unknown, ThrottledSource>();
     for (const source of this.#paused) {
       // Whoever has nothing to read keeps nobody.
       const place = nothingCame ? source : (source.owner ?? source);

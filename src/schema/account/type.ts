@@ -110,7 +110,7 @@ export function own(
 }
 
 /** The viewer may occur many times in a result: its list is read once for all of them. */
-export async function ofAccounts<Row extends { readonly userId: string }>(
+export async function loadForAccounts<Row extends { readonly userId: string }>(
   rows: Statement<Row>,
   ids: readonly string[],
   { db }: Context,
@@ -133,14 +133,14 @@ export function defineAccountRelations(
       type: ApiKey,
       description: `The account’s API keys that are not revoked, newest first, at most ${maxListed}. Only for the viewer’s account, in a session; otherwise FORBIDDEN.`,
       resolve: (user, _args, context, info) => own(user, context, info),
-      load: (ids: string[], context: Context) => ofAccounts(KEYS, ids, context, maxListed),
+      load: (ids: string[], context: Context) => loadForAccounts(KEYS, ids, context, maxListed),
     }),
     sessions: t.loadableList({
       session: true,
       type: Session,
       description: `The account’s active sessions, most recently used first, at most ${maxListed}. Only for the viewer’s account, in a session; otherwise FORBIDDEN.`,
       resolve: (user, _args, context, info) => own(user, context, info),
-      load: (ids: string[], context: Context) => ofAccounts(SESSIONS, ids, context, maxListed),
+      load: (ids: string[], context: Context) => loadForAccounts(SESSIONS, ids, context, maxListed),
     }),
   }));
 }

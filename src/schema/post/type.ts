@@ -12,7 +12,7 @@ import type { Context } from '../../engine/core/context.ts';
 import { checkText, lengthOf, parseId, type TextRule } from '../../engine/core/input.ts';
 import { createEntity, type EntityRow, type ListRelation } from '../../engine/queries/entity.ts';
 import { inRound, readById } from '../../engine/queries/loaders.ts';
-import { connectionPage, listPage, type Page } from '../../engine/queries/pagination.ts';
+import { connectionPage, type PageRange, parseListPage } from '../../engine/queries/pagination.ts';
 import { posts, type Tag, tags } from '../../generated/tables.ts';
 import { badInput } from '../../platform/errors.ts';
 import { POST_CREATED } from '../event-kinds.ts';
@@ -129,7 +129,7 @@ interface Filters {
   readonly tag?: string | null | undefined;
 }
 
-function filtered(page: Page, { offset, createdAfter, tag }: Filters, rule: TextRule): Page {
+function filtered(page: PageRange, { offset, createdAfter, tag }: Filters, rule: TextRule): PageRange {
   if (createdAfter != null && offset != null)
     throw badInput('offset', 'cannot be combined with "createdAfter". Send one of them.');
   return {
@@ -177,7 +177,7 @@ export function definePostQueries(
         }),
         tag: t.arg.string({ description: 'Only posts with exactly this tag.' }),
       },
-      page: (args) => filtered(listPage(args), args, rules.tag),
+      page: (args) => filtered(parseListPage(args), args, rules.tag),
     }),
     postsConnection: rootConnection(t, {
       type: PostConnection,

@@ -14,7 +14,7 @@ import { type Context, principalOf } from '../../engine/core/context.ts';
 import { lengthOf, parseId } from '../../engine/core/input.ts';
 import { createEntity, type EntityRow, type ListRelation } from '../../engine/queries/entity.ts';
 import { inRound, readById } from '../../engine/queries/loaders.ts';
-import { connectionPage, listPage } from '../../engine/queries/pagination.ts';
+import { connectionPage, parseListPage } from '../../engine/queries/pagination.ts';
 import { users } from '../../generated/tables.ts';
 import { ApiError, notFound } from '../../platform/errors.ts';
 
@@ -136,7 +136,7 @@ export function defineUserQueries({ builder }: Kernel, { User, UserConnection }:
       scope: 'users:read',
       description: 'All users, oldest account first.',
       args: { limit: limitArgument(t.arg), offset: offsetArgument(t.arg) },
-      page: listPage,
+      page: parseListPage,
     }),
     usersConnection: rootConnection(t, {
       type: UserConnection,

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type Role, type Scope, scopesOfRole } from '../../../src/auth/scopes.ts';
-import { createOAuthClient, type Grant } from '../../../src/features/oauth/clients.ts';
+import { createOAuthClient, type GrantType } from '../../../src/features/oauth/clients.ts';
 import { ORIGIN, type TestApp } from '../app.ts';
 import type { Parsed } from '../parsed.ts';
 
@@ -16,7 +16,7 @@ export interface TestClient {
 
 export interface TestClientOptions {
   readonly owner: { readonly id: string; readonly role?: Role };
-  readonly grants?: readonly Grant[];
+  readonly grants?: readonly GrantType[];
   readonly scopes?: readonly Scope[];
   readonly redirectUris?: readonly string[];
   readonly public?: boolean;

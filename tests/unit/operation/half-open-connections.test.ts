@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Connection } from '../../../src/engine/documents/operation-request.ts';
+import type { ClientSocket } from '../../../src/engine/documents/operation-request.ts';
 import {
   connectionKey,
   createHalfOpenWatch,
@@ -60,7 +60,7 @@ async function unanswered() {
   return new Map([...failed].map(([port, times]) => [`4000 10.0.0.7 ${port}`, times]));
 }
 
-class Socket implements Connection {
+class Socket implements ClientSocket {
   readonly localPort = 4000;
   readonly remoteAddress = '10.0.0.7';
   readonly remotePort: number;

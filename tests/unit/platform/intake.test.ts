@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { intake, type Source } from '../../../src/platform/fairness/event-loop.ts';
+import { intake, type ThrottledSource } from '../../../src/platform/fairness/event-loop.ts';
 
 const CHUNK = 65_536;
 const A_TURN = 4;
 
 /** A connection with chunks to send. The system reads it for as long as it is not paused. */
-class Sender implements Source {
+class Sender implements ThrottledSource {
   readonly number = intake.nextNumber();
   readonly owner: string | undefined;
   readonly stream = { pause: () => this.#pause(true), resume: () => this.#pause(false) };

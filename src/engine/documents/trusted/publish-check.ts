@@ -6,11 +6,11 @@ import { createOperationLimiter, refuseOfCaller } from '../limits.ts';
 import type { PreparedDocument, PreparedOperation } from '../prepared-operation.ts';
 
 /** A document that may be published; or why not, for its author. */
-export type Checked = { readonly document: PreparedDocument } | { readonly reason: string };
+export type DocumentCheckResult = { readonly document: PreparedDocument } | { readonly reason: string };
 
 /** Checks documents as requests would be, whatever their variables. */
 export interface DocumentCheck {
-  check(text: string): Checked;
+  check(text: string): DocumentCheckResult;
   /** Identifies what it checks with. */
   readonly schemaId: string;
 }

@@ -8,10 +8,10 @@ import {
   type CostCeilings,
   errorsOf,
   isRetriable,
-  type Rendered,
+  type RenderedResult,
   type Single,
+  serializeResponse,
   statusOf,
-  textOf,
 } from '../../operation/outcome.ts';
 import type { KeyedExecutor } from '../single-statement-executor.ts';
 import type { ReplayCheck } from './replay-check.ts';
@@ -180,14 +180,14 @@ export function createAttempts(options: AttemptOptions) {
     const { contextValue: context } = args;
     const { caller } = context;
     let found: StoredResponse | undefined;
-    let made: { readonly response: StoredResponse; readonly outcome: Rendered } | undefined;
+    let made: { readonly response: StoredResponse; readonly outcome: RenderedResult } | undefined;
     const hold = holdOf(owner);
     const notedScopes = new Set<Scope>();
     context.notedScopes = notedScopes;
     const make = (executed: Single, disclosure: Disclosure) => {
       const status = statusOf(executed, 'application/json');
-      const body = textOf(executed, { cost: context.shownCost, limits });
-      const outcome: Rendered = { kind: 'rendered', status, body, errors: errorsOf(executed) };
+      const body = serializeResponse(executed, { cost: context.shownCost, limits });
+      const outcome: RenderedResult = { kind: 'rendered', status, body, errors: errorsOf(executed) };
       return { response: { ...disclosure, fingerprint: print, status, body }, outcome };
     };
     const run = executor.runMutation(args, {

@@ -13,7 +13,7 @@ import type { RequestedOperation } from '../../documents/limits.ts';
 import { coercedVariables, variableErrors } from '../../documents/variables.ts';
 import type { Execute, OperationPlugin } from '../../operation/lifecycle.ts';
 import type { OperationArgs } from '../../operation/operation-context.ts';
-import { type Rendered, refused, type Single } from '../../operation/outcome.ts';
+import { type RenderedResult, refused, type Single } from '../../operation/outcome.ts';
 import { checkedLength } from '../../operation/response-bounds.ts';
 import { type Attempt, type AttemptOptions, createAttempts, type KeyedMutation } from './attempts.ts';
 import { createStoredBytes, findResponse, type KeyOwner, lockName, type StoredResponse } from './store.ts';
@@ -123,7 +123,11 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
    * Replays the stored response. Throws IDEMPOTENCY_KEY_REUSED, and FORBIDDEN if this caller may not receive
    * it.
    */
-  function replay(stored: StoredResponse, { print, args, asked }: KeyedMutation, waited = false): Rendered {
+  function replay(
+    stored: StoredResponse,
+    { print, args, asked }: KeyedMutation,
+    waited = false,
+  ): RenderedResult {
     const { caller, sender, effects } = args.contextValue;
     if (!stored.fingerprint.equals(print)) throw outcomes.reused();
     replayCheck.require(asked, caller, stored);

@@ -4,7 +4,7 @@ import type { Parameter } from '../../../database/statement.ts';
 import { type Context, declined } from '../../core/context.ts';
 import type { EventRecord } from '../../events/event.ts';
 import { type AddParameter, pageShape } from '../page-statement.ts';
-import type { Page } from '../pagination.ts';
+import type { PageRange } from '../pagination.ts';
 import { type CallerSql, isToMany } from '../sql-mappings.ts';
 import { type FieldPlan, isNodeList, objectsOf, showsMore } from './plan.ts';
 
@@ -14,7 +14,7 @@ const NONE: FieldArguments = {};
 /** What the arguments of a request ask of a field. */
 export interface FieldArguments {
   /** The rows of a list. */
-  readonly page?: Page;
+  readonly page?: PageRange;
   /** The id of a row, or the ids of nodes. */
   readonly ids?: Parameter;
   /** The number of ids of several nodes. */
@@ -60,7 +60,7 @@ const fromField = (index: number, source: ParameterSource) => (given: Given) => 
   return value;
 };
 export const fromPage =
-  (source: (page: Page) => Parameter): ParameterSource =>
+  (source: (page: PageRange) => Parameter): ParameterSource =>
   ({ page }) =>
     page && source(page);
 export const fromIds: ParameterSource = ({ ids }) => ids;
@@ -84,7 +84,7 @@ export function planSql({ byField, list }: PlanArguments, add: AddParameter<Give
 }
 
 /** A connection reads one extra row if it has to tell whether the list goes on. */
-export function rowsToRead({ connection }: FieldPlan, page: Page): Page {
+export function rowsToRead({ connection }: FieldPlan, page: PageRange): PageRange {
   const oneMore = connection !== undefined && showsMore(connection, page);
   return oneMore ? { ...page, limit: page.limit + 1 } : page;
 }

@@ -8,7 +8,7 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import { maxJsonBytes, maxPropertyBytes } from '../../core/field-options.ts';
-import { permissionsOf, scopesOf } from '../../core/permissions.ts';
+import { getRequiredScopes, permissionsOf } from '../../core/permissions.ts';
 import { collectFields, haveSameArguments } from '../../core/selection.ts';
 import type { Entity } from '../entity.ts';
 import { nodeTypes } from '../node-type.ts';
@@ -17,8 +17,8 @@ import {
   connectionObject,
   type Decline,
   type FieldPlan,
-  type Member,
   type ObjectPlan,
+  type PlannedField,
   planConnectionMembers,
 } from './plan.ts';
 
@@ -111,7 +111,7 @@ function planObject(
   own = false,
 ): ObjectPlan | undefined {
   const known = Object.keys(entity.columns);
-  const members: Member[] = [];
+  const members: PlannedField[] = [];
   const plan: ObjectPlan = {
     entity,
     columns: new Set(['id']),
@@ -124,7 +124,7 @@ function planObject(
   const decline = (field: GraphQLField<unknown, unknown>, reason: string) =>
     info.decline?.(`${type.name}.${field.name} ${reason}`);
 
-  function planColumn(name: string, field: GraphQLField<unknown, unknown>): Member | undefined {
+  function planColumn(name: string, field: GraphQLField<unknown, unknown>): PlannedField | undefined {
     const { pothosExposedField: property } = notesOf(field);
     if (property === undefined || !known.includes(property))
       return decline(field, 'has no column and no "sql"');
@@ -134,13 +134,13 @@ function planObject(
   }
 
   /** A member of the response; undefined if the database cannot write it. */
-  function planMember(name: string, fieldNodes: readonly FieldNode[]): Member | undefined {
+  function planMember(name: string, fieldNodes: readonly FieldNode[]): PlannedField | undefined {
     const [node] = fieldNodes;
     if (node === undefined) return undefined;
     if (node.name.value === '__typename') return { name, kind: 'typename', type: type.name };
     const field = type.getFields()[node.name.value];
     if (field === undefined) return undefined;
-    for (const scope of scopesOf(field, own)) plan.scopes.add(scope);
+    for (const scope of getRequiredScopes(field, own)) plan.scopes.add(scope);
     const mapping = getSqlMapping(field);
     if (mapping === undefined) return planColumn(name, field);
     const known = mapping.kind === 'value' ? sameValue(node) : undefined;

@@ -13,7 +13,7 @@ import {
 import type { Scope } from '../../../auth/scopes.ts';
 import { collectFields } from '../../core/selection.ts';
 import type { Entity } from '../entity.ts';
-import { openEnd, type Page } from '../pagination.ts';
+import { openEnd, type PageRange } from '../pagination.ts';
 import type { SqlMapping } from '../sql-mappings.ts';
 
 /** Takes the reason why the database cannot write a root field; the first counts. */
@@ -31,7 +31,7 @@ export interface ObjectPlan {
   /** The scopes without which columns of the rows are refused. */
   readonly scopes: Set<Scope>;
   /** The members of the response object, in order. */
-  readonly members: readonly Member[];
+  readonly members: readonly PlannedField[];
 }
 
 export interface TypenameMember {
@@ -55,7 +55,7 @@ export interface MappedMember {
 }
 
 /** A member of a response object: a column, a field, or `__typename`. */
-export type Member = ColumnMember | MappedMember | TypenameMember;
+export type PlannedField = ColumnMember | MappedMember | TypenameMember;
 
 /** A member of `data`. */
 export type RootMember = MappedMember | TypenameMember;
@@ -194,7 +194,7 @@ export function planConnectionMembers(
 export type PageFact = Exclude<PageInfoMember['kind'], 'typename'>;
 
 /** The facts about a page that a connection shows and only its rows tell, under whatever names: each is read once. */
-export function pageFacts({ members }: ConnectionPlan, page: Page): ReadonlySet<PageFact> {
+export function pageFacts({ members }: ConnectionPlan, page: PageRange): ReadonlySet<PageFact> {
   const facts = new Set<PageFact>();
   const open = openEnd(page);
   for (const member of members) {
@@ -205,14 +205,14 @@ export function pageFacts({ members }: ConnectionPlan, page: Page): ReadonlySet<
   return facts;
 }
 
-const WAYS = [false, true].map((backwards): Page => ({ limit: 0, offset: 0, backwards }));
+const WAYS = [false, true].map((backwards): PageRange => ({ limit: 0, offset: 0, backwards }));
 
 /** The most of them that a page can have. */
 export const mostPageFacts = (plan: ConnectionPlan): number =>
   Math.max(...WAYS.map((page) => pageFacts(plan, page).size));
 
 /** How often the rows of a connection are read for the response. The last cursor also needs their number. */
-export function readersOf(plan: ConnectionPlan, page: Page): number {
+export function readersOf(plan: ConnectionPlan, page: PageRange): number {
   const facts = pageFacts(plan, page);
   const lists = plan.members.filter(({ kind }) => kind === 'nodes' || kind === 'edges');
   return lists.length + facts.size + (facts.has('endCursor') ? 1 : 0);
@@ -228,7 +228,7 @@ export function nodeObjects({ members }: ConnectionPlan): ObjectPlan[] {
 }
 
 /** Whether a connection shows if the list goes on at the open end of the page: one more row tells. */
-export function showsMore(plan: ConnectionPlan, page: Page): boolean {
+export function showsMore(plan: ConnectionPlan, page: PageRange): boolean {
   const open = openEnd(page);
   return open !== undefined && pageFacts(plan, page).has(open);
 }

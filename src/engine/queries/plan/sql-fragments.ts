@@ -4,10 +4,10 @@ import { inListOrder } from '../page-statement.ts';
 import {
   CURSOR_CHARACTERS,
   cursorOfPosition,
+  cursorPositionSql,
   endsOf,
-  type Page,
+  type PageRange,
   POSITION_CHARACTERS,
-  positionSql,
 } from '../pagination.ts';
 import {
   type ConnectionEdgeMember,
@@ -116,7 +116,7 @@ export const CURSOR_JSON_BYTES = CURSOR_CHARACTERS + 2;
 /** The unfinished cursor of the row under `alias`. Its checksum would cost SQL more than the row. */
 export const cursorJson = (alias: string): Piece[] => [
   { text: UNFINISHED + FILLING },
-  { sql: positionSql(alias) },
+  { sql: cursorPositionSql(alias) },
   { text: '"' },
 ];
 
@@ -139,7 +139,7 @@ type Shown<Member> = Exclude<Member, TypenameMember>;
 export interface ConnectionSql {
   readonly plan: ConnectionPlan;
   readonly list: Pick<ListRelation<object>, 'order'>;
-  readonly page: Page;
+  readonly page: PageRange;
   /** The query of the rows in the order of reading, one more than the page has if the plan shows whether the list goes on. */
   readonly rows: string;
   /** The name of a row in SQL, each time another. Clients choose no names in SQL. */

@@ -3,7 +3,7 @@ import { instantText } from '../../../database/statement.ts';
 import type { EventRecord } from '../../events/event.ts';
 import { type Entity, selectList } from '../entity.ts';
 import { pageClauses } from '../page-statement.ts';
-import type { Page } from '../pagination.ts';
+import type { PageRange } from '../pagination.ts';
 import {
   type CallerSql,
   type EventMapping,
@@ -77,14 +77,14 @@ export const isListPlan = (plan: FieldPlan): plan is ListPlan =>
   isToMany(plan.mapping) && plan.object !== undefined;
 
 /** The page of a list. The SQL of a list is only written if the arguments are valid. */
-export function pageOf(plan: ListPlan, { byField }: PlanSql): Page {
+export function pageOf(plan: ListPlan, { byField }: PlanSql): PageRange {
   const page = byField.get(plan)?.page;
   if (page === undefined) throw new Error(`${plan.field.name} has no page`);
   return page;
 }
 
 /** The query of these rows of a list. */
-export function rowsSql(plan: ListPlan, rows: Page, parent: string | undefined, sql: PlanSql): string {
+export function rowsSql(plan: ListPlan, rows: PageRange, parent: string | undefined, sql: PlanSql): string {
   const { list } = plan.mapping;
   const parentId = list.parent === undefined ? undefined : `${parent}."id"`;
   const clauses = pageClauses(list, rows, parentId, (source) => sql.forField(plan, fromPage(source)));

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Found } from '../../../auth/authenticate.ts';
+import type { CredentialCheckResult } from '../../../auth/authenticate.ts';
 import { type Statement, statement } from '../../../database/statement.ts';
 import { SeenBefore } from '../../../platform/cache.ts';
 import { type WrittenStatement, writeStatement } from '../page-statement.ts';
@@ -11,7 +11,7 @@ export interface JsonRow {
   /** The size of the text, or its minimum size if it was not built; undefined if it cannot be too large. */
   readonly size?: number;
   /** Set if the statement verifies the caller's session. */
-  readonly caller?: Found;
+  readonly caller?: CredentialCheckResult;
   /** Set if the statement says what its snapshot sees of the event log. */
   readonly snapshot?: string | null;
 }

@@ -15,7 +15,7 @@ import type { Metrics } from '../../../platform/metrics/metrics.ts';
 export type Audience = 'user' | 'program';
 
 /** A request that is being answered. */
-interface Work {
+interface OAuthRequest {
   readonly audience: Audience;
   /** The account or, until it is known, the address. */
   owner: string;
@@ -30,12 +30,12 @@ interface Work {
 export function createWorks(
   database: Pick<Database, 'owned' | 'unitOfWork' | 'lockWaitMs'>,
   timeoutMs: number,
-  onResult: (work: Work) => void,
+  onResult: (work: OAuthRequest) => void,
 ) {
-  const requests = new AsyncLocalStorage<Work>();
+  const requests = new AsyncLocalStorage<OAuthRequest>();
   const deadline = createDeadline(timeoutMs);
 
-  function current(): Work {
+  function current(): OAuthRequest {
     const work = requests.getStore();
     if (work === undefined) throw new Error('no request is being answered');
     return work;
@@ -139,7 +139,7 @@ export function createTurns(maxWaiting: number, metrics: Metrics) {
   const owedMs: Record<Audience, number> = { user: 0, program: 0 };
 
   /** Measures what is done for a request now, until the event loop goes on to other work. */
-  async function measure({ audience, owner }: Work): Promise<void> {
+  async function measure({ audience, owner }: OAuthRequest): Promise<void> {
     const beganMs = performance.now();
     await sliceEnds();
     const tookMs = performance.now() - beganMs;
@@ -148,7 +148,7 @@ export function createTurns(maxWaiting: number, metrics: Metrics) {
     if (lines[audience].inside > 0) owedMs[audience] += tookMs;
   }
 
-  async function leaveAfter(work: Work, owner: string): Promise<void> {
+  async function leaveAfter(work: OAuthRequest, owner: string): Promise<void> {
     const { audience } = work;
     await measure(work);
     const { inside, waiting } = lines[audience === 'user' ? 'program' : 'user'];
@@ -159,12 +159,12 @@ export function createTurns(maxWaiting: number, metrics: Metrics) {
   }
 
   return {
-    measure: (work: Work): void => void measure(work),
+    measure: (work: OAuthRequest): void => void measure(work),
     /**
      * Resolves when the call of a request may begin. Rejects with TurnRefusedError. A request that is out of time or
      * whose client has gone gives up its place.
      */
-    async take(work: Work, departure: AdmittedRequest['departure']): Promise<Answered> {
+    async take(work: OAuthRequest, departure: AdmittedRequest['departure']): Promise<Answered> {
       const { audience, owner, cancellation } = work;
       const line = lines[audience];
       const hasLeft = () => departure?.left === true;

@@ -13,7 +13,7 @@ import type { Queryable } from '../../../database/statement.ts';
 import type { Clock } from '../../../platform/deadline.ts';
 import { isUuid } from '../../../platform/ids.ts';
 import { audienceOf, FAMILY_CLAIM } from '../access-token.ts';
-import { clientMetadata, findOAuthClient, GRANTS, OWNER_ROLE, scopesOf } from '../clients.ts';
+import { clientMetadata, findOAuthClient, GRANT_TYPES, getGrantableScopes, OWNER_ROLE } from '../clients.ts';
 import { OAUTH_PATHS, signInPath } from '../paths.ts';
 import { createRecords, REFRESH_TOKEN_SECONDS } from '../records.ts';
 import { findActiveAccount } from '../routes/sign-in.ts';
@@ -202,7 +202,7 @@ function checkScopes({ oidc }: KoaContextWithOIDC, { errors }: Library): void {
   const { client, params } = oidc;
   if (client === undefined || params === undefined) return;
   if (params.scope === undefined) params.scope = client.scope;
-  const own = scopesOf(client, { alone: false }) as readonly string[];
+  const own = getGrantableScopes(client, { alone: false }) as readonly string[];
   const beyond = String(params.scope)
     .split(' ')
     .find((scope) => !own.includes(scope));
@@ -301,7 +301,7 @@ function configure(
         async getResourceServerInfo(ctx, resource, client) {
           if (resource !== RESOURCE) throw new errors.InvalidTarget();
           const alone = ctx.oidc.params?.grant_type === 'client_credentials';
-          const scopes = scopesOf(client, { alone });
+          const scopes = getGrantableScopes(client, { alone });
           if (
             alone &&
             !String(ctx.oidc.params?.scope)
@@ -328,7 +328,7 @@ function configure(
       userinfo: { enabled: false },
     },
     discovery: {
-      grant_types_supported: [...GRANTS],
+      grant_types_supported: [...GRANT_TYPES],
       revocation_endpoint_auth_methods_supported: [...CLIENT_AUTHENTICATION],
       introspection_endpoint_auth_methods_supported: CLIENT_AUTHENTICATION.filter((name) => name !== 'none'),
     },

@@ -12,7 +12,7 @@ const BROWSER_VALUE = /^[\w-]{43}$/;
 const hashOf = (value: string): string => hash('sha256', value, 'base64url');
 
 /** The hash of the requesting browser; undefined if it has begun nothing here, or has several cookies to tell it by. */
-export function browserOf({ headers }: HttpRequest): string | undefined {
+export function readBrowserId({ headers }: HttpRequest): string | undefined {
   const [value, ...others] = cookiesNamed(headers.get('cookie'), BROWSER_COOKIE);
   return value === undefined || others.length > 0 || !BROWSER_VALUE.test(value) ? undefined : hashOf(value);
 }
@@ -22,7 +22,7 @@ export function browserOf({ headers }: HttpRequest): string | undefined {
  * closed. All tabs share one identity, and only its hash is stored.
  */
 export function knownBrowser(request: HttpRequest): { readonly hash: string; readonly setCookie?: string } {
-  const hash = browserOf(request);
+  const hash = readBrowserId(request);
   if (hash !== undefined) return { hash };
   const value = randomBytes(RANDOM_BYTES).toString('base64url');
   return { hash: hashOf(value), setCookie: `${BROWSER_COOKIE}=${value}; ${BROWSER_ATTRIBUTES}` };

@@ -8,13 +8,13 @@ import { pageResponse, pauseFor, seeOther } from '../../../http/html/page.ts';
 import { type FailedSignIn, problemOf, signInBy } from '../../../http/html/sign-in.ts';
 import type { HttpResponse } from '../../../http/message.ts';
 import type { Logger } from '../../../platform/log/log.ts';
-import { canBeImpersonated, scopesOf } from '../clients.ts';
+import { canBeImpersonated, getGrantableScopes } from '../clients.ts';
 import { allow, isAllowed } from '../grants.ts';
 import { signInPath } from '../paths.ts';
 import type { Works } from '../provider/oauth-transaction.ts';
 import { BROWSER, RESOURCE } from '../provider/provider.ts';
 import type { LibraryCalls } from '../provider/provider-bridge.ts';
-import { browserOf, CLEAR_REFUSAL, type RefusedSignIn, refusalCookie, refusalIn } from './cookies.ts';
+import { CLEAR_REFUSAL, type RefusedSignIn, readBrowserId, refusalCookie, refusalIn } from './cookies.ts';
 import type { EndpointRequest } from './endpoints.ts';
 import {
   type ActiveAccount,
@@ -73,7 +73,7 @@ export function createInteractions(options: InteractionOptions) {
   /** Throws BAD_REQUEST if the sign-in does not exist or belongs to another browser. */
   async function underWay(arrived: PageRequest): Promise<UnderWay> {
     const { provider, request, uid } = arrived;
-    const browser = browserOf(request);
+    const browser = readBrowserId(request);
     const interaction = browser === undefined ? undefined : await provider.Interaction.find(uid);
     if (interaction === undefined || interaction.params[BROWSER] !== browser) throw badRequest(EXPIRED);
     const client = await provider.Client.find(text(interaction.params.client_id));
@@ -111,7 +111,7 @@ export function createInteractions(options: InteractionOptions) {
   function scopesFor({ client, interaction }: UnderWay, { role }: ActiveAccount): Scope[] {
     const asked = text(interaction.params.scope).split(' ');
     const held = scopesOfRole(role);
-    return scopesOf(client, { alone: false }).filter(
+    return getGrantableScopes(client, { alone: false }).filter(
       (scope) => asked.includes(scope) && held.includes(scope),
     );
   }
