@@ -7,7 +7,7 @@ import type { AccountTurns } from './account-write-queue.ts';
 import { emailKey, isBroken } from './accounts.ts';
 import { hashPassword, isOutdated, unmatchableHash, verifyPassword } from './passwords.ts';
 import type { Principal } from './principal.ts';
-import { readsOf } from './secrets.ts';
+import { readConnectionFor } from './secrets.ts';
 import type { AttemptOrigin, LoginFailure, SecurityLog } from './security-log.ts';
 import { type OpenedSession, openSession } from './sessions.ts';
 
@@ -133,7 +133,9 @@ export function createLogin({ database, turns, passwords, securityLog }: LoginOp
   async function signIn(attempt: LoginAttempt): Promise<LoggedIn | undefined> {
     const { email, password, countedFor, origin, userAgent } = attempt;
     const key = emailKey(email);
-    const [account] = isBroken(key) ? [] : await readsOf(database, countedFor).query(FIND_ACCOUNT, [key]);
+    const [account] = isBroken(key)
+      ? []
+      : await readConnectionFor(database, countedFor).query(FIND_ACCOUNT, [key]);
     const passwordHash = account?.passwordHash ?? null;
     const matches = await passwords.matches(countedFor, password, passwordHash);
     const failure = failureOf(account, matches);

@@ -194,15 +194,17 @@ export function createCredentialCache<T>(clock: Clock) {
   };
 }
 
-/** The database for reads of an owner, who takes turns with others and is charged for them (decision 16). */
-export const readsOf = (database: Pick<Database, 'cancellable'>, owner: string | undefined): Queryable =>
-  database.cancellable(new Cancellation(undefined, owner));
+/** The database for reads of an owner: they wait in the owner's queue and are charged to the owner (decision 16). */
+export const readConnectionFor = (
+  database: Pick<Database, 'cancellable'>,
+  owner: string | undefined,
+): Queryable => database.cancellable(new Cancellation(undefined, owner));
 
 /** The part of a database that look-ups use. */
 export type LookUpDatabase = Queryable & Pick<Database, 'cancellable'>;
 
 const MAX_REMEMBERED = 10_000;
-/** All look-ups of secrets that nobody has shown before share one owner's turns on the database (decision 16). */
+/** Look-ups of unknown secrets share one owner, and so one slot on the database (decision 16). */
 const STRANGERS = 'unknown credentials';
 
 /** Looks rows up by key, many in one statement. Undefined if there is none. Rejects with DatabaseError. */
@@ -214,8 +216,8 @@ export function lookUp<Row>(db: Queryable, statement: Statement<Row>, keyOf: (ro
 }
 
 /**
- * Looks credentials up by the hash of their secret, each account's in its own turns once its secret has been found
- * before. Undefined if there is none. Rejects with DatabaseError.
+ * Looks credentials up by the hash of their secret. Once a secret was found, its account is the owner of the look-up.
+ * Undefined if there is none. Rejects with DatabaseError.
  */
 function lookUpByHash<Row extends { readonly hash: Uint8Array; readonly userId: string }>(
   database: LookUpDatabase,
@@ -228,7 +230,7 @@ function lookUpByHash<Row extends { readonly hash: Uint8Array; readonly userId: 
   async function readFor(owner: string, key: string): Promise<Row | undefined> {
     let known = readers.get(owner);
     if (known === undefined) {
-      const read = lookUp(readsOf(database, owner), statement, ({ hash }: Row) => byteaText(hash));
+      const read = lookUp(readConnectionFor(database, owner), statement, ({ hash }: Row) => byteaText(hash));
       known = { underWay: 0, read };
       readers.set(owner, known);
     }

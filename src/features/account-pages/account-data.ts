@@ -1,6 +1,6 @@
 import { exportAccount } from '../../auth/data-export.ts';
 import type { Principal } from '../../auth/principal.ts';
-import { readsOf } from '../../auth/secrets.ts';
+import { readConnectionFor } from '../../auth/secrets.ts';
 import type { AdmittedRequest } from '../../http/exchange.ts';
 import type { OwnOperations } from '../../http/internal-operations.ts';
 import { HttpResponse } from '../../http/message.ts';
@@ -130,7 +130,7 @@ export function createOwnData({ database, exportSections, sessions, log }: Accou
   /** Ends with the session: what is stored later is not for whoever had it. */
   async function* whileSessionLasts(principal: Principal) {
     const { userId } = principal;
-    for await (const piece of exportAccount(readsOf(database, userId), userId, exportSections)) {
+    for await (const piece of exportAccount(readConnectionFor(database, userId), userId, exportSections)) {
       if ((await sessions.renew(principal)) === undefined) throw new OperatorError('The session has ended.');
       yield piece;
     }

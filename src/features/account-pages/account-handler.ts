@@ -1,6 +1,6 @@
 import { CLEAR_SESSION_COOKIE, extractSessionCookie, setSessionCookie } from '../../auth/authenticate.ts';
 import { isSession, type Principal } from '../../auth/principal.ts';
-import { readsOf } from '../../auth/secrets.ts';
+import { readConnectionFor } from '../../auth/secrets.ts';
 import { badRequest, readForm } from '../../http/body.ts';
 import type { AdmittedRequest, Answer } from '../../http/exchange.ts';
 import { OWN_SITES } from '../../http/hooks/request-checks.ts';
@@ -115,7 +115,7 @@ export function accountAnswer(options: AccountServices): Answer {
   async function confirm({ form, caller, admitted }: Asked): Promise<void> {
     const { userId } = caller;
     const onWrongPassword = () => securityLog.failedLogin(attemptOrigin(admitted), 'wrong password', userId);
-    const context = { caller, db: readsOf(database, userId), passwords, onWrongPassword };
+    const context = { caller, db: readConnectionFor(database, userId), passwords, onWrongPassword };
     await confirmPassword(context, form.get('currentPassword') ?? '');
   }
 

@@ -2,7 +2,7 @@ import { AccountError, checkPassword, LOCK_ACCOUNT } from '../../auth/accounts.t
 import { audit } from '../../auth/audit.ts';
 import { holderOf } from '../../auth/principal.ts';
 import { revokeInBatches, setPassword } from '../../auth/revocation.ts';
-import { readsOf } from '../../auth/secrets.ts';
+import { readConnectionFor } from '../../auth/secrets.ts';
 import { readForm } from '../../http/body.ts';
 import type { AdmittedRequest, Answer } from '../../http/exchange.ts';
 import { OWN_SITES } from '../../http/hooks/request-checks.ts';
@@ -71,7 +71,7 @@ export function linkAnswer(options: AccountServices): Answer {
     admitted: AdmittedRequest,
     token: string,
   ): Promise<HttpResponse> {
-    const link = await findLink(readsOf(database, holderOf(admitted)), token);
+    const link = await findLink(readConnectionFor(database, holderOf(admitted)), token);
     if (link === undefined) return refuse(admitted);
     const form = await readForm(request);
     const problem = await problemOf(form);
@@ -90,7 +90,7 @@ export function linkAnswer(options: AccountServices): Answer {
         throw forbidden('This form can only be sent from the page of the link. Open the link again.');
       return submit(request, admitted, token);
     }
-    const link = await findLink(readsOf(database, holderOf(admitted)), token);
+    const link = await findLink(readConnectionFor(database, holderOf(admitted)), token);
     return link === undefined ? refuse(admitted) : pageResponse(passwordPage(link), { headers });
   };
 }

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { CLEAR_SESSION_COOKIE, setSessionCookie } from '../../auth/authenticate.ts';
 import { type Login, ownerOf } from '../../auth/login.ts';
 import { credentialsFailed, isAuthenticated, isSession } from '../../auth/principal.ts';
-import { readsOf } from '../../auth/secrets.ts';
+import { readConnectionFor } from '../../auth/secrets.ts';
 import type { EndSession } from '../../auth/sessions.ts';
 import type { Database } from '../../database/database.ts';
 import { forbidden, unauthenticated } from '../../platform/errors.ts';
@@ -86,7 +86,9 @@ export function loginAnswer(options: LoginRouteOptions): Answer {
 
   /** Who is logged in. A session that has ended is nobody's: pages may ask without causing an error. */
   async function whoAmI({ caller }: AdmittedRequest): Promise<HttpResponse> {
-    const owner = isSession(caller) ? await ownerOf(readsOf(database, caller.userId), caller) : undefined;
+    const owner = isSession(caller)
+      ? await ownerOf(readConnectionFor(database, caller.userId), caller)
+      : undefined;
     return jsonResponse(owner ?? { user: null });
   }
 

@@ -1,5 +1,5 @@
 import type { GraphQLSchema } from 'graphql';
-import { createLastUse, type LookUpDatabase, readsOf } from '../../../auth/secrets.ts';
+import { createLastUse, type LookUpDatabase, readConnectionFor } from '../../../auth/secrets.ts';
 import type { Config } from '../../../platform/config/config.ts';
 import type { Clock } from '../../../platform/deadline.ts';
 import type { Logger } from '../../../platform/log/log.ts';
@@ -41,7 +41,7 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions): Truste
   const { introspection, operationLimits: limits, trustedDocuments: policy, credentialRecheckMs } = config;
   const documents = createDocumentCache({ schema, introspection, limits });
   const catalog = createCatalog({
-    database: readsOf(database, LOOK_UPS),
+    database: readConnectionFor(database, LOOK_UPS),
     documents,
     hears,
     recheckMs: credentialRecheckMs,

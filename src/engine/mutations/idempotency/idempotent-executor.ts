@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { GraphQLError, GraphQLSchema } from 'graphql';
 import { holderOf, isAuthenticated } from '../../../auth/principal.ts';
-import { readsOf } from '../../../auth/secrets.ts';
+import { readConnectionFor } from '../../../auth/secrets.ts';
 import { DatabaseError } from '../../../database/errors.ts';
 import { atMost } from '../../../platform/deadline.ts';
 import { ApiError } from '../../../platform/errors.ts';
@@ -145,7 +145,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
    */
   function find(args: OperationArgs, owner: KeyOwner): Promise<StoredResponse | undefined> {
     const { sender } = args.contextValue;
-    return findResponse(readsOf(database, holderOf(sender)), owner, options, (bytes) => {
+    return findResponse(readConnectionFor(database, holderOf(sender)), owner, options, (bytes) => {
       sender.reservation.begin(holderOf(sender));
       sender.reservation.reserve(bytes);
     });
@@ -185,7 +185,10 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
     let stored: StoredResponse | undefined;
     try {
       if (
-        await storedBytes.isFull(owner.userId, readsOf(database, holderOf(keyed.args.contextValue.sender)))
+        await storedBytes.isFull(
+          owner.userId,
+          readConnectionFor(database, holderOf(keyed.args.contextValue.sender)),
+        )
       ) {
         stored = await find(keyed.args, owner);
         if (stored === undefined) throw storedBytes.refusal();
