@@ -295,7 +295,7 @@ const PLACES = new Set<ExtractedCredential['place']>(['authorization', 'query'])
 export function createApiKeyStrategy(services: SecretServices): AuthStrategy {
   const { clock } = services;
   const known = createCredentialCache<KnownKey | undefined>(clock);
-  const noteAddress = createApiKeyUses(services);
+  const recordIpAddress = createApiKeyUses(services);
   const keys = storedSecrets<KeyRow>(services, {
     kind: API_KEY_KIND,
     what: 'an API key',
@@ -334,8 +334,8 @@ export function createApiKeyStrategy(services: SecretServices): AuthStrategy {
       return {
         ...{ outcome: 'valid', principal },
         used(use) {
-          keys.noteUse(row);
-          if (use !== undefined) noteAddress({ keyId: row.id, ...use });
+          keys.recordUse(row);
+          if (use !== undefined) recordIpAddress({ keyId: row.id, ...use });
         },
       };
     },

@@ -15,7 +15,7 @@ const INTERVAL_MS = 60_000;
 export const FRESH = "interval '60 seconds'";
 const MAX_NOTED_USES = 10_000;
 
-interface LastUseOptions extends UseServices {
+interface LastUsedOptions extends UseServices {
   /** What is used, for the log. */
   readonly what: string;
   readonly table: string;
@@ -28,19 +28,19 @@ interface LastUseOptions extends UseServices {
 }
 
 /** Records a use. `fresh` means that a recent use was already stored when the row was read. */
-export type NoteUse = (id: string, fresh: boolean) => void;
+export type RecordUse = (id: string, fresh: boolean) => void;
 
 /**
- * Stores the use of rows, given their ids. It takes no notice of rows that somebody has locked, as a client's
- * mutation can: their next use is stored, and neither they nor others in the statement wait. Locked in the subquery,
- * a row is one that still meets the condition.
+ * Stores the use of rows, given their ids. It skips rows that another transaction has locked, such as the mutation of a
+ * client: their next use is stored, and the statement does not wait. The subquery locks a row only if the row still meets
+ * the condition.
  */
 function touch({
   table,
   idType = 'uuid',
   usedAt,
   prolongedTo,
-}: Pick<LastUseOptions, 'table' | 'idType' | 'usedAt' | 'prolongedTo'>) {
+}: Pick<LastUsedOptions, 'table' | 'idType' | 'usedAt' | 'prolongedTo'>) {
   const prolongs = prolongedTo === undefined ? '' : `, expires_at = ${prolongedTo}`;
   const alive = prolongedTo === undefined ? '' : ' AND expires_at > now()';
   return statement<never>(
@@ -52,7 +52,7 @@ function touch({
   );
 }
 
-/** What the record of uses needs. */
+/** What recording uses needs. */
 export interface UseServices {
   readonly database: Queryable;
   readonly clock: Clock;
@@ -96,7 +96,7 @@ export function storeOncePerMinute<Use>({
 }
 
 /** Last-used times also keep sessions from going idle. */
-export function createLastUse({ database, clock, log, what, ...rows }: LastUseOptions): NoteUse {
+export function createUseRecorder({ database, clock, log, what, ...rows }: LastUsedOptions): RecordUse {
   const statement = touch(rows);
   const note = storeOncePerMinute<string>({
     ...{ clock, log, what: `the last use of ${what}` },
@@ -269,7 +269,7 @@ export interface SecretServices {
 }
 
 /** A kind of secret of which the database has a hash. In its SQL, `s` is the secret's row. */
-interface SecretKind extends Pick<LastUseOptions, 'what' | 'table' | 'usedAt' | 'prolongedTo'> {
+interface SecretKind extends Pick<LastUsedOptions, 'what' | 'table' | 'usedAt' | 'prolongedTo'> {
   readonly kind: string;
   /** What else its look-ups read, such as `JOIN users u ON u.id = s.user_id`. */
   readonly joins?: string;
@@ -308,7 +308,7 @@ export function storedSecrets<ById extends SecretRow, BySecret extends ById = By
     select<BySecret & { hash: Uint8Array }>('hash', 'bytea', ['s.hash', ...columnsOfSecret]),
   );
   const findById = lookUp(database, select<ById>('id', 'uuid', []), ({ id }) => id);
-  const noteUse = createLastUse({ database, clock, log, ...rows });
+  const recordUse = createUseRecorder({ database, clock, log, ...rows });
 
   return {
     /** The row of a secret, ended or not. `owner` is its account, if that is known. */
@@ -321,7 +321,7 @@ export function storedSecrets<ById extends SecretRow, BySecret extends ById = By
       const row = id === undefined ? undefined : await findById(id);
       return row?.ended === false ? row : undefined;
     },
-    noteUse: ({ id, fresh }: SecretRow) => noteUse(id, fresh),
+    recordUse: ({ id, fresh }: SecretRow) => recordUse(id, fresh),
     /** The verdict on a secret that is unknown or has ended. */
     refused: (row?: SecretRow): Invalid => ({
       outcome: 'invalid',

@@ -167,7 +167,7 @@ export function createSessionStrategy(services: SecretServices): AuthStrategy {
     },
     onFound(fresh, used) {
       if (fresh === null) known.delete(sessionId);
-      else if (used) sessions.noteUse({ ...row, fresh });
+      else if (used) sessions.recordUse({ ...row, fresh });
     },
   });
 
@@ -192,7 +192,7 @@ export function createSessionStrategy(services: SecretServices): AuthStrategy {
       }
       const principal = principalOf(row);
       known.set(value, { row, principal });
-      return { outcome: 'valid', principal, used: () => sessions.noteUse(row) };
+      return { outcome: 'valid', principal, used: () => sessions.recordUse(row) };
     },
     invalidCredentialSql: `NOT EXISTS (SELECT FROM sessions s WHERE s.id = t.credential_id::uuid AND s.expires_at > now())`,
     async renew({ credentialId }) {

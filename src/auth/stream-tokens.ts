@@ -219,13 +219,13 @@ export function createStreamTokens(
         outcome: 'valid',
         principal: { ...behind, streamTokenId: row.id },
         operation: JSON.parse(row.operation) as FixedOperation,
-        used: () => tokens.noteUse(row),
+        used: () => tokens.recordUse(row),
       };
     },
     /** Whether the token behind an open stream still holds. An open stream counts as use. Throws DatabaseError. */
     async holds(id: string): Promise<boolean> {
       const row = await tokens.holding(id);
-      if (row !== undefined) tokens.noteUse(row);
+      if (row !== undefined) tokens.recordUse(row);
       return row !== undefined;
     },
   };

@@ -46,7 +46,7 @@ const MAX_NAME = 100;
 
 export interface PipelineOptions {
   readonly schema: GraphQLSchema;
-  readonly requested: Pick<RequestedDocuments, 'find' | 'noteUse'>;
+  readonly requested: Pick<RequestedDocuments, 'find' | 'recordUse'>;
   /** Parses a document that a plugin has put in place of the requested one. Throws the refusal. */
   readonly parseDocument: (text: string) => PreparedDocument;
   readonly check: ReturnType<typeof createAdmission>;
@@ -160,7 +160,7 @@ export function createPipeline(options: PipelineOptions) {
   /** The context of a valid operation. */
   function buildContext(validated: ValidatedOperation, run: OperationRun): OperationContext {
     const { request, sender, progress } = run;
-    requested.noteUse(validated, sender);
+    requested.recordUse(validated, sender);
     const context = contextOf(validated, request, sender);
     progress.effects = context.effects;
     return context;

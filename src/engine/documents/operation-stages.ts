@@ -61,7 +61,7 @@ export interface RequestedDocuments {
    */
   find(params: OperationParams, sender: OperationRequest): RequestedDocument | Promise<RequestedDocument>;
   /** Counts a use of an operation that was admitted and is valid. */
-  noteUse(selected: SelectedOperation, sender: OperationRequest): void;
+  recordUse(selected: SelectedOperation, sender: OperationRequest): void;
   /** Calls `onRetired` when the document of a stream is no longer published. @returns a function that stops watching */
   watch(published: PublishedBy, onRetired: () => void): () => void;
 }

@@ -3,7 +3,7 @@ import type { AuthStrategy, Invalid } from '../../auth/authenticate.ts';
 import { looksLikeJwt, type VerifyOptions, verifyJwt } from '../../auth/jwt.ts';
 import { hasExpired, overridesOf, type StoredOverrides } from '../../auth/principal.ts';
 import { effectiveScopes, type Role } from '../../auth/scopes.ts';
-import { byteaText, createCredentialCache, createLastUse, FRESH } from '../../auth/secrets.ts';
+import { byteaText, createCredentialCache, createUseRecorder, FRESH } from '../../auth/secrets.ts';
 import { statement } from '../../database/statement.ts';
 import { gathered } from '../../platform/async.ts';
 import { isUuid } from '../../platform/ids.ts';
@@ -185,7 +185,7 @@ export function createAccessTokenStrategy(
 ): AuthStrategy {
   const known = createCredentialCache<AccessTokenState | undefined>(clock);
   const grants = { what: 'an OAuth grant', table: 'oauth_grants', usedAt: 'last_used_at' };
-  const noteUse = createLastUse({ database, clock, log, ...grants });
+  const recordUse = createUseRecorder({ database, clock, log, ...grants });
 
   return {
     kind: OAUTH_KIND,
@@ -201,7 +201,7 @@ export function createAccessTokenStrategy(
       const { accountId, role, grantId, fresh } = standing;
       return {
         outcome: 'valid',
-        ...(grantId === null ? {} : { used: () => noteUse(grantId, fresh) }),
+        ...(grantId === null ? {} : { used: () => recordUse(grantId, fresh) }),
         principal: {
           kind: OAUTH_KIND,
           userId: accountId,

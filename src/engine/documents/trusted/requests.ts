@@ -24,7 +24,7 @@ export interface RequestsOptions {
   readonly catalog: Catalog;
   readonly uses: TextUses;
   /** Records that a document was used. */
-  readonly noteUse: (id: string) => void;
+  readonly recordUse: (id: string) => void;
 }
 
 /** A request for a published document. */
@@ -37,7 +37,7 @@ interface NamedDocument {
 
 /** The documents of requests, as far as the policy lets them run (contract section 3). */
 export function createRequestedDocuments(options: RequestsOptions): RequestedDocuments {
-  const { policy: service, documents, catalog, uses, noteUse } = options;
+  const { policy: service, documents, catalog, uses, recordUse } = options;
 
   /**
    * Rejects with the refusal of an id that is not published. Where any document may run and none was ever published, clients
@@ -133,8 +133,8 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
         throw refusal(error, sender);
       }
     },
-    noteUse({ operation, published }, { caller }) {
-      if (published?.by === 'id') noteUse(published.key);
+    recordUse({ operation, published }, { caller }) {
+      if (published?.by === 'id') recordUse(published.key);
       else if (policyFor(service, caller) !== 'off' && !onlyLooksAtSchema(operation))
         uses.note(caller, operation.document);
     },

@@ -1,5 +1,5 @@
 import type { GraphQLSchema } from 'graphql';
-import { createLastUse, type LookUpDatabase, readConnectionFor } from '../../../auth/secrets.ts';
+import { createUseRecorder, type LookUpDatabase, readConnectionFor } from '../../../auth/secrets.ts';
 import type { Config } from '../../../platform/config/config.ts';
 import type { Clock } from '../../../platform/deadline.ts';
 import type { Logger } from '../../../platform/log/log.ts';
@@ -48,7 +48,7 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions): Truste
     log,
   });
   const uses = createTextUses({ database, metrics, all: policy === 'listed', log });
-  const noteUse = createLastUse({
+  const recordUse = createUseRecorder({
     database,
     clock,
     log,
@@ -59,7 +59,7 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions): Truste
   });
   const used = new Set<string>();
   const storeUses = () => {
-    for (const id of used) noteUse(id, false);
+    for (const id of used) recordUse(id, false);
     used.clear();
   };
   const timer = setInterval(storeUses, USES_MS).unref();
@@ -70,7 +70,7 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions): Truste
       documents,
       catalog,
       uses,
-      noteUse: (id) => used.add(id),
+      recordUse: (id) => used.add(id),
     }),
     recheck: catalog.recheck,
     async close() {
