@@ -47,23 +47,23 @@ export const emailKey = (email: string): string => email.toLowerCase();
 const length = (text: string) => [...text].length;
 const fits = (text: string, { min, max }: typeof PASSWORD) => length(text) >= min && length(text) <= max;
 
-/** PostgreSQL cannot store such a text, so no account has it. */
-export const isBroken = (text: string): boolean => text.includes('\0') || !text.isWellFormed();
+/** PostgreSQL cannot store such a string, so no account has it. */
+export const hasInvalidUnicode = (text: string): boolean => text.includes('\0') || !text.isWellFormed();
 
 /** What is said of a password that many people use. */
 export const COMMON_PASSWORD = 'a commonly used password. Choose another one.';
 
 /** For every place that sets one. Those that are stored already go on working. Throws AccountError. */
 export async function checkPassword(password: string): Promise<void> {
-  if (isBroken(password))
+  if (hasInvalidUnicode(password))
     throw new AccountError('The password must not contain a NUL character or a lone surrogate.');
   if (!fits(password, PASSWORD)) throw new AccountError('The password must be 12 to 200 characters long.');
   if (await isCommon(password, PASSWORD.min)) throw new AccountError(`The password is ${COMMON_PASSWORD}`);
 }
 
 async function check({ name, email, password }: NewAccount): Promise<void> {
-  const broken = [name, email, password ?? ''].some(isBroken);
-  if (broken)
+  const isInvalid = [name, email, password ?? ''].some(hasInvalidUnicode);
+  if (isInvalid)
     throw new AccountError('Name, e-mail and password must not contain a NUL character or a lone surrogate.');
   if (!fits(name, ACCOUNT_NAME)) throw new AccountError('The name must be 1 to 100 characters long.');
   if (!/^[^\s@]+@[^\s@]+$/.test(email) || length(email) > MAX_EMAIL_LENGTH)
@@ -125,7 +125,7 @@ export async function findAccount(
   db: Queryable,
   email: string,
 ): Promise<{ id: string; role: Role; disabledAt: Date | null }> {
-  if (isBroken(email)) throw noAccount(email);
+  if (hasInvalidUnicode(email)) throw noAccount(email);
   const [account] = await db.query(FIND, [emailKey(email)]);
   if (account === undefined) throw noAccount(email);
   const { deletedAt, ...found } = account;

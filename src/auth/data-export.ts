@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts';
 import { type Parameter, type Queryable, statement } from '../database/statement.ts';
 import { runInPrisma } from '../database/unit-of-work.ts';
 import { OperatorError } from '../platform/errors.ts';
-import { emailKey, isBroken, noAccount } from './accounts.ts';
+import { emailKey, hasInvalidUnicode, noAccount } from './accounts.ts';
 
 /** A section of the export of an account (`admin user export`). */
 export interface ExportSection {
@@ -142,7 +142,8 @@ const WRITE_LENGTH = 65_536;
 /** The id of the account with an e-mail, also if it is disabled or in deletion. Throws AccountError, DatabaseError. */
 export async function accountToExport(database: Database, email: string): Promise<string> {
   const query = { where: { emailKey: emailKey(email) }, select: { id: true } };
-  const found = !isBroken(email) && (await runInPrisma(database, (prisma) => prisma.user.findUnique(query)));
+  const found =
+    !hasInvalidUnicode(email) && (await runInPrisma(database, (prisma) => prisma.user.findUnique(query)));
   if (!found) throw noAccount(email);
   return found.id;
 }

@@ -4,7 +4,7 @@ import { gathered } from '../platform/async.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { Clock } from '../platform/deadline.ts';
 import { isUuid } from '../platform/ids.ts';
-import { isBroken } from './accounts.ts';
+import { hasInvalidUnicode } from './accounts.ts';
 import type { AuthStrategy, Invalid } from './authenticate.ts';
 import { type Algorithm, type KeySource, keySources, type StandingKeys } from './jwt-keys.ts';
 import { hasExpired, userClientId } from './principal.ts';
@@ -15,7 +15,7 @@ import { createCredentialCache, type SecretServices } from './secrets.ts';
 const MAX_LENGTH = 255;
 
 export function isRevocable(jti: string): boolean {
-  return jti.length > 0 && jti.length <= MAX_LENGTH && !isBroken(jti);
+  return jti.length > 0 && jti.length <= MAX_LENGTH && !hasInvalidUnicode(jti);
 }
 
 export interface RevokedToken {

@@ -4,7 +4,7 @@ import { type Queryable, statement } from '../database/statement.ts';
 import type { User } from '../generated/tables.ts';
 import type { Line } from '../platform/fairness/fair-queue.ts';
 import type { AccountTurns } from './account-write-queue.ts';
-import { emailKey, isBroken } from './accounts.ts';
+import { emailKey, hasInvalidUnicode } from './accounts.ts';
 import { hashPassword, isOutdated, unmatchableHash, verifyPassword } from './passwords.ts';
 import type { Principal } from './principal.ts';
 import { readConnectionFor } from './secrets.ts';
@@ -133,7 +133,7 @@ export function createLogin({ database, turns, passwords, securityLog }: LoginOp
   async function signIn(attempt: LoginAttempt): Promise<LoggedIn | undefined> {
     const { email, password, countedFor, origin, userAgent } = attempt;
     const key = emailKey(email);
-    const [account] = isBroken(key)
+    const [account] = hasInvalidUnicode(key)
       ? []
       : await readConnectionFor(database, countedFor).query(FIND_ACCOUNT, [key]);
     const passwordHash = account?.passwordHash ?? null;

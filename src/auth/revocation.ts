@@ -1,6 +1,6 @@
 import { type Queryable, type Statement, statement } from '../database/statement.ts';
 import type { UnitOfWork } from '../database/unit-of-work.ts';
-import { beingDeleted, emailKey, isBroken, noAccount } from './accounts.ts';
+import { beingDeleted, emailKey, hasInvalidUnicode, noAccount } from './accounts.ts';
 import type { Role } from './scopes.ts';
 
 /** Revokes credentials of accounts, the array $1, and counts them. */
@@ -75,7 +75,7 @@ export async function accountToChange(work: UnitOfWork, email: string): Promise<
 /** The same for an account that may be deleted in part. */
 export async function accountToDelete(work: UnitOfWork, email: string): Promise<Found> {
   const key = emailKey(email);
-  const [found] = isBroken(key) ? [] : await work.query(FIND_TO_CHANGE, [key]);
+  const [found] = hasInvalidUnicode(key) ? [] : await work.query(FIND_TO_CHANGE, [key]);
   if (found === undefined) throw noAccount(email);
   return found;
 }

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { z } from 'zod';
-import { checkPassword, isBroken } from '../../auth/accounts.ts';
+import { checkPassword, hasInvalidUnicode } from '../../auth/accounts.ts';
 import { STRICTER_DOCUMENTS } from '../../auth/principal.ts';
 import { type Role, SCOPES, type Scope } from '../../auth/scopes.ts';
 import { decodeText, NotTextError } from '../../platform/config/setting-files.ts';
@@ -111,7 +111,7 @@ export interface ReasonOption {
 
 /** Why something is done, in a few words. */
 export function parseReason(text: string): string {
-  if (text.trim() === '' || [...text].length > MAX_REASON || isBroken(text))
+  if (text.trim() === '' || [...text].length > MAX_REASON || hasInvalidUnicode(text))
     throw new InvalidArgumentError(`It must be 1 to ${MAX_REASON} characters long.`);
   return text;
 }
