@@ -13,7 +13,7 @@ import type { CreateFeature, FeatureServices, RouteServices } from '../feature.t
 import { audienceOf, createAccessTokenStrategy, createOwnTokens, type OwnTokens } from './access-token.ts';
 import { OAUTH_PATHS, signInOf } from './paths.ts';
 import { createErrorRenderer, oauthErrors } from './provider/errors.ts';
-import { createTurns, createWorks } from './provider/oauth-transaction.ts';
+import { createOAuthRequests, createTurns } from './provider/oauth-transaction.ts';
 import {
   ADDRESS,
   BROWSER,
@@ -73,9 +73,9 @@ function routesOf(
   { sessions, endSession, login, limiter, securityLog }: RouteServices,
 ): Route[] {
   const turns = createTurns(config.maxQueuedOperations, metrics);
-  const works = createWorks(pool, config.operationTimeoutMs, turns.measure);
-  const { database, settle } = works;
-  const turn = ({ departure }: AdmittedRequest) => turns.take(works.current(), departure);
+  const requests = createOAuthRequests(pool, config.operationTimeoutMs, turns.measure);
+  const { database, settle } = requests;
+  const turn = ({ departure }: AdmittedRequest) => turns.take(requests.current(), departure);
   const calls = createLibraryCalls(issuer, turn, log);
   const provider = createProviderSource({
     issuer,
@@ -97,8 +97,8 @@ function routesOf(
       });
     },
   });
-  const signIns = createSignIns(sessions, endSession, works.isOf);
-  const interactions = createInteractions({ ...works, calls, login, signIns, log });
+  const signIns = createSignIns(sessions, endSession, requests.isOf);
+  const interactions = createInteractions({ ...requests, calls, login, signIns, log });
   let keyedHash: ReturnType<typeof createKeyedHash> | undefined;
   const addressHash = (address: string) => {
     keyedHash ??= createKeyedHash(secretKeyOf(config), 'addresses of OAuth sign-ins');
@@ -108,14 +108,14 @@ function routesOf(
   const endpoint =
     (answer: (arrived: EndpointRequest) => Promise<HttpResponse>): Answer =>
     (request, admitted) =>
-      works.run('program', holderOf(admitted), async () =>
+      requests.run('program', holderOf(admitted), async () =>
         answer({ provider: await provider(), request, admitted }),
       );
 
   const page =
     (answer: (arrived: PageRequest) => Promise<HttpResponse>): Answer =>
     (request, admitted, { pathname }) =>
-      works.run('user', holderOf(admitted), async () =>
+      requests.run('user', holderOf(admitted), async () =>
         answer({ provider: await provider(), request, admitted, uid: signInOf(pathname) }),
       );
 

@@ -11,34 +11,34 @@ import { ApiError } from '../../../platform/errors.ts';
 import { type Cancellable, Line, TurnRefusedError } from '../../../platform/fairness/fair-queue.ts';
 import type { Metrics } from '../../../platform/metrics/metrics.ts';
 
-/** Who waits for the answer to a request: a user in a browser, or a program. */
+/** Who waits for the response: a user in a browser, or a program. */
 export type Audience = 'user' | 'program';
 
-/** A request that is being answered. */
+/** A request in progress. */
 interface OAuthRequest {
   readonly audience: Audience;
-  /** The account or, until it is known, the address. */
+  /** The account or, until it is known, the IP address. */
   owner: string;
   readonly cancellation: Cancellation;
 }
 
 /**
- * The work for requests: whose it is, since the library does not tell its storage for whom it works, and until when it
- * is wanted. At the deadline, `timeoutMs` after it came, a request is answered with TIMEOUT and its statements are cancelled,
- * unless it is settled. `onResult` is called whenever a request goes on after a statement.
+ * The requests in progress, each with its owner, because the library does not pass the owner to its storage. At the deadline,
+ * `timeoutMs` after it came, a request is rejected with TIMEOUT and its statements are cancelled, unless it is settled.
+ * `onResult` is called whenever a request goes on after a statement.
  */
-export function createWorks(
+export function createOAuthRequests(
   database: Pick<Database, 'owned' | 'unitOfWork' | 'lockWaitMs'>,
   timeoutMs: number,
-  onResult: (work: OAuthRequest) => void,
+  onResult: (request: OAuthRequest) => void,
 ) {
   const requests = new AsyncLocalStorage<OAuthRequest>();
   const deadline = createDeadline(timeoutMs);
 
   function current(): OAuthRequest {
-    const work = requests.getStore();
-    if (work === undefined) throw new Error('no request is being answered');
-    return work;
+    const request = requests.getStore();
+    if (request === undefined) throw new Error('no request is being answered');
+    return request;
   }
 
   const tooLate = () =>
@@ -46,55 +46,55 @@ export function createWorks(
 
   const ofRequest: Queryable = {
     async query(statement, values) {
-      const work = current();
+      const request = current();
       try {
-        return await database.owned(work.owner, work.cancellation).query(statement, values);
+        return await database.owned(request.owner, request.cancellation).query(statement, values);
       } finally {
-        onResult(work);
+        onResult(request);
       }
     },
   };
 
   return {
-    /** Answers a request of an owner. Rejects with TIMEOUT at the deadline, and with what `answer` throws. */
+    /** Runs `answer` for a request of an owner. Rejects with TIMEOUT at the deadline, and with what `answer` throws. */
     run<T>(audience: Audience, owner: string, answer: () => Promise<T>): Promise<T> {
       const cancellation = new Cancellation(undefined, owner);
       return new Promise<T>((resolve, reject) => {
         const done = deadline.set(() => {
           if (cancellation.cancel()) reject(tooLate());
         });
-        // Past the deadline nobody hears what comes of it.
+        // After the deadline, the outcome is ignored.
         requests.run({ audience, owner, cancellation }, answer).then(resolve, reject).finally(done);
       });
     },
     current,
-    /** Whoever sent the request is known by now: the rest of the work is this account's. */
+    /** Makes an account the owner of the rest of the request. */
     isOf(accountId: string): void {
       current().owner = accountId;
     },
     /**
-     * To be called before something is used up that nobody can give back, such as a code: the request goes on to its end
-     * from here, and its answer tells what was done. Throws TIMEOUT if it is too late.
+     * Call it before something is consumed that cannot be restored, such as a code: from here on the request runs to
+     * completion, and its response says what was done. Throws TIMEOUT if it is too late.
      */
     settle(): void {
       if (!current().cancellation.close()) throw tooLate();
     },
-    /** Runs a transaction for the request that is being answered. Throws what `write` throws, and DatabaseError. */
+    /** Runs a transaction for the current request. Throws what `write` throws, and DatabaseError. */
     async transaction<T>(author: Author, write: (work: UnitOfWork) => Promise<T>): Promise<T> {
-      const work = current();
-      const own = new Cancellation(undefined, work.owner);
-      if (work.cancellation.cancelled) own.cancel();
-      const done = work.cancellation.onCancel(() => own.cancel());
+      const request = current();
+      const own = new Cancellation(undefined, request.owner);
+      if (request.cancellation.cancelled) own.cancel();
+      const done = request.cancellation.onCancel(() => own.cancel());
       try {
         return await new Retries(database.lockWaitMs).run(() =>
           database.unitOfWork({ author }, own).run(write),
         );
       } finally {
         done();
-        onResult(work);
+        onResult(request);
       }
     },
-    /** The database for the request that is being answered. */
+    /** The database for the current request. */
     database: ofRequest,
   };
 }
@@ -117,7 +117,7 @@ const UNKNOWN_MS = 10_000;
 /** Called when a call is answered. */
 export type Answered = (refused: boolean) => void;
 
-export type Works = ReturnType<typeof createWorks>;
+export type OAuthRequests = ReturnType<typeof createOAuthRequests>;
 
 /**
  * The turns of calls of the library, which do much at a time on the event loop. Calls for users and calls for programs

@@ -11,7 +11,7 @@ import { type LibraryCall, nameClientErrors, oauthErrorResponse, oauthRefusal } 
 import type { Answered } from './oauth-transaction.ts';
 import { RESUME_COOKIE } from './provider.ts';
 
-interface Call {
+interface ProviderCall {
   readonly request: HttpRequest;
   readonly admitted: AdmittedRequest;
   /** The posted form. The library gets it as we parsed it, so that both see the same values. */
@@ -28,11 +28,11 @@ const PASSED_ON = ['authorization', 'user-agent'] as const;
 const OURS = /^(?:content-length|set-cookie|access-control-.*)$/;
 
 /**
- * A request as Node's HTTP server would deliver it, with its response once that has ended. Adapts between our plugins
+ * A request as Node's HTTP server would deliver it, with its response once that is complete. Adapts between our plugins
  * and the library, which expects Node's HTTP objects. No socket is behind these. URLs in the response have the origin of
  * the issuer, whatever Host the client sent.
  */
-function exchange({ request, form, target, resumes }: Call, issuer: string) {
+function exchange({ request, form, target, resumes }: ProviderCall, issuer: string) {
   const { host, protocol } = new URL(issuer);
   const body = Buffer.from(form?.toString() ?? '');
   const { method } = request;
@@ -67,14 +67,14 @@ function exchange({ request, form, target, resumes }: Call, issuer: string) {
 }
 
 /** A response of the library, and what it does not say. */
-export interface Called {
+export interface ProviderCallResult {
   readonly response: HttpResponse;
   /** The client that was authenticated or named. */
   readonly client: { readonly id: string; readonly isPublic: boolean } | undefined;
 }
 
 interface Seen extends LibraryCall {
-  client: Called['client'];
+  client: ProviderCallResult['client'];
   /** The internal error, if there was one. */
   failure: unknown;
 }
@@ -129,7 +129,7 @@ export function createLibraryCalls(
       );
       callbacks.set(provider, provider.callback());
     },
-    async call(provider: Provider, call: Call): Promise<Called> {
+    async call(provider: Provider, call: ProviderCall): Promise<ProviderCallResult> {
       const { admitted } = call;
       const answers = await turn(admitted);
       const { incoming, outgoing, response } = exchange(call, issuer());

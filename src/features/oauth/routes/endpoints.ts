@@ -9,7 +9,7 @@ import { jsonResponse } from '../../../http/response/responder.ts';
 import type { AccessToken, OwnTokens } from '../access-token.ts';
 import { basicChallenge, type OAuthRefusal, oauthErrorResponse } from '../provider/errors.ts';
 import { withoutOwnResource } from '../provider/provider.ts';
-import type { Called, LibraryCalls } from '../provider/provider-bridge.ts';
+import type { LibraryCalls, ProviderCallResult } from '../provider/provider-bridge.ts';
 
 interface EndpointOptions {
   readonly calls: LibraryCalls;
@@ -70,7 +70,9 @@ export function createEndpoints({ calls, issuer, ownTokens, database, failure }:
    * Handles a client's request about a token. The library authenticates the client. It does not store the
    * access tokens that it signs, so we check those, and the library gets a random token instead.
    */
-  async function about(arrived: EndpointRequest): Promise<Called & { readonly jwt: string | undefined }> {
+  async function about(
+    arrived: EndpointRequest,
+  ): Promise<ProviderCallResult & { readonly jwt: string | undefined }> {
     const form = await readForm(arrived.request);
     const [jwt = '', ...more] = form.getAll('token');
     if (more.length > 0 || !looksLikeJwt(jwt)) return { ...(await call(arrived, form)), jwt: undefined };

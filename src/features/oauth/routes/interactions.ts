@@ -11,7 +11,7 @@ import type { Logger } from '../../../platform/log/log.ts';
 import { canBeImpersonated, getGrantableScopes } from '../clients.ts';
 import { allow, isAllowed } from '../grants.ts';
 import { signInPath } from '../paths.ts';
-import type { Works } from '../provider/oauth-transaction.ts';
+import type { OAuthRequests } from '../provider/oauth-transaction.ts';
 import { BROWSER, RESOURCE } from '../provider/provider.ts';
 import type { LibraryCalls } from '../provider/provider-bridge.ts';
 import { CLEAR_REFUSAL, type RefusedSignIn, readBrowserId, refusalCookie, refusalIn } from './cookies.ts';
@@ -24,7 +24,7 @@ import {
   loginPage,
 } from './sign-in.ts';
 
-interface InteractionOptions extends Pick<Works, 'database' | 'transaction' | 'settle'> {
+interface InteractionOptions extends Pick<OAuthRequests, 'database' | 'transaction' | 'settle'> {
   readonly calls: LibraryCalls;
   readonly login: Login;
   readonly signIns: ReturnType<typeof createSignIns>;
