@@ -38,11 +38,11 @@ const DROP_ACCOUNT = statement<never>('account_drop', 'DELETE FROM users WHERE i
  * Revokes all credentials of the account, for good: immediately, since no credential of a disabled account is valid.
  * Safe to repeat.
  */
-async function begin(database: Database, email: string, fate: Fate): Promise<string> {
+async function begin(database: Database, email: string, contentPolicy: ContentPolicy): Promise<string> {
   const id = await database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const found = await accountToDelete(work, email);
     await work.query(BEGIN, [found.id]);
-    await audit(work, 'user.delete', found.id, { account: found.id, content: fate });
+    await audit(work, 'user.delete', found.id, { account: found.id, content: contentPolicy });
     return found.id;
   });
   await revokeInBatches(database, [id], REVOCATIONS);
@@ -78,16 +78,16 @@ async function dropWithContent(database: Database, id: string) {
   throw new AdminError('The account still writes. Run the command again to finish.');
 }
 
-/** What becomes of what a deleted account has written. */
-export type Fate = 'keep' | 'delete';
+/** What happens to the content of a deleted account. */
+export type ContentPolicy = 'keep' | 'delete';
 
 /**
  * Deletes an account (contract section 8). Its credentials are revoked first. A second run finishes what a killed process has
  * left undone. Throws AccountError, AdminError, DatabaseError.
  */
-export async function deleteAccount(database: Database, email: string, fate: Fate) {
-  const id = await begin(database, email, fate);
-  if (fate === 'delete') return dropWithContent(database, id);
+export async function deleteAccount(database: Database, email: string, contentPolicy: ContentPolicy) {
+  const id = await begin(database, email, contentPolicy);
+  if (contentPolicy === 'delete') return dropWithContent(database, id);
   await delay(LATE_REQUESTS_MS);
   await dropAnswers(database, id);
   // This waits for mutations that have written under the account; the responses they have stored are deleted after it.

@@ -31,7 +31,7 @@ import {
   readPassword,
 } from '../cli/options.ts';
 import { inWords, StreamedText } from '../cli/output.ts';
-import { deleteAccount, type Fate } from './account-deletion.ts';
+import { type ContentPolicy, deleteAccount } from './account-deletion.ts';
 
 interface CreateOptions extends PasswordOptions {
   readonly name: string;
@@ -190,13 +190,13 @@ export const defineUserCommands: DefineCommands = ({ add, command, run, io }) =>
     ),
   );
 
-  const { name: fate, description } = ACCOUNT_CONTENT.option;
+  const { name: option, description } = ACCOUNT_CONTENT.option;
   command(
     'user delete <email>',
     'Delete an account permanently; repeat the command if it was interrupted',
-    ({ database }, email: string, { [fate]: content = 'keep' }: Readonly<Record<string, Fate>>) =>
+    ({ database }, email: string, { [option]: content = 'keep' }: Readonly<Record<string, ContentPolicy>>) =>
       deleteAccount(database, email, content),
   ).addOption(
-    new Option(`--${fate} <${fate}>`, description).choices(['keep', 'delete']).makeOptionMandatory(),
+    new Option(`--${option} <${option}>`, description).choices(['keep', 'delete']).makeOptionMandatory(),
   );
 };

@@ -8,13 +8,13 @@ import type { Account, ApiKey, GrantedApplication, SessionSummary } from './acco
 import {
   ACTION,
   type Action,
-  folded,
+  collapsibleForm,
+  type FieldState,
   form,
   newPasswordFields,
   type Problem,
   passwordAgain,
   rowForm,
-  type Shown,
 } from './forms.ts';
 import { PASSWORD_FORM } from './paths.ts';
 
@@ -70,7 +70,7 @@ function nameSection({ name }: Account, { failed }: SectionOptions): Html {
     'name-heading',
     'Name',
     html`<p class="soft">Other users see your name beside what you publish.</p>
-${folded(
+${collapsibleForm(
   'rename',
   'Change the name',
   failed,
@@ -86,12 +86,12 @@ function passwordSection({ email }: Account, { failed }: SectionOptions): Html {
     'password-heading',
     'Password',
     html`<p class="soft">A new password revokes all other sessions and the access of applications. API keys stay valid.</p>
-${folded(
+${collapsibleForm(
   'change-password',
   'Change the password',
   failed,
-  (shown) => html`${passwordAgain(PASSWORD_FORM, email, shown, 'Current password')}
-${newPasswordFields('newPassword', shown.attributes('newPassword', { rule: 'rule' }))}
+  (field) => html`${passwordAgain(PASSWORD_FORM, email, field, 'Current password')}
+${newPasswordFields('newPassword', field.attributes('newPassword', { rule: 'rule' }))}
 <div class="actions"><button>Change the password</button></div>`,
 )}`,
   );
@@ -133,7 +133,7 @@ const daysOption = (given: URLSearchParams) => (days: (typeof KEY_DAYS)[number])
 
 /** The first one stands for all of them: a group cannot have the focus, or be invalid (ARIA 1.2, aria-invalid). */
 const scopeBox =
-  (role: Role, { given, attributes }: Shown) =>
+  (role: Role, { given, attributes }: FieldState) =>
   (scope: string, index: number) =>
     html`
 <label class="check"><input type="checkbox" name="scope" value="${scope}"${given.has('scope', scope) ? html` checked` : EMPTY_HTML}${index === 0 ? attributes('scopes') : EMPTY_HTML}> ${describeScope(scope, role)}</label>`;
@@ -144,19 +144,19 @@ function keysSection({ apiKeys, email }: Account, { role, failed }: SectionOptio
     'API keys',
     html`<p class="soft">Programs use API keys to act for your account.</p>
 ${rows(apiKeys.map(keyRow(role)), 'You have no API keys.')}
-${folded(
+${collapsibleForm(
   'create-key',
   'Create an API key',
   failed,
-  (shown) => html`<label for="key-name">Name of the key</label>
-<input id="key-name" name="name" autocomplete="off" required maxlength="100" value="${shown.given.get('name') ?? ''}"${shown.attributes('name', { first: true })}>
+  (field) => html`<label for="key-name">Name of the key</label>
+<input id="key-name" name="name" autocomplete="off" required maxlength="100" value="${field.given.get('name') ?? ''}"${field.attributes('name', { first: true })}>
 <fieldset>
-<legend>Permissions</legend>${scopesOfRole(role).map(scopeBox(role, shown))}
+<legend>Permissions</legend>${scopesOfRole(role).map(scopeBox(role, field))}
 </fieldset>
 <label for="days">Valid for</label>
-<select id="days" name="days">${KEY_DAYS.map(daysOption(shown.given))}
+<select id="days" name="days">${KEY_DAYS.map(daysOption(field.given))}
 </select>
-${passwordAgain('key-password', email, shown)}
+${passwordAgain('key-password', email, field)}
 <div class="actions"><button>Create the key</button></div>`,
 )}`,
   );
@@ -182,11 +182,11 @@ function dataSection({ email }: Account, { failed }: SectionOptions): Html {
     'data-heading',
     'Your data',
     html`<p class="soft">All data that is stored about your account, as a JSON file.</p>
-${folded(
+${collapsibleForm(
   'download',
   'Download your data',
   failed,
-  (shown) => html`${passwordAgain('data-password', email, shown)}
+  (field) => html`${passwordAgain('data-password', email, field)}
 <div class="actions"><button>Download</button></div>`,
 )}`,
   );
@@ -197,11 +197,11 @@ function everythingSection({ email }: Account, { failed }: SectionOptions): Html
     'everything-heading',
     'Revoke everything',
     html`<p class="soft">Revokes all sessions including the current session, all API keys, the access of all applications and a link to set your password, and deletes your OAuth clients. Use it if another person may have access to your account, then change the password.</p>
-${folded(
+${collapsibleForm(
   'revoke-everything',
   'Revoke everything',
   failed,
-  (shown) => html`${passwordAgain('everything-password', email, shown)}
+  (field) => html`${passwordAgain('everything-password', email, field)}
 <div class="actions"><button class="danger">Revoke everything</button></div>`,
 )}`,
   );

@@ -44,16 +44,16 @@ interface FieldOptions {
   readonly rule?: string;
 }
 
-/** What the fields of a form are shown with. */
-export interface Shown {
+/** The state of the fields of a form. */
+export interface FieldState {
   /** More attributes of a field: what describes it, that it is wrong, and that the reader begins there. */
   attributes(field: string, options?: FieldOptions): Html;
   /** What it held when it failed. Passwords are not shown again. */
   readonly given: URLSearchParams;
 }
 
-/** What the fields of a form are shown with that has failed, or that nobody has sent yet. */
-function shownWith(problem: Problem | undefined): Shown {
+/** The state of a form that has failed, or that was not sent yet. */
+function createFieldState(problem: Problem | undefined): FieldState {
   return {
     given: problem?.given ?? new URLSearchParams(),
     attributes(field, { first = false, rule } = {}) {
@@ -80,18 +80,18 @@ export const rowForm = (action: Action, id: string, button: string, of: string):
     html`<input type="hidden" name="id" value="${id}"><button class="small second" aria-label="${button} ${of}" aria-describedby="row-${id}">${button}</button>`,
   );
 
-/** A form that opens by its summary, and is open where it has failed. */
-export function folded(
+/** A form that opens by its summary, and is open if it has failed. */
+export function collapsibleForm(
   action: Action,
   summary: string,
   failed: Problem | undefined,
-  content: (shown: Shown) => Html,
+  content: (field: FieldState) => Html,
 ): Html {
   const problem = failed?.action === action ? failed : undefined;
   return html`<details${problem === undefined ? EMPTY_HTML : html` open`}>
 <summary>${summary}</summary>
 ${alertOf(problem?.problem)}
-${form(action, content(shownWith(problem)))}
+${form(action, content(createFieldState(problem)))}
 </details>`;
 }
 
@@ -99,7 +99,7 @@ ${form(action, content(shownWith(problem)))}
 export const passwordAgain = (
   id: string,
   email: string,
-  { attributes }: Shown,
+  { attributes }: FieldState,
   label = 'Your password',
 ): Html =>
   html`<input type="text" autocomplete="username" aria-label="E-mail" value="${email}" readonly hidden>
