@@ -3,7 +3,7 @@ import { listenForCommands } from '../admin/socket/admin-listener.ts';
 import { hasSafeSocket } from '../admin/socket/messages.ts';
 import { type Database, openDatabase } from '../database/database.ts';
 import { migrate, tellHistory } from '../database/migrate.ts';
-import { refuseSeeded } from '../database/preflight.ts';
+import { assertNotSeeded } from '../database/preflight.ts';
 import type { DemoCredentials } from '../features/development/demo-data.ts';
 import type { Route } from '../http/exchange.ts';
 import type { DemoKey } from '../http/local-request.ts';
@@ -85,7 +85,7 @@ async function prepare(
     if (applied.length > 0) log.info({ migrations: applied }, 'applied migrations');
   }
   await tellHistory(database, log);
-  if (production) await refuseSeeded(database, config.dataDir);
+  if (production) await assertNotSeeded(database, config.dataDir);
   if (database.kind !== 'embedded' || config.environment !== 'development') return undefined;
   const { prepareDemo } = await import('../features/development/demo-data.ts');
   return prepareDemo(database, config.dataDir, Date.now());

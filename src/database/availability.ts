@@ -11,7 +11,13 @@ import {
   refusedWrite,
   toDatabaseError,
 } from './errors.ts';
-import { contact, DatabaseUnreachableError, messageOf, type ServerAddress, tryToWrite } from './preflight.ts';
+import {
+  checkConnection,
+  DatabaseUnreachableError,
+  messageOf,
+  type ServerAddress,
+  tryToWrite,
+} from './preflight.ts';
 
 export interface WatchOptions {
   /** The server as requests use it, which alone decides whether the database can be reached. */
@@ -84,7 +90,7 @@ export function watchDatabase(options: WatchOptions) {
 
   async function reach(): Promise<void> {
     if (isSupervised) return;
-    await contact(server).catch((error: unknown) => {
+    await checkConnection(server).catch((error: unknown) => {
       if (!isOnlyFull(error)) throw error;
     });
   }
@@ -160,7 +166,7 @@ export function watchDatabase(options: WatchOptions) {
       try {
         await reach();
         // A mistake in the address is reported. If no server responds there, the users of the connection report that.
-        if (direct !== undefined) await contact(direct).catch(rethrowUnlessUnreachable);
+        if (direct !== undefined) await checkConnection(direct).catch(rethrowUnlessUnreachable);
         await use();
         isReachable = true;
         return true;
@@ -215,7 +221,7 @@ export function watchDatabase(options: WatchOptions) {
      */
     async refuse(past: { readonly direct: boolean }): Promise<void> {
       await reach();
-      if (past.direct && direct !== undefined) await contact(direct);
+      if (past.direct && direct !== undefined) await checkConnection(direct);
     },
     /**
      * Contacts the server and runs `use`, again and again until both succeed. Resolves after the first attempt. `ready`

@@ -13,13 +13,13 @@ import { ServerClient, type ServerConnection } from './pg-client.ts';
 import { DEFAULT_SCHEMA, FIXED_SETTINGS } from './session-settings.ts';
 import { type Queryable, statement } from './statement.ts';
 
-/** A setting with the address of a PostgreSQL server. */
+/** A setting with the URL of a PostgreSQL server. */
 export interface ServerAddress {
   readonly setting: 'DATABASE_URL' | 'DIRECT_DATABASE_URL' | 'DATA_DIR';
   readonly connection: ServerConnection;
-  /** The schema that the address names. */
+  /** The schema that the URL names. */
   readonly schema: string | undefined;
-  /** True if each connection must have a session of its own: a pooler in transaction mode is a mistake there. */
+  /** True if each connection needs a separate session, so that a pooler in transaction mode is an error. */
   readonly hasSessions: boolean;
 }
 
@@ -42,8 +42,8 @@ export class DatabaseUnreachableError extends OperatorError {
 const CONNECT_TIMEOUT_MS = 5_000;
 const MIN_MAJOR = 15;
 
-/** What the server is, before a connection sets anything. */
-interface Found {
+/** Facts about the server, before a connection sets anything. */
+interface ServerFacts {
   /** The process of the session. */
   readonly pid: number;
   readonly version: number;
@@ -93,8 +93,8 @@ const CORRECTIONS: readonly [RegExp, string][] = [
   [/^3D000$/, 'create the database or correct its name'],
 ];
 
-/** Where an address leads, without its password. */
-function placeOf({ host, port, user, database }: Client): string {
+/** The target of a connection, without its password. */
+function formatTarget({ host, port, user, database }: Client): string {
   return `${host}:${port}, user "${user}", database "${database}"`;
 }
 
@@ -112,7 +112,7 @@ const adviceFor = (error: unknown, advice: readonly [RegExp, string][]): string 
     ([pattern]) => pattern.test(getDatabaseErrorCode(error)) || pattern.test(messageOf(error)),
   )?.[1];
 
-/** The error for a server that cannot be reached. `where` is the setting of its address. */
+/** The error for a server that cannot be reached. `where` is the setting of its URL. */
 export const createUnreachable = (where: string, error: unknown): DatabaseUnreachableError =>
   new DatabaseUnreachableError(`${where}: ${messageOf(error)}`, adviceFor(error, CHECKS) ?? OTHERWISE, error);
 
@@ -126,7 +126,7 @@ function refusal(setting: string, place: string, error: unknown): OperatorError 
       });
 }
 
-function clientOf({ setting, connection }: ServerAddress): ServerClient {
+function createClient({ setting, connection }: ServerAddress): ServerClient {
   try {
     return new ServerClient({
       ...connection,
@@ -141,8 +141,11 @@ function clientOf({ setting, connection }: ServerAddress): ServerClient {
   }
 }
 
-/** What makes a server that answers unusable; undefined if nothing does. */
-function flawOf({ version, fixed, installedIn }: Found, schema: string | undefined): string | undefined {
+/** The reason why a reachable server is unusable; undefined if it is usable. */
+function findFlaw(
+  { version, fixed, installedIn }: ServerFacts,
+  schema: string | undefined,
+): string | undefined {
   const major = Math.floor(version / 10_000);
   if (major < MIN_MAJOR)
     return `is PostgreSQL ${major}, and the service needs ${MIN_MAJOR} or later: upgrade the server`;
@@ -157,21 +160,21 @@ function flawOf({ version, fixed, installedIn }: Found, schema: string | undefin
 }
 
 const pidOn = async (client: ServerClient): Promise<number | undefined> =>
-  (await client.query<Pick<Found, 'pid'>>(`SELECT ${PID}`)).rows[0]?.pid;
+  (await client.query<Pick<ServerFacts, 'pid'>>(`SELECT ${PID}`)).rows[0]?.pid;
 
-/** Runs work on a connection of its own. Throws DatabaseSetupError, DatabaseUnreachableError. */
+/** Runs work on a separate connection. Throws DatabaseSetupError, DatabaseUnreachableError. */
 async function onConnection<T>(
   address: ServerAddress,
   work: (client: ServerClient) => Promise<T>,
 ): Promise<T> {
-  const client = clientOf(address);
+  const client = createClient(address);
   // It may break at any time; the statement reports it.
   client.on('error', () => undefined);
   try {
     await client.connect();
     return await work(client);
   } catch (error) {
-    throw error instanceof OperatorError ? error : refusal(address.setting, placeOf(client), error);
+    throw error instanceof OperatorError ? error : refusal(address.setting, formatTarget(client), error);
   } finally {
     // After a failure there may be nothing left to close.
     void client.end().catch(() => undefined);
@@ -180,12 +183,12 @@ async function onConnection<T>(
 
 /**
  * True if two connections have the same session, or one connection has several, as behind a pooler in transaction mode. A
- * proxy that makes up process ids, too, gives each connection its own session.
+ * proxy that makes up process ids, too, gives each connection a separate session.
  */
 async function sharesSessions(
   address: ServerAddress,
   client: ServerClient,
-  { pid }: Found,
+  { pid }: ServerFacts,
 ): Promise<boolean> {
   if (client.processID === null || client.processID === pid) return false;
   return (await pidOn(client)) !== pid || (await onConnection(address, pidOn)) === pid;
@@ -196,19 +199,20 @@ async function sharesSessions(
  * @throws {DatabaseSetupError}
  * @throws {DatabaseUnreachableError}
  */
-export async function contact(address: ServerAddress): Promise<void> {
+export async function checkConnection(address: ServerAddress): Promise<void> {
   await onConnection(address, async (client) => {
     // A pooler in statement mode rejects transactions.
     await client.query('BEGIN');
-    const [found] = (await client.query<Found>(LOOK)).rows;
+    const [found] = (await client.query<ServerFacts>(LOOK)).rows;
     await client.query('COMMIT');
     if (found === undefined) return;
     const flaw =
-      flawOf(found, address.schema) ??
+      findFlaw(found, address.schema) ??
       (address.hasSessions && (await sharesSessions(address, client, found))
         ? `leads to a connection pooler that shares sessions: ${USE_DIRECT}`
         : undefined);
-    if (flaw !== undefined) throw new DatabaseSetupError(`${address.setting} (${placeOf(client)}) ${flaw}.`);
+    if (flaw !== undefined)
+      throw new DatabaseSetupError(`${address.setting} (${formatTarget(client)}) ${flaw}.`);
   });
 }
 
@@ -263,27 +267,27 @@ export function setupError(setting: string, error: unknown): unknown {
 export const demoFile = (dataDir: string) => join(dataDir, 'demo.json');
 
 /** A PostgreSQL whose migrations are pending may lack the table. */
-const MARKABLE = statement<{ found: boolean }>(
+const HAS_FLAG_TABLE = statement<{ found: boolean }>(
   'demo_markable',
   `SELECT to_regclass('demo_seed') IS NOT NULL AS found`,
 );
-const MARKED = statement<{ one: number }>('demo_marked', 'SELECT 1 AS one FROM demo_seed LIMIT 1');
+const HAS_FLAG = statement<{ one: number }>('demo_marked', 'SELECT 1 AS one FROM demo_seed LIMIT 1');
 
-async function isMarked(db: Queryable): Promise<boolean> {
-  const [table] = await db.query(MARKABLE, []);
-  return table?.found === true && (await db.query(MARKED, [])).length > 0;
+async function hasDemoFlag(db: Queryable): Promise<boolean> {
+  const [table] = await db.query(HAS_FLAG_TABLE, []);
+  return table?.found === true && (await db.query(HAS_FLAG, [])).length > 0;
 }
 
 /**
- * Throws OperatorError if development has seeded the folder, or a database that was later copied, renamed or exported to
- * a server.
+ * Throws OperatorError if development has seeded the data directory, or a database that was later copied, renamed or exported
+ * to a server.
  */
-export async function refuseSeeded(
+export async function assertNotSeeded(
   db: Queryable & { readonly kind: 'embedded' | 'postgres' },
   dataDir: string,
 ): Promise<void> {
   const embedded = db.kind === 'embedded';
-  if (!(embedded && existsSync(demoFile(dataDir))) && !(await isMarked(db))) return;
+  if (!(embedded && existsSync(demoFile(dataDir))) && !(await hasDemoFlag(db))) return;
   const [place, cure] = embedded
     ? [`embedded database in "${dataDir}"`, 'set DATA_DIR to another folder']
     : ['database of DATABASE_URL', 'name another database'];

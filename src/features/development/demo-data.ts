@@ -126,7 +126,7 @@ export function resetDemo(config: Config): readonly string[] {
   const dataDir = seededFolder(config);
   const lock = lockFolder(dataDir);
   try {
-    // The mark of the folder goes last: a reset that was cut off can be repeated.
+    // The demo file goes last, so that an interrupted reset can be repeated.
     const deleted = [join(dataDir, 'postgres'), demoFile(dataDir)];
     for (const path of deleted) rmSync(path, { recursive: true, force: true });
     return deleted;
@@ -202,7 +202,7 @@ async function seedPosts(db: Queryable, ids: ReadonlyMap<DemoName, string>, nowM
   }
 }
 
-const MARK = statement<never>(
+const SET_DEMO_FLAG = statement<never>(
   'demo_mark',
   'INSERT INTO demo_seed (id) VALUES (1) ON CONFLICT (id) DO NOTHING',
 );
@@ -211,9 +211,9 @@ async function isUsable(database: Database, apiKey: string): Promise<boolean> {
   return (await runInPrisma(database, (prisma) => prisma.apiKey.count({ where }))) > 0;
 }
 
-/** New credentials, in the same transaction as the mark by which `refuseSeeded` knows copies of the database, too. */
+/** New credentials, in the same transaction as the demo flag by which `assertNotSeeded` detects copies of the database. */
 async function issueCredentials(db: Queryable, password: string, adaId: string): Promise<DemoCredentials> {
-  await db.query(MARK, []);
+  await db.query(SET_DEMO_FLAG, []);
   const { key } = await createApiKey(db, { userId: adaId, name: 'Demo', scopes: scopesOfRole('member') });
   return { apiKey: key, password, pageToken: newToken() };
 }
@@ -250,7 +250,7 @@ export async function prepareDemo(
 ): Promise<DemoCredentials | undefined> {
   const known = readCredentials(dataDir);
   if (known !== undefined && (await isUsable(database, known.apiKey))) {
-    await database.query(MARK, []);
+    await database.query(SET_DEMO_FLAG, []);
     const { pageToken } = known;
     if (pageToken !== undefined) return { ...known, pageToken };
     const completed = { ...known, pageToken: newToken() };
