@@ -70,7 +70,7 @@ const MAX_GRACE_MS = 5_000;
 /** Connections of clients that every deployment must have room for. */
 const COMMON_CLIENTS = 500;
 
-/** A service that is just stopping has its port and its folder, for which opening the database waits. */
+/** A service that is stopping still holds its port and its data directory. Opening the database waits for it. */
 const mayBeStopping = ({ database }: Config): boolean =>
   database.kind === 'embedded' && hasSafeSocket(database.dataDir);
 

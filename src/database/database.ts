@@ -48,7 +48,7 @@ interface Loan {
 /** Processing the database's data costs this process about 3 ms per MiB. */
 const MS_A_BYTE = 3 / 1_048_576;
 
-/** Opens the configured database. Throws the same errors as opening an embedded folder. */
+/** Opens the configured database. Throws the same errors as opening the data directory of the embedded database. */
 export async function openDatabase(options: ServerOptions): Promise<Database> {
   const server = await openServer(options);
   return connectDatabase(options.config.database.kind, server, options.log);

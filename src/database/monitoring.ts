@@ -76,7 +76,7 @@ export function watchClock(database: Queryable, clock: Clock, metrics: Metrics, 
   };
 }
 
-/** NaN if the folder is gone, which the log reports: the scrape must not fail, since the other metrics matter most then. */
+/** NaN if the data directory is gone, which the log reports: the scrape must not fail, since the other metrics matter most then. */
 function freeOn(dataDir: string): number {
   try {
     return freeBytes(dataDir) ?? Number.NaN;

@@ -4,7 +4,7 @@ import { createDeadline } from '../platform/deadline.ts';
 import type { Logger } from '../platform/log/log.ts';
 import { createOutageLog } from '../platform/log/log-limits.ts';
 import { cancelStatement } from './cancellation.ts';
-import { folderProblem } from './embedded/data-dir.ts';
+import { findDataDirProblem } from './embedded/data-dir.ts';
 import { startEmbeddedServer } from './embedded/server.ts';
 import { connectionTo, type ServerConnection, type StatementControl } from './pg-client.ts';
 import type { ServerAddress } from './preflight.ts';
@@ -40,15 +40,15 @@ function createNotifications() {
 
 const INTERVAL_MS = 10_000;
 
-/** Says in the log, while the embedded database runs, what is wrong with its folder: before a write fails of it. */
-function watchFolder(dataDir: string, log: Logger): { close(): void } {
+/** Logs problems of the data directory while the embedded database runs, before a write fails. */
+function watchDataDir(dataDir: string, log: Logger): { close(): void } {
   const outage = createOutageLog(
     log,
     'the folder of the embedded database needs attention',
     'the folder of the embedded database is in order again',
   );
   const timer = setInterval(() => {
-    const problem = folderProblem(dataDir);
+    const problem = findDataDirProblem(dataDir);
     if (problem === undefined) outage.over();
     else outage.failed({ ...problem });
   }, INTERVAL_MS).unref();
@@ -88,7 +88,7 @@ export interface ServerOptions {
   readonly log: Logger;
   /**
    * True for an admin command in its own process. It waits for locks, because no request waits for it, and retries of
-   * requests must not overtake it for ever. It does not wait for an embedded folder that another process has.
+   * requests must not overtake it for ever. It does not wait for the data directory of the embedded database that another process has.
    */
   readonly isCommand?: boolean;
 }
@@ -103,7 +103,7 @@ const LOCK_LIMIT_MS = 300;
 const GONE = { tcp_keepalives_idle: 10, tcp_keepalives_interval: 5, tcp_keepalives_count: 2 };
 /** How long the server's answer may take beyond the statement's own limit. */
 const ANSWER_MS = 2_000;
-/** An admin command may hold the embedded folder when the service starts; it finishes within seconds. */
+/** An admin command may hold the data directory when the service starts; it finishes within seconds. */
 const FOLDER_PATIENCE_MS = 10_000;
 
 /** What an operator must know about the embedded database (contract section 8). */
@@ -187,7 +187,7 @@ async function embeddedServer(
     ...{ user: 'postgres', database: 'postgres', ssl: false },
     stream: server.createStream,
   };
-  const watch = isCommand ? undefined : watchFolder(dataDir, log);
+  const watch = isCommand ? undefined : watchDataDir(dataDir, log);
   if (!isCommand) log.info({ dataDir }, DURABILITY);
   return {
     connection,

@@ -2,7 +2,7 @@ import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { lockFolder } from '../../src/database/embedded/data-dir-lock.ts';
+import { lockDataDir } from '../../src/database/embedded/data-dir-lock.ts';
 import { startEmbeddedServer } from '../../src/database/embedded/server.ts';
 import { EmbeddedStartError } from '../../src/database/embedded/worker-thread.ts';
 import { createLogger } from '../../src/platform/log/log.ts';
@@ -13,7 +13,7 @@ import { launchServer, productionSettings, startServer } from '../support/proces
 describe('a start on the embedded database', () => {
   it('waits for an administration command that has the folder for a moment', async () => {
     const dataDir = await migratedFolder();
-    const held = lockFolder(dataDir);
+    const held = lockDataDir(dataDir);
     const server = launchServer(dataDir);
     await server.printed(/another process is using the embedded database/);
     held.release();

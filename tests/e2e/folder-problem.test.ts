@@ -1,17 +1,17 @@
 import { chmod, mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { folderProblem, freeBytes } from '../../src/database/embedded/data-dir.ts';
+import { findDataDirProblem, freeBytes } from '../../src/database/embedded/data-dir.ts';
 import { mountedDisk } from '../support/processes/mounted.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 
 const MIB = 1_048_576;
 
-describe('folderProblem', () => {
+describe('findDataDirProblem', () => {
   it('is none on a folder with room', async () => {
     const dataDir = await temporaryFolder();
     await mkdir(join(dataDir, 'postgres'));
-    expect(folderProblem(dataDir)).toBeUndefined();
+    expect(findDataDirProblem(dataDir)).toBeUndefined();
   });
 
   it('says that the data has gone: a folder without them, or none at all', async () => {
@@ -20,23 +20,23 @@ describe('folderProblem', () => {
       reason: expect.stringMatching(/^the data of DATA_DIR ".*" has gone$/),
       check: expect.stringMatching(/^mount its disk or put the folder back/),
     };
-    expect(folderProblem(dataDir)).toEqual(gone);
+    expect(findDataDirProblem(dataDir)).toEqual(gone);
     await mkdir(join(dataDir, 'postgres'));
     await rename(dataDir, `${dataDir}.away`);
-    expect(folderProblem(dataDir)).toEqual(gone);
+    expect(findDataDirProblem(dataDir)).toEqual(gone);
     await rename(`${dataDir}.away`, dataDir);
-    expect(folderProblem(dataDir)).toBeUndefined();
+    expect(findDataDirProblem(dataDir)).toBeUndefined();
   });
 
   it('says how little is left once it is less than 16 MiB', async () => {
     const { folder } = await mountedDisk(20);
     await mkdir(join(folder, 'postgres'));
     expect(freeBytes(folder)).toBe(20 * MIB);
-    expect(folderProblem(folder)).toBeUndefined();
+    expect(findDataDirProblem(folder)).toBeUndefined();
     await writeFile(join(folder, 'much'), Buffer.alloc(4 * MIB));
-    expect(folderProblem(folder)).toBeUndefined();
+    expect(findDataDirProblem(folder)).toBeUndefined();
     await writeFile(join(folder, 'more'), 'x');
-    expect(folderProblem(folder)).toEqual({
+    expect(findDataDirProblem(folder)).toEqual({
       reason: `the disk of DATA_DIR "${folder}" has 15 MiB left`,
       check: expect.stringMatching(/^free some space/),
     });
@@ -46,7 +46,7 @@ describe('folderProblem', () => {
     const disk = await mountedDisk(20);
     await mkdir(join(disk.folder, 'postgres'));
     disk.makeReadOnly();
-    expect(folderProblem(disk.folder)).toEqual({
+    expect(findDataDirProblem(disk.folder)).toEqual({
       reason: expect.stringMatching(/^DATA_DIR ".*" cannot be used: EROFS/),
       check: expect.stringMatching(/^its file system is read-only/),
     });
@@ -55,7 +55,7 @@ describe('folderProblem', () => {
   it.skipIf(process.geteuid?.() === 0)('says that the user has lost the right to write', async () => {
     const dataDir = await temporaryFolder();
     await mkdir(join(dataDir, 'postgres'), { mode: 0o500 });
-    expect(folderProblem(dataDir)?.check).toMatch(/^give the user of the service the right to write/);
+    expect(findDataDirProblem(dataDir)?.check).toMatch(/^give the user of the service the right to write/);
     await chmod(join(dataDir, 'postgres'), 0o700);
   });
 });

@@ -3,14 +3,14 @@ import { join, resolve } from 'node:path';
 import { revokeLogins } from '../../auth/all-accounts.ts';
 import { type AuthoredWork, audit, OPERATOR } from '../../auth/audit.ts';
 import { openDatabase } from '../../database/database.ts';
-import { flushEntries, openCluster, settleFolder } from '../../database/embedded/cluster.ts';
+import { flushEntries, openCluster, secureAndFlushDirectory } from '../../database/embedded/cluster.ts';
 import {
   checkDiskSpace,
-  folderError,
   secretFile,
-  securePrivateFolder,
+  securePrivateDataDir,
+  toDataDirError,
 } from '../../database/embedded/data-dir.ts';
-import { takeFolder } from '../../database/embedded/data-dir-lock.ts';
+import { acquireDataDirLock } from '../../database/embedded/data-dir-lock.ts';
 import { RESTORING } from '../../database/embedded/major-version.ts';
 import { setupError } from '../../database/preflight.ts';
 import { DEFAULT_SCHEMA, settingsSql } from '../../database/session-settings.ts';
@@ -134,7 +134,7 @@ async function restoreDirectory(dataDir: string, backup: OpenedBackup, options: 
       () => undefined,
     ).finally(() => engine.close());
     options.progress.step('flushing');
-    settleFolder(draft);
+    secureAndFlushDirectory(draft);
     return restored;
   } catch (error) {
     // The next try finds the directory as this one did.
@@ -145,15 +145,15 @@ async function restoreDirectory(dataDir: string, backup: OpenedBackup, options: 
 
 async function restoreEmbedded(dataDir: string, options: RestoreOptions) {
   const { config, log, file } = options;
-  securePrivateFolder(dataDir, { strict: config.environment === 'production' });
-  const lock = await takeFolder(dataDir, 0, log);
+  securePrivateDataDir(dataDir, { strict: config.environment === 'production' });
+  const lock = await acquireDataDirLock(dataDir, 0, log);
   try {
     refuseContent(dataDir);
     const { result } = await readBackup(file, (backup) => restoreDirectory(dataDir, backup, options));
     publish(dataDir);
     return result;
   } catch (error) {
-    throw error instanceof Error && 'syscall' in error ? folderError(dataDir, error) : error;
+    throw error instanceof Error && 'syscall' in error ? toDataDirError(dataDir, error) : error;
   } finally {
     lock.release();
   }
@@ -173,7 +173,7 @@ function restoreSecret(
     );
     return;
   }
-  securePrivateFolder(dataDir, { strict: false });
+  securePrivateDataDir(dataDir, { strict: false });
   writePrivate(path, secret);
 }
 

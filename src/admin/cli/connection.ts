@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { type Database, openDatabase } from '../../database/database.ts';
-import { FolderInUseError } from '../../database/embedded/data-dir-lock.ts';
+import { DataDirInUseError } from '../../database/embedded/data-dir-lock.ts';
 import { migrate, pendingMigrations } from '../../database/migrate.ts';
 import type { Config } from '../../platform/config/config.ts';
 import type { Logger } from '../../platform/log/log.ts';
@@ -42,15 +42,15 @@ export interface CommandServices extends Pick<OpenOptions, 'config' | 'log'> {
 const START_WAIT_MS = 60_000;
 const RETRY_MS = 100;
 
-/** The folder of the embedded database. Throws AdminError, with what to do `instead`, if the service has another one. */
-export function embeddedFolder({ database }: Config, instead = 'unset it'): string {
+/** The data directory of the embedded database. Throws AdminError, with what to do `instead`, if the service has another one. */
+export function getDataDir({ database }: Config, instead = 'unset it'): string {
   if (database.kind === 'embedded') return database.dataDir;
   throw new AdminError(
     `The command is for the embedded database in DATA_DIR, but DATABASE_URL names a PostgreSQL: ${instead}.`,
   );
 }
 
-/** Opens the database exclusively. Throws FolderInUseError if another process holds it. */
+/** Opens the database exclusively. Throws DataDirInUseError if another process holds it. */
 export async function openAlone(options: OpenOptions): Promise<OpenedDatabase> {
   const { config, log, migrates, asIs = false } = options;
   const database = await openDatabase({ config, log, isCommand: true });
@@ -100,7 +100,7 @@ export async function openForCommand<Relayed = never>(
     try {
       return await openAlone(options);
     } catch (error) {
-      if (!(error instanceof FolderInUseError)) throw error;
+      if (!(error instanceof DataDirInUseError)) throw error;
     }
     if (performance.now() > giveUpAtMs)
       throw new AdminError(

@@ -14,7 +14,7 @@ import { type Config, loadConfig } from '../../platform/config/config.ts';
 import {
   type CommandServices,
   type DefineCommands,
-  embeddedFolder,
+  getDataDir,
   type Opened,
   openAlone,
 } from '../cli/connection.ts';
@@ -53,7 +53,7 @@ const copy = (source: Database, target: Database, progress: ProgressBar) =>
 
 async function copyTo({ config, log, io }: CommandServices, url: string) {
   const startedMs = performance.now();
-  refuseNoDatabase(embeddedFolder(config));
+  refuseNoDatabase(getDataDir(config));
   const target = await openDatabase({
     config: loadConfig({ DATABASE_URL: url }),
     log,

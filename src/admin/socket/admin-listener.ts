@@ -1,7 +1,7 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { atMost } from '../../platform/deadline.ts';
-import { openSocketFolder } from './messages.ts';
+import { openSocketDir } from './messages.ts';
 import type { ServedCommands } from './received-command.ts';
 
 /** As long as requests have when the service stops. */
@@ -14,12 +14,12 @@ async function serveCommand(socket: Socket, served: ServedCommands): Promise<voi
 }
 
 /**
- * Accepts admin commands of the owner of DATA_DIR and of root, on a Unix socket in it. The caller has locked the folder. If
+ * Accepts admin commands of the owner of DATA_DIR and of root, on a Unix socket in it. The caller has locked the data directory. If
  * there can be no socket, the log says so, and commands need a stopped server.
  */
 export async function listenForCommands(dataDir: string, served: ServedCommands) {
   const { log } = served;
-  const folder = openSocketFolder(dataDir);
+  const dir = openSocketDir(dataDir);
   const running = new Map<Socket, Promise<void>>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', (error) => log.debug({ err: error }, 'an admin command lost its client'));
@@ -34,10 +34,10 @@ export async function listenForCommands(dataDir: string, served: ServedCommands)
   const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
   try {
     // A killed server leaves it.
-    rmSync(folder.socket, { force: true });
-    server.once('error', reject).listen(folder.socket, resolve);
+    rmSync(dir.socket, { force: true });
+    server.once('error', reject).listen(dir.socket, resolve);
     await listening;
-    chmodSync(folder.socket, 0o600);
+    chmodSync(dir.socket, 0o600);
   } catch (error) {
     log.warn({ err: error }, 'no admin socket: commands need a stopped server');
   }
@@ -46,7 +46,7 @@ export async function listenForCommands(dataDir: string, served: ServedCommands)
     async close(): Promise<void> {
       // This also removes the socket.
       server.close();
-      folder.close();
+      dir.close();
       await atMost(END_WAIT_MS, Promise.all(running.values()));
       for (const socket of running.keys()) socket.destroy();
     },

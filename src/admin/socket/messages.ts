@@ -63,23 +63,23 @@ const DESCRIPTORS = '/proc/self/fd';
 /**
  * The path of the admin socket of a DATA_DIR. Call `close` once the socket is connected or closed.
  *
- * On Linux, the path of the socket leads through the open folder: it is short however long that of DATA_DIR is, and leads to
- * the same folder if that is moved. Elsewhere a long path makes `listen` and `connect` fail. Throws errors of the file system.
+ * On Linux, the path of the socket leads through the open data directory: it is short however long DATA_DIR is, and leads to
+ * the same data directory after a move. Elsewhere a long path makes `listen` and `connect` fail. Throws errors of the file system.
  */
-export function openSocketFolder(dataDir: string) {
+export function openSocketDir(dataDir: string) {
   if (!existsSync(DESCRIPTORS)) return { socket: join(dataDir, SOCKET), close: () => undefined };
   const descriptor = openSync(dataDir, constants.O_RDONLY | constants.O_DIRECTORY);
   return { socket: join(DESCRIPTORS, String(descriptor), SOCKET), close: () => closeSync(descriptor) };
 }
 
-/** True if the folder has a socket that only its owner and root can have made, and this process belongs to one of them. */
+/** True if the data directory has a socket that only its owner and root can have made, and this process belongs to one of them. */
 export function hasSafeSocket(dataDir: string): boolean {
   // A path that is too long or leads nowhere has no socket either. Opening the database reports what is wrong with the path.
   if (!existsSync(dataDir)) return false;
-  const folder = statSync(dataDir);
-  if (isOpen(folder)) return false;
+  const stats = statSync(dataDir);
+  if (isOpen(stats)) return false;
   const user = process.geteuid?.();
-  if (user !== undefined && user !== 0 && user !== folder.uid) return false;
+  if (user !== undefined && user !== 0 && user !== stats.uid) return false;
   const socket = lstatSync(join(dataDir, SOCKET), { throwIfNoEntry: false });
-  return socket?.isSocket() === true && socket.uid === folder.uid;
+  return socket?.isSocket() === true && socket.uid === stats.uid;
 }

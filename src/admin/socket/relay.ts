@@ -5,7 +5,7 @@ import {
   commandReply,
   encodeLine,
   hasSafeSocket,
-  openSocketFolder,
+  openSocketDir,
   readLines,
 } from './messages.ts';
 
@@ -15,10 +15,10 @@ const READY_WAIT_MS = 20_000;
 const ABSENT = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
 
 function connectTo(dataDir: string) {
-  const folder = openSocketFolder(dataDir);
+  const dir = openSocketDir(dataDir);
   // The system call has been made when this returns.
-  const socket = connect(folder.socket);
-  folder.close();
+  const socket = connect(dir.socket);
+  dir.close();
   return socket;
 }
 

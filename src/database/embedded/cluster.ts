@@ -50,24 +50,24 @@ function onDescriptor(path: string, flags: string, work: (descriptor: number) =>
   }
 }
 
-/** Flushes a folder's entries, so that created and renamed files keep their names. Windows cannot do this. */
-export function flushEntries(folder: string): void {
-  if (process.platform !== 'win32') onDescriptor(folder, 'r', fsyncSync);
+/** Flushes a directory's entries, so that created and renamed files keep their names. Windows cannot do this. */
+export function flushEntries(directory: string): void {
+  if (process.platform !== 'win32') onDescriptor(directory, 'r', fsyncSync);
 }
 
-/** Flushes a folder recursively and makes it private: PGlite creates world-writable files. */
-export function settleFolder(folder: string): void {
-  chmodSync(folder, 0o700);
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) settleFolder(path);
+/** Flushes a directory recursively and makes it private: PGlite creates world-writable files. */
+export function secureAndFlushDirectory(directory: string): void {
+  chmodSync(directory, 0o700);
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) secureAndFlushDirectory(path);
     else
       onDescriptor(path, 'r+', (descriptor) => {
         fchmodSync(descriptor, 0o600);
         fsyncSync(descriptor);
       });
   }
-  flushEntries(folder);
+  flushEntries(directory);
 }
 
 /** PGlite turns fsync off, and the default wal_sync_method, fdatasync, does not exist in its runtime. */
@@ -79,21 +79,21 @@ const FLUSHED = [
   'wal_sync_method=fsync',
 ];
 
-/** Creates the folder atomically. A process that crashes leaves a draft, which the next one replaces. */
-async function createCluster(folder: string): Promise<void> {
-  const draft = `${folder}.new`;
+/** Creates the directory atomically. A process that crashes leaves a draft, which the next one replaces. */
+async function createCluster(directory: string): Promise<void> {
+  const draft = `${directory}.new`;
   rmSync(draft, { recursive: true, force: true });
   const db = await PGlite.create(draft);
   await db.close();
-  settleFolder(draft);
-  renameSync(draft, folder);
-  flushEntries(dirname(folder));
+  secureAndFlushDirectory(draft);
+  renameSync(draft, directory);
+  flushEntries(dirname(directory));
 }
 
 /**
- * Opens the PostgreSQL data in a folder, or creates it. A commit is flushed to disk before it is answered.
+ * Opens the PostgreSQL data in a directory, or creates it. A commit is flushed to disk before the database responds.
  */
-export async function openCluster(folder: string): Promise<PGlite> {
-  if (!existsSync(folder)) await createCluster(folder);
-  return PGlite.create({ fs: new FlushedFiles(folder), startParams: FLUSHED });
+export async function openCluster(directory: string): Promise<PGlite> {
+  if (!existsSync(directory)) await createCluster(directory);
+  return PGlite.create({ fs: new FlushedFiles(directory), startParams: FLUSHED });
 }

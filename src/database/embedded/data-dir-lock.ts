@@ -3,10 +3,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';
-import { folderError } from './data-dir.ts';
+import { toDataDirError } from './data-dir.ts';
 
-/** Another process holds the folder. */
-export class FolderInUseError extends OperatorError {
+/** Another process holds the data directory. */
+export class DataDirInUseError extends OperatorError {
   constructor(dataDir: string) {
     super(
       `The embedded database in "${dataDir}" is in use by another process. Stop that process, or set DATA_DIR to another folder.`,
@@ -15,26 +15,26 @@ export class FolderInUseError extends OperatorError {
 }
 
 /**
- * Locks the folder for this process. PGlite does not stop a second process from opening it, which would
+ * Locks the data directory for this process. PGlite does not stop a second process from opening it, which would
  * destroy the data. SQLite's exclusive lock is an operating system lock on every platform: it is released
  * however the process dies, and never goes stale.
  *
- * Throws FolderInUseError if another process, or another database of this one, holds it; UnusableFolderError if
+ * Throws DataDirInUseError if another process, or another database of this one, holds it; UnusableDataDirError if
  * the lock cannot be created.
  */
-export function lockFolder(dataDir: string) {
+export function lockDataDir(dataDir: string) {
   let lock: DatabaseSync;
   try {
     lock = new DatabaseSync(join(dataDir, 'lock'));
   } catch (error) {
-    throw folderError(dataDir, error);
+    throw toDataDirError(dataDir, error);
   }
   try {
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
   } catch (error) {
     lock.close();
-    if (error instanceof Error && /locked|busy/i.test(error.message)) throw new FolderInUseError(dataDir);
-    throw folderError(dataDir, error);
+    if (error instanceof Error && /locked|busy/i.test(error.message)) throw new DataDirInUseError(dataDir);
+    throw toDataDirError(dataDir, error);
   }
   return { release: () => lock.close() };
 }
@@ -42,16 +42,16 @@ export function lockFolder(dataDir: string) {
 const RETRY_MS = 100;
 
 /**
- * Like `lockFolder`, but waits up to `patienceMs` for the lock: an admin command or a stopping server
- * releases it within seconds. Throws FolderInUseError.
+ * Like `lockDataDir`, but waits up to `patienceMs` for the lock: an admin command or a stopping server
+ * releases it within seconds. Throws DataDirInUseError.
  */
-export async function takeFolder(dataDir: string, patienceMs: number, log: Logger) {
+export async function acquireDataDirLock(dataDir: string, patienceMs: number, log: Logger) {
   const giveUpAt = performance.now() + patienceMs;
   for (let waits = false; ; ) {
     try {
-      return lockFolder(dataDir);
+      return lockDataDir(dataDir);
     } catch (error) {
-      if (!(error instanceof FolderInUseError) || performance.now() >= giveUpAt) throw error;
+      if (!(error instanceof DataDirInUseError) || performance.now() >= giveUpAt) throw error;
       if (!waits) log.info({ dataDir }, 'another process is using the embedded database; waiting for it');
       waits = true;
     }

@@ -19,11 +19,11 @@ import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../../platform/config/config.ts';
 import { OperatorError } from '../../platform/errors.ts';
 
-/** Other users of the machine could read or change the folder's content, or listen on a socket in it. */
-class UnsafeFolderError extends OperatorError {}
+/** Other users of the machine could read or change the data directory's content, or listen on a socket in it. */
+class UnsafeDataDirError extends OperatorError {}
 
-/** The folder cannot be created, or its file system refuses what is needed. */
-export class UnusableFolderError extends OperatorError {}
+/** The data directory cannot be created, or its file system lacks what the database needs. */
+export class UnusableDataDirError extends OperatorError {}
 
 /** A running cluster needs room for a segment of its log. PGlite does not say that a disk is full. */
 const MIN_FREE_BYTES = 16 * 1_048_576;
@@ -55,9 +55,9 @@ export function adviceOf(error: unknown): string {
 }
 
 /** The error of a file in DATA_DIR, in words for the operator. */
-export function folderError(path: string, error: unknown): UnusableFolderError {
+export function toDataDirError(path: string, error: unknown): UnusableDataDirError {
   const { message } = error as NodeJS.ErrnoException;
-  return new UnusableFolderError(`DATA_DIR "${path}" cannot be used: ${adviceOf(error)} (${message}).`, {
+  return new UnusableDataDirError(`DATA_DIR "${path}" cannot be used: ${adviceOf(error)} (${message}).`, {
     cause: error,
   });
 }
@@ -75,10 +75,10 @@ export function freeBytes(path: string): number | undefined {
 const dataOf = (dataDir: string) => join(dataDir, 'postgres');
 
 /**
- * What is wrong with the folder of a running embedded database: it has gone, cannot be written, or is nearly full (less
+ * What is wrong with the data directory of a running embedded database: it has gone, cannot be written, or is nearly full (less
  * than MIN_FREE_BYTES), and what the operator must do. Undefined if nothing is. A few system calls; writes nothing, and never throws.
  */
-export function folderProblem(dataDir: string) {
+export function findDataDirProblem(dataDir: string) {
   const data = dataOf(dataDir);
   try {
     if (!existsSync(data))
@@ -99,33 +99,33 @@ export function folderProblem(dataDir: string) {
   }
 }
 
-/** Runs `work` on the files of the folder. Throws UnusableFolderError. */
-function onFolder<T>(path: string, work: () => T): T {
+/** Runs `work` on the files of the data directory. Throws UnusableDataDirError. */
+function withDataDir<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw error instanceof OperatorError ? error : folderError(path, error);
+    throw error instanceof OperatorError ? error : toDataDirError(path, error);
   }
 }
 
 /**
- * Creates the folder, and those that lead to it, for its owner alone; one by one, since Node's recursive mkdir never
+ * Creates a directory and its missing parents for its owner alone; one by one, since Node's recursive mkdir never
  * ends where nothing can be created, as in /proc. Throws the error of the operating system.
  */
-export function makeFolder(path: string): void {
+export function makePrivateDirectory(path: string): void {
   const parent = dirname(resolve(path));
-  if (!existsSync(parent)) makeFolder(parent);
+  if (!existsSync(parent)) makePrivateDirectory(parent);
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Of a folder that exists, some file systems say first that they are read-only.
+    // For a directory that exists, some file systems report first that they are read-only.
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
   }
 }
 
 const OTHERS = 0o077;
 
-/** Whether this process's user owns it. Always true on Windows, where folders inherit their permissions. */
+/** True if this process's user owns it. Always true on Windows, where directories inherit their permissions. */
 export const isOwn = ({ uid }: Stats): boolean => process.geteuid === undefined || uid === process.geteuid();
 
 /** Whether anyone but its owner has access. */
@@ -134,29 +134,29 @@ export const isOpen = ({ mode }: Stats): boolean => process.platform !== 'win32'
 const octal = ({ mode }: Stats) => (mode & 0o7777).toString(8).padStart(4, '0');
 
 /**
- * Ensures that only this process's user can read or change the folder, as PostgreSQL requires of its data
- * directory. Creates the folder if needed. A folder open to others is closed to them or, if `strict`,
- * refused: its content may already have been read. Throws UnsafeFolderError, UnusableFolderError.
+ * Ensures that only this process's user can read or change the data directory, as PostgreSQL requires of its data
+ * directory. Creates it if needed. If it is open to others, it is closed to them or, if `strict`, rejected: its content may
+ * already have been read. Throws UnsafeDataDirError, UnusableDataDirError.
  */
-export function securePrivateFolder(path: string, { strict }: { readonly strict: boolean }): void {
-  const stats = onFolder(path, () => {
-    makeFolder(path);
+export function securePrivateDataDir(path: string, { strict }: { readonly strict: boolean }): void {
+  const stats = withDataDir(path, () => {
+    makePrivateDirectory(path);
     return statSync(path);
   });
   if (!isOwn(stats))
-    throw new UnsafeFolderError(
+    throw new UnsafeDataDirError(
       `DATA_DIR "${path}" belongs to another user of this machine (uid ${stats.uid}), who could read and change everything in it. Run as that user, or set DATA_DIR to a folder of your own.`,
     );
-  onFolder(path, () => accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK));
+  withDataDir(path, () => accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK));
   if (!isOpen(stats)) return;
   if (strict)
-    throw new UnsafeFolderError(
+    throw new UnsafeDataDirError(
       `DATA_DIR "${path}" is open to other users of this machine (mode ${octal(stats)}). Close it with "chmod -R go= '${path}'", then start again.`,
     );
   // While it was open, another user may have planted a file under a name that the service uses.
   for (const name of readdirSync(path))
     if (!isOwn(lstatSync(join(path, name))))
-      throw new UnsafeFolderError(
+      throw new UnsafeDataDirError(
         `DATA_DIR "${path}" was open to other users of this machine, and "${name}" in it belongs to one of them. Set DATA_DIR to another folder.`,
       );
   chmodSync(path, 0o700);
@@ -166,18 +166,18 @@ export function securePrivateFolder(path: string, { strict }: { readonly strict:
 const FILES = ['lock', 'secret-key', 'demo.json'];
 
 /**
- * Checks the owner and the rights of what is in the folder, two levels deep: a backup that another user has put back
- * leaves files which PGlite could not open. Throws UnsafeFolderError, UnusableFolderError.
+ * Checks the owner and the rights of what is in the data directory, two levels deep: a backup that another user has put back
+ * leaves files which PGlite could not open. Throws UnsafeDataDirError, UnusableDataDirError.
  */
 export function checkContent(path: string): void {
-  onFolder(path, () => {
+  withDataDir(path, () => {
     const data = dataOf(path);
     const parts = existsSync(data) ? readdirSync(data).map((name) => join(data, name)) : [];
     for (const part of [data, ...parts, ...FILES.map((name) => join(path, name))]) {
       const stats = statSync(part, { throwIfNoEntry: false });
       if (stats === undefined) continue;
       if (!isOwn(stats))
-        throw new UnsafeFolderError(
+        throw new UnsafeDataDirError(
           `"${part}" belongs to another user of this machine (uid ${stats.uid}), but DATA_DIR to the user of the service. Give all of it to that user with "chown -R ${process.geteuid?.()} '${path}'", then start again.`,
         );
       const rights = constants.R_OK | constants.W_OK;
@@ -189,14 +189,14 @@ export function checkContent(path: string): void {
 /** A new cluster takes 40 MiB. */
 const NEW_CLUSTER_BYTES = 64 * 1_048_576;
 
-/** Throws UnusableFolderError if the disk is too full to start on, with `more` bytes to be written besides. */
+/** Throws UnusableDataDirError if the disk is too full to start, with `more` bytes to be written in addition. */
 export function checkDiskSpace(path: string, more = 0): void {
   const data = dataOf(path);
   const [place, least] = existsSync(data) ? [data, MIN_FREE_BYTES] : [path, NEW_CLUSTER_BYTES];
   const needed = least + more;
-  const free = onFolder(path, () => freeBytes(place));
+  const free = withDataDir(path, () => freeBytes(place));
   if (free !== undefined && free < needed)
-    throw new UnusableFolderError(
+    throw new UnusableDataDirError(
       `DATA_DIR "${path}" cannot be used: its disk has ${toMebibytes(free)} MiB left, and ${toMebibytes(needed)} are needed. Free some space, or name a folder elsewhere.`,
     );
 }
@@ -220,7 +220,7 @@ function keyIn(dataDir: string): string {
   const path = secretFile(dataDir);
   const known = stored(path);
   if (known !== undefined) return known;
-  makeFolder(dataDir);
+  makePrivateDirectory(dataDir);
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     writeFileSync(draft, `${randomBytes(RANDOM_BYTES).toString('base64url')}\n`, {
@@ -240,13 +240,13 @@ function keyIn(dataDir: string): string {
 /**
  * The secret that keys are derived from: SECRET_KEY or, if unset (never in production), random bytes in a
  * file of DATA_DIR that only its owner can read. The file is created atomically, so concurrent processes
- * agree on its content. Throws UnusableFolderError if the file can be neither read nor written.
+ * agree on its content. Throws UnusableDataDirError if the file can be neither read nor written.
  */
 export function secretKeyOf({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataDir'>): string {
   if (secretKey !== undefined) return secretKey;
   try {
     return keyIn(dataDir);
   } catch (error) {
-    throw folderError(dataDir, error);
+    throw toDataDirError(dataDir, error);
   }
 }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../platform/errors.ts';
 
-/** The major version of PostgreSQL that the pinned PGlite contains. Only it can read its data folders. */
+/** The major version of PostgreSQL that the pinned PGlite contains. Only it can read its data directories. */
 export const EMBEDDED_MAJOR = '18';
 
 /** How to move data of an earlier version, by the command of the service that can read it. */
@@ -24,7 +24,7 @@ function majorOf(data: string): string | undefined {
   return /^\d+$/.test(found) ? found : undefined;
 }
 
-/** Throws OperatorError if another major version of PostgreSQL has written the folder. Changes nothing. */
+/** Throws OperatorError if another major version of PostgreSQL has written the data directory. Changes nothing. */
 export function refuseOtherMajor(dataDir: string): void {
   const found = majorOf(dataIn(dataDir));
   if (found === undefined || found === EMBEDDED_MAJOR) return;
@@ -46,13 +46,13 @@ export function refuseUnfinished(dataDir: string): void {
     );
 }
 
-/** Whether the folder lacks what every data folder has. A new one gets its name only once it is complete. */
+/** True if the data directory lacks what all of them have. A new data directory gets its name only once it is complete. */
 export function isIncomplete(dataDir: string): boolean {
   const data = dataIn(dataDir);
   return existsSync(data) && !existsSync(join(data, 'PG_VERSION'));
 }
 
-/** Throws OperatorError if there is no database in the folder, in whatever state. */
+/** Throws OperatorError if there is no database in the data directory, in whatever state. */
 export function refuseNoDatabase(dataDir: string): void {
   refuseUnfinished(dataDir);
   if (!existsSync(dataIn(dataDir)))

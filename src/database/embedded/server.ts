@@ -3,23 +3,23 @@ import type { Logger } from '../../platform/log/log.ts';
 import {
   checkContent,
   checkDiskSpace,
-  folderProblem,
-  securePrivateFolder,
-  UnusableFolderError,
+  findDataDirProblem,
+  securePrivateDataDir,
+  UnusableDataDirError,
 } from './data-dir.ts';
-import { takeFolder } from './data-dir-lock.ts';
+import { acquireDataDirLock } from './data-dir-lock.ts';
 import { isIncomplete, refuseOtherMajor, refuseUnfinished } from './major-version.ts';
 import { supervise } from './supervisor.ts';
 import { WorkerStream } from './worker-stream.ts';
 import { EmbeddedStartError, type RunningWorker, startWorker } from './worker-thread.ts';
 
-/** The name of the data folder. */
+/** The directory in DATA_DIR with the data of PostgreSQL. */
 const DATA = 'postgres';
 
-/** Throws UnusableFolderError if a database that ran in the folder could not run there now. */
+/** Throws UnusableDataDirError if a database that ran in the data directory could not run there now. */
 function refuseProblem(dataDir: string): void {
-  const problem = folderProblem(dataDir);
-  if (problem !== undefined) throw new UnusableFolderError(`${problem.reason}; ${problem.check}`);
+  const problem = findDataDirProblem(dataDir);
+  if (problem !== undefined) throw new UnusableDataDirError(`${problem.reason}; ${problem.check}`);
 }
 
 /** The error of a connection that is opened while the worker restarts. */
@@ -27,15 +27,15 @@ const restarting = () => Object.assign(new Error('the embedded database restarts
 
 /**
  * Starts the embedded PostgreSQL of `dataDir`, a worker thread of this process, which it locks and, if needed, creates. A worker that dies later
- * is restarted. Waits up to `patienceMs` for a folder that another process holds. A folder that is open to other users is
- * closed to them or, if `strict`, refused. Throws UnsafeFolderError, UnusableFolderError, OperatorError, FolderInUseError, EmbeddedStartError.
+ * is restarted. Waits up to `patienceMs` for a data directory that another process holds. A data directory that is open to other users is
+ * closed to them or, if `strict`, refused. Throws UnsafeDataDirError, UnusableDataDirError, OperatorError, DataDirInUseError, EmbeddedStartError.
  */
 export async function startEmbeddedServer(
   dataDir: string,
   log: Logger,
   { patienceMs = 0, strict = false } = {},
 ) {
-  securePrivateFolder(dataDir, { strict });
+  securePrivateDataDir(dataDir, { strict });
   checkContent(dataDir);
   refuseOtherMajor(dataDir);
   refuseUnfinished(dataDir);
@@ -43,7 +43,7 @@ export async function startEmbeddedServer(
   if (isIncomplete(dataDir))
     throw new EmbeddedStartError(dataDir, new Error('postgres/PG_VERSION is missing'));
   checkDiskSpace(dataDir);
-  const lock = await takeFolder(dataDir, patienceMs, log);
+  const lock = await acquireDataDirLock(dataDir, patienceMs, log);
   try {
     // A restore may have begun while this waited.
     refuseUnfinished(dataDir);

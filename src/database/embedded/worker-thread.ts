@@ -1,11 +1,11 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { OperatorError, onOneLine } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';
-import { folderError } from './data-dir.ts';
+import { toDataDirError } from './data-dir.ts';
 import type { Running } from './supervisor.ts';
 import type { EmbeddedWorkerData, WorkerMessage, WorkerRequest } from './worker.ts';
 
-/** The folder's data cannot be opened. `cause` is the error of PGlite or the operating system. */
+/** The content of the data directory cannot be opened. `cause` is the error of PGlite or the operating system. */
 export class EmbeddedStartError extends OperatorError {
   constructor(dataDir: string, cause: unknown) {
     const why =
@@ -24,7 +24,7 @@ function startError(dataDir: string, failure: unknown): OperatorError {
   const { syscall, code } = failure instanceof Error ? (failure as NodeJS.ErrnoException) : {};
   return syscall === undefined || code === 'ENOENT'
     ? new EmbeddedStartError(dataDir, failure)
-    : folderError(dataDir, failure);
+    : toDataDirError(dataDir, failure);
 }
 
 /** A running worker thread. */
@@ -33,9 +33,9 @@ export interface RunningWorker extends Running {
   open(): MessagePort;
 }
 
-/** Starts the worker thread of the embedded database. Rejects with EmbeddedStartError, UnusableFolderError. */
-export function startWorker(dataDir: string, folder: string, log: Logger): Promise<RunningWorker> {
-  const data: EmbeddedWorkerData = { folder };
+/** Starts the worker thread of the embedded database. Rejects with EmbeddedStartError, UnusableDataDirError. */
+export function startWorker(dataDir: string, clusterDir: string, log: Logger): Promise<RunningWorker> {
+  const data: EmbeddedWorkerData = { clusterDir };
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: data });
   const request = (message: WorkerRequest, ports: MessagePort[] = []) => worker.postMessage(message, ports);
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));

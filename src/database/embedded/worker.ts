@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { openCluster } from './cluster.ts';
-import { folderProblem } from './data-dir.ts';
+import { findDataDirProblem } from './data-dir.ts';
 import { createBackend } from './protocol.ts';
 
 /**
@@ -9,9 +9,9 @@ import { createBackend } from './protocol.ts';
  * block the service's event loop, and no other process can connect. Started only by worker-thread.ts.
  */
 
-/** The data folder. */
+/** The directory with the data of PostgreSQL. */
 export interface EmbeddedWorkerData {
-  readonly folder: string;
+  readonly clusterDir: string;
 }
 
 /** A request of the service's thread: a new connection, or the end. */
@@ -22,9 +22,12 @@ export type WorkerMessage = { readonly kind: 'ready' } | { readonly kind: 'faile
 
 const CHECKPOINT_LOOK_MS = 10_000;
 
-async function serve({ folder }: EmbeddedWorkerData, service: NonNullable<typeof parentPort>): Promise<void> {
+async function serve(
+  { clusterDir }: EmbeddedWorkerData,
+  service: NonNullable<typeof parentPort>,
+): Promise<void> {
   const post = (message: WorkerMessage) => service.postMessage(message);
-  const db = await openCluster(folder);
+  const db = await openCluster(clusterDir);
   const backend = createBackend(db, (reason) => {
     post({ kind: 'failed', reason });
     process.exit(1);
@@ -39,7 +42,7 @@ async function serve({ folder }: EmbeddedWorkerData, service: NonNullable<typeof
   });
   setInterval(() => {
     // A checkpoint that fails for want of room leaves PGlite unable to go on.
-    if (folderProblem(dirname(folder)) === undefined) backend.checkpoint();
+    if (findDataDirProblem(dirname(clusterDir)) === undefined) backend.checkpoint();
   }, CHECKPOINT_LOOK_MS).unref();
   post({ kind: 'ready' });
 }

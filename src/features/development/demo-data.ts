@@ -7,8 +7,8 @@ import { hashPassword } from '../../auth/passwords.ts';
 import { scopesOfRole } from '../../auth/scopes.ts';
 import { hashSecret } from '../../auth/secrets.ts';
 import type { Database } from '../../database/database.ts';
-import { makeFolder } from '../../database/embedded/data-dir.ts';
-import { lockFolder } from '../../database/embedded/data-dir-lock.ts';
+import { makePrivateDirectory } from '../../database/embedded/data-dir.ts';
+import { lockDataDir } from '../../database/embedded/data-dir-lock.ts';
 import { demoFile } from '../../database/preflight.ts';
 import { type Queryable, statement } from '../../database/statement.ts';
 import { runInPrisma, type UnitOfWork } from '../../database/unit-of-work.ts';
@@ -99,8 +99,8 @@ export const DEMO_POSTS: readonly DemoPost[] = [
   },
 ];
 
-/** The folder of the embedded database that development has seeded. Throws OperatorError for any other. */
-function seededFolder({ environment, database }: Config): string {
+/** The data directory of the embedded database that development has seeded. Throws OperatorError for any other. */
+function getSeededDataDir({ environment, database }: Config): string {
   if (environment !== 'development')
     throw new OperatorError(
       `NODE_ENV is ${environment}: only development has demo data. Nothing was deleted.`,
@@ -120,11 +120,11 @@ function seededFolder({ environment, database }: Config): string {
 
 /**
  * Deletes the embedded database of development with its credentials, so that the next start begins with the demo data
- * alone. Returns what is gone. Throws OperatorError, FolderInUseError.
+ * alone. Returns what is gone. Throws OperatorError, DataDirInUseError.
  */
 export function resetDemo(config: Config): readonly string[] {
-  const dataDir = seededFolder(config);
-  const lock = lockFolder(dataDir);
+  const dataDir = getSeededDataDir(config);
+  const lock = lockDataDir(dataDir);
   try {
     // The demo file goes last, so that an interrupted reset can be repeated.
     const deleted = [join(dataDir, 'postgres'), demoFile(dataDir)];
@@ -135,7 +135,7 @@ export function resetDemo(config: Config): readonly string[] {
   }
 }
 
-/** Printed on a development start, and kept in `demo.json` in the data folder. */
+/** Printed on a development start, and kept in `demo.json` in the data directory. */
 export interface DemoCredentials extends DemoKey {
   readonly password: string;
 }
@@ -160,7 +160,7 @@ function readCredentials(dataDir: string): Known | undefined {
 
 /** Writes the file atomically, readable only by its owner. */
 function writeCredentials(dataDir: string, credentials: DemoCredentials): void {
-  makeFolder(dataDir);
+  makePrivateDirectory(dataDir);
   const draft = `${demoFile(dataDir)}.${process.pid}`;
   writeFileSync(draft, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
   renameSync(draft, demoFile(dataDir));

@@ -21,7 +21,7 @@ const PUBLISH_AHEAD_MS = 10_000;
 const KEEP_MS = ACCESS_TOKEN_SECONDS * 1000 + 120_000;
 /**
  * A key under another secret may still sign elsewhere: during the rollout of a new secret, and in development
- * for longer, where each folder may have its own. A newer key under the same secret lets it be removed
+ * for longer, where each data directory may have its own. A newer key under the same secret lets it be removed
  * earlier.
  */
 const KEEP_FOREIGN_MS = { production: 86_400_000, otherwise: 30 * 86_400_000 };
