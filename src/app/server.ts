@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { listenForCommands } from '../admin/socket/admin-listener.ts';
 import { hasSafeSocket } from '../admin/socket/messages.ts';
 import { type Database, openDatabase } from '../database/database.ts';
-import { migrate, tellHistory } from '../database/migrate.ts';
+import { logMigrationState, migrate } from '../database/migrate.ts';
 import { assertNotSeeded } from '../database/preflight.ts';
 import type { DemoCredentials } from '../features/development/demo-data.ts';
 import type { Route } from '../http/exchange.ts';
@@ -84,7 +84,7 @@ async function prepare(
     const applied = await migrate(database);
     if (applied.length > 0) log.info({ migrations: applied }, 'applied migrations');
   }
-  await tellHistory(database, log);
+  await logMigrationState(database, log);
   if (production) await assertNotSeeded(database, config.dataDir);
   if (database.kind !== 'embedded' || config.environment !== 'development') return undefined;
   const { prepareDemo } = await import('../features/development/demo-data.ts');

@@ -154,7 +154,7 @@ export function startCleanUp({ jobs, database, log, ...options }: CleanUpOptions
   let running = Promise.resolve();
 
   /** Logs the first, second, fourth, eighth… failure in a row. */
-  function tell(
+  function logFailure(
     what: string,
     fields: { readonly err: unknown; readonly job?: string },
     message: string,
@@ -167,7 +167,7 @@ export function startCleanUp({ jobs, database, log, ...options }: CleanUpOptions
   function note(job: string, error: unknown): void {
     metrics.failed(job);
     // The database is away, which is logged where it is lost.
-    if (!isOutage(error)) tell(job, { err: error, job }, 'a background job failed');
+    if (!isOutage(error)) logFailure(job, { err: error, job }, 'a background job failed');
   }
 
   /** Without the lock, none of the jobs was done. */
@@ -175,7 +175,7 @@ export function startCleanUp({ jobs, database, log, ...options }: CleanUpOptions
     for (const { name } of jobs) metrics.failed(name);
     // The lock needs a connection past a pooler, so the database may be there all the same.
     if (isOutage(error) && !(await database.watch.check())) return;
-    tell(LOCK, { err: error }, 'the clean-up could not start');
+    logFailure(LOCK, { err: error }, 'the clean-up could not start');
   }
 
   async function run({ name, run: work }: Job): Promise<void> {

@@ -128,11 +128,11 @@ export function createListener(options: ListenerOptions): Listener {
     clearTimeout(timer);
     timer = setTimeout(start, pauseMs).unref();
     pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
-    void tell(error);
+    void reportError(error);
   }
 
   /** The watch of the database logs an outage of all of it. */
-  async function tell(error: unknown): Promise<void> {
+  async function reportError(error: unknown): Promise<void> {
     if (!(await database.watch.check()) || client !== undefined || closed) return;
     outage.failed({
       setting: database.directSetting,

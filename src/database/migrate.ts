@@ -11,7 +11,7 @@ import { isConnectionLost, isOutage, toDatabaseError } from './errors.ts';
 import { createUnreachable, messageOf, setupError } from './preflight.ts';
 import { isAborted } from './retries.ts';
 import { type Queryable, statement } from './statement.ts';
-import { onClient, type Side } from './transfer/endpoints.ts';
+import { type Endpoint, pgEndpoint } from './transfer/endpoints.ts';
 
 /** The only statement of a migration that builds an index while its table is in use. */
 const CONCURRENT_INDEX = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY "(\w+)" ON [^;]+;?$/;
@@ -120,16 +120,16 @@ function pendingOf(applied: readonly Applied[]): Migration[] {
   });
 }
 
-async function record(side: Side, { name, checksum }: Migration): Promise<void> {
-  await side.rows(
+async function record(endpoint: Endpoint, { name, checksum }: Migration): Promise<void> {
+  await endpoint.rows(
     'INSERT INTO "_prisma_migrations" ("id", "checksum", "migration_name", "started_at", "finished_at", "applied_steps_count") VALUES ($1, $2, $3, now(), clock_timestamp(), 1)',
     [randomUUID(), checksum, name],
   );
 }
 
-async function apply(side: Side, migration: Migration): Promise<void> {
-  await side.rows(withoutConcurrently(migration.sql));
-  await record(side, migration);
+async function apply(endpoint: Endpoint, migration: Migration): Promise<void> {
+  await endpoint.rows(withoutConcurrently(migration.sql));
+  await record(endpoint, migration);
 }
 
 /** In one transaction, so that a crash leaves no migration half applied; an index may be built without one. */
@@ -137,10 +137,10 @@ async function applyAlone(client: Client, migration: Migration, mayBeConcurrent:
   const index = mayBeConcurrent ? concurrentIndexOf(migration.sql) : undefined;
   if (index !== undefined) {
     await buildConcurrently(client, index, migration.sql);
-    return record(onClient(client), migration);
+    return record(pgEndpoint(client), migration);
   }
   await client.query(`BEGIN; SET LOCAL lock_timeout = ${LOCK_LIMIT_MS}`);
-  await apply(onClient(client), migration);
+  await apply(pgEndpoint(client), migration);
   await client.query('COMMIT');
 }
 
@@ -172,20 +172,20 @@ async function applyPatiently(client: Client, migration: Migration, mayBeConcurr
 }
 
 /** Nobody but its owner may create a schema, so one that exists is left alone. */
-async function makeSchema(side: Side, schema: string): Promise<void> {
-  const rows = await side.rows('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1', [schema]);
-  if (rows.length === 0) await side.rows(`CREATE SCHEMA ${escapeIdentifier(schema)}`);
+async function makeSchema(endpoint: Endpoint, schema: string): Promise<void> {
+  const rows = await endpoint.rows('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1', [schema]);
+  if (rows.length === 0) await endpoint.rows(`CREATE SCHEMA ${escapeIdentifier(schema)}`);
 }
 
 /** Creates what migrations need, and reads which are pending. */
-async function prepare(side: Side, schema: string): Promise<Migration[]> {
-  await makeSchema(side, schema);
-  await side.rows(CREATE_TABLE);
-  return pendingOf(await side.rows<Applied>(APPLIED));
+async function prepare(endpoint: Endpoint, schema: string): Promise<Migration[]> {
+  await makeSchema(endpoint, schema);
+  await endpoint.rows(CREATE_TABLE);
+  return pendingOf(await endpoint.rows<Applied>(APPLIED));
 }
 
 async function applyAll(client: Client, { schema, kind }: Database): Promise<string[]> {
-  const pending = await prepare(onClient(client), schema);
+  const pending = await prepare(pgEndpoint(client), schema);
   for (const migration of pending) await applyPatiently(client, migration, kind === 'postgres');
   return pending.map(({ name }) => name);
 }
@@ -243,8 +243,8 @@ export async function migrate(database: Database): Promise<string[]> {
 }
 
 /** Has others that migrate wait until the transaction ends. */
-export async function holdMigrations(side: Side): Promise<void> {
-  await side.rows(`SELECT pg_advisory_xact_lock(${PRISMA_LOCK})`);
+export async function holdMigrations(endpoint: Endpoint): Promise<void> {
+  await endpoint.rows(`SELECT pg_advisory_xact_lock(${PRISMA_LOCK})`);
 }
 
 const LOOK = statement<{ found: boolean; readOnly: boolean }>(
@@ -253,9 +253,9 @@ const LOOK = statement<{ found: boolean; readOnly: boolean }>(
 );
 
 /** @returns the migrations that the database has */
-export async function readApplied(side: Side): Promise<AppliedMigration[]> {
-  const [table] = await side.rows<{ found: boolean }>(LOOK.text);
-  const applied = table?.found ? await side.rows<Applied>(APPLIED) : [];
+export async function readApplied(endpoint: Endpoint): Promise<AppliedMigration[]> {
+  const [table] = await endpoint.rows<{ found: boolean }>(LOOK.text);
+  const applied = table?.found ? await endpoint.rows<Applied>(APPLIED) : [];
   return applied.flatMap(({ isFinished, ...migration }) => (isFinished ? migration : []));
 }
 
@@ -264,7 +264,7 @@ export async function readApplied(side: Side): Promise<AppliedMigration[]> {
  * @throws {MigrationError} if this version does not know one of them
  */
 export async function migrateTo(
-  side: Side,
+  endpoint: Endpoint,
   schema: string,
   migrations: readonly AppliedMigration[],
   origin: string,
@@ -274,14 +274,14 @@ export async function migrateTo(
   if (unknown !== undefined)
     throw new MigrationError(`${origin} has the migration ${unknown} of a newer version: use that version.`);
   const pending = new Set(pendingOf(applied).map(({ name }) => name));
-  for (const migration of await prepare(side, schema))
-    if (!pending.has(migration.name)) await apply(side, migration);
+  for (const migration of await prepare(endpoint, schema))
+    if (!pending.has(migration.name)) await apply(endpoint, migration);
 }
 
 /** Applies the pending migrations within a transaction of the caller, and returns their names. */
-export async function applyPending(side: Side): Promise<string[]> {
-  const pending = pendingOf(await side.rows<Applied>(APPLIED));
-  for (const migration of pending) await apply(side, migration);
+export async function applyPending(endpoint: Endpoint): Promise<string[]> {
+  const pending = pendingOf(await endpoint.rows<Applied>(APPLIED));
+  for (const migration of pending) await apply(endpoint, migration);
   return pending.map(({ name }) => name);
 }
 
@@ -313,7 +313,7 @@ export async function unknownMigrations(database: Queryable): Promise<string[]> 
 
 const RECHECK_MS = 2_000;
 
-async function tellOnceApplied(database: Database, log: Logger): Promise<void> {
+async function logOnceApplied(database: Database, log: Logger): Promise<void> {
   for (;;) {
     await delay(RECHECK_MS, undefined, { ref: false });
     if (database.watch.closed) return;
@@ -334,7 +334,7 @@ async function tellOnceApplied(database: Database, log: Logger): Promise<void> {
  * @throws {DatabaseError}
  * @throws {DatabaseSetupError}
  */
-export async function tellHistory(database: Database, log: Logger): Promise<void> {
+export async function logMigrationState(database: Database, log: Logger): Promise<void> {
   try {
     const unknown = await unknownMigrations(database);
     if (unknown.length > 0)
@@ -348,7 +348,7 @@ export async function tellHistory(database: Database, log: Logger): Promise<void
       { migrations: pending },
       'migrations are pending, so /health/ready is 503: apply them with "npm run -s db:migrate"',
     );
-    void tellOnceApplied(database, log);
+    void logOnceApplied(database, log);
   } catch (error) {
     if (!(error instanceof MigrationError)) throw setupError('DATABASE_URL', error);
     log.error({ reason: error.message }, 'the migrations of the database do not fit this version');

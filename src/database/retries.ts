@@ -7,7 +7,7 @@ const FIRST_PAUSE_MS = 10;
 const MAX_DOUBLINGS = 5;
 
 /** What a try returns to be repeated. */
-export const AGAIN = Symbol('again');
+export const RETRY = Symbol('retry');
 
 /**
  * Whether the database aborted the work in favour of others, so that it may succeed later. `conflict`: a deadlock (40P01)
@@ -36,11 +36,11 @@ export class Retries {
   }
 
   /** Tries until the work is not aborted, or no more tries are allowed. Rejects with what the last one throws. */
-  async run<T>(tryOnce: () => Promise<T | typeof AGAIN>): Promise<T> {
+  async run<T>(tryOnce: () => Promise<T | typeof RETRY>): Promise<T> {
     for (;;) {
       try {
         const result = await tryOnce();
-        if (result !== AGAIN) return result;
+        if (result !== RETRY) return result;
         await this.#pause();
       } catch (error) {
         await this.after(error);

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { migrateTo } from '../../src/database/migrate.ts';
 import { DEFAULT_SCHEMA, settingsSql } from '../../src/database/session-settings.ts';
-import { onClient } from '../../src/database/transfer/endpoints.ts';
+import { pgEndpoint } from '../../src/database/transfer/endpoints.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { createComment, createPost } from '../support/content.ts';
 import { gqlAs, visitor } from '../support/credentials/session.ts';
@@ -234,7 +234,7 @@ it('A backup of an earlier migration is restored as it was, and migrated', async
   await client.query(settingsSql({ schema: DEFAULT_SCHEMA }));
   await client.query('BEGIN');
   const early = all.filter(({ name }) => name <= LEVEL);
-  await migrateTo(onClient(client), DEFAULT_SCHEMA, early, 'The test');
+  await migrateTo(pgEndpoint(client), DEFAULT_SCHEMA, early, 'The test');
   await client.query(`INSERT INTO users (id, name, email, email_key) VALUES (gen_random_uuid(), 'Early', 'e@example.org', 'e@example.org');
     INSERT INTO posts (id, title, body, author_id) SELECT gen_random_uuid(), 'early', 'b', id FROM users; COMMIT`);
   await client.end();

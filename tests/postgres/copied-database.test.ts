@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../../src/database/database.ts';
 import { type ReferringTable, sortByReference } from '../../src/database/transfer/catalog.ts';
 import { copyIn } from '../../src/database/transfer/copy-in.ts';
-import { onClient } from '../../src/database/transfer/endpoints.ts';
+import { pgEndpoint } from '../../src/database/transfer/endpoints.ts';
 import { type Snapshot, withSnapshot } from '../../src/database/transfer/snapshot.ts';
 import { loadConfig } from '../../src/platform/config/config.ts';
 import { createLogger } from '../../src/platform/log/log.ts';
@@ -31,17 +31,17 @@ async function twoDatabases() {
   /** Copies, and writes what `damage` makes of the rows. */
   const copy = (damage = (text: string) => text, watch: (bytes: number) => void = () => undefined) =>
     withSnapshot(from, 'public', async ({ contents, pieces }: Snapshot) => {
-      const side = onClient(to);
-      await side.rows('BEGIN');
-      const target: typeof side = {
-        ...side,
+      const endpoint = pgEndpoint(to);
+      await endpoint.rows('BEGIN');
+      const target: typeof endpoint = {
+        ...endpoint,
         copyIn(columns, data) {
           watch(data.length);
-          return side.copyIn(columns, Buffer.from(damage(data.toString())));
+          return endpoint.copyIn(columns, Buffer.from(damage(data.toString())));
         },
       };
       const copied = await copyIn({ target, schema: 'public', origin: 'The source', contents, pieces });
-      await side.rows('COMMIT');
+      await endpoint.rows('COMMIT');
       return copied;
     });
   return { from, to, copy };

@@ -16,12 +16,17 @@ import { setupError } from '../../database/preflight.ts';
 import { DEFAULT_SCHEMA, settingsSql } from '../../database/session-settings.ts';
 import { statement } from '../../database/statement.ts';
 import { copyIn } from '../../database/transfer/copy-in.ts';
-import { onClient, onEngine, queryableOnSide, type Side } from '../../database/transfer/endpoints.ts';
-import { type Piece, watchPieces } from '../../database/transfer/pieces.ts';
+import {
+  type Endpoint,
+  pgEndpoint,
+  pgliteEndpoint,
+  queryableOnEndpoint,
+} from '../../database/transfer/endpoints.ts';
+import { type CopyData, watchPieces } from '../../database/transfer/pieces.ts';
 import { adoptEvents } from '../../engine/events/log-state.ts';
 import { REVOCATIONS } from '../../features/features.ts';
 import type { CommandServices, DefineCommands } from '../cli/connection.ts';
-import { AdminError, type ProgressBar, showProgress, tell, tellLeftOut } from '../cli/output.ts';
+import { AdminError, type ProgressBar, print, printSkippedTables, showProgress } from '../cli/output.ts';
 import { type OpenedBackup, readBackup, SECRET_FILES } from './backup-file.ts';
 
 interface RestoreOptions extends CommandServices {
@@ -52,7 +57,7 @@ const IGNORED = new Set(['lock', 'lock-journal', 'lost+found']);
  * nothing.
  */
 async function restoreInto(
-  target: Side,
+  target: Endpoint,
   schema: string,
   { head, pieces }: OpenedBackup,
   { file, revokeApiKeys, progress, io }: RestoreOptions,
@@ -63,14 +68,14 @@ async function restoreInto(
   const { tables, leftOut, applied } = await copyIn({
     ...{ target, schema, origin, contents: head, pieces: watchPieces(pieces, progress.step) },
   });
-  const work: AuthoredWork = { ...queryableOnSide(target), author: OPERATOR };
+  const work: AuthoredWork = { ...queryableOnEndpoint(target), author: OPERATOR };
   await adoptEvents(work);
   const ended = await revokeLogins(work, REVOCATIONS, { keys: revokeApiKeys });
   await audit(work, 'database.restore', null, { ended, migrations: applied });
   const keys = await work.query(WORKING_KEYS, []);
   beforeCommit();
   await target.rows('COMMIT');
-  tellLeftOut(io.stderr, leftOut);
+  printSkippedTables(io.stderr, leftOut);
   const { createdAt, version, files } = head;
   return { createdAt, version, tables, secretKey: 'secret-key' in files, applied, ended, keys };
 }
@@ -109,7 +114,7 @@ function publish(dataDir: string): void {
 const COPIES = 4;
 
 /** PGlite does not say that a disk is full. */
-async function* checkRoom(dataDir: string, pieces: AsyncIterable<Piece>): AsyncGenerator<Piece> {
+async function* checkRoom(dataDir: string, pieces: AsyncIterable<CopyData>): AsyncGenerator<CopyData> {
   for await (const piece of pieces) {
     checkDiskSpace(dataDir, COPIES * piece.data.length);
     yield piece;
@@ -124,7 +129,7 @@ async function restoreDirectory(dataDir: string, backup: OpenedBackup, options: 
   try {
     for (const [name, content] of Object.entries(backup.head.files)) writePrivate(join(draft, name), content);
     const engine = await openCluster(join(draft, 'postgres'));
-    const target = onEngine(engine);
+    const target = pgliteEndpoint(engine);
     await target.rows(settingsSql({ schema: DEFAULT_SCHEMA }));
     const restored = await restoreInto(
       target,
@@ -167,7 +172,7 @@ function restoreSecret(
   const path = secretFile(dataDir);
   if (secret === undefined || secretKey !== undefined) return;
   if (existsSync(path)) {
-    tell(
+    print(
       io.stderr,
       `The secret of the backup was left out, because "${path}" exists. OAuth signing keys and stored responses of the backup need the secret of the backup.`,
     );
@@ -184,7 +189,7 @@ async function restorePostgres(options: RestoreOptions) {
     await database.watch.refuse({ direct: true });
     const work = (backup: OpenedBackup) =>
       database.alone((client) =>
-        restoreInto(onClient(client), database.schema, backup, options, () =>
+        restoreInto(pgEndpoint(client), database.schema, backup, options, () =>
           restoreSecret(options, backup.head.files['secret-key']),
         ),
       );

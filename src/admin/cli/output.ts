@@ -63,7 +63,7 @@ function describe(error: unknown): string {
 export function report({ stderr }: Pick<CommandIo, 'stderr'>, error: unknown): number {
   // The parser has already printed its message.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-  tell(stderr, withoutUserInformation(describe(error)));
+  print(stderr, withoutUserInformation(describe(error)));
   return error instanceof KeyExpiredError ? EXIT.usage : EXIT.failed;
 }
 
@@ -108,8 +108,8 @@ export const escapeTerminal = (message: string): string =>
 /** Escapes characters that change what a terminal shows. JSON stays the same JSON. */
 const escapeControls = (json: string): string => json.replaceAll(CONTROLS, escapeOf);
 
-/** Says something to the person who runs the command. */
-export function tell(stderr: Output, message: string): void {
+/** Prints a message for the person who runs the command. */
+export function print(stderr: Output, message: string): void {
   stderr.write(`${escapeTerminal(message)}\n`);
 }
 
@@ -117,9 +117,9 @@ export function tell(stderr: Output, message: string): void {
 export const inWords = (words: readonly string[]): string => new Intl.ListFormat('en-GB').format(words);
 
 /** Names the tables that a copy lacks, because no migration of the service has made them. */
-export function tellLeftOut(stderr: Output, tables: readonly string[]): void {
+export function printSkippedTables(stderr: Output, tables: readonly string[]): void {
   if (tables.length > 0)
-    tell(stderr, `Tables that are not the service's were left out: ${tables.join(', ')}.`);
+    print(stderr, `Tables that are not the service's were left out: ${tables.join(', ')}.`);
 }
 
 const MIB = 1_048_576;

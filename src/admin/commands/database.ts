@@ -6,7 +6,7 @@ import { secretFile } from '../../database/embedded/data-dir.ts';
 import { refuseNoDatabase } from '../../database/embedded/major-version.ts';
 import { setupError } from '../../database/preflight.ts';
 import { copyIn } from '../../database/transfer/copy-in.ts';
-import { onClient, queryableOnSide } from '../../database/transfer/endpoints.ts';
+import { pgEndpoint, queryableOnEndpoint } from '../../database/transfer/endpoints.ts';
 import { watchPieces } from '../../database/transfer/pieces.ts';
 import { withSnapshot } from '../../database/transfer/snapshot.ts';
 import { adoptEvents, renewLog } from '../../engine/events/log-state.ts';
@@ -19,7 +19,7 @@ import {
   openAlone,
 } from '../cli/connection.ts';
 import { parseDatabaseUrl } from '../cli/options.ts';
-import { type ProgressBar, showProgress, tell, tellLeftOut } from '../cli/output.ts';
+import { type ProgressBar, print, printSkippedTables, showProgress } from '../cli/output.ts';
 
 /** What is not in the database, and where it is; undefined where there is none. */
 function secretAdvice({ secretKey, dataDir }: Config): string | undefined {
@@ -34,18 +34,18 @@ const copy = (source: Database, target: Database, progress: ProgressBar) =>
   source.alone((from) =>
     target.alone((client) =>
       withSnapshot(from, source.schema, async ({ contents, pieces }) => {
-        const side = onClient(client);
-        await side.rows('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
+        const endpoint = pgEndpoint(client);
+        await endpoint.rows('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
         const copied = await copyIn({
-          ...{ target: side, schema: target.schema, origin: 'The embedded database', contents },
+          ...{ target: endpoint, schema: target.schema, origin: 'The embedded database', contents },
           pieces: watchPieces(pieces, progress.step),
         });
         // The rows of the target are those of the source, and this one.
-        await side.rows(`SET LOCAL search_path = ${escapeIdentifier(target.schema)}`);
-        const work: AuthoredWork = { ...queryableOnSide(side), author: OPERATOR };
+        await endpoint.rows(`SET LOCAL search_path = ${escapeIdentifier(target.schema)}`);
+        const work: AuthoredWork = { ...queryableOnEndpoint(endpoint), author: OPERATOR };
         await adoptEvents(work);
         await audit(work, 'database.copy-to', null);
-        await side.rows('COMMIT');
+        await endpoint.rows('COMMIT');
         return copied;
       }),
     ),
@@ -67,9 +67,9 @@ async function copyTo({ config, log, io }: CommandServices, url: string) {
       .catch((error: unknown) => Promise.reject(setupError('DATABASE_URL', error)))
       .finally(() => source.close())
       .finally(progress.end);
-    tellLeftOut(io.stderr, leftOut);
+    printSkippedTables(io.stderr, leftOut);
     const advice = secretAdvice(config);
-    if (advice !== undefined) tell(io.stderr, advice);
+    if (advice !== undefined) print(io.stderr, advice);
     return {
       tables,
       rows: tables.reduce((sum, { rows }) => sum + rows, 0),

@@ -6,7 +6,7 @@ import { listTextUses, type Release, retireDocuments } from '../../engine/docume
 import { CLIENT_NAMES } from '../../features/features.ts';
 import type { DefineCommands, Opened } from '../cli/connection.ts';
 import { parseCredentialName } from '../cli/options.ts';
-import { tell } from '../cli/output.ts';
+import { print } from '../cli/output.ts';
 import { type ManifestEntry, readManifest } from './manifest.ts';
 
 interface ReleaseOptions {
@@ -61,8 +61,8 @@ async function retire({ database, io }: Opened, ids: readonly string[], what: Re
     return done;
   });
   const unknown = ids.filter((id) => !ended.includes(id));
-  if (unknown.length > 0) tell(io.stderr, `Not published: ${unknown.join(', ')}.`);
-  if (ended.length > retired) tell(io.stderr, `${ended.length - retired} stay published by other releases.`);
+  if (unknown.length > 0) print(io.stderr, `Not published: ${unknown.join(', ')}.`);
+  if (ended.length > retired) print(io.stderr, `${ended.length - retired} stay published by other releases.`);
   return { retired };
 }
 

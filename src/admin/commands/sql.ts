@@ -1,6 +1,6 @@
 import { DatabaseError, type QueryArrayConfig } from 'pg';
 import type { DefineCommands, Opened } from '../cli/connection.ts';
-import { AdminError, escapeTerminal, type Output, StreamedText, tell } from '../cli/output.ts';
+import { AdminError, escapeTerminal, type Output, print, StreamedText } from '../cli/output.ts';
 
 const MAX_ROWS = 1_000;
 /** The first words of statements that return rows and that no cursor takes. They return few. */
@@ -67,7 +67,7 @@ async function show(opened: Opened, text: string): Promise<unknown> {
   const { stdout, stderr } = opened.io;
   const { names, rows } = await readRows(opened, text.replace(/;\s*$/, ''));
   if (rows.length > MAX_ROWS)
-    tell(stderr, `There are more than ${MAX_ROWS} rows: add a condition, or LIMIT and OFFSET.`);
+    print(stderr, `There are more than ${MAX_ROWS} rows: add a condition, or LIMIT and OFFSET.`);
   return present({ names, rows: rows.slice(0, MAX_ROWS) }, stdout);
 }
 

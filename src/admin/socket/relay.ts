@@ -23,7 +23,7 @@ function connectTo(dataDir: string) {
 }
 
 /** Prints a part of the output. Resolves to false if its reader has left. */
-const print = (output: Output, text: string) =>
+const writeOutput = (output: Output, text: string) =>
   new Promise<boolean>((resolve) => output.write(text, (error) => resolve(!error)));
 
 /**
@@ -53,8 +53,8 @@ export async function relayCommand(
         isSent = true;
         socket.setTimeout(0).write(encodeLine(request));
       }
-      if ('stdout' in reply && !(await print(io.stdout, reply.stdout))) socket.end();
-      if ('stderr' in reply) await print(io.stderr, reply.stderr);
+      if ('stdout' in reply && !(await writeOutput(io.stdout, reply.stdout))) socket.end();
+      if ('stderr' in reply) await writeOutput(io.stderr, reply.stderr);
     }
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && ABSENT.has(String(error.code)))) throw error;

@@ -1,6 +1,6 @@
 import { escapeIdentifier } from 'pg';
 import { z } from 'zod';
-import type { Side } from './endpoints.ts';
+import type { Endpoint } from './endpoints.ts';
 
 /** The table in which Prisma Migrate keeps its history. Migrations write it, so it is never copied. */
 const HISTORY_TABLE = '_prisma_migrations';
@@ -73,17 +73,17 @@ export function sortByReference(tables: readonly ReferringTable[]): ReferringTab
 }
 
 /** @returns the tables of the schema, each after the tables that it refers to */
-export async function readTables(side: Side, schema: string): Promise<Table[]> {
-  const tables = sortByReference(await side.rows<ReferringTable>(TABLES, [schema]));
+export async function readTables(endpoint: Endpoint, schema: string): Promise<Table[]> {
+  const tables = sortByReference(await endpoint.rows<ReferringTable>(TABLES, [schema]));
   return tables.map(({ name, columns }) => ({ name, columns }));
 }
 
-export const readSequences = (side: Side, schema: string): Promise<Sequence[]> =>
-  side.rows<Sequence>(SEQUENCES, [schema]);
+export const readSequences = (endpoint: Endpoint, schema: string): Promise<Sequence[]> =>
+  endpoint.rows<Sequence>(SEQUENCES, [schema]);
 
 /** @returns something that the schema has, such as `table "posts"`; undefined if the schema is empty or missing */
-export async function findContent(side: Side, schema: string): Promise<string | undefined> {
-  return (await side.rows<{ what: string }>(CONTENT, [escapeIdentifier(schema)]))[0]?.what;
+export async function findContent(endpoint: Endpoint, schema: string): Promise<string | undefined> {
+  return (await endpoint.rows<{ what: string }>(CONTENT, [escapeIdentifier(schema)]))[0]?.what;
 }
 
 export const qualify = (schema: string, name: string): string =>

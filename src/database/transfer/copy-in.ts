@@ -1,7 +1,7 @@
 import { OperatorError } from '../../platform/errors.ts';
 import { applyPending, holdMigrations, migrateTo } from '../migrate.ts';
 import { findContent, listColumns, qualify, readTables, type Table } from './catalog.ts';
-import type { Side } from './endpoints.ts';
+import type { Endpoint } from './endpoints.ts';
 import { Digests, readPieces } from './pieces.ts';
 import type { Contents, Snapshot } from './snapshot.ts';
 
@@ -10,13 +10,13 @@ class TransferError extends OperatorError {}
 
 interface CopyInOptions extends Snapshot {
   /** In a transaction. Its session settings are those of the service. */
-  readonly target: Side;
+  readonly target: Endpoint;
   readonly schema: string;
   /** What the data comes from, as the subject of a message. */
   readonly origin: string;
 }
 
-/** @returns the tables to copy. @throws {TransferError} unless migrations have given both sides the same columns */
+/** @returns the tables to copy. @throws {TransferError} unless migrations have given both endpoints the same columns */
 function findCommon(
   origin: string,
   source: Contents['tables'],
@@ -80,8 +80,8 @@ async function compare({ target, schema, origin }: CopyInOptions, tables: readon
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-const forEach = async (side: Side, tables: readonly Table[], sql: (table: Table) => string) => {
-  for (const table of tables) await side.rows(sql(table));
+const forEach = async (endpoint: Endpoint, tables: readonly Table[], sql: (table: Table) => string) => {
+  for (const table of tables) await endpoint.rows(sql(table));
 };
 
 /**

@@ -8,7 +8,7 @@ import { toDatabaseError } from '../errors.ts';
 import type { Parameter, Queryable, Statement } from '../statement.ts';
 
 /** A connection to a database that is read or written as a whole. It throws what its driver throws. */
-export interface Side {
+export interface Endpoint {
   /** The rows of a statement. Without `values`, the SQL may be several statements, of which the last has the rows. */
   rows<Row>(sql: string, values?: readonly Parameter[]): Promise<Row[]>;
   /** `COPY (query) TO STDOUT`, in memory: the caller asks for a piece at a time. */
@@ -18,7 +18,7 @@ export interface Side {
 }
 
 /** A connection of `pg`. The embedded server does not take `copyIn`. */
-export const onClient = (client: ClientBase): Side => ({
+export const pgEndpoint = (client: ClientBase): Endpoint => ({
   async rows(sql, values = []) {
     const results = [await client.query(sql, [...values])].flat();
     return results.at(-1)?.rows ?? [];
@@ -29,7 +29,7 @@ export const onClient = (client: ClientBase): Side => ({
 });
 
 /** A PGlite in this process, without a server. COPY has its file `/dev/blob`. */
-export const onEngine = (engine: PGlite): Side => ({
+export const pgliteEndpoint = (engine: PGlite): Endpoint => ({
   async rows<Row>(sql: string, values: readonly Parameter[] = []) {
     if (values.length > 0) return (await engine.query<Row>(sql, [...values])).rows;
     return ((await engine.exec(sql)).at(-1)?.rows ?? []) as Row[];
@@ -43,8 +43,8 @@ export const onEngine = (engine: PGlite): Side => ({
   },
 });
 
-/** Runs statements on a side. */
-export const queryableOnSide = (side: Side): Queryable => ({
+/** Runs statements on a endpoint. */
+export const queryableOnEndpoint = (endpoint: Endpoint): Queryable => ({
   query: <Row>({ text }: Statement<Row>, values: readonly Parameter[]) =>
-    side.rows<Row>(text, values).catch((error: unknown) => Promise.reject(toDatabaseError(error))),
+    endpoint.rows<Row>(text, values).catch((error: unknown) => Promise.reject(toDatabaseError(error))),
 });

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { escapeIdentifier } from 'pg';
 import { listColumns, qualify, type Table } from './catalog.ts';
-import type { Side } from './endpoints.ts';
+import type { Endpoint } from './endpoints.ts';
 
 /** Rows of a table, in the text format of COPY: one line a row. */
-export interface Piece {
+export interface CopyData {
   readonly table: string;
   readonly data: Buffer;
 }
@@ -26,9 +26,9 @@ interface Start {
 }
 
 /** @returns where each piece begins, in order. A piece has about PIECE_BYTES, or one row that has more. */
-function findStarts(side: Side, from: string, { columns }: Table): Promise<Start[]> {
+function findStarts(endpoint: Endpoint, from: string, { columns }: Table): Promise<Start[]> {
   const bytes = [ROW_BYTES, ...columns.map(lengthSql)].join(' + ');
-  return side.rows(
+  return endpoint.rows(
     `SELECT min(at)::text AS start, count(*)::int AS rows FROM (
        SELECT ctid AS at, floor(sum(${bytes}) OVER (ORDER BY ctid) / ${PIECE_BYTES}) AS piece FROM ${from}
      ) AS cut GROUP BY piece ORDER BY piece`,
@@ -45,16 +45,16 @@ function countLines(data: Buffer): number {
 
 /** Reads all rows of the tables, within a transaction of the caller that sees one snapshot. */
 export async function* readPieces(
-  side: Side,
+  endpoint: Endpoint,
   schema: string,
   tables: readonly Table[],
-): AsyncGenerator<Piece> {
+): AsyncGenerator<CopyData> {
   for (const table of tables) {
     const from = qualify(schema, table.name);
-    const starts = await findStarts(side, from, table);
+    const starts = await findStarts(endpoint, from, table);
     for (const [index, { start, rows }] of starts.entries()) {
       const end = starts[index + 1]?.start;
-      const data = await side.copyOut(
+      const data = await endpoint.copyOut(
         `SELECT ${listColumns(table)} FROM ${from} WHERE ctid >= '${start}'${end === undefined ? '' : ` AND ctid < '${end}'`}`,
       );
       if (countLines(data) !== rows)
@@ -74,7 +74,7 @@ export interface TableDigest {
 export class Digests {
   readonly #tables = new Map<string, { rows: number; sum: bigint }>();
 
-  add({ table, data }: Piece): void {
+  add({ table, data }: CopyData): void {
     let { rows, sum } = this.#tables.get(table) ?? { rows: 0, sum: 0n };
     for (let start = 0, end = 0; start < data.length; start = end) {
       end = data.indexOf(NEWLINE, start) + 1 || data.length;
@@ -92,9 +92,9 @@ export class Digests {
 
 /** The pieces as they pass. `progress` is called with a table and how many of its bytes have passed. */
 export async function* watchPieces(
-  pieces: AsyncIterable<Piece>,
+  pieces: AsyncIterable<CopyData>,
   progress: (table: string, bytes: number) => void,
-): AsyncGenerator<Piece> {
+): AsyncGenerator<CopyData> {
   let [last, bytes] = ['', 0];
   for await (const piece of pieces) {
     bytes = piece.table === last ? bytes + piece.data.length : piece.data.length;

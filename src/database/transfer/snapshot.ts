@@ -2,8 +2,8 @@ import type { Client } from 'pg';
 import { z } from 'zod';
 import { readApplied } from '../migrate.ts';
 import { readSequences, readTables, sequenceForm, tableForm } from './catalog.ts';
-import { onClient } from './endpoints.ts';
-import { type Piece, readPieces } from './pieces.ts';
+import { pgEndpoint } from './endpoints.ts';
+import { type CopyData, readPieces } from './pieces.ts';
 
 /** What a database has, apart from the rows. */
 export const contentsForm = z.object({
@@ -17,7 +17,7 @@ export type Contents = Readonly<z.infer<typeof contentsForm>>;
 /** A database at one moment. */
 export interface Snapshot {
   readonly contents: Contents;
-  readonly pieces: AsyncIterable<Piece>;
+  readonly pieces: AsyncIterable<CopyData>;
 }
 
 /** Runs `work` with a snapshot of the schema. The caller closes the connection if this throws. */
@@ -26,16 +26,16 @@ export async function withSnapshot<T>(
   schema: string,
   work: (snapshot: Snapshot) => Promise<T>,
 ): Promise<T> {
-  const side = onClient(client);
-  await side.rows(
+  const endpoint = pgEndpoint(client);
+  await endpoint.rows(
     'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0',
   );
   const contents: Contents = {
-    migrations: await readApplied(side),
-    tables: await readTables(side, schema),
-    sequences: await readSequences(side, schema),
+    migrations: await readApplied(endpoint),
+    tables: await readTables(endpoint, schema),
+    sequences: await readSequences(endpoint, schema),
   };
-  const result = await work({ contents, pieces: readPieces(side, schema, contents.tables) });
-  await side.rows('COMMIT');
+  const result = await work({ contents, pieces: readPieces(endpoint, schema, contents.tables) });
+  await endpoint.rows('COMMIT');
   return result;
 }

@@ -8,7 +8,7 @@ import type { OpenedSession } from '../../auth/sessions.ts';
 import type { Cancellation } from '../../database/cancellation.ts';
 import type { Database } from '../../database/database.ts';
 import { DatabaseError } from '../../database/errors.ts';
-import { AGAIN, Retries } from '../../database/retries.ts';
+import { RETRY, Retries } from '../../database/retries.ts';
 import type { UnitOfWork } from '../../database/unit-of-work.ts';
 import { type Cancellable, Line, TurnRefusedError } from '../../platform/fairness/fair-queue.ts';
 import { attemptOrigin } from '../../platform/ip-address.ts';
@@ -108,14 +108,14 @@ export function createMutationExecutor(options: MutationOptions) {
   /** What the fields of a request have prepared, kept for retries: a mutation whose key is taken is tried repeatedly. */
   const preparations = new WeakMap<OperationRequest, Promise<Preparations>>();
 
-  /** Undefined if its steps ended it. AGAIN if the database aborted it: nothing was written. */
+  /** Undefined if its steps ended it. RETRY if the database aborted it: nothing was written. */
   async function tryOnce(
     args: OperationArgs,
     work: UnitOfWork,
     cancellation: Cancellation,
     retries: Retries,
     steps?: MutationSteps,
-  ): Promise<Single | undefined | typeof AGAIN> {
+  ): Promise<Single | undefined | typeof RETRY> {
     let opened: OpenedSession | undefined;
     const changes: Changes = { fields: [], ids: [] };
     const { contextValue: context } = args;
@@ -141,7 +141,7 @@ export function createMutationExecutor(options: MutationOptions) {
       const result = await execute(args);
       if (result.errors?.some((error) => retries.allows(databaseKindOf(error)))) {
         await work.rollback();
-        return AGAIN;
+        return RETRY;
       }
       const outcome = executed(result, masking(context));
       bounds.checked(outcome, context, sender.reservation);
@@ -209,7 +209,7 @@ export function createMutationExecutor(options: MutationOptions) {
       return await retries.run(async () => {
         if (cancellation.cancelled) throw new TurnRefusedError('cancelled');
         const tried = await waiters.run(owner, asWriter, cancellation);
-        if (tried === AGAIN) waitsNoMore ??= waiters.waits(owner);
+        if (tried === RETRY) waitsNoMore ??= waiters.waits(owner);
         return tried;
       });
     } finally {
