@@ -19,7 +19,7 @@ interface Choice {
   readonly revocation: RevocationScope;
 }
 
-/** Each kind of credential that can be revoked separately, or all all of them. */
+/** Each kind of credential that can be revoked separately, and all of them. */
 const CHOICES: readonly Choice[] = [
   ...REVOCATIONS.flatMap(({ separately, words }) =>
     separately === undefined
