@@ -7,7 +7,7 @@ import { expiredSessions, expiredStreamTokens, expiredTokens, oldApiKeys } from 
 import { endedBlocks } from '../auth/restriction-store.ts';
 import { createRestrictions } from '../auth/restrictions.ts';
 import { type Database, halfLine, type Services } from '../database/database.ts';
-import { type Job, startCleanUp } from '../database/jobs.ts';
+import { type Job, startJobRunner } from '../database/jobs.ts';
 import { createListener } from '../database/listener.ts';
 import { registerDatabaseMetrics, watchClock } from '../database/monitoring.ts';
 import {
@@ -56,8 +56,8 @@ import { rulesOf } from '../schema/limits.ts';
 import { buildSchema } from '../schema/schema.ts';
 import { YOGA_PLUGINS } from './yoga-plugins.ts';
 
-/** All clean-up there is, in the order in which it is done. */
-export function cleanUpJobs(config: Config): Job[] {
+/** All jobs, in the order in which they run. */
+export function createJobs(config: Config): Job[] {
   return [
     oldEvents(config.eventRetentionMs),
     oldResponses(config.idempotency.retentionMs),
@@ -235,7 +235,7 @@ export function createApp({
   const logWatch = watchLog({ database, listener, log });
   registerEventMetrics(metrics, { logWatch, listener });
   registerReadiness(metrics, readiness);
-  const cleanUp = startCleanUp({ jobs: cleanUpJobs(config), database, metrics, log });
+  const jobRunner = startJobRunner({ jobs: createJobs(config), database, metrics, log });
   const engine = createEngine({
     ...services,
     ...accounts,
@@ -307,7 +307,7 @@ export function createApp({
     async close() {
       readiness.leave();
       fanOut.interrupt();
-      await cleanUp.stop();
+      await jobRunner.stop();
       announcements.close();
       logWatch.close();
       await listener.close();

@@ -7,13 +7,13 @@ import { isOutage, toDatabaseError } from './errors.ts';
 import { type Parameter, type Queryable, statement } from './statement.ts';
 
 /**
- * Deletes rows that nobody needs any more, by the database's clock, since an instance's may be wrong. A feature whose rows
- * expire defines jobs for them.
+ * Deletes rows that are expired or unused, by the database's clock, because the clock of an instance may be wrong. A feature
+ * whose rows expire defines jobs for them.
  */
 export interface Job {
   /** The value of the label `task` of its metrics: Prometheus has a label `job` of its own. */
   readonly name: string;
-  /** Returns how many rows it has removed. Ends between two statements once `signal` is aborted. Throws DatabaseError. */
+  /** Returns how many rows it has deleted. Stops between two statements once `signal` is aborted. Throws DatabaseError. */
   run(db: Queryable, signal?: AbortSignal): Promise<number>;
 }
 
@@ -30,7 +30,7 @@ export interface Deletable {
 /** Small, so that locks and transactions stay short: long ones would delay events. */
 const BATCH = 500;
 
-/** A job that deletes all rows that meet a condition. Rows that somebody else is using wait for the next time. */
+/** A job that deletes all rows that meet a condition. Rows that another transaction has locked wait for the next run. */
 export function deletion(name: string, ...parts: readonly Deletable[]): Job {
   const batches = parts.map(({ table, key = 'id', condition, values = [] }) => ({
     values: [BATCH, ...values],
@@ -54,30 +54,30 @@ export function deletion(name: string, ...parts: readonly Deletable[]): Job {
 
 /** Any number that no other advisory lock of the database has. */
 const ADVISORY_LOCK = 2_026_112_300;
-const END_LIMIT_MS = 1_000;
+const RELEASE_LIMIT_MS = 1_000;
 
 /**
- * Takes the right to do the clean-up, which one instance has at a time; undefined if another instance has it. It is a
- * session's advisory lock on a connection of its own, past a pooler: the server ends it when the connection ends,
- * however the instance dies. The embedded database has one instance, which always has it. Throws DatabaseError.
+ * Acquires the lock of the job runner, which one instance has at a time; undefined if another instance has it. It is a
+ * session-level advisory lock on a separate connection, past a pooler: the server releases it when the connection closes,
+ * however the instance dies. The embedded database has one instance, which always has the lock. Throws DatabaseError.
  */
-async function takeCleanUpLock(database: Database): Promise<{ end(): Promise<void> } | undefined> {
-  if (database.kind === 'embedded') return { end: async () => undefined };
+async function acquireJobLock(database: Database): Promise<{ release(): Promise<void> } | undefined> {
+  if (database.kind === 'embedded') return { release: async () => undefined };
   let client: Awaited<ReturnType<Database['dedicatedClient']>> | undefined;
-  const end = async () => {
-    // A server that does not answer must not hold up the next time. A connection that is already lost has ended.
-    await atMost(END_LIMIT_MS, client?.end().catch(() => undefined) ?? Promise.resolve());
+  const release = async () => {
+    // A server that does not respond must not delay the next run. A connection that is already lost needs no closing.
+    await atMost(RELEASE_LIMIT_MS, client?.end().catch(() => undefined) ?? Promise.resolve());
   };
   try {
     client = await database.dedicatedClient({ limited: true });
     const { rows } = await client.query<{ mine: boolean }>('SELECT pg_try_advisory_lock($1) AS mine', [
       ADVISORY_LOCK,
     ]);
-    if (rows[0]?.mine === true) return { end };
-    await end();
+    if (rows[0]?.mine === true) return { release };
+    await release();
     return undefined;
   } catch (error) {
-    await end();
+    await release();
     throw toDatabaseError(error);
   }
 }
@@ -85,12 +85,12 @@ async function takeCleanUpLock(database: Database): Promise<{ end(): Promise<voi
 const DURATION_BUCKETS_SECONDS = [0.01, 0.1, 1, 10, 60];
 
 /**
- * Metrics of the clean-up. An instance counts what it does itself: add up or take the greatest over all instances.
+ * Metrics of the jobs. An instance counts the jobs that it runs: add up or take the maximum over all instances.
  * `names`: all jobs, so that each has its counters from the start.
  */
 function createJobMetrics(metrics: Metrics, names: readonly string[]) {
   const label = ['job_name'] as const;
-  // A task that never succeeds must be overdue some day.
+  // A job that never succeeds must become overdue, too.
   const lastSuccess = new Map(names.map((job) => [job, Date.now() / 1000]));
   metrics.gauges(
     'content_graph_job_last_success_timestamp_seconds',
@@ -121,7 +121,7 @@ function createJobMetrics(metrics: Metrics, names: readonly string[]) {
   };
 }
 
-interface CleanUpOptions {
+interface JobRunnerOptions {
   readonly jobs: readonly Job[];
   readonly database: Database;
   readonly metrics: Metrics;
@@ -134,16 +134,16 @@ const JITTER = 0.2;
 /** More than a statement may take. */
 const STOP_LIMIT_MS = 6_000;
 
-/** Under this name, which no job has, failures to get the lock are counted. */
+/** Failures to acquire the lock are counted under this name, which no job has. */
 const LOCK = '';
 
 const isPowerOfTwo = (count: number) => (count & (count - 1)) === 0;
 
 /**
- * Does the clean-up, every minute on one of the instances. Starts with a pause. A failed job keeps none of the others
- * from running, and runs again the next time.
+ * Runs the jobs every minute on one of the instances. Starts with a pause. After a failed job, the others run, and the
+ * failed job runs again the next time.
  */
-export function startCleanUp({ jobs, database, log, ...options }: CleanUpOptions) {
+export function startJobRunner({ jobs, database, log, ...options }: JobRunnerOptions) {
   const metrics = createJobMetrics(
     options.metrics,
     jobs.map(({ name }) => name),
@@ -166,14 +166,14 @@ export function startCleanUp({ jobs, database, log, ...options }: CleanUpOptions
 
   function note(job: string, error: unknown): void {
     metrics.failed(job);
-    // The database is away, which is logged where it is lost.
+    // The watch of the database logs an outage.
     if (!isOutage(error)) logFailure(job, { err: error, job }, 'a background job failed');
   }
 
-  /** Without the lock, none of the jobs was done. */
+  /** Without the lock, no job has run. */
   async function noteNoLock(error: unknown): Promise<void> {
     for (const { name } of jobs) metrics.failed(name);
-    // The lock needs a connection past a pooler, so the database may be there all the same.
+    // The lock needs a connection past a pooler, so the database may be available all the same.
     if (isOutage(error) && !(await database.watch.check())) return;
     logFailure(LOCK, { err: error }, 'the clean-up could not start');
   }
@@ -192,19 +192,19 @@ export function startCleanUp({ jobs, database, log, ...options }: CleanUpOptions
 
   async function all(): Promise<void> {
     if (stopping.signal.aborted) return;
-    let lock: Awaited<ReturnType<typeof takeCleanUpLock>>;
+    let lock: Awaited<ReturnType<typeof acquireJobLock>>;
     try {
-      lock = await takeCleanUpLock(database);
+      lock = await acquireJobLock(database);
     } catch (error) {
       return noteNoLock(error);
     }
     if (failures.delete(LOCK)) log.info('the clean-up can start again');
     if (lock === undefined) return;
     for (const job of jobs) if (!stopping.signal.aborted) await run(job);
-    await lock.end();
+    await lock.release();
   }
 
-  /** Does all jobs now, unless another instance is doing them. Never rejects. */
+  /** Runs all jobs now, unless another instance is running them. Never rejects. */
   function runAll(): Promise<void> {
     running = running.then(all);
     return running;
@@ -219,7 +219,7 @@ export function startCleanUp({ jobs, database, log, ...options }: CleanUpOptions
   schedule();
   return {
     runAll,
-    /** Ends between two statements. */
+    /** Stops between two statements. */
     async stop(): Promise<void> {
       stopping.abort();
       clearTimeout(timer);

@@ -29,7 +29,7 @@ export interface Feature {
   readonly exportSections: readonly ExportSection[];
   /** SQL of the columns "id" and "name", both text: the clients that its credentials are of, for reports. */
   readonly clientNames?: string;
-  /** Its clean-up, in the order in which it is done. */
+  /** Its jobs, in the order in which they run. */
   jobs(config: Config): readonly Job[];
   /** For a server: its credentials and its paths. */
   server(): Promise<CreateFeature>;

@@ -9,7 +9,7 @@ const read = (path: string) => readFileSync(join(SRC, path), 'utf8');
 const DECLARED = /^export (?:const|function) (\w+)[^\n]*(?:\bdeletion\(|: Job\b(?!\[))/gm;
 const IMPORTS = /^import\b[^;]*;$/gm;
 
-it('every job runs: cleanUpJobs or a feature lists each', () => {
+it('every job runs: createJobs or a feature lists each', () => {
   const jobs = globSync('**/*.ts', { cwd: SRC, exclude: ['generated/**', 'database/jobs.ts'] }).flatMap(
     (path) => [...read(path).matchAll(DECLARED)].map(([, name = '']) => ({ name, path })),
   );
@@ -20,6 +20,6 @@ it('every job runs: cleanUpJobs or a feature lists each', () => {
   const idle = jobs.filter(({ name }) => !new RegExp(`\\b${name}\\b`).test(lists));
   expect(
     idle.map(({ name, path }) => `src/${path}: ${name}`),
-    'No instance runs these jobs. Add each to cleanUpJobs in src/app/create-app.ts, or to `jobs` in the feature.ts of its feature (docs/contributing/job.md)',
+    'No instance runs these jobs. Add each to createJobs in src/app/create-app.ts, or to `jobs` in the feature.ts of its feature (docs/contributing/job.md)',
   ).toEqual([]);
 });

@@ -88,7 +88,7 @@ function hosted(app: App): App {
 let accounts = 0;
 
 /**
- * Creates an app whose clean-up and check of the clock, which run once a minute, do not run by themselves. A test that
+ * Creates an app whose jobs and check of the clock, which run once a minute, do not run by themselves. A test that
  * needs them runs them itself.
  */
 export function createTestApp(options: AppOptions): App {

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { z } from 'zod';
 import { adviceOf } from '../../database/embedded/data-dir.ts';
-import { type CopyData, Digests, type TableDigest } from '../../database/transfer/pieces.ts';
+import { type CopyPiece, Digests, type TableDigest } from '../../database/transfer/pieces.ts';
 import { type Contents, contentsForm } from '../../database/transfer/snapshot.ts';
 import { build } from '../../platform/process.ts';
 import { AdminError } from '../cli/output.ts';
@@ -82,7 +82,7 @@ export interface BackupEnd {
 export async function writeBackup(
   path: string,
   head: BackupHead,
-  pieces: AsyncIterable<CopyData>,
+  pieces: AsyncIterable<CopyPiece>,
 ): Promise<BackupEnd> {
   const hash = createHash('sha256');
   const digests = new Digests();
@@ -193,7 +193,7 @@ async function* readPieces(
   path: string,
   parser: ReturnType<typeof createParser>,
   end: (sha256: string) => void,
-): AsyncGenerator<CopyData> {
+): AsyncGenerator<CopyPiece> {
   for (;;) {
     const { json, before } = await parser.line();
     const { data: line } = lineForm.safeParse(json);
@@ -212,7 +212,7 @@ async function* readPieces(
 export interface OpenedBackup {
   readonly head: BackupHead;
   /** All of it must be read: the last piece is followed by the check of the whole file. */
-  readonly pieces: AsyncIterable<CopyData>;
+  readonly pieces: AsyncIterable<CopyPiece>;
 }
 
 /**

@@ -22,7 +22,7 @@ import {
   pgliteEndpoint,
   queryableOnEndpoint,
 } from '../../database/transfer/endpoints.ts';
-import { type CopyData, watchPieces } from '../../database/transfer/pieces.ts';
+import { type CopyPiece, watchPieces } from '../../database/transfer/pieces.ts';
 import { adoptEvents } from '../../engine/events/log-state.ts';
 import { REVOCATIONS } from '../../features/features.ts';
 import type { CommandServices, DefineCommands } from '../cli/connection.ts';
@@ -114,7 +114,7 @@ function publish(dataDir: string): void {
 const COPIES = 4;
 
 /** PGlite does not say that a disk is full. */
-async function* checkRoom(dataDir: string, pieces: AsyncIterable<CopyData>): AsyncGenerator<CopyData> {
+async function* checkRoom(dataDir: string, pieces: AsyncIterable<CopyPiece>): AsyncGenerator<CopyPiece> {
   for await (const piece of pieces) {
     checkDiskSpace(dataDir, COPIES * piece.data.length);
     yield piece;

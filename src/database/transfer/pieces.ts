@@ -4,7 +4,7 @@ import { listColumns, qualify, type Table } from './catalog.ts';
 import type { Endpoint } from './endpoints.ts';
 
 /** Rows of a table, in the text format of COPY: one line a row. */
-export interface CopyData {
+export interface CopyPiece {
   readonly table: string;
   readonly data: Buffer;
 }
@@ -48,7 +48,7 @@ export async function* readPieces(
   endpoint: Endpoint,
   schema: string,
   tables: readonly Table[],
-): AsyncGenerator<CopyData> {
+): AsyncGenerator<CopyPiece> {
   for (const table of tables) {
     const from = qualify(schema, table.name);
     const starts = await findStarts(endpoint, from, table);
@@ -74,7 +74,7 @@ export interface TableDigest {
 export class Digests {
   readonly #tables = new Map<string, { rows: number; sum: bigint }>();
 
-  add({ table, data }: CopyData): void {
+  add({ table, data }: CopyPiece): void {
     let { rows, sum } = this.#tables.get(table) ?? { rows: 0, sum: 0n };
     for (let start = 0, end = 0; start < data.length; start = end) {
       end = data.indexOf(NEWLINE, start) + 1 || data.length;
@@ -92,9 +92,9 @@ export class Digests {
 
 /** The pieces as they pass. `progress` is called with a table and how many of its bytes have passed. */
 export async function* watchPieces(
-  pieces: AsyncIterable<CopyData>,
+  pieces: AsyncIterable<CopyPiece>,
   progress: (table: string, bytes: number) => void,
-): AsyncGenerator<CopyData> {
+): AsyncGenerator<CopyPiece> {
   let [last, bytes] = ['', 0];
   for await (const piece of pieces) {
     bytes = piece.table === last ? bytes + piece.data.length : piece.data.length;

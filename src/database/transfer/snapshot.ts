@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readApplied } from '../migrate.ts';
 import { readSequences, readTables, sequenceForm, tableForm } from './catalog.ts';
 import { pgEndpoint } from './endpoints.ts';
-import { type CopyData, readPieces } from './pieces.ts';
+import { type CopyPiece, readPieces } from './pieces.ts';
 
 /** What a database has, apart from the rows. */
 export const contentsForm = z.object({
@@ -17,7 +17,7 @@ export type Contents = Readonly<z.infer<typeof contentsForm>>;
 /** A database at one moment. */
 export interface Snapshot {
   readonly contents: Contents;
-  readonly pieces: AsyncIterable<CopyData>;
+  readonly pieces: AsyncIterable<CopyPiece>;
 }
 
 /** Runs `work` with a snapshot of the schema. The caller closes the connection if this throws. */

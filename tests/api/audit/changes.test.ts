@@ -3,10 +3,10 @@ import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { useApp } from '../../support/app.ts';
 import { actions, entries } from '../../support/audit.ts';
-import { cleanUp } from '../../support/clean-up.ts';
 import { createPost } from '../../support/content.ts';
 import { authorizeClient, oauthClient } from '../../support/credentials/oauth.ts';
 import { cookieOf, gqlAs, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
+import { startTestJobRunner } from '../../support/job-runner.ts';
 import { linesOf } from '../../support/log-lines.ts';
 import { dataOf, expectRefused } from '../../support/refusal.ts';
 
@@ -212,7 +212,7 @@ it('Entries go after AUDIT_RETENTION_DAYS, and --since shows the later ones', as
   await set('user.enable', 364);
   expect(await actions(app, '--subject', email)).toEqual(['user.disable', 'user.enable']);
   expect(await actions(app, '--subject', email, '--since', ago(365).toISOString())).toEqual(['user.enable']);
-  await cleanUp(app).runAll();
+  await startTestJobRunner(app).runAll();
   expect(await actions(app, '--subject', email)).toEqual(['user.enable']);
 });
 

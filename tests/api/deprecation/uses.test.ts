@@ -6,9 +6,9 @@ import { usageReport } from '../../../src/admin/commands/deprecation-report.ts';
 import { oldDeprecatedUses, storeDeprecatedUses } from '../../../src/engine/documents/deprecated-usage.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { type Account, ORIGIN, useApp } from '../../support/app.ts';
-import { cleanUp } from '../../support/clean-up.ts';
 import { visitor } from '../../support/credentials/session.ts';
 import { type Ask, withInstance } from '../../support/deprecating-instance.ts';
+import { startTestJobRunner } from '../../support/job-runner.ts';
 import { deprecatingSchema } from '../../support/schema/deprecating-schema.ts';
 import { publish, published } from '../../support/trusted-documents.ts';
 
@@ -169,7 +169,7 @@ describe('what an instance stores', () => {
     await app.prisma.$executeRawUnsafe(
       `UPDATE deprecated_uses SET day = day - CASE WHEN client = '${old}' THEN 401 ELSE 399 END WHERE client IN ('${old}', '${kept}')`,
     );
-    await cleanUp(app, [oldDeprecatedUses]).runAll();
+    await startTestJobRunner(app, [oldDeprecatedUses]).runAll();
     expect(await listed(old)).toEqual([]);
     expect(await listed(kept)).toHaveLength(1);
   });

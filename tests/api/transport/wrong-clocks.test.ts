@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { cleanUpJobs } from '../../../src/app/create-app.ts';
+import { createJobs } from '../../../src/app/create-app.ts';
 import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { SCOPES } from '../../../src/auth/scopes.ts';
 import { statement } from '../../../src/database/statement.ts';
@@ -127,7 +127,7 @@ describe('Beside instances whose clocks are 25 hours ahead and 25 hours behind (
       ]);
     const before = await counts();
     const { signal } = new AbortController();
-    for (const { run } of cleanUpJobs(app.config)) await run(app.database, signal);
+    for (const { run } of createJobs(app.config)) await run(app.database, signal);
     expect(await counts()).toEqual(before);
     const resumed = await subscribe(app, { key: account.key, header: startId });
     expect(titlesOf(await resumed.until('kept'))).toEqual(['kept']);

@@ -2,8 +2,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Job } from '../../src/database/jobs.ts';
 import { statement } from '../../src/database/statement.ts';
 import { useApp } from '../support/app.ts';
-import { cleanUp } from '../support/clean-up.ts';
 import { LOCKS } from '../support/database/locks.ts';
+import { startTestJobRunner } from '../support/job-runner.ts';
 
 /** A job that goes on until the test ends it. */
 function longJob() {
@@ -45,14 +45,14 @@ const END_HOLDER = statement<{ ended: boolean }>(
   `SELECT pg_terminate_backend(pid) AS ended FROM ${LOCKS} WHERE locktype = 'advisory' AND granted`,
 );
 
-describe('clean-up on several instances', () => {
+describe('the job runner on several instances', () => {
   const app = useApp();
 
   it('is done by one at a time, and by the next once it is through', async () => {
     const long = longJob();
     const other = counting();
-    const one = cleanUp(app, [long.job]);
-    const two = cleanUp(app, [other.job]);
+    const one = startTestJobRunner(app, [long.job]);
+    const two = startTestJobRunner(app, [other.job]);
     const round = one.runAll();
     await long.running;
     await two.runAll();
@@ -66,8 +66,8 @@ describe('clean-up on several instances', () => {
   it('goes on elsewhere as soon as the connection of an instance ends, as when it is killed', async () => {
     const long = longJob();
     const other = counting();
-    const one = cleanUp(app, [long.job]);
-    const two = cleanUp(app, [other.job]);
+    const one = startTestJobRunner(app, [long.job]);
+    const two = startTestJobRunner(app, [other.job]);
     const round = one.runAll();
     await long.running;
     expect((await app.database.query(END_HOLDER, [])).map(({ ended }) => ended)).toEqual([true]);

@@ -1,24 +1,24 @@
 import { onTestFinished, vi } from 'vitest';
-import { cleanUpJobs } from '../../src/app/create-app.ts';
+import { createJobs } from '../../src/app/create-app.ts';
 import type { Database } from '../../src/database/database.ts';
-import { type Job, startCleanUp } from '../../src/database/jobs.ts';
+import { type Job, startJobRunner } from '../../src/database/jobs.ts';
 import { createLogger } from '../../src/platform/log/log.ts';
 import { createMetrics, type Metrics } from '../../src/platform/metrics/metrics.ts';
 import type { TestApp } from './app.ts';
 import { holdTimers } from './time/timers.ts';
 
-/** The clean-up of an instance, for as long as a test runs. It is done when the test says so. */
-export interface TestCleanUp extends ReturnType<typeof startCleanUp> {
+/** The job runner of an instance, for as long as a test runs. It runs jobs when the test says so. */
+export interface TestJobRunner extends ReturnType<typeof startJobRunner> {
   readonly metrics: Metrics;
   readonly logged: string[];
 }
 
-export function cleanUp(
+export function startTestJobRunner(
   { config, database }: Pick<TestApp, 'config'> & { readonly database: Database },
-  jobs: readonly Job[] = cleanUpJobs(config),
+  jobs: readonly Job[] = createJobs(config),
   /** False for a test that holds the timers itself. */
   holdsTimers = !vi.isFakeTimers(),
-): TestCleanUp {
+): TestJobRunner {
   const logged: string[] = [];
   const log = createLogger({
     level: 'debug',
@@ -27,7 +27,7 @@ export function cleanUp(
   });
   const metrics = createMetrics();
   const timers = holdsTimers ? holdTimers(30_000) : undefined;
-  const started = startCleanUp({ jobs, database, metrics, log });
+  const started = startJobRunner({ jobs, database, metrics, log });
   timers?.release();
   onTestFinished(() => started.stop());
   return { ...started, metrics, logged };

@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { cleanUpJobs } from '../../../src/app/create-app.ts';
+import { createJobs } from '../../../src/app/create-app.ts';
 import { expiredSessions } from '../../../src/auth/credentials.ts';
 import type { Job } from '../../../src/database/jobs.ts';
 import { useApp } from '../../support/app.ts';
-import { cleanUp } from '../../support/clean-up.ts';
 import { eventsReadable } from '../../support/database/events.ts';
+import { startTestJobRunner } from '../../support/job-runner.ts';
 import { linesOf, WARN } from '../../support/log-lines.ts';
 import { holdTimersInTest } from '../../support/time/timers.ts';
 
@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000;
 const hash = () => new Uint8Array(randomBytes(32));
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
 
-describe('clean-up', () => {
+describe('the job runner', () => {
   const app = useApp();
 
   /** Rows of every kind: one that nobody needs any more, and one that is still of use. */
@@ -121,7 +121,7 @@ describe('clean-up', () => {
     await rowsOfEveryKind(id);
     await rowsForOperators(id);
     await eventsReadable(app);
-    const { runAll, metrics } = cleanUp(app);
+    const { runAll, metrics } = startTestJobRunner(app);
     await runAll();
     const { prisma } = app;
     const left = {
@@ -146,7 +146,7 @@ describe('clean-up', () => {
       Object.keys(left).sort(),
       'give each job a row to delete, a row to keep, and a count in `left`, all in this test',
     ).toEqual(
-      cleanUpJobs(app.config)
+      createJobs(app.config)
         .map(({ name }) => name)
         .sort(),
     );
@@ -189,7 +189,7 @@ describe('clean-up', () => {
       runs += 1;
       return 0;
     };
-    cleanUp(app, [{ name: 'counting', run: counting }], false);
+    startTestJobRunner(app, [{ name: 'counting', run: counting }], false);
     for (let round = 1; round <= 5; round += 1) {
       await expect.poll(due).toHaveLength(1);
       const [pauseMs = 0] = due();
@@ -233,7 +233,7 @@ describe('clean-up', () => {
         },
       },
     ];
-    const { runAll, metrics, logged } = cleanUp(app, jobs);
+    const { runAll, metrics, logged } = startTestJobRunner(app, jobs);
     for (let count = 0; count < 9; count += 1) await runAll();
     expect(done).toHaveLength(9);
     expect(linesOf(logged, 'a background job failed').map(({ failures }) => failures)).toEqual([1, 2, 4, 8]);
@@ -257,7 +257,7 @@ describe('clean-up', () => {
       },
     };
     const jobs: Job[] = [{ name: 'some', run: async () => 0 }];
-    const { runAll, metrics, logged } = cleanUp({ config: app.config, database }, jobs);
+    const { runAll, metrics, logged } = startTestJobRunner({ config: app.config, database }, jobs);
     for (let count = 0; count < 5; count += 1) await runAll();
     const told = linesOf(logged, 'the clean-up could not start');
     expect(told.map(({ level, failures }) => [level, failures])).toEqual([1, 2, 4].map((n) => [WARN, n]));
