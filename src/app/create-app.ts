@@ -1,7 +1,7 @@
 import type { GraphQLSchema } from 'graphql';
 import { oldApiKeyUses } from '../auth/api-keys.ts';
 import { oldAuditEntries } from '../auth/audit.ts';
-import { createClientUses, oldClientUses } from '../auth/client-usage.ts';
+import { createClientUsage, oldClientUsage } from '../auth/client-usage.ts';
 import { createAccounts } from '../auth/create-accounts.ts';
 import { expiredSessions, expiredStreamTokens, expiredTokens, oldApiKeys } from '../auth/credentials.ts';
 import { endedBlocks } from '../auth/restriction-store.ts';
@@ -18,8 +18,8 @@ import {
 } from '../database/session-settings.ts';
 import { useLimits } from '../engine/admission.ts';
 import { createEngine, type Engine } from '../engine/create-engine.ts';
-import { createDeprecatedUses, oldDeprecatedUses } from '../engine/documents/deprecated-usage.ts';
-import { oldTextUses } from '../engine/documents/trusted/store.ts';
+import { createDeprecatedUsage, oldDeprecatedUsage } from '../engine/documents/deprecated-usage.ts';
+import { oldUnpublishedUsage } from '../engine/documents/trusted/store.ts';
 import { createTrustedDocuments } from '../engine/documents/trusted/trusted-documents.ts';
 import { oldEvents } from '../engine/events/event-log.ts';
 import { createEventFeed } from '../engine/events/feed.ts';
@@ -66,11 +66,11 @@ export function createJobs(config: Config): Job[] {
     oldApiKeyUses,
     expiredStreamTokens,
     expiredTokens,
-    oldTextUses,
+    oldUnpublishedUsage,
     oldAuditEntries(config.auditRetentionMs),
     endedBlocks,
-    oldClientUses,
-    oldDeprecatedUses,
+    oldClientUsage,
+    oldDeprecatedUsage,
     ...FEATURES.flatMap(({ jobs }) => jobs(config)),
   ];
 }
@@ -211,8 +211,8 @@ export function createApp({
     hears: () => listener.hears,
   });
   const refusals = createRefusals(log, metrics, restrictions.blocks);
-  const clientUses = createClientUses(services);
-  const deprecatedUses = createDeprecatedUses(services);
+  const clientUsage = createClientUsage(services);
+  const deprecatedUsage = createDeprecatedUsage(services);
   const listener = createListener({
     database,
     log,
@@ -279,8 +279,8 @@ export function createApp({
     origins,
     rateLimiter,
     restrictions,
-    clientUses,
-    deprecatedUses,
+    clientUsage,
+    deprecatedUsage,
     readiness,
     operationPlugins,
     pipeline,
@@ -317,8 +317,8 @@ export function createApp({
       await trusted.close();
       restrictions.close();
       clockWatch.close();
-      await clientUses.close();
-      await deprecatedUses.close();
+      await clientUsage.close();
+      await deprecatedUsage.close();
       accounts.securityLog.close();
       slowOperations.close();
       refusals.close();

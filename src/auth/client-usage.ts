@@ -11,8 +11,8 @@ import { type ClientIdentity, isAuthenticated, reportedClient } from './principa
 export const MEASURES = ['requests', 'complexity', 'database'] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** How much a client has used. */
-export interface ClientUse {
+/** The usage of one client. */
+export interface ClientUsageRow {
   /** The id of an API key or OAuth client, another kind of credentials, or an address or network without any. */
   readonly client: string;
   readonly account: string | null;
@@ -42,7 +42,7 @@ const COLUMN: Readonly<Record<Measure, string>> = {
 };
 const MOST = 100;
 const top = (by: Measure) =>
-  statement<ClientUse>(
+  statement<ClientUsageRow>(
     'client_uses_top',
     `SELECT u.client, u.account, sum(u.requests)::float8 AS requests, sum(u.cost)::float8 AS cost,
        round(sum(u."databaseMs"))::float8 AS "databaseMs"
@@ -56,17 +56,17 @@ const top = (by: Measure) =>
  * The clients that have used the most in the last seconds, of all instances. At most 5 s old: instances store what they
  * count every SLOT_MS. Throws DatabaseError.
  */
-export const topClients = (db: Queryable, seconds: number, by: Measure): Promise<ClientUse[]> =>
+export const topClients = (db: Queryable, seconds: number, by: Measure): Promise<ClientUsageRow[]> =>
   db.query(top(by), [seconds]);
 
-/** Those of instances that have ended. */
-export const oldClientUses = deletion('client_uses', {
+/** Deletes the usage that is older than the longest period, such as that of stopped instances. */
+export const oldClientUsage = deletion('client_uses', {
   table: 'client_uses',
   key: 'instance, slot',
   condition: `at < clock_timestamp() - interval '${2 * KEPT_SECONDS} seconds'`,
 });
 
-type Counted = { -readonly [Name in keyof ClientUse]: ClientUse[Name] };
+type Counted = { -readonly [Name in keyof ClientUsageRow]: ClientUsageRow[Name] };
 
 /** Between two times of storing. Those beyond count as one. */
 const MAX_CLIENTS = 5_000;
@@ -75,7 +75,7 @@ const OTHERS = 'other';
 const MAX_STORED = 100;
 const CLOSE_MS = 5_000;
 
-function add(to: Counted, { requests, cost, databaseMs }: ClientUse): void {
+function add(to: Counted, { requests, cost, databaseMs }: ClientUsageRow): void {
   to.requests += requests;
   to.cost += cost;
   to.databaseMs += databaseMs;
@@ -90,7 +90,7 @@ const none = (client: string, account: string | null): Counted => ({
 });
 
 /** Those that have used the most by any measure, and the sum of all others. */
-function most(uses: readonly Counted[]): ClientUse[] {
+function most(uses: readonly Counted[]): ClientUsageRow[] {
   const kept = new Set<Counted>();
   for (const measure of ['requests', 'cost', 'databaseMs'] as const)
     for (const use of uses.toSorted((one, other) => other[measure] - one[measure]).slice(0, MAX_STORED))
@@ -108,10 +108,10 @@ interface FinishedRequest extends ClientIdentity {
 }
 
 /**
- * Counts what clients use, so that whoever uses too much can be found. An instance that is killed loses what it has counted since it last
+ * Counts what clients use, so that operators can find the heaviest. An instance that is killed loses what it has counted since it last
  * stored it.
  */
-export function createClientUses({ database, log }: { readonly database: Queryable; readonly log: Logger }) {
+export function createClientUsage({ database, log }: { readonly database: Queryable; readonly log: Logger }) {
   const instance = randomUUID();
   let number = 0;
   let counted = new Map<string, Counted>();
@@ -157,4 +157,4 @@ export function createClientUses({ database, log }: { readonly database: Queryab
   };
 }
 
-export type ClientUses = ReturnType<typeof createClientUses>;
+export type ClientUsage = ReturnType<typeof createClientUsage>;

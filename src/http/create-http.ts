@@ -1,10 +1,10 @@
-import type { ClientUses } from '../auth/client-usage.ts';
+import type { ClientUsage } from '../auth/client-usage.ts';
 import type { Accounts } from '../auth/create-accounts.ts';
 import { anonymousCaller } from '../auth/principal.ts';
 import type { Restrictions } from '../auth/restrictions.ts';
 import { streamTokenIssuer } from '../auth/stream-tokens.ts';
 import type { Services } from '../database/database.ts';
-import type { DeprecatedUses } from '../engine/documents/deprecated-usage.ts';
+import type { DeprecatedUsage } from '../engine/documents/deprecated-usage.ts';
 import { graphiqlRoutes } from '../features/graphiql/routes.ts';
 import type { PendingResponses } from '../platform/fairness/response-memory.ts';
 import { EXAMPLES } from '../schema/examples.ts';
@@ -20,7 +20,7 @@ import { createProxyTrust, type ProxyTrust } from './hooks/proxy-trust.ts';
 import { type RateLimitOptions, useRateLimit } from './hooks/rate-limit.ts';
 import { type Origins, useBlocks, useSites, useTurns } from './hooks/request-checks.ts';
 import { createRequestTraces, type RequestTraces } from './hooks/tracing.ts';
-import { useClientUse, useDeprecations } from './hooks/usage.ts';
+import { useClientUsage, useDeprecations } from './hooks/usage.ts';
 import type { ServicePlugin } from './lifecycle.ts';
 import type { DemoKey } from './local-request.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';
@@ -42,8 +42,8 @@ export interface HttpOptions extends Services, Accounts {
   readonly origins: Origins;
   readonly rateLimiter: RateLimiter;
   readonly restrictions: Restrictions;
-  readonly clientUses: Pick<ClientUses, 'note'>;
-  readonly deprecatedUses: Pick<DeprecatedUses, 'note'>;
+  readonly clientUsage: Pick<ClientUsage, 'note'>;
+  readonly deprecatedUsage: Pick<DeprecatedUsage, 'note'>;
   readonly readiness: Readiness;
   /** The stages of operations. */
   readonly operationPlugins: readonly ServicePlugin[];
@@ -118,9 +118,9 @@ function pluginsOf(
     useVary(cors),
     useResponseHeaders(),
     useAccessLog({ clock, log, metrics, slowOperations, refusals: options.refusals }),
-    useClientUse(options.clientUses),
+    useClientUsage(options.clientUsage),
     ...(config.environment === 'development' ? [useOriginReport(origins, log)] : []),
-    useDeprecations(options.deprecatedUses, metrics),
+    useDeprecations(options.deprecatedUsage, metrics),
     useBlocks(options.restrictions, metrics),
     useSites(origins),
     useAuthentication(parts.authentication),

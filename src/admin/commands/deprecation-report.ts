@@ -8,7 +8,7 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import { type Queryable, statement } from '../../database/statement.ts';
-import { KEPT_DAYS, listDeprecatedUses } from '../../engine/documents/deprecated-usage.ts';
+import { KEPT_DAYS, listDeprecatedUsage } from '../../engine/documents/deprecated-usage.ts';
 import { createDeprecations } from '../../engine/documents/deprecations.ts';
 import { publishedTexts } from '../../engine/documents/trusted/store.ts';
 import { CLIENT_NAMES } from '../../features/features.ts';
@@ -56,7 +56,7 @@ function unknownIn(schema: GraphQLSchema, document: DocumentNode): string[] {
 export async function usageReport(database: Queryable, schema: GraphQLSchema, since: Date | undefined) {
   const [now] = await database.query(NOW, []);
   if (now === undefined) throw new Error('the database has returned no row');
-  const uses = await listDeprecatedUses(database, since, CLIENT_NAMES);
+  const uses = await listDeprecatedUsage(database, since, CLIENT_NAMES);
   const deprecationsOf = createDeprecations(schema);
   const documents: DocumentUse[] = [];
   for await (const { id, client, release, text } of publishedTexts(database)) {

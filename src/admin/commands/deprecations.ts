@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { listDeprecatedUses } from '../../engine/documents/deprecated-usage.ts';
+import { listDeprecatedUsage } from '../../engine/documents/deprecated-usage.ts';
 import { CLIENT_NAMES } from '../../features/features.ts';
 import type { DefineCommands, Opened } from '../cli/connection.ts';
 import { parseInstant } from '../cli/options.ts';
@@ -9,7 +9,7 @@ interface Options {
 }
 
 const listUsage = ({ database }: Opened, { since }: Options) =>
-  listDeprecatedUses(database, since, CLIENT_NAMES);
+  listDeprecatedUsage(database, since, CLIENT_NAMES);
 
 async function report({ database, config }: Opened, { since }: Options) {
   // The schema takes a while to build, and the other commands do without.

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { audit, OPERATOR } from '../../auth/audit.ts';
 import { DOCUMENTS_CHANNEL } from '../../database/session-settings.ts';
 import { runInPrisma } from '../../database/unit-of-work.ts';
-import { listTextUses, type Release, retireDocuments } from '../../engine/documents/trusted/store.ts';
+import { listUnpublishedUsage, type Release, retireDocuments } from '../../engine/documents/trusted/store.ts';
 import { CLIENT_NAMES } from '../../features/features.ts';
 import type { DefineCommands, Opened } from '../cli/connection.ts';
 import { parseCredentialName } from '../cli/options.ts';
@@ -106,6 +106,6 @@ export const defineDocumentCommands: DefineCommands = ({ add, command, run, io }
   command(
     'document list-unpublished',
     'List operations that the next step of TRUSTED_DOCUMENTS would reject, by client',
-    ({ database, config }) => listTextUses(database, config.trustedDocuments, CLIENT_NAMES),
+    ({ database, config }) => listUnpublishedUsage(database, config.trustedDocuments, CLIENT_NAMES),
   );
 };

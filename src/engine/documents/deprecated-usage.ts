@@ -17,7 +17,7 @@ const MAX_NAMED_ROWS = 9_500;
 const OTHER = 'other';
 
 /** What was counted, by column: a row for each element, client and document. */
-interface CountedUses {
+interface CountedUsage {
   readonly element: string[];
   readonly client: string[];
   readonly kind: string[];
@@ -71,10 +71,10 @@ const STORE = statement<never>(
  * Adds what an instance has counted, once for each number of its own, which grow: one whose outcome is not known can be
  * tried again. Throws DatabaseError.
  */
-export const storeDeprecatedUses = (
+export const storeDeprecatedUsage = (
   database: Pick<Database, 'unitOfWork'>,
   { instance, number }: { readonly instance: string; readonly number: number },
-  { element, client, kind, document, digest, count }: CountedUses,
+  { element, client, kind, document, digest, count }: CountedUsage,
 ): Promise<void> =>
   database.unitOfWork().run(async (work) => {
     await work.query(LOCK, []);
@@ -83,7 +83,7 @@ export const storeDeprecatedUses = (
   });
 
 /** Uses of a deprecated element by a client. */
-export interface DeprecatedUseRow {
+export interface DeprecatedUsageRow {
   /** A schema coordinate. */
   readonly element: string;
   /** The id of an API key or OAuth client, or the kind of credentials. */
@@ -98,7 +98,7 @@ export interface DeprecatedUseRow {
 }
 
 const list = (clientNames: readonly string[]) =>
-  statement<DeprecatedUseRow>(
+  statement<DeprecatedUsageRow>(
     'deprecated_uses_list',
     `SELECT u.element, u.client, n.name AS "clientName", min(u.kind) AS kind, nullif(u.release, '') AS release,
        min(u.first_used_at) AS "firstUsedAt", max(u.last_used_at) AS "lastUsedAt", sum(u.count)::float8 AS count
@@ -112,13 +112,13 @@ const list = (clientNames: readonly string[]) =>
  * Who has used which deprecated elements since a time, or in the last KEPT_DAYS. Days count as a whole. `clientNames` is SQL of
  * ids and names. As far as instances have stored it, which they do every 10 s. Throws DatabaseError.
  */
-export const listDeprecatedUses = (
+export const listDeprecatedUsage = (
   db: Queryable,
   since: Date | undefined,
   clientNames: readonly string[],
-): Promise<DeprecatedUseRow[]> => db.query(list(clientNames), [since ?? null]);
+): Promise<DeprecatedUsageRow[]> => db.query(list(clientNames), [since ?? null]);
 
-export const oldDeprecatedUses = deletion(
+export const oldDeprecatedUsage = deletion(
   'deprecated_uses',
   {
     table: 'deprecated_uses',
@@ -144,7 +144,7 @@ const MAX_USES = 5_000;
 /** How long a stop waits for the database. */
 const CLOSE_MS = 5_000;
 
-const columnsOf = (uses: readonly Use[]): CountedUses => ({
+const columnsOf = (uses: readonly Use[]): CountedUsage => ({
   element: uses.map(({ element }) => element),
   client: uses.map(({ client }) => client),
   kind: uses.map(({ kind }) => kind),
@@ -157,7 +157,7 @@ const columnsOf = (uses: readonly Use[]): CountedUses => ({
  * Counts in memory and stores from time to time, everything once: a process that is killed loses what it has counted since
  * it last stored, and nothing is ever stored twice.
  */
-export function createDeprecatedUses({
+export function createDeprecatedUsage({
   database,
   log,
 }: {
@@ -168,7 +168,7 @@ export function createDeprecatedUses({
   let number = 0;
   let counted = new Map<string, Use>();
   /** What is being stored. Retried while it is unknown whether the last try committed. */
-  let pending: CountedUses | undefined;
+  let pending: CountedUsage | undefined;
 
   function add(element: string, client: string, kind: string, published: Published): void {
     const key = `${element} ${client} ${published?.by ?? ''} ${published?.key ?? ''}`;
@@ -187,7 +187,7 @@ export function createDeprecatedUses({
         number += 1;
       }
       try {
-        await storeDeprecatedUses(database, { instance, number }, pending);
+        await storeDeprecatedUsage(database, { instance, number }, pending);
       } catch (error) {
         const level = isOutage(error) ? 'debug' : 'warn';
         log[level]({ err: error }, 'could not store who uses deprecated elements; keeping it');
@@ -220,4 +220,4 @@ export function createDeprecatedUses({
   };
 }
 
-export type DeprecatedUses = ReturnType<typeof createDeprecatedUses>;
+export type DeprecatedUsage = ReturnType<typeof createDeprecatedUsage>;

@@ -154,7 +154,7 @@ export function deprecatedElements(schema: GraphQLSchema): ReadonlyMap<string, D
 }
 
 /** Which deprecated elements an operation uses. */
-export interface DeprecatedUse {
+export interface DeprecatedElements {
   /** Those that its text names. */
   readonly named: readonly DeprecatedElement[];
   /** Finds those in the values of its variables; undefined if no value can have any. */
@@ -162,12 +162,12 @@ export interface DeprecatedUse {
 }
 
 /** Finds the deprecated elements of an operation of a valid document (contract section 7). */
-export type Deprecations = (document: DocumentNode, operation: OperationDefinitionNode) => DeprecatedUse;
+export type Deprecations = (document: DocumentNode, operation: OperationDefinitionNode) => DeprecatedElements;
 
 const nameOf = (type: GraphQLInputType | null | undefined): string | undefined =>
   type == null ? undefined : getNamedType(type).name;
 
-const NONE: DeprecatedUse = { named: [], inVariables: undefined };
+const NONE: DeprecatedElements = { named: [], inVariables: undefined };
 
 /** Looks once whether the schema deprecates anything at all. */
 export function createDeprecations(schema: GraphQLSchema): Deprecations {

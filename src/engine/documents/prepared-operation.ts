@@ -17,7 +17,7 @@ import { quoteValue } from '../../platform/errors.ts';
 import type { OperationPlans } from '../core/selection.ts';
 import type { DocumentAnalysis } from './analysis.ts';
 import type { Cost } from './cost.ts';
-import type { DeprecatedUse } from './deprecations.ts';
+import type { DeprecatedElements } from './deprecations.ts';
 
 /**
  * SHA-256 of a text that parses, without the white space, commas and comments that GraphQL ignores (section 2.1.6): clients
@@ -100,7 +100,7 @@ export class PreparedOperation {
   /** Keyed by the values of the variables that size or skip something. */
   costs: SmallMap<string, Cost> | undefined = undefined;
   /** Deprecated schema elements that it uses, whatever its variables, and how to find those in them. */
-  deprecated: DeprecatedUse | undefined = undefined;
+  deprecated: DeprecatedElements | undefined = undefined;
   /**
    * Whether `__schema` or `__type` may be selected at its root. Any fragment counts as a possible selection.
    */

@@ -1,13 +1,13 @@
-import type { ClientUses } from '../../auth/client-usage.ts';
+import type { ClientUsage } from '../../auth/client-usage.ts';
 import { clientIdOf } from '../../auth/principal.ts';
-import type { DeprecatedUses } from '../../engine/documents/deprecated-usage.ts';
+import type { DeprecatedUsage } from '../../engine/documents/deprecated-usage.ts';
 import { deprecationHeaders } from '../../engine/documents/deprecations.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import type { FinishedRequest } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
 
 /** Counts each request as its client's, but for those by which the service is watched. */
-export const useClientUse = (uses: Pick<ClientUses, 'note'>): ServicePlugin => ({
+export const useClientUsage = (uses: Pick<ClientUsage, 'note'>): ServicePlugin => ({
   name: 'client-use',
   stages: {
     finish(_request, _response, { route, caller, clientAddress, operation, work }) {
@@ -25,7 +25,7 @@ const MAX_CLIENTS = 1_000;
  * Tells clients which deprecated elements they use, and counts the uses, to show who still needs what is to go (contract
  * section 7): in the database for the report, and in a metric for alerts. The access log names them too.
  */
-export function useDeprecations(deprecated: Pick<DeprecatedUses, 'note'>, metrics: Metrics): ServicePlugin {
+export function useDeprecations(deprecated: Pick<DeprecatedUsage, 'note'>, metrics: Metrics): ServicePlugin {
   const uses = metrics.counter(
     'content_graph_graphql_deprecated_usage_total',
     'Operations that use deprecated schema elements, by element and client.',

@@ -3,7 +3,7 @@ import { buildASTSchema, parse, printSchema } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { printedWithoutDeprecated } from '../../../scripts/released/without-deprecated.ts';
 import { usageReport } from '../../../src/admin/commands/deprecation-report.ts';
-import { oldDeprecatedUses, storeDeprecatedUses } from '../../../src/engine/documents/deprecated-usage.ts';
+import { oldDeprecatedUsage, storeDeprecatedUsage } from '../../../src/engine/documents/deprecated-usage.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { type Account, ORIGIN, useApp } from '../../support/app.ts';
 import { visitor } from '../../support/credentials/session.ts';
@@ -154,22 +154,22 @@ describe('what an instance stores', () => {
 
   it('counts once, however often it is stored', async () => {
     const [instance, client] = [randomUUID(), randomUUID()];
-    await storeDeprecatedUses(app.database, { instance, number: 1 }, uses(client, 5));
-    await storeDeprecatedUses(app.database, { instance, number: 1 }, uses(client, 5));
+    await storeDeprecatedUsage(app.database, { instance, number: 1 }, uses(client, 5));
+    await storeDeprecatedUsage(app.database, { instance, number: 1 }, uses(client, 5));
     expect(await listed(client)).toMatchObject([{ count: 5 }]);
-    await storeDeprecatedUses(app.database, { instance, number: 2 }, uses(client, 2));
-    await storeDeprecatedUses(app.database, { instance: randomUUID(), number: 1 }, uses(client, 1));
+    await storeDeprecatedUsage(app.database, { instance, number: 2 }, uses(client, 2));
+    await storeDeprecatedUsage(app.database, { instance: randomUUID(), number: 1 }, uses(client, 1));
     expect(await listed(client)).toMatchObject([{ count: 8 }]);
   });
 
   it('goes after 400 days', async () => {
     const [old, kept] = [randomUUID(), randomUUID()];
     for (const client of [old, kept])
-      await storeDeprecatedUses(app.database, { instance: randomUUID(), number: 1 }, uses(client));
+      await storeDeprecatedUsage(app.database, { instance: randomUUID(), number: 1 }, uses(client));
     await app.prisma.$executeRawUnsafe(
       `UPDATE deprecated_uses SET day = day - CASE WHEN client = '${old}' THEN 401 ELSE 399 END WHERE client IN ('${old}', '${kept}')`,
     );
-    await startTestJobRunner(app, [oldDeprecatedUses]).runAll();
+    await startTestJobRunner(app, [oldDeprecatedUsage]).runAll();
     expect(await listed(old)).toEqual([]);
     expect(await listed(kept)).toHaveLength(1);
   });
@@ -181,7 +181,7 @@ describe('a day', () => {
   it('has at most 10,000 rows: clients beyond count together, and those that are known go on', async () => {
     const store = (clients: readonly string[], number: number) => {
       const all = <T>(value: T): T[] => clients.map(() => value);
-      return storeDeprecatedUses(
+      return storeDeprecatedUsage(
         own.database,
         { instance: '00000000-0000-4000-8000-000000000001', number },
         {

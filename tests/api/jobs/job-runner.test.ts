@@ -84,7 +84,7 @@ describe('the job runner', () => {
     const { prisma } = app;
     const block = (endsAt: Date | null, network: string) =>
       prisma.addressBlock.create({ data: { network, endsAt } });
-    const clientUses = (at: Date) =>
+    const clientUsage = (at: Date) =>
       prisma.clientUse.create({ data: { instance: randomUUID(), slot: 0, at, uses: [] } });
     const link = async (expiresAt: Date, ownerId: string) => {
       const times = { createdAt: inDays(-3), expiresAt };
@@ -106,8 +106,8 @@ describe('the job runner', () => {
     await block(inDays(-2), '203.0.113.1');
     await block(inDays(1), '203.0.113.2');
     await block(null, '203.0.113.3');
-    await clientUses(inDays(-1));
-    await clientUses(inDays(0));
+    await clientUsage(inDays(-1));
+    await clientUsage(inDays(0));
     await link(inDays(-2), userId);
     await link(inDays(1), (await app.account()).id);
     for (const days of [-60, -40, 0]) await signingKey(inDays(days));

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createApp } from '../../../src/app/create-app.ts';
-import { type ClientUse, createClientUses } from '../../../src/auth/client-usage.ts';
+import { type ClientUsageRow, createClientUsage } from '../../../src/auth/client-usage.ts';
 import { createLogger } from '../../../src/platform/log/log.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { admittedRequest } from '../../support/admitted-request.ts';
@@ -113,7 +113,7 @@ it('Of 150 clients, the 100 largest by each measure are stored, and the sums of 
     cost: 1 + ((index + 20) % 150),
     databaseMs: 1 + ((index + 40) % 150),
   }));
-  const uses = createClientUses({ database: app.database, log });
+  const uses = createClientUsage({ database: app.database, log });
   for (const { client, requests, cost, databaseMs } of clients) {
     const { caller, clientAddress } = admittedRequest(client);
     uses.note({ caller, clientAddress, complexity: cost, databaseMs });
@@ -121,9 +121,9 @@ it('Of 150 clients, the 100 largest by each measure are stored, and the sums of 
       uses.note({ caller, clientAddress, complexity: 0, databaseMs: 0 });
   }
   await uses.close();
-  const rows = (await app.prisma.clientUse.findMany()).map((row) => row.uses as unknown as ClientUse[]);
+  const rows = (await app.prisma.clientUse.findMany()).map((row) => row.uses as unknown as ClientUsageRow[]);
   const stored = rows.find((row) => row.some(({ client }) => client.startsWith('198.51.100.'))) ?? [];
-  const total = (rest: readonly ClientUse[], measure: 'requests' | 'cost' | 'databaseMs') =>
+  const total = (rest: readonly ClientUsageRow[], measure: 'requests' | 'cost' | 'databaseMs') =>
     rest.reduce((sum, use) => sum + use[measure], 0);
   // By no measure do these belong to the largest.
   const rest = clients.slice(0, 10);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../../src/app/create-app.ts';
-import { oldTextUses, storeTextUses } from '../../../src/engine/documents/trusted/store.ts';
+import { oldUnpublishedUsage, storeUnpublishedUsage } from '../../../src/engine/documents/trusted/store.ts';
 import { createLogger } from '../../../src/platform/log/log.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { type Account, ORIGIN, type TestApp, useApp } from '../../support/app.ts';
@@ -245,7 +245,7 @@ describe('the texts that clients send', () => {
     await app.prisma.$executeRawUnsafe(
       `UPDATE text_uses SET last_used_at = now() - CASE WHEN operation_name = 'Old' THEN interval '31 days' ELSE interval '29 days' END WHERE client = '${id}'`,
     );
-    await startTestJobRunner(app, [oldTextUses]).runAll();
+    await startTestJobRunner(app, [oldUnpublishedUsage]).runAll();
     expect(await unknown('allowed', id)).toMatchObject([{ operationName: 'Recent' }]);
   });
 });
@@ -259,7 +259,7 @@ interface StoredText {
 
 /** Stores uses of texts as an instance does. The name of the operation is the number of the text. */
 const store = ({ database }: Pick<TestApp, 'database'>, texts: readonly StoredText[]) =>
-  storeTextUses(
+  storeUnpublishedUsage(
     database,
     {
       client: texts.map(({ client }) => client),
@@ -278,7 +278,7 @@ it('A rare text is dropped after a day where its client has more than 50 texts',
   await store(app, aged('calm', [1, 2, ...Array.from({ length: 48 }, () => 3)]));
   await app.prisma.$executeRaw`UPDATE text_uses SET last_used_at = now() - CASE WHEN client = 'busy'
     AND operation_name = '3' THEN interval '23 hours' ELSE interval '25 hours' END WHERE client IN ('busy', 'calm')`;
-  await startTestJobRunner(app, [oldTextUses]).runAll();
+  await startTestJobRunner(app, [oldUnpublishedUsage]).runAll();
   const left = (await unknown('allowed', 'busy')).map(({ operationName }) => Number(operationName));
   expect(left.sort((a, b) => a - b)).toEqual(Array.from({ length: 49 }, (_, index) => index + 2));
   expect(await unknown('allowed', 'calm')).toHaveLength(50);

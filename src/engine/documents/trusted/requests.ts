@@ -15,14 +15,14 @@ import {
   persistedQueryNotSupported,
   policyFor,
 } from './policy.ts';
-import type { TextUses } from './text-usage.ts';
+import type { UnpublishedUsage } from './unpublished-usage.ts';
 
 export interface RequestsOptions {
   /** The policy of the service. */
   readonly policy: DocumentPolicy;
   readonly documents: Pick<DocumentCache, 'parse' | 'introspection'>;
   readonly catalog: Catalog;
-  readonly uses: TextUses;
+  readonly uses: UnpublishedUsage;
   /** Records that a document was used. */
   readonly recordUse: (id: string) => void;
 }

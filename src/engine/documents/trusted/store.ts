@@ -212,14 +212,14 @@ export interface CountedTexts {
  * Adds what was counted of texts that are not published; with `all`, of the others, too. Returns for each client how many
  * uses of those that are not published. Throws DatabaseError.
  */
-export const storeTextUses = (
+export const storeUnpublishedUsage = (
   db: Queryable,
   { client, kind, digest, names, count }: CountedTexts,
   all: boolean,
 ): Promise<{ client: string; count: number }[]> => db.query(STORE, [client, kind, digest, names, count, all]);
 
 /** Texts that nobody has sent for 30 days, and rare ones of a day ago where those of their client get many. */
-export const oldTextUses = deletion('text_uses', {
+export const oldUnpublishedUsage = deletion('text_uses', {
   table: 'text_uses',
   key: 'client, digest',
   condition: `last_used_at <= now() - interval '30 days' OR count <= 2 AND last_used_at <= now() - interval '1 day'
@@ -227,7 +227,7 @@ export const oldTextUses = deletion('text_uses', {
 });
 
 /** A text that a client sends. */
-export interface TextUse {
+export interface UnpublishedUsageRow {
   /** The id of an API key or OAuth client, or the kind of credentials. */
   readonly client: string;
   readonly clientName: string | null;
@@ -244,7 +244,7 @@ export interface TextUse {
 }
 
 const list = (clientNames: readonly string[]) =>
-  statement<TextUse>(
+  statement<UnpublishedUsageRow>(
     'text_uses_list',
     `SELECT u.client, n.name AS "clientName", u.kind, u.operation_name AS "operationName",
        nullif(encode(u.digest, 'hex'), '') AS digest,
@@ -259,8 +259,9 @@ const list = (clientNames: readonly string[]) =>
  * The texts that clients send and the step after a policy would refuse, the last used first. As far as instances have stored
  * them, which they do every 10 s. Throws DatabaseError.
  */
-export const listTextUses = (
+export const listUnpublishedUsage = (
   db: Queryable,
   policy: DocumentPolicy,
   clientNames: readonly string[],
-): Promise<TextUse[]> => db.query(list(clientNames), [policy === 'listed' || policy === 'required']);
+): Promise<UnpublishedUsageRow[]> =>
+  db.query(list(clientNames), [policy === 'listed' || policy === 'required']);

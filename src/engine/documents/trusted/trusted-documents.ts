@@ -8,7 +8,7 @@ import { createDocumentCache, type DocumentCache } from '../document-cache.ts';
 import type { RequestedDocuments } from '../operation-stages.ts';
 import { createCatalog } from './catalog.ts';
 import { createRequestedDocuments } from './requests.ts';
-import { createTextUses } from './text-usage.ts';
+import { createUnpublishedUsage } from './unpublished-usage.ts';
 
 export interface TrustedDocumentsOptions {
   readonly config: Config;
@@ -47,7 +47,7 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions): Truste
     recheckMs: credentialRecheckMs,
     log,
   });
-  const uses = createTextUses({ database, metrics, all: policy === 'listed', log });
+  const uses = createUnpublishedUsage({ database, metrics, all: policy === 'listed', log });
   const recordUse = createUseRecorder({
     database,
     clock,

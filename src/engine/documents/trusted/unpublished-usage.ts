@@ -6,9 +6,9 @@ import { atMost } from '../../../platform/deadline.ts';
 import type { Logger } from '../../../platform/log/log.ts';
 import type { Metrics } from '../../../platform/metrics/metrics.ts';
 import { digestOf, type PreparedDocument } from '../prepared-operation.ts';
-import { type CountedTexts, NO_DIGEST, storeTextUses } from './store.ts';
+import { type CountedTexts, NO_DIGEST, storeUnpublishedUsage } from './store.ts';
 
-export interface TextUsesOptions {
+export interface UnpublishedUsageOptions {
   readonly database: Queryable;
   readonly metrics: Metrics;
   /** Whether published texts count, too: their clients could send ids instead. */
@@ -16,9 +16,9 @@ export interface TextUsesOptions {
   readonly log: Logger;
 }
 
-/** Which clients send texts where they could name documents. */
-export interface TextUses {
-  /** Counts a use. Costs its caller a few look-ups; nobody waits for the database. */
+/** Counts which clients send query strings instead of document ids. */
+export interface UnpublishedUsage {
+  /** Counts one request. Costs a few look-ups; no request waits for the database. */
   note(caller: Caller | undefined, document: PreparedDocument): void;
   /** Stores what was counted, and stops. */
   close(): Promise<void>;
@@ -63,7 +63,12 @@ function digestOfKey(key: string): string {
 }
 
 /** Counts in memory and stores from time to time: a process that is killed loses what it has counted since. */
-export function createTextUses({ database, metrics, all, log }: TextUsesOptions): TextUses {
+export function createUnpublishedUsage({
+  database,
+  metrics,
+  all,
+  log,
+}: UnpublishedUsageOptions): UnpublishedUsage {
   const unpublished = metrics.tally(
     'content_graph_graphql_unpublished_operations_total',
     'Operations whose document is not published, by client.',
@@ -118,7 +123,7 @@ export function createTextUses({ database, metrics, all, log }: TextUsesOptions)
     clients = new Map();
     texts = 0;
     try {
-      for (const { client, count } of await storeTextUses(database, await columnsOf(counted), all))
+      for (const { client, count } of await storeUnpublishedUsage(database, await columnsOf(counted), all))
         unpublished.add(tell(client), '', count);
     } catch (error) {
       log[isOutage(error) ? 'debug' : 'warn'](
