@@ -156,7 +156,7 @@ const WIDEST_PUBLIC_BITS = { ipv4: 12, ipv6: 29 } as const;
 const ALL_MAPPED: Network = { address: '::ffff:0:0', bits: MAPPED_BITS, family: 'ipv6' };
 
 /** True if the network has so many public addresses that it contains addresses of clients. */
-export function isTooWide(text: string): boolean {
+export function isNetworkTooWide(text: string): boolean {
   const network = networkOf(text);
   if (network === undefined || PRIVATE_NETWORKS.some((known) => isWithin(network, known))) return false;
   if (network.bits < WIDEST_PUBLIC_BITS[network.family]) return true;

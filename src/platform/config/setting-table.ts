@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isNetwork, isTooWide } from '../ip-address.ts';
+import { isNetwork, isNetworkTooWide } from '../ip-address.ts';
 import {
   contacts,
   databaseUrl,
@@ -40,7 +40,7 @@ export const variables = z.object({
       error: 'must be a comma-separated list of IP addresses or networks such as 10.0.0.0/8',
       abort: true,
     })
-    .refine((items) => !items.some(isTooWide), {
+    .refine((items) => !items.some(isNetworkTooWide), {
       error: 'must list networks of proxies only',
       params: { hint: 'A network this wide contains clients, which could then claim any IP address.' },
     })
