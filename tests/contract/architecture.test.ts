@@ -73,19 +73,19 @@ function readTable(): Map<string, { readonly allowed: readonly string[]; readonl
   const names = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
   const rows = section.matchAll(/^\| (`[^|]+) \|([^|]*)\|([^|]*)\|$/gm);
   return new Map(
-    [...rows].map(([, room, allowed, lines]) => [
-      names(room)[0] ?? '',
+    [...rows].map(([, module, allowed, lines]) => [
+      names(module)[0] ?? '',
       { allowed: names(allowed), lines: Number(lines?.replace(',', '').trim()) },
     ]),
   );
 }
 
 const rows = readTable();
-const table = new Map([...rows].map(([room, { allowed }]) => [room, allowed]));
-const roomsByLength = [...table.keys()].sort((a, b) => b.length - a.length);
+const table = new Map([...rows].map(([module, { allowed }]) => [module, allowed]));
+const modulesByLength = [...table.keys()].sort((a, b) => b.length - a.length);
 
-function roomOf(path: string): string | undefined {
-  return roomsByLength.find((room) => path === room || path.startsWith(`${room}/`));
+function moduleOf(path: string): string | undefined {
+  return modulesByLength.find((module) => path === module || path.startsWith(`${module}/`));
 }
 
 const linesOf = (text: string) => text.split('\n').length - 1;
@@ -114,29 +114,29 @@ function findCircle(): string[] | undefined {
 
 describe('the table of allowed imports', () => {
   it('has a row for every file in src, and none for nothing', () => {
-    expect(files.filter(({ path }) => roomOf(path) === undefined).map(({ path }) => path)).toEqual([]);
-    const used = new Set(files.map(({ path }) => roomOf(path)));
-    expect(roomsByLength.filter((room) => room !== 'generated' && !used.has(room))).toEqual([]);
+    expect(files.filter(({ path }) => moduleOf(path) === undefined).map(({ path }) => path)).toEqual([]);
+    const used = new Set(files.map(({ path }) => moduleOf(path)));
+    expect(modulesByLength.filter((module) => module !== 'generated' && !used.has(module))).toEqual([]);
   });
 
-  it('runs one way: no room reaches itself through others', () => {
-    const reach = (room: string, seen: Set<string>): Set<string> => {
-      for (const next of table.get(room) ?? []) if (!seen.has(next)) reach(next, seen.add(next));
+  it('runs one way: no module reaches itself through others', () => {
+    const reach = (module: string, seen: Set<string>): Set<string> => {
+      for (const next of table.get(module) ?? []) if (!seen.has(next)) reach(next, seen.add(next));
       return seen;
     };
-    expect(roomsByLength.filter((room) => reach(room, new Set()).has(room))).toEqual([]);
+    expect(modulesByLength.filter((module) => reach(module, new Set()).has(module))).toEqual([]);
   });
 });
 
-it.each([...rows].filter(([room]) => room !== 'generated'))(
+it.each([...rows].filter(([module]) => module !== 'generated'))(
   '%s has at most the lines of the table',
-  (room, { lines }) => {
+  (module, { lines }) => {
     const code = files
-      .filter(({ path }) => roomOf(path) === room && path.endsWith('.ts'))
+      .filter(({ path }) => moduleOf(path) === module && path.endsWith('.ts'))
       .reduce((sum, { text }) => sum + countLines(text, '.ts'), 0);
     expect(
       code,
-      `${room} has ${code} lines of code. Make it smaller, or raise its budget in the table of docs/architecture.md`,
+      `${module} has ${code} lines of code. Make it smaller, or raise its budget in the table of docs/architecture.md`,
     ).toBeLessThanOrEqual(lines);
   },
 );
@@ -175,15 +175,15 @@ const PARTS_OF_MODULES = /^schema\/(?:account-content|event-kinds|limits|post\/q
 it('a program loads its part of a feature only, by a call: a command no server and no schema, a server no command', () => {
   expect([...loadedBy('features/features.ts')]).toContain('features/oauth/feature.ts');
   // The list of scopes is data, which every program needs; what commands do with content is declared by its modules.
-  const ofRooms = (path: string, rooms: RegExp) =>
-    [...loadedBy(path)].filter((file) => !PARTS_OF_MODULES.test(file) && rooms.test(file));
+  const inModules = (path: string, modules: RegExp) =>
+    [...loadedBy(path)].filter((file) => !PARTS_OF_MODULES.test(file) && modules.test(file));
   expect(
-    ofRooms(
+    inModules(
       'features/features.ts',
       /^(engine\/(core|queries|builder)|http|schema|admin|features\/oauth\/(provider|routes|server|commands))\b/,
     ),
   ).toEqual([]);
-  expect(ofRooms('admin/main.ts', /^(engine\/(core|queries|builder)|http|schema)\b/)).toEqual([]);
+  expect(inModules('admin/main.ts', /^(engine\/(core|queries|builder)|http|schema)\b/)).toEqual([]);
 });
 
 /** What breaks a rule, file by file, so that a failure names all of it. */
@@ -196,11 +196,11 @@ function offenders(broken: (file: SourceFile) => readonly string[] | boolean): s
 }
 
 describe('a file in src', () => {
-  it('imports what its room may', () => {
+  it('imports what its module may', () => {
     const forbidden = ({ path, imports }: SourceFile) => {
-      const room = roomOf(path) ?? '';
-      const allowed = new Set([room, ...(table.get(room) ?? [])]);
-      return imports.filter((target) => !allowed.has(roomOf(target) ?? ''));
+      const module = moduleOf(path) ?? '';
+      const allowed = new Set([module, ...(table.get(module) ?? [])]);
+      return imports.filter((target) => !allowed.has(moduleOf(target) ?? ''));
     };
     expect(offenders(forbidden)).toEqual([]);
   });

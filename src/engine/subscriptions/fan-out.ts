@@ -143,8 +143,8 @@ export function createFanOut(options: FanOutOptions): FanOut {
 
   /** Throws if the owner, or all owners together, may not have these bytes as well. */
   function checkRoom(owner: string, bytes: number): void {
-    if (!memory.isWithinShare(owner, bytes)) throw tooMany('RATE_LIMITED');
-    if (!memory.makeRoom(bytes)) throw tooMany('SERVICE_UNAVAILABLE');
+    if (!memory.isWithinQuota(owner, bytes)) throw tooMany('RATE_LIMITED');
+    if (!memory.freeFor(bytes)) throw tooMany('SERVICE_UNAVAILABLE');
   }
 
   /** The group of a stream, and what gives it back if it is the last of it. A group is charged to who opened it. */

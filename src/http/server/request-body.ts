@@ -44,7 +44,7 @@ export class BodyMemory implements BodyCharge {
 
   /** Counts a complete body. Returns false, and counts nothing, if there is no room. */
   take(bytes: number): boolean {
-    if (!this.#budget.makeRoom(bytes)) return false;
+    if (!this.#budget.freeFor(bytes)) return false;
     this.#add(bytes);
     return true;
   }
@@ -53,7 +53,7 @@ export class BodyMemory implements BodyCharge {
   grow(bytes: number): boolean {
     this.#budget.arriving.add(this);
     this.#add(bytes);
-    this.#budget.makeRoom(0);
+    this.#budget.freeFor(0);
     return !this.#isReleased;
   }
 
@@ -69,7 +69,7 @@ export class BodyMemory implements BodyCharge {
   own(owner: string): boolean {
     if (this.#isReleased) return false;
     if (this.#owner !== undefined) return true;
-    if (this.#budget.usedBy(owner) > 0 && !this.#budget.isWithinShare(owner, this.#bytes)) return false;
+    if (this.#budget.usedBy(owner) > 0 && !this.#budget.isWithinQuota(owner, this.#bytes)) return false;
     const bytes = this.#bytes;
     this.#add(-bytes);
     this.#owner = owner;

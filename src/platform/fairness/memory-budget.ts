@@ -1,5 +1,5 @@
 /** One owner may use the bytes of a budget divided by this. */
-const SHARES = 8;
+const QUOTA_DIVISOR = 8;
 
 /** What V8 keeps beside a value, about. */
 const VALUE_BYTES = 32;
@@ -12,21 +12,21 @@ export function bytesInMemory(value: unknown): number {
   return Object.values(value).reduce<number>((sum, member) => sum + bytesInMemory(member), VALUE_BYTES);
 }
 
-/** Frees memory until `hasRoom` returns true or nothing is left that can be freed. */
-type FreeMemory = (hasRoom: () => boolean) => void;
+/** Frees memory until `isAvailable` returns true or nothing is left that can be freed. */
+type FreeMemory = (isAvailable: () => boolean) => void;
 
 /** The bytes that this process spends on one purpose, in total and by owner. */
 export class MemoryBudget {
   readonly maxBytes: number;
-  /** The part of one owner. */
-  readonly shareBytes: number;
+  /** The bytes that one owner may use. */
+  readonly quotaBytes: number;
   readonly #free: FreeMemory;
   readonly #byOwner = new Map<string, number>();
   #bytes = 0;
 
   constructor(maxBytes: number, free: FreeMemory = () => undefined) {
     this.maxBytes = maxBytes;
-    this.shareBytes = maxBytes / SHARES;
+    this.quotaBytes = maxBytes / QUOTA_DIVISOR;
     this.#free = free;
   }
 
@@ -38,16 +38,16 @@ export class MemoryBudget {
     return this.#byOwner.get(owner) ?? 0;
   }
 
-  /** Returns false if the owner would have more than its share. */
-  isWithinShare(owner: string, bytes: number): boolean {
-    return this.usedBy(owner) + bytes <= this.shareBytes;
+  /** Returns false if the owner would exceed its quota. */
+  isWithinQuota(owner: string, bytes: number): boolean {
+    return this.usedBy(owner) + bytes <= this.quotaBytes;
   }
 
-  /** Frees memory for more bytes if necessary. Returns false if there is still no room. */
-  makeRoom(bytes: number): boolean {
-    const hasRoom = () => this.#bytes + bytes <= this.maxBytes;
-    if (!hasRoom()) this.#free(hasRoom);
-    return hasRoom();
+  /** Frees memory for more bytes if necessary. Returns false if the memory is still not available. */
+  freeFor(bytes: number): boolean {
+    const isAvailable = () => this.#bytes + bytes <= this.maxBytes;
+    if (!isAvailable()) this.#free(isAvailable);
+    return isAvailable();
   }
 
   /** Counts bytes, and negative ones when they are given back. Without an owner, they are in the total only. */

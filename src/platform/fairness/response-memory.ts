@@ -230,8 +230,8 @@ export class PendingResponses {
 
   /** Returns the refusal if the account may not hold these bytes as well. */
   checkShare(account: string, bytes: number): ApiError | undefined {
-    const { shareBytes } = this.#budget;
-    if (this.#budget.isWithinShare(account, bytes)) return undefined;
+    const { quotaBytes: shareBytes } = this.#budget;
+    if (this.#budget.isWithinQuota(account, bytes)) return undefined;
     return new ApiError(
       'RATE_LIMITED',
       `Your account has ${this.#budget.usedBy(account)} bytes of unread responses, and the limit is ${shareBytes} bytes. Read the responses first.`,
@@ -246,7 +246,7 @@ export class PendingResponses {
   grow(account: string, bytes: number): ApiError | undefined {
     const refusal = this.checkShare(account, bytes);
     if (refusal !== undefined) return refusal;
-    if (!this.#budget.makeRoom(bytes))
+    if (!this.#budget.freeFor(bytes))
       return new ApiError(
         'SERVICE_UNAVAILABLE',
         'The service has too many unread responses of all clients. Try again.',
@@ -265,7 +265,7 @@ export class PendingResponses {
   /** Watches the reader of a response. Returns a function that stops watching. */
   watch(reader: Reader): () => void {
     const ended = this.#readers.watch(reader);
-    this.#budget.makeRoom(0);
+    this.#budget.freeFor(0);
     return ended;
   }
 }
