@@ -19,13 +19,13 @@ import {
 import { useLimits } from '../engine/admission.ts';
 import { createEngine, type Engine } from '../engine/create-engine.ts';
 import { createDeprecatedUsage, oldDeprecatedUsage } from '../engine/documents/deprecated-usage.ts';
-import { oldUnpublishedUsage } from '../engine/documents/trusted/store.ts';
+import { oldUnpublishedUsage } from '../engine/documents/trusted/document-store.ts';
 import { createTrustedDocuments } from '../engine/documents/trusted/trusted-documents.ts';
 import { oldEvents } from '../engine/events/event-log.ts';
 import { createEventFeed } from '../engine/events/feed.ts';
 import { createAnnouncements, registerEventMetrics, watchLog } from '../engine/events/log-watch.ts';
 import { useIdempotency } from '../engine/mutations/idempotency/idempotent-executor.ts';
-import { oldResponses } from '../engine/mutations/idempotency/store.ts';
+import { oldResponses } from '../engine/mutations/idempotency/response-store.ts';
 import { createCredentialWatch } from '../engine/subscriptions/credential-watch.ts';
 import { createFanOut } from '../engine/subscriptions/fan-out.ts';
 import { createStreamMetrics } from '../engine/subscriptions/stream-metrics.ts';

@@ -10,7 +10,7 @@ import {
 import { type Queryable, statement } from '../../database/statement.ts';
 import { KEPT_DAYS, listDeprecatedUsage } from '../../engine/documents/deprecated-usage.ts';
 import { createDeprecations } from '../../engine/documents/deprecations.ts';
-import { publishedTexts } from '../../engine/documents/trusted/store.ts';
+import { publishedTexts } from '../../engine/documents/trusted/document-store.ts';
 import { CLIENT_NAMES } from '../../features/features.ts';
 
 /** A published document that uses deprecated elements. */

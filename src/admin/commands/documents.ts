@@ -2,7 +2,11 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { audit, OPERATOR } from '../../auth/audit.ts';
 import { DOCUMENTS_CHANNEL } from '../../database/session-settings.ts';
 import { runInPrisma } from '../../database/unit-of-work.ts';
-import { listUnpublishedUsage, type Release, retireDocuments } from '../../engine/documents/trusted/store.ts';
+import {
+  listUnpublishedUsage,
+  type Release,
+  retireDocuments,
+} from '../../engine/documents/trusted/document-store.ts';
 import { CLIENT_NAMES } from '../../features/features.ts';
 import type { DefineCommands, Opened } from '../cli/connection.ts';
 import { parseCredentialName } from '../cli/options.ts';

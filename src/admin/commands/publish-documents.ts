@@ -1,8 +1,12 @@
 import { hash } from 'node:crypto';
 import { audit, OPERATOR } from '../../auth/audit.ts';
 import { isPublishableId } from '../../engine/documents/trusted/catalog.ts';
+import {
+  type NewDocument,
+  publishDocuments,
+  type Release,
+} from '../../engine/documents/trusted/document-store.ts';
 import { createDocumentCheck, type DocumentCheck } from '../../engine/documents/trusted/publish-check.ts';
-import { type NewDocument, publishDocuments, type Release } from '../../engine/documents/trusted/store.ts';
 import { rulesOf } from '../../schema/limits.ts';
 import type { Opened } from '../cli/connection.ts';
 import { UndoneError } from '../cli/output.ts';

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { parse, print } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { statement } from '../../../src/database/statement.ts';
-import { oldResponses } from '../../../src/engine/mutations/idempotency/store.ts';
+import { oldResponses } from '../../../src/engine/mutations/idempotency/response-store.ts';
 import { useApp } from '../../support/app.ts';
 import { PASSWORD, visitor } from '../../support/credentials/session.ts';
 import { age } from '../../support/database/aged.ts';

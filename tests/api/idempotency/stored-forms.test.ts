@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { secretKeyOf } from '../../../src/database/embedded/data-dir.ts';
 import { OPEN_INSTANT } from '../../../src/engine/core/single-statement.ts';
-import { createResponseSeal, hashKey } from '../../../src/engine/mutations/idempotency/store.ts';
+import { createResponseSeal, hashKey } from '../../../src/engine/mutations/idempotency/response-store.ts';
 import { useApp } from '../../support/app.ts';
 import {
   CREATE_ALONE,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FIND_DOCUMENTS } from '../../../src/engine/documents/trusted/store.ts';
+import { FIND_DOCUMENTS } from '../../../src/engine/documents/trusted/document-store.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { watchedDatabase } from '../../support/database/watched.ts';
 import { expectRefused } from '../../support/refusal.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../../../src/database/database.ts';
 import type { Statement } from '../../../src/database/statement.ts';
-import { CHECK_DOCUMENTS, FIND_DOCUMENTS } from '../../../src/engine/documents/trusted/store.ts';
+import { CHECK_DOCUMENTS, FIND_DOCUMENTS } from '../../../src/engine/documents/trusted/document-store.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { watchedDatabase } from '../../support/database/watched.ts';

@@ -1,6 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../../src/app/create-app.ts';
-import { oldUnpublishedUsage, storeUnpublishedUsage } from '../../../src/engine/documents/trusted/store.ts';
+import {
+  oldUnpublishedUsage,
+  storeUnpublishedUsage,
+} from '../../../src/engine/documents/trusted/document-store.ts';
 import { createLogger } from '../../../src/platform/log/log.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { type Account, ORIGIN, type TestApp, useApp } from '../../support/app.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { openDatabase } from '../../../src/database/database.ts';
 import { startEmbeddedServer } from '../../../src/database/embedded/server.ts';
 import { openLog } from '../../../src/engine/events/log-state.ts';
-import { HOLD_KEY } from '../../../src/engine/mutations/idempotency/store.ts';
+import { HOLD_KEY } from '../../../src/engine/mutations/idempotency/response-store.ts';
 import { loadConfig } from '../../../src/platform/config/config.ts';
 import { createLogger } from '../../../src/platform/log/log.ts';
 import { holdTimers } from '../time/timers.ts';

@@ -6,7 +6,7 @@ import { createOutageLog } from '../../../platform/log/log-limits.ts';
 import type { DocumentCache } from '../document-cache.ts';
 import type { PublishedBy } from '../operation-request.ts';
 import type { PreparedDocument } from '../prepared-operation.ts';
-import { CHECK_DIGESTS, CHECK_DOCUMENTS, FIND_DOCUMENTS, HAS_DOCUMENTS } from './store.ts';
+import { CHECK_DIGESTS, CHECK_DOCUMENTS, FIND_DOCUMENTS, HAS_DOCUMENTS } from './document-store.ts';
 
 export interface KnownPublishedOptions<Row extends { readonly key: string }, Value extends object | true> {
   readonly database: Queryable;

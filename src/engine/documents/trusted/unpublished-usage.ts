@@ -6,7 +6,7 @@ import { atMost } from '../../../platform/deadline.ts';
 import type { Logger } from '../../../platform/log/log.ts';
 import type { Metrics } from '../../../platform/metrics/metrics.ts';
 import { digestOf, type PreparedDocument } from '../prepared-operation.ts';
-import { type CountedTexts, NO_DIGEST, storeUnpublishedUsage } from './store.ts';
+import { type CountedTexts, NO_DIGEST, storeUnpublishedUsage } from './document-store.ts';
 
 export interface UnpublishedUsageOptions {
   readonly database: Queryable;

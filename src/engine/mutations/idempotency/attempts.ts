@@ -28,7 +28,7 @@ import {
   type StoreOptions,
   storeResponse,
   storeResponseAlone,
-} from './store.ts';
+} from './response-store.ts';
 
 /** Longer than most mutations take, and well before a wait for a row lock ends the transaction (300 ms). */
 const HOLD_AFTER_MS = 50;

@@ -16,7 +16,13 @@ import type { OperationArgs } from '../../operation/operation-context.ts';
 import { type RenderedResult, refused, type Single } from '../../operation/outcome.ts';
 import { checkedLength } from '../../operation/response-bounds.ts';
 import { type Attempt, type AttemptOptions, createAttempts, type KeyedMutation } from './attempts.ts';
-import { createStoredBytes, findResponse, type KeyOwner, lockName, type StoredResponse } from './store.ts';
+import {
+  createStoredBytes,
+  findResponse,
+  type KeyOwner,
+  lockName,
+  type StoredResponse,
+} from './response-store.ts';
 
 /**
  * Identifies a mutation by document, operation and variables (contract section 6): those that it declares, coerced. What is

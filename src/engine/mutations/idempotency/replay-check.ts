@@ -10,7 +10,7 @@ import {
 } from '../../core/permissions.ts';
 import type { SchemaField } from '../../documents/cost.ts';
 import type { RequestedFields, RequestedOperation } from '../../documents/limits.ts';
-import type { Disclosure } from './store.ts';
+import type { Disclosure } from './response-store.ts';
 
 const isSecret = (field: SchemaField) => permissionsOf(field).secret === true;
 
