@@ -102,7 +102,7 @@ export const API_KEY_NAMES = 'SELECT k.id::text AS id, k.name FROM api_keys k';
 
 /** Contract section 5: keys of an account that are neither revoked nor expired. */
 export const MAX_LIVE_KEYS = 100;
-/** Contract section 5: with those that have ended, which are kept for 30 days. */
+/** Contract section 5: including revoked and expired keys, which are retained for 30 days. */
 const MAX_KEPT_KEYS = 1_000;
 const TOO_MANY_LIVE = `An account may have at most ${MAX_LIVE_KEYS} API keys that are neither revoked nor expired. Revoke one first.`;
 const TOO_MANY_KEPT = `An account may have at most ${MAX_KEPT_KEYS} API keys, including those that were revoked or expired in the last 30 days. Use an existing key.`;
@@ -302,7 +302,7 @@ export function createApiKeyStrategy(services: SecretServices): AuthStrategy {
     table: 'api_keys',
     usedAt: 'last_used_at',
     joins: 'JOIN users u ON u.id = s.user_id',
-    ended: `s.revoked_at IS NOT NULL OR s.suspended_at IS NOT NULL OR u.disabled_at IS NOT NULL
+    invalidSql: `s.revoked_at IS NOT NULL OR s.suspended_at IS NOT NULL OR u.disabled_at IS NOT NULL
       OR coalesce(s.expires_at <= now(), false)`,
     columns: [
       'u.role, s.scopes, s.burst, s.per_second AS "perSecond", s.documents, s.expires_at AS "expiresAt"',
@@ -328,7 +328,7 @@ export function createApiKeyStrategy(services: SecretServices): AuthStrategy {
           reason: 'The API key is malformed. Check that it is complete.',
         };
       const found = await known(value, () => ask(value));
-      if (found === undefined || found.row.ended || found.endsMs <= clock.elapsedMs())
+      if (found === undefined || found.row.invalid || found.endsMs <= clock.elapsedMs())
         return keys.refused(found?.row);
       const { row, principal } = found;
       return {

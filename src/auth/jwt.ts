@@ -121,8 +121,8 @@ const KIND = 'jwt';
 interface SubjectRow {
   /** Null if there is no such account. */
   readonly role: Role | null;
-  readonly ended: boolean;
-  /** Tokens issued before this Unix time in milliseconds have ended; null: none. */
+  readonly invalid: boolean;
+  /** Tokens issued before this Unix time in milliseconds are revoked; null: none. */
   readonly validFromMs: number | null;
 }
 
@@ -131,7 +131,7 @@ type Subject = SubjectRow & { readonly role: Role };
 /** One row for each pair of an account and a token, in their order. */
 const FIND_SUBJECTS = statement<SubjectRow>(
   'jwt_subjects',
-  `SELECT u.role, (u.disabled_at IS NOT NULL OR EXISTS (SELECT FROM revoked_tokens t WHERE t.jti = a.jti)) AS "ended",
+  `SELECT u.role, (u.disabled_at IS NOT NULL OR EXISTS (SELECT FROM revoked_tokens t WHERE t.jti = a.jti)) AS "invalid",
      (extract(epoch FROM u.tokens_valid_from) * 1000)::float8 AS "validFromMs"
    FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS a (user_id, jti, place) LEFT JOIN users u ON u.id = a.user_id
    ORDER BY a.place`,
@@ -180,8 +180,11 @@ function grantedScopes(
 }
 
 /** Whether the account accepts a token issued then. `iat` has whole seconds: tokens of the first second are refused. */
-function isAccepted({ ended, validFromMs }: SubjectRow, issuedAtMs: number | undefined): boolean {
-  if (ended) return false;
+function isAccepted(
+  { invalid: isInvalid, validFromMs }: SubjectRow,
+  issuedAtMs: number | undefined,
+): boolean {
+  if (isInvalid) return false;
   return validFromMs === null || (issuedAtMs !== undefined && issuedAtMs >= validFromMs);
 }
 

@@ -166,7 +166,7 @@ const FIND_OWNER = statement<{ name: string; email: string; expiresAt: Date }>(
 );
 
 /**
- * Who is logged in with a session, and when it ends at the latest; undefined if the session has ended. Throws
+ * Who is logged in with a session, and when the session expires at the latest; undefined if it is not valid any more. Throws
  * DatabaseError.
  */
 export async function ownerOf(

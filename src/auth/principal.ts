@@ -74,7 +74,7 @@ export function isSession(
   return caller?.kind === SESSION;
 }
 
-/** Whether a token has ended by its own claim. The database decides when stored credentials end. */
+/** True if a token has expired by its claim. The database decides whether stored credentials are valid. */
 export function hasExpired({ expiresAtMs }: Principal, nowMs: number): boolean {
   return expiresAtMs !== undefined && expiresAtMs <= nowMs;
 }

@@ -86,7 +86,7 @@ const REMOVE = statement<{ network: string }>(
   `DELETE FROM address_blocks WHERE network = network($1::inet) AND ${IN_FORCE} RETURNING network`,
 );
 
-/** Ends a block, and returns its network in its usual form. Undefined if there is none. Throws DatabaseError. */
+/** Removes a block, and returns its network in its usual form. Undefined if there is none. Throws DatabaseError. */
 export async function removeBlock(db: Queryable, network: Network): Promise<string | undefined> {
   return (await db.query(REMOVE, [formatNetwork(network)]))[0]?.network;
 }
@@ -112,7 +112,7 @@ export const readBlocks = (
   db: Queryable,
 ): Promise<{ readonly network: string; readonly leftMs: number | null }[]> => db.query(READ_BLOCKS, []);
 
-/** Blocks that have ended. */
+/** Deletes expired blocks. */
 export const endedBlocks = deletion('address_blocks', {
   table: 'address_blocks',
   key: 'network',

@@ -33,7 +33,7 @@ interface Block {
   readonly endsMs: number;
 }
 
-/** Looks addresses up in the blocks that have not ended. */
+/** Looks IP addresses up in the blocks that have not expired. */
 function lookUpIn(blocks: readonly Block[], clock: Clock): (address: string) => boolean {
   const remembered = new LRUCache<string, boolean>({ max: MAX_REMEMBERED });
   let list = listOf([]);
@@ -149,7 +149,7 @@ export function createRestrictions(options: RestrictionsOptions) {
     },
     /** The limits of an account; undefined if it has those of the settings. */
     limitsOf: (account: string): AccountLimits | undefined => limits.get(account),
-    /** The first attempt to read the restrictions; undefined once the attempt has ended. Never rejects. */
+    /** The first attempt to read the restrictions; undefined once the attempt is complete. Never rejects. */
     get loading(): Promise<void> | undefined {
       return loading;
     },

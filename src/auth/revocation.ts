@@ -91,9 +91,10 @@ export async function revoke(
   accounts: readonly string[],
   revocations: Revocations,
 ): Promise<RevokedCounts> {
-  const ended: Record<string, number> = {};
-  for (const { kind, all } of revocations) ended[kind] = (await work.query(all, [accounts]))[0]?.revoked ?? 0;
-  return ended;
+  const counts: Record<string, number> = {};
+  for (const { kind, all } of revocations)
+    counts[kind] = (await work.query(all, [accounts]))[0]?.revoked ?? 0;
+  return counts;
 }
 
 /**
@@ -105,7 +106,7 @@ export async function revokeInBatches(
   accounts: readonly string[],
   revocations: Revocations,
 ): Promise<RevokedCounts> {
-  const ended: Record<string, number> = {};
+  const counts: Record<string, number> = {};
   for (const { kind, surplus } of revocations) {
     let full: boolean;
     do {
@@ -113,11 +114,11 @@ export async function revokeInBatches(
       for (const part of surplus) {
         const count = (await db.query(part, [accounts, BATCH]))[0]?.revoked ?? 0;
         full ||= count === BATCH;
-        if (part === surplus.at(-1)) ended[kind] = (ended[kind] ?? 0) + count;
+        if (part === surplus.at(-1)) counts[kind] = (counts[kind] ?? 0) + count;
       }
     } while (full);
   }
-  return ended;
+  return counts;
 }
 
 /** What two steps have counted, by the names of the first. */

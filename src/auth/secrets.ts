@@ -259,7 +259,7 @@ export interface SecretRow {
   /** Whether its last use was stored so recently that it need not be stored again. */
   readonly fresh: boolean;
   /** Revoked, expired by the database's clock, or of a disabled account. */
-  readonly ended: boolean;
+  readonly invalid: boolean;
 }
 
 export interface SecretServices {
@@ -273,8 +273,8 @@ interface SecretKind extends Pick<LastUsedOptions, 'what' | 'table' | 'usedAt' |
   readonly kind: string;
   /** What else its look-ups read, such as `JOIN users u ON u.id = s.user_id`. */
   readonly joins?: string;
-  /** SQL: whether it has ended. */
-  readonly ended: string;
+  /** SQL: true if it is revoked or expired. */
+  readonly invalidSql: string;
   /** The columns that every look-up returns beside those of a SecretRow. */
   readonly columns: readonly string[];
   /** Those that only a look-up by the secret itself returns. */
@@ -286,7 +286,7 @@ interface SecretKind extends Pick<LastUsedOptions, 'what' | 'table' | 'usedAt' |
 /** Looks secrets of a kind up. Each look-up asks the database, and rejects with DatabaseError. */
 export function storedSecrets<ById extends SecretRow, BySecret extends ById = ById>(
   { database, clock, log }: SecretServices,
-  { kind, refusal, joins = '', ended, columns, columnsOfSecret = [], ...rows }: SecretKind,
+  { kind, refusal, joins = '', invalidSql, columns, columnsOfSecret = [], ...rows }: SecretKind,
 ) {
   const { table, usedAt } = rows;
   const fresh = `coalesce(s.${usedAt} > now() - ${FRESH}, false)`;
@@ -294,7 +294,7 @@ export function storedSecrets<ById extends SecretRow, BySecret extends ById = By
     const all = [
       's.id, s.user_id AS "userId"',
       `${fresh} AS "fresh"`,
-      `(${ended}) AS "ended"`,
+      `(${invalidSql}) AS "invalid"`,
       ...columns,
       ...more,
     ];
@@ -311,18 +311,18 @@ export function storedSecrets<ById extends SecretRow, BySecret extends ById = By
   const recordUse = createUseRecorder({ database, clock, log, ...rows });
 
   return {
-    /** The row of a secret, ended or not. `owner` is its account, if that is known. */
+    /** The row of a secret, valid or not. `owner` is its account, if that is known. */
     find: (secret: string, owner?: string) => findByHash(hashSecret(secret), owner),
-    /** SQL: `fresh` of the secret with an id; null if it has ended, or if `same` does not hold. */
+    /** SQL: `fresh` of the secret with an id; null if it is invalid, or if `same` does not hold. */
     freshIf: (id: string, same: string) =>
-      `(SELECT ${fresh} FROM ${table} s ${joins} WHERE s.id = ${id}::uuid AND NOT (${ended}) AND ${same})`,
-    /** The row with an id; undefined if there is none, or if it has ended. */
+      `(SELECT ${fresh} FROM ${table} s ${joins} WHERE s.id = ${id}::uuid AND NOT (${invalidSql}) AND ${same})`,
+    /** The row with an id; undefined if there is none, or if it is invalid. */
     async holding(id: string | undefined): Promise<ById | undefined> {
       const row = id === undefined ? undefined : await findById(id);
-      return row?.ended === false ? row : undefined;
+      return row?.invalid === false ? row : undefined;
     },
     recordUse: ({ id, fresh }: SecretRow) => recordUse(id, fresh),
-    /** The verdict on a secret that is unknown or has ended. */
+    /** The result for a secret that is unknown or invalid. */
     refused: (row?: SecretRow): Invalid => ({
       outcome: 'invalid',
       kind,

@@ -148,7 +148,7 @@ export function createSessionStrategy(services: SecretServices): AuthStrategy {
     usedAt: 'last_seen_at',
     prolongedTo: `LEAST(${SESSION_IDLE_EXPIRY_SQL}, absolute_expires_at)`,
     joins: 'JOIN users u ON u.id = s.user_id',
-    ended: 's.expires_at <= now() OR u.disabled_at IS NOT NULL',
+    invalidSql: 's.expires_at <= now() OR u.disabled_at IS NOT NULL',
     columns: ['u.role, s.absolute_expires_at AS "absoluteExpiresAt"'],
     refusal: 'The session is unknown, revoked or expired. Log in again.',
   });
@@ -163,7 +163,7 @@ export function createSessionStrategy(services: SecretServices): AuthStrategy {
     values: [row.id, row.role],
     async lookUp() {
       const found = await sessions.find(sessionId, row.userId);
-      return found === undefined || found.ended || found.role !== row.role ? null : found.fresh;
+      return found === undefined || found.invalid || found.role !== row.role ? null : found.fresh;
     },
     onFound(fresh, used) {
       if (fresh === null) known.delete(sessionId);
@@ -186,7 +186,7 @@ export function createSessionStrategy(services: SecretServices): AuthStrategy {
         };
       }
       const row = isWellFormedSessionId(value) ? await sessions.find(value) : undefined;
-      if (row === undefined || row.ended) {
+      if (row === undefined || row.invalid) {
         known.delete(value);
         return sessions.refused(row);
       }

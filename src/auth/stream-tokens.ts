@@ -202,7 +202,7 @@ export function createStreamTokens(
     table: 'stream_tokens',
     usedAt: 'last_used_at',
     prolongedTo: `LEAST(${STREAM_TOKEN_IDLE_EXPIRY_SQL}, ends_at)`,
-    ended: 's.expires_at <= now()',
+    invalidSql: 's.expires_at <= now()',
     columns: [],
     columnsOfSecret: [formatColumns(credentialColumns, 's')],
     refusal:
@@ -213,7 +213,7 @@ export function createStreamTokens(
     async resolve({ place, value }: ExtractedCredential): Promise<Resolution> {
       if (place !== 'stream-token') return { outcome: 'not-mine' };
       const row = STREAM_TOKEN.isWellFormed(value) ? await tokens.find(value) : undefined;
-      const behind = row === undefined || row.ended ? undefined : await renew(principalOf(row));
+      const behind = row === undefined || row.invalid ? undefined : await renew(principalOf(row));
       if (row === undefined || behind === undefined) return tokens.refused(row);
       return {
         outcome: 'valid',

@@ -39,13 +39,13 @@ interface AccessTokenState extends StoredOverrides {
   readonly grantId: string | null;
   /** Whether the last use of the grant was stored so recently that it need not be stored again. */
   readonly fresh: boolean;
-  readonly ended: boolean;
+  readonly invalid: boolean;
 }
 
 type StandingRow = AccessTokenState | { readonly [Column in keyof AccessTokenState]: null };
 
 /**
- * A token ends with its jti, its authorization, its user, its client, and the owner of the client. One row for each
+ * A token is revoked with its jti, its authorization, its user, its client, or the owner of the client. One row for each
  * token, in their order.
  */
 const STANDINGS = statement<StandingRow>(
@@ -53,7 +53,7 @@ const STANDINGS = statement<StandingRow>(
   `SELECT CASE WHEN c.id IS NOT NULL THEN COALESCE(u.id, o.id) END AS "accountId", COALESCE(u.role, o.role) AS role, g.id AS "grantId",
      coalesce(g.last_used_at > now() - ${FRESH}, false) AS "fresh", c.burst, c.per_second AS "perSecond", c.documents,
      (o.disabled_at IS NOT NULL OR u.disabled_at IS NOT NULL OR (a.user_id IS NOT NULL AND (u.id IS NULL OR g.id IS NULL))
-       OR EXISTS (SELECT FROM revoked_tokens t WHERE t.jti = a.jti)) AS "ended"
+       OR EXISTS (SELECT FROM revoked_tokens t WHERE t.jti = a.jti)) AS "invalid"
    FROM unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::text[]) WITH ORDINALITY AS a (client_id, user_id, family, jti, place)
    LEFT JOIN oauth_clients c ON c.id = a.client_id
    LEFT JOIN users o ON o.id = c.owner_id
@@ -171,7 +171,7 @@ function referenceOf(name: string): Reference {
   };
 }
 
-const ended = (accountId?: string): Invalid => ({
+const toInvalid = (accountId?: string): Invalid => ({
   outcome: 'invalid',
   kind: OAUTH_KIND,
   reason: 'The access token was revoked, or its client or account was deleted or disabled.',
@@ -197,7 +197,7 @@ export function createAccessTokenStrategy(
       const { token } = checked;
       const name = nameOf(token);
       const standing = await known(name, () => ownTokens.standing(token));
-      if (standing === undefined || standing.ended) return ended(standing?.accountId);
+      if (standing === undefined || standing.invalid) return toInvalid(standing?.accountId);
       const { accountId, role, grantId, fresh } = standing;
       return {
         outcome: 'valid',
@@ -220,7 +220,7 @@ export function createAccessTokenStrategy(
     async renew(principal) {
       if (hasExpired(principal, clock.now())) return undefined;
       const standing = await ownTokens.standing(referenceOf(principal.credentialId ?? ''));
-      if (standing === undefined || standing.ended) return undefined;
+      if (standing === undefined || standing.invalid) return undefined;
       const { role } = standing;
       const scopes = effectiveScopes([...principal.scopes], role);
       return { ...principal, role, scopes, ...overridesOf(standing) };

@@ -10,14 +10,14 @@ import { type Queryable, statement } from '../../database/statement.ts';
 const AUTHORIZATION_LEFT_SECONDS = 3_600;
 /** How long a refresh token lasts (contract section 3). */
 export const REFRESH_TOKEN_SECONDS = 30 * 86_400;
-/** A used code is kept as long as the refresh tokens issued for it can last, because a second use of it ends them. */
+/** A used code is retained as long as the refresh tokens issued for it can last, because a second use of it revokes them. */
 const USED_CODE_SECONDS = REFRESH_TOKEN_SECONDS;
 /** Limit of pending sign-ins from one address: each takes a few kilobytes for an hour. */
 const MAX_OF_AN_ORIGIN = 100;
 /** Authorizations of a client for a user, such as their devices. Each may last for good if it is used. */
 const MAX_AUTHORIZATIONS = 100;
 /**
- * Used refresh tokens are kept, because a second use of one ends its authorization. A client that refreshes whenever its
+ * Used refresh tokens are kept, because a second use of one revokes its authorization. A client that refreshes whenever its
  * access token has expired uses about this many in the 30 days that a refresh token lasts.
  */
 const MAX_OF_AN_AUTHORIZATION = 3_000;
@@ -183,7 +183,7 @@ export function createRecords(db: Queryable, model: string) {
       const values = [model, hashSecret(id), withoutId(payload, id), expiresInSeconds];
       return (await db.query(UPDATE, values)).length > 0;
     },
-    /** False if it was consumed before: everything issued from it is ended then. */
+    /** False if it was consumed before: everything issued from it is revoked then. */
     async consume(id: string): Promise<boolean> {
       const keptSeconds = model === 'AuthorizationCode' ? USED_CODE_SECONDS : 0;
       const mine = (await db.query(CONSUME, [model, hashSecret(id), keptSeconds])).length > 0;
@@ -194,7 +194,7 @@ export function createRecords(db: Queryable, model: string) {
     async destroy(id: string): Promise<boolean> {
       return (await db.query(DESTROY, [model, hashSecret(id)])).length > 0;
     },
-    /** Ends an authorization with everything that belongs to it. */
+    /** Revokes an authorization with everything that belongs to it. */
     async endFamily(grantId: string): Promise<void> {
       await db.query(END_FAMILY, [hashSecret(grantId)]);
     },

@@ -81,7 +81,7 @@ it('access tokens of OAuth are, too', async () => {
   const found = await Promise.all(all.map((one) => ownTokens.standing(one)));
   // A token for a user whose authorization is not there has ended.
   const expected = [{ accountId: owner.id, ended: false }, undefined, { accountId: owner.id, ended: true }];
-  expect(found.map((one) => one && { accountId: one.accountId, ended: one.ended })).toEqual(
+  expect(found.map((one) => one && { accountId: one.accountId, ended: one.invalid })).toEqual(
     all.map((_, n) => expected[n % kinds.length]),
   );
   expect(count.statements).toBeLessThanOrEqual(FEW);

@@ -280,7 +280,7 @@ function configure(
       clientCredentials: { enabled: true },
       introspection: {
         enabled: true,
-        // The library knows whether the grant has ended, but not whether the account is active.
+        // The library knows whether the grant is revoked, but not whether the account is active.
         allowedPolicy: async (_ctx, client, token) =>
           token.clientId === client.clientId &&
           ('accountId' in token && token.accountId !== undefined

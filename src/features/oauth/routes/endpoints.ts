@@ -115,7 +115,7 @@ export function createEndpoints({ calls, issuer, ownTokens, database, failure }:
       const checked = jwt === undefined ? undefined : await ownTokens.check(jwt);
       if (checked?.outcome !== 'valid' || checked.token.clientId !== client.id) return response;
       const standing = await ownTokens.standing(checked.token);
-      if (standing === undefined || standing.ended) return response;
+      if (standing === undefined || standing.invalid) return response;
       return jsonResponse(introspection(checked.token));
     },
   };
