@@ -24,9 +24,9 @@ const times = (count: number): string => (count === 1 ? 'once' : `${count} times
 const release = (name: string | null): string => (name === null ? '' : `, release ${name}`);
 
 /** Who uses an element, a line for each client and release, and for each published document. */
-function users(element: string, { uses, documents }: Usage, sinceMs = 0): string[] {
+function users(element: string, { usage, documents }: Usage, sinceMs = 0): string[] {
   return [
-    ...uses
+    ...usage
       .filter((use) => use.element === element && use.lastUsedAt.getTime() >= sinceMs)
       .map(({ client, clientName, kind, release: of, count, lastUsedAt }) => {
         const name = clientName === null ? client : `${clientName} (${client})`;
@@ -53,12 +53,12 @@ function refusal(
     return `Its reason names no day ("since YYYY-MM-DD") from which on it is not to be used: "${deprecated.reason}".`;
   if (usage === undefined)
     return 'It is deprecated: pass --usage FILE, the output of "npm run -s admin -- deprecation report" where clients use the service.';
-  if (usage.at < at)
-    return `The report is of ${usage.at.toISOString()}, and older than release ${version}: make a new one.`;
+  if (usage.createdAt < at)
+    return `The report is of ${usage.createdAt.toISOString()}, and older than release ${version}: make a new one.`;
   const sinceMs = Date.parse(since);
-  if (usage.at.getTime() < sinceMs)
-    return `It may be used until ${since}, its day, and the report is of ${usage.at.toISOString().slice(0, 10)}.`;
-  if (usage.since.getTime() > Math.max(sinceMs, usage.at.getTime() - UNUSED_DAYS * DAY_MS))
+  if (usage.createdAt.getTime() < sinceMs)
+    return `It may be used until ${since}, its day, and the report is of ${usage.createdAt.toISOString().slice(0, 10)}.`;
+  if (usage.since.getTime() > Math.max(sinceMs, usage.createdAt.getTime() - UNUSED_DAYS * DAY_MS))
     return `The report begins on ${usage.since.toISOString().slice(0, 10)}: it must have all uses since ${since}, or of ${UNUSED_DAYS} days.`;
   const found = users(element, usage, sinceMs);
   return found.length === 0 ? undefined : ['It is still used by', ...found].join('\n  - ');

@@ -16,9 +16,9 @@ const DOCUMENT = z.object({
   elements: z.array(z.string()),
 });
 const REPORT = z.object({
-  at: z.coerce.date(),
+  createdAt: z.coerce.date(),
   since: z.coerce.date(),
-  uses: z.array(USE),
+  usage: z.array(USE),
   documents: z.array(DOCUMENT),
 });
 

@@ -11,7 +11,7 @@ import { type ClientIdentity, isAuthenticated, reportedClient } from './principa
 export const MEASURES = ['requests', 'complexity', 'database'] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** The usage of one client. */
+/** The usage of one client, as instances store it. */
 export interface ClientUsageRow {
   /** The id of an API key or OAuth client, another kind of credentials, or an address or network without any. */
   readonly client: string;
@@ -21,6 +21,9 @@ export interface ClientUsageRow {
   readonly cost: number;
   readonly databaseMs: number;
 }
+
+/** How much a client has used, as the command line prints it. */
+export type ListedClientUsage = Omit<ClientUsageRow, 'cost'> & { readonly complexity: number };
 
 /** One row holds what an instance has counted in this time. */
 const SLOT_MS = 4_000;
@@ -42,9 +45,9 @@ const COLUMN: Readonly<Record<Measure, string>> = {
 };
 const MOST = 100;
 const top = (by: Measure) =>
-  statement<ClientUsageRow>(
+  statement<ListedClientUsage>(
     'client_uses_top',
-    `SELECT u.client, u.account, sum(u.requests)::float8 AS requests, sum(u.cost)::float8 AS cost,
+    `SELECT u.client, u.account, sum(u.requests)::float8 AS requests, sum(u.cost)::float8 AS complexity,
        round(sum(u."databaseMs"))::float8 AS "databaseMs"
      FROM client_uses, jsonb_to_recordset(uses)
        AS u (client text, account text, requests numeric, cost numeric, "databaseMs" numeric)
@@ -56,7 +59,7 @@ const top = (by: Measure) =>
  * The clients that have used the most in the last seconds, of all instances. At most 5 s old: instances store what they
  * count every SLOT_MS. Throws DatabaseError.
  */
-export const topClients = (db: Queryable, seconds: number, by: Measure): Promise<ClientUsageRow[]> =>
+export const topClients = (db: Queryable, seconds: number, by: Measure): Promise<ListedClientUsage[]> =>
   db.query(top(by), [seconds]);
 
 /** Deletes the usage that is older than the longest period, such as that of stopped instances. */

@@ -101,7 +101,7 @@ export const CORE_EXPORT_SECTIONS: readonly ExportSection[] = [
     tables: ['stream_tokens'],
     alias: 't',
     columns: `t.id, t.credential_kind AS "credentials", t.role, t.scopes, t.operation::json AS "operation",
-       t.created_at AS "createdAt", t.last_used_at AS "lastUsedAt", t.expires_at AS "expiresAt", t.ends_at AS "endsAt"`,
+       t.created_at AS "createdAt", t.last_used_at AS "lastUsedAt", t.expires_at AS "expiresAt", t.ends_at AS "maxExpiresAt"`,
   }),
   defineExportSection({
     name: 'limits',

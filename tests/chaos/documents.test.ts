@@ -122,7 +122,7 @@ class Scene {
   #expectRefused({ numbers }: Release, exit: Exit): void {
     expect(exit.code).toBe(1);
     expect(parsed(exit)).toMatchObject({ published: 0, unchanged: 0 });
-    expect(parsed(exit).refused.map(({ id }: { id: string }) => id)).toEqual(numbers.map(idOf));
+    expect(parsed(exit).rejected.map(({ id }: { id: string }) => id)).toEqual(numbers.map(idOf));
   }
 
   /** Kills an instance at some moment of what is done, and starts it again. */

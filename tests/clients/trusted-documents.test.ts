@@ -55,7 +55,7 @@ describe('where only ids may be sent', () => {
       const { name, connect } = toolchain;
       const client = connect(service);
       await expect(client.read('unpublished'), name).rejects.toThrow(UNKNOWN);
-      expect(await publish(toolchain, service), name).toEqual({ published: 3, unchanged: 0, refused: [] });
+      expect(await publish(toolchain, service), name).toEqual({ published: 3, unchanged: 0, rejected: [] });
 
       const told: string[] = [];
       const before = answers.opened;

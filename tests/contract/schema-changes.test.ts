@@ -29,9 +29,9 @@ const without = (...parts: readonly RegExp[]) => parts.reduce((text, part) => te
 const OLD = [/old: Old @deprecated\([^)]*\)/, /type Old \{ of: Int \}/];
 
 const usage = (given: Partial<Usage> = {}): Usage => ({
-  at: new Date('2027-03-01T00:00:00Z'),
+  createdAt: new Date('2027-03-01T00:00:00Z'),
   since: new Date('2026-01-01T00:00:00Z'),
-  uses: [],
+  usage: [],
   documents: [],
   ...given,
 });
@@ -71,7 +71,7 @@ describe('a change of the schema', () => {
 
   it('that retypes what is deprecated is refused, and names who uses it', () => {
     const after = BODY.replace('OLD', 'OLD').replace('y: Int @', 'y: String @');
-    expect(brokenPromises(BEFORE, after, usage({ uses: [use('Query.a(y:)')] }))).toEqual([
+    expect(brokenPromises(BEFORE, after, usage({ usage: [use('Query.a(y:)')] }))).toEqual([
       expect.stringContaining('reader (an-id), api-key, release 1.4.0: 2 times, last on 2027-02-11'),
     ]);
   });
@@ -86,15 +86,15 @@ describe('a change of the schema', () => {
     (_what, after, element) => {
       expect(brokenPromises(BEFORE, after, usage())).toEqual([]);
       // Of before its day.
-      expect(brokenPromises(BEFORE, after, usage({ uses: [use(element, '2027-01-09T23:59:59Z')] }))).toEqual(
+      expect(brokenPromises(BEFORE, after, usage({ usage: [use(element, '2027-01-09T23:59:59Z')] }))).toEqual(
         [],
       );
-      expect(brokenPromises(BEFORE, after, usage({ uses: [use('Query.other')] }))).toEqual([]);
+      expect(brokenPromises(BEFORE, after, usage({ usage: [use('Query.other')] }))).toEqual([]);
       const documents = [{ id: 'abc', client: 'web', release: '2.0', elements: [element] }];
       const [broken = '', ...others] = brokenPromises(
         BEFORE,
         after,
-        usage({ uses: [use(element)], documents }),
+        usage({ usage: [use(element)], documents }),
       );
       expect(others).toEqual([]);
       expect(broken.split('\n')).toEqual([
@@ -109,7 +109,7 @@ describe('a change of the schema', () => {
     ['no report', undefined, 'pass --usage FILE'],
     [
       'a report that is older than the release',
-      usage({ at: new Date('2027-02-01T11:59:59Z') }),
+      usage({ createdAt: new Date('2027-02-01T11:59:59Z') }),
       'older than release 1.2.0',
     ],
     [
@@ -124,7 +124,7 @@ describe('a change of the schema', () => {
   it('waits for its day, whatever is used before', () => {
     const at = new Date('2027-01-09T23:59:59Z');
     const early = `${headOf({ version: '1.2.0', at: new Date('2027-01-01T00:00:00Z') })}${BODY}`;
-    expect(brokenPromises(early, without(...OLD), usage({ at }))).toEqual([
+    expect(brokenPromises(early, without(...OLD), usage({ createdAt: at }))).toEqual([
       expect.stringContaining('It may be used until 2027-01-10'),
     ]);
   });
@@ -165,7 +165,7 @@ describe('a report', () => {
     'content_graph_graphql_deprecated_usage_total 1',
     '[]',
     '{"at":"2027-01-01T00:00:00Z"}',
-    '{"at":"x","since":"y","uses":[],"documents":[]}',
+    '{"createdAt":"x","since":"y","usage":[],"documents":[]}',
   ])('is not %j', (text) => {
     expect(() => parseUsage(text)).toThrow('deprecation report');
   });

@@ -114,7 +114,7 @@ it('uses of what is deprecated are counted at most once, and a killed instance l
 
   async function report(): Promise<readonly Use[]> {
     const { json } = await admin(['deprecation', 'report'], folders[0], { ...database, ...DEPRECATING });
-    return json.uses;
+    return json.usage;
   }
   const sum = (uses: readonly Use[]) => uses.reduce((total, { count }) => total + count, 0);
   async function stored({ clients: own }: Side): Promise<number> {

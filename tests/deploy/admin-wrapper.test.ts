@@ -65,7 +65,7 @@ it('In whatever folder, it has the settings and the secrets of the installation,
     expect.objectContaining({
       check: 'pool',
       status: 'ok',
-      seen: expect.stringContaining('an instance takes up to 6 connections'),
+      finding: expect.stringContaining('an instance takes up to 6 connections'),
     }),
   );
   expect(existsSync(join(cwd, '.data'))).toBe(false);

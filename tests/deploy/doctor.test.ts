@@ -12,8 +12,8 @@ import { database, run } from '../support/processes/started.ts';
 interface Look {
   readonly check: string;
   readonly status: string;
-  readonly seen: string;
-  readonly todo: string | null;
+  readonly finding: string;
+  readonly action: string | null;
 }
 
 interface Changes {
@@ -56,7 +56,7 @@ describe('admin doctor, of a service in production behind nginx', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const fine = ['settings', 'database', 'migrations', 'sequences', 'proxy', 'client-address'];
     expect(looks.filter(({ check }) => check !== 'pool')).toEqual(
-      fine.map((check) => ({ check, status: 'ok', seen: expect.any(String), todo: null })),
+      fine.map((check) => ({ check, status: 'ok', finding: expect.any(String), action: null })),
     );
     // Other tests have connections to the same server.
     expect(looks.find(({ check }) => check === 'pool')?.status).toBeOneOf(['ok', 'warning']);
@@ -106,9 +106,9 @@ describe('admin doctor, of a service in production behind nginx', () => {
       /DATABASE_POOL_SIZE/,
     ],
     ['settings that are wrong', 'settings', { command: { PORT: 'x' } }, /correct them/],
-  ])('tells of %s, and exits with 1', async (_what, check, changes, todo) => {
+  ])('tells of %s, and exits with 1', async (_what, check, changes, action) => {
     const { code, stderr, of } = await examined(await database(), changes);
-    expect(of(check)).toMatchObject({ status: 'error', todo: expect.stringMatching(todo) });
+    expect(of(check)).toMatchObject({ status: 'error', action: expect.stringMatching(action) });
     expect({ code, stderr }).toEqual({ code: 1, stderr: `Needs attention: ${check}.\n` });
   });
 });
@@ -122,7 +122,7 @@ describe('admin doctor', () => {
       const { code, json, stderr } = await admin(['doctor'], await temporaryFolder(), { TRUST_PROXY });
       expect({ code, stderr }).toEqual({ code: 1, stderr: 'Needs attention: settings.\n' });
       expect(json).toEqual([
-        expect.objectContaining({ status: 'error', seen: expect.stringMatching(/^TRUST_PROXY must /) }),
+        expect.objectContaining({ status: 'error', finding: expect.stringMatching(/^TRUST_PROXY must /) }),
       ]);
     }
   });
@@ -137,7 +137,7 @@ describe('admin doctor', () => {
         expect.objectContaining({
           check: 'migrations',
           status: 'error',
-          seen: expect.stringContaining('_restrictions'),
+          finding: expect.stringContaining('_restrictions'),
         }),
       );
     }
@@ -152,7 +152,7 @@ describe('admin doctor', () => {
       expect.objectContaining({
         check: 'database',
         status: 'error',
-        todo: 'check that PostgreSQL is running and listens there',
+        action: 'check that PostgreSQL is running and listens there',
       }),
     );
     const none = `${await temporaryFolder()}/none`;
@@ -160,7 +160,7 @@ describe('admin doctor', () => {
       expect((await admin(['doctor'], none)).json).toContainEqual(
         expect.objectContaining({
           check: 'database',
-          seen: expect.stringContaining('There is no embedded database'),
+          finding: expect.stringContaining('There is no embedded database'),
         }),
       );
   });

@@ -109,7 +109,7 @@ describe('beside a server on the embedded database', () => {
     const done = await admin(['credential', 'revoke', '--api-keys'], dataDir);
     expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
     const accounts = (await admin(['user', 'list'], dataDir)).json.length;
-    expect(done.json).toEqual({ accounts, ended: { apiKeys: 2, streamTokens: 0 } });
+    expect(done.json).toEqual({ accounts, revoked: { apiKeys: 2, streamTokens: 0 } });
     for (const stream of streams)
       expect((await stream.next()).errors).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED' } }]);
     expect((await server.gql('{ viewer { id } }', { key })).status).toBe(401);

@@ -79,7 +79,7 @@ describe('stream-token', () => {
         createdAt: expect.any(String),
         lastUsedAt: expect.any(String),
         expiresAt: expect.any(String),
-        endsAt: expect.any(String),
+        maxExpiresAt: expect.any(String),
       },
     ]);
     expect(Date.parse(json[0].expiresAt)).toBeGreaterThanOrEqual(Date.parse(expiresAt));

@@ -14,7 +14,7 @@ describe('admin event-log reset', () => {
     const { code, json } = await admin(['event-log', 'reset'], dataDir);
     expect({ code, json }).toEqual({
       code: 0,
-      json: { beginning: expect.stringMatching(/^[0-9a-f]{20}$/) },
+      json: { firstEventChecksum: expect.stringMatching(/^[0-9a-f]{20}$/) },
     });
     // fetch says of a connection that is closed in the middle of a response that it was terminated.
     await expect(stream.stream.event()).rejects.toThrow('terminated');

@@ -85,7 +85,7 @@ describe('a backup beside a server', () => {
       stderr: '',
       json: { secretKey: true, applied: [], keys: [{ user: ADA, prefix: key.slice(0, 10) }] },
     });
-    expect(done.json.ended).toMatchObject({ sessions: 1, streamTokens: 1 });
+    expect(done.json.revoked).toMatchObject({ sessions: 1, streamTokens: 1 });
     const [titles = [], half] = await titlesIn(restored, [LOG, HALF]);
     const again = await startServer(restored, UNTHROTTLED);
     const back = asApp(again);
@@ -172,7 +172,7 @@ describe('a restore', () => {
     });
 
     const done = await admin(['database', 'restore', file, '--revoke-api-keys'], restored, settings);
-    expect(done).toMatchObject({ code: 0, stderr: '', json: { keys: [], ended: { apiKeys: 1 } } });
+    expect(done).toMatchObject({ code: 0, stderr: '', json: { keys: [], revoked: { apiKeys: 1 } } });
     const rights = (path: string) => statSync(join(restored, path)).mode & 0o777;
     expect(['', 'postgres', 'postgres/base', 'postgres/global/pg_control', 'lock'].map(rights)).toEqual([
       0o700, 0o700, 0o700, 0o600, 0o600,

@@ -91,7 +91,7 @@ describe('an OAuth library that knows nothing of this service', () => {
     expect(await status(again, next.access_token)).toBe(200);
 
     const before = (await admin(['signing-key', 'list'], dataDir)).json;
-    expect(before).toMatchObject([{ signs: true, usable: true }]);
+    expect(before).toMatchObject([{ active: true, usable: true }]);
     const rotated = await admin(['signing-key', 'rotate'], dataDir);
     expect(rotated).toMatchObject({ code: 0, json: { id: expect.any(String) } });
     await until('the new key', async () =>
@@ -102,7 +102,7 @@ describe('an OAuth library that knows nothing of this service', () => {
     expect((await admin(['signing-key', 'revoke', '-nowhere'], dataDir)).code).toBe(1);
     expect(await admin(['signing-key', 'revoke', before[0].id], dataDir)).toMatchObject({
       code: 0,
-      json: { id: before[0].id, dropped: true },
+      json: { id: before[0].id, revoked: true },
     });
 
     const listed = (await admin(['oauth-client', 'list'], dataDir)).json;

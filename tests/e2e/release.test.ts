@@ -98,9 +98,9 @@ it('a release is made of what differs from the last one, and the next is compare
     release: null,
   };
   const report = {
-    at,
+    createdAt: at,
     since: '2026-10-01T00:00:00Z',
-    uses: [{ ...use, lastUsedAt: at, count: 3 }],
+    usage: [{ ...use, lastUsedAt: at, count: 3 }],
     documents: [],
   };
   const file = join(await temporaryFolder(), 'usage.json');
@@ -108,7 +108,7 @@ it('a release is made of what differs from the last one, and the next is compare
   expect((await project.script('check-schema.ts', '--usage', file)).said).toContain(
     '- anonymous: 3 times, last on',
   );
-  writeFileSync(file, JSON.stringify({ ...report, uses: [] }));
+  writeFileSync(file, JSON.stringify({ ...report, usage: [] }));
   expect(await project.script('check-schema.ts', '--usage', file)).toMatchObject({ ok: true });
   expect((await project.script('release.ts', '--usage', file)).said).toContain(
     'Field Query.more was removed. Nobody used it any more.',
@@ -132,7 +132,7 @@ it('the check names each published document that no longer fits the schema, with
     const file = join(project.folder, `${id}.json`);
     writeFileSync(file, JSON.stringify({ [id]: text }));
     const { json } = await admin(['document', 'publish', file, ...options], dataDir);
-    expect(json).toMatchObject({ published: 1, refused: [] });
+    expect(json).toMatchObject({ published: 1, rejected: [] });
   };
   const check = () =>
     runScript('scripts/check-schema.ts', ['--documents'], { DATA_DIR: dataDir }, project.folder).exited;

@@ -75,7 +75,7 @@ async function hoarder(given?: Person) {
 it('ends with "user enable --revoke-credentials", and each thing is counted once', async () => {
   const who = await hoarder();
   const { json, stderr } = await command(['user', 'enable', who.email, '--revoke-credentials']);
-  expect(json?.ended, stderr).toEqual({
+  expect(json?.revoked, stderr).toEqual({
     sessions: 2_000,
     streamTokens: 0,
     oauthGrants: GRANTS,
@@ -107,7 +107,7 @@ it('ends with a new password', async () => {
     ['user', 'set-password', who.email, '--password-stdin'],
     `${PASSWORD} 2\n`,
   );
-  expect(json?.ended, stderr).toEqual({ sessions: 2_000, streamTokens: 0, oauthGrants: GRANTS, links: 0 });
+  expect(json?.revoked, stderr).toEqual({ sessions: 2_000, streamTokens: 0, oauthGrants: GRANTS, links: 0 });
   expect(await who.left()).toEqual([0, 0]);
 });
 

@@ -52,7 +52,7 @@ it.each(CASES)(
     const other = await visitor(app);
     const done = await revokeAll([option, '--user', who.email.toUpperCase()]);
     expect(done, done.stderr).toMatchObject({ code: 0, json: { accounts: 1 } });
-    expect(done.json.ended).toEqual(counts);
+    expect(done.json.revoked).toEqual(counts);
     await expectRevoked(app, who, instances, ended, other.key);
     expect(await who.refresh()).toBe(refreshed);
     expect(await statusOf({ cookie: other.cookie })).toBe(200);
@@ -72,9 +72,9 @@ it.each(CASES)(
     const { code, json, stderr } = await revokeAll([option]);
     expect(code, stderr).toBe(0);
     expect(json.accounts).toBe(await app.prisma.user.count());
-    expect(Object.keys(json.ended).sort()).toEqual(Object.keys(counts).sort());
+    expect(Object.keys(json.revoked).sort()).toEqual(Object.keys(counts).sort());
     for (const [kind, count] of Object.entries(counts))
-      expect(json.ended[kind], kind).toBeGreaterThanOrEqual(count);
+      expect(json.revoked[kind], kind).toBeGreaterThanOrEqual(count);
     await expectRevoked(app, who, instances, ended, (await app.account()).key);
     // The client of the grant ends with everything of its own owner.
     expect(await who.refresh()).toBe(option === '--all' ? 401 : refreshed);
@@ -168,5 +168,5 @@ it('ends what 1,500 accounts have, however often it is killed', async () => {
   expect(await app.prisma.apiKey.count({ where: { revokedAt: null } })).toBe(0);
   expect(await app.prisma.user.count({ where: { tokensValidFrom: null } })).toBe(0);
   const nothing = Object.fromEntries(Object.keys(EVERYTHING).map((kind) => [kind, 0]));
-  expect((await revokeAll(['--all'])).json.ended).toEqual(nothing);
+  expect((await revokeAll(['--all'])).json.revoked).toEqual(nothing);
 });

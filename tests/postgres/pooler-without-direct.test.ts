@@ -14,7 +14,7 @@ async function expectAllSay(addresses: Readonly<Record<string, string>>, says: R
   const { code, json } = await admin(['doctor'], '', settings);
   expect(code).toBe(1);
   expect(json).toContainEqual(
-    expect.objectContaining({ check: 'database', status: 'error', seen: expect.stringMatching(says) }),
+    expect.objectContaining({ check: 'database', status: 'error', finding: expect.stringMatching(says) }),
   );
 }
 

@@ -56,7 +56,7 @@ export async function published(app: Commanded, text: string, options?: PublishO
   expect((await publish(app, { [id]: text }, options)).json).toEqual({
     published: 1,
     unchanged: 0,
-    refused: [],
+    rejected: [],
   });
   return id;
 }

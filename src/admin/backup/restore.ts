@@ -70,14 +70,14 @@ async function restoreInto(
   });
   const work: AuthoredWork = { ...queryableOnEndpoint(target), author: OPERATOR };
   await adoptEvents(work);
-  const ended = await revokeLogins(work, REVOCATIONS, { keys: revokeApiKeys });
-  await audit(work, 'database.restore', null, { ended, migrations: applied });
+  const revoked = await revokeLogins(work, REVOCATIONS, { keys: revokeApiKeys });
+  await audit(work, 'database.restore', null, { revoked, migrations: applied });
   const keys = await work.query(WORKING_KEYS, []);
   beforeCommit();
   await target.rows('COMMIT');
   printSkippedTables(io.stderr, leftOut);
   const { createdAt, version, files } = head;
-  return { createdAt, version, tables, secretKey: 'secret-key' in files, applied, ended, keys };
+  return { createdAt, version, tables, secretKey: 'secret-key' in files, applied, revoked, keys };
 }
 
 /** @throws {AdminError} if the directory has anything but what an interrupted restore has left */

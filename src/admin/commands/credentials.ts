@@ -15,7 +15,7 @@ function endSessions({ database }: Opened, { user }: { readonly user: string }) 
     const { id } = await findAccount(work, user);
     const [gone] = await work.query(sessionRevocation.all, [[id]]);
     const revoked = gone?.revoked ?? 0;
-    await audit(work, 'session.revoke', id, { account: id, ended: { sessions: revoked } });
+    await audit(work, 'session.revoke', id, { account: id, revoked: { sessions: revoked } });
     return { id, revoked };
   });
 }
@@ -47,10 +47,18 @@ async function list({ database }: Opened) {
       orderBy: OLDEST_FIRST,
     }),
   );
-  return tokens.map(({ id, user, credentialKind, clientId, operation, ...times }) => {
+  return tokens.map(({ id, user, credentialKind, clientId, operation, endsAt, ...times }) => {
     const { query, documentId, operationName } = JSON.parse(operation) as FixedOperation;
     const opened = { query, documentId, operationName };
-    return { id, user: user.email, credentials: credentialKind, client: clientId, ...opened, ...times };
+    return {
+      id,
+      user: user.email,
+      credentials: credentialKind,
+      client: clientId,
+      ...opened,
+      ...times,
+      maxExpiresAt: endsAt,
+    };
   });
 }
 

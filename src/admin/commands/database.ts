@@ -106,9 +106,11 @@ export const defineMigrateCommand: DefineCommands = ({ add, run }) => {
 /** For a restore that has left out events. */
 async function renew({ database }: Opened) {
   const { first } = await renewLog(database, (transaction, state) =>
-    audit({ ...transaction, author: OPERATOR }, 'event-log.reset', null, { beginning: state.first.mark }),
+    audit({ ...transaction, author: OPERATOR }, 'event-log.reset', null, {
+      firstEventChecksum: state.first.mark,
+    }),
   );
-  return { beginning: first.mark };
+  return { firstEventChecksum: first.mark };
 }
 
 export const defineEventLogCommands: DefineCommands = ({ add, command }) => {

@@ -68,5 +68,10 @@ export async function usageReport(database: Queryable, schema: GraphQLSchema, si
     const elements = [...new Set([...used.map(({ element }) => element), ...unknownIn(schema, document)])];
     if (elements.length > 0) documents.push({ id, client, release, elements });
   }
-  return { at: now.at, since: since === undefined || since < now.kept ? now.kept : since, uses, documents };
+  return {
+    createdAt: now.at,
+    since: since === undefined || since < now.kept ? now.kept : since,
+    usage: uses,
+    documents,
+  };
 }

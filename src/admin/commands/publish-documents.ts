@@ -67,13 +67,13 @@ export async function publish(
     const told = [...refused].map(([id, reason]) => ({ id, reason }));
     if (partial || told.length === 0) {
       await audit(work, 'document.publish', release.client, { ...release, published });
-      return { published, unchanged: documents.length - taken.length - published, refused: told };
+      return { published, unchanged: documents.length - taken.length - published, rejected: told };
     }
     // Takes everything back.
     throw new UndoneError(`Refused: ${told.length} of ${total} documents. Nothing was published.`, {
       published: 0,
       unchanged: 0,
-      refused: told,
+      rejected: told,
     });
   });
 }

@@ -3,6 +3,7 @@ import { audit, OPERATOR } from '../../auth/audit.ts';
 import { KEPT_SECONDS, MEASURES, type Measure, topClients } from '../../auth/client-usage.ts';
 import { listBlocks, MAX_BLOCKS, putBlock, removeBlock } from '../../auth/restriction-store.ts';
 import type { Queryable } from '../../database/statement.ts';
+import type { AddressBlock } from '../../generated/tables.ts';
 import type { Config } from '../../platform/config/config.ts';
 import { formatNetwork, isWithin, LOOPBACK, type Network, networkOf } from '../../platform/ip-address.ts';
 import type { DefineCommands, Opened } from '../cli/connection.ts';
@@ -31,6 +32,9 @@ function check(network: Network, { trustProxy }: Config, force: boolean): void {
     );
 }
 
+/** A block as commands print it. */
+const printed = ({ endsAt, ...block }: AddressBlock) => ({ ...block, expiresAt: endsAt });
+
 async function block(
   { database, config }: Opened,
   network: Network,
@@ -45,8 +49,8 @@ async function block(
       throw new AdminError(
         `There are at most ${MAX_BLOCKS} blocks: end some, or block a network that has several in it.`,
       );
-    await audit(work, 'block.add', put.network, { endsAt: put.endsAt });
-    return put;
+    await audit(work, 'block.add', put.network, { expiresAt: put.endsAt });
+    return printed(put);
   });
 }
 
@@ -88,7 +92,9 @@ export const defineBlockCommands: DefineCommands = ({ add, command }) => {
     parseNetwork,
   );
 
-  command('block list', 'List blocks in force, oldest first', ({ database }) => listBlocks(database));
+  command('block list', 'List blocks in force, oldest first', async ({ database }) =>
+    (await listBlocks(database)).map(printed),
+  );
 };
 
 export const defineTopCommand: DefineCommands = ({ command }) => {

@@ -40,10 +40,15 @@ const NAMES = CHOICES.map(({ name }) => name);
 const OPTIONS = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
 async function revokeChosen(database: Database, { revocation }: Choice, email: string | undefined) {
-  if (email === undefined) return revokeForAllAccounts(database, revocation);
-  // A deletion that was interrupted may have left some of it.
-  const { id } = await database.unitOfWork().run((work) => accountToDelete(work, email));
-  return revokeForAccount(database, id, revocation);
+  const { accounts, ended } = await (email === undefined
+    ? revokeForAllAccounts(database, revocation)
+    : // A deletion that was interrupted may have left credentials.
+      revokeForAccount(
+        database,
+        (await database.unitOfWork().run((work) => accountToDelete(work, email))).id,
+        revocation,
+      ));
+  return { accounts, revoked: ended };
 }
 
 type Given = Readonly<Record<string, string | boolean | undefined>>;

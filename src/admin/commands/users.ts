@@ -96,12 +96,12 @@ async function enable(opened: Opened, email: string) {
 async function enableWithNothing(opened: Opened, email: string) {
   const { id: found } = await findAccount(opened.database, email);
   const most = await revokeInBatches(opened.database, [found], REVOCATIONS);
-  const { id, ended } = await changeAccount(opened, 'user.enable', email, async (work, account) => {
+  const { id, revoked } = await changeAccount(opened, 'user.enable', email, async (work, account) => {
     const credentials = sumOf(await revokeAllCredentials(work, [account], REVOCATIONS), most);
     await enableAccount(work, account);
-    return { ended: credentials };
+    return { revoked: credentials };
   });
-  return { id, enabled: true, ended };
+  return { id, enabled: true, revoked };
 }
 
 async function changePassword(opened: Opened, email: string, password: string) {
@@ -109,7 +109,7 @@ async function changePassword(opened: Opened, email: string, password: string) {
   const { id: found } = await findAccount(opened.database, email);
   const most = await revokeInBatches(opened.database, [found], PASSWORD_CHANGE_REVOCATIONS);
   return changeAccount(opened, 'user.set-password', email, async (work, id) => ({
-    ended: sumOf(await setPassword(work, id, hash, PASSWORD_CHANGE_REVOCATIONS), most),
+    revoked: sumOf(await setPassword(work, id, hash, PASSWORD_CHANGE_REVOCATIONS), most),
   }));
 }
 

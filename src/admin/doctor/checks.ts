@@ -11,38 +11,38 @@ import { type Config, misspelledInProcess } from '../../platform/config/config.t
 export interface DoctorCheck {
   readonly check: string;
   readonly status: 'ok' | 'warning' | 'error';
-  readonly seen: string;
+  readonly finding: string;
   /** What the operator must do. Null if the status is `ok`. */
-  readonly todo: string | null;
+  readonly action: string | null;
 }
 
 export const createCheck = (
   check: string,
-  seen: string,
-  todo: string | null = null,
-  status: DoctorCheck['status'] = todo === null ? 'ok' : 'error',
-): DoctorCheck => ({ check, status, seen, todo });
+  finding: string,
+  action: string | null = null,
+  status: DoctorCheck['status'] = action === null ? 'ok' : 'error',
+): DoctorCheck => ({ check, status, finding, action });
 
 export function checkSettings({ environment, host, trustProxy, metricsToken }: Config): DoctorCheck {
-  const seen = `valid, for ${environment}`;
+  const finding = `valid, for ${environment}`;
   const misspelled = misspelledInProcess().map(({ name, meant }) => `${name} (like ${meant})`);
   if (misspelled.length > 0)
     return createCheck(
       'settings',
-      `${seen}; without effect: ${misspelled.join(', ')}`,
+      `${finding}; without effect: ${misspelled.join(', ')}`,
       'correct the names, or remove the variables',
       'warning',
     );
-  if (environment !== 'production') return createCheck('settings', seen);
+  if (environment !== 'production') return createCheck('settings', finding);
   const missing: string[] = [];
   if (trustProxy.length === 0 && host !== '127.0.0.1') missing.push('TRUST_PROXY (the address of the proxy)');
   if (metricsToken === undefined)
     missing.push('METRICS_TOKEN (without it, only this machine reads the metrics)');
   return missing.length === 0
-    ? createCheck('settings', seen)
+    ? createCheck('settings', finding)
     : createCheck(
         'settings',
-        `${seen}; not set: ${missing.join(', ')}`,
+        `${finding}; not set: ${missing.join(', ')}`,
         'set them, if they are needed',
         'warning',
       );
@@ -69,10 +69,10 @@ const MEBIBYTE = 1_048_576;
 
 function checkServer({ database }: Config, { version, bytes, readOnly }: ServerFacts): DoctorCheck {
   const kind = database.kind === 'embedded' ? `embedded, ${database.dataDir}` : 'a server';
-  const seen = `PostgreSQL ${version} (${kind}), ${Math.ceil(bytes / MEBIBYTE)} MiB`;
+  const finding = `PostgreSQL ${version} (${kind}), ${Math.ceil(bytes / MEBIBYTE)} MiB`;
   return readOnly
-    ? createCheck('database', `${seen}, read-only`, 'point DATABASE_URL at the primary')
-    : createCheck('database', seen);
+    ? createCheck('database', `${finding}, read-only`, 'point DATABASE_URL at the primary')
+    : createCheck('database', finding);
 }
 
 /** @throws {DatabaseError} */
@@ -90,8 +90,8 @@ async function checkMigrations(db: Queryable): Promise<DoctorCheck> {
     );
   } catch (error) {
     if (!(error instanceof MigrationError)) throw error;
-    const todo = 'restore the history, or run the version that belongs to it';
-    return createCheck('migrations', messageOf(error), todo);
+    const action = 'restore the history, or run the version that belongs to it';
+    return createCheck('migrations', messageOf(error), action);
   }
 }
 
@@ -123,10 +123,10 @@ async function checkSequences(db: Queryable): Promise<DoctorCheck> {
 function checkPool({ database }: Config, { most, used }: ServerFacts): DoctorCheck[] {
   if (database.kind === 'embedded') return [];
   const own = database.poolSize + CONNECTIONS_BESIDE_POOL;
-  const seen = `an instance takes up to ${own} connections; of ${most}, ${used} are in use, so ${Math.floor(most / own)} instances fit`;
-  if (used + own <= most) return [createCheck('pool', seen)];
-  const todo = 'raise max_connections, lower DATABASE_POOL_SIZE, or put PgBouncer in between';
-  return [createCheck('pool', seen, todo, own > most ? 'error' : 'warning')];
+  const finding = `an instance takes up to ${own} connections; of ${most}, ${used} are in use, so ${Math.floor(most / own)} instances fit`;
+  if (used + own <= most) return [createCheck('pool', finding)];
+  const action = 'raise max_connections, lower DATABASE_POOL_SIZE, or put PgBouncer in between';
+  return [createCheck('pool', finding, action, own > most ? 'error' : 'warning')];
 }
 
 /** @throws {DatabaseError} */
@@ -199,8 +199,8 @@ async function checkClientAddress(
 /** Sends requests to PUBLIC_URL, as clients do, and compares what the proxy has made of the requests. Never rejects. */
 export async function checkProxy({ publicUrl, trustProxy, rateLimit }: Config): Promise<DoctorCheck[]> {
   if (publicUrl === undefined) return [];
-  const describe = (seen: string, ...rest: [todo?: string, status?: DoctorCheck['status']]) =>
-    createCheck('proxy', `${publicUrl} ${seen}`, ...rest);
+  const describe = (finding: string, ...rest: [action?: string, status?: DoctorCheck['status']]) =>
+    createCheck('proxy', `${publicUrl} ${finding}`, ...rest);
   try {
     const { response, remaining } = await ask(publicUrl, FORGED);
     if (Number.isNaN(remaining))
@@ -215,8 +215,8 @@ export async function checkProxy({ publicUrl, trustProxy, rateLimit }: Config): 
       return [describe('responds, and says that it was asked over TLS'), address];
     if (!publicUrl.startsWith('https:'))
       return [describe('is plain HTTP', 'put TLS in front of the service', 'warning'), address];
-    const todo = `list the address of the proxy in TRUST_PROXY (now ${trustProxy.join(', ') || 'empty'}), and have it send X-Forwarded-Proto`;
-    return [describe('responds, but the service does not learn that it was asked over TLS', todo), address];
+    const action = `list the address of the proxy in TRUST_PROXY (now ${trustProxy.join(', ') || 'empty'}), and have it send X-Forwarded-Proto`;
+    return [describe('responds, but the service does not learn that it was asked over TLS', action), address];
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     return [describe(`cannot be asked: ${messageOf(cause)}`, 'see the proxy, its certificate and the name')];
@@ -243,9 +243,9 @@ export async function checkRedis({ redisUrl }: Config): Promise<DoctorCheck[]> {
     await redis.ping();
     return [createCheck('redis', 'it responds')];
   } catch (error) {
-    const todo =
+    const action =
       'see that Redis runs, and the address and the password in REDIS_URL: limits are per instance meanwhile';
-    return [createCheck('redis', messageOf(cause ?? error), todo)];
+    return [createCheck('redis', messageOf(cause ?? error), action)];
   } finally {
     redis.disconnect();
   }

@@ -55,8 +55,8 @@ export const defineDoctorCommand: DefineCommands = ({ add, runWithout }) => {
       await runWithout(examine, { relayed: true });
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      const todo = 'correct them: nothing else can be looked at before';
-      rejectErrors(error.problems.map((problem) => createCheck('settings', problem, todo)));
+      const action = 'correct them: nothing else can be looked at before';
+      rejectErrors(error.problems.map((problem) => createCheck('settings', problem, action)));
     }
   });
 };

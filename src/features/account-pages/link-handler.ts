@@ -59,7 +59,7 @@ export function linkAnswer(options: AccountServices): Answer {
         await work.query(LOCK_ACCOUNT, [account]);
         if (!(await consumeLink(work, token))) return false;
         const ended = await setPassword(work, account, hash, passwordChangeRevocations);
-        await audit(work, `${kind}.use`, id, { account, ended });
+        await audit(work, `${kind}.use`, id, { account, revoked: ended });
         return true;
       },
       { author },

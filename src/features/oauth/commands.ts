@@ -86,8 +86,8 @@ async function listKeys({ database, config }: Opened) {
   return keys.map(({ id, createdAt, signsFrom, usable }) => ({
     id,
     createdAt,
-    signsFrom,
-    signs: id === signer?.id,
+    activeFrom: signsFrom,
+    active: id === signer?.id,
     usable,
   }));
 }
@@ -96,7 +96,7 @@ function rotate({ database, config }: Opened) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const made = await rotateSigningKey(work, sealerOf(config));
     await audit(work, 'signing-key.rotate', made.id);
-    return made;
+    return { id: made.id, activeFrom: made.signsFrom };
   });
 }
 
@@ -104,7 +104,7 @@ function revoke({ database }: Opened, id: string) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     if (!(await revokeSigningKey(work, id))) throw new AdminError(`There is no signing key "${id}".`);
     await audit(work, 'signing-key.revoke', id);
-    return { id, dropped: true };
+    return { id, revoked: true };
   });
 }
 

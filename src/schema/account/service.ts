@@ -116,7 +116,7 @@ export async function revokeEverything(
   const { userId } = principal;
   await checkSession(work, principal);
   const ended = await revokeAllCredentials(work, [userId], revocations);
-  await audit(work, 'revokeEverything', userId, { account: userId, ended });
+  await audit(work, 'revokeEverything', userId, { account: userId, revoked: ended });
 }
 
 /** Revokes a key of the caller's account. False if it has no such key, or no longer has it. */
@@ -219,7 +219,7 @@ export async function changePassword(
   if (changed.length === 0) throw wrong();
   const { userAgent } = await checkSession(work, principal);
   const ended = await revoke(work, [userId], revocations);
-  await audit(work, 'changePassword', userId, { account: userId, ended });
+  await audit(work, 'changePassword', userId, { account: userId, revoked: ended });
   const opened = await openSession(work, { userId, passwordHash: newHash, userAgent });
   if (opened === undefined) throw unauthenticated('Your account was disabled. Contact the operator.');
   return opened;

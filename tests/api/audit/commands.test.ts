@@ -109,7 +109,7 @@ it('Each command that changes something leaves its entry, and no e-mail, name or
   const { json: block, left: blocked } = await did('block.add', network, '--for', '1h', '--reason', why);
   expect(block.reason).toBe(why);
   expect(blocked).toMatchObject([
-    { subject: network, detail: { endsAt: block.endsAt, operator: { reason: why } } },
+    { subject: network, detail: { expiresAt: block.expiresAt, operator: { reason: why } } },
   ]);
   expect((await did('block.remove', network)).left).toMatchObject([{ subject: network, detail: {} }]);
   expect((await did('api-key.revoke', key.id)).left).toMatchObject([

@@ -21,7 +21,7 @@ it('revokeEverything ends what was issued to one account, leaves its password, a
     actor: id,
     via: expect.stringMatching(/^session:/),
     action: 'revokeEverything',
-    detail: { account: id, ended: { sessions: 2, apiKeys: 1 } },
+    detail: { account: id, revoked: { sessions: 2, apiKeys: 1 } },
   });
   expect((await login(app, { email, password: PASSWORD })).status).toBe(200);
 });

@@ -126,17 +126,17 @@ describe('uses of what is deprecated', () => {
     expect(late.documents.filter(({ id: of }) => of === document)).toEqual(
       report.documents.filter(({ id: of }) => of === document),
     );
-    expect(report.uses.filter(({ client }) => client === id)).toHaveLength(2);
-    expect(report.at.getTime()).toBeGreaterThan(report.since.getTime());
+    expect(report.usage.filter(({ client }) => client === id)).toHaveLength(2);
+    expect(report.createdAt.getTime()).toBeGreaterThan(report.since.getTime());
   });
 
   it('are a report as the command prints it, of what the schema deprecates', async () => {
     const since = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
     const { json } = await adminCommand(app, ['deprecation', 'report', '--since', since]);
     expect(json).toEqual({
-      at: expect.any(String),
+      createdAt: expect.any(String),
       since: `${since}T00:00:00.000Z`,
-      uses: expect.any(Array),
+      usage: expect.any(Array),
       documents: [],
     });
   });

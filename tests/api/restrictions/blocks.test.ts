@@ -54,7 +54,7 @@ describe('A blocked address', () => {
       network: address,
       reason: 'scans',
       createdAt: expect.any(String),
-      endsAt: null,
+      expiresAt: null,
     });
     for (const instance of instances) await expect.poll(() => statusOf(instance, address)).toBe(403);
     for (const path of [
@@ -81,8 +81,8 @@ describe('A blocked address', () => {
 
   it('is answered again once the time of its block is over, by the clock of the database', async () => {
     const address = '203.0.113.20';
-    const { createdAt, endsAt } = await block(address, '--for', '1h');
-    const lastsMs = Date.parse(endsAt) - Date.parse(createdAt);
+    const { createdAt, expiresAt } = await block(address, '--for', '1h');
+    const lastsMs = Date.parse(expiresAt) - Date.parse(createdAt);
     expect(lastsMs / HOUR_MS).toBeCloseTo(1, 1);
     let unread = false;
     const database = watchedDatabase(app.database, ({ name }) => {
@@ -313,7 +313,7 @@ describe('However a block is written', () => {
 it('A block of the same network takes the place of the one before; one that is within another is told by its name', async () => {
   await block('198.51.100.77/24', '--for', '1h');
   await block('198.51.100.0/24', '--reason', 'again');
-  expect(await blocks()).toMatchObject([{ network: '198.51.100.0/24', reason: 'again', endsAt: null }]);
+  expect(await blocks()).toMatchObject([{ network: '198.51.100.0/24', reason: 'again', expiresAt: null }]);
   expect((await adminCommand(app, ['block', 'remove', '198.51.100.5'])).failure).toBe(
     'There is no block of 198.51.100.5/32 itself. Blocked is 198.51.100.0/24.',
   );

@@ -19,7 +19,7 @@ interface Use {
   readonly client: string;
   readonly account: string | null;
   readonly requests: number;
-  readonly cost: number;
+  readonly complexity: number;
   readonly databaseMs: number;
 }
 
@@ -62,9 +62,15 @@ it('What each client uses is told for all instances, by each measure; addresses 
   // Stored every few seconds, by each instance at its own time.
   await expect.poll(async () => (await top()).map(({ requests }) => requests)).toEqual([20, 11, 2]);
   expect(await top()).toEqual([
-    { client: '203.0.113.60', account: null, requests: 20, cost: expect.any(Number), databaseMs: 0 },
-    { client, account, requests: 11, cost: 11 * complexity, databaseMs: expect.any(Number) },
-    { client: '2001:db8:1:2::/64', account: null, requests: 2, cost: expect.any(Number), databaseMs: 0 },
+    { client: '203.0.113.60', account: null, requests: 20, complexity: expect.any(Number), databaseMs: 0 },
+    { client, account, requests: 11, complexity: 11 * complexity, databaseMs: expect.any(Number) },
+    {
+      client: '2001:db8:1:2::/64',
+      account: null,
+      requests: 2,
+      complexity: expect.any(Number),
+      databaseMs: 0,
+    },
   ]);
   expect((await top('--sort-by', 'complexity'))[0]).toMatchObject({ client });
   const [most] = await top('--sort-by', 'database', '--seconds', '600');

@@ -31,7 +31,7 @@ async function failureOf(files: Files, options?: PublishOptions): Promise<string
 
 async function expectPublished(files: Files, ids: readonly string[]): Promise<void> {
   const { json } = await publishFiles(app, files);
-  expect(json).toEqual({ published: ids.length, unchanged: 0, refused: [] });
+  expect(json).toEqual({ published: ids.length, unchanged: 0, rejected: [] });
   for (const documentId of ids)
     expect(dataOf(await askMembers(app, { documentId }, { key }))).toEqual({ viewer: { id: userId } });
 }
@@ -88,7 +88,7 @@ describe('a file of documents', () => {
     expect(json).toEqual({
       published: 0,
       unchanged: 0,
-      refused: [{ id, reason: 'The files have several texts for this id.' }],
+      rejected: [{ id, reason: 'The files have several texts for this id.' }],
     });
     const operations = [entry(id), entry(id, `${TEXT} `)];
     const twice = await publishFiles(
@@ -96,7 +96,7 @@ describe('a file of documents', () => {
       { 'a.json': { format: FORMAT, version: 1, operations } },
       { partial: true },
     );
-    expect(twice.json).toMatchObject({ published: 0, refused: [{ id }] });
+    expect(twice.json).toMatchObject({ published: 0, rejected: [{ id }] });
   });
 
   it('may have it where the other text is refused by itself, and is refused then, too', async () => {
@@ -111,7 +111,7 @@ describe('a file of documents', () => {
         { 'a.json': { [id]: a }, 'b.json': { [id]: b } },
         { partial: true },
       );
-      expect(json).toMatchObject({ published: 0, unchanged: 0, refused: [{ id }] });
+      expect(json).toMatchObject({ published: 0, unchanged: 0, rejected: [{ id }] });
     }
   });
 

@@ -9,7 +9,7 @@ const TEXT = 'query Mine { viewer { id } }';
 const OTHER = 'query Other { viewer { name } }';
 const TAKEN = 'This id is that of another text, and an id never gets another one.';
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
-const done = (count: number, unchanged = 0) => ({ published: count, unchanged, refused: [] });
+const done = (count: number, unchanged = 0) => ({ published: count, unchanged, rejected: [] });
 
 interface Listed {
   readonly id: string;
@@ -26,10 +26,10 @@ const isListed = async (id: string) => (await list()).some((document) => documen
 /** Publishes one text, which must be refused. Why. */
 async function reasonFor(text: string, id = freshId()): Promise<string> {
   const { json, failure } = await publish(app, { [id]: text });
-  expect(json).toMatchObject({ published: 0, unchanged: 0, refused: [{ id }] });
+  expect(json).toMatchObject({ published: 0, unchanged: 0, rejected: [{ id }] });
   expect(failure).toBe('Refused: 1 of 1 documents. Nothing was published.');
   expect(await isListed(id)).toBe(false);
-  return json.refused[0].reason;
+  return json.rejected[0].reason;
 }
 
 describe('ids', () => {
@@ -69,11 +69,11 @@ describe('ids', () => {
   it('never get another text, whoever publishes it, and also after they were retired', async () => {
     const id = await published(app, TEXT, { client: 'one', release: '1' });
     const again = async (text: string) => (await publish(app, { [id]: text }, { client: 'two' })).json;
-    expect((await again(OTHER)).refused).toEqual([{ id, reason: TAKEN }]);
+    expect((await again(OTHER)).rejected).toEqual([{ id, reason: TAKEN }]);
     // A reprinted text is another one.
-    expect((await again(`${TEXT} `)).refused).toEqual([{ id, reason: TAKEN }]);
+    expect((await again(`${TEXT} `)).rejected).toEqual([{ id, reason: TAKEN }]);
     expect(await retire(app, id)).toBe(1);
-    expect((await again(OTHER)).refused).toEqual([{ id, reason: TAKEN }]);
+    expect((await again(OTHER)).rejected).toEqual([{ id, reason: TAKEN }]);
     expect(await isListed(id)).toBe(false);
     expect(await again(TEXT)).toEqual(done(1));
   });
@@ -86,7 +86,7 @@ describe('publishing', () => {
     const texts = { [good]: TEXT, [bad]: 'query Bad { nothing }', [worse]: '{', [taken]: OTHER };
     const { json, failure } = await publish(app, texts);
     expect(json).toMatchObject({ published: 0, unchanged: 0 });
-    expect(json.refused.map(({ id }: Listed) => id).sort()).toEqual([bad, worse, taken].sort());
+    expect(json.rejected.map(({ id }: Listed) => id).sort()).toEqual([bad, worse, taken].sort());
     expect(failure).toBe('Refused: 3 of 4 documents. Nothing was published.');
     expect(await isListed(good)).toBe(false);
   });
@@ -102,7 +102,7 @@ describe('publishing', () => {
     );
     expect(failure).toBeUndefined();
     expect(json).toMatchObject({ published: 1, unchanged: 1 });
-    expect(json.refused.map(({ id }: Listed) => id).sort()).toEqual([bad, taken].sort());
+    expect(json.rejected.map(({ id }: Listed) => id).sort()).toEqual([bad, taken].sort());
     expect([await isListed(good), await isListed(bad)]).toEqual([true, false]);
   });
 

@@ -25,7 +25,7 @@ describe('two releases at once', () => {
       publish(app, texts(one), { client: 'at-once-1' }),
       publish(app, texts(two), { client: 'at-once-2' }),
     ]);
-    for (const { json } of results) expect(json).toEqual({ published: MANY + 1, unchanged: 0, refused: [] });
+    for (const { json } of results) expect(json).toEqual({ published: MANY + 1, unchanged: 0, rejected: [] });
     expect((await listed('at-once-1')).sort()).toEqual([...one].sort());
     expect((await listed('at-once-2')).sort()).toEqual([...two].sort());
   });
@@ -53,7 +53,7 @@ describe('two releases at once', () => {
       const counts = results.map(({ json }) => json.published).sort();
       expect(counts).toEqual([0, MANY + 1]);
       const loser = results.findIndex(({ json }) => json.published === 0);
-      expect(results[loser]?.json.refused).toEqual([
+      expect(results[loser]?.json.rejected).toEqual([
         { id, reason: expect.stringContaining('never gets another') },
       ]);
       const left = [await listed(clients[0]), await listed(clients[1])].map(({ length }) => length);

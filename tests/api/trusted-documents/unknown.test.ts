@@ -52,7 +52,7 @@ interface Listed {
   readonly kind: string;
   readonly operationName: string | null;
   readonly digest: string | null;
-  readonly refusedBy: string;
+  readonly rejectedBy: string;
   readonly count: number;
   readonly firstUsedAt: string;
   readonly lastUsedAt: string;
@@ -101,7 +101,7 @@ describe('the texts that clients send', () => {
         kind: 'api-key',
         operationName: 'Told',
         digest: expect.stringMatching(/^[0-9a-f]{64}$/),
-        refusedBy: 'listed',
+        rejectedBy: 'listed',
         count: 2,
         firstUsedAt: expect.any(String),
         lastUsedAt: expect.any(String),
@@ -150,11 +150,11 @@ describe('the texts that clients send', () => {
     const { id, key } = await namedKey('two steps');
     const text = 'query Steps { viewer { id } }';
     await counted('allowed', (ask) => ask({ query: text }, key));
-    expect(await unknown('allowed', id)).toMatchObject([{ refusedBy: 'listed', count: 1 }]);
+    expect(await unknown('allowed', id)).toMatchObject([{ rejectedBy: 'listed', count: 1 }]);
     await published(app, text);
     expect(await unknown('allowed', id)).toEqual([]);
     expect(await unknown('off', id)).toEqual([]);
-    expect(await unknown('listed', id)).toMatchObject([{ refusedBy: 'required', count: 1 }]);
+    expect(await unknown('listed', id)).toMatchObject([{ rejectedBy: 'required', count: 1 }]);
   });
 
   it('count under listed, whether they are refused or would be by the next step', async () => {
@@ -168,8 +168,8 @@ describe('the texts that clients send', () => {
     });
     const rows = (await unknown('listed', id)).sort((a, b) => a.count - b.count);
     expect(rows).toMatchObject([
-      { operationName: 'Listed', refusedBy: 'required', count: 1 },
-      { operationName: 'NotListed', refusedBy: 'listed', count: 2 },
+      { operationName: 'Listed', rejectedBy: 'required', count: 1 },
+      { operationName: 'NotListed', rejectedBy: 'listed', count: 2 },
     ]);
     expect(metric.get(id)).toBe(2);
   });
@@ -201,7 +201,7 @@ describe('the texts that clients send', () => {
     expect(rows.length).toBeGreaterThan(90);
     expect(rows.reduce((sum, { count }) => sum + count, 0)).toBe(1_010);
     // Of those that are not kept apart, it is not known whether they are published.
-    expect(rest[0]?.refusedBy).toBeNull();
+    expect(rest[0]?.rejectedBy).toBeNull();
     expect(metric.get(id)).toBeGreaterThanOrEqual(200);
     expect(metric.get(id)).toBeLessThanOrEqual(600);
     // Those that were sent most often are kept.
@@ -217,7 +217,7 @@ describe('the texts that clients send', () => {
     expect(await unknown('allowed', id)).toEqual([]);
     expect(metric.get(id)).toBeUndefined();
     await counted('allowed', (ask) => ask({ query: text.replace('Long', 'Longer') }, key));
-    expect(await unknown('allowed', id)).toMatchObject([{ operationName: 'Longer', refusedBy: 'listed' }]);
+    expect(await unknown('allowed', id)).toMatchObject([{ operationName: 'Longer', rejectedBy: 'listed' }]);
   });
 
   it('are not stored, nor any of their literals and variables', async () => {

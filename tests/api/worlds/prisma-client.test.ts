@@ -53,7 +53,7 @@ const LISTS: readonly (readonly [command: string, sql: string])[] = [
   [
     'stream-token list',
     `SELECT t.id, u.email AS "user", t.credential_kind AS credentials, t.client_id AS client, t.operation::json->'query' AS query,
-       t.created_at AS "createdAt", t.last_used_at AS "lastUsedAt", t.expires_at AS "expiresAt", t.ends_at AS "endsAt"
+       t.created_at AS "createdAt", t.last_used_at AS "lastUsedAt", t.expires_at AS "expiresAt", t.ends_at AS "maxExpiresAt"
      FROM stream_tokens t JOIN users u ON u.id = t.user_id ORDER BY t.created_at, t.id`,
   ],
   [

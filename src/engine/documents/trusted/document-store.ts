@@ -236,8 +236,8 @@ export interface UnpublishedUsageRow {
   readonly operationName: string | null;
   /** SHA-256 of the text without what GraphQL ignores; null for more texts than are kept apart. */
   readonly digest: string | null;
-  /** The first policy that refuses it; null where that is not known, without a digest. */
-  readonly refusedBy: 'listed' | 'required' | null;
+  /** The first policy that rejects it; null where that is not known, without a digest. */
+  readonly rejectedBy: 'listed' | 'required' | null;
   readonly count: number;
   readonly firstUsedAt: Date;
   readonly lastUsedAt: Date;
@@ -248,7 +248,7 @@ const list = (clientNames: readonly string[]) =>
     'text_uses_list',
     `SELECT u.client, n.name AS "clientName", u.kind, u.operation_name AS "operationName",
        nullif(encode(u.digest, 'hex'), '') AS digest,
-       CASE WHEN p.published THEN 'required' WHEN u.digest <> '' THEN 'listed' END AS "refusedBy",
+       CASE WHEN p.published THEN 'required' WHEN u.digest <> '' THEN 'listed' END AS "rejectedBy",
        u.count::float8 AS count, u.first_used_at AS "firstUsedAt", u.last_used_at AS "lastUsedAt"
      FROM text_uses u LEFT JOIN (${clientNames.join(' UNION ALL ')}) n ON n.id = u.client
      CROSS JOIN LATERAL (SELECT ${isPublished('u.digest')} AS published) p
