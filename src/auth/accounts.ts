@@ -115,10 +115,10 @@ export async function createAccount(db: Queryable, account: NewAccount): Promise
 }
 
 export const noAccount = (email: string): AccountError =>
-  new AccountError(`There is no account with the e-mail "${email}".`);
+  new AccountError(`Account "${email}" does not exist. Run "user list" to see all accounts.`);
 
 export const beingDeleted = (email: string): AccountError =>
-  new AccountError(`The account "${email}" is being deleted: run "user delete" again to finish that.`);
+  new AccountError(`Account "${email}" is partly deleted. Run "user delete" again to finish.`);
 
 /** The account with an e-mail. Throws AccountError if there is none, or if it is being deleted; DatabaseError. */
 export async function findAccount(

@@ -79,7 +79,7 @@ async function revokeForUnlocked(
 class AccountsLockedError extends OperatorError {
   constructor(ids: readonly string[]) {
     super(
-      `Accounts that other transactions kept locked: ${ids.length}, such as ${ids[0]}. All others are done: run the command again.`,
+      `Other transactions kept ${ids.length} accounts locked, such as ${ids[0]}. The credentials of all other accounts were revoked. Run the command again.`,
     );
   }
 }

@@ -148,8 +148,7 @@ export async function accountToExport(database: Database, email: string): Promis
   return found.id;
 }
 
-const gone = () =>
-  new OperatorError('The account was deleted while it was exported: the document is not complete.');
+const gone = () => new OperatorError('The account was deleted during the export. The output is incomplete.');
 
 /** One JSON document, a row on each line. */
 async function* writeExport(db: Queryable, id: string, sections: readonly ExportSection[]) {

@@ -96,7 +96,7 @@ describe('admin doctor, of a service in production behind nginx', () => {
       'an address at which nothing answers',
       'proxy',
       { command: { PUBLIC_URL: 'https://localhost:1' } },
-      /the name/,
+      /the host name/,
     ],
     ['a Redis that does not answer', 'redis', { command: { REDIS_URL: 'redis://127.0.0.1:1' } }, /REDIS_URL/],
     [
@@ -105,11 +105,11 @@ describe('admin doctor, of a service in production behind nginx', () => {
       { command: { DATABASE_POOL_SIZE: '1000' } },
       /DATABASE_POOL_SIZE/,
     ],
-    ['settings that are wrong', 'settings', { command: { PORT: 'x' } }, /correct them/],
+    ['settings that are wrong', 'settings', { command: { PORT: 'x' } }, /correct the setting/],
   ])('tells of %s, and exits with 1', async (_what, check, changes, action) => {
     const { code, stderr, of } = await examined(await database(), changes);
     expect(of(check)).toMatchObject({ status: 'error', action: expect.stringMatching(action) });
-    expect({ code, stderr }).toEqual({ code: 1, stderr: `Needs attention: ${check}.\n` });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `Failed checks: ${check}.\n` });
   });
 });
 
@@ -120,7 +120,7 @@ describe('admin doctor', () => {
     };
     for (const TRUST_PROXY of ['0.0.0.0/0', '::ffff:0:0/96', data.TRUST_PROXY ?? '']) {
       const { code, json, stderr } = await admin(['doctor'], await temporaryFolder(), { TRUST_PROXY });
-      expect({ code, stderr }).toEqual({ code: 1, stderr: 'Needs attention: settings.\n' });
+      expect({ code, stderr }).toEqual({ code: 1, stderr: 'Failed checks: settings.\n' });
       expect(json).toEqual([
         expect.objectContaining({ status: 'error', finding: expect.stringMatching(/^TRUST_PROXY must /) }),
       ]);

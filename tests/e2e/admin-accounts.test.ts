@@ -157,7 +157,7 @@ describe('user delete --content delete', () => {
       expect(await admin(args, dataDir)).toMatchObject({
         code: 1,
         stdout: '',
-        stderr: `The account "${EMAIL}" is being deleted: run "user delete" again to finish that.\n`,
+        stderr: `Account "${EMAIL}" is partly deleted. Run "user delete" again to finish.\n`,
       });
     const done = await admin(remove, dataDir);
     expect(done, done.stderr).toMatchObject({ code: 0, json: { deleted: true, deletedPosts: 1 } });
@@ -205,14 +205,26 @@ describe('a mistake', () => {
   const SET = ['user', 'set-password', EMAIL];
   const STDIN = [...SET, '--password-stdin'];
   const NOBODY = 'nobody@example.org';
-  const unknown = `There is no account with the e-mail "${NOBODY}".`;
+  const unknown = `Account "${NOBODY}" does not exist. Run "user list" to see all accounts.`;
   const SHORT = 'The password must be 12 to 200 characters long.';
   /** What is wrong, the command, its exit code, its message, and its standard input. */
   const mistakes: [string, string[], 1 | 2, string, string?][] = [
-    ['a password of nothing', STDIN, 1, 'Standard input has no password.', ''],
-    ['an empty line', STDIN, 1, 'Standard input has no password.', '\n'],
-    ['two lines', STDIN, 1, 'Standard input has more than one line.', `${PASSWORD}\n${PASSWORD}\n`],
-    ['a file', STDIN, 1, 'Standard input is too long for a password.', 'x'.repeat(10_000)],
+    ['a password of nothing', STDIN, 1, 'Standard input has no password. Nothing was changed.', ''],
+    ['an empty line', STDIN, 1, 'Standard input has no password. Nothing was changed.', '\n'],
+    [
+      'two lines',
+      STDIN,
+      1,
+      'Standard input has more than one line. Nothing was changed.',
+      `${PASSWORD}\n${PASSWORD}\n`,
+    ],
+    [
+      'a file',
+      STDIN,
+      1,
+      'Standard input is too long for a password. Nothing was changed.',
+      'x'.repeat(10_000),
+    ],
     ['a short password', STDIN, 1, SHORT, 'short\n'],
     ['a password of 11 characters after a byte order mark', STDIN, 1, SHORT, '\ufeffabc def ghi\n'],
     ['a short password as an option', [...EVE, '--password', 'short'], 1, SHORT],
@@ -245,12 +257,17 @@ describe('a mistake', () => {
       unknown,
       PASSWORD,
     ],
-    ['no e-mail', ['user', 'enable', '\u{10FFFF}'], 1, 'There is no account with the e-mail "\u{10FFFF}".'],
+    [
+      'no e-mail',
+      ['user', 'enable', '\u{10FFFF}'],
+      1,
+      'Account "\u{10FFFF}" does not exist. Run "user list" to see all accounts.',
+    ],
     [
       'an unknown role',
       ['user', 'set-role', EMAIL, 'owner'],
       2,
-      "error: command-argument value 'owner' is invalid for argument 'role'. The roles are member and admin.",
+      "error: command-argument value 'owner' is invalid for argument 'role'. Valid roles are member and admin.",
     ],
     ['no role', ['user', 'set-role', EMAIL], 2, "error: missing required argument 'role'"],
     [
@@ -269,18 +286,33 @@ describe('a mistake', () => {
       'an unknown key',
       ['api-key', 'revoke', 'x'],
       1,
-      'There is no API key with the id "x", or it is already revoked.',
+      'API key "x" does not exist, or is already revoked. Nothing was changed.',
     ],
-    ['an unknown client', ['oauth-client', 'delete', 'x'], 1, 'There is no OAuth client with the id "x".'],
+    [
+      'an unknown client',
+      ['oauth-client', 'delete', 'x'],
+      1,
+      'OAuth client "x" does not exist. Nothing was changed.',
+    ],
     [
       'an unknown stream token',
       ['stream-token', 'revoke', 'x'],
       1,
-      'There is no stream token with the id "x", or it has already ended.',
+      'Stream token "x" does not exist, or has expired or been revoked. Nothing was changed.',
     ],
-    ['an unknown signing key', ['signing-key', 'revoke', 'x'], 1, 'There is no signing key "x".'],
+    [
+      'an unknown signing key',
+      ['signing-key', 'revoke', 'x'],
+      1,
+      'Signing key "x" does not exist. Nothing was changed.',
+    ],
     ['sessions of nobody', ['session', 'revoke', '--user', NOBODY], 1, unknown],
-    ['a token without a jti', ['jwt', 'revoke', ''], 1, 'A jti has 1 to 255 characters.'],
+    [
+      'a token without a jti',
+      ['jwt', 'revoke', ''],
+      1,
+      'A jti must have 1 to 255 characters, but has 0. Nothing was changed.',
+    ],
     [
       'a setting that is wrong',
       ['user', 'list'],

@@ -80,7 +80,7 @@ describe('An admin command in the process of a running server', () => {
     server.kill('SIGKILL');
     const { code, stdout, stderr } = await command.exited;
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^The server stopped before the command ended: check whether/);
+    expect(stderr).toMatch(/^The server stopped before the command was finished\. Check whether/);
   });
 
   it('ends before a server that is stopped', async () => {
@@ -156,7 +156,11 @@ describe('admin sql', () => {
         'COMMIT',
       ])
         expect(await sql(refused), refused).toMatchObject({
-          ...{ code: 1, stdout: '', stderr: expect.stringMatching(/^PostgreSQL says: [^\n]+\.\n$/) },
+          ...{
+            code: 1,
+            stdout: '',
+            stderr: expect.stringMatching(/^PostgreSQL rejected the statement: [^\n]+\.\n$/),
+          },
         });
       expect((await sql('SELECT count(*) > 0 AS here FROM posts')).json).toEqual([{ here: true }]);
     }

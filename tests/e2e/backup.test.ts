@@ -134,7 +134,7 @@ describe('a backup beside a server', () => {
       expectOneLine(await launchAdmin(['database', 'backup', join(folder, 'backup')], dataDir).exited, says);
     expectOneLine(
       await launchAdmin(['database', 'backup', join(backups, 'there')], dataDir).exited,
-      /exists\. Name a new/,
+      /exists\. Nothing was changed\. Name a new/,
     );
     expectOneLine(
       await launchAdmin(['database', 'backup', join(backups, 'b')], backups).exited,
@@ -192,7 +192,7 @@ describe('a restore', () => {
     expect(readdirSync(small)).toEqual(['lock']);
     expectOneLine(
       await launchAdmin(['database', 'restore', file], dataDir, settings).exited,
-      /is not empty: it has "postgres"/,
+      /is not empty: the directory has "postgres"/,
     );
   });
 });

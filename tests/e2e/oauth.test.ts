@@ -135,8 +135,8 @@ describe('oauth-client create', () => {
     const scopes = ['--scopes', 'posts:read'];
     const code = ['--grants', 'authorization_code', ...scopes];
     const wrong: readonly [string[], number, RegExp][] = [
-      [['--grants', 'password', ...scopes], 2, /Grants are/],
-      [['--grants', 'client_credentials', '--scopes', 'nonsense'], 2, /Scopes are/],
+      [['--grants', 'password', ...scopes], 2, /Valid grants are/],
+      [['--grants', 'client_credentials', '--scopes', 'nonsense'], 2, /Valid scopes are/],
       [['--grants', 'client_credentials', '--scopes', 'users:email'], 1, /cannot hold users:email/],
       [['--grants', 'client_credentials', '--public', ...scopes], 1, /public client/],
       [['--grants', 'refresh_token', ...scopes], 1, /authorization_code/],

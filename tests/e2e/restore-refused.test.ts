@@ -43,10 +43,10 @@ describe('a restore', () => {
     const json = (value: unknown) => `${JSON.stringify(value)}\n`;
     const cases: Readonly<Record<string, readonly [Buffer, RegExp]>> = {
       cut: [bytes.subarray(0, bytes.length >> 1), /is not a complete backup/],
-      endless: [text(json(head.line)), /its end is missing/],
+      endless: [text(json(head.line)), /the end of the file is missing/],
       flipped: [flipped, /is not a complete backup/],
       checksum: [text(`${json(head.line)}${json({ sha256: '0' })}`), /its content differs from its checksum/],
-      additional: [Buffer.concat([bytes, text('x')]), /something follows its end|cannot be decompressed/],
+      additional: [Buffer.concat([bytes, text('x')]), /data follows the end|cannot be decompressed/],
       archive: [
         text(Buffer.concat([tarHeader(), Buffer.from('secret\n')])),
         /tar archive.* with version 1\.0\.0 .* restore FILE/,
@@ -63,16 +63,16 @@ describe('a restore', () => {
         /of version 1\.7\.0 has the migration 20991231000000_x of a newer version/,
       ],
       other: [withHead({ tables: [] }), /lacks the table|has rows of a table/],
-      elsewhere: [withHead({ files: { '../x': 'x' } }), /its first line has another form/],
+      elsewhere: [withHead({ files: { '../x': 'x' } }), /the first line is not the header/],
       unlisted: [
         made([...parts, { line: { table: 'own', bytes: 2 }, rows: 'x\n' }]),
         /rows of a table "own" that it does not list/,
       ],
       huge: [
         made([head, { line: { table: 'posts', bytes: 2 ** 31 }, rows: '' }]),
-        /a line of it has another form/,
+        /a line has an unknown format/,
       ],
-      nonsense: [text('{}\n'), /its first line has another form/],
+      nonsense: [text('{}\n'), /the first line is not the header/],
       text: [Buffer.from('no backup at all'), /cannot be decompressed/],
       nothing: [Buffer.alloc(0), /is not a complete backup/],
     };
@@ -88,7 +88,7 @@ describe('a restore', () => {
     writeFileSync(join(restored, 'notes'), 'mine');
     expectOneLine(
       await launchAdmin(['database', 'restore', good], restored).exited,
-      /not empty: it has "notes"/,
+      /not empty: the directory has "notes"/,
     );
     expect(readFileSync(join(restored, 'notes'), 'utf8')).toBe('mine');
     expectOneLine(

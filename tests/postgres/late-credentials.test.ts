@@ -117,7 +117,7 @@ it('user disable of an account that is deleted meanwhile says that there is none
   await holder.query('COMMIT');
   expect(await disabling).toMatchObject({
     code: 1,
-    stderr: `There is no account with the e-mail "${who.email}".\n`,
+    stderr: `Account "${who.email}" does not exist. Run "user list" to see all accounts.\n`,
   });
 });
 

@@ -33,7 +33,7 @@ it('A sequence behind its table, as after logical replication, is 503, and the l
     return json.find(({ check }: { check: string }) => check === 'sequences');
   };
   const found = await checkOf();
-  expect(found).toMatchObject({ status: 'error', finding: 'behind: events' });
+  expect(found).toMatchObject({ status: 'error', finding: 'sequences are behind their tables: events' });
   await database.query(found.action.replace('run in the database: ', ''));
   expect(await checkOf()).toMatchObject({ status: 'ok' });
   expect((await app.gql(CREATE, { key })).status).toBe(200);

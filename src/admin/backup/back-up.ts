@@ -29,15 +29,19 @@ interface BackUpOptions extends CommandServices {
 function checkTarget(file: string, dataDir: string): void {
   try {
     if (lstatSync(file, { throwIfNoEntry: false }) !== undefined)
-      throw new AdminError(`"${file}" exists. Name a new file.`);
+      throw new AdminError(`Backup file "${file}" exists. Nothing was changed. Name a new file.`);
     if (statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory() !== true)
-      throw new AdminError(`The directory of "${file}" does not exist. Create it.`);
+      throw new AdminError(
+        `The directory of "${file}" does not exist. Nothing was changed. Create the directory.`,
+      );
     if (!existsSync(dataDir)) return;
     const path = relative(realpathSync(dataDir), join(realpathSync(dirname(file)), basename(file)));
     const [top] = path.split(sep);
     // On Windows, the path to another drive starts with its letter.
     if (top !== '..' && !/^\w:$/.test(top ?? ''))
-      throw new AdminError(`"${file}" is in DATA_DIR and would be lost with it. Name a file elsewhere.`);
+      throw new AdminError(
+        `Backup file "${file}" is in DATA_DIR and would be lost with DATA_DIR. Nothing was changed. Name a file in another directory.`,
+      );
   } catch (error) {
     throw writeError(file, error);
   }
@@ -53,7 +57,9 @@ const writeSnapshot = (database: Database, draft: string, options: BackUpOptions
   database.alone((client) =>
     withSnapshot(client, database.schema, async ({ contents, pieces }) => {
       if (contents.migrations.length === 0)
-        throw new AdminError('The database has no tables of the service. Name the database of the service.');
+        throw new AdminError(
+          'The database has no tables of the service. No backup was written. Set DATA_DIR or DATABASE_URL to the database of the service.',
+        );
       const head = createHead(contents, readSecrets(options));
       return writeBackup(draft, head, watchPieces(pieces, options.progress.step));
     }),
@@ -68,7 +74,9 @@ async function writeVerified(draft: string, options: BackUpOptions): Promise<Bac
     for await (const _piece of pieces);
   });
   if (sha256 !== written.sha256)
-    throw new AdminError(`"${file}" was written and reads differently. Check its disk.`);
+    throw new AdminError(
+      `Backup "${file}" differs when it is read back. The file was deleted. Check the disk.`,
+    );
   return written;
 }
 

@@ -22,9 +22,12 @@ export const writeError = (path: string, error: unknown): unknown =>
 /** The error of a file that is read, in words for the operator; others as they are. */
 const readError = (path: string, error: unknown): unknown =>
   isOfSystem(error)
-    ? new AdminError(`"${path}" cannot be read: check its rights and its disk (${error.message}).`, {
-        cause: error,
-      })
+    ? new AdminError(
+        `"${path}" cannot be read (${error.message}). Check the permissions of the file and the disk.`,
+        {
+          cause: error,
+        },
+      )
     : error;
 
 /** The format is documented in docs/backup.md. Format 1, of version 1.0.0, is a tar archive. */
@@ -116,7 +119,7 @@ export async function writeBackup(
 const damaged = (path: string, why: string, content = Buffer.alloc(0)) =>
   new AdminError(
     content.toString('latin1', 257, 262) === 'ustar'
-      ? `"${path}" is a tar archive, as version 1.0.0 wrote backups. Restore it with version 1.0.0 ("npm run -s admin -- restore FILE"), then start this version on that DATA_DIR.`
+      ? `"${path}" is a tar archive, the backup format of version 1.0.0. Nothing was restored. Restore the archive with version 1.0.0 ("npm run -s admin -- restore FILE"), then start this version on that DATA_DIR.`
       : `"${path}" is not a complete backup: ${why}. Nothing was restored. Use another backup.`,
   );
 
@@ -133,7 +136,7 @@ function createParser(path: string, content: AsyncIterable<Buffer>) {
       return done === true ? undefined : value;
     } catch (error) {
       const readable = readError(path, error);
-      throw readable instanceof AdminError ? readable : damaged(path, 'it cannot be decompressed');
+      throw readable instanceof AdminError ? readable : damaged(path, 'the file cannot be decompressed');
     }
   }
 
@@ -142,7 +145,7 @@ function createParser(path: string, content: AsyncIterable<Buffer>) {
     const chunks = [rest];
     for (let bytes = rest.length, last = rest; !isEnough(bytes, last); bytes += last.length) {
       const chunk = await next();
-      if (chunk === undefined) throw damaged(path, 'its end is missing', Buffer.concat(chunks));
+      if (chunk === undefined) throw damaged(path, 'the end of the file is missing', Buffer.concat(chunks));
       chunks.push(chunk);
       last = chunk;
     }
@@ -171,7 +174,7 @@ function createParser(path: string, content: AsyncIterable<Buffer>) {
       try {
         return { json: JSON.parse(line.toString('utf8')), before };
       } catch {
-        throw damaged(path, 'a line of it is not JSON', Buffer.concat([line, rest]));
+        throw damaged(path, 'a line is not JSON', Buffer.concat([line, rest]));
       }
     },
     isAtEnd: async (): Promise<boolean> => rest.length === 0 && (await next()) === undefined,
@@ -182,10 +185,10 @@ function parseHead(path: string, json: unknown): BackupHead {
   const any = anyForm.safeParse(json).data;
   if (any !== undefined && any.format !== FORMAT)
     throw new AdminError(
-      `"${path}" has format ${any.format}, but this version of the service reads format ${FORMAT}. Restore it with version ${any.version} or a later one.`,
+      `"${path}" has format ${any.format}, but this version of the service reads format ${FORMAT}. Nothing was restored. Restore the backup with version ${any.version} or a later one.`,
     );
   const { data } = headForm.safeParse(json);
-  if (data === undefined) throw damaged(path, 'its first line has another form');
+  if (data === undefined) throw damaged(path, 'the first line is not the header of a backup');
   return data;
 }
 
@@ -197,10 +200,10 @@ async function* readPieces(
   for (;;) {
     const { json, before } = await parser.line();
     const { data: line } = lineForm.safeParse(json);
-    if (line === undefined) throw damaged(path, 'a line of it has another form');
+    if (line === undefined) throw damaged(path, 'a line has an unknown format');
     if ('sha256' in line) {
-      if (line.sha256 !== before) throw damaged(path, 'its content differs from its checksum');
-      if (!(await parser.isAtEnd())) throw damaged(path, 'something follows its end');
+      if (line.sha256 !== before) throw damaged(path, 'the content does not match the checksum');
+      if (!(await parser.isAtEnd())) throw damaged(path, 'data follows the end of the backup');
       end(before);
       return;
     }

@@ -87,7 +87,7 @@ function refuseContent(dataDir: string): void {
   const other = names.find((name) => !left.includes(name));
   if (other !== undefined)
     throw new AdminError(
-      `DATA_DIR "${dataDir}" is not empty: it has "${other}". Restore into an empty or a new directory, and keep this one until the other works.`,
+      `DATA_DIR "${dataDir}" is not empty: the directory has "${other}". Nothing was changed. Restore into an empty or new directory, and keep this directory until the restored data works.`,
     );
 }
 
@@ -174,7 +174,7 @@ function restoreSecret(
   if (existsSync(path)) {
     print(
       io.stderr,
-      `The secret of the backup was left out, because "${path}" exists. OAuth signing keys and stored responses of the backup need the secret of the backup.`,
+      `The secret key of the backup was not restored, because "${path}" exists. OAuth signing keys and stored responses of the backup need the secret key of the backup.`,
     );
     return;
   }
@@ -215,7 +215,9 @@ async function restore(given: CommandServices, name: string, { revokeApiKeys = f
   const progress = showProgress(given.io.stderr);
   const file = resolve(name);
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
-    throw new AdminError(`"${file}" is not a file. Name a file that "database backup" wrote.`);
+    throw new AdminError(
+      `"${file}" is not a file. Nothing was changed. Name a file that "database backup" wrote.`,
+    );
   const options = { ...given, file, revokeApiKeys, progress };
   const beganMs = performance.now();
   try {

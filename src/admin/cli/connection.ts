@@ -46,7 +46,7 @@ const RETRY_MS = 100;
 export function getDataDir({ database }: Config, instead = 'unset it'): string {
   if (database.kind === 'embedded') return database.dataDir;
   throw new AdminError(
-    `The command is for the embedded database in DATA_DIR, but DATABASE_URL names a PostgreSQL: ${instead}.`,
+    `This command needs the embedded database in DATA_DIR, but DATABASE_URL is set: ${instead}. Nothing was changed.`,
   );
 }
 
@@ -62,7 +62,9 @@ export async function openAlone(options: OpenOptions): Promise<OpenedDatabase> {
     if (migrating) return { database, config, applied: await migrate(database) };
     const pending = await pendingMigrations(database);
     if (pending.length > 0)
-      throw new AdminError(`Migrations are pending: ${pending.join(', ')}. Run "npm run db:migrate" first.`);
+      throw new AdminError(
+        `Migrations are pending: ${pending.join(', ')}. Nothing was changed. Run "npm run -s db:migrate" first.`,
+      );
     return { database, config, applied: [] };
   } catch (error) {
     await database.close();
@@ -79,7 +81,7 @@ function refuseBesideInstallation({ database, environment }: Config): void {
   if (environment === 'production' || database.kind !== 'embedded') return;
   if (database.dataDir !== DEFAULT_DATA_DIR || existsSync(DEFAULT_DATA_DIR) || !existsSync(INSTALLED)) return;
   throw new AdminError(
-    `There are no settings here, and those of an installation are in ${dirname(INSTALLED)}: run "content-graph-admin" with the same options. Nothing was created. For a new database in this folder, set DATA_DIR=./${DEFAULT_DATA_DIR}.`,
+    `No settings are set, but ${dirname(INSTALLED)} has the settings of an installation. Nothing was created. Run "content-graph-admin" with the same options, or set DATA_DIR=./${DEFAULT_DATA_DIR} for a new database in this directory.`,
   );
 }
 
@@ -104,7 +106,7 @@ export async function openForCommand<Relayed = never>(
     }
     if (performance.now() > giveUpAtMs)
       throw new AdminError(
-        `Another process has the embedded database in "${options.config.dataDir}" and accepts no command: it runs another command, or its log says why it has no admin socket. Nothing was changed.`,
+        `Another process uses the embedded database in "${options.config.dataDir}" and accepts no command. Nothing was changed. Wait until another command is finished, or read in the log of the server why it has no admin socket.`,
       );
     await delay(RETRY_MS);
   }

@@ -16,7 +16,7 @@ const MAX_NAME_LENGTH = 100;
 /** The parsers here read one option each. InvalidArgumentError becomes a usage error (exit code 2). */
 export function parseRole(text: string): Role {
   const role = ROLES.find((known) => known === text);
-  if (role === undefined) throw new InvalidArgumentError(`The roles are ${ROLES.join(' and ')}.`);
+  if (role === undefined) throw new InvalidArgumentError(`Valid roles are ${ROLES.join(' and ')}.`);
   return role;
 }
 
@@ -30,7 +30,9 @@ export function parseNames<T extends string>(
   const names = text.split(/[\s,]+/).filter((name) => name !== '');
   const unknown = names.filter((name) => !isKnown(name));
   if (unknown.length > 0)
-    throw new InvalidArgumentError(`Unknown: ${unknown.join(', ')}. ${what[0]} are ${known.join(', ')}.`);
+    throw new InvalidArgumentError(
+      `Unknown: ${unknown.join(', ')}. Valid ${what[0].toLowerCase()} are ${known.join(', ')}.`,
+    );
   if (names.length === 0) throw new InvalidArgumentError(`Name at least one ${what[1]}.`);
   return [...new Set(names.filter(isKnown))];
 }
@@ -49,7 +51,7 @@ export function parseInstant(text: string): Date {
   const [year, month, day] = text.split(/[-T]/).map(Number);
   const exists = new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day)).getUTCDate() === day;
   if (!ISO_8601.test(text) || !exists || Number.isNaN(instant.getTime()))
-    throw new InvalidArgumentError('It must be a time such as 2030-01-31T12:00:00Z.');
+    throw new InvalidArgumentError('It must be an ISO 8601 time such as 2030-01-31T12:00:00Z.');
   return instant;
 }
 
@@ -98,7 +100,7 @@ export function parseDuration(text: string): number {
 export function parseNetwork(text: string): Network {
   const network = networkOf(text);
   if (network === undefined)
-    throw new InvalidArgumentError('It must be an address or a network such as 192.0.2.0/24.');
+    throw new InvalidArgumentError('It must be an IP address or a network such as 192.0.2.0/24.');
   return network;
 }
 
@@ -203,12 +205,13 @@ async function ask(): Promise<string> {
     process.stderr.write(text);
     const { done, value } = await typed.next();
     process.stderr.write('\n');
-    if (done === true) throw new AdminError('No password was given.');
+    if (done === true) throw new AdminError('No password was entered. Nothing was changed.');
     return value;
   };
   try {
     const first = await prompt('Password: ');
-    if ((await prompt('Again: ')) !== first) throw new AdminError('The two passwords differ.');
+    if ((await prompt('Again: ')) !== first)
+      throw new AdminError('The two passwords differ. Nothing was changed. Repeat the command.');
     return first;
   } finally {
     lines.close();
@@ -223,18 +226,22 @@ async function readLine(): Promise<string> {
   let bytes = Buffer.alloc(0);
   for await (const chunk of process.stdin) {
     bytes = Buffer.concat([bytes, Buffer.from(chunk)]);
-    if (bytes.length > MAX_BYTES) throw new AdminError('Standard input is too long for a password.');
+    if (bytes.length > MAX_BYTES)
+      throw new AdminError('Standard input is too long for a password. Nothing was changed.');
   }
   let text: string;
   try {
     text = decodeText(bytes);
   } catch (error) {
     // Bytes that are not UTF-8 would become characters that cannot be typed.
-    throw error instanceof NotTextError ? new AdminError('Standard input is not UTF-8.') : error;
+    throw error instanceof NotTextError
+      ? new AdminError('Standard input is not UTF-8. Nothing was changed.')
+      : error;
   }
   const line = text.replace(/\r?\n$/, '');
-  if (line === '') throw new AdminError('Standard input has no password.');
-  if (/[\r\n]/.test(line)) throw new AdminError('Standard input has more than one line.');
+  if (line === '') throw new AdminError('Standard input has no password. Nothing was changed.');
+  if (/[\r\n]/.test(line))
+    throw new AdminError('Standard input has more than one line. Nothing was changed.');
   return line;
 }
 
@@ -254,7 +261,7 @@ export async function readPassword(
   return io.input('password', async () => {
     if (!passwordStdin && process.stdin.isTTY !== true) {
       const option = command.options.some(({ long }) => long === '--password') ? '--password or ' : '';
-      command.error(`error: there is no terminal to ask for the password: use ${option}--password-stdin`);
+      command.error(`error: there is no terminal to enter the password: use ${option}--password-stdin`);
     }
     const given = passwordStdin ? await readLine() : await ask();
     await checkPassword(given);

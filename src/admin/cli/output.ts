@@ -55,7 +55,7 @@ function describe(error: unknown): string {
   if (kind === 'other') return error.stack ?? error.message;
   const { message, code } = (cause ?? error) as { message?: string; code?: string };
   return kind === 'unavailable'
-    ? `The database cannot be reached, or the connection was lost: check whether the command took effect before you repeat it. (${message || code})`
+    ? `The database is unavailable, or the connection was lost (${message || code}). Check whether the command took effect before you repeat it.`
     : `The database reported an error: ${message || code}.`;
 }
 
@@ -81,7 +81,7 @@ function write(stdout: Output, text: string): Promise<boolean> {
     stdout.write(text, (error) => {
       const closed = (error as NodeJS.ErrnoException | null | undefined)?.code === 'EPIPE';
       if (!error || closed) resolve(!closed);
-      else reject(new AdminError(`The result could not be printed: ${error.message}.`));
+      else reject(new AdminError(`The result cannot be printed: ${error.message}.`));
     });
   });
 }
@@ -119,7 +119,7 @@ export const inWords = (words: readonly string[]): string => new Intl.ListFormat
 /** Names the tables that a copy lacks, because no migration of the service has made them. */
 export function printSkippedTables(stderr: Output, tables: readonly string[]): void {
   if (tables.length > 0)
-    print(stderr, `Tables that are not the service's were left out: ${tables.join(', ')}.`);
+    print(stderr, `Tables that no migration of the service created were not copied: ${tables.join(', ')}.`);
 }
 
 const MIB = 1_048_576;

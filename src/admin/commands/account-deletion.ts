@@ -75,7 +75,9 @@ async function dropWithContent(database: Database, id: string) {
     if (await dropAccount(database, id)) return { id, deleted: true, ...dropped };
     await delay(LATE_REQUESTS_MS);
   }
-  throw new AdminError('The account still writes. Run the command again to finish.');
+  throw new AdminError(
+    `Account ${id} is disabled and partly deleted, because running requests of the account still write. Run the command again to finish.`,
+  );
 }
 
 /** What happens to the content of a deleted account. */

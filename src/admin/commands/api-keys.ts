@@ -32,13 +32,16 @@ interface CreateOptions extends Omit<NewApiKey, 'userId' | 'expiresAt'> {
 async function create({ database }: Opened, { user, expires, ...key }: CreateOptions) {
   const { scopes } = key;
   const { id, role, disabledAt } = await findAccount(database, user);
-  if (disabledAt !== null) throw new AdminError(`The account "${user}" is disabled: none of its keys work.`);
+  if (disabledAt !== null)
+    throw new AdminError(
+      `Account "${user}" is disabled. Nothing was changed. Run "user enable ${user}" first.`,
+    );
   const held = scopesOfRole(role);
   const beyond = scopes.filter((scope) => !held.includes(scope));
   // A key never has more scopes than its account (contract section 3), so refuse them right away.
   if (beyond.length > 0)
     throw new AdminError(
-      `The account "${user}" has the role ${role}, which does not allow ${beyond.join(', ')}.`,
+      `Account "${user}" has the role ${role}, which does not allow ${beyond.join(', ')}. Nothing was changed. The role allows ${held.join(', ')}.`,
     );
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const created = await createApiKeyWithinLimit(work, { ...key, userId: id, expiresAt: expires });
@@ -70,7 +73,8 @@ async function show({ database }: Opened, id: string) {
         }),
       )
     : null;
-  if (key === null) throw new AdminError(`There is no API key with the id "${id}".`);
+  if (key === null)
+    throw new AdminError(`API key "${id}" does not exist. Run "api-key list" to see all ids.`);
   const { uses: used, ...shown } = key;
   return { ...withoutUnset({ ...shown, user: key.user.email }), uses: used };
 }
@@ -86,7 +90,7 @@ function changeKey<T extends { readonly account: string }>(
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const changed = isUuid(id) ? await change(work) : undefined;
     if (changed === undefined)
-      throw new AdminError(`There is no API key with the id "${id}", or it is ${otherwise}.`);
+      throw new AdminError(`API key "${id}" does not exist, or is ${otherwise}. Nothing was changed.`);
     const { account, ...detail } = changed;
     await audit(work, action, id, { account, ...detail });
     return detail;

@@ -22,7 +22,8 @@ function endSessions({ database }: Opened, { user }: { readonly user: string }) 
 
 /** Idempotent: revoking a token again succeeds. */
 async function endToken({ database }: Opened, jti: string) {
-  if (!isRevocable(jti)) throw new AdminError('A jti has 1 to 255 characters.');
+  if (!isRevocable(jti))
+    throw new AdminError(`A jti must have 1 to 255 characters, but has ${jti.length}. Nothing was changed.`);
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     await revokeToken(work, { jti });
     await audit(work, 'jwt.revoke', jti);
@@ -66,7 +67,9 @@ function revokeById({ database }: Opened, id: string) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const account = isUuid(id) ? await revokeStreamToken(work, id) : undefined;
     if (account === undefined)
-      throw new AdminError(`There is no stream token with the id "${id}", or it has already ended.`);
+      throw new AdminError(
+        `Stream token "${id}" does not exist, or has expired or been revoked. Nothing was changed.`,
+      );
     await audit(work, 'stream-token.revoke', id, { account });
     return { id, revoked: true };
   });

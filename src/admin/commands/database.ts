@@ -25,8 +25,8 @@ import { type ProgressBar, print, printSkippedTables, showProgress } from '../cl
 function secretAdvice({ secretKey, dataDir }: Config): string | undefined {
   const file = secretFile(dataDir);
   if (secretKey === undefined && !existsSync(file)) return undefined;
-  const found = secretKey === undefined ? `the content of "${file}"` : 'that of this service';
-  return `Everything is in the new database but for SECRET_KEY: set it there to ${found}, or the OAuth signing keys are of no use.`;
+  const found = secretKey === undefined ? `the content of "${file}"` : 'the SECRET_KEY of this service';
+  return `The new database has everything except SECRET_KEY. Set SECRET_KEY of the service on the new database to ${found}, or the service cannot decrypt its OAuth signing keys.`;
 }
 
 /** In one transaction of the target, which ends up with everything or unchanged. */

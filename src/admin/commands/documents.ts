@@ -65,8 +65,9 @@ async function retire({ database, io }: Opened, ids: readonly string[], what: Re
     return done;
   });
   const unknown = ids.filter((id) => !ended.includes(id));
-  if (unknown.length > 0) print(io.stderr, `Not published: ${unknown.join(', ')}.`);
-  if (ended.length > retired) print(io.stderr, `${ended.length - retired} stay published by other releases.`);
+  if (unknown.length > 0) print(io.stderr, `Documents that are not published: ${unknown.join(', ')}.`);
+  if (ended.length > retired)
+    print(io.stderr, `Documents that other releases still publish: ${ended.length - retired}.`);
   return { retired };
 }
 

@@ -27,15 +27,16 @@ function entriesOfTexts(json: unknown): readonly ManifestEntry[] | undefined {
 }
 
 const FORMS =
-  'Give an object from ids to texts, a manifest of Apollo, or a .graphql file (docs/trusted-documents.md).';
+  'Specify an object from ids to query strings, a manifest of Apollo, or a .graphql file (docs/trusted-documents.md).';
 
 function read(file: string): string {
   try {
     return readText(file);
   } catch (error) {
-    if (error instanceof NotTextError) throw new AdminError(`${file} ${error.message}.`);
+    if (error instanceof NotTextError)
+      throw new AdminError(`${file} ${error.message}. Nothing was published.`);
     throw new AdminError(
-      `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+      `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}. Nothing was published.`,
     );
   }
 }
@@ -44,7 +45,7 @@ function parse(file: string, content: string): unknown {
   try {
     return JSON.parse(content);
   } catch {
-    throw new AdminError(`${file} is neither JSON nor a .graphql file. ${FORMS}`);
+    throw new AdminError(`${file} is neither JSON nor a .graphql file. Nothing was published. ${FORMS}`);
   }
 }
 
@@ -70,7 +71,9 @@ function entriesOfApollo(file: string, json: unknown): readonly ManifestEntry[] 
   if (manifest === undefined) return undefined;
   const { version, operations } = manifest;
   if (version !== 1)
-    throw new AdminError(`${file} is a manifest of Apollo's of version ${version}; 1 is known.`);
+    throw new AdminError(
+      `${file} is an Apollo manifest of version ${version}, but only version 1 is supported. Nothing was published.`,
+    );
   return entriesOfOperations(operations);
 }
 
@@ -83,12 +86,15 @@ export function readManifest(file: string): readonly ManifestEntry[] {
   if (/\.(?:graphql|gql)$/.test(file)) return [{ id: hash('sha256', content, 'hex'), text: content }];
   const json = parse(file, content);
   const entries = entriesOfApollo(file, json) ?? entriesOfTexts(json);
-  if (entries === undefined) throw new AdminError(`${file} has a form that is not known. ${FORMS}`);
+  if (entries === undefined)
+    throw new AdminError(`${file} has an unknown format. Nothing was published. ${FORMS}`);
   if (entries.length === 0)
-    throw new AdminError(`${file} is empty: what its client asks for would be unknown.`);
+    throw new AdminError(
+      `${file} is empty: the client would have no published documents. Nothing was published.`,
+    );
   if (entries.every(isId))
     throw new AdminError(
-      `${file} has ids and no texts: it leads from names to ids. Give the file that the same tool writes with the texts, from ids to texts.`,
+      `${file} maps names to ids and has no query strings. Nothing was published. Specify the file of the same tool that maps ids to query strings.`,
     );
   return entries;
 }

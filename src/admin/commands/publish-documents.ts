@@ -14,12 +14,12 @@ import type { ManifestEntry } from './manifest.ts';
 
 /** An id may tell what it is the hash of. */
 const OF_TEXT = /^sha256:[0-9a-f]{64}$/i;
-const TAKEN = 'This id is that of another text, and an id never gets another one.';
+const TAKEN = 'The id belongs to another document, and the document of an id never changes.';
 
 function idProblem({ id, text }: ManifestEntry): string | undefined {
-  if (!isPublishableId(id)) return 'An id has 1 to 128 printable ASCII characters.';
+  if (!isPublishableId(id)) return 'An id must have 1 to 128 printable ASCII characters.';
   if (OF_TEXT.test(id) && id.toLowerCase() !== `sha256:${hash('sha256', text, 'hex')}`)
-    return 'The id is not the SHA-256 of the text.';
+    return 'The id is not the SHA-256 of the document.';
   return undefined;
 }
 
@@ -33,7 +33,8 @@ function checkAll(entries: readonly ManifestEntry[], { check }: DocumentCheck) {
     const known = texts.get(id);
     texts.set(id, known ?? text);
     if (known === text) continue;
-    const problem = known === undefined ? idProblem(entry) : 'The files have several texts for this id.';
+    const problem =
+      known === undefined ? idProblem(entry) : 'The files have different documents with this id.';
     const checked = problem === undefined ? check(text) : { reason: problem };
     if ('reason' in checked) refused.set(id, checked.reason);
     else
@@ -70,10 +71,13 @@ export async function publish(
       return { published, unchanged: documents.length - taken.length - published, rejected: told };
     }
     // Takes everything back.
-    throw new UndoneError(`Refused: ${told.length} of ${total} documents. Nothing was published.`, {
-      published: 0,
-      unchanged: 0,
-      rejected: told,
-    });
+    throw new UndoneError(
+      `Rejected: ${told.length} of ${total} documents. Nothing was published. Correct the documents, or publish the others with --partial.`,
+      {
+        published: 0,
+        unchanged: 0,
+        rejected: told,
+      },
+    );
   });
 }

@@ -23,12 +23,12 @@ function check(network: Network, { trustProxy }: Config, force: boolean): void {
   const own = [...LOOPBACK, ...trustProxy.flatMap((each) => networkOf(each) ?? [])];
   if (own.some((each) => isWithin(network, each)))
     throw new AdminError(
-      'This machine and the proxies in TRUST_PROXY are never blocked: it would do nothing.',
+      `${formatNetwork(network)} has only addresses of this machine or of proxies in TRUST_PROXY, which are never blocked. Nothing was changed.`,
     );
   const widest = WIDEST[network.family];
   if (network.bits < widest && !force)
     throw new AdminError(
-      `A network wider than /${widest} takes many clients with it: if you mean it, repeat the command with --force.`,
+      `${formatNetwork(network)} is wider than /${widest} and may contain many clients. Nothing was changed. Repeat the command with --force to block the network anyway.`,
     );
 }
 
@@ -47,7 +47,7 @@ async function block(
     const put = await putBlock(work, network, { reason, forMs });
     if (put === undefined)
       throw new AdminError(
-        `There are at most ${MAX_BLOCKS} blocks: end some, or block a network that has several in it.`,
+        `There can be at most ${MAX_BLOCKS} blocks. Nothing was changed. Remove a block, or block a network that contains several blocked networks.`,
       );
     await audit(work, 'block.add', put.network, { expiresAt: put.endsAt });
     return printed(put);
@@ -57,8 +57,8 @@ async function block(
 /** Other blocks that an address is in may be what is meant. */
 async function noBlock(db: Queryable, network: Network): Promise<AdminError> {
   const others = (await listBlocks(db, network)).map((each) => each.network);
-  const hint = others.length === 0 ? '' : ` Blocked is ${others.join(', ')}.`;
-  return new AdminError(`There is no block of ${formatNetwork(network)} itself.${hint}`);
+  const hint = others.length === 0 ? '' : ` Blocked networks that overlap: ${others.join(', ')}.`;
+  return new AdminError(`Network ${formatNetwork(network)} is not blocked. Nothing was changed.${hint}`);
 }
 
 function unblock({ database }: Opened, network: Network) {

@@ -33,7 +33,9 @@ async function readRows({ database, config }: Opened, text: string): Promise<Row
     await client.query('ROLLBACK');
     return { names: fields.map(({ name }) => name), rows };
   } catch (error) {
-    throw error instanceof DatabaseError ? new AdminError(`PostgreSQL says: ${error.message}.`) : error;
+    throw error instanceof DatabaseError
+      ? new AdminError(`PostgreSQL rejected the statement: ${error.message}.`)
+      : error;
   } finally {
     // After a failure, this also ends the transaction.
     await client.end();
@@ -67,7 +69,10 @@ async function show(opened: Opened, text: string): Promise<unknown> {
   const { stdout, stderr } = opened.io;
   const { names, rows } = await readRows(opened, text.replace(/;\s*$/, ''));
   if (rows.length > MAX_ROWS)
-    print(stderr, `There are more than ${MAX_ROWS} rows: add a condition, or LIMIT and OFFSET.`);
+    print(
+      stderr,
+      `The result has more than ${MAX_ROWS} rows, and the first ${MAX_ROWS} are printed. Add a condition, or LIMIT and OFFSET.`,
+    );
   return present({ names, rows: rows.slice(0, MAX_ROWS) }, stdout);
 }
 

@@ -24,26 +24,26 @@ export const createCheck = (
 ): DoctorCheck => ({ check, status, finding, action });
 
 export function checkSettings({ environment, host, trustProxy, metricsToken }: Config): DoctorCheck {
-  const finding = `valid, for ${environment}`;
-  const misspelled = misspelledInProcess().map(({ name, meant }) => `${name} (like ${meant})`);
+  const finding = `valid for ${environment}`;
+  const misspelled = misspelledInProcess().map(({ name, meant }) => `${name} (similar to ${meant})`);
   if (misspelled.length > 0)
     return createCheck(
       'settings',
-      `${finding}; without effect: ${misspelled.join(', ')}`,
-      'correct the names, or remove the variables',
+      `${finding}; unknown variables without effect: ${misspelled.join(', ')}`,
+      'correct the names, or delete the variables',
       'warning',
     );
   if (environment !== 'production') return createCheck('settings', finding);
   const missing: string[] = [];
-  if (trustProxy.length === 0 && host !== '127.0.0.1') missing.push('TRUST_PROXY (the address of the proxy)');
-  if (metricsToken === undefined)
-    missing.push('METRICS_TOKEN (without it, only this machine reads the metrics)');
+  if (trustProxy.length === 0 && host !== '127.0.0.1')
+    missing.push('TRUST_PROXY (the IP address of the proxy)');
+  if (metricsToken === undefined) missing.push('METRICS_TOKEN (only this machine can read the metrics)');
   return missing.length === 0
     ? createCheck('settings', finding)
     : createCheck(
         'settings',
         `${finding}; not set: ${missing.join(', ')}`,
-        'set them, if they are needed',
+        'set these settings if you need them',
         'warning',
       );
 }
@@ -81,16 +81,16 @@ async function checkMigrations(db: Queryable): Promise<DoctorCheck> {
     const [pending, unknown] = [await pendingMigrations(db), await unknownMigrations(db)];
     if (pending.length > 0)
       return createCheck('migrations', `pending: ${pending.join(', ')}`, 'run "npm run -s db:migrate"');
-    if (unknown.length === 0) return createCheck('migrations', 'all are applied');
+    if (unknown.length === 0) return createCheck('migrations', 'all migrations are applied');
     return createCheck(
       'migrations',
-      `of a newer version: ${unknown.join(', ')}`,
-      'nothing, if going back to this version is meant; otherwise see which version runs',
+      `migrations of a newer version are applied: ${unknown.join(', ')}`,
+      'do nothing if you have gone back to this version; otherwise start the newer version',
       'warning',
     );
   } catch (error) {
     if (!(error instanceof MigrationError)) throw error;
-    const action = 'restore the history, or run the version that belongs to it';
+    const action = 'restore the table of migrations, or start the version that matches the table';
     return createCheck('migrations', messageOf(error), action);
   }
 }
@@ -108,14 +108,14 @@ async function checkSequences(db: Queryable): Promise<DoctorCheck> {
     statement<{ name: string }>('doctor_sequences', looks.join(' UNION ALL ')),
     [],
   );
-  if (behind.length === 0) return createCheck('sequences', 'none is behind its table');
+  if (behind.length === 0) return createCheck('sequences', 'no sequence is behind its table');
   const names = behind.map(({ name }) => name);
   const repairs = names.map(
     (name) => `SELECT setval(pg_get_serial_sequence('${name}', 'id'), (SELECT max(id) FROM ${name}))`,
   );
   return createCheck(
     'sequences',
-    `behind: ${names.join(', ')}`,
+    `sequences are behind their tables: ${names.join(', ')}`,
     `run in the database: ${repairs.join('; ')}`,
   );
 }
@@ -181,17 +181,16 @@ async function checkClientAddress(
     if (second.remaining > most)
       return createCheck(
         'client-address',
-        'two requests with different X-Forwarded-For count as two clients: anybody can choose their address',
-        'have the proxy replace X-Forwarded-For, or add to it, and list only proxies in TRUST_PROXY',
+        'clients can choose their IP address: two requests with different X-Forwarded-For count as two clients',
+        'configure the proxy to replace X-Forwarded-For or to append to it, and list only proxies in TRUST_PROXY',
       );
     // A separate client would have all but one of its tokens.
-    if (burst - 1 > most)
-      return createCheck('client-address', 'what a client writes in X-Forwarded-For is not believed');
+    if (burst - 1 > most) return createCheck('client-address', 'X-Forwarded-For of clients is ignored');
   }
   return createCheck(
     'client-address',
-    'limits come back faster than the service responds, so this cannot be seen from outside',
-    'look at "address" in the log of a request with a forged X-Forwarded-For',
+    'cannot be checked from outside, because rate limits refill faster than the service responds',
+    'send a request with a forged X-Forwarded-For, and look at the IP address in the log',
     'warning',
   );
 }
@@ -206,20 +205,21 @@ export async function checkProxy({ publicUrl, trustProxy, rateLimit }: Config): 
     if (Number.isNaN(remaining))
       return [
         describe(
-          `responds with ${response.status}, and not as this service does`,
-          'see where PUBLIC_URL leads',
+          `responds with status ${response.status} and without the headers of this service`,
+          'set PUBLIC_URL to the URL of this service',
         ),
       ];
     const address = await checkClientAddress(publicUrl, rateLimit);
-    if (response.headers.has('strict-transport-security'))
-      return [describe('responds, and says that it was asked over TLS'), address];
+    if (response.headers.has('strict-transport-security')) return [describe('responds over TLS'), address];
     if (!publicUrl.startsWith('https:'))
-      return [describe('is plain HTTP', 'put TLS in front of the service', 'warning'), address];
-    const action = `list the address of the proxy in TRUST_PROXY (now ${trustProxy.join(', ') || 'empty'}), and have it send X-Forwarded-Proto`;
-    return [describe('responds, but the service does not learn that it was asked over TLS', action), address];
+      return [describe('is plain HTTP', 'use a proxy with TLS in front of the service', 'warning'), address];
+    const action = `add the IP address of the proxy to TRUST_PROXY (now ${trustProxy.join(', ') || 'empty'}), and configure the proxy to send X-Forwarded-Proto`;
+    return [describe('responds, but the service does not recognize TLS at the proxy', action), address];
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    return [describe(`cannot be asked: ${messageOf(cause)}`, 'see the proxy, its certificate and the name')];
+    return [
+      describe(`does not respond: ${messageOf(cause)}`, 'check the proxy, its certificate and the host name'),
+    ];
   }
 }
 
@@ -241,10 +241,10 @@ export async function checkRedis({ redisUrl }: Config): Promise<DoctorCheck[]> {
   try {
     await redis.connect();
     await redis.ping();
-    return [createCheck('redis', 'it responds')];
+    return [createCheck('redis', 'Redis responds')];
   } catch (error) {
     const action =
-      'see that Redis runs, and the address and the password in REDIS_URL: limits are per instance meanwhile';
+      'check that Redis is running, and the host and password in REDIS_URL; until then, each instance has separate rate limits';
     return [createCheck('redis', messageOf(cause ?? error), action)];
   } finally {
     redis.disconnect();

@@ -26,13 +26,13 @@ async function openAndCheck({ config, open }: CommandServices): Promise<DoctorCh
   } catch (error) {
     return error instanceof DatabaseUnreachableError
       ? [createCheck('database', error.reason, error.check)]
-      : [createCheck('database', messageOf(error), 'correct what that names, and run this again')];
+      : [createCheck('database', messageOf(error), 'solve the problem, and run "doctor" again')];
   }
 }
 
 function rejectErrors(checks: readonly DoctorCheck[]): readonly DoctorCheck[] {
   const errors = new Set(checks.filter(({ status }) => status === 'error').map(({ check }) => check));
-  if (errors.size > 0) throw new UndoneError(`Needs attention: ${[...errors].join(', ')}.`, checks);
+  if (errors.size > 0) throw new UndoneError(`Failed checks: ${[...errors].join(', ')}.`, checks);
   return checks;
 }
 
@@ -55,7 +55,7 @@ export const defineDoctorCommand: DefineCommands = ({ add, runWithout }) => {
       await runWithout(examine, { relayed: true });
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      const action = 'correct them: nothing else can be looked at before';
+      const action = 'correct the setting, and run "doctor" again: the other checks need valid settings';
       rejectErrors(error.problems.map((problem) => createCheck('settings', problem, action)));
     }
   });

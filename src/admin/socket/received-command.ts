@@ -31,7 +31,10 @@ function ioOf(socket: Socket, { inputs, ...terminals }: CommandRequest): Command
     stderr: output('stderr'),
     async input(name) {
       const value = inputs[name];
-      if (value === undefined) throw new AdminError(`The command lacks its ${name}: repeat it.`);
+      if (value === undefined)
+        throw new AdminError(
+          `The server received the command without its ${name}. Nothing was changed. Repeat the command.`,
+        );
       return value;
     },
   };
@@ -51,7 +54,8 @@ export async function runReceived(socket: Socket, { config, database, log }: Ser
   const { data: request, error } = commandRequest.safeParse(line);
   if (request === undefined) {
     send(socket, {
-      stderr: 'The server does not understand the command: restart the server if it is of another version.\n',
+      stderr:
+        'The server does not understand the command. Nothing was changed. Restart the server if the server has another version.\n',
     });
     send(socket, { exitCode: EXIT.failed });
     throw error;

@@ -41,7 +41,7 @@ export async function relayCommand(
   socket.setTimeout(READY_WAIT_MS, () =>
     socket.destroy(
       new AdminError(
-        `The server that has the embedded database in "${dataDir}" does not respond. Nothing was changed.`,
+        `The server that has the embedded database in "${dataDir}" does not respond. Nothing was changed. Check the process of the server and its log.`,
       ),
     ),
   );
@@ -63,6 +63,6 @@ export async function relayCommand(
   }
   if (!isSent) return undefined;
   throw new AdminError(
-    'The server stopped before the command ended: check whether the command took effect before you repeat it.',
+    'The server stopped before the command was finished. Check whether the command took effect before you repeat it.',
   );
 }

@@ -9,7 +9,7 @@ import { toDataDirError } from './data-dir.ts';
 export class DataDirInUseError extends OperatorError {
   constructor(dataDir: string) {
     super(
-      `The embedded database in "${dataDir}" is in use by another process. Stop that process, or set DATA_DIR to another folder.`,
+      `The embedded database in "${dataDir}" is in use by another process. Stop that process, or set DATA_DIR to another directory.`,
     );
   }
 }

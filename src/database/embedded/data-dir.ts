@@ -145,7 +145,7 @@ export function securePrivateDataDir(path: string, { strict }: { readonly strict
   });
   if (!isOwn(stats))
     throw new UnsafeDataDirError(
-      `DATA_DIR "${path}" belongs to another user of this machine (uid ${stats.uid}), who could read and change everything in it. Run as that user, or set DATA_DIR to a folder of your own.`,
+      `DATA_DIR "${path}" belongs to another user of this machine (uid ${stats.uid}), who could read and change everything in it. Run as that user, or set DATA_DIR to a directory that you own.`,
     );
   withDataDir(path, () => accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK));
   if (!isOpen(stats)) return;
@@ -157,7 +157,7 @@ export function securePrivateDataDir(path: string, { strict }: { readonly strict
   for (const name of readdirSync(path))
     if (!isOwn(lstatSync(join(path, name))))
       throw new UnsafeDataDirError(
-        `DATA_DIR "${path}" was open to other users of this machine, and "${name}" in it belongs to one of them. Set DATA_DIR to another folder.`,
+        `DATA_DIR "${path}" was open to other users of this machine, and "${name}" in it belongs to another user. Set DATA_DIR to another directory.`,
       );
   chmodSync(path, 0o700);
 }
@@ -178,7 +178,7 @@ export function checkContent(path: string): void {
       if (stats === undefined) continue;
       if (!isOwn(stats))
         throw new UnsafeDataDirError(
-          `"${part}" belongs to another user of this machine (uid ${stats.uid}), but DATA_DIR to the user of the service. Give all of it to that user with "chown -R ${process.geteuid?.()} '${path}'", then start again.`,
+          `"${part}" belongs to another user of this machine (uid ${stats.uid}), but DATA_DIR belongs to the user of the service. Change the owner of all files with "chown -R ${process.geteuid?.()} '${path}'", then start again.`,
         );
       const rights = constants.R_OK | constants.W_OK;
       accessSync(part, stats.isDirectory() ? rights | constants.X_OK : rights);
@@ -197,7 +197,7 @@ export function checkDiskSpace(path: string, more = 0): void {
   const free = withDataDir(path, () => freeBytes(place));
   if (free !== undefined && free < needed)
     throw new UnusableDataDirError(
-      `DATA_DIR "${path}" cannot be used: its disk has ${toMebibytes(free)} MiB left, and ${toMebibytes(needed)} are needed. Free some space, or name a folder elsewhere.`,
+      `DATA_DIR "${path}" cannot be used: its disk has ${toMebibytes(free)} MiB left, and ${toMebibytes(needed)} are needed. Free some space, or set DATA_DIR to a directory on another disk.`,
     );
 }
 

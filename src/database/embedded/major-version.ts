@@ -7,10 +7,10 @@ export const EMBEDDED_MAJOR = '18';
 
 /** How to move data of an earlier version, by the command of the service that can read it. */
 const MOVES: Readonly<Record<string, string>> = {
-  '17': 'run "npm run -s admin -- upgrade" of version 1.0.0 on it, then start this version again',
+  '17': 'run "npm run -s admin -- upgrade" of version 1.0.0 on DATA_DIR, then start this version again',
 };
 const OTHER_MOVE =
-  'back it up with the version of the service that has written it ("npm run -s admin -- backup FILE"), and restore the file with this version into a new DATA_DIR';
+  'back up the database with the version of the service that wrote it ("npm run -s admin -- database backup FILE"), and restore the file with this version into a new DATA_DIR';
 
 /** Where a restore writes until all of it is there. */
 export const RESTORING = 'restoring';
@@ -38,7 +38,7 @@ export function refuseUnfinished(dataDir: string): void {
   if (existsSync(dataIn(dataDir))) return;
   if (existsSync(join(dataDir, RESTORING)))
     throw new OperatorError(
-      `A backup is being restored into DATA_DIR "${dataDir}", or that was interrupted: run "admin restore" again, or remove the folder.`,
+      `A backup is being restored into DATA_DIR "${dataDir}", or the restore was interrupted. Wait, run "admin database restore" again, or delete the directory.`,
     );
   if (existsSync(join(dataDir, 'postgres.upgrade')))
     throw new OperatorError(
@@ -57,6 +57,6 @@ export function refuseNoDatabase(dataDir: string): void {
   refuseUnfinished(dataDir);
   if (!existsSync(dataIn(dataDir)))
     throw new OperatorError(
-      `There is no embedded database in "${dataDir}": set DATA_DIR to the folder of the service.`,
+      `There is no embedded database in "${dataDir}". Nothing was changed. Set DATA_DIR to the data directory of the service.`,
     );
 }

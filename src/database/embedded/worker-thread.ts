@@ -13,7 +13,7 @@ export class EmbeddedStartError extends OperatorError {
         ? onOneLine(cause.message).replace(/\.$/, '')
         : 'it ended without an error message';
     super(
-      `The embedded database in "${dataDir}" does not start: ${why}. Its files are damaged or incomplete: restore the folder from a backup, or set DATA_DIR to another one.`,
+      `The embedded database in "${dataDir}" does not start: ${why}. Its files are damaged or incomplete. Restore a backup into a new directory, and set DATA_DIR to the new directory.`,
       { cause },
     );
   }

@@ -31,14 +31,14 @@ function findCommon(
     const other = columns.map((each) => `"${each.name}" ${each.type}`).find((one) => !known.includes(one));
     if (other !== undefined || known.length !== columns.length)
       throw new TransferError(
-        `${origin} has other columns in the table "${name}" than its migrations give it (${other ?? `${columns.length} instead of ${known.length}`}): undo the change in the database, then copy it again.`,
+        `${origin} has other columns in table "${name}" than its migrations create (${other ?? `${columns.length} instead of ${known.length}`}). Nothing was copied. Undo the change in the database, then copy again.`,
       );
     shapes.delete(name);
   }
   const [missing] = shapes.keys();
   if (missing !== undefined)
     throw new TransferError(
-      `${origin} lacks the table "${missing}", which its migrations make. Nothing was copied.`,
+      `${origin} lacks table "${missing}", which its migrations create. Nothing was copied.`,
     );
   return common;
 }
@@ -58,21 +58,21 @@ async function copyRows(
     if (columns !== undefined) await target.copyIn(columns, piece.data);
     else if (!contents.tables.some(({ name }) => name === piece.table))
       throw new TransferError(
-        `${origin} has rows of a table "${piece.table}" that it does not list. Nothing was copied.`,
+        `${origin} has rows of table "${piece.table}", which its list of tables lacks. Nothing was copied.`,
       );
   }
   return digests;
 }
 
 /** @throws {TransferError} unless the target has the rows that were copied */
-async function compare({ target, schema, origin }: CopyInOptions, tables: readonly Table[], copied: Digests) {
+async function compare({ target, schema }: CopyInOptions, tables: readonly Table[], copied: Digests) {
   const digests = new Digests();
   for await (const piece of readPieces(target, schema, tables)) digests.add(piece);
   for (const { name } of tables) {
     const [{ rows, sum }, found] = [copied.get(name), digests.get(name)];
     if (rows !== found.rows || sum !== found.sum)
       throw new TransferError(
-        `The table "${name}" is not the one of ${origin} (${rows} rows became ${found.rows}, or their content differs). Nothing was copied. Report it.`,
+        `The copy of table "${name}" differs from the original (${rows} rows became ${found.rows}, or their content differs). Nothing was copied. Report this bug.`,
       );
   }
   return tables
@@ -95,7 +95,7 @@ export async function copyIn(options: CopyInOptions) {
   const found = await findContent(target, schema);
   if (found !== undefined)
     throw new TransferError(
-      `The target is not empty: its schema "${schema}" has the ${found}. Name an empty database, or another schema of it with ?schema=NAME.`,
+      `The target is not empty: its schema "${schema}" has the ${found}. Nothing was copied. Name an empty database, or another schema with ?schema=NAME.`,
     );
   await migrateTo(target, schema, contents.migrations, origin);
   const tables = findCommon(origin, contents.tables, await readTables(target, schema));

@@ -34,7 +34,9 @@ interface CreateOptions extends Omit<NewClient, 'owner' | 'redirectUris' | 'publ
 async function create({ database }: Opened, { owner, redirectUri = [], ...options }: CreateOptions) {
   const { id, role, disabledAt } = await findAccount(database, owner);
   if (disabledAt !== null)
-    throw new AdminError(`The account "${owner}" is disabled: none of its clients work.`);
+    throw new AdminError(
+      `Account "${owner}" is disabled. Nothing was changed. Run "user enable ${owner}" first.`,
+    );
   const wanted = {
     ...options,
     owner: { id, role },
@@ -71,7 +73,8 @@ async function listClients({ database }: Opened) {
 function remove({ database }: Opened, id: string) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const account = isUuid(id) ? await deleteOAuthClient(work, id) : undefined;
-    if (account === undefined) throw new AdminError(`There is no OAuth client with the id "${id}".`);
+    if (account === undefined)
+      throw new AdminError(`OAuth client "${id}" does not exist. Nothing was changed.`);
     await audit(work, 'oauth-client.delete', id, { account });
     return { client_id: id, deleted: true };
   });
@@ -102,7 +105,8 @@ function rotate({ database, config }: Opened) {
 
 function revoke({ database }: Opened, id: string) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
-    if (!(await revokeSigningKey(work, id))) throw new AdminError(`There is no signing key "${id}".`);
+    if (!(await revokeSigningKey(work, id)))
+      throw new AdminError(`Signing key "${id}" does not exist. Nothing was changed.`);
     await audit(work, 'signing-key.revoke', id);
     return { id, revoked: true };
   });

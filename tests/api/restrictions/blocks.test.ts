@@ -100,7 +100,7 @@ describe('A blocked address', () => {
     await app.prisma.$executeRaw`UPDATE address_blocks SET ends_at = clock_timestamp()`;
     await expect.poll(() => statusOf(app, address)).toBe(200);
     expect(await blocks()).toEqual([]);
-    expect((await adminCommand(app, ['block', 'remove', address])).failure).toContain('no block');
+    expect((await adminCommand(app, ['block', 'remove', address])).failure).toContain('is not blocked');
   });
 
   it('keeps the tokens of its bucket, and its refusals have no X-RateLimit fields', async () => {
@@ -270,7 +270,7 @@ describe('However a block is written', () => {
   ])('"%s" is no address', async (text) => {
     for (const verb of ['add', 'remove'])
       await expect(adminCommand(app, ['block', verb, '--', text])).rejects.toMatchObject({
-        message: expect.stringContaining('must be an address or a network'),
+        message: expect.stringContaining('must be an IP address or a network'),
       });
     expect(await blocks()).toEqual([]);
   });
@@ -315,7 +315,7 @@ it('A block of the same network takes the place of the one before; one that is w
   await block('198.51.100.0/24', '--reason', 'again');
   expect(await blocks()).toMatchObject([{ network: '198.51.100.0/24', reason: 'again', expiresAt: null }]);
   expect((await adminCommand(app, ['block', 'remove', '198.51.100.5'])).failure).toBe(
-    'There is no block of 198.51.100.5/32 itself. Blocked is 198.51.100.0/24.',
+    'Network 198.51.100.5/32 is not blocked. Nothing was changed. Blocked networks that overlap: 198.51.100.0/24.',
   );
   await unblock('198.51.100.9/24');
 });

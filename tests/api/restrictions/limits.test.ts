@@ -65,7 +65,7 @@ describe('The limits of a key', () => {
     await run('api-key', 'revoke', id);
     for (const gone of [id, 'none', '00000000-0000-7000-8000-000000000000'])
       expect((await adminCommand(app, ['api-key', 'set-limits', gone, '--reset'])).failure).toContain(
-        'no API key',
+        'does not exist, or is',
       );
   });
 });
@@ -126,7 +126,7 @@ describe('A suspended key', () => {
     const id = await keyIdOf(email);
     await run('api-key', 'suspend', id);
     await run('api-key', 'revoke', id);
-    expect((await adminCommand(app, ['api-key', 'resume', id])).failure).toContain('no API key');
+    expect((await adminCommand(app, ['api-key', 'resume', id])).failure).toContain('does not exist, or is');
   });
 });
 

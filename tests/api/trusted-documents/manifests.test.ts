@@ -88,7 +88,7 @@ describe('a file of documents', () => {
     expect(json).toEqual({
       published: 0,
       unchanged: 0,
-      rejected: [{ id, reason: 'The files have several texts for this id.' }],
+      rejected: [{ id, reason: 'The files have different documents with this id.' }],
     });
     const operations = [entry(id), entry(id, `${TEXT} `)];
     const twice = await publishFiles(
@@ -118,30 +118,32 @@ describe('a file of documents', () => {
   it.each([0, 2, 1.5])('of another version of Apollo’s is refused: %d', async (version) => {
     const failure = await failureOf({ 'm.json': { format: FORMAT, version, operations: [] } });
     expect(failure).toMatch(
-      new RegExp(`m\\.json is a manifest of Apollo's of version ${version}; 1 is known\\.$`),
+      new RegExp(
+        `m\\.json is an Apollo manifest of version ${version}, but only version 1 is supported\\. Nothing was published\\.$`,
+      ),
     );
   });
 
   it('that leads from names to ids is refused with what to give instead', async () => {
     const failure = await failureOf({ 'map.json': { Mine: 'abc', Other: `sha256:${sha256('x')}` } });
     expect(failure).toMatch(
-      /map\.json has ids and no texts: .+ Give the file .+ with the texts, from ids to texts\.$/,
+      /map\.json maps names to ids and has no query strings\. Nothing was published\. .+ maps ids to query strings\.$/,
     );
   });
 
   it.each([
     ['no JSON', 'query Mine {', /neither JSON nor a \.graphql file/],
-    ['a list', ['x'], /has a form that is not known/],
-    ['a string', '"x"', /has a form that is not known/],
-    ['null', 'null', /has a form that is not known/],
-    ['a number', '3', /has a form that is not known/],
-    ['texts that are lists', { a: [TEXT] }, /has a form that is not known/],
+    ['a list', ['x'], /has an unknown format/],
+    ['a string', '"x"', /has an unknown format/],
+    ['null', 'null', /has an unknown format/],
+    ['a number', '3', /has an unknown format/],
+    ['texts that are lists', { a: [TEXT] }, /has an unknown format/],
     [
       'Apollo’s with no bodies',
       { format: FORMAT, version: 1, operations: [{ id: 'x' }] },
-      /has a form that is not known/,
+      /has an unknown format/,
     ],
-    ['Apollo’s with no operations', { format: FORMAT, version: 1 }, /has a form that is not known/],
+    ['Apollo’s with no operations', { format: FORMAT, version: 1 }, /has an unknown format/],
     ['nothing', {}, /is empty/],
     ['nothing, of Apollo’s', { format: FORMAT, version: 1, operations: [] }, /is empty/],
   ])('of no known form is refused: %s', async (_what, content, message) => {

@@ -7,7 +7,7 @@ import { freshId, publish, published, retire } from '../../support/trusted-docum
 const app = useApp();
 const TEXT = 'query Mine { viewer { id } }';
 const OTHER = 'query Other { viewer { name } }';
-const TAKEN = 'This id is that of another text, and an id never gets another one.';
+const TAKEN = 'The id belongs to another document, and the document of an id never changes.';
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const done = (count: number, unchanged = 0) => ({ published: count, unchanged, rejected: [] });
 
@@ -27,7 +27,9 @@ const isListed = async (id: string) => (await list()).some((document) => documen
 async function reasonFor(text: string, id = freshId()): Promise<string> {
   const { json, failure } = await publish(app, { [id]: text });
   expect(json).toMatchObject({ published: 0, unchanged: 0, rejected: [{ id }] });
-  expect(failure).toBe('Refused: 1 of 1 documents. Nothing was published.');
+  expect(failure).toBe(
+    'Rejected: 1 of 1 documents. Nothing was published. Correct the documents, or publish the others with --partial.',
+  );
   expect(await isListed(id)).toBe(false);
   return json.rejected[0].reason;
 }
@@ -57,7 +59,7 @@ describe('ids', () => {
     const loud = `sha256:${sha256(OTHER).toUpperCase()}`;
     expect((await publish(app, { [loud]: OTHER })).json).toEqual(done(1));
     const reason = await reasonFor(`${TEXT} `, `sha256:${'0'.repeat(64)}`);
-    expect(reason).toBe('The id is not the SHA-256 of the text.');
+    expect(reason).toBe('The id is not the SHA-256 of the document.');
   });
 
   it('are not computed: two may have the same text, and a hash that of another', async () => {
@@ -87,7 +89,9 @@ describe('publishing', () => {
     const { json, failure } = await publish(app, texts);
     expect(json).toMatchObject({ published: 0, unchanged: 0 });
     expect(json.rejected.map(({ id }: Listed) => id).sort()).toEqual([bad, worse, taken].sort());
-    expect(failure).toBe('Refused: 3 of 4 documents. Nothing was published.');
+    expect(failure).toBe(
+      'Rejected: 3 of 4 documents. Nothing was published. Correct the documents, or publish the others with --partial.',
+    );
     expect(await isListed(good)).toBe(false);
   });
 
