@@ -51,7 +51,7 @@ describe('ids', () => {
   });
 
   it.each(['', 'x'.repeat(129), 'a\nb', 'a\u0000', 'é', '\u007f'])('may not be %j', async (id) => {
-    expect(await reasonFor(TEXT, id)).toBe('An id has 1 to 128 printable ASCII characters.');
+    expect(await reasonFor(TEXT, id)).toBe('An id must have 1 to 128 printable ASCII characters.');
   });
 
   it('that say that they are a SHA-256 are that of the text', async () => {

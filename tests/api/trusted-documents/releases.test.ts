@@ -54,7 +54,7 @@ describe('two releases at once', () => {
       expect(counts).toEqual([0, MANY + 1]);
       const loser = results.findIndex(({ json }) => json.published === 0);
       expect(results[loser]?.json.rejected).toEqual([
-        { id, reason: expect.stringContaining('never gets another') },
+        { id, reason: expect.stringContaining('belongs to another document') },
       ]);
       const left = [await listed(clients[0]), await listed(clients[1])].map(({ length }) => length);
       expect(left[loser]).toBe(0);
