@@ -145,7 +145,7 @@ describe('user delete --content delete', () => {
     killed.kill('SIGKILL');
     expect(await command).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('check whether the command took effect'),
+      stderr: expect.stringContaining('Check whether the command took effect'),
     });
     const server = await startServer(dataDir);
     const after = await server.gql('{ posts { author { name } } }', { key: await demoKey(dataDir) });
@@ -232,13 +232,13 @@ describe('a mistake', () => {
       'no password and no terminal',
       SET,
       2,
-      'error: there is no terminal to ask for the password: use --password-stdin',
+      'error: there is no terminal to enter the password: use --password-stdin',
     ],
     [
       'the same of a new account',
       EVE,
       2,
-      'error: there is no terminal to ask for the password: use --password or --password-stdin',
+      'error: there is no terminal to enter the password: use --password or --password-stdin',
     ],
     [
       'two passwords',
