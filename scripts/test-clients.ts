@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { linkPeers } from '../packages/client/link-peers.ts';
 
 const PACKAGE = 'examples/clients';
 
@@ -31,8 +32,16 @@ if (process.argv.includes('--help')) {
 }
 if (process.env.CI !== undefined || !existsSync(join(PACKAGE, 'node_modules')))
   run('npm', ['ci', '--prefix', PACKAGE]);
+// The tests of adapters and the adapters themselves use the libraries of the recipes.
+for (const folder of ['packages/client', 'tests/clients']) linkPeers(folder);
 run('npm', ['run', '--silent', '--prefix', PACKAGE, 'generate']);
 run('npm', ['run', '--silent', '--prefix', PACKAGE, 'typecheck']);
+run(process.execPath, [
+  fileIn('typescript', 'bin/tsc'),
+  '--project',
+  'packages/client/tsconfig.adapters.json',
+  '--noEmit',
+]);
 // The tests import the recipes, and those the libraries: the project's own check leaves them out.
 run(process.execPath, [fileIn('typescript', 'bin/tsc'), '--project', 'tests/clients']);
 const vitest = fileIn('vitest', 'vitest.mjs');

@@ -8,6 +8,10 @@ export type WakeReason = 'reachable' | 'retry';
 export interface Activity {
   /** Ends pauses. A pause that waits for other credentials ends only for `retry`. */
   wake(reason: WakeReason): void;
+  /** Ends all pauses here and, through the listeners, in other tabs. */
+  retry(): void;
+  /** Calls the listener after each `retry`, until the signal is aborted. */
+  onRetry(listener: () => void, signal: AbortSignal): void;
   /** Waits. A delay that the service asked for is never shortened. */
   pause(delayMs: number, options: PauseOptions): Promise<void>;
   /** Aborted while the page is frozen. */
@@ -55,8 +59,17 @@ export function createActivity(clock: Clock): Activity {
       wake('reachable');
     },
   });
+  const retryListeners = new Set<() => void>();
   return {
     wake,
+    retry() {
+      wake('retry');
+      for (const listener of retryListeners) listener();
+    },
+    onRetry(listener, signal) {
+      retryListeners.add(listener);
+      signal.addEventListener('abort', () => retryListeners.delete(listener));
+    },
     get suspension() {
       return suspension.signal;
     },

@@ -267,6 +267,7 @@ export function openChanges<Data, Change>(
     setState({ status: 'closed' });
     link.unlink();
   });
+  activity.onRetry(() => channel?.post({ kind: 'retry' }), lifetime);
   run().catch(reportCallbackError);
 
   const changes: Changes<Change> = {

@@ -128,7 +128,7 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
     state: states.worst,
     session: createSession({ transport, activity, clock, lifetime }),
     identity,
-    retry: () => activity.wake('retry'),
+    retry: () => activity.retry(),
     close() {
       closing.abort();
       activity.close();

@@ -65,7 +65,7 @@ export function createSession({ transport, activity, clock, lifetime }: SessionC
       const response = await request('/login', { method: 'POST', body: JSON.stringify({ email, password }) });
       const user = await readUser(response);
       if (user === null) throw createResponseError(response, {}, clock.nowMs());
-      activity.wake('retry');
+      activity.retry();
       return user;
     },
     async signOut() {
