@@ -1,12 +1,13 @@
 import type { Activity } from './activity.ts';
+import type { Attempts } from './attempts.ts';
 import type { Clock } from './clock.ts';
 import { type Document, formatBody, type SerializedDocument, serializeDocument } from './documents.ts';
 import { ContentGraphError, type ServiceError, withUnknownOutcome } from './errors.ts';
 import { createEtagCache } from './etag-cache.ts';
 import { type Intent, type KeyedRequest, StoredIntent } from './intents.ts';
-import { createRandomKey, linkSignals } from './platform.ts';
+import { createRandomKey } from './platform.ts';
 import { createResponseError, readPayload } from './responses.ts';
-import { computePauseMs, type RetryPolicy } from './retry-policy.ts';
+import type { RetryPolicy } from './retry-policy.ts';
 import type { RequestFields, Transport } from './transport.ts';
 
 /** Options of every call. */
@@ -49,11 +50,10 @@ export interface OperationResult<Data> {
 /** What calls need of the client. */
 export interface CallContext {
   readonly transport: Transport;
+  readonly attempts: Attempts;
   readonly clock: Clock;
   readonly activity: Activity;
   readonly policy: RetryPolicy;
-  /** Aborted when the client is closed. */
-  readonly lifetime: AbortSignal;
 }
 
 /** The calls of a client. */
@@ -76,20 +76,15 @@ const MAX_URL_LENGTH = 4_000;
 type SendRequest = (signal: AbortSignal) => Promise<Response>;
 
 export function createCalls(context: CallContext): Calls {
-  const { transport, clock, activity, policy, lifetime } = context;
+  const { transport, attempts, clock, activity, policy } = context;
   const etags = createEtagCache();
   /** Ids that the service turned out not to have. */
   const unknownIds = new Set<string>();
 
   /** Sends a request once. @throws {ContentGraphError} if there is no usable data */
-  async function attempt<Data>(
-    sendRequest: SendRequest,
-    signal: AbortSignal,
-  ): Promise<OperationResult<Data>> {
-    const limit = linkSignals(signal);
-    const cancelTimer = clock.setTimer(() => limit.abort(), policy.attemptTimeoutMs);
-    try {
-      const response = await sendRequest(limit.signal);
+  const attempt = <Data>(sendRequest: SendRequest, signal: AbortSignal): Promise<OperationResult<Data>> =>
+    attempts.run(signal, async (limit) => {
+      const response = await sendRequest(limit);
       const payload = await readPayload<Data>(response);
       if (payload.data == null) throw createResponseError(response, payload, clock.nowMs());
       activity.wake('reachable');
@@ -100,47 +95,7 @@ export function createCalls(context: CallContext): Calls {
         replayed: response.headers.get('idempotency-replayed') === 'true',
         requestId: response.headers.get('x-request-id') ?? undefined,
       };
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof ContentGraphError) throw error;
-      const message = limit.signal.aborted
-        ? `The service did not respond within ${policy.attemptTimeoutMs} ms.`
-        : 'The connection to the service failed.';
-      throw new ContentGraphError('NETWORK_ERROR', message, { cause: error });
-    } finally {
-      cancelTimer();
-      limit.unlink();
-    }
-  }
-
-  /** Repeats attempts until one succeeds, fails for good, or the next would begin after the time budget. */
-  async function repeat<Result>(
-    run: (signal: AbortSignal) => Promise<Result>,
-    budgetMs: number,
-    { signal: given, onRetry }: CallOptions,
-  ): Promise<Result> {
-    const link = linkSignals(given, lifetime);
-    const { signal } = link;
-    const endMs = clock.nowMs() + budgetMs;
-    try {
-      for (let attempts = 1; ; attempts += 1) {
-        try {
-          signal.throwIfAborted();
-          return await run(signal);
-        } catch (error) {
-          if (!(error instanceof ContentGraphError) || !error.isRetryable) throw error;
-          const pauseMs = computePauseMs(policy, attempts, error.retryAfterMs, clock.random());
-          const retryAtMs = clock.nowMs() + pauseMs;
-          if (retryAtMs > endMs) throw error;
-          onRetry?.(error, retryAtMs);
-          const wakeOn = error.retryAfterMs === undefined ? 'reachable' : 'nothing';
-          await activity.pause(pauseMs, { signal, wakeOn });
-        }
-      }
-    } finally {
-      link.unlink();
-    }
-  }
+    });
 
   /** Sends an id by GET, so that an unchanged result is not sent again. @returns undefined if the id is unknown */
   async function sendId(
@@ -222,7 +177,7 @@ export function createCalls(context: CallContext): Calls {
     };
     let wasUnknown = intent?.isOpen === true;
     try {
-      return await repeat(
+      return await attempts.repeat(
         (signal) =>
           attemptKeyed<Data>(request, fallback, intent, signal).catch((error: unknown) => {
             if (error instanceof ContentGraphError) wasUnknown ||= error.isOutcomeUnknown;
@@ -248,7 +203,7 @@ export function createCalls(context: CallContext): Calls {
     const sendRequest: SendRequest = async (signal) =>
       (await sendId(source, variables, fields, signal)) ??
       transport.post(formatKnown(source, variables), fields, signal);
-    const result = await repeat(
+    const result = await attempts.repeat(
       (signal) => attempt<Data>(sendRequest, signal),
       policy.queryBudgetMs,
       options,

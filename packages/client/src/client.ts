@@ -1,4 +1,5 @@
 import { createActivity } from './activity.ts';
+import { createAttempts } from './attempts.ts';
 import {
   type CallOptions,
   createCalls,
@@ -30,13 +31,16 @@ export interface ClientOptions extends TransportOptions {
   readonly identity?: string | undefined;
   /** Where intents are stored: `sessionStorage` by default. Null keeps them in memory. */
   readonly storage?: IntentStorage | null | undefined;
+  /** How long requests are repeated. */
   readonly retry?: Partial<RetryPolicy> | undefined;
 }
 
 /** The result of a query and the position to follow it from, as plain JSON for a rendered page. */
 export interface Snapshot<Data> {
   readonly data: Data;
+  /** A subscription after this event brings every change that `data` does not show. */
   readonly eventId: string;
+  /** The account for which the page was rendered. */
   readonly identity: string | undefined;
 }
 
@@ -82,7 +86,9 @@ export interface Client {
   readonly fetch: typeof fetch;
   /** The worst state of all streams, for a banner. */
   readonly state: Store<StreamState>;
+  /** Signing in and out with the session cookie. */
   readonly session: Session;
+  /** The id of the account, from the options. */
   readonly identity: string | undefined;
   /** Ends all pauses, except those that the service asked for. Call it after signing in. */
   retry(): void;
@@ -99,7 +105,8 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
   const activity = createActivity(clock);
   const states = createStreamStates();
   const policy = createRetryPolicy(retry);
-  const { query, mutate } = createCalls({ transport, clock, activity, policy, lifetime });
+  const attempts = createAttempts({ clock, activity, policy, lifetime });
+  const { query, mutate } = createCalls({ transport, attempts, clock, activity, policy });
   const streams = { clock, activity, states, lifetime };
   const intents = new Map<string, Intent>();
   const stored = identity === undefined || storage === null ? undefined : (storage ?? findSessionStorage());
@@ -124,7 +131,7 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
       const { data, eventId = '' } = await query(document, variables, { ...callOptions, showEventId: true });
       return { data, eventId, identity };
     },
-    fetch: createResumingFetch({ ...streams, policy, options }),
+    fetch: createResumingFetch({ ...streams, attempts, policy, options }),
     state: states.worst,
     session: createSession({ transport, activity, clock, lifetime }),
     identity,

@@ -1,10 +1,11 @@
 import type { Activity } from './activity.ts';
+import type { Attempts } from './attempts.ts';
 import type { Clock } from './clock.ts';
 import { ContentGraphError } from './errors.ts';
 import { globals, linkSignals } from './platform.ts';
 import { createReconnection, isReconnectable } from './reconnect.ts';
 import { createResponseError, readPayload } from './responses.ts';
-import { computePauseMs, type RetryPolicy } from './retry-policy.ts';
+import type { RetryPolicy } from './retry-policy.ts';
 import type { SseBlock } from './sse-parser.ts';
 import { isEventStream, readBlocks, SILENCE_MS } from './stream-connection.ts';
 import type { StreamState, StreamStates } from './stream-state.ts';
@@ -15,6 +16,7 @@ export interface FetchContext {
   readonly activity: Activity;
   readonly states: StreamStates;
   readonly policy: RetryPolicy;
+  readonly attempts: Attempts;
   readonly lifetime: AbortSignal;
   readonly options: { readonly fetch?: typeof fetch };
 }
@@ -48,8 +50,8 @@ class FinalResponse extends ContentGraphError {
 }
 
 export function createResumingFetch(context: FetchContext): typeof fetch {
-  const { clock, activity, states, policy, lifetime, options } = context;
-  const send: typeof fetch = (input, init) => (options.fetch ?? globals.fetch)(input, init);
+  const { attempts, clock, activity, states, policy, lifetime, options } = context;
+  const sendRequest: typeof fetch = (input, init) => (options.fetch ?? globals.fetch)(input, init);
 
   /** Opens an event stream that does not break. Resolves when the first connection is open. */
   async function fetchStream(
@@ -67,7 +69,7 @@ export function createResumingFetch(context: FetchContext): typeof fetch {
     function openConnection(onResponse: (response: Response) => void): AsyncGenerator<SseBlock, void, void> {
       return readBlocks({
         async send(limit) {
-          const response = await send(input, { ...init, headers, signal: limit });
+          const response = await sendRequest(input, { ...init, headers, signal: limit });
           if (isEventStream(response)) onResponse(response);
           return response;
         },
@@ -157,45 +159,28 @@ export function createResumingFetch(context: FetchContext): typeof fetch {
     init: RequestInit,
     headers: Headers,
   ): Promise<Response> {
-    const link = linkSignals(init.signal ?? undefined, lifetime);
-    const endMs = clock.nowMs() + policy.mutationBudgetMs;
+    let last: Response | undefined;
+    const send = (signal: AbortSignal) =>
+      attempts.run(signal, async (limit) => {
+        last = undefined;
+        const received = await sendRequest(input, { ...init, headers, signal: limit });
+        // A response that breaks off counts as none.
+        last = new Response(await received.text(), received);
+        const error = createResponseError(last, await readPayload(last.clone()), clock.nowMs());
+        if (error.isRetryable) throw error;
+        return last;
+      });
     try {
-      for (let attempt = 1; ; attempt += 1) {
-        const limit = linkSignals(link.signal);
-        const cancelTimer = clock.setTimer(() => limit.abort(), policy.attemptTimeoutMs);
-        let response: Response | undefined;
-        let failure: unknown;
-        try {
-          const received = await send(input, { ...init, headers, signal: limit.signal });
-          // A response that breaks off counts as none.
-          response = new Response(await received.text(), received);
-        } catch (error) {
-          link.signal.throwIfAborted();
-          failure = error;
-        } finally {
-          cancelTimer();
-          limit.unlink();
-        }
-        const error = response && createResponseError(response, {}, clock.nowMs());
-        if (response !== undefined && error?.isRetryable === false && response.status !== 409)
-          return response;
-        const pauseMs = computePauseMs(policy, attempt, error?.retryAfterMs, clock.random());
-        if (clock.nowMs() + pauseMs > endMs) {
-          if (response !== undefined) return response;
-          throw failure;
-        }
-        const wakeOn = error?.retryAfterMs === undefined ? 'reachable' : 'nothing';
-        await activity.pause(pauseMs, { signal: link.signal, wakeOn });
-        link.signal.throwIfAborted();
-      }
-    } finally {
-      link.unlink();
+      return await attempts.repeat(send, policy.mutationBudgetMs, { signal: init.signal ?? undefined });
+    } catch (error) {
+      if (last !== undefined && error instanceof ContentGraphError) return last;
+      throw error instanceof ContentGraphError ? error.cause : error;
     }
   }
 
   return async (input, init = {}) => {
     const headers = new Headers(init.headers ?? (input instanceof Request ? input.headers : undefined));
     if (acceptsOnlyStreams(headers)) return fetchStream(input, init, headers);
-    return headers.has('idempotency-key') ? fetchKeyed(input, init, headers) : send(input, init);
+    return headers.has('idempotency-key') ? fetchKeyed(input, init, headers) : sendRequest(input, init);
   };
 }

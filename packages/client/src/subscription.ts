@@ -60,6 +60,7 @@ export interface Subscription<Data> extends AsyncIterableIterator<StreamEvent<Da
   [Symbol.asyncIterator](): Subscription<Data>;
   /** Ends the current pause, except one that the service asked for. */
   retry(): void;
+  /** Closes the connection. A pending `next` is done. */
   close(): void;
 }
 

@@ -53,6 +53,7 @@ function findDocument({ id, text }: RequestParameters): string | TypedNode<Data,
   return id == null ? (text ?? '') : { kind: 'Document', documentId: id };
 }
 
+/** Creates the network of a Relay environment. After missed events, a subscription fails with `EVENT_HISTORY_EXPIRED`. */
 export function createRelayNetwork(client: Client): RelayNetwork {
   /** The event ids of the queries that are followed. */
   const positions = new Map<string, string>();
