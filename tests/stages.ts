@@ -45,6 +45,7 @@ const tests = (folder: string, names: readonly string[]): string[] =>
  * They run on the embedded database only.
  */
 export const ANY_DATABASE = tests('api', [
+  'client/*',
   'deprecation/{metric-and-log,told}',
   'transport/{audits,compact-json,cors,cors-token-origins,development,graphiql,introspection,metrics-token,pipelining}',
   'transport/{plain-http,probes,published-plugins,request-head,request-id,routes,transport,validation-errors,wrong-body,yoga-plugins}',
@@ -185,7 +186,7 @@ export const GATE_STAGES: readonly GateStage[] = [
   {
     name: 'clients',
     budgetSeconds: 56,
-    steps: [{ script: 'test:clients', files: tests('clients', ['apollo', 'requests']) }],
+    steps: [{ script: 'test:clients', files: tests('clients', ['adapters', 'apollo', 'requests']) }],
   },
   {
     name: 'fuzz',

@@ -1,9 +1,19 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { blocksOf } from '../support/docs/markdown.ts';
 import { ROOT } from '../support/processes/process.ts';
+import { startService } from './live-service.ts';
 
 const PACKAGE = join(ROOT, 'packages/client');
 const CHECKS = join(PACKAGE, 'checks');
@@ -128,6 +138,16 @@ describe('The packed client', () => {
 
   it.each(RESOLUTIONS)('has types of adapters with $moduleResolution', (options) => {
     check(join(INSTALLED, 'typescript'), 'adapters.ts', { ...options, skipLibCheck: true });
+  });
+
+  it('does what its README shows first', async () => {
+    const service = await startService();
+    const [example] = blocksOf(readFileSync(join(PACKAGE, 'README.md'), 'utf8')).filter(
+      ({ language }) => language === 'js',
+    );
+    const script = (example?.text ?? '').replace('http://127.0.0.1:4000', service.origin);
+    writeFileSync(join(folder, 'readme.mjs'), `process.env.KEY = '${service.key}';\n${script}`);
+    expect(run(folder, process.execPath, 'readme.mjs')).toBe(example?.output);
   });
 
   it('is imported in Node without a page', () => {

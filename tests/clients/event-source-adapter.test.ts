@@ -62,6 +62,7 @@ describe('A subscription by EventSource', () => {
     expect(await read()).toBe('Between');
     const next = read();
     await service.restart('SIGKILL', 'Unheard');
+    client.retry();
     expect(await next).toBe('Unheard');
     expect(states.some(({ status }) => status === 'reconnecting')).toBe(true);
     stream.close();

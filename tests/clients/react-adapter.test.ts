@@ -102,6 +102,7 @@ async function checkPage(
   await page.click('Publish');
   await shows(page, 'Published', 'C', 'B', 'A');
   await service.restart('SIGKILL', 'Missed');
+  client.retry();
   await shows(page, 'Missed', 'Published', 'C', 'B', 'A');
   const { data } = await service.query('{ posts(limit: 5) { title } }');
   expect(data.posts.filter(({ title }: Post) => title === 'Published')).toHaveLength(1);

@@ -48,6 +48,7 @@ describe('A client of a service that is killed twice', () => {
       await until('some posts', () => received.length >= POSTS * share);
       await service.end('SIGKILL');
       await service.start();
+      client.retry();
     }
     await Promise.all([writing, reading]);
     expect(received).toEqual(titles);

@@ -1,14 +1,14 @@
 import type { Clock } from './clock.ts';
 import { observePage } from './page-lifecycle.ts';
 
-/** Why a pause may end early: the service can be reached, or somebody asked for an attempt, as after signing in. */
+/** Why a pause is shortened: the service responds, or the program asked for an attempt, as after signing in. */
 export type WakeReason = 'reachable' | 'retry';
 
 /** What the parts of a client tell each other, so that no part waits longer than needed. */
 export interface Activity {
-  /** Ends pauses. A pause that waits for other credentials ends only for `retry`. */
+  /** Shortens pauses. A pause that waits for other credentials is shortened only for `retry`. */
   wake(reason: WakeReason): void;
-  /** Ends all pauses here and, through the listeners, in other tabs. */
+  /** Shortens all pauses here and, through the listeners, in other tabs. */
   retry(): void;
   /** Calls the listener after each `retry`, until the signal is aborted. */
   onRetry(listener: () => void, signal: AbortSignal): void;
@@ -21,16 +21,16 @@ export interface Activity {
   close(): void;
 }
 
-/** What may end a pause. */
+/** What shortens a pause. */
 export interface PauseOptions {
   readonly signal: AbortSignal;
-  /** The reasons that end the pause. */
+  /** The reasons that shorten the pause. */
   readonly wakeOn: 'nothing' | 'retry' | 'reachable';
-  /** Ends this pause alone. */
+  /** Shortens this pause alone. */
   readonly ownWake?: AbortSignal;
 }
 
-/** The shortest pause, so that answers to one request do not lead to many attempts of another. */
+/** The shortest pause, so that responses to one request do not lead to many attempts of another. */
 const MIN_PAUSE_MS = 250;
 
 export function createActivity(clock: Clock): Activity {

@@ -122,7 +122,7 @@ export function createCalls(context: CallContext): Calls {
     return formatBody(isUnknown ? { documentId: undefined, query } : document, variables);
   };
 
-  /** Posts a body, and the query string in its place if the service does not have the id. */
+  /** Posts a body, and then the query string if the service does not have the id. */
   async function postDocument(
     body: string,
     fallback: () => string | undefined,

@@ -264,7 +264,8 @@ export function openChanges<Data, Change>(
   lifetime.addEventListener('abort', () => {
     cancelGreeting();
     greet();
-    setState({ status: 'closed' });
+    // The error of a stream that the service closed stays.
+    if (state.current.status !== 'closed') setState({ status: 'closed' });
     link.unlink();
   });
   activity.onRetry(() => channel?.post({ kind: 'retry' }), lifetime);

@@ -90,7 +90,7 @@ export interface Client {
   readonly session: Session;
   /** The id of the account, from the options. */
   readonly identity: string | undefined;
-  /** Ends all pauses, except those that the service asked for. Call it after signing in. */
+  /** Shortens all pauses, except those that the service asked for. Call it after signing in. */
   retry(): void;
   /** Closes all streams and aborts all calls. Call it before another account signs in. */
   close(): void;

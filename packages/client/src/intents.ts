@@ -35,7 +35,7 @@ interface IntentRecord extends KeyedRequest {
 /** The service forgets a key 24 hours after the first attempt. */
 const MAX_AGE_MS = 23 * 3_600_000;
 
-/** Formats a value as JSON with sorted members: equal variables have equal texts. */
+/** Formats a value as JSON with sorted members: equal variables have equal strings. */
 function formatSorted(value: unknown): string {
   return JSON.stringify(value, (_name, member: unknown) =>
     typeof member === 'object' && member !== null && !Array.isArray(member)

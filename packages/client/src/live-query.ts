@@ -163,7 +163,9 @@ export function liveQuery<Data, Variables, Item extends object, Change>(
   if (initial !== undefined && initial.identity === client.identity) {
     const page = list(initial.data);
     showItems(page.items, page.more);
-    shared.startAfter(initial.eventId, follower);
+    // A document that reads nothing from the database has no event id.
+    if (initial.eventId === '') void refresh();
+    else shared.startAfter(initial.eventId, follower);
   } else void refresh();
   return {
     get current() {

@@ -11,12 +11,12 @@ export interface Reconnection {
   reset(): void;
   /** Waits before the next connection. */
   pause(error: ContentGraphError, signal: AbortSignal): Promise<void>;
-  /** Ends the current pause, except one that the service asked for. */
+  /** Shortens the current pause, except one that the service asked for. */
   wake(): void;
 }
 
 const MAX_PAUSE_MS = 30_000;
-/** Attempts without valid credentials have a limit of their own. */
+/** Attempts without valid credentials have a separate limit. */
 const UNAUTHENTICATED_BASE_MS = 5_000;
 const UNAUTHENTICATED_MAX_MS = 60_000;
 
@@ -29,7 +29,7 @@ function findReason(error: ContentGraphError): ReconnectReason {
   return error.code === 'NETWORK_ERROR' ? 'network' : 'unavailable';
 }
 
-/** True if another connection may succeed. A login page of a network has the status 200 until somebody signs in. */
+/** True if another connection may succeed. A login page of a network has the status 200 until a person signs in. */
 export function isReconnectable(error: ContentGraphError): boolean {
   const { code, httpStatus = 0 } = error;
   const isForeignPage = code === 'UNEXPECTED_RESPONSE' && httpStatus >= 200 && httpStatus < 300;

@@ -7,7 +7,7 @@ export interface Payload<Data> {
   readonly extensions?: { readonly eventId?: string };
 }
 
-/** Parses a GraphQL response. A text that is none has no members. */
+/** Parses a GraphQL response. A string that is no JSON object has no members. */
 export function parsePayload<Data>(text: string): Payload<Data> {
   try {
     const parsed: Payload<Data> | null = JSON.parse(text);

@@ -22,7 +22,7 @@ export function createStepLog(): StepLog {
       return position;
     },
     add(step) {
-      // Nothing before lost events helps anybody.
+      // Steps before lost events are useless, because lists are read again.
       if (step.isGap === true || step.after !== position) steps = [];
       steps.push(step);
       if (steps.length > MAX_STEPS) steps.shift();

@@ -29,7 +29,7 @@ export interface SilenceWatch {
   stop(): void;
 }
 
-/** Measures how long a read is pending. While nobody reads, a connection is not silent. */
+/** Measures how long a read is pending. While no read is pending, a connection is not silent. */
 export function watchSilence(clock: Clock, silenceMs: number, onSilence: () => void): SilenceWatch {
   let pendingSinceMs: number | undefined;
   let cancelTimer = () => {};

@@ -6,7 +6,7 @@ export type ReconnectReason = 'network' | 'unauthenticated' | 'rateLimited' | 'u
 
 /** The state of an event stream. */
 export type StreamState =
-  /** Nobody reads the stream yet. */
+  /** No reader has asked for an event yet. */
   | { readonly status: 'idle' }
   | { readonly status: 'connecting' }
   /** After `missedEvents`, lists must be read again. */

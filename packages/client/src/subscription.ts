@@ -58,7 +58,7 @@ export interface Subscription<Data> extends AsyncIterableIterator<StreamEvent<Da
   next(): Promise<IteratorResult<StreamEvent<Data>, undefined>>;
   return(): Promise<IteratorResult<StreamEvent<Data>, undefined>>;
   [Symbol.asyncIterator](): Subscription<Data>;
-  /** Ends the current pause, except one that the service asked for. */
+  /** Shortens the current pause, except one that the service asked for. */
   retry(): void;
   /** Closes the connection. A pending `next` is done. */
   close(): void;
