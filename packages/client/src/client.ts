@@ -8,7 +8,7 @@ import {
   type QueryOptions,
 } from './calls.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { type Document, formatBody, serializeDocument } from './documents.ts';
+import { type Document, serializeDocument } from './documents.ts';
 import { type Intent, type IntentOptions, StoredIntent } from './intents.ts';
 import { registerInternals } from './internals.ts';
 import { findSessionStorage, type IntentStorage } from './platform.ts';
@@ -117,7 +117,7 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
     subscribe: (document, variables, streamOptions) =>
       openSubscription(
         streams,
-        createFetchConnection(transport, clock, formatBody(serializeDocument(document), variables)),
+        createFetchConnection(transport, clock, serializeDocument(document), variables),
         streamOptions,
       ),
     intent(name, intentOptions) {

@@ -52,12 +52,12 @@ async function computeHash(text: string): Promise<string> {
 function parseRecord(text: string | null): IntentRecord | undefined {
   try {
     const record: Partial<IntentRecord> | null = JSON.parse(text ?? 'null');
-    const { key, body, fingerprint, createdMs, isUnknown } = record ?? {};
+    const { key, body, fingerprint, createdMs } = record ?? {};
     return typeof key === 'string' &&
       typeof body === 'string' &&
       typeof fingerprint === 'string' &&
       typeof createdMs === 'number'
-      ? { key, body, fingerprint, createdMs, isUnknown: isUnknown !== false }
+      ? { key, body, fingerprint, createdMs, isUnknown: true }
       : undefined;
   } catch {
     return undefined;
@@ -157,7 +157,9 @@ export class StoredIntent implements Intent {
     const body = this.#keepsBody ? record.body : '';
     const isUnknown = record.isUnknown || this.#pendingAttempts > 0;
     try {
-      this.#storage.setItem(this.#name, JSON.stringify({ key, body, fingerprint, createdMs, isUnknown }));
+      // The service said that nothing was changed, so a reloaded page may use another key.
+      if (!isUnknown) this.#storage.removeItem(this.#name);
+      else this.#storage.setItem(this.#name, JSON.stringify({ key, body, fingerprint, createdMs }));
     } catch {
       // In a full storage, the key lives as long as the page.
     }

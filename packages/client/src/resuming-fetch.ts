@@ -166,6 +166,7 @@ export function createResumingFetch(context: FetchContext): typeof fetch {
         const received = await sendRequest(input, { ...init, headers, signal: limit });
         // A response that breaks off counts as none.
         last = new Response(await received.text(), received);
+        if (last.ok) return last;
         const error = createResponseError(last, await readPayload(last.clone()), clock.nowMs());
         if (error.isRetryable) throw error;
         return last;

@@ -1,5 +1,6 @@
 import type { Activity } from './activity.ts';
 import type { Clock } from './clock.ts';
+import { formatBody, type SerializedDocument } from './documents.ts';
 import { ContentGraphError, type ServiceError } from './errors.ts';
 import { linkSignals, reportCallbackError } from './platform.ts';
 import { createReconnection, isReconnectable } from './reconnect.ts';
@@ -13,7 +14,7 @@ import {
 import type { SseBlock } from './sse-parser.ts';
 import { readBlocks, SILENCE_MS } from './stream-connection.ts';
 import type { StreamState, StreamStates } from './stream-state.ts';
-import type { Transport } from './transport.ts';
+import type { RequestFields, Transport } from './transport.ts';
 
 /** Where the position of a stream outlives the process. */
 export interface PositionStore {
@@ -84,12 +85,27 @@ export interface StreamContext {
 type Ending = { readonly missedId: string; readonly errors: readonly ServiceError[] } | 'suspended';
 
 /** Creates the connections of a subscription that `fetch` reads. */
-export function createFetchConnection(transport: Transport, clock: Clock, body: string): OpenConnection {
+export function createFetchConnection(
+  transport: Transport,
+  clock: Clock,
+  document: SerializedDocument,
+  variables: unknown,
+): OpenConnection {
+  let body = formatBody(document, variables);
+  const { documentId, query } = document;
+  /** Sends the query string if the service does not have the id. */
+  async function send(fields: RequestFields, limit: AbortSignal): Promise<Response> {
+    const response = await transport.post(body, fields, limit);
+    const text = query === undefined ? body : formatBody({ query, documentId: undefined }, variables);
+    if (response.status !== 404 || documentId === undefined || text === body) return response;
+    body = text;
+    return transport.post(body, fields, limit);
+  }
   return (position, signal, silenceMs) => {
     const fields: Record<string, string> = { accept: 'text/event-stream' };
     if (position !== undefined) fields['last-event-id'] = position;
     return readBlocks({
-      send: (limit) => transport.post(body, fields, limit),
+      send: (limit) => send(fields, limit),
       rejectResponse: async (response) =>
         createResponseError(response, await readPayload(response), clock.nowMs()),
       signal,
@@ -129,6 +145,11 @@ export function openSubscription<Data>(
   const markClosed = () => setState({ status: 'closed' });
   signal.addEventListener('abort', markClosed, { once: true });
   if (signal.aborted) markClosed();
+
+  function close(): void {
+    link.abort();
+    link.unlink();
+  }
 
   async function savePosition(id: string): Promise<void> {
     if (id === position) return;
@@ -226,8 +247,7 @@ export function openSubscription<Data>(
       if (error instanceof ContentGraphError) setState({ status: 'closed', error });
       throw error;
     } finally {
-      link.abort();
-      link.unlink();
+      close();
     }
   }
 
@@ -242,13 +262,13 @@ export function openSubscription<Data>(
     next: () => events.next(),
     return() {
       // A pending read would delay the end of the generator.
-      link.abort();
+      close();
       return events.return(undefined);
     },
     [Symbol.asyncIterator]() {
       return this;
     },
     retry: () => reconnection.wake(),
-    close: () => link.abort(),
+    close,
   };
 }

@@ -217,6 +217,15 @@ describe('An intent', () => {
     expect(new Set(keysOf(stub)).size).toBe(3);
   });
 
+  it('is not stored where the service said that nothing was changed', async () => {
+    const storage = createStorage();
+    const stub = await startStub(failure('FORBIDDEN', 403));
+    const { client } = openClient(stub, { storage });
+    const intent = client.intent('write');
+    await catchError(client.mutate(CREATE, { title: 'A' }, { intent }));
+    expect([intent.isOpen, storage.items.size]).toEqual([false, 0]);
+  });
+
   it('sends two clicks under one key', async () => {
     const stub = await startStub(json(CREATED));
     const { client } = openClient(stub);

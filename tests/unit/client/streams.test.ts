@@ -179,6 +179,18 @@ describe('A stream', () => {
     },
   );
 
+  it('sends the query string of a document whose id the service does not have', async () => {
+    const stub = await startStub(failure('DOCUMENT_NOT_FOUND', 404), stream([opening('p0')], false), GOOD);
+    const { client } = subscribe(stub);
+    const document = Object.assign(new String(DOCUMENT), { __meta__: { hash: 'abc' } });
+    expect(await take(client.subscribe<Tick, object>(document, {}), 2)).toEqual([1, 2]);
+    expect(stub.requests.map(({ body }) => Object.keys(JSON.parse(body))[0])).toEqual([
+      'documentId',
+      'query',
+      'query',
+    ]);
+  });
+
   it('does not ask for lost events in a loop', async () => {
     const lost = stream([opening('p7'), error('EVENT_HISTORY_EXPIRED', 'p7'), COMPLETE]);
     const stub = await startStub(lost, lost, lost, GOOD);
