@@ -1,4 +1,4 @@
-/** Writes the API reference, with the responses to its examples. */
+/** Writes the API reference, with the responses to its examples, and the tables of log events. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,9 +11,11 @@ import { readArguments } from '../src/platform/process.ts';
 import { buildSchema } from '../src/schema/schema.ts';
 import { addExampleData } from './api-docs/example-data.ts';
 import { type ExampleService, runExamples } from './api-docs/examples.ts';
+import { printEventTables } from './api-docs/log-events.ts';
 import { apiReference } from './api-docs/reference.ts';
 
 export const API_FILE = new URL('../docs/api.md', import.meta.url);
+export const LOGGING_FILE = new URL('../docs/logging.md', import.meta.url);
 const INTRO = new URL('api-docs/intro.md', import.meta.url);
 
 /** The content of `docs/api.md`. Needs a migrated database that is empty. */
@@ -24,7 +26,11 @@ export async function printedReference(database: Database, fetch: ExampleService
 }
 
 async function main(): Promise<void> {
-  readArguments('npm run docs:api\n\nWrites docs/api.md, with the responses to its examples.\n', {});
+  readArguments(
+    'npm run docs:api\n\nWrites docs/api.md, with the responses to its examples, and the events of docs/logging.md.\n',
+    {},
+  );
+  writeFileSync(LOGGING_FILE, printEventTables(readFileSync(LOGGING_FILE, 'utf8')));
   const folder = mkdtempSync(join(tmpdir(), 'content-graph-docs-'));
   const config = loadConfig({ NODE_ENV: 'test', DATA_DIR: folder });
   const log = createLogger({ level: 'error', pretty: false });

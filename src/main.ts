@@ -33,33 +33,33 @@ async function main(): Promise<void> {
   // By default, Node prints the warnings of libraries as text on standard error.
   process
     .removeAllListeners('warning')
-    .on('warning', (warning) => log.warn({ err: warning }, 'Node.js warned'));
-  for (const variable of misspelledInProcess())
-    log.warn(variable, 'an environment variable resembles a setting and has no effect');
+    .on('warning', (warning) => log.emit('service.node_warning', { err: warning }));
+  for (const { name: variable, meant } of misspelledInProcess())
+    log.emit('service.unknown_setting', { variable, meant });
   // What a signal does anyway, but not to the first process of a container, where it needs a handler.
   let stop = (signal: NodeJS.Signals): void => process.exit(128 + constants.signals[signal]);
   // For good: a second signal must not end what the first has begun.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop(signal));
   // Without a handler they would end the process at once, and SIGUSR1 would open a debugger's port.
-  for (const signal of IGNORED) process.on(signal, () => log.info({ signal }, 'ignored a signal'));
+  for (const signal of IGNORED) process.on(signal, () => log.emit('service.signal_ignored', { signal }));
   const { database, dataDir } = config;
   // Loading the service and creating a database take seconds, during which the terminal would be empty.
-  if (development) log.info(database.kind === 'embedded' ? { dataDir } : {}, 'starting');
+  if (development) log.emit('service.starting', database.kind === 'embedded' ? { dataDir } : {});
   const { startService } = await import('./app/server.ts');
   const service = await startService(config, log);
   let stopping = false;
   stop = (signal) => {
-    log.info({ signal }, stopping ? 'already stopping' : 'stopping');
+    log.emit(stopping ? 'service.already_stopping' : 'service.stopping', { signal });
     if (stopping) return;
     stopping = true;
     void service.stop().then(async () => {
-      log.info('stopped');
+      log.emit('service.stopped');
       await logOutput.flush(LAST_LINES_MS);
       process.exit(0);
     });
   };
   if (!(await service.ready)) return;
-  log.info({ origin: service.origin, database: config.database.kind }, 'listening');
+  log.emit('service.started', { url: service.origin, database: config.database.kind });
   if (!development) return;
   const { banner } = await import('./features/development/banner.ts');
   logOutput.write(await banner(service.origin, config.graphiql, service.demo, service.pageToken), true);

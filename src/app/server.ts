@@ -45,7 +45,7 @@ function checkFileDescriptors(
   const limit = limitOf();
   if (limit === undefined) return undefined;
   const enough = needed.database + needed.clients + OWN;
-  if (limit < enough) log.warn({ limit, enough }, 'too few file descriptors: raise the limit of open files');
+  if (limit < enough) log.emit('service.file_limit_low', { limit, recommended: enough });
   return Math.max(FEWEST_CLIENTS, limit - needed.database - OWN);
 }
 
@@ -82,7 +82,7 @@ async function prepare(
   const production = config.environment === 'production';
   if (database.kind === 'embedded' || !production) {
     const applied = await migrate(database);
-    if (applied.length > 0) log.info({ migrations: applied }, 'applied migrations');
+    if (applied.length > 0) log.emit('migrations.applied', { migrations: applied });
   }
   await logMigrationState(database, log);
   if (production) await assertNotSeeded(database, config.dataDir);
@@ -171,9 +171,7 @@ export async function startService(
       pageToken: demoKey?.pageToken,
       ready,
       stop: () => {
-        stopping ??= stop().catch((error: unknown) =>
-          log.error({ err: error }, 'the service did not stop cleanly'),
-        );
+        stopping ??= stop().catch((error: unknown) => log.emit('service.shutdown_failed', { err: error }));
         return stopping;
       },
     };

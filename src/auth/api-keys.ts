@@ -251,7 +251,7 @@ const STORE = statement<never>(
 function createApiKeyUses({ database, ...services }: UseServices) {
   return storeOncePerMinute<NewUse>({
     ...services,
-    what: 'the addresses of an API key',
+    failure: 'auth.key_usage_store_failed',
     identityOf: ({ keyId, address }) => `${keyId} ${address}`,
     async store(uses) {
       await database.query(STORE, [
@@ -298,7 +298,6 @@ export function createApiKeyStrategy(services: SecretServices): AuthStrategy {
   const recordIpAddress = createApiKeyUses(services);
   const keys = storedSecrets<KeyRow>(services, {
     kind: API_KEY_KIND,
-    what: 'an API key',
     table: 'api_keys',
     usedAt: 'last_used_at',
     joins: 'JOIN users u ON u.id = s.user_id',

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isOutage } from '../database/errors.ts';
+import { findLogLevel } from '../database/errors.ts';
 import { deletion } from '../database/jobs.ts';
 import { type Queryable, statement } from '../database/statement.ts';
 import { atMost } from '../platform/deadline.ts';
@@ -137,7 +137,7 @@ export function createClientUsage({ database, log }: { readonly database: Querya
     try {
       await database.query(STORE, [instance, number, JSON.stringify(most(uses))]);
     } catch (error) {
-      log[isOutage(error) ? 'debug' : 'warn']({ err: error }, 'could not store how much clients use');
+      log.emit('usage.client_store_failed', { err: error }, findLogLevel(error));
     }
   }
 

@@ -152,11 +152,7 @@ function remoteKeys({ url, defaultScopes, clock, log }: RemoteKeysOptions): Stan
   let set: { readonly keys: readonly PublishedKey[]; readonly askedMs: number } | undefined;
   let failure: { readonly error: unknown; readonly atMs: number } | undefined;
   let fetching: Promise<void> | undefined;
-  const outage = createOutageLog(
-    log,
-    'the keys at JWT_JWKS_URL cannot be fetched',
-    'the keys at JWT_JWKS_URL can be fetched again',
-  );
+  const outage = createOutageLog(log, 'jwks.fetch_failed', 'jwks.recovered');
 
   const passedSince = (atMs = Number.NEGATIVE_INFINITY) => clock.elapsedMs() - atMs;
   const age = () => passedSince(set?.askedMs);

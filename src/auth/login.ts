@@ -108,10 +108,10 @@ interface LoginOptions {
 
 /** Why an account cannot be signed in to with a password that does or does not match. */
 function failureOf(account: AccountRow | undefined, matches: boolean): LoginFailure | undefined {
-  if (account === undefined) return 'no such account';
-  if (account.passwordHash === null) return 'account without a password';
-  if (account.disabled) return 'disabled account';
-  return matches ? undefined : 'wrong password';
+  if (account === undefined) return 'unknown_account';
+  if (account.passwordHash === null) return 'no_password';
+  if (account.disabled) return 'account_disabled';
+  return matches ? undefined : 'wrong_password';
 }
 
 /**
@@ -140,7 +140,7 @@ export function createLogin({ database, turns, passwords, securityLog }: LoginOp
     const matches = await passwords.matches(countedFor, password, passwordHash);
     const failure = failureOf(account, matches);
     if (failure !== undefined || account === undefined || passwordHash === null) {
-      securityLog.failedLogin(origin, failure ?? 'no such account', account?.id);
+      securityLog.failedLogin(origin, failure ?? 'unknown_account', account?.id);
       return undefined;
     }
     const { id, name } = account;
@@ -149,7 +149,7 @@ export function createLogin({ database, turns, passwords, securityLog }: LoginOp
     if (current === undefined) return signIn(attempt);
     const session = await openSession(turns.statements(id), { userId: id, passwordHash: current, userAgent });
     if (session === undefined) {
-      securityLog.failedLogin(origin, 'changed meanwhile', id);
+      securityLog.failedLogin(origin, 'changed_during_login', id);
       return undefined;
     }
     securityLog.loggedIn(origin, id);

@@ -112,7 +112,7 @@ export function clientIdOf({ caller }: Pick<ClientIdentity, 'caller'>): string |
 
 /** The client that a request counts for: the address, without credentials. Never a value the client chooses. */
 export function clientOf(state: ClientIdentity): string {
-  return clientIdOf(state) ?? `address:${addressKey(state.clientAddress)}`;
+  return clientIdOf(state) ?? `ip:${addressKey(state.clientAddress)}`;
 }
 
 /**

@@ -24,8 +24,6 @@ interface RestrictionsOptions extends UseServices {
 /** How often to look without notifications, or after a failure, so that changes apply within a second. */
 const UNHEARD_MS = 300;
 const MAX_REMEMBERED = 10_000;
-const UNREAD =
-  'could not read which addresses are blocked and which accounts have limits; those known stay in force';
 
 interface Block {
   readonly network: string;
@@ -65,7 +63,7 @@ export function createRestrictions(options: RestrictionsOptions) {
   const { database, clock, log, hears, recheckMs } = options;
   const isProxy = trustedProxies(options.trustProxy);
   const loopback = listOf(LOOPBACK);
-  const outage = createOutageLog(log, UNREAD);
+  const outage = createOutageLog(log, 'restrictions.refresh_failed', 'restrictions.recovered');
   const watched = new Set<() => void>();
   let isBlocked = lookUpIn([], clock);
   let limits: ReadonlyMap<string, AccountLimits> = new Map();
@@ -102,7 +100,7 @@ export function createRestrictions(options: RestrictionsOptions) {
     } catch (error) {
       failed = true;
       // The watch of the database logs an outage.
-      if (isOutage(error)) log.debug({ err: error }, UNREAD);
+      if (isOutage(error)) log.emit('restrictions.refresh_failed', { err: error }, 'debug');
       else if (!closed) outage.failed({ err: error });
     } finally {
       // Requests do not wait for a repeated attempt: the timer may ask for one again and again.

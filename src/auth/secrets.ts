@@ -3,11 +3,12 @@ import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { Cancellation } from '../database/cancellation.ts';
 import type { Database } from '../database/database.ts';
-import { isOutage } from '../database/errors.ts';
+import { findLogLevel } from '../database/errors.ts';
 import { type Queryable, type Statement, statement } from '../database/statement.ts';
 import { gathered } from '../platform/async.ts';
 import type { Clock } from '../platform/deadline.ts';
-import type { Logger } from '../platform/log/log.ts';
+import type { LogFields, Logger } from '../platform/log/log.ts';
+import type { LogEventCode } from '../platform/log/log-events.ts';
 import type { Invalid } from './authenticate.ts';
 
 const INTERVAL_MS = 60_000;
@@ -15,9 +16,7 @@ const INTERVAL_MS = 60_000;
 export const FRESH = "interval '60 seconds'";
 const MAX_NOTED_USES = 10_000;
 
-interface LastUsedOptions extends UseServices {
-  /** What is used, for the log. */
-  readonly what: string;
+interface LastUsedOptions extends UseServices, UseFailure {
   readonly table: string;
   /** The type of the column "id". */
   readonly idType?: 'uuid' | 'text';
@@ -59,9 +58,13 @@ export interface UseServices {
   readonly log: Logger;
 }
 
-interface UseStore<Use> extends Pick<UseServices, 'clock' | 'log'> {
-  /** What is stored, for the log. */
-  readonly what: string;
+/** The line of the log about uses that cannot be stored. */
+interface UseFailure {
+  readonly failure: LogEventCode;
+  readonly about?: LogFields;
+}
+
+interface UseStore<Use> extends Pick<UseServices, 'clock' | 'log'>, UseFailure {
   readonly identityOf: (use: Use) => string;
   /** Stores uses, of which no two have the same identity. */
   readonly store: (uses: readonly Use[]) => Promise<void>;
@@ -71,7 +74,8 @@ interface UseStore<Use> extends Pick<UseServices, 'clock' | 'log'> {
 export function storeOncePerMinute<Use>({
   clock,
   log,
-  what,
+  failure,
+  about,
   identityOf,
   store,
 }: UseStore<Use>): (use: Use) => void {
@@ -90,16 +94,23 @@ export function storeOncePerMinute<Use>({
     if (elapsedMs - (noted.get(identity) ?? Number.NEGATIVE_INFINITY) < INTERVAL_MS) return;
     noted.set(identity, elapsedMs);
     storeSoon(use).catch((error: unknown) =>
-      log[isOutage(error) ? 'debug' : 'warn']({ err: error }, `could not store ${what}`),
+      log.emit(failure, { ...about, err: error }, findLogLevel(error)),
     );
   };
 }
 
 /** Last-used times also keep sessions from going idle. */
-export function createUseRecorder({ database, clock, log, what, ...rows }: LastUsedOptions): RecordUse {
+export function createUseRecorder({
+  database,
+  clock,
+  log,
+  failure,
+  about,
+  ...rows
+}: LastUsedOptions): RecordUse {
   const statement = touch(rows);
   const note = storeOncePerMinute<string>({
-    ...{ clock, log, what: `the last use of ${what}` },
+    ...{ clock, log, failure, ...(about && { about }) },
     identityOf: (id) => id,
     async store(ids) {
       await database.query(statement, [ids]);
@@ -269,7 +280,7 @@ export interface SecretServices {
 }
 
 /** A kind of secret of which the database has a hash. In its SQL, `s` is the secret's row. */
-interface SecretKind extends Pick<LastUsedOptions, 'what' | 'table' | 'usedAt' | 'prolongedTo'> {
+interface SecretKind extends Pick<LastUsedOptions, 'table' | 'usedAt' | 'prolongedTo'> {
   readonly kind: string;
   /** What else its look-ups read, such as `JOIN users u ON u.id = s.user_id`. */
   readonly joins?: string;
@@ -308,7 +319,10 @@ export function storedSecrets<ById extends SecretRow, BySecret extends ById = By
     select<BySecret & { hash: Uint8Array }>('hash', 'bytea', ['s.hash', ...columnsOfSecret]),
   );
   const findById = lookUp(database, select<ById>('id', 'uuid', []), ({ id }) => id);
-  const recordUse = createUseRecorder({ database, clock, log, ...rows });
+  const recordUse = createUseRecorder({
+    ...{ database, clock, log, ...rows },
+    ...{ failure: 'auth.last_used_store_failed', about: { credentialType: kind } },
+  });
 
   return {
     /** The row of a secret, valid or not. `owner` is its account, if that is known. */

@@ -20,42 +20,43 @@ export interface FailedCredential {
 
 /** Why a login failed. */
 export type LoginFailure =
-  | 'no such account'
-  | 'wrong password'
-  | 'disabled account'
-  | 'account without a password'
-  | 'changed meanwhile';
+  | 'unknown_account'
+  | 'wrong_password'
+  | 'account_disabled'
+  | 'no_password'
+  | 'changed_during_login';
 
 /** Each address can fail only as often as its failure bucket allows. These bound all addresses together. */
 const LINES_PER_MINUTE = 100;
 
 /** What an investigation needs to know of logins and credentials (OWASP Logging Cheat Sheet, "authn"). */
 export function createSecurityLog(log: Logger) {
-  const logins = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: 'failed login' });
+  const logins = createLineLimit({ log, event: 'auth.login_failed', maximum: LINES_PER_MINUTE });
   const credentials = new Map<string, ReturnType<typeof createLineLimit>>();
 
-  /** Each kind has its own limit: one that can be failed more easily must not hide the others. */
-  function credentialsOf(kind: string) {
-    let limit = credentials.get(kind);
+  /** Each type has its own limit: one that can be failed more easily must not hide the others. */
+  function findLimit(credentialType: string) {
+    let limit = credentials.get(credentialType);
     if (limit === undefined) {
-      limit = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: `failed ${kind}` });
-      credentials.set(kind, limit);
+      const event = 'auth.credential_rejected';
+      limit = createLineLimit({ log, event, maximum: LINES_PER_MINUTE, about: { credentialType } });
+      credentials.set(credentialType, limit);
     }
     return limit;
   }
 
   return {
-    loggedIn: ({ requestId, address }: AttemptOrigin, accountId: string): void =>
-      log.info({ requestId, address, account: accountId }, 'login'),
-    passwordChanged: ({ requestId, address }: AttemptOrigin, accountId: string): void =>
-      log.info({ requestId, address, account: accountId }, 'password changed'),
-    failedLogin(origin: AttemptOrigin, reason: LoginFailure, account: string | undefined): void {
-      const { requestId, address } = origin;
-      logins.warn({ requestId, address, account, reason }, 'failed login');
+    loggedIn: ({ requestId, address: clientIp }: AttemptOrigin, accountId: string): void =>
+      log.emit('auth.login', { requestId, clientIp, accountId }),
+    passwordChanged: ({ requestId, address: clientIp }: AttemptOrigin, accountId: string): void =>
+      log.emit('auth.password_changed', { requestId, clientIp, accountId }),
+    failedLogin(origin: AttemptOrigin, reason: LoginFailure, accountId: string | undefined): void {
+      const { requestId, address: clientIp } = origin;
+      logins.emit({ requestId, clientIp, accountId, reason });
     },
-    failedCredential({ requestId, address }: AttemptOrigin, failed: FailedCredential): void {
-      const { kind, reason, accountId: account, client } = failed;
-      credentialsOf(kind).warn({ requestId, address, kind, account, client, reason }, 'failed credential');
+    failedCredential({ requestId, address: clientIp }: AttemptOrigin, failed: FailedCredential): void {
+      const { kind: credentialType, reason, accountId, client } = failed;
+      findLimit(credentialType).emit({ requestId, clientIp, credentialType, accountId, client, reason });
     },
     close(): void {
       logins.close();

@@ -143,7 +143,6 @@ interface Known {
 export function createSessionStrategy(services: SecretServices): AuthStrategy {
   const sessions = storedSecrets<SessionRow>(services, {
     kind: SESSION,
-    what: 'a session',
     table: 'sessions',
     usedAt: 'last_seen_at',
     prolongedTo: `LEAST(${SESSION_IDLE_EXPIRY_SQL}, absolute_expires_at)`,

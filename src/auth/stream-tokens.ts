@@ -198,7 +198,6 @@ export function createStreamTokens(
 ) {
   const tokens = storedSecrets<SecretRow, TokenRow>(services, {
     kind: 'stream-token',
-    what: 'a stream token',
     table: 'stream_tokens',
     usedAt: 'last_used_at',
     prolongedTo: `LEAST(${STREAM_TOKEN_IDLE_EXPIRY_SQL}, ends_at)`,

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log/log.ts';
+import type { LogEventCode } from '../platform/log/log-events.ts';
 import { createLineLimit, createOutageLog } from '../platform/log/log-limits.ts';
 import {
   getDatabaseErrorCode,
@@ -46,7 +47,7 @@ const LINES_PER_MINUTE = 10;
 function describeError(error: unknown): Readonly<Record<string, unknown>> {
   const refusal = refusedWrite(error);
   if (refusal !== undefined) return { ...refusal, error: messageOf(error) };
-  if (error instanceof DatabaseUnreachableError) return { reason: error.reason, check: error.check };
+  if (error instanceof DatabaseUnreachableError) return { reason: error.reason, hint: error.hint };
   const { cause } = toDatabaseError(error);
   return { reason: cause == null ? 'the server ended the connection' : messageOf(cause) };
 }
@@ -72,10 +73,12 @@ export function watchDatabase(options: WatchOptions) {
   const { server, direct, isSupervised, log, onLook, isConnected, onWritable } = options;
   const closing = new AbortController();
   const { signal } = closing;
-  const waiting = createOutageLog(log, 'waiting for the database');
-  const unreachable = createOutageLog(log, 'the database cannot be reached', 'the database is back');
-  const unwritable = createOutageLog(log, 'the database cannot write', 'the database writes again');
-  const lines = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: 'passing database error' });
+  const waiting = createOutageLog(log, 'database.waiting', 'database.recovered');
+  const unreachable = createOutageLog(log, 'database.unreachable', 'database.recovered');
+  const unwritable = createOutageLog(log, 'database.not_writable', 'database.writable');
+  const createLimit = (event: LogEventCode) => createLineLimit({ log, event, maximum: LINES_PER_MINUTE });
+  const failedWrites = createLimit('database.write_failed');
+  const lostConnections = createLimit('database.connection_lost');
   let isReachable = true;
   /** The error of a refused write, until an attempt to write succeeds. */
   let refused: unknown;
@@ -110,14 +113,14 @@ export function watchDatabase(options: WatchOptions) {
     // A session that is read-only stays read-only.
     if (unwritable.lasting || getDatabaseErrorCode(refused) === READ_ONLY) onWritable();
     // A part of the database, such as a tablespace, may have no room.
-    else lines.warn(describeError(refused), 'the database refused a write');
+    else failedWrites.emit(describeError(refused));
     refused = undefined;
     writeProblem = undefined;
     unwritable.over();
   }
 
   function noteFailure(error: unknown): void {
-    if (isSupervised) log.debug({ err: error }, 'whether the database writes could not be tried');
+    if (isSupervised) log.emit('database.write_check_failed', { err: error });
     else if (isOnlyFull(error)) noteReachable();
     else {
       // A rejected password is an outage, too: to exit would not help.
@@ -169,6 +172,7 @@ export function watchDatabase(options: WatchOptions) {
         if (direct !== undefined) await checkConnection(direct).catch(rethrowUnlessUnreachable);
         await use();
         isReachable = true;
+        waiting.over();
         return true;
       } catch (error) {
         if (signal.aborted) break;
@@ -203,7 +207,7 @@ export function watchDatabase(options: WatchOptions) {
     broke(error: unknown): void {
       if (isSupervised || looking !== undefined) return;
       void check().then((reachable) => {
-        if (reachable) lines.warn(describeError(error), 'a database connection broke');
+        if (reachable) lostConnections.emit(describeError(error));
       });
     },
     /** Reports the error of a statement. Resolves once an attempt to write has succeeded or failed. Never rejects. */
@@ -236,7 +240,8 @@ export function watchDatabase(options: WatchOptions) {
     },
     close(): void {
       closing.abort();
-      lines.close();
+      failedWrites.close();
+      lostConnections.close();
     },
   };
 }

@@ -80,8 +80,8 @@ const FULL_MS = 1_000;
 export function createConnections({ pool, server, watch, log }: ConnectionsOptions) {
   const full = createOutageLog(
     log,
-    'the database accepts no further connection: requests wait for the open ones',
-    'the database accepts further connections again',
+    'database.connection_limit_reached',
+    'database.connection_limit_recovered',
   );
   const waiting = new Set<Waiter>();
   let current = new WeakSet<pg.PoolClient>();

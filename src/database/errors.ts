@@ -14,6 +14,11 @@ export class DatabaseError extends Error {
     this.name = 'DatabaseError';
     this.kind = kind;
   }
+
+  /** True if the state of the database explains the error: its stack helps to find no bug. */
+  get isExpected(): boolean {
+    return this.kind !== 'other';
+  }
 }
 
 /** SQLSTATE codes and classes (PostgreSQL appendix A) and Node's socket errors. */
@@ -69,18 +74,18 @@ export function getDatabaseErrorCode(error: unknown): string {
 export interface WriteRefusal {
   /** The cause, after "The database cannot write, because". */
   readonly reason: string;
-  readonly check: string;
+  readonly hint: string;
 }
 
 export const READ_ONLY = '25006';
 const UNIQUE_VIOLATION = '23505';
 
 const REFUSALS: Readonly<Record<string, WriteRefusal>> = {
-  '53100': { reason: 'its disk is full', check: 'make room on the disk of its data' },
-  '58030': { reason: 'its disk fails', check: 'look at that disk and at the log of the database' },
+  '53100': { reason: 'its disk is full', hint: 'make room on the disk of its data' },
+  '58030': { reason: 'its disk fails', hint: 'look at that disk and at the log of the database' },
   [READ_ONLY]: {
     reason: 'it is read-only',
-    check: 'name the primary and not a standby, and turn default_transaction_read_only off',
+    hint: 'name the primary and not a standby, and turn default_transaction_read_only off',
   },
 };
 
@@ -91,7 +96,7 @@ const UNWRITABLE_FILES: Readonly<Record<string, RegExp>> = {
 };
 const UNWRITABLE: WriteRefusal = {
   reason: 'its files cannot be written',
-  check: 'its disk may have become read-only: look at that disk, and at the rights of the files',
+  hint: 'its disk may have become read-only: look at that disk, and at the rights of the files',
 };
 
 /** Tables whose ids come from a sequence. Logical replication copies their rows and not the state of the sequences. */
@@ -99,7 +104,7 @@ export const NUMBERED_TABLES = ['events', 'audit_log'] as const;
 const NUMBERED_KEYS: readonly string[] = NUMBERED_TABLES.map((table) => `${table}_pkey`);
 const BEHIND: WriteRefusal = {
   reason: 'a sequence is behind its table',
-  check: 'run "npm run -s admin -- doctor", which names the sequence and the statement that advances it',
+  hint: 'run "npm run -s admin -- doctor", which names the sequence and the statement that advances it',
 };
 
 /** Finds the error of PostgreSQL in an error. */
@@ -155,6 +160,9 @@ export function isOutage(error: unknown): boolean {
   const { kind, cause } = toDatabaseError(error);
   return kind === 'unavailable' && !REFUSED_WHILE_UP.test(getDatabaseErrorCode(cause));
 }
+
+/** Finds the level of a line about an error: `debug` in an outage, of which the watches of the database tell. */
+export const findLogLevel = (error: unknown): 'debug' | undefined => (isOutage(error) ? 'debug' : undefined);
 
 /** Whether `pg` lost a connection, or met a server that is starting or stopping. */
 export function isConnectionLost(error: unknown): boolean {

@@ -1,6 +1,7 @@
 import { inBatches } from '../platform/async.ts';
 import { atMost } from '../platform/deadline.ts';
-import type { Logger } from '../platform/log/log.ts';
+import type { LogFields, Logger } from '../platform/log/log.ts';
+import type { LogEventCode } from '../platform/log/log-events.ts';
 import type { Metrics } from '../platform/metrics/metrics.ts';
 import type { Database } from './database.ts';
 import { isOutage, toDatabaseError } from './errors.ts';
@@ -149,25 +150,30 @@ export function startJobRunner({ jobs, database, log, ...options }: JobRunnerOpt
     jobs.map(({ name }) => name),
   );
   const stopping = new AbortController();
-  const failures = new Map<string, number>();
+  const failures = new Map<string, { count: number; readonly sinceMs: number }>();
   let timer: NodeJS.Timeout | undefined;
   let running = Promise.resolve();
 
   /** Logs the first, second, fourth, eighth… failure in a row. */
-  function logFailure(
-    what: string,
-    fields: { readonly err: unknown; readonly job?: string },
-    message: string,
-  ): void {
-    const count = (failures.get(what) ?? 0) + 1;
-    failures.set(what, count);
-    if (isPowerOfTwo(count)) log.warn({ ...fields, failures: count }, message);
+  function logFailure(event: LogEventCode, what: string, fields: LogFields): void {
+    const known = failures.get(what) ?? { count: 0, sinceMs: performance.now() };
+    known.count += 1;
+    failures.set(what, known);
+    if (isPowerOfTwo(known.count)) log.emit(event, { ...fields, failureCount: known.count });
+  }
+
+  function logRecovery(event: LogEventCode, what: string, fields: LogFields = {}): void {
+    const known = failures.get(what);
+    if (known === undefined) return;
+    failures.delete(what);
+    const durationSeconds = Math.round((performance.now() - known.sinceMs) / 1_000);
+    log.emit(event, { ...fields, durationSeconds });
   }
 
   function note(job: string, error: unknown): void {
     metrics.failed(job);
     // The watch of the database logs an outage.
-    if (!isOutage(error)) logFailure(job, { err: error, job }, 'a background job failed');
+    if (!isOutage(error)) logFailure('job.failed', job, { err: error, job });
   }
 
   /** Without the lock, no job has run. */
@@ -175,7 +181,7 @@ export function startJobRunner({ jobs, database, log, ...options }: JobRunnerOpt
     for (const { name } of jobs) metrics.failed(name);
     // The lock needs a connection past a pooler, so the database may be available all the same.
     if (isOutage(error) && !(await database.watch.check())) return;
-    logFailure(LOCK, { err: error }, 'the clean-up could not start');
+    logFailure('job.runner_failed', LOCK, { err: error });
   }
 
   async function run({ name, run: work }: Job): Promise<void> {
@@ -183,8 +189,8 @@ export function startJobRunner({ jobs, database, log, ...options }: JobRunnerOpt
     try {
       const rows = await work(database, stopping.signal);
       metrics.succeeded(name, rows, (performance.now() - startedMs) / 1000);
-      if (rows > 0) log.debug({ job: name, rows }, 'rows removed');
-      if (failures.delete(name)) log.info({ job: name }, 'a background job works again');
+      if (rows > 0) log.emit('job.rows_deleted', { job: name, rows });
+      logRecovery('job.recovered', name, { job: name });
     } catch (error) {
       note(name, error);
     }
@@ -198,7 +204,7 @@ export function startJobRunner({ jobs, database, log, ...options }: JobRunnerOpt
     } catch (error) {
       return noteNoLock(error);
     }
-    if (failures.delete(LOCK)) log.info('the clean-up can start again');
+    logRecovery('job.runner_recovered', LOCK);
     if (lock === undefined) return;
     for (const job of jobs) if (!stopping.signal.aborted) await run(job);
     await lock.release();

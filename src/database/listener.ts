@@ -77,17 +77,11 @@ export function createListener(options: ListenerOptions): Listener {
   let pauseMs = FIRST_PAUSE_MS;
   let probing = false;
   let missed = 0;
-  const outage = createOutageLog(
-    log,
-    'events of other instances come later: the connection for their wake-ups fails',
-    'the connection for wake-ups is back',
-  );
+  const outage = createOutageLog(log, 'listener.disconnected', 'listener.reconnected');
 
   /** Does not wait for an unresponsive server. */
   async function end(which: Client): Promise<void> {
-    const ended = which
-      .end()
-      .catch((error: unknown) => log.debug({ err: error }, 'closing a broken connection failed'));
+    const ended = which.end().catch((error: unknown) => log.emit('database.close_failed', { err: error }));
     await atMost(END_LIMIT_MS, ended);
   }
 
@@ -154,7 +148,7 @@ export function createListener(options: ListenerOptions): Listener {
       await probed.query('SELECT');
       if (probed === client) missed = 0;
     } catch (error) {
-      log.debug({ err: error }, 'the connection for notifications did not respond');
+      log.emit('listener.probe_failed', { err: error });
     } finally {
       probing = false;
     }

@@ -314,16 +314,19 @@ export async function unknownMigrations(database: Queryable): Promise<string[]> 
 const RECHECK_MS = 2_000;
 
 async function logOnceApplied(database: Database, log: Logger): Promise<void> {
+  const sinceMs = performance.now();
   for (;;) {
     await delay(RECHECK_MS, undefined, { ref: false });
     if (database.watch.closed) return;
     try {
       if ((await pendingMigrations(database)).length > 0) continue;
-      return log.info('the pending migrations have been applied');
+      return log.emit('migrations.up_to_date', {
+        durationSeconds: Math.round((performance.now() - sinceMs) / 1_000),
+      });
     } catch (error) {
       // The watch of the database logs an outage.
       if (isOutage(error)) continue;
-      return log.error({ err: error }, 'the migrations of the database could not be read');
+      return log.emit('migrations.read_failed', { err: error });
     }
   }
 }
@@ -337,20 +340,13 @@ async function logOnceApplied(database: Database, log: Logger): Promise<void> {
 export async function logMigrationState(database: Database, log: Logger): Promise<void> {
   try {
     const unknown = await unknownMigrations(database);
-    if (unknown.length > 0)
-      log.warn(
-        { migrations: unknown },
-        'the database has migrations of a newer version; this one runs on them',
-      );
+    if (unknown.length > 0) log.emit('migrations.newer', { migrations: unknown });
     const pending = await pendingMigrations(database);
     if (pending.length === 0) return;
-    log.warn(
-      { migrations: pending },
-      'migrations are pending, so /health/ready is 503: apply them with "npm run -s db:migrate"',
-    );
+    log.emit('migrations.pending', { migrations: pending });
     void logOnceApplied(database, log);
   } catch (error) {
     if (!(error instanceof MigrationError)) throw setupError('DATABASE_URL', error);
-    log.error({ reason: error.message }, 'the migrations of the database do not fit this version');
+    log.emit('migrations.mismatch', { reason: error.message });
   }
 }

@@ -5,7 +5,7 @@ import { createOutageLog } from '../platform/log/log-limits.ts';
 import type { Metrics } from '../platform/metrics/metrics.ts';
 import type { Database } from './database.ts';
 import { freeBytes } from './embedded/data-dir.ts';
-import { isOutage } from './errors.ts';
+import { findLogLevel } from './errors.ts';
 import { type Queryable, statement } from './statement.ts';
 
 const INTERVAL_MS = 60_000;
@@ -41,11 +41,7 @@ export function watchClock(database: Queryable, clock: Clock, metrics: Metrics, 
     'Offset of this machine’s clock to the database’s clock, measured every minute. Positive if this machine’s clock is ahead.',
     () => aheadMs / 1_000,
   );
-  const outage = createOutageLog(
-    log,
-    'the clock of this machine and that of the database differ',
-    'the clock of this machine and that of the database agree again',
-  );
+  const outage = createOutageLog(log, 'clock.skewed', 'clock.recovered');
 
   async function look(): Promise<void> {
     try {
@@ -55,12 +51,11 @@ export function watchClock(database: Queryable, clock: Clock, metrics: Metrics, 
       wrongByMs = found.surelyMs > MOST_MS ? aheadMs : 0;
       if (wrongByMs === 0) return outage.over();
       outage.failed({
-        aheadSeconds: aheadMs / 1_000,
-        check: 'set both by a time service (NTP); this instance allows for the difference until then',
+        offsetSeconds: aheadMs / 1_000,
+        hint: 'set both by a time service (NTP); this instance allows for the difference until then',
       });
     } catch (error) {
-      if (!closed)
-        log[isOutage(error) ? 'debug' : 'warn']({ err: error }, 'could not read the clock of the database');
+      if (!closed) log.emit('clock.check_failed', { err: error }, findLogLevel(error));
     }
   }
 

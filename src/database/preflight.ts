@@ -30,12 +30,12 @@ export class DatabaseSetupError extends OperatorError {}
 export class DatabaseUnreachableError extends OperatorError {
   /** What happened. */
   readonly reason: string;
-  /** What the operator should check. */
-  readonly check: string;
-  constructor(reason: string, check: string, cause: unknown) {
-    super(`The database cannot be reached: ${reason}; ${check}.`, { cause });
+  /** What the operator should do. */
+  readonly hint: string;
+  constructor(reason: string, hint: string, cause: unknown) {
+    super(`The database cannot be reached: ${reason}; ${hint}.`, { cause });
     this.reason = reason;
-    this.check = check;
+    this.hint = hint;
   }
 }
 
@@ -256,7 +256,7 @@ const GRANT_RIGHTS =
 export function setupError(setting: string, error: unknown): unknown {
   const refusal = refusedWrite(error);
   if (refusal === undefined && !LACKS_RIGHTS.test(getDatabaseErrorCode(error))) return error;
-  const advice = refusal === undefined ? GRANT_RIGHTS : `${refusal.reason}; ${refusal.check}`;
+  const advice = refusal === undefined ? GRANT_RIGHTS : `${refusal.reason}; ${refusal.hint}`;
   const said = messageOf(toDatabaseError(error).cause);
   return new DatabaseSetupError(`The database of ${setting} cannot be used: ${advice} (${said}).`, {
     cause: error,

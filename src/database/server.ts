@@ -42,11 +42,7 @@ const INTERVAL_MS = 10_000;
 
 /** Logs problems of the data directory while the embedded database runs, before a write fails. */
 function watchDataDir(dataDir: string, log: Logger): { close(): void } {
-  const outage = createOutageLog(
-    log,
-    'the folder of the embedded database needs attention',
-    'the folder of the embedded database is in order again',
-  );
+  const outage = createOutageLog(log, 'embedded_db.data_dir_unhealthy', 'embedded_db.data_dir_recovered');
   const timer = setInterval(() => {
     const problem = findDataDirProblem(dataDir);
     if (problem === undefined) outage.over();
@@ -105,10 +101,6 @@ const GONE = { tcp_keepalives_idle: 10, tcp_keepalives_interval: 5, tcp_keepaliv
 const ANSWER_MS = 2_000;
 /** An admin command may hold the data directory when the service starts; it finishes within seconds. */
 const FOLDER_PATIENCE_MS = 10_000;
-
-/** What an operator must know about the embedded database (contract section 8). */
-const DURABILITY =
-  'the embedded database survives a crash of the process and, on a disk that honours flushes, a loss of power; it does not survive the loss of the disk, so back up DATA_DIR';
 
 function postgresServer(
   database: Config['database'] & { kind: 'postgres' },
@@ -188,7 +180,7 @@ async function embeddedServer(
     stream: server.createStream,
   };
   const watch = isCommand ? undefined : watchDataDir(dataDir, log);
-  if (!isCommand) log.info({ dataDir }, DURABILITY);
+  if (!isCommand) log.emit('embedded_db.durability', { dataDir });
   return {
     connection,
     direct: connection,
@@ -208,7 +200,7 @@ async function embeddedServer(
     overrun() {
       server
         .restart('a statement exceeded its time limit')
-        .catch((error: unknown) => log.debug({ err: error }, 'the embedded database did not restart'));
+        .catch((error: unknown) => log.emit('embedded_db.restart_failed', { err: error }, 'debug'));
       return undefined;
     },
     ready: server.ready,

@@ -166,7 +166,7 @@ export function createEngine(options: EngineOptions) {
           origin: options.origin,
           db: database,
           paths,
-          traced: log.isLevelEnabled('debug'),
+          traced: log.writesDebug,
           lookAhead,
           maxResponseBytes,
           eventsAfter,

@@ -118,7 +118,11 @@ export function createPipeline(options: PipelineOptions) {
     try {
       return await outcome;
     } finally {
-      log.debug({ requestId, paths: [...trace.paths], declined: trace.declined }, 'answer path');
+      log.emit('graphql.execution_path', {
+        requestId,
+        executionPaths: [...trace.paths],
+        fallbackReason: trace.declined,
+      });
     }
   }
 

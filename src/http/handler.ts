@@ -120,7 +120,7 @@ export function createEntrance(options: EntranceOptions) {
       return await requests.inTime(unverifiedSession.verifyByLookUp());
     } catch (error) {
       if (error instanceof ApiError) throw error;
-      log.debug({ requestId, err: error }, 'the caller could not be confirmed');
+      log.emit('auth.session_not_verified', { requestId, err: error });
       return false;
     }
   }

@@ -70,7 +70,7 @@ describe('the admin command beside a server on the embedded database', () => {
     await until('the server to make the database', () => existsSync(join(dataDir, 'postgres')));
     const made = await admin(user('eve@example.org'), dataDir);
     expect(made.code, made.stderr).toBe(0);
-    await server.printed(/listening/);
+    await server.printed(/service\.started/);
     expect(emails(await admin(['user', 'list'], dataDir))).toContain('eve@example.org');
   });
 

@@ -11,7 +11,7 @@ import { admin, startServer } from '../support/processes/server.ts';
 const EVE = 'eve@example.org';
 const create = (email: string) =>
   ['user', 'create', '--name', 'Eve', '--email', email, '--password', 'a long passphrase'] as const;
-const BEGUN = /an admin command begins/;
+const BEGUN = /admin\.command_started/;
 /** It takes a second, in which it waits for late requests. */
 const REMOVE = ['user', 'delete', EVE, '--content', 'keep'] as const;
 
@@ -22,7 +22,7 @@ async function startDeletion() {
   expect((await admin(create(EVE), dataDir)).code).toBe(0);
   await server.printed(BEGUN);
   const command = runScript('src/admin/main.ts', REMOVE, { DATA_DIR: dataDir });
-  await until('the command', () => server.stdout.split('an admin command begins').length === 3);
+  await until('the command', () => server.stdout.split('admin.command_started').length === 3);
   return { dataDir, server, command };
 }
 
@@ -42,7 +42,7 @@ describe('An admin command in the process of a running server', () => {
     await fillFolder(dataDir);
     const other = await otherUser();
     other.own(join(dataDir, '..'));
-    await other.serve(dataDir).printed(/listening/);
+    await other.serve(dataDir).printed(/service\.started/);
     const asRoot = await admin([...create('a@example.org'), '--reason', 'r'], dataDir, { SUDO_USER: '' });
     expect(asRoot, asRoot.stderr).toMatchObject({ code: 0 });
     const asOwner = await other.admin([...create('b@example.org'), '--reason', 'o'], dataDir);
@@ -72,7 +72,7 @@ describe('An admin command in the process of a running server', () => {
       users.map(() => ({ code: 0, stderr: '' })),
     );
     expect((await operators(dataDir)).sort()).toEqual(users.map((user) => `${user} by ${user}`));
-    expect(server.stdout.split('an admin command begins')).toHaveLength(users.length + 2);
+    expect(server.stdout.split('admin.command_started')).toHaveLength(users.length + 2);
   });
 
   it('says that it may have taken effect when the server is killed', async () => {

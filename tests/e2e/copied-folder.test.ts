@@ -111,7 +111,7 @@ describe('A copy of the folder of a running service', () => {
     copyOf(server, dataDir, copied);
     other.own(copied);
     const theirs = other.serve(copied);
-    await theirs.printed(/listening/);
+    await theirs.printed(/service\.started/);
     expect(await listed(dataDir)).toEqual(LISTED);
   });
 });

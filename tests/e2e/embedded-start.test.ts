@@ -15,9 +15,9 @@ describe('a start on the embedded database', () => {
     const dataDir = await migratedFolder();
     const held = lockDataDir(dataDir);
     const server = launchServer(dataDir);
-    await server.printed(/another process is using the embedded database/);
+    await server.printed(/embedded_db\.locked/);
     held.release();
-    await server.printed(/listening/);
+    await server.printed(/service\.started/);
   });
 
   it('works under node --watch, as npm run dev has it: by this setting Node says what each thread loads', async () => {

@@ -11,13 +11,13 @@ const START = `exec ${join(ROOT, 'node_modules/.bin/node')} ${join(ROOT, 'src/ma
 const LIMIT = 300;
 /** More than there are descriptors. */
 const CONNECTIONS = 400;
-const WARNING = /"limit":300,"enough":\d+,"msg":"too few file descriptors/;
+const WARNING = /"event":"service\.file_limit_low","limit":300,"recommended":\d+,/;
 
 async function startLimited(): Promise<{ service: Process; origin: URL }> {
   const settings = { ...productionSettings(), DATA_DIR: await migratedFolder(), PORT: '0' };
   const service = runProgram(['/bin/sh', '-c', `ulimit -n ${LIMIT}; ${START}`], settings);
   await service.printed(WARNING);
-  const [, origin = ''] = await service.printed(/"origin":"(http:[^"]+)"/);
+  const [, origin = ''] = await service.printed(/"url":"(http:[^"]+)"/);
   return { service, origin: new URL(origin) };
 }
 
@@ -66,13 +66,13 @@ describe('A limit of open files', () => {
   it('turns away the connections for which there are no descriptors, and nobody else', async () => {
     const beganMs = performance.now();
     const { service, origin } = await startLimited();
-    const refusals = () => service.stdout.match(/"msg":"a connection could not be accepted"/g)?.length ?? 0;
+    const refusals = () => service.stdout.match(/"event":"http\.connection_rejected"/g)?.length ?? 0;
     const connected = oneConnection(origin);
     expect(await connected('/health/ready')).toBe(200);
     const held = hold(origin, CONNECTIONS);
     // So many stay for clients, whatever the limit is.
     await until('the refusals', () => held.closed >= CONNECTIONS - 16);
-    await service.printed(/"level":40,[^\n]*"most":16,"msg":"a connection could not be accepted"/);
+    await service.printed(/"level":40,[^\n]*"event":"http\.connection_rejected",[^\n]*"limit":16,/);
     // The database needs files, which may not be open yet.
     expect(await connected('/graphql?query={__typename}')).toBe(401);
     expect(await connected('/health/ready')).toBe(200);
@@ -85,10 +85,10 @@ describe('A limit of open files', () => {
     // Ten lines in each minute that the service has run in.
     const minutes = Math.ceil((performance.now() - beganMs) / 60_000) + 1;
     expect(refusals()).toBeLessThanOrEqual(10 * minutes);
-    const counts = stdout.matchAll(/"what":"a connection could not be accepted","omitted":(\d+)/g);
-    const omitted = [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+    const counts = stdout.matchAll(/"subject":"http\.connection_rejected","suppressedCount":(\d+)/g);
+    const suppressed = [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
     // Who has sent nothing for 10 s makes room: then not all others are refused.
-    expect(refusals() + omitted).toBeGreaterThan(CONNECTIONS / 2);
+    expect(refusals() + suppressed).toBeGreaterThan(CONNECTIONS / 2);
   });
 
   it.each(['EMFILE', 'ENFILE'])('that is reached (%s) makes the database unavailable: 503', (code) => {

@@ -18,7 +18,7 @@ describe('first start in development', () => {
         server.stdout,
       )?.[1];
     // Before the code of the service is loaded and the database is created.
-    expect(server.stdout.split('\n')[0]).toContain('starting');
+    expect(server.stdout.split('\n')[0]).toContain('service.starting');
     for (const printed of [
       `Account page +http://localhost:${port}/account$`,
       `Example page +http://localhost:${port}/example/`,

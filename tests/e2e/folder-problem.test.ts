@@ -18,7 +18,7 @@ describe('findDataDirProblem', () => {
     const dataDir = await temporaryFolder();
     const gone = {
       reason: expect.stringMatching(/^the data of DATA_DIR ".*" has gone$/),
-      check: expect.stringMatching(/^mount its disk or put the folder back/),
+      hint: expect.stringMatching(/^mount its disk or put the folder back/),
     };
     expect(findDataDirProblem(dataDir)).toEqual(gone);
     await mkdir(join(dataDir, 'postgres'));
@@ -38,7 +38,7 @@ describe('findDataDirProblem', () => {
     await writeFile(join(folder, 'more'), 'x');
     expect(findDataDirProblem(folder)).toEqual({
       reason: `the disk of DATA_DIR "${folder}" has 15 MiB left`,
-      check: expect.stringMatching(/^free some space/),
+      hint: expect.stringMatching(/^free some space/),
     });
   });
 
@@ -48,14 +48,14 @@ describe('findDataDirProblem', () => {
     disk.makeReadOnly();
     expect(findDataDirProblem(disk.folder)).toEqual({
       reason: expect.stringMatching(/^DATA_DIR ".*" cannot be used: EROFS/),
-      check: expect.stringMatching(/^its file system is read-only/),
+      hint: expect.stringMatching(/^its file system is read-only/),
     });
   });
 
   it.skipIf(process.geteuid?.() === 0)('says that the user has lost the right to write', async () => {
     const dataDir = await temporaryFolder();
     await mkdir(join(dataDir, 'postgres'), { mode: 0o500 });
-    expect(findDataDirProblem(dataDir)?.check).toMatch(/^give the user of the service the right to write/);
+    expect(findDataDirProblem(dataDir)?.hint).toMatch(/^give the user of the service the right to write/);
     await chmod(join(dataDir, 'postgres'), 0o700);
   });
 });

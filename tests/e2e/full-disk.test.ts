@@ -72,28 +72,26 @@ describe('A disk that is full under the embedded database', () => {
     const { folder, dataDir, server, post, read, lost, acknowledged } = await onSmallDisk();
     expect(await post()).toBe(true);
     await fillDisk(folder, 1_000_000);
-    await server.printed(
-      new RegExp(`the folder of the embedded database needs attention .*${dataDir}.* has 0 MiB left`),
-    );
+    await server.printed(new RegExp(`embedded_db.data_dir_unhealthy.*${dataDir}.* has 0 MiB left`));
     expect(await readiness(server)).toBe('200 ready');
     await until('a refused write', async () => !(await post()));
-    await server.printed(/the database cannot write .*"its disk is full"/);
+    await server.printed(/database\.not_writable.*"its disk is full"/);
     for (let count = 0; count < 20; count += 1) {
       expect(await post()).toBe(false);
       expect(await read()).toBe(true);
     }
     expect(await readiness(server)).toBe('503 The database cannot write, because its disk is full.');
     expect(await gauges(server)).toBe('0,0');
-    expect(server.stdout).not.toContain('database error');
+    expect(server.stdout).not.toContain('database.statement_failed');
     await freeDisk(folder);
-    await server.printed(/the database writes again/);
+    await server.printed(/database\.writable/);
     expect(await post()).toBe(true);
     await until('readiness', async () => (await readiness(server)) === '200 ready');
     expect(await gauges(server)).toBe('1,1');
-    await server.printed(/the folder of the embedded database is in order again/);
+    await server.printed(/embedded_db\.data_dir_recovered/);
     expect(acknowledged.length).toBeGreaterThan(2);
     expect(await lost()).toEqual([]);
-    expect(times(server, 'the database writes again')).toBe(1);
+    expect(times(server, 'database.writable')).toBe(1);
   });
 
   it('ends it where its log has no room, says what to do, and it starts again once there is', async () => {
@@ -103,14 +101,14 @@ describe('A disk that is full under the embedded database', () => {
     expect((await admin(['sql', 'SELECT pg_switch_wal()'], dataDir)).code).toBe(0);
     // So little that the tables have room for it.
     expect(await post('b')).toBe(false);
-    await server.printed(/the embedded database ended; starting it again/);
+    await server.printed(/embedded_db\.restarting/);
     await server.printed(
-      new RegExp(`the embedded database did not start again .*${dataDir}.* has 0 MiB left; free some space`),
+      new RegExp(`embedded_db.restart_failed.*${dataDir}.* has 0 MiB left; free some space`),
     );
     await until('readiness to end', async () => (await readiness(server)).startsWith('503'));
     expect(await gauges(server)).toMatch(/^0/);
     await freeDisk(folder);
-    await server.printed(/the embedded database runs again/);
+    await server.printed(/embedded_db\.recovered/);
     expect(await post()).toBe(true);
     await until('readiness', async () => (await readiness(server)) === '200 ready');
     expect(acknowledged).toHaveLength(6);

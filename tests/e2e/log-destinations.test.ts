@@ -135,8 +135,8 @@ describe('A second SIGTERM', () => {
     service.child.kill('SIGTERM');
     expect(await service.exited).toEqual([0, null]);
     await until('the end of the log', () => service.child.stdout?.readableEnded);
-    expect(lines().filter((line) => line.includes('"msg":"stopping"'))).toHaveLength(1);
-    expect(lines().filter((line) => line.includes('"msg":"already stopping"'))).toHaveLength(1);
-    expect(lines().at(-1)).toContain('"msg":"stopped"');
+    expect(lines().filter((line) => line.includes('"event":"service.stopping"'))).toHaveLength(1);
+    expect(lines().filter((line) => line.includes('"event":"service.already_stopping"'))).toHaveLength(1);
+    expect(lines().at(-1)).toContain('"event":"service.stopped"');
   });
 });

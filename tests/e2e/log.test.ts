@@ -17,7 +17,7 @@ async function answered() {
 }
 
 const loggedIds = (output: string) =>
-  linesOf(output.split('\n').slice(0, -1), 'request').map(({ requestId }) => requestId);
+  linesOf(output.split('\n').slice(0, -1), 'http.request').map(({ requestId }) => requestId);
 
 describe('the log of a process', () => {
   it('begins with the version and the commit, whatever its first line says', async () => {
@@ -35,7 +35,7 @@ describe('the log of a process', () => {
     server.kill('SIGTERM');
     const { stdout } = await server.exited;
     expect(loggedIds(stdout)).toEqual(ids);
-    expect(linesOf(stdout.trim().split('\n'), 'stopped')).toHaveLength(1);
+    expect(linesOf(stdout.trim().split('\n'), 'service.stopped')).toHaveLength(1);
   });
 
   it('has the warnings of Node.js and of libraries, and standard error stays empty', async () => {
@@ -46,7 +46,7 @@ describe('the log of a process', () => {
     server.kill('SIGUSR2');
     await until(
       'the warning',
-      () => linesOf(server.stdout.split('\n').slice(0, -1), 'Node.js warned').length > 0,
+      () => linesOf(server.stdout.split('\n').slice(0, -1), 'service.node_warning').length > 0,
     );
     server.kill('SIGTERM');
     expect(await server.exited).toMatchObject({

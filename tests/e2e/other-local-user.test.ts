@@ -83,7 +83,7 @@ describe('another user of the machine reads nothing, changes nothing and listens
     const settings: Settings = { ...AMPLE_TIMEOUTS, DATA_DIR: dataDir, TMPDIR: tmp, PORT: '0' };
     const start = `umask 0; exec "${join(ROOT, 'node_modules/.bin/node')}" "${join(ROOT, 'src/main.ts')}"`;
     const server = runProgram(['/bin/sh', '-c', start], settings);
-    await server.printed(/listening/);
+    await server.printed(/service\.started/);
     for (const [name, mode] of [
       ['.', 0o700],
       ['admin.sock', 0o600],

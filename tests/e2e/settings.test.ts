@@ -83,14 +83,14 @@ describe('settings', () => {
       ...{ ...productionSettings(), ...misspelled },
       ...{ HOSTNAME: 'x', PORTAL: 'x', HOMES: 'x' },
     });
-    const named = lines(server).flatMap(({ msg, ...line }) =>
-      msg === 'an environment variable resembles a setting and has no effect' ? [line] : [],
+    const named = lines(server).flatMap(({ event, ...line }) =>
+      event === 'service.unknown_setting' ? [line] : [],
     );
     expect(named).toMatchObject([
-      { level: 40, name: 'LOG_LEVL', meant: 'LOG_LEVEL' },
-      { name: 'DATABASE_URI', meant: 'DATABASE_URL' },
-      { name: 'PUBLIC_URL_FILE', meant: 'PUBLIC_URL' },
-      { name: 'SECRETKEY', meant: 'SECRET_KEY' },
+      { level: 40, variable: 'LOG_LEVL', meant: 'LOG_LEVEL' },
+      { variable: 'DATABASE_URI', meant: 'DATABASE_URL' },
+      { variable: 'PUBLIC_URL_FILE', meant: 'PUBLIC_URL' },
+      { variable: 'SECRETKEY', meant: 'SECRET_KEY' },
     ]);
   });
 

@@ -86,7 +86,7 @@ describe('SIGTERM', () => {
     // Running requests get ten seconds; there are none. By the server's own clock: this one may have stood still.
     const secondsAt = (what: string) => {
       const [, hours, minutes, seconds] =
-        new RegExp(`(\\d\\d):(\\d\\d):(\\d\\d).*: ${what}`).exec(stdout) ?? [];
+        new RegExp(`(\\d\\d):(\\d\\d):(\\d\\d).*\\[service\\.${what}\\]`).exec(stdout) ?? [];
       return Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds);
     };
     const tookSeconds = (secondsAt('stopped') - secondsAt('stopping') + 86_400) % 86_400;

@@ -17,8 +17,8 @@ const STRAY = [
 async function stopInOrder(server: ServerProcess, signal: NodeJS.Signals): Promise<void> {
   server.kill(signal);
   expect(await server.exited).toMatchObject({ code: 0, signal: null });
-  expect(lines(server)).toContainEqual(expect.objectContaining({ msg: 'stopping', signal }));
-  expect(lines(server).at(-1)).toMatchObject({ msg: 'stopped' });
+  expect(lines(server)).toContainEqual(expect.objectContaining({ event: 'service.stopping', signal }));
+  expect(lines(server).at(-1)).toMatchObject({ event: 'service.stopped' });
 }
 
 it('No stray signal ends an instance or opens a debugger; SIGHUP stops it in order', async () => {
@@ -27,7 +27,7 @@ it('No stray signal ends an instance or opens a debugger; SIGHUP stops it in ord
     server.kill(signal);
     if (signal !== 'SIGPIPE' && signal !== 'SIGWINCH')
       await expect
-        .poll(() => lines(server).filter(({ msg }) => msg === 'ignored a signal'))
+        .poll(() => lines(server).filter(({ event }) => event === 'service.signal_ignored'))
         .toContainEqual(expect.objectContaining({ signal }));
     expect((await fetch(`${server.origin}/health/ready`)).status, signal).toBe(200);
   }

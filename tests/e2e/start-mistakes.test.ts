@@ -10,7 +10,7 @@ import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { expectBothSay, expectOneLine } from '../support/processes/mistakes.ts';
 import { temporaryFolder, until } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings, startServer } from '../support/processes/server.ts';
-import { lines, messages } from '../support/processes/started.ts';
+import { events, lines } from '../support/processes/started.ts';
 
 describe('HOST and PORT', () => {
   it('are taken, which is said before anything is created', async () => {
@@ -23,7 +23,7 @@ describe('HOST and PORT', () => {
     for (const settings of [{ PORT }, { ...productionSettings(), PORT }]) {
       const exit = await launchServer(dataDir, settings).exited;
       expectOneLine(exit, new RegExp(`HOST=127\\.0\\.0\\.1, PORT=${PORT}: another process listens there`));
-      expect(exit.stdout).not.toContain('listening');
+      expect(exit.stdout).not.toContain('service.started');
       expect(existsSync(dataDir)).toBe(false);
     }
   });
@@ -146,9 +146,13 @@ describe('DATABASE_URL', () => {
       const { code, stdout, stderr } = await server.exited;
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       // A slow machine gets a reminder.
-      expect([...new Set(messages(server))]).toEqual(['waiting for the database', 'stopping', 'stopped']);
+      expect([...new Set(events(server))]).toEqual([
+        'database.waiting',
+        'service.stopping',
+        'service.stopped',
+      ]);
       const [first] = lines(server);
-      expect(`${first?.reason}; ${first?.check}`).toMatch(says);
+      expect(`${first?.reason}; ${first?.hint}`).toMatch(says);
       expect(stdout).not.toMatch(/swordfish| {4}at /);
       expectOneLine(
         await admin(['user', 'list'], '', settings),
@@ -191,7 +195,7 @@ describe('secrets from files', () => {
     await writeFile(join(folder, 'url'), 'postgres://ann:swordfish@127.0.0.1:1/content\n');
     const settings = { ...rest, SECRET_KEY_FILE: join(folder, 'key') };
     const server = launchServer('', { ...settings, DATABASE_URL_FILE: join(folder, 'url') });
-    await server.printed(/waiting for the database/);
+    await server.printed(/database\.waiting/);
 
     const mistakes = {
       ...settings,

@@ -30,9 +30,9 @@ it('connections that break again and again fill no log, and each line has a reas
     expect(await watch.check()).toBe(true);
   }
   watch.close();
-  const reasons = linesOf(logged, 'a database connection broke').map(({ reason }) => reason);
+  const reasons = linesOf(logged, 'database.connection_lost').map(({ reason }) => reason);
   expect(reasons).toEqual(['the server ended the connection', 'reset', ...Array(8).fill('x')]);
-  expect(linesOf(logged, 'lines left out: too many in a minute')).toMatchObject([
-    { what: 'passing database error', omitted: 2 },
+  expect(linesOf(logged, 'log.suppressed')).toMatchObject([
+    { subject: 'database.connection_lost', suppressedCount: 2 },
   ]);
 });

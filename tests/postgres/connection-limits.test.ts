@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { LogEventCode } from '../../src/platform/log/log-events.ts';
 import { useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
 import { pgbouncer } from '../support/database/pgbouncer.ts';
 import { connect, instanceThrough, postgresOf } from '../support/database/postgres.ts';
 import { graphqlPost } from '../support/graphql.ts';
+import { linesOf } from '../support/log-lines.ts';
 
 const WAITING = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 
@@ -42,10 +44,9 @@ async function statusesOf(instance: Awaited<ReturnType<typeof instanceWithRoomFo
   return [...new Set(await Promise.all(responses))];
 }
 
-const linesWith = (message: string) =>
-  app.logged.map((line) => JSON.parse(line)).filter(({ msg }) => msg === message);
+const linesWith = (event: LogEventCode) => linesOf(app.logged, event);
 
-const unreachable = () => linesWith('the database cannot be reached');
+const unreachable = () => linesWith('database.unreachable');
 
 describe('An instance whose database accepts fewer connections than the pool may have', () => {
   it.each([3, 1])('fails no request with room for %i', async (room) => {
@@ -90,7 +91,7 @@ describe('An instance whose database accepts fewer connections than the pool may
   });
 
   it('says that no further connection is accepted', () => {
-    const [line] = linesWith('the database accepts no further connection: requests wait for the open ones');
+    const [line] = linesWith('database.connection_limit_reached');
     expect(line).toMatchObject({ reason: expect.stringContaining('too many connections') });
   });
 
@@ -100,7 +101,7 @@ describe('An instance whose database accepts fewer connections than the pool may
     await expect.poll(unreachable).toContainEqual(
       expect.objectContaining({
         reason: expect.stringContaining('too many connections'),
-        check: expect.stringContaining('max_connections'),
+        hint: expect.stringContaining('max_connections'),
       }),
     );
   });

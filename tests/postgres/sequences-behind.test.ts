@@ -19,11 +19,11 @@ it('A sequence behind its table, as after logical replication, is 503, and the l
   const refused = await app.gql(CREATE, { key });
   expect([refused.status, refused.errors?.[0]?.extensions.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);
   await expect
-    .poll(() => linesOf(app.logged, 'the database refused a write'))
+    .poll(() => linesOf(app.logged, 'database.write_failed'))
     .toContainEqual(
       expect.objectContaining({
         reason: 'a sequence is behind its table',
-        check: expect.stringContaining('doctor'),
+        hint: expect.stringContaining('doctor'),
       }),
     );
 

@@ -88,7 +88,7 @@ describe('sslmode, where the server has a certificate of a private authority', (
     async (mode) => {
       const DATABASE_URL = address(`sslmode=${mode}&sslrootcert=${certificate}`);
       const service = launchServer('', { ...productionSettings(), DATABASE_URL });
-      await said(service, 'listening');
+      await said(service, 'service.started');
       service.kill('SIGTERM');
       expect(await service.exited).toMatchObject({ code: 0, stderr: '' });
     },

@@ -3,7 +3,7 @@ import { freePort } from '../../scripts/cluster/processes.ts';
 import { switchedProxy } from '../support/database/switched-proxy.ts';
 import { until } from '../support/processes/process.ts';
 import { admin, launchServer, productionSettings } from '../support/processes/server.ts';
-import { database, messages, run, said } from '../support/processes/started.ts';
+import { database, events, run, said } from '../support/processes/started.ts';
 
 /** Of the gauges that say whether the instance works. */
 async function gauges(port: string): Promise<string> {
@@ -25,17 +25,17 @@ describe('A service whose PostgreSQL comes, goes and comes back', () => {
     const proxy = await switchedProxy(await database());
     const PORT = String(await freePort());
     const server = launchServer('', { ...productionSettings(), PORT, DATABASE_URL: proxy.url });
-    await said(server, 'waiting for the database');
+    await said(server, 'database.waiting');
     expect(await gauges(PORT)).toBe(BAD);
     expect(await status(PORT, '/health/live')).toBe(200);
     expect(await status(PORT, '/health/ready')).toBe(503);
     await proxy.on();
-    await said(server, 'listening');
+    await said(server, 'service.started');
     await until('the metrics to say so', async () => (await gauges(PORT)) === GOOD);
     // Its answer may be a second old.
     await until('readiness', async () => (await status(PORT, '/health/ready')) === 200);
     await proxy.off();
-    await said(server, 'the database cannot be reached');
+    await said(server, 'database.unreachable');
     await until('the metrics to say so', async () => (await gauges(PORT)) === BAD);
     await until('readiness to end', async () => (await status(PORT, '/health/ready')) === 503);
     const authorization = `Bearer cga_${'x'.repeat(36)}`;
@@ -45,16 +45,17 @@ describe('A service whose PostgreSQL comes, goes and comes back', () => {
     const refused = await fetch(`http://127.0.0.1:${PORT}/graphql`, { method: 'POST', headers, body });
     expect([401, 503]).toContain(refused.status);
     await proxy.on();
-    await said(server, 'the database is back');
+    await said(server, 'database.recovered');
     await until('the metrics to say so', async () => (await gauges(PORT)) === GOOD);
     await until('readiness', async () => (await status(PORT, '/health/ready')) === 200);
     // A slow machine may get a reminder in between.
-    const told = messages(server).filter((message, at, all) => message !== all[at - 1]);
+    const told = events(server).filter((event, at, all) => event !== all[at - 1]);
     expect(told).toEqual([
-      'waiting for the database',
-      'listening',
-      'the database cannot be reached',
-      'the database is back',
+      'database.waiting',
+      'database.recovered',
+      'service.started',
+      'database.unreachable',
+      'database.recovered',
     ]);
     expect(server.stdout).not.toMatch(/"stack"| {4}at /);
     server.kill('SIGTERM');
@@ -66,9 +67,9 @@ describe('A service whose PostgreSQL comes, goes and comes back', () => {
     await run(url, 'DROP SCHEMA public CASCADE; CREATE SCHEMA public');
     const proxy = await switchedProxy(url);
     const server = launchServer('', { SECRET_KEY: 'x'.repeat(40), DATABASE_URL: proxy.url });
-    await server.printed(/waiting for the database/);
+    await server.printed(/database\.waiting/);
     await proxy.on();
-    await server.printed(/applied migrations[\s\S]*listening/);
+    await server.printed(/migrations\.applied[\s\S]*service\.started/);
   });
 });
 
@@ -78,14 +79,11 @@ describe('Migrations', () => {
     await run(url, 'DROP SCHEMA public CASCADE; CREATE SCHEMA public');
     const settings = { ...productionSettings(), DATABASE_URL: url };
     const server = launchServer('', settings);
-    const line = await said(
-      server,
-      'migrations are pending, so /health/ready is 503: apply them with "npm run -s db:migrate"',
-    );
+    const line = await said(server, 'migrations.pending');
     expect(line.level).toBe(40);
     const { json } = await admin(['database', 'migrate'], '', settings);
     expect(json.applied).toEqual(line.migrations);
-    await said(server, 'the pending migrations have been applied');
+    await said(server, 'migrations.up_to_date');
   });
 
   it('of a newer version are named, and the service runs on them', async () => {
@@ -95,9 +93,9 @@ describe('Migrations', () => {
       `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES ('new', 'c', '20991231000000_new', now())`,
     );
     const server = launchServer('', { ...productionSettings(), DATABASE_URL: url });
-    const { origin } = await said(server, 'listening');
+    const { url: origin } = await said(server, 'service.started');
     expect((await fetch(`${origin}/health/ready`)).status).toBe(200);
-    const line = await said(server, 'the database has migrations of a newer version; this one runs on them');
+    const line = await said(server, 'migrations.newer');
     expect(line.migrations).toEqual(['20991231000000_new']);
   });
 

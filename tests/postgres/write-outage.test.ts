@@ -23,8 +23,8 @@ import { temporaryFolder } from '../support/processes/process.ts';
 import { incompressible, seededRandom } from '../support/random.ts';
 import { subscribe, titlesOf } from '../support/streams/subscriber.ts';
 
-const BEGIN = 'the database cannot write';
-const END = 'the database writes again';
+const BEGIN = 'database.not_writable';
+const END = 'database.writable';
 const CREATE = 'mutation ($body: String!) { createPost(title: "t", body: $body) { id author { id } } }';
 
 type Instance = Pick<TestApp, 'fetch'>;
@@ -52,9 +52,11 @@ const gauges = (instance: Instance) =>
 /** What was told of it, but for reminders. */
 const told = ({ logged }: TestApp) =>
   logged
-    .map((line) => JSON.parse(line) as { readonly msg: string; readonly forSeconds?: number })
-    .filter(({ msg, forSeconds }) => (msg === BEGIN || msg === END) && forSeconds === undefined)
-    .map(({ msg }) => msg);
+    .map((line) => JSON.parse(line) as { readonly event: string; readonly durationSeconds?: number })
+    .filter(
+      ({ event, durationSeconds }) => event === END || (event === BEGIN && durationSeconds === undefined),
+    )
+    .map(({ event }) => event);
 
 async function start(settings: Readonly<Record<string, string>>, drop: () => Promise<void>) {
   const app = await startApp({ settings, drop });
@@ -88,7 +90,7 @@ describe('A database that becomes read-only', () => {
     expect(line).toMatchObject({
       level: 40,
       reason: 'it is read-only',
-      check: 'name the primary and not a standby, and turn default_transaction_read_only off',
+      hint: 'name the primary and not a standby, and turn default_transaction_read_only off',
     });
     // Its connections stay read-only.
     await setReadOnly(control, false);
@@ -97,7 +99,7 @@ describe('A database that becomes read-only', () => {
     await expect.poll(() => readiness(app)).toBe('200 ready');
     await expect.poll(() => gauges(app)).toEqual([1, 1, 1]);
     expect(told(app)).toEqual([BEGIN, END]);
-    expect(linesOf(app.logged, 'database error').map(({ level }) => level)).toEqual([20]);
+    expect(linesOf(app.logged, 'database.statement_failed').map(({ level }) => level)).toEqual([20]);
   });
 
   it('leaves event streams open, and each of them gets the first post after the outage', async () => {
@@ -128,7 +130,7 @@ describe('A database that becomes read-only', () => {
     // Whoever gets one of them is refused.
     await expect.poll(() => write(app, key)).toBe(200);
     await expect.poll(() => readiness(app)).toBe('200 ready');
-    expect(linesOf(app.logged, 'the database refused a write')).toEqual([]);
+    expect(linesOf(app.logged, 'database.write_failed')).toEqual([]);
   });
 });
 
@@ -170,7 +172,7 @@ describe('A disk of PostgreSQL that is full', () => {
     }
     expect(linesOf(app.logged, BEGIN)[0]).toMatchObject({
       reason: 'its disk is full',
-      check: 'make room on the disk of its data',
+      hint: 'make room on the disk of its data',
       error: expect.stringMatching(/No space left on device/),
     });
     await freeDisk(folder);
@@ -181,7 +183,9 @@ describe('A disk of PostgreSQL that is full', () => {
       await expect.poll(() => gauges(instance)).toEqual([1, 1, 1]);
     }
     expect(told(app)).toEqual([BEGIN, BEGIN, END, END]);
-    expect(new Set(linesOf(app.logged, 'database error').map(({ level }) => level))).toEqual(new Set([20]));
+    expect(new Set(linesOf(app.logged, 'database.statement_failed').map(({ level }) => level))).toEqual(
+      new Set([20]),
+    );
   });
 });
 

@@ -59,8 +59,8 @@ function instance(settings: Record<string, string>) {
   return { fetch, ask, said, redisUp, connected };
 }
 
-const LOST = /Redis does not answer/;
-const BACK = /Redis answers again/;
+const LOST = /redis\.unavailable/;
+const BACK = /redis\.recovered/;
 
 describe('a Redis that refuses the password', () => {
   it('is logged without it', async () => {

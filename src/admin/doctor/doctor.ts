@@ -25,7 +25,7 @@ async function openAndCheck({ config, open }: CommandServices): Promise<DoctorCh
     }
   } catch (error) {
     return error instanceof DatabaseUnreachableError
-      ? [createCheck('database', error.reason, error.check)]
+      ? [createCheck('database', error.reason, error.hint)]
       : [createCheck('database', messageOf(error), 'solve the problem, and run "doctor" again')];
   }
 }

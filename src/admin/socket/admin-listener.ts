@@ -22,9 +22,9 @@ export async function listenForCommands(dataDir: string, served: ServedCommands)
   const dir = openSocketDir(dataDir);
   const running = new Map<Socket, Promise<void>>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
-    socket.on('error', (error) => log.debug({ err: error }, 'an admin command lost its client'));
+    socket.on('error', (error) => log.emit('admin.client_lost', { err: error }));
     const done = serveCommand(socket, served)
-      .catch((error: unknown) => log.warn({ err: error }, 'an admin command was not understood'))
+      .catch((error: unknown) => log.emit('admin.command_invalid', { err: error }))
       .finally(() => {
         running.delete(socket);
         socket.end();
@@ -39,7 +39,7 @@ export async function listenForCommands(dataDir: string, served: ServedCommands)
     await listening;
     chmodSync(dir.socket, 0o600);
   } catch (error) {
-    log.warn({ err: error }, 'no admin socket: commands need a stopped server');
+    log.emit('admin.socket_failed', { err: error });
   }
   return {
     /** Accepts no further command, and waits a while for those that run. */

@@ -63,7 +63,7 @@ export async function runReceived(socket: Socket, { config, database, log }: Ser
   // Notices that the client ends the connection.
   void lines.next().catch(() => undefined);
   // Arguments may be secrets.
-  log.info({ command: request.args[0], user: request.operator.user }, 'an admin command begins');
+  log.emit('admin.command_started', { command: request.args[0], user: request.operator.user });
   const io = ioOf(socket, request);
   const opened = { config, database, applied: [] };
   const exitCode = await runCommandLine(request.args, io, {

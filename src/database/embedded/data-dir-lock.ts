@@ -52,7 +52,7 @@ export async function acquireDataDirLock(dataDir: string, patienceMs: number, lo
       return lockDataDir(dataDir);
     } catch (error) {
       if (!(error instanceof DataDirInUseError) || performance.now() >= giveUpAt) throw error;
-      if (!waits) log.info({ dataDir }, 'another process is using the embedded database; waiting for it');
+      if (!waits) log.emit('embedded_db.locked', { dataDir });
       waits = true;
     }
     await delay(RETRY_MS);

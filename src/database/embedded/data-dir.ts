@@ -84,18 +84,18 @@ export function findDataDirProblem(dataDir: string) {
     if (!existsSync(data))
       return {
         reason: `the data of DATA_DIR "${dataDir}" has gone`,
-        check: 'mount its disk or put the folder back, then restart the service',
+        hint: 'mount its disk or put the folder back, then restart the service',
       };
     for (const path of [dataDir, data]) accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
     const free = freeBytes(data);
     if (free === undefined || free >= MIN_FREE_BYTES) return undefined;
     return {
       reason: `the disk of DATA_DIR "${dataDir}" has ${toMebibytes(free)} MiB left`,
-      check: 'free some space: without any, nothing can be written',
+      hint: 'free some space: without any, nothing can be written',
     };
   } catch (error) {
     const { message } = error as NodeJS.ErrnoException;
-    return { reason: `DATA_DIR "${dataDir}" cannot be used: ${message}`, check: adviceOf(error) };
+    return { reason: `DATA_DIR "${dataDir}" cannot be used: ${message}`, hint: adviceOf(error) };
   }
 }
 

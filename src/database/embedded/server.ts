@@ -19,7 +19,7 @@ const DATA = 'postgres';
 /** Throws UnusableDataDirError if a database that ran in the data directory could not run there now. */
 function refuseProblem(dataDir: string): void {
   const problem = findDataDirProblem(dataDir);
-  if (problem !== undefined) throw new UnusableDataDirError(`${problem.reason}; ${problem.check}`);
+  if (problem !== undefined) throw new UnusableDataDirError(`${problem.reason}; ${problem.hint}`);
 }
 
 /** The error of a connection that is opened while the worker restarts. */

@@ -41,23 +41,26 @@ export async function supervise({ start, log, pause = pauseFor }: SupervisorOpti
     current = running;
     void running.ending.then(() => {
       if (current !== running || signal.aborted) return;
-      log.warn('the embedded database ended; starting it again');
+      log.emit('embedded_db.restarting');
       renew(running.ended);
     });
   }
 
   async function revive(ended: Promise<unknown>, first: PromiseWithResolvers<void>): Promise<void> {
+    const sinceMs = performance.now();
     await ended;
     for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       try {
         keep(await start());
         first.resolve();
         state = Promise.resolve();
-        log.info('the embedded database runs again');
+        log.emit('embedded_db.recovered', {
+          durationSeconds: Math.round((performance.now() - sinceMs) / 1_000),
+        });
         return;
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
-        log.error({ reason, retryInMs: pauseMs }, 'the embedded database did not start again');
+        log.emit('embedded_db.restart_failed', { reason, retryAfterMs: pauseMs });
         first.reject(error);
         await pause(pauseMs, signal);
       }
@@ -82,7 +85,7 @@ export async function supervise({ start, log, pause = pauseFor }: SupervisorOpti
     restart(reason: string) {
       // Undefined while a restart is already under way.
       if (current !== undefined) {
-        log.warn({ reason }, 'restarting the embedded database');
+        log.emit('embedded_db.restart_requested', { reason });
         renew(current.terminate());
       }
       return state;

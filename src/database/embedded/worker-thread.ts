@@ -47,7 +47,7 @@ export function startWorker(dataDir: string, clusterDir: string, log: Logger): P
     const fail = (error: unknown) => {
       failure = error;
       ends();
-      if (isReady) log.error({ err: error }, 'the embedded database failed');
+      if (isReady) log.emit('embedded_db.crashed', { err: error });
     };
     // Under `node --watch`, Node sends messages of its own this way.
     worker.on('message', (message: WorkerMessage | { readonly kind?: undefined }) => {

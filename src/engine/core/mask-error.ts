@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql';
 import { isAccountGone } from '../../auth/accounts.ts';
-import { DatabaseError, type DatabaseErrorKind, isOutage } from '../../database/errors.ts';
+import { DatabaseError, type DatabaseErrorKind, findLogLevel } from '../../database/errors.ts';
 import { ApiError, ERRORS, type ErrorCode, unauthenticated, withoutStacks } from '../../platform/errors.ts';
 import { TurnRefusedError } from '../../platform/fairness/fair-queue.ts';
 import { DailyLimitError } from '../../platform/fairness/usage.ts';
@@ -57,7 +57,7 @@ function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
   if (origin instanceof DailyLimitError)
     return new ApiError('RATE_LIMITED', origin.message, { headers: { 'retry-after': '3600' } });
   if (origin instanceof DatabaseError && origin.kind !== 'other') {
-    log[isOutage(origin) ? 'debug' : 'warn']({ requestId, err: origin }, 'database error');
+    log.emit('database.statement_failed', { requestId, err: origin }, findLogLevel(origin));
     if (origin.kind === 'timeout' || origin.kind === 'locked') return new ApiError('TIMEOUT');
     // Without Retry-After: a client that retries automatically and without a key may do it twice.
     if (origin.kind === 'unknown')
@@ -72,7 +72,7 @@ function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
     return unauthenticated('The account of the credentials was deleted.', {
       'www-authenticate': 'Bearer error="invalid_token"',
     });
-  log.error({ requestId, err: origin }, 'internal error');
+  log.emit('graphql.internal_error', { requestId, err: origin });
   return new ApiError(
     'INTERNAL_SERVER_ERROR',
     `The service failed with an internal error. Report the request id ${requestId} to the operator.`,

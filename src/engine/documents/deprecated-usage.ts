@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Caller, reportedClient } from '../../auth/principal.ts';
 import type { Database } from '../../database/database.ts';
-import { isOutage } from '../../database/errors.ts';
+import { findLogLevel } from '../../database/errors.ts';
 import { deletion } from '../../database/jobs.ts';
 import { type Queryable, statement } from '../../database/statement.ts';
 import { atMost } from '../../platform/deadline.ts';
@@ -189,8 +189,7 @@ export function createDeprecatedUsage({
       try {
         await storeDeprecatedUsage(database, { instance, number }, pending);
       } catch (error) {
-        const level = isOutage(error) ? 'debug' : 'warn';
-        log[level]({ err: error }, 'could not store who uses deprecated elements; keeping it');
+        log.emit('usage.deprecated_store_failed', { err: error }, findLogLevel(error));
         return;
       }
       pending = undefined;

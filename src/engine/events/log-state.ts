@@ -137,10 +137,7 @@ export async function openLog(database: Database, log: Logger): Promise<void> {
     if ((await client.query<{ open: boolean }>(`SELECT ${IS_OPEN} AS open`)).rows[0]?.open) return;
     const startedMs = performance.now();
     const events = await adoptEvents(queryableOn(client));
-    log.info(
-      { events, durationMs: Math.round(performance.now() - startedMs) },
-      'the event log comes from another server or database: its events come before those of this one',
-    );
+    log.emit('events.log_imported', { events, durationMs: Math.round(performance.now() - startedMs) });
   });
 }
 

@@ -36,7 +36,7 @@ export function createAnnouncements({ feed, listener, log }: AnnouncementsOption
     if (sent === undefined) return;
     sending = true;
     sent
-      .catch((error: unknown) => log.debug({ err: error }, 'a wake-up could not be sent'))
+      .catch((error: unknown) => log.emit('events.notify_failed', { err: error }))
       .finally(() => {
         pause = setTimeout(rested, MIN_INTERVAL_MS).unref();
       });
@@ -93,17 +93,17 @@ interface Holder {
 function fieldsOf({ gid, pid, user, database, application }: Holder) {
   return gid === null
     ? {
-        holder: `process ${pid}`,
+        blockedBy: `process ${pid}`,
         user,
         database,
-        application,
-        check: `end its transaction, or run: SELECT pg_terminate_backend(${pid})`,
+        applicationName: application,
+        hint: `end its transaction, or run: SELECT pg_terminate_backend(${pid})`,
       }
     : {
-        holder: `prepared transaction ${gid}`,
+        blockedBy: `prepared transaction ${gid}`,
         user,
         database,
-        check: `in database ${database}, run COMMIT PREPARED or ROLLBACK PREPARED with '${gid}'`,
+        hint: `in database ${database}, run COMMIT PREPARED or ROLLBACK PREPARED with '${gid}'`,
       };
 }
 
@@ -119,11 +119,7 @@ export interface LogWatchOptions {
  * listens, which bypasses a pooler and waits for nobody.
  */
 export function watchLog({ database, listener, log }: LogWatchOptions) {
-  const waiting = createOutageLog(
-    log,
-    'events wait for a transaction that is still open',
-    'events no longer wait for a transaction',
-  );
+  const waiting = createOutageLog(log, 'events.blocked', 'events.unblocked');
   let seconds = 0;
   let looking = false;
 
@@ -136,7 +132,7 @@ export function watchLog({ database, listener, log }: LogWatchOptions) {
     if (seconds < TOLD_AFTER_SECONDS) return waiting.over();
     const [holder] = (await listener.ask<Holder>(HOLDER)) ?? [];
     // It may have ended between the two looks.
-    if (holder !== undefined) waiting.failed({ heldForSeconds: Math.round(seconds), ...fieldsOf(holder) });
+    if (holder !== undefined) waiting.failed({ blockedSeconds: Math.round(seconds), ...fieldsOf(holder) });
   }
 
   const timer = setInterval(() => {
@@ -144,7 +140,7 @@ export function watchLog({ database, listener, log }: LogWatchOptions) {
     looking = true;
     look()
       // Whoever loses the connection says so.
-      .catch((error: unknown) => log.debug({ err: error }, 'could not look at the event log'))
+      .catch((error: unknown) => log.emit('events.log_check_failed', { err: error }))
       .finally(() => {
         looking = false;
       });

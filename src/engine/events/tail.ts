@@ -1,5 +1,5 @@
 import type { Database } from '../../database/database.ts';
-import { isOutage } from '../../database/errors.ts';
+import { findLogLevel } from '../../database/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import {
   type EventFilter,
@@ -123,7 +123,7 @@ export function createLogTail({ database, log }: LogTailOptions) {
       // The last follower left meanwhile; a new one may have joined.
       if (window !== current) return;
       if (!found || state?.history !== current.history) {
-        log.warn('the history of the event log has changed; event streams restart');
+        log.emit('events.generation_changed');
         window = undefined;
         announce();
         return schedule(POLL_INTERVAL_MS);
@@ -147,7 +147,7 @@ export function createLogTail({ database, log }: LogTailOptions) {
     }
     draining = drain()
       .catch((error: unknown) => {
-        log[isOutage(error) ? 'debug' : 'warn']({ err: error }, 'reading the event log failed; trying again');
+        log.emit('events.log_read_failed', { err: error }, findLogLevel(error));
         schedule(POLL_INTERVAL_MS);
       })
       .finally(() => {

@@ -192,7 +192,7 @@ export function createMutationExecutor(options: MutationOptions) {
       db: database.cancellable(cancellation),
       passwords,
       onWrongPassword: () =>
-        securityLog.failedLogin(attemptOrigin(sender), 'wrong password', cancellation.owner),
+        securityLog.failedLogin(attemptOrigin(sender), 'wrong_password', cancellation.owner),
     };
     const preparation =
       preparations.get(sender) ?? prepareFields(args, operation.node, operation.plans.fragments, preparing);

@@ -94,7 +94,7 @@ export function withMutationFields(plugins: readonly OperationPlugin[], next: Ex
       try {
         tell(end);
       } catch (error) {
-        log.error({ err: error, requestId }, 'a plugin failed after a mutation');
+        log.emit('plugins.mutation_failed', { err: error, requestId });
       }
     }
     return outcome;

@@ -50,7 +50,6 @@ const GATHER_MS = 20;
 /** A stream may begin this long after its credentials were looked at. */
 const LATE_START_MS = 15_000;
 const MAX_ENDED = 10_000;
-const UNCHECKED = 'could not check the credentials behind an event stream; trying again';
 
 /** All that the credentials depend on: their id may be a list. */
 function idsOf({ userId, credentialId = '' }: Principal): string[] {
@@ -82,7 +81,11 @@ export function createCredentialWatch({
   log,
 }: CredentialWatchOptions): CredentialWatch {
   const credentials = new Map<string, Watched>();
-  const failing = createOutageLog(log, UNCHECKED);
+  const failing = createOutageLog(
+    log,
+    'streams.credential_check_failed',
+    'streams.credential_check_recovered',
+  );
   const tickMs = Math.min(TICK_MS, recheckMs);
   let ticking: NodeJS.Timeout | undefined;
   const ended = new Set<string>();
@@ -109,7 +112,7 @@ export function createCredentialWatch({
       failing.over();
     } catch (error) {
       failed = true;
-      if (isOutage(error)) log.debug({ err: error }, UNCHECKED);
+      if (isOutage(error)) log.emit('streams.credential_check_failed', { err: error }, 'debug');
       else failing.failed({ err: error });
     }
     watched.checking = false;

@@ -124,7 +124,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
     if (among.length === 0) return;
     slices
       .run(among, (slice) => slice.forEach(handle))
-      .catch((error: unknown) => log.error({ err: error }, 'heartbeats could not be sent'));
+      .catch((error: unknown) => log.emit('streams.heartbeat_failed', { err: error }));
   }
 
   function add(stream: SubscriberStream): void {
@@ -221,7 +221,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
         .run([...streams], (slice) => {
           for (const stream of slice) stream.interrupt();
         })
-        .catch((error: unknown) => log.error({ err: error }, 'event streams could not be ended'));
+        .catch((error: unknown) => log.emit('streams.shutdown_failed', { err: error }));
     },
   };
 }

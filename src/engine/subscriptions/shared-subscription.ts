@@ -1,4 +1,4 @@
-import { isOutage } from '../../database/errors.ts';
+import { findLogLevel, isOutage } from '../../database/errors.ts';
 import type { RecentUse } from '../../platform/fairness/fair-queue.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import {
@@ -334,8 +334,11 @@ export class Group {
   /** Ends the streams: their clients reconnect, and are told if the log does not go on from their place. */
   #breakOff(cohort: Cohort, error: unknown, batch?: Batch): void {
     batch?.trace?.end(0, toErrorCode(error));
-    const level = isOutage(error) ? 'debug' : 'warn';
-    this.#options.log[level]({ streams: cohort.streams.size, err: error }, 'event streams broke off');
+    this.#options.log.emit(
+      'streams.failed',
+      { streams: cohort.streams.size, err: error },
+      findLogLevel(error),
+    );
     for (const stream of [...cohort.streams]) stream.breakOff();
   }
 
@@ -344,9 +347,8 @@ export class Group {
     if (cohort.streams.size === 0) return;
     const pauseMs = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** cohort.failures);
     const line = { err: error, streams: cohort.streams.size, pauseMs };
-    if (cohort.failures === 0 && !isOutage(error))
-      this.#options.log.warn(line, 'events could not be read; trying again');
-    else this.#options.log.debug(line, 'events could still not be read');
+    if (cohort.failures === 0 && !isOutage(error)) this.#options.log.emit('events.batch_read_failed', line);
+    else this.#options.log.emit('events.batch_retry_failed', line);
     cohort.failures += 1;
     if (toErrorCode(error) === 'TIMEOUT') cohort.timeouts += 1;
     this.#rest(this.#merged(cohort), pauseMs);

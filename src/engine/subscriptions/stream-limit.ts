@@ -102,7 +102,7 @@ export function createHalfOpenWatch({
 
   function end(connections: readonly ClientSocket[], reason: 'silent' | 'needed'): void {
     if (connections.length === 0) return;
-    log.info({ connections: connections.length, reason }, 'ended event streams of unresponsive clients');
+    log.emit('streams.dead_clients_closed', { connections: connections.length, reason });
     for (const connection of connections) {
       watched.delete(connection);
       connection.resetAndDestroy();
@@ -113,7 +113,7 @@ export function createHalfOpenWatch({
   async function look(): Promise<void> {
     const table = await unanswered();
     if (table === undefined) {
-      log.info('this system does not report dead connections: event streams of vanished clients end late');
+      log.emit('streams.dead_client_detection_off');
       return;
     }
     const silent: ClientSocket[] = [];
@@ -130,7 +130,7 @@ export function createHalfOpenWatch({
     if (watched.size === 0) return;
     timer = setTimeout(() => {
       look().catch((error: unknown) => {
-        log.warn({ err: error }, 'could not read the table of connections; trying again');
+        log.emit('streams.connection_table_failed', { err: error });
         schedule();
       });
     }, LOOK_INTERVAL_MS).unref();
@@ -151,7 +151,7 @@ export function createHalfOpenWatch({
       if (shared === undefined || nowMs - shared.atMs > SHARED_MS)
         shared = { table: unanswered(), atMs: nowMs };
       const table = await shared.table.catch((error: unknown) => {
-        log.warn({ err: error }, 'could not read the table of connections');
+        log.emit('streams.connection_table_failed', { err: error });
         return undefined;
       });
       const silent = connections.filter((connection) => {

@@ -1,6 +1,6 @@
 import { createSourceEventStream, type ExecutionResult, validateSubscriptionArgs } from 'graphql';
 import { accountOf, clientOf, holderOf, isAuthenticated, type Principal } from '../../auth/principal.ts';
-import { isOutage } from '../../database/errors.ts';
+import { findLogLevel } from '../../database/errors.ts';
 import { ApiError, addressBlocked, documentRetired, unauthenticated } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { EventReader } from '../core/context.ts';
@@ -77,10 +77,7 @@ async function recheckCredentials(
     if (refusal === undefined) stream.interrupt();
     else stream.finish(serializeResponse(refusal, told));
   } catch (error) {
-    log[isOutage(error) ? 'debug' : 'warn'](
-      { err: error, requestId },
-      'could not check an event stream again; interrupting it',
-    );
+    log.emit('streams.recheck_failed', { err: error, requestId }, findLogLevel(error));
     stream.interrupt();
   }
 }

@@ -148,7 +148,7 @@ export function createOwnData({ database, exportSections, sessions, log }: Accou
         running.delete(userId);
       }
     } catch (error) {
-      log.warn({ requestId, err: error }, 'the file of an account broke off');
+      log.emit('account.export_interrupted', { requestId, err: error });
       throw error;
     }
   }

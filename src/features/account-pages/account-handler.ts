@@ -114,7 +114,7 @@ export function accountAnswer(options: AccountServices): Answer {
   /** Throws what the API throws for a wrong password. */
   async function confirm({ form, caller, admitted }: Asked): Promise<void> {
     const { userId } = caller;
-    const onWrongPassword = () => securityLog.failedLogin(attemptOrigin(admitted), 'wrong password', userId);
+    const onWrongPassword = () => securityLog.failedLogin(attemptOrigin(admitted), 'wrong_password', userId);
     const context = { caller, db: readConnectionFor(database, userId), passwords, onWrongPassword };
     await confirmPassword(context, form.get('currentPassword') ?? '');
   }

@@ -184,8 +184,10 @@ export function createAccessTokenStrategy(
   ownTokens: OwnTokens,
 ): AuthStrategy {
   const known = createCredentialCache<AccessTokenState | undefined>(clock);
-  const grants = { what: 'an OAuth grant', table: 'oauth_grants', usedAt: 'last_used_at' };
-  const recordUse = createUseRecorder({ database, clock, log, ...grants });
+  const recordUse = createUseRecorder({
+    ...{ database, clock, log, table: 'oauth_grants', usedAt: 'last_used_at' },
+    ...{ failure: 'auth.last_used_store_failed', about: { credentialType: 'oauth' } },
+  });
 
   return {
     kind: OAUTH_KIND,

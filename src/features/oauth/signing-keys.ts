@@ -191,8 +191,7 @@ export function createKeyRing({ database, config, clock, log }: TokenServices) {
     const { keys } = await noOlderThan(MAX_AGE_MS);
     let found = signerOf(keys);
     if (found === undefined) {
-      if (keys.length > 0)
-        log.warn('the signing keys are encrypted under another SECRET_KEY: a new key takes over');
+      if (keys.length > 0) log.emit('oauth.signing_keys_replaced');
       found = signerOf((await make()).keys);
     }
     if (found === undefined) throw new Error('the new signing key was not found');

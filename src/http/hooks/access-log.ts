@@ -43,7 +43,7 @@ export function createRefusals(log: Logger, metrics: Metrics, isBlocked: Restric
     const refused = counted;
     counted = new Map();
     for (const [client, more] of refused)
-      if (more > 0) log.warn({ client, more }, 'further requests of a client refused within a minute');
+      if (more > 0) log.emit('http.requests_rejected', { client, rejectedCount: more });
   }
 
   function count({ caller }: FinishedRequest): void {
@@ -116,7 +116,7 @@ function createOperationTimes(metrics: Metrics) {
 }
 
 /** When everything is slow, more lines tell nothing more. */
-const LINES_PER_MINUTE = 100;
+const LINES_PER_MINUTE = 10;
 const MAX_SHAPE = 10_000;
 
 /**
@@ -124,12 +124,14 @@ const MAX_SHAPE = 10_000;
  * line of the request has the same `requestId`.
  */
 export function createSlowOperations(thresholdMs: number, log: Logger) {
-  const lines = createLineLimit({ log, maximum: LINES_PER_MINUTE, what: 'slow operation' });
+  const lines = createLineLimit({ log, maximum: LINES_PER_MINUTE, event: 'graphql.slow_operation' });
   return {
     /** Logs an operation that has taken at least `thresholdMs`. With 0, no operation is slow. */
-    note({ operation, requestId, caller }: FinishedRequest, durationMs: number): void {
+    note({ operation, requestId, caller, errorCodes }: FinishedRequest, durationMs: number): void {
       const document = operation?.document;
       if (thresholdMs === 0 || durationMs < thresholdMs || document === undefined) return;
+      // Its slowness is that of the database, such as one with a full disk, which has lines of its own.
+      if (errorCodes.includes('SERVICE_UNAVAILABLE')) return;
       // The shape of a large document takes time, which is short when everything is slow.
       const fields = () => {
         const shape = shapeOf(document).slice(0, MAX_SHAPE);
@@ -138,10 +140,10 @@ export function createSlowOperations(thresholdMs: number, log: Logger) {
           durationMs,
           client: clientIdOf({ caller }),
           operation: operation?.kind,
-          document: shape,
+          documentShape: shape,
         };
       };
-      lines.warn(fields, 'slow operation');
+      lines.emit(fields);
     },
     close: lines.close,
   };
@@ -221,18 +223,19 @@ export function useAccessLog(options: AccessLogOptions): ServicePlugin {
             durationMs,
             client,
             // Without credentials nothing else tells clients apart.
-            address: client === undefined ? finished.clientAddress : undefined,
+            clientIp: client === undefined ? finished.clientAddress : undefined,
             operation: operation?.kind,
             operationName: operation?.name?.slice(0, MAX_NAME),
             fields: work.changes?.fields,
-            changed: work.changes?.ids,
-            document: published?.by === 'id' ? published.key : undefined,
-            deprecated: deprecated.length === 0 ? undefined : deprecated.map(({ element }) => element),
-            codes: errorCodes.length === 0 ? undefined : errorCodes,
+            changedIds: work.changes?.ids,
+            documentId: published?.by === 'id' ? published.key : undefined,
+            deprecatedElements:
+              deprecated.length === 0 ? undefined : deprecated.map(({ element }) => element),
+            errorCodes: errorCodes.length === 0 ? undefined : errorCodes,
           };
           // Probes come every few seconds.
-          if (probe && response.status < BAD_REQUEST) log.debug(line, 'request');
-          else log.info(line, 'request');
+          if (probe && response.status < BAD_REQUEST) log.emit('http.request', line, 'debug');
+          else log.emit('http.request', line);
         }
         slowOperations.note(finished, durationMs);
       },

@@ -93,7 +93,7 @@ export function useOriginReport({ isKnown }: Pick<Origins, 'isKnown'>, log: Logg
         if (origin === null || reported.has(origin) || reported.size >= MAX_REPORTED) return;
         if (isKnown(origin, request.url) || origin === new URL(request.url).origin) return;
         reported.add(origin);
-        log.warn({ origin }, `a page of another origin cannot read the responses. ${howToAllow(origin)}`);
+        log.emit('http.cors_rejected', { origin, hint: howToAllow(origin) });
       },
     },
   };

@@ -46,10 +46,7 @@ export function createProxyTrust(
   function warn(peer: string): void {
     if (warned) return;
     warned = true;
-    log.warn(
-      { peer },
-      'ignored forwarding headers from a peer that TRUST_PROXY does not list: if it is your proxy, add it',
-    );
+    log.emit('http.proxy_untrusted', { peer });
   }
 
   return {

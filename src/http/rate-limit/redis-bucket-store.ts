@@ -94,11 +94,7 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
     retryStrategy: (attempt) => Math.min(attempt * 100, BACK_OFF_MS),
   });
   redis.defineCommand('tokenBucket', { lua: SCRIPT });
-  const outage = createOutageLog(
-    log,
-    'Redis does not answer: this instance uses its own rate limits until it does',
-    'Redis answers again: rate limits are shared',
-  );
+  const outage = createOutageLog(log, 'redis.unavailable', 'redis.recovered');
   let retryAtMs = 0;
   metrics.gauge(
     'content_graph_rate_limit_redis_up',
@@ -111,7 +107,7 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
     outage.failed({
       setting: 'REDIS_URL',
       reason: reasonOf(error),
-      check: 'check that Redis is running and that the address and the password are right',
+      hint: 'check that Redis is running and that the address and the password are right',
     });
   }
   redis.on('error', failed);

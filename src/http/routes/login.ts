@@ -95,7 +95,7 @@ export function loginAnswer(options: LoginRouteOptions): Answer {
   function warningFor(request: HttpRequest): Record<string, string> {
     const warning = warns ? whyCookieIsDropped(request) : undefined;
     if (warning === undefined) return {};
-    log.warn(warning);
+    log.emit('auth.session_cookie_dropped', { hint: warning });
     return { [SESSION_WARNING]: warning };
   }
 

@@ -70,14 +70,13 @@ interface ConnectionLimitOptions {
  * are for the database and for files. Node says nothing of connections that the system refuses for want of descriptors.
  */
 export function limitConnections(server: Server, { most, log }: ConnectionLimitOptions): { close(): void } {
-  const what = 'a connection could not be accepted';
-  const lines = createLineLimit({ log, maximum: LINES_PER_MINUTE, what });
+  const lines = createLineLimit({ log, event: 'http.connection_rejected', maximum: LINES_PER_MINUTE });
   if (most !== undefined) server.maxConnections = most;
   server.on('drop', (dropped) => {
-    lines.warn({ peer: dropped?.remoteAddress, most }, 'a connection could not be accepted');
+    lines.emit({ peer: dropped?.remoteAddress, limit: most });
   });
   // Without a listener, the error would end the process.
-  server.on('error', (error) => lines.warn({ err: error }, 'a connection could not be accepted'));
+  server.on('error', (error) => lines.emit({ err: error }));
   return { close: lines.close };
 }
 

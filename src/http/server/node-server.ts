@@ -250,7 +250,7 @@ export function createNodeServer({
       if (!outgoing.headersSent && !outgoing.destroyed && !incoming.destroyed) {
         const requestId = randomUUID();
         const code = 'INTERNAL_SERVER_ERROR';
-        log.error({ requestId, err: error }, 'a request could not be answered');
+        log.emit('http.internal_error', { requestId, err: error });
         outgoing
           .writeHead(500, {
             'content-type': 'application/json; charset=utf-8',

@@ -212,7 +212,7 @@ export class HostedStream implements EventStream {
   attach(sink: Sink): void {
     this.#source.sink = sink;
     this.#deliver(sink).catch((error: unknown) => {
-      this.#log.error({ err: error }, 'a plugin failed on an event stream');
+      this.#log.emit('plugins.stream_failed', { err: error });
       sink.breakOff();
       this.close();
     });
@@ -243,7 +243,7 @@ export class HostedStream implements EventStream {
     this.#isClosed = true;
     this.#source.stream.close();
     this.#results.return?.().catch((error: unknown) => {
-      this.#log.error({ err: error }, 'a plugin failed on an event stream');
+      this.#log.emit('plugins.stream_failed', { err: error });
     });
   }
 }

@@ -44,9 +44,7 @@ export function createYogaServer(options: YogaOptions) {
   function piecesOf(body: ReadableStream<Uint8Array>, { departure }: ReceivedRequest) {
     const reader = body.getReader();
     const cancel = () => {
-      reader
-        .cancel()
-        .catch((error: unknown) => log.error({ err: error }, 'a plugin failed on an event stream'));
+      reader.cancel().catch((error: unknown) => log.emit('plugins.stream_failed', { err: error }));
     };
     if (departure?.left) cancel();
     else departure?.onLeave(cancel);

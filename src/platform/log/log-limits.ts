@@ -1,43 +1,44 @@
-import type { Logger } from './log.ts';
+import type { LogFields, Logger } from './log.ts';
+import type { LogEventCode } from './log-events.ts';
 
 export interface LineLimitOptions {
   readonly log: Logger;
+  readonly event: LogEventCode;
   /** Lines in a minute. */
   readonly maximum: number;
-  /** What the lines are about, for the line about those left out. */
-  readonly what: string;
+  /** Further fields of the line about suppressed lines. */
+  readonly about?: LogFields;
 }
 
 const MINUTE_MS = 60_000;
 
 /**
- * Logs at most `maximum` lines a minute, so that nobody can fill the disk or hide other lines. At the end of the
- * minute one line has the number of those left out.
+ * Logs at most `maximum` lines of an event in a minute, so that they cannot fill the disk or hide other lines. At the end of
+ * the minute one line has the number of the suppressed lines.
  */
-export function createLineLimit({ log, maximum, what }: LineLimitOptions) {
+export function createLineLimit({ log, event, maximum, about }: LineLimitOptions) {
   let written = 0;
-  let omitted = 0;
+  let suppressedCount = 0;
   let timer: NodeJS.Timeout | undefined;
 
   function endMinute(): void {
     clearTimeout(timer);
     timer = undefined;
-    if (omitted > 0) log.warn({ what, omitted }, 'lines left out: too many in a minute');
+    if (suppressedCount > 0) log.emit('log.suppressed', { subject: event, ...about, suppressedCount });
     written = 0;
-    omitted = 0;
+    suppressedCount = 0;
   }
 
   return {
     /** `fields` may be a function, which is called only if the line is written. */
-    warn(fields: Record<string, unknown> | (() => Record<string, unknown>), message: string): void {
+    emit(fields: LogFields | (() => LogFields)): void {
       timer ??= setTimeout(endMinute, MINUTE_MS).unref();
       if (written < maximum) {
         written += 1;
-        const read = typeof fields === 'function' ? fields() : fields;
-        log.warn(read, message);
-      } else omitted += 1;
+        log.emit(event, typeof fields === 'function' ? fields() : fields);
+      } else suppressedCount += 1;
     },
-    /** Logs how many lines are left out so far, and stops. */
+    /** Logs how many lines are suppressed so far, and stops. */
     close: endMinute,
   };
 }
@@ -48,36 +49,35 @@ const LONGEST_REMINDER_MS = 60_000;
 export type OutageLog = ReturnType<typeof createOutageLog>;
 
 /**
- * Logs a lasting failure: at once, then at growing intervals, and once when it is over. `lost` and `back` are the
- * messages of the lines; without `back`, the end is not logged.
+ * Logs a lasting failure with `failure`: immediately, then at growing intervals. Logs `recovery` once when it is over.
  */
-export function createOutageLog(log: Logger, lost: string, back?: string) {
+export function createOutageLog(log: Logger, failure: LogEventCode, recovery: LogEventCode) {
   let sinceMs: number | undefined;
   let nextMs = 0;
   let pauseMs = FIRST_REMINDER_MS;
   const seconds = (nowMs: number) => Math.round((nowMs - (sinceMs ?? nowMs)) / 1_000);
   return {
-    /** Whether it goes on. */
+    /** True while the outage lasts. */
     get lasting(): boolean {
       return sinceMs !== undefined;
     },
-    /** An attempt has failed. Logs `fields` with how long it has lasted, unless that was said a moment ago. */
-    failed(fields: Readonly<Record<string, unknown>>): void {
+    /** Reports a failed attempt. Logs `fields` and how long the outage has lasted, unless it did so a moment ago. */
+    failed(fields: LogFields): void {
       const nowMs = performance.now();
       if (sinceMs === undefined) {
         sinceMs = nowMs;
         pauseMs = FIRST_REMINDER_MS;
-        log.warn(fields, lost);
+        log.emit(failure, fields);
       } else if (nowMs >= nextMs) {
-        log.warn({ ...fields, forSeconds: seconds(nowMs) }, lost);
+        log.emit(failure, { ...fields, durationSeconds: seconds(nowMs) });
         pauseMs = Math.min(2 * pauseMs, LONGEST_REMINDER_MS);
       } else return;
       nextMs = nowMs + pauseMs;
     },
-    /** An attempt has succeeded. */
+    /** Reports a successful attempt. */
     over(): void {
       if (sinceMs === undefined) return;
-      if (back !== undefined) log.info({ afterSeconds: seconds(performance.now()) }, back);
+      log.emit(recovery, { durationSeconds: seconds(performance.now()) });
       sinceMs = undefined;
     },
   };

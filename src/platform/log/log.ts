@@ -1,6 +1,7 @@
-import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
+import { type DestinationStream, type Logger as Pino, pino, stdSerializers } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import { withoutUserInformation } from '../errors.ts';
+import { LOG_EVENTS, type LogEventCode } from './log-events.ts';
 import { logOutput } from './log-output.ts';
 
 interface Known {
@@ -33,7 +34,16 @@ export function rememberTrace(requestId: string, traceId: string | undefined): (
 const traceIdOf = (requestId: unknown): string | undefined =>
   known.size === 0 || typeof requestId !== 'string' ? undefined : known.get(requestId)?.traceId;
 
-export type { Logger };
+/** The values of a line of the log. */
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** Writes lines whose level and message are in the table of log events. */
+export interface Logger {
+  /** Writes a line. With the level `debug`, a line that is expected does not alarm the operator. */
+  emit(event: LogEventCode, fields?: LogFields, level?: 'debug'): void;
+  /** True if lines of the level `debug` are written. */
+  readonly writesDebug: boolean;
+}
 
 /**
  * Fields removed from every log line, at the top level and one below. A safety net: nothing should log them.
@@ -78,11 +88,51 @@ function traced(fields: Record<string, unknown>): Record<string, unknown> {
   return traceId === undefined || 'traceId' in fields ? fields : { ...fields, traceId };
 }
 
-/** An error without secrets: properties other than message and stack may hold them. */
+/** The codes of errors of the network, or of another server that is missing. */
+const NETWORK_ERROR = /^E(CONN|PIPE|HOSTUNREACH|HOSTDOWN|NETUNREACH|TIMEDOUT|NOTFOUND|AI_AGAIN|ADDRNOTAVAIL)/;
+
+/** An error with its causes, outermost first. */
+function collectCauses(error: Error): Error[] {
+  const chain: Error[] = [];
+  for (let one: unknown = error; one instanceof Error && !chain.includes(one); one = one.cause)
+    chain.push(one);
+  return chain;
+}
+
+/** @returns true if another server explains the error, so that its stack helps to find no bug. */
+function isExpected(error: Error): boolean {
+  const { code, isExpected } = error as { readonly code?: unknown; readonly isExpected?: unknown };
+  return isExpected === true || (typeof code === 'string' && NETWORK_ERROR.test(code));
+}
+
+/** Formats the message of an error and those of its causes, each once. */
+function formatMessage(chain: readonly Error[]): string {
+  let message = '';
+  for (const { message: own } of chain)
+    if (!message.includes(own)) message = message === '' ? own : `${message}: ${own}`;
+  return message;
+}
+
+/** Formats the stacks without the messages, which would be repeated. */
+function formatStack(chain: readonly Error[]): string {
+  const stacks = chain.map(({ name, stack = '' }) => {
+    const start = stack.indexOf('\n    at ');
+    return start < 0 ? name : `${name}${stack.slice(start)}`;
+  });
+  return stacks.join('\ncaused by: ');
+}
+
+/**
+ * Serialises an error without secrets, which properties other than message and stack may hold. The message says each reason
+ * once. An expected error has no stack.
+ */
 function serialised(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  const { raw: _raw, ...own } = stdSerializers.err(error);
-  return withoutSecrets({ ...own });
+  const chain = collectCauses(error);
+  const { raw: _raw, stack: _stack, aggregateErrors, ...own } = stdSerializers.err(error);
+  const message = formatMessage(chain) || aggregateErrors?.[0]?.message;
+  const stack = chain.some(isExpected) ? undefined : formatStack(chain);
+  return withoutSecrets({ ...own, message, stack });
 }
 
 let second = -1;
@@ -128,21 +178,43 @@ export function createLogger({ level, pretty: readable, destination, first }: Lo
     serializers: { err: serialised },
     hooks: { streamWrite: withoutUserInformation },
   };
-  if (destination !== undefined) return pino(options, destination);
-  openStandardOutput();
-  if (!readable) return pino(options, { write: (line) => logOutput.write(line) });
+  return createEmitter(pino(options, destination ?? openStandardOutput(readable)));
+}
+
+/** A child logger for each event has its code in serialised form. */
+function createEmitter(root: Pino): Logger {
+  const children = new Map<LogEventCode, Pino>();
+  return {
+    emit(event, fields = {}, level) {
+      const entry = LOG_EVENTS[event];
+      let child = children.get(event);
+      if (child === undefined) {
+        child = root.child({ event });
+        children.set(event, child);
+      }
+      child[level ?? entry.level](fields, entry.message);
+    },
+    writesDebug: root.isLevelEnabled('debug'),
+  };
+}
+
+function openStandardOutput(readable: boolean): DestinationStream {
+  prepareStandardOutput();
+  if (!readable) return { write: (line) => logOutput.write(line) };
   const prettify = prettyFactory({
     colorize: process.stdout.isTTY === true,
     translateTime: 'SYS:HH:MM:ss',
+    messageFormat: '{msg} [{event}]',
+    ignore: 'event',
     singleLine: true,
   });
-  return pino(options, { write: (line) => logOutput.write(prettify(line) ?? '', true) });
+  return { write: (line) => logOutput.write(prettify(line) ?? '', true) };
 }
 
 let opened = false;
 
 /** Makes a pipe non-blocking: a write that blocks would hold up the end of the process. */
-function openStandardOutput(): void {
+function prepareStandardOutput(): void {
   if (opened) return;
   opened = true;
   // Without a listener, the error of a reader that has gone would end the process.

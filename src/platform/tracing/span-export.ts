@@ -54,7 +54,7 @@ function describeFailure(error: (Error & { readonly code?: unknown }) | undefine
  */
 export function createSpanExport(settings: TracingSettings, { log, outcomes }: ExportReport): SpanProcessor {
   const { queue, timeoutMs } = settings;
-  const outage = createOutageLog(log, 'traces could not be exported', 'traces are exported again');
+  const outage = createOutageLog(log, 'tracing.export_failed', 'tracing.recovered');
   const exporter = createExporter(settings);
   let unsent = 0;
   const batches = new BatchSpanProcessor({

@@ -118,7 +118,7 @@ describe('The file of an account with very much', () => {
     await app.prisma.user.update({ where: { id }, data: { emailKey: null }, select: { id: true } });
     await expect(read(response)).rejects.toThrow('aborted');
     await expect
-      .poll(() => app.logged.some((line) => line.includes('the file of an account broke off')))
+      .poll(() => app.logged.some((line) => line.includes('account.export_interrupted')))
       .toBe(true);
   });
 });

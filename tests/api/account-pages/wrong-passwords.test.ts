@@ -41,8 +41,8 @@ it.each(['download', 'create-key', 'change-password', 'revoke-everything'])(
       apiKeys.map((key) => key.revokedAt),
     ];
     expect(held(after)).toEqual(held(before));
-    const told = linesOf(app.logged, 'failed login').filter(({ account }) => account === id);
-    expect(told.map(({ reason }) => reason)).toEqual(Array(3).fill('wrong password'));
+    const told = linesOf(app.logged, 'auth.login_failed').filter(({ accountId }) => accountId === id);
+    expect(told.map(({ reason }) => reason)).toEqual(Array(3).fill('wrong_password'));
     // The owner can still sign in elsewhere.
     expect((await login(app, { email, password: PASSWORD })).status).toBe(200);
   },

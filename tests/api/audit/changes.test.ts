@@ -226,22 +226,22 @@ it('The line of a mutation names its fields, and what they changed once it is co
   const lineOf = async (query: string, headers: Record<string, string> = {}) => {
     const answer = await app.gql(query, { key, headers });
     const requestId = answer.headers.get('x-request-id');
-    const [line] = linesOf(app.logged, 'request').filter((logged) => logged.requestId === requestId);
-    return { data: answer.data, fields: line?.fields, changed: line?.changed };
+    const [line] = linesOf(app.logged, 'http.request').filter((logged) => logged.requestId === requestId);
+    return { data: answer.data, fields: line?.fields, changedIds: line?.changedIds };
   };
   for (const headers of [{}, { 'idempotency-key': 'a-key' }]) {
     const one = await lineOf('mutation { createPost(title: "t", body: "b") { id } }', headers);
     const { id } = one.data.createPost;
-    expect(one).toMatchObject({ fields: ['createPost'], changed: [id] });
+    expect(one).toMatchObject({ fields: ['createPost'], changedIds: [id] });
     const two = await lineOf(
       `mutation { a: createComment(postId: "${id}", body: "b") { id } deletePost(id: "${id}") none: deletePost(id: "x") }`,
     );
     const fields = ['createComment', 'deletePost', 'deletePost'];
-    expect(two).toMatchObject({ fields, changed: [two.data.a.id, id] });
+    expect(two).toMatchObject({ fields, changedIds: [two.data.a.id, id] });
   }
   const failed = await lineOf(
     'mutation { deletePost(id: "x") createComment(postId: "x", body: "b") { id } }',
   );
-  expect(failed).toMatchObject({ fields: ['deletePost', 'createComment'], changed: undefined });
-  expect(await lineOf('{ __typename }')).toMatchObject({ fields: undefined, changed: undefined });
+  expect(failed).toMatchObject({ fields: ['deletePost', 'createComment'], changedIds: undefined });
+  expect(await lineOf('{ __typename }')).toMatchObject({ fields: undefined, changedIds: undefined });
 });

@@ -82,8 +82,8 @@ describe.each(Object.entries(FAILURES))('an issuer that %s', (_what, failure) =>
       issuer.answer = asKeySet;
       clock.advance(1_000);
       expect([await status(a), await status(b), issuer.asked]).toEqual([200, 401, asked + 1]);
-      expect(linesOf(logged, 'the keys at JWT_JWKS_URL cannot be fetched').length).toBeGreaterThan(0);
-      expect(linesOf(logged, 'the keys at JWT_JWKS_URL can be fetched again')).toHaveLength(1);
+      expect(linesOf(logged, 'jwks.fetch_failed').length).toBeGreaterThan(0);
+      expect(linesOf(logged, 'jwks.recovered')).toHaveLength(1);
     }),
   );
 });

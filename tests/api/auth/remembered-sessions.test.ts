@@ -78,8 +78,8 @@ async function contentOf(response: Response) {
 /** The line of the security log about a request, without what names the request. */
 const failureOf = (id: string) =>
   app.logged
-    .map((line) => JSON.parse(line) as { readonly msg: string; readonly requestId?: string })
-    .filter(({ msg, requestId }) => msg === 'failed credential' && requestId === id)
+    .map((line) => JSON.parse(line) as { readonly event: string; readonly requestId?: string })
+    .filter(({ event, requestId }) => event === 'auth.credential_rejected' && requestId === id)
     .map(({ requestId: _, ...line }) => ({ ...line, time: undefined }));
 
 /** All that can be asked, after one ending; after the others, what is confirmed in different ways. */

@@ -110,7 +110,7 @@ describe('secrets', () => {
     });
     expect(status).toBe(500);
     const text = app.logged.join('');
-    expect(text).toContain('internal error');
+    expect(text).toContain('graphql.internal_error');
     expect(text).not.toContain(key);
   });
 });

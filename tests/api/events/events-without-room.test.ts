@@ -23,7 +23,7 @@ it('an event that comes while the answers to its account hold their part is not 
   const logged = app.logged.length;
   await write('meanwhile');
   await write('after');
-  await expect.poll(() => app.logged.slice(logged).join('')).toContain('events could not be read');
+  await expect.poll(() => app.logged.slice(logged).join('')).toContain('events.batch_read_failed');
 
   answer.release();
   expect((await subscriber.receive()).title).toBe('meanwhile');

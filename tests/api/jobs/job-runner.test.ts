@@ -236,13 +236,13 @@ describe('the job runner', () => {
     const { runAll, metrics, logged } = startTestJobRunner(app, jobs);
     for (let count = 0; count < 9; count += 1) await runAll();
     expect(done).toHaveLength(9);
-    expect(linesOf(logged, 'a background job failed').map(({ failures }) => failures)).toEqual([1, 2, 4, 8]);
+    expect(linesOf(logged, 'job.failed').map(({ failureCount }) => failureCount)).toEqual([1, 2, 4, 8]);
     const text = await metrics.registry.metrics();
     expect(text).toContain('content_graph_job_failures_total{job_name="broken"} 9\n');
     fails = false;
     await runAll();
     await runAll();
-    expect(linesOf(logged, 'a background job works again')).toHaveLength(1);
+    expect(linesOf(logged, 'job.recovered')).toHaveLength(1);
   });
 
   it('that cannot get its turn counts as a failure of every job, and is logged ever more rarely', async () => {
@@ -259,14 +259,16 @@ describe('the job runner', () => {
     const jobs: Job[] = [{ name: 'some', run: async () => 0 }];
     const { runAll, metrics, logged } = startTestJobRunner({ config: app.config, database }, jobs);
     for (let count = 0; count < 5; count += 1) await runAll();
-    const told = linesOf(logged, 'the clean-up could not start');
-    expect(told.map(({ level, failures }) => [level, failures])).toEqual([1, 2, 4].map((n) => [WARN, n]));
+    const told = linesOf(logged, 'job.runner_failed');
+    expect(told.map(({ level, failureCount }) => [level, failureCount])).toEqual(
+      [1, 2, 4].map((n) => [WARN, n]),
+    );
     expect(await metrics.registry.metrics()).toContain(
       'content_graph_job_failures_total{job_name="some"} 5\n',
     );
     refused = false;
     await runAll();
-    expect(linesOf(logged, 'the clean-up can start again')).toHaveLength(1);
+    expect(linesOf(logged, 'job.runner_recovered')).toHaveLength(1);
   });
 
   it('is part of the metrics from the start', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { API_KEY } from '../../../src/auth/api-keys.ts';
 import { disableAccount } from '../../../src/auth/revocation.ts';
+import type { LogEventCode } from '../../../src/platform/log/log-events.ts';
 import { startApp, useApp } from '../../support/app.ts';
 import { basic, oauthClient, postForm } from '../../support/credentials/oauth.ts';
 import { cookieOf, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
@@ -21,9 +22,9 @@ const app = useApp({
   },
 });
 
-/** The lines with this message that belong to a request. */
-const linesFor = (message: string, response: Response) =>
-  linesOf(app.logged, message).filter(({ requestId }) => requestId === response.headers.get('x-request-id'));
+/** The lines of this event that belong to a request. */
+const linesFor = (event: LogEventCode, response: Response) =>
+  linesOf(app.logged, event).filter(({ requestId }) => requestId === response.headers.get('x-request-id'));
 
 const query = (headers: Record<string, string>, search = '') =>
   app.fetch(`/graphql${search}`, {
@@ -38,16 +39,16 @@ describe('the log of logins', () => {
   it('has the address and the account of a wrong password', async () => {
     const { id, email } = await person(app);
     const response = await attempt(email.toUpperCase(), 'not the password');
-    expect(linesFor('failed login', response)).toEqual([
-      expect.objectContaining({ level: WARN, address: ADDRESS, account: id, reason: 'wrong password' }),
+    expect(linesFor('auth.login_failed', response)).toEqual([
+      expect.objectContaining({ level: WARN, clientIp: ADDRESS, accountId: id, reason: 'wrong_password' }),
     ]);
   });
 
   it('says that there is no such account, and nothing of what was typed', async () => {
     const typed = 'my secret passphrase';
     const response = await attempt(typed, 'whatever it is');
-    expect(linesFor('failed login', response)).toEqual([
-      expect.objectContaining({ address: ADDRESS, reason: 'no such account' }),
+    expect(linesFor('auth.login_failed', response)).toEqual([
+      expect.objectContaining({ clientIp: ADDRESS, reason: 'unknown_account' }),
     ]);
     expect(app.logged.join('')).not.toContain(typed);
     expect(app.logged.join('')).not.toContain('whatever it is');
@@ -59,18 +60,18 @@ describe('the log of logins', () => {
     const without = await app.account();
     const reasons = [];
     for (const { email } of [disabled, without])
-      reasons.push(...linesFor('failed login', await attempt(email, PASSWORD)));
+      reasons.push(...linesFor('auth.login_failed', await attempt(email, PASSWORD)));
     expect(reasons).toEqual([
-      expect.objectContaining({ account: disabled.id, reason: 'disabled account' }),
-      expect.objectContaining({ account: without.id, reason: 'account without a password' }),
+      expect.objectContaining({ accountId: disabled.id, reason: 'account_disabled' }),
+      expect.objectContaining({ accountId: without.id, reason: 'no_password' }),
     ]);
   });
 
   it('has successful ones too', async () => {
     const { id, email } = await person(app);
     const response = await attempt(email, PASSWORD);
-    expect(linesFor('login', response)).toEqual([
-      expect.objectContaining({ level: INFO, address: ADDRESS, account: id }),
+    expect(linesFor('auth.login', response)).toEqual([
+      expect.objectContaining({ level: INFO, clientIp: ADDRESS, accountId: id }),
     ]);
   });
 });
@@ -94,21 +95,21 @@ describe('the log of changed passwords', () => {
     const { id, cookie } = await visitor(app);
     const undone = await change(cookie, 'createPost(title: "", body: "b") { id }');
     expect(undone.status).toBe(200);
-    expect(linesFor('password changed', undone)).toEqual([]);
+    expect(linesFor('auth.password_changed', undone)).toEqual([]);
     const changed = await change(cookie);
-    expect(linesFor('password changed', changed)).toEqual([
-      expect.objectContaining({ level: INFO, address: ADDRESS, account: id }),
+    expect(linesFor('auth.password_changed', changed)).toEqual([
+      expect.objectContaining({ level: INFO, clientIp: ADDRESS, accountId: id }),
     ]);
     const replayed = await change(cookieOf(changed));
     expect(replayed.headers.get('idempotency-replayed')).toBe('true');
-    expect(linesFor('password changed', replayed)).toEqual([]);
+    expect(linesFor('auth.password_changed', replayed)).toEqual([]);
   });
 });
 
 describe('the log of failed credentials', () => {
   const lineOf = async (response: Response) => {
     expect(response.status).toBe(401);
-    const lines = linesFor('failed credential', response);
+    const lines = linesFor('auth.credential_rejected', response);
     expect(lines).toHaveLength(1);
     return lines[0];
   };
@@ -118,14 +119,14 @@ describe('the log of failed credentials', () => {
     await app.prisma.apiKey.updateMany({ where: { userId: id }, data: { revokedAt: new Date() } });
     expect(await lineOf(await query({ authorization: `Bearer ${key}` }))).toMatchObject({
       level: WARN,
-      address: ADDRESS,
-      kind: 'api-key',
-      account: id,
+      clientIp: ADDRESS,
+      credentialType: 'api-key',
+      accountId: id,
     });
     const unknown = API_KEY.generate();
     const line = await lineOf(await query({}, `?api_key=${unknown}`));
-    expect(line).toMatchObject({ address: ADDRESS, kind: 'api-key' });
-    expect(line).not.toHaveProperty('account');
+    expect(line).toMatchObject({ clientIp: ADDRESS, credentialType: 'api-key' });
+    expect(line).not.toHaveProperty('accountId');
     expect(app.logged.join('')).not.toContain(unknown);
   });
 
@@ -135,7 +136,7 @@ describe('the log of failed credentials', () => {
       where: { userId: id },
       data: { expiresAt: new Date(0) },
     });
-    expect(await lineOf(await query({ cookie }))).toMatchObject({ kind: 'session', account: id });
+    expect(await lineOf(await query({ cookie }))).toMatchObject({ credentialType: 'session', accountId: id });
   });
 
   it('has the account of a JWT whose account is disabled, and none of a forged one', async () => {
@@ -143,19 +144,19 @@ describe('the log of failed credentials', () => {
     await disableAccount(app.database, id);
     const token = await signToken(id);
     expect(await lineOf(await query({ authorization: `Bearer ${token}` }))).toMatchObject({
-      kind: 'jwt',
-      account: id,
+      credentialType: 'jwt',
+      accountId: id,
     });
     const forged = await signToken(id, { key: new TextEncoder().encode('x'.repeat(32)) });
-    expect(await lineOf(await query({ authorization: `Bearer ${forged}` }))).not.toHaveProperty('account');
+    expect(await lineOf(await query({ authorization: `Bearer ${forged}` }))).not.toHaveProperty('accountId');
   });
 
   it('has the kind of what is not even well-formed', async () => {
     expect(await lineOf(await query({ authorization: 'Basic dXNlcjpwYXNz' }))).toMatchObject({
-      kind: 'unknown',
+      credentialType: 'unknown',
     });
     expect(await lineOf(await app.fetch('/graphql?stream_token=nonsense', { headers: from }))).toMatchObject({
-      kind: 'stream-token',
+      credentialType: 'stream-token',
     });
   });
 
@@ -170,25 +171,25 @@ describe('the log of failed credentials', () => {
       { ...wrong, ...from },
     );
     expect(status).toBe(401);
-    const lines = linesOf(app.logged, 'failed credential').filter(
+    const lines = linesOf(app.logged, 'auth.credential_rejected').filter(
       ({ requestId }) => requestId === headers.get('x-request-id'),
     );
     expect(lines).toEqual([
-      expect.objectContaining({ address: ADDRESS, kind: 'client-secret', client: client.id }),
+      expect.objectContaining({ clientIp: ADDRESS, credentialType: 'client-secret', client: client.id }),
     ]);
   });
 
   it('has wrong tokens for /metrics', async () => {
     const wrong = { ...from, authorization: 'Bearer not the token' };
     expect(await lineOf(await app.fetch('/metrics', { headers: wrong }))).toMatchObject({
-      kind: 'metrics-token',
+      credentialType: 'metrics-token',
     });
   });
 
   it('has no line of a page that asks who is logged in', async () => {
     const response = await app.fetch('/login', { headers: { cookie: 'session_id=gone', ...from } });
     expect(response.status).toBe(200);
-    expect(linesFor('failed credential', response)).toEqual([]);
+    expect(linesFor('auth.credential_rejected', response)).toEqual([]);
   });
 
   it('is limited in number, and says how many lines it lacks', async () => {
@@ -197,10 +198,14 @@ describe('the log of failed credentials', () => {
     for (let count = 0; count < attempts; count += 1)
       await own.fetch('/graphql', { method: 'POST', headers: { authorization: 'Bearer cga_nonsense' } });
     await own.stop();
-    const written = linesOf(own.logged, 'failed credential').length;
-    const omitted = linesOf(own.logged, 'lines left out: too many in a minute');
+    const written = linesOf(own.logged, 'auth.credential_rejected').length;
+    const suppressed = linesOf(own.logged, 'log.suppressed');
     expect(written).toBeLessThan(attempts);
-    expect(omitted.reduce((sum, line) => sum + Number(line.omitted), written)).toBe(attempts);
-    expect(omitted[0]).toMatchObject({ level: WARN, what: 'failed api-key' });
+    expect(suppressed.reduce((sum, line) => sum + Number(line.suppressedCount), written)).toBe(attempts);
+    expect(suppressed[0]).toMatchObject({
+      level: WARN,
+      subject: 'auth.credential_rejected',
+      credentialType: 'api-key',
+    });
   });
 });

@@ -20,7 +20,7 @@ describe.each([
     const response = await socket.fetch(path, { headers: { ...headers, 'x-request-id': requestId } });
     await response.body?.cancel();
     expect(response.status).toBe(status);
-    const lines = linesOf(app.logged, 'request').filter((line) => line.requestId === requestId);
+    const lines = linesOf(app.logged, 'http.request').filter((line) => line.requestId === requestId);
     expect(lines).toMatchObject([{ path, status }]);
     return lines[0]?.level;
   }

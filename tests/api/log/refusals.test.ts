@@ -9,7 +9,7 @@ import { readMetric, readMetricBy } from '../../support/metrics.ts';
 const from = (address: string, key?: string) =>
   graphqlPost('{ __typename }', { key, headers: { 'x-forwarded-for': address } });
 const requestsOf = ({ logged }: TestApp, status: number) =>
-  linesOf(logged, 'request').filter((line) => line.status === status);
+  linesOf(logged, 'http.request').filter((line) => line.status === status);
 
 it('Of the requests of a client that are refused in a minute, one has a line, and one line has the number of the others', async () => {
   const settings = {
@@ -31,14 +31,14 @@ it('Of the requests of a client that are refused in a minute, one has a line, an
     const [keyed, anonymous, ...more] = requestsOf(app, 429);
     expect(more).toEqual([]);
     expect(keyed?.client).toMatch(`${id}:key:`);
-    expect(keyed?.address).toBeUndefined();
-    expect(anonymous).toMatchObject({ address: '203.0.113.2' });
+    expect(keyed?.clientIp).toBeUndefined();
+    expect(anonymous).toMatchObject({ clientIp: '203.0.113.2' });
     expect(anonymous?.client).toBeUndefined();
 
     expect((await adminCommand(app, ['block', 'add', '203.0.113.3'])).failure).toBeUndefined();
     await expect.poll(async () => (await app.fetch('/graphql', from('203.0.113.3'))).status).toBe(403);
     for (let count = 0; count < 10; count += 1) await app.fetch('/graphql', from('203.0.113.3'));
-    expect(requestsOf(app, 403)).toMatchObject([{ address: '203.0.113.3' }]);
+    expect(requestsOf(app, 403)).toMatchObject([{ clientIp: '203.0.113.3' }]);
     // Each of them is counted, by client where a client is no address.
     const { id: keyId } = JSON.parse(JSON.stringify(await app.prisma.apiKey.findFirstOrThrow()));
     const counted = await readMetricBy(app.app, 'content_graph_client_rejected_requests_total', 'client');
@@ -51,10 +51,10 @@ it('Of the requests of a client that are refused in a minute, one has a line, an
   } finally {
     await app.stop();
   }
-  const told = linesOf(app.logged, 'further requests of a client refused within a minute');
+  const told = linesOf(app.logged, 'http.requests_rejected');
   expect(told).toMatchObject([
-    { level: WARN, client: expect.stringContaining(':key:'), more: 99 },
-    { level: WARN, client: 'address:203.0.113.2', more: 99 },
-    { level: WARN, client: 'address:203.0.113.3', more: 10 },
+    { level: WARN, client: expect.stringContaining(':key:'), rejectedCount: 99 },
+    { level: WARN, client: 'ip:203.0.113.2', rejectedCount: 99 },
+    { level: WARN, client: 'ip:203.0.113.3', rejectedCount: 10 },
   ]);
 });

@@ -26,7 +26,7 @@ describe('slow operations', () => {
   const app = useApp({ clock: slowClock(), settings: { SLOW_OPERATION_MS: '1' } });
 
   const lineFor = (headers: Headers) =>
-    linesOf(app.logged, 'slow operation').filter(
+    linesOf(app.logged, 'graphql.slow_operation').filter(
       ({ requestId }) => requestId === headers.get('x-request-id'),
     );
 
@@ -40,7 +40,7 @@ describe('slow operations', () => {
       level: WARN,
       operation: 'query',
       client: expect.stringContaining(id),
-      document:
+      documentShape:
         'query ($v1: String = "", $v2: Int = 0) { posts(limit: $v2, tag: $v1) { ...F1 } posts(limit: 0, tag: "") { id } postsConnection(first: 0, tag: "") { nodes { id } } } fragment F1 on Post { title author { name } }',
     });
     expect(line?.durationMs).toBeGreaterThanOrEqual(1);
@@ -53,12 +53,22 @@ describe('slow operations', () => {
     expect(lineFor(written.headers)).toEqual([
       expect.objectContaining({
         operation: 'mutation',
-        document: 'mutation { createPost(title: "", body: "") { id } }',
+        documentShape: 'mutation { createPost(title: "", body: "") { id } }',
       }),
     ]);
     const refused = await app.gql(`{ ${SECRET} }`, { key });
     expect(refused.errors).toHaveLength(1);
     expect(lineFor(refused.headers)).toEqual([]);
+  });
+});
+
+describe('Of many slow operations', () => {
+  const app = useApp({ clock: slowClock(), settings: { SLOW_OPERATION_MS: '1' } });
+
+  it('ten in a minute have a line', async () => {
+    const { key } = await app.account();
+    for (let count = 0; count < 15; count += 1) await app.gql('{ posts { id } }', { key });
+    expect(linesOf(app.logged, 'graphql.slow_operation')).toHaveLength(10);
   });
 });
 
@@ -71,6 +81,6 @@ describe.each([
   it('are not logged as slow', async () => {
     const { key } = await app.account();
     expect((await app.gql('{ posts { id } }', { key })).errors).toBeUndefined();
-    expect(linesOf(app.logged, 'slow operation')).toEqual([]);
+    expect(linesOf(app.logged, 'graphql.slow_operation')).toEqual([]);
   });
 });

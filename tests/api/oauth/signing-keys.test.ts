@@ -129,7 +129,7 @@ describe('the signing keys', () => {
     expect(kidOf(next)).not.toBe(kidOf(token));
     for (const on of [app, changed])
       for (const each of [token, next]) expect(await statusWith(on, each)).toBe(200);
-    expect(app.logged.join('')).toContain('another SECRET_KEY');
+    expect(app.logged.join('')).toContain('oauth.signing_keys_replaced');
     const opened = await listSigningKeys(app.database, sealer());
     expect(opened.find(({ id }) => id === kidOf(next))?.usable).toBe(false);
   });

@@ -4,7 +4,7 @@ import { linesOf, WARN } from '../../support/log-lines.ts';
 import { readMetricBy } from '../../support/metrics.ts';
 import { type Collector, useCollector } from '../../support/otlp.ts';
 
-const LOST = 'traces could not be exported';
+const LOST = 'tracing.export_failed';
 const QUERY = '{ __typename }';
 
 /** A service whose collector is as the test wants it. */
@@ -49,7 +49,7 @@ describe('An exporter', () => {
       await asks(1);
       await expect.poll(async () => (await outcomes()).exported).toBeGreaterThan(0);
       // Once for each time that it went wrong: a refusal under way may come after the first success.
-      await expect.poll(() => linesOf(app.logged, 'traces are exported again')).not.toEqual([]);
+      await expect.poll(() => linesOf(app.logged, 'tracing.recovered')).not.toEqual([]);
     });
   });
 

@@ -22,7 +22,7 @@ async function asked(
   const request = new Request(`${ORIGIN}/graphql`, graphqlPost('{ __typename }', { headers }));
   const arrival = peerAddress === undefined ? {} : { peerAddress };
   expect((await app.app.fetch(request, arrival)).status).toBe(200);
-  const line = linesOf(app.logged, 'request').find((one) => one.requestId === requestId);
+  const line = linesOf(app.logged, 'http.request').find((one) => one.requestId === requestId);
   return { traceId: line?.traceId as string | undefined, sent };
 }
 
@@ -123,8 +123,8 @@ describe('What leads to a trace', () => {
     const ask = () => app.fetch('/graphql', graphqlPost('query { viewer { id } }', { headers: same }));
     await Promise.all([ask(), ask(), asked(app)]);
     const lines = app.logged.slice(before).map((line) => JSON.parse(line) as Record<string, unknown>);
-    for (const { requestId, traceId, msg } of lines) {
-      if (msg === 'request' && requestId === 'undefined') expect(traceId).toBe('c'.repeat(32));
+    for (const { requestId, traceId, event } of lines) {
+      if (event === 'http.request' && requestId === 'undefined') expect(traceId).toBe('c'.repeat(32));
       else if (requestId !== 'undefined') expect(traceId).not.toBe('c'.repeat(32));
     }
   });

@@ -3,7 +3,7 @@ import { useApp } from '../../support/app.ts';
 import { linesOf, WARN } from '../../support/log-lines.ts';
 import { readMetric } from '../../support/metrics.ts';
 
-const MESSAGE = 'the clock of this machine and that of the database differ';
+const MESSAGE = 'clock.skewed';
 
 describe('A clock that is', () => {
   describe.each([
@@ -16,7 +16,7 @@ describe('A clock that is', () => {
     it('is told with the difference, in the log and by a metric', async () => {
       await expect.poll(() => linesOf(app.logged, MESSAGE)).toMatchObject([{ level: WARN }]);
       const [line] = linesOf(app.logged, MESSAGE);
-      for (const told of [line?.aheadSeconds, await readMetric(app, 'content_graph_clock_offset_seconds')]) {
+      for (const told of [line?.offsetSeconds, await readMetric(app, 'content_graph_clock_offset_seconds')]) {
         expect(Number(told)).toBeGreaterThan(seconds - 60);
         expect(Number(told)).toBeLessThan(seconds + 60);
       }

@@ -34,7 +34,7 @@ describe('in development', () => {
     expect(lines).toHaveLength(1);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
       origin,
-      msg: expect.stringContaining(`Add ${origin} to the setting CORS_ORIGINS`),
+      hint: expect.stringContaining(`Add ${origin} to the setting CORS_ORIGINS`),
     });
   });
 
@@ -111,7 +111,7 @@ describe('in development', () => {
     const response = await login(under(app, origin), { email, password: PASSWORD }, headers);
     expect(response.status).toBe(200);
     const told = response.headers.get('x-session-warning');
-    const lines = app.logged.slice(before).filter((line) => line.includes('drops the session cookie'));
+    const lines = app.logged.slice(before).filter((line) => line.includes('auth.session_cookie_dropped'));
     if (warning === null) expect([told, lines]).toEqual([null, []]);
     else {
       expect(told).toMatch(warning);

@@ -62,7 +62,7 @@ describe('an internal error', () => {
       }),
     );
     expect(lines).toContainEqual(
-      expect.objectContaining({ path: '/graphql', status: 500, codes: ['INTERNAL_SERVER_ERROR'] }),
+      expect.objectContaining({ path: '/graphql', status: 500, errorCodes: ['INTERNAL_SERVER_ERROR'] }),
     );
   });
 

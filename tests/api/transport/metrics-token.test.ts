@@ -41,8 +41,12 @@ describe('wrong tokens for /metrics', () => {
   });
 
   it('are in the log as long as they count', () => {
-    const lines = linesOf(app.logged, 'failed credential').filter(({ address }) => address === '203.0.113.1');
-    expect(lines.map(({ kind }) => kind)).toEqual(Array.from({ length: 11 }, () => 'metrics-token'));
+    const lines = linesOf(app.logged, 'auth.credential_rejected').filter(
+      ({ clientIp }) => clientIp === '203.0.113.1',
+    );
+    expect(lines.map(({ credentialType }) => credentialType)).toEqual(
+      Array.from({ length: 11 }, () => 'metrics-token'),
+    );
   });
 
   it('cost the address neither its log-ins nor its other credentials', async () => {

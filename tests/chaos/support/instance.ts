@@ -23,7 +23,7 @@ export async function createInstance(settings: Settings): Promise<Instance> {
       ...settings,
       PORT: String(port),
     });
-    await process.printed(/listening/);
+    await process.printed(/service\.started/);
   }
   function stop(signal: NodeJS.Signals): Promise<Exit> {
     process.kill(signal);

@@ -67,9 +67,9 @@ export async function openWorld(place: Place, storms: boolean): Promise<World> {
       logged.push(line);
       if (logged.length > LOG_LINES) logged.shift();
       // A busy machine takes too long for Redis without any fault. The metric is of no use: the clock stands still.
-      if (line.includes('Redis does not answer'))
+      if (line.includes('redis.unavailable'))
         Object.assign(state, { outages: state.outages + 1, down: true });
-      if (line.includes('Redis answers again')) state.down = false;
+      if (line.includes('redis.recovered')) state.down = false;
     };
     return createLogger({ level: 'info', pretty: false, destination: { write } });
   });

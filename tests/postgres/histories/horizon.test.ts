@@ -8,8 +8,8 @@ import { Listeners } from '../../support/streams/listeners.ts';
 import { subscribe, titlesOf } from '../../support/streams/subscriber.ts';
 import { connect, contentOf, goOn, listen, openStage, titles } from './stage.ts';
 
-const WAITS = 'events wait for a transaction that is still open';
-const NO_LONGER = 'events no longer wait for a transaction';
+const WAITS = 'events.blocked';
+const NO_LONGER = 'events.unblocked';
 
 /** Every event is older than that. */
 const ANY_MS = -3_600_000;
@@ -52,7 +52,7 @@ it.each(['COMMIT', 'ROLLBACK'] as const)(
     expect(listeners.count).toBe(50);
     await expect.poll(() => linesOf(app.logged, WAITS)).toHaveLength(1);
     expect(linesOf(app.logged, WAITS)).toMatchObject([
-      { level: WARN, holder: 'prepared transaction left-behind', database: 'content', user: 'postgres' },
+      { level: WARN, blockedBy: 'prepared transaction left-behind', database: 'content', user: 'postgres' },
     ]);
     // What could be read is past retention; what nobody could read is not dropped, however often clean-up looks.
     expect(await pruneEvents(app.database, ANY_MS)).toBe(6);
@@ -85,10 +85,10 @@ it('an idle writer in another database of the server is told, by name, and its e
   expect(linesOf(app.logged, WAITS)).toMatchObject([
     {
       level: WARN,
-      holder: `process ${rows[0]?.pid}`,
+      blockedBy: `process ${rows[0]?.pid}`,
       user: 'postgres',
       database: 'elsewhere',
-      application: 'nightly report',
+      applicationName: 'nightly report',
     },
   ]);
   expect(await readMetric(app, 'content_graph_event_delivery_blocked_seconds')).toBeGreaterThan(5);

@@ -4,8 +4,7 @@ import { run } from '../../support/processes/started.ts';
 import { Listeners } from '../../support/streams/listeners.ts';
 import { contentOf, goOn, listen, openServer, openStage, type Stage, titles } from './stage.ts';
 
-const ADOPTED =
-  'the event log comes from another server or database: its events come before those of this one';
+const ADOPTED = 'events.log_imported';
 
 /** Five who are at events that a dump does not have any more. */
 async function listenAfterDump(stage: Stage): Promise<Listeners> {

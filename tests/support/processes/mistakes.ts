@@ -14,7 +14,7 @@ export function expectOneLine({ code, stdout, stderr }: Exit, says: RegExp): voi
 export async function expectBothSay(dataDir: string, settings: Settings, says: RegExp): Promise<void> {
   const served = await launchServer(dataDir, settings).exited;
   expectOneLine(served, says);
-  expect(served.stdout).not.toContain('listening');
+  expect(served.stdout).not.toContain('service.started');
   const administered = await admin(['user', 'list'], dataDir, settings);
   expectOneLine(administered, says);
   expect(administered.stderr).toBe(served.stderr);

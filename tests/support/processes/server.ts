@@ -11,7 +11,7 @@ export interface ServerProcess extends Process {
   gql(query: string, options?: GraphqlOptions): Promise<Answer>;
 }
 
-/** Settings with which production starts. Its standard output is JSON, with the origin in the line "listening". */
+/** Settings with which production starts. Its standard output is JSON, with the URL in the line "service.started". */
 export function productionSettings(): Settings {
   return {
     NODE_ENV: 'production',
@@ -31,7 +31,7 @@ export async function startServer(dataDir: string, settings: Settings = {}): Pro
   const launched = launchServer(dataDir, settings);
   const said =
     settings.NODE_ENV === 'production'
-      ? /"origin":"(http:\/\/[^"]+)"/
+      ? /"url":"(http:\/\/[^"]+)"/
       : /Content Graph API\s+(http:\/\/\S+)\/graphql[\s\S]*\n\n/;
   // Requests go to the address it listens on, whatever else a name may lead to.
   const origin = ((await launched.printed(said))[1] ?? '').replace('//localhost:', '//127.0.0.1:');

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
+import type { LogEventCode } from '../../../src/platform/log/log-events.ts';
 import { createTestDatabase } from '../database/database.ts';
 import { type Process, until } from './process.ts';
 
@@ -20,12 +21,13 @@ export async function run(url: string, sql: string): Promise<void> {
 /** A line of the log of a process. */
 export interface Line {
   readonly level: number;
+  readonly event: LogEventCode;
   readonly msg: string;
   readonly migrations?: readonly string[];
-  readonly origin: string;
+  readonly url: string;
   readonly setting?: string;
   readonly reason?: string;
-  readonly check?: string;
+  readonly hint?: string;
 }
 
 /** What it has logged so far of itself, and not of its clients. */
@@ -35,11 +37,11 @@ export const lines = ({ stdout }: Process): Line[] =>
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
-    .filter(({ msg }) => msg !== 'request' && msg !== 'failed credential');
+    .filter(({ event }) => event !== 'http.request' && event !== 'auth.credential_rejected');
 
-export const messages = (server: Process) => lines(server).map(({ msg }) => msg);
+export const events = (server: Process) => lines(server).map(({ event }) => event);
 
-/** Resolves to the line with a message, once it is there so many times. */
-export async function said(server: Process, message: string, times = 1): Promise<Line> {
-  return until(message, () => lines(server).filter(({ msg }) => msg === message)[times - 1]);
+/** Resolves to the line of an event, once it is there so many times. */
+export async function said(server: Process, event: LogEventCode, times = 1): Promise<Line> {
+  return until(event, () => lines(server).filter((line) => line.event === event)[times - 1]);
 }

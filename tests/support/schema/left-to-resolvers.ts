@@ -30,9 +30,11 @@ function argumentsOf({ name, args }: GraphQLField<unknown, unknown>): string {
 async function declinedFor(app: TestApp, key: string, query: string): Promise<string | undefined> {
   const { headers, errors } = await app.gql(query, { key });
   const id = headers.get('x-request-id');
-  const line = linesOf(app.logged, 'answer path').find(({ requestId }) => requestId === id);
-  if (line === undefined) throw new Error(`no answer path of ${query}: ${JSON.stringify(errors)}`);
-  return (line.paths as string[]).includes('database_response') ? undefined : String(line.declined);
+  const line = linesOf(app.logged, 'graphql.execution_path').find(({ requestId }) => requestId === id);
+  if (line === undefined) throw new Error(`no execution path of ${query}: ${JSON.stringify(errors)}`);
+  return (line.executionPaths as string[]).includes('database_response')
+    ? undefined
+    : String(line.fallbackReason);
 }
 
 /**

@@ -38,6 +38,6 @@ it('repeats a check that failed long before the next regular one, and tells of i
   const lost = new Promise((resolve) => watch.watch(principal, resolve));
   watch.recheck('key');
   expect(await lost).toBeUndefined();
-  const message = 'could not check the credentials behind an event stream; trying again';
+  const message = 'streams.credential_check_failed';
   expect(linesOf(logged, message)).toHaveLength(1);
 });

@@ -10,7 +10,7 @@ function outageLog() {
   const logged: string[] = [];
   const destination = { write: (line: string) => void logged.push(line) };
   const log = createLogger({ level: 'info', pretty: false, destination });
-  return { logged, outage: createOutageLog(log, 'lost', 'back') };
+  return { logged, outage: createOutageLog(log, 'redis.unavailable', 'redis.recovered') };
 }
 
 /** Reports a failed attempt every 100 ms. */
@@ -24,8 +24,17 @@ function failFor(outage: ReturnType<typeof createOutageLog>, seconds: number): v
 it('An outage is logged when it begins, again after 5 s, then ever more rarely, and in the end once a minute', () => {
   const { logged, outage } = outageLog();
   failFor(outage, 300);
-  const lines = linesOf(logged, 'lost');
-  expect(lines.map(({ forSeconds }) => forSeconds)).toEqual([undefined, 5, 15, 35, 75, 135, 195, 255]);
+  const lines = linesOf(logged, 'redis.unavailable');
+  expect(lines.map(({ durationSeconds }) => durationSeconds)).toEqual([
+    undefined,
+    5,
+    15,
+    35,
+    75,
+    135,
+    195,
+    255,
+  ]);
   for (const line of lines) expect(line).toMatchObject({ level: WARN, reason: 'refused' });
 });
 
@@ -35,8 +44,8 @@ it('The end of an outage is logged once, and the reminders of the next outage st
   failFor(outage, 40);
   outage.over();
   outage.over();
-  expect(linesOf(logged, 'back')).toMatchObject([{ level: INFO, afterSeconds: 40 }]);
+  expect(linesOf(logged, 'redis.recovered')).toMatchObject([{ level: INFO, durationSeconds: 40 }]);
   failFor(outage, 6);
-  const lines = linesOf(logged, 'lost').map(({ forSeconds }) => forSeconds);
+  const lines = linesOf(logged, 'redis.unavailable').map(({ durationSeconds }) => durationSeconds);
   expect(lines).toEqual([undefined, 5, 15, 35, undefined, 5]);
 });

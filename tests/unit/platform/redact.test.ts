@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { DatabaseError } from '../../../src/database/errors.ts';
 import { withoutUserInformation } from '../../../src/platform/errors.ts';
 import { createLogger } from '../../../src/platform/log/log.ts';
 
@@ -10,7 +11,7 @@ function logged(fields: Record<string, unknown>): string {
     level: 'debug',
     pretty: false,
     destination: { write: (line) => void lines.push(line) },
-  }).warn(fields, 'a message');
+  }).emit('auth.login_failed', fields);
   return lines.join('');
 }
 
@@ -29,7 +30,7 @@ describe('an address that is logged', () => {
           const line = logged({ err: new Error('outer', { cause: error }), address, of: { address } });
           expect(line).not.toContain(password);
           expect(line).toContain(address.replace(/\/\/.*@/, '//'));
-          expect(JSON.parse(line)).toMatchObject({ msg: 'a message', err: { type: 'Error' } });
+          expect(JSON.parse(line)).toMatchObject({ event: 'auth.login_failed', err: { type: 'Error' } });
         }
       }),
     );
@@ -46,6 +47,33 @@ describe('an address that is logged', () => {
 });
 
 describe('an error that is logged', () => {
+  it('says each reason once, whatever it wraps', () => {
+    const cause = new TypeError('no such column');
+    const line = logged({ err: new DatabaseError('other', new Error('outer', { cause })) });
+    expect(JSON.parse(line).err.message).toBe('database: other: outer: no such column');
+    for (const reason of ['outer', 'no such column']) expect(line.split(reason)).toHaveLength(2);
+    expect(JSON.parse(line).err.stack).toMatch(/^DatabaseError\n {4}at [\s\S]*caused by: TypeError\n {4}at /);
+  });
+
+  it.each([
+    ['a lost connection', new DatabaseError('unavailable', new Error('Connection terminated'))],
+    ['a cancelled statement', new DatabaseError('timeout', new Error('canceling statement'))],
+    [
+      'a server that is missing',
+      new TypeError('fetch failed', {
+        cause: Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),
+      }),
+    ],
+    [
+      'a host name with several addresses',
+      Object.assign(new AggregateError([new Error('connect ECONNREFUSED')]), { code: 'ECONNREFUSED' }),
+    ],
+  ])('has no stack for %s', (_what, error) => {
+    const line = logged({ err: error });
+    expect(line).not.toContain('redact.test.ts');
+    expect(JSON.parse(line).err.message).toMatch(/(terminated|statement|ECONNREFUSED)$/);
+  });
+
   it('is without the arguments of the command that failed, and keeps its message, code and stack', () => {
     const error = Object.assign(new Error('WRONGPASS'), {
       code: 'WRONGPASS',

@@ -175,7 +175,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     kept: digests,
     hears,
   });
-  const outage = createOutageLog(log, 'could not check which documents are published still; trying again');
+  const outage = createOutageLog(log, 'documents.refresh_failed', 'documents.recovered');
   let checking = false;
   let again = false;
   let closed = false;

@@ -52,7 +52,7 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions): Truste
     database,
     clock,
     log,
-    what: 'a published document',
+    failure: 'usage.document_store_failed',
     table: 'trusted_documents',
     idType: 'text',
     usedAt: 'last_used_at',

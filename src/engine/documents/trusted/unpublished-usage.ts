@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { type Caller, reportedClient } from '../../../auth/principal.ts';
-import { isOutage } from '../../../database/errors.ts';
+import { findLogLevel } from '../../../database/errors.ts';
 import type { Queryable } from '../../../database/statement.ts';
 import { atMost } from '../../../platform/deadline.ts';
 import type { Logger } from '../../../platform/log/log.ts';
@@ -126,10 +126,7 @@ export function createUnpublishedUsage({
       for (const { client, count } of await storeUnpublishedUsage(database, await columnsOf(counted), all))
         unpublished.add(tell(client), '', count);
     } catch (error) {
-      log[isOutage(error) ? 'debug' : 'warn'](
-        { err: error },
-        'could not store which texts clients send; keeping them',
-      );
+      log.emit('usage.unpublished_store_failed', { err: error }, findLogLevel(error));
       for (const [client, { kind, texts: uses }] of counted)
         for (const [text, { names, count }] of uses) add(client, kind, text, count, names);
     }

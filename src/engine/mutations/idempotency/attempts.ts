@@ -92,7 +92,7 @@ function createKeyHolds(database: Database, log: Logger): (owner: KeyOwner) => K
         return rows[0]?.done === true;
       } catch (error) {
         close(holder);
-        log.debug({ err: error }, 'a key is not kept while its mutation waits');
+        log.emit('idempotency.lock_not_held', { err: error });
         return false;
       }
     });

@@ -119,7 +119,7 @@ export function createLibraryCalls(
         });
       const failed = (ctx: Pick<KoaContextWithOIDC, 'req'> | undefined, error: unknown) => {
         const entry = ctx && seen.get(ctx.req);
-        if (entry === undefined) log.error({ err: error }, 'the OAuth library failed');
+        if (entry === undefined) log.emit('oauth.internal_error', { err: error });
         else entry.failure = error;
       };
       provider.on('server_error', failed);

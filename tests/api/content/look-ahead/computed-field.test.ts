@@ -123,10 +123,10 @@ describe('A computed field with an argument that was added with one declaration 
       const answers = await Promise.all([shipped, ...(await Promise.all(others))].map((one) => one.json()));
       expect(answers[1]).toEqual(answers[0]);
       expect(answers[2]).toEqual(answers[0]);
-      const line = linesOf(app.logged, 'answer path').find(
+      const line = linesOf(app.logged, 'graphql.execution_path').find(
         ({ requestId }) => requestId === shipped.headers.get('x-request-id'),
       );
-      return { answer: answers[0], paths: line?.paths, declined: line?.declined };
+      return { answer: answers[0], paths: line?.executionPaths, fallbackReason: line?.fallbackReason };
     } finally {
       await measuring.close();
       await loading.close();
@@ -177,12 +177,12 @@ describe('A computed field with an argument that was added with one declaration 
   });
 
   it('refuses an argument as its resolver does', async () => {
-    const { answer, paths, declined } = await ask(
+    const { answer, paths, fallbackReason } = await ask(
       'query ($id: ID!) { post(id: $id) { id preview(length: 0) } }',
     );
     expect(answer.errors).toMatchObject([{ path: ['post', 'preview'], extensions: { argument: 'length' } }]);
     expect(paths).toEqual(['fast_path', 'loaders']);
-    expect(declined).toBe('the arguments of preview are invalid or name no row');
+    expect(fallbackReason).toBe('the arguments of preview are invalid or name no row');
   });
 
   it('is read beside a field that needs a resolver, and in rounds', async () => {
@@ -192,7 +192,7 @@ describe('A computed field with an argument that was added with one declaration 
     const rounds = await ask(`{ users(limit: 5) { posts(limit: 5) { preview(length: 3) ${WIDE} } } }`);
     expect(rounds.answer.data.users[0].posts[0].preview).toBe(previewOf(3));
     expect(rounds.paths).toEqual(['fast_path', 'loaders']);
-    expect(rounds.declined).toBe('the operation is too wide for one statement');
+    expect(rounds.fallbackReason).toBe('the operation is too wide for one statement');
   });
 
   it('keeps from its resolver what it does not declare', async () => {

@@ -1,0 +1,185 @@
+import { LOG_EVENTS, type LogEventCode } from '../../src/platform/log/log-events.ts';
+
+/** What each line means, which fields it has, and what to do. */
+const HELP: Readonly<Record<LogEventCode, string>> = {
+  'service.starting':
+    'In development: the service loads its code, then opens the database, the embedded one in `dataDir`.',
+  'service.started': 'The service accepts requests at `url`. `database` is the kind of its database.',
+  'service.stopping': 'A graceful shutdown begins, because of `signal`. Running requests finish.',
+  'service.stopped': 'The last line of a graceful shutdown.',
+  'service.already_stopping': 'A second `signal` changes nothing.',
+  'service.signal_ignored': '`signal` has no meaning for the service.',
+  'service.shutdown_failed': '`err` has the error. Report it as a bug.',
+  'service.file_limit_low':
+    'The database and 500 clients need `recommended` files, but the limit is `limit`. Raise the limit (`ulimit -n`, `LimitNOFILE`).',
+  'service.unknown_setting':
+    '`variable` is no setting, and `meant` is the setting that it resembles. Correct the name, or remove the variable.',
+  'service.node_warning':
+    'Node.js or a library warns, for example of a deprecated call. `err` has the message. Report it as a bug.',
+  'http.request': 'One line for each response. See [Requests](#requests).',
+  'http.requests_rejected':
+    '`client` has had `rejectedCount` more requests rejected. See [Rejected requests](#rejected-requests) and [a client that does too much](operations.md#a-client-that-does-too-much).',
+  'http.internal_error': '`err` has the error. Report it.',
+  'http.proxy_untrusted':
+    'Logged once. If `peer` is your proxy, add it to `TRUST_PROXY`. Until then, all clients behind it share one IP address.',
+  'http.cors_rejected': 'In development, once for each `origin`. `hint` says which setting allows it.',
+  'http.connection_rejected':
+    'All `limit` connections for clients are in use, so the connection of `peer` was closed. Raise the limit (`ulimit -n`). With `err`, the system rejected it. At most 10 lines a minute.',
+  'graphql.execution_path': 'One line for each executed operation. See [Requests](#requests).',
+  'graphql.slow_operation': 'See [Slow operations](#slow-operations).',
+  'graphql.internal_error':
+    'The client got only its request id. `err` has the error with its stack. Report it.',
+  'plugins.mutation_failed': 'A bug of a plugin of the service, in `err`. The response is unchanged.',
+  'plugins.stream_failed':
+    'A bug of a [Yoga plugin](plugins.md), in `err`. The client reconnects and resumes.',
+  'auth.login': 'See [Logins and credentials](#logins-and-credentials).',
+  'auth.password_changed':
+    'The user of the account changed it, with `changePassword` or a link. See [Logins and credentials](#logins-and-credentials).',
+  'auth.login_failed': 'See [Logins and credentials](#logins-and-credentials).',
+  'auth.credential_rejected': 'See [Logins and credentials](#logins-and-credentials).',
+  'auth.session_cookie_dropped': 'In development, after a login: `hint` says why and what to change.',
+  'auth.session_not_verified':
+    'The request is authenticated again, and rejected if that fails, too. `err` has the error.',
+  'auth.last_used_store_failed':
+    'The time for the `credentialType` is late. Nothing else is affected. `err` has the error.',
+  'auth.key_usage_store_failed': '`api-key show` lacks a use. Nothing else is affected. `err` has the error.',
+  'account.export_interrupted':
+    'A user downloads the stored data of the account, and the service could not read it to its end. The browser reports a failed download. `err` has the error.',
+  'restrictions.refresh_failed':
+    'Later changes are not in force on this instance. The service tries again twice a second. `err` has the error.',
+  'restrictions.recovered': 'The end of `restrictions.refresh_failed`.',
+  'jwks.fetch_failed': '`err` has the error. Tokens of other keys get 503.',
+  'jwks.recovered': 'The end of `jwks.fetch_failed`.',
+  'oauth.signing_keys_replaced':
+    'Issued OAuth access tokens stay valid until they expire, within 15 minutes.',
+  'oauth.internal_error': '`err` has the error. Report it.',
+  'redis.unavailable': '`reason` and `hint` say more.',
+  'redis.recovered': 'The end of `redis.unavailable`. Instances share rate limits again.',
+  'database.waiting':
+    'At start, before `service.started`: `reason` says what happened, `hint` what to check. Also if the database is lost while the service reads its migrations.',
+  'database.unreachable':
+    'Also if PostgreSQL, the role or a pooler accepts no connection. `/health/ready` and requests that need the database are 503. `reason` and `hint` say more.',
+  'database.recovered': 'The end of `database.waiting` or `database.unreachable`.',
+  'database.connection_limit_reached':
+    'PostgreSQL, the role or a pooler has reached a limit: `reason`. Requests share the `openCount` connections. Raise the limit or lower `DATABASE_POOL_SIZE`.',
+  'database.connection_limit_recovered': 'The end of `database.connection_limit_reached`.',
+  'database.not_writable':
+    'The database is full, read-only, or its disk fails: `reason` says which, `hint` what to do, `error` has its message. Reads work; writes and `/health/ready` are 503 ([runbook](operations.md#contentgraphdatabasenotwritable)).',
+  'database.writable': 'The end of `database.not_writable`.',
+  'database.write_failed':
+    'Other writes succeed: a tablespace may be full, or the failure has passed. Fields as in `database.not_writable`. At most 10 lines a minute.',
+  'database.connection_lost':
+    'One connection broke because of `reason`. The server responds, and the pool opens another connection. At most 10 lines a minute.',
+  'database.statement_failed':
+    'For a passing reason: a time limit, a lock, a lack of memory. The client got 503 or 504. During an outage the level is `debug`.',
+  'database.close_failed': '`err` has the error. Nothing is affected.',
+  'database.write_check_failed': '`err` has the error. The service tries again.',
+  'clock.skewed':
+    'By more than two seconds: `offsetSeconds`, negative if this machine is behind. Checked every minute. Set both clocks by NTP ([runbook](operations.md#contentgraphclockskew)).',
+  'clock.recovered': 'The end of `clock.skewed`.',
+  'clock.check_failed': '`err` has the error. The service tries again after a minute.',
+  'migrations.applied': 'The service has applied `migrations` at start.',
+  'migrations.pending': '`migrations` has their names. `/health/ready` is 503 until they are applied.',
+  'migrations.up_to_date': 'The end of `migrations.pending`.',
+  'migrations.newer':
+    'Expected after a rollback to the version before: this version works with them. Otherwise check which version runs.',
+  'migrations.mismatch':
+    '`reason`: the text of a migration differs, or it was started and not finished. `/health/ready` is 503.',
+  'migrations.read_failed': '`err` has the error. `/health/ready` still checks the migrations.',
+  'embedded_db.durability':
+    'Also survives a loss of power, on a disk that honours flushes. `dataDir` is the directory.',
+  'embedded_db.locked':
+    'An admin command or a stopping server uses `dataDir`. It releases it within seconds.',
+  'embedded_db.crashed':
+    'The service restarts it. `err` says why, for example a disk without room for the write-ahead log.',
+  'embedded_db.restarting': 'It has ended by itself. A line `embedded_db.crashed` says why.',
+  'embedded_db.restart_requested':
+    '`reason`: a statement exceeded its time limit. Unfinished work was rolled back.',
+  'embedded_db.restart_failed':
+    '`reason` says why and what to do: the disk has less than 16 MiB left, or the data is missing or damaged. The next attempt is after `retryAfterMs`.',
+  'embedded_db.recovered': 'The end of `embedded_db.restarting` or `embedded_db.restart_requested`.',
+  'embedded_db.data_dir_unhealthy':
+    'Less than 16 MiB are left, or the directory is missing or not writable: `reason` says which, `hint` what to do. Checked every 10 s, before a write fails.',
+  'embedded_db.data_dir_recovered': 'The end of `embedded_db.data_dir_unhealthy`.',
+  'admin.command_started':
+    'A client of the admin socket runs `command`, the first word of its arguments, as `user` of the operating system.',
+  'admin.command_invalid':
+    'A client of the admin socket has sent no command, or is of another version. `err` says what is wrong.',
+  'admin.client_lost': 'The connection failed. The command runs to its end.',
+  'admin.socket_failed':
+    'The file system of `DATA_DIR` has no sockets, or its path is too long outside Linux. `err` says which.',
+  'job.failed':
+    '`job` failed for the first, second, fourth, eighth… time in a row (`failureCount`). It runs again every minute. `err` has the error.',
+  'job.recovered': 'The end of `job.failed`.',
+  'job.runner_failed':
+    'No direct connection to PostgreSQL, logged as rarely (`failureCount`). All jobs count as failed. See `err`, and check `DIRECT_DATABASE_URL`.',
+  'job.runner_recovered': 'The end of `job.runner_failed`.',
+  'job.rows_deleted': '`job` has deleted `rows` rows.',
+  'usage.deprecated_store_failed':
+    '`admin deprecation list-usage` lacks the counts of this instance until the next attempt. `err` has the error.',
+  'usage.unpublished_store_failed':
+    'The list of unpublished operations lacks the counts of this instance until the next attempt. `err` has the error.',
+  'usage.client_store_failed': '`admin top` lacks the last seconds of this instance. `err` has the error.',
+  'usage.document_store_failed': 'The time is late. Nothing else is affected. `err` has the error.',
+  'documents.refresh_failed':
+    '[Trusted documents](trusted-documents.md) that an operator has retired may still be executed. Check the database. `err` has the error.',
+  'documents.recovered': 'The end of `documents.refresh_failed`.',
+  'idempotency.lock_not_held':
+    'A duplicate at another instance may run first. Only one of them commits. `err` has the error.',
+  'listener.disconnected':
+    'The database responds, but not at `setting`: see `reason`. Revoked credentials close open streams within `CREDENTIAL_RECHECK_MS`.',
+  'listener.reconnected': 'The end of `listener.disconnected`.',
+  'listener.probe_failed': '`err` has the error. The service connects again.',
+  'events.blocked':
+    'The oldest event waits for `blockedSeconds`. `blockedBy` has the transaction, in any database of the server, and `hint` says how to end it ([runbook](operations.md#contentgrapheventdeliveryblocked)).',
+  'events.unblocked': 'The end of `events.blocked`.',
+  'events.log_read_failed': 'No event is lost. Check the database. `err` has the error.',
+  'events.log_check_failed': '`err` has the error. The service checks again after 2 s.',
+  'events.batch_read_failed':
+    'The subscribers of `streams` streams wait. No event is lost. `err` has the error.',
+  'events.batch_retry_failed': 'A further attempt after `events.batch_read_failed`.',
+  'events.notify_failed': 'Other instances find the event by polling, within a second. `err` has the error.',
+  'events.generation_changed':
+    'The database was restored, or a standby took over. Clients whose last event is missing get EVENT_HISTORY_EXPIRED, all others resume.',
+  'events.log_imported':
+    'A dump was restored, with so many `events`, which precede all new events. It took `durationMs`.',
+  'streams.failed': '`streams` is their number, `err` has the error.',
+  'streams.shutdown_failed': 'A bug, during a shutdown. `err` has the error. Report it.',
+  'streams.heartbeat_failed': '`err` has the error. Report it.',
+  'streams.recheck_failed': 'The database was unavailable. `err` has the error.',
+  'streams.credential_check_failed':
+    'The streams stay open, and the service checks them again within a second. Check the database. `err` has the error.',
+  'streams.credential_check_recovered': 'The end of `streams.credential_check_failed`.',
+  'streams.dead_clients_closed':
+    'So many `connections` had no client any more. `reason`: `silent`, or `needed` for another stream.',
+  'streams.connection_table_failed': 'Streams of dead clients close late. `err` has the error.',
+  'streams.dead_client_detection_off': 'On systems other than Linux, streams of dead clients close late.',
+  'tracing.export_failed': 'The collector does not accept them: see `err`. Requests do not wait for it.',
+  'tracing.recovered': 'The end of `tracing.export_failed`.',
+  'log.suppressed':
+    '`suppressedCount` lines with the event `subject` are missing, because there were too many.',
+};
+
+const BEGIN = '<!-- Generated from src/platform/log/log-events.ts by "npm run docs:api". -->\n';
+const END = '<!-- End of the generated part. -->\n';
+
+function formatTables(): string {
+  const areas = Object.groupBy(
+    Object.entries(LOG_EVENTS) as [LogEventCode, (typeof LOG_EVENTS)[LogEventCode]][],
+    ([event]) => event.split('.')[0] ?? '',
+  );
+  const tables = Object.entries(areas).map(([area, events = []]) => {
+    const rows = events.map(([event, { level, message }]) =>
+      [`\`${event}\``, `\`${level}\``, message, HELP[event]].join(' | '),
+    );
+    return `### ${area}\n\n| \`event\` | level | \`msg\` | meaning, and what to do |\n| --- | --- | --- | --- |\n${rows.map((row) => `| ${row} |\n`).join('')}`;
+  });
+  return tables.join('\n');
+}
+
+/** Replaces the tables of events in docs/logging.md by those of the code. */
+export function printEventTables(page: string): string {
+  const [before = '', rest = ''] = page.split(BEGIN);
+  const after = rest.split(END)[1] ?? '';
+  return `${before}${BEGIN}\n${formatTables()}\n${END}${after}`;
+}
