@@ -121,7 +121,7 @@ export function createPipeline(options: PipelineOptions) {
       log.emit('graphql.execution_path', {
         requestId,
         executionPaths: [...trace.paths],
-        fallbackReason: trace.declined,
+        fallbackReason: trace.fallbackReason,
       });
     }
   }

@@ -39,7 +39,7 @@ export type AnswerPath = 'fast_path' | 'database_response' | 'single_statement' 
 export interface Trace {
   readonly paths: Set<AnswerPath>;
   /** Why the database did not write the whole response: the first reason. */
-  declined?: string;
+  fallbackReason?: string;
 }
 
 /** What a mutation does, for the log. */
@@ -88,9 +88,9 @@ export interface Context {
   readonly events: () => Promise<EventReader>;
 }
 
-/** Notes why the database does not write the whole response. */
-export function declined({ trace }: Pick<Context, 'trace'>, reason: string): undefined {
-  if (trace !== undefined) trace.declined ??= reason;
+/** Records why the database does not write the whole response. Only the first reason counts. */
+export function recordFallback({ trace }: Pick<Context, 'trace'>, reason: string): undefined {
+  if (trace !== undefined) trace.fallbackReason ??= reason;
 }
 
 /** The unit of work of the running mutation. */

@@ -96,34 +96,35 @@ export function collectFields(
 export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
 
 /**
- * Everything derived from an operation's text, cached with its document. A file that stores something here
+ * Everything derived from an operation, cached with its document. A file that stores something here
  * declares its member next to its own types, as Pothos plugins do.
  */
 export interface OperationPlans {
   readonly fragments: Fragments;
   /** The variables in @skip and @include. A plan is valid for one choice of their values. */
   readonly conditions: readonly string[];
-  /** The number of the operation's fields with a selection of their own, fragments expanded. */
-  readonly objects: number;
+  /** The number of the operation's fields with a selection, fragments expanded. */
+  readonly nestedFieldCount: number;
   /** The names of all fields of the document. */
   readonly names: ReadonlySet<string>;
 }
 
 /**
- * PostgreSQL takes about 70 µs to plan each subquery, however few rows it reads, and it plans every new text.
- * Above this width it is cheaper to read level by level, with statements whose text is always the same.
+ * PostgreSQL takes about 70 µs to plan each subquery, however few rows it reads, and it plans all new SQL.
+ * Above this number it is cheaper to read level by level, with statements whose SQL never changes.
  */
-const MOST_OBJECTS = 100;
+const MAX_NESTED_FIELDS = 100;
 
 /**
- * Whether an operation is too wide for look-ahead and is left to resolvers and loaders. `more` counts subqueries
- * that are not for a field with a selection.
+ * True if an operation has too many nested fields for look-ahead, which leaves it to resolvers and loaders then. `more`
+ * counts subqueries that are not for a field with a selection.
  */
-export const isTooWide = ({ objects }: OperationPlans, more = 0): boolean => objects + more > MOST_OBJECTS;
+export const hasTooManyFields = ({ nestedFieldCount: objects }: OperationPlans, more = 0): boolean =>
+  objects + more > MAX_NESTED_FIELDS;
 
 /**
  * Whether two fields have the same arguments (GraphQL section 5.3.2), in any order. Values are compared, not
- * printed: a long text may be compared in each of hundreds of places.
+ * printed: a long string may be compared at each of hundreds of locations.
  */
 export function haveSameArguments(
   { arguments: some = [] }: FieldNode,

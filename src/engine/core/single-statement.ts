@@ -153,7 +153,7 @@ interface OneStatementPlan {
 
 declare module './selection.ts' {
   interface OperationPlans {
-    oneStatement?: OneStatementPlan | 'declined';
+    oneStatement?: OneStatementPlan | 'unsupported';
   }
 }
 
@@ -245,9 +245,9 @@ export function readyInsert(
   context: Pick<Context, 'plans' | 'caller' | 'maxResponseBytes'>,
 ): ReadyInsert | undefined {
   const { plans, caller, maxResponseBytes } = context;
-  plans.oneStatement ??= planOperation(args.schema, operation) ?? 'declined';
+  plans.oneStatement ??= planOperation(args.schema, operation) ?? 'unsupported';
   const plan = plans.oneStatement;
-  if (plan === 'declined' || plan.maxBytes > maxResponseBytes) return undefined;
+  if (plan === 'unsupported' || plan.maxBytes > maxResponseBytes) return undefined;
   const variables = variablesOf(args, operation);
   if (variables === undefined) return undefined;
   const given = getArgumentValues(plan.field, plan.node, variables);

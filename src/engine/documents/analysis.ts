@@ -134,7 +134,7 @@ export interface DocumentAnalysis {
   /** The spread that closes a cycle of fragments (GraphQL section 5.5.2.2). */
   readonly cycle: FragmentSpreadNode | undefined;
   /** Returns the number of fields of an operation that have a selection, fragments expanded. */
-  readonly objectsIn: (operation: ExecutableDefinitionNode) => number;
+  readonly countNestedFields: (operation: ExecutableDefinitionNode) => number;
   readonly introspectionTooDeep: boolean;
   /** The cost of merging the fields, computed at the first call. Must not be called if fragments form a cycle. */
   readonly mergeCost: () => FieldMergeCost;
@@ -142,7 +142,7 @@ export interface DocumentAnalysis {
 
 /** The counts of a definition without the fragments that it spreads. */
 interface Outline {
-  objects: number;
+  nestedFields: number;
   readonly spreads: FragmentSpreadNode[];
 }
 
@@ -207,7 +207,7 @@ export function analyzeDocument(
           if (name === '__schema' || name === '__type') introspections.push(node);
           if (node.alias !== undefined) aliases += 1;
           if (node.arguments !== undefined) lookAtArguments(node.arguments);
-          if (node.selectionSet !== undefined) outline.objects += 1;
+          if (node.selectionSet !== undefined) outline.nestedFields += 1;
         }
         if (node.selectionSet !== undefined) lookAt(node.selectionSet, outline);
       }
@@ -217,7 +217,7 @@ export function analyzeDocument(
   for (const definition of document.definitions) {
     if (definition.kind !== Kind.FRAGMENT_DEFINITION && definition.kind !== Kind.OPERATION_DEFINITION)
       continue;
-    const outline: Outline = { objects: 0, spreads: [] };
+    const outline: Outline = { nestedFields: 0, spreads: [] };
     outlines.set(definition, outline);
     for (const { directives: own = [] } of [definition, ...(definition.variableDefinitions ?? [])])
       directives += own.length;
@@ -231,16 +231,16 @@ export function analyzeDocument(
     const known = expanded.get(definition);
     if (typeof known === 'number') return known;
     expanded.set(definition, 'open');
-    const { objects: own = 0, spreads = [] } = outlines.get(definition) ?? {};
-    let objects = own;
-    for (const spread of spreads) {
+    const outline = outlines.get(definition);
+    let nestedFields = outline?.nestedFields ?? 0;
+    for (const spread of outline?.spreads ?? []) {
       const fragment = fragments[spread.name.value];
       if (fragment === undefined) continue;
       if (expanded.get(fragment) === 'open') cycle = spread;
-      else objects += expand(fragment);
+      else nestedFields += expand(fragment);
     }
-    expanded.set(definition, objects);
-    return objects;
+    expanded.set(definition, nestedFields);
+    return nestedFields;
   }
   for (const definition of outlines.keys()) expand(definition);
 
@@ -252,7 +252,7 @@ export function analyzeDocument(
     directives,
     names,
     cycle,
-    objectsIn: expand,
+    countNestedFields: expand,
     introspectionTooDeep: goesTooDeep(schema, document, introspections),
     mergeCost() {
       mergeCost ??= computeFieldMergeCost(document, fragments, maxFields);

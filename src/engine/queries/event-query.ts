@@ -1,6 +1,6 @@
 import { type ExecutionArgs, getArgumentValues, type OperationDefinitionNode } from 'graphql';
 import type { Queryable } from '../../database/statement.ts';
-import { type Context, declined } from '../core/context.ts';
+import { type Context, recordFallback } from '../core/context.ts';
 import { collectFields, NO_VARIABLES, variablesOf } from '../core/selection.ts';
 import type { EventFilter, EventRecord } from '../events/event.ts';
 import { planFullQuery, responseWith } from './execute-in-database.ts';
@@ -64,7 +64,7 @@ export function planEvents(
   if (root?.mapping.kind !== 'event') return undefined;
   const { mapping } = root;
   const { list, shape, maxBytes } = given;
-  if (maxBytes > context.maxResponseBytes) return declined(context, 'a response may be too large');
+  if (maxBytes > context.maxResponseBytes) return recordFallback(context, 'a response may be too large');
   const written = cachedStatement(
     plan.id,
     given,

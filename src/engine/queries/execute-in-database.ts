@@ -10,9 +10,9 @@ import type { UnverifiedSession } from '../../auth/authenticate.ts';
 import type { Scope } from '../../auth/scopes.ts';
 import { SmallMap } from '../../platform/cache.ts';
 import { answerTooLarge } from '../../platform/errors.ts';
-import { type Context, callerNotVerified, declined } from '../core/context.ts';
+import { type Context, callerNotVerified, recordFallback } from '../core/context.ts';
 import { permissionsOf } from '../core/permissions.ts';
-import { choiceOf, collectFields, isTooWide, variablesOf } from '../core/selection.ts';
+import { choiceOf, collectFields, hasTooManyFields, variablesOf } from '../core/selection.ts';
 import { SNAPSHOT_NAME } from '../events/event-log.ts';
 import { queryWritten } from './page-statement.ts';
 import { type Given, type PlanArguments, type PlanSql, resolveArguments } from './plan/arguments.ts';
@@ -105,7 +105,7 @@ function isOfCaller(plan: FieldPlan): boolean {
   return objectsOf(plan).some(({ fieldPlans }) => [...fieldPlans.values()].some(isOfCaller));
 }
 
-const TOO_WIDE = 'the operation is too wide for one statement';
+const TOO_MANY_FIELDS = 'the operation has too many nested fields for one statement';
 
 /** Plans an operation; undefined if the database can write none of its root fields. */
 function planOperation(
@@ -115,13 +115,13 @@ function planOperation(
   { plans }: Context,
 ): FullQueryPlan | string {
   const root = schema.getRootType(operation);
-  if (root == null || isTooWide(plans)) return TOO_WIDE;
+  if (root == null || hasTooManyFields(plans)) return TOO_MANY_FIELDS;
   let reason: string | undefined;
-  const decline = (given: string) => {
+  const recordFirst = (given: string) => {
     reason ??= given;
     return undefined;
   };
-  const info = { schema, fragments: plans.fragments, variableValues, decline };
+  const info = { schema, fragments: plans.fragments, variableValues, recordFallback: recordFirst };
   const fields = collectFields(info, root, [selectionSet]);
   const members: RootMember[] = [];
   const scopesByRoot = new Map<FieldPlan, ReadonlySet<Scope>>();
@@ -135,14 +135,14 @@ function planOperation(
     const plan = field === undefined ? undefined : planField(info, field, fieldNodes);
     const needed = new Set<Scope>();
     if (plan === undefined || !addScopes(needed, plan)) {
-      decline(`${root.name}.${fieldName} has no "sql", or needs a session`);
+      recordFirst(`${root.name}.${fieldName} has no "sql", or needs a session`);
       continue;
     }
     members.push({ name, kind: 'mapped', plan });
     scopesByRoot.set(plan, needed);
   }
   const roots = [...scopesByRoot.keys()];
-  if (isTooWide(plans, countOtherSubqueries(roots))) return TOO_WIDE;
+  if (hasTooManyFields(plans, countOtherSubqueries(roots))) return TOO_MANY_FIELDS;
   if (roots.length === 0 && members.length < fields.size) return reason ?? 'nothing is selected';
   const alike =
     variableDefinitions.length === 0 && roots.every((root) => isToMany(root.mapping) && !isOfCaller(root));
@@ -159,14 +159,14 @@ function cachedPlan(
 ): FullQueryPlan | undefined {
   const { plans } = context;
   const key = choiceOf(plans.conditions, variables);
-  if (key === undefined) return declined(context, 'a condition is not a Boolean');
+  if (key === undefined) return recordFallback(context, 'a condition is not a Boolean');
   plans.fullQueries ??= new SmallMap(MAX_PLANS);
   let found = plans.fullQueries.get(key);
   if (found === undefined) {
     found = planOperation(args, operation, variables, context);
     plans.fullQueries.set(key, found);
   }
-  return typeof found === 'string' ? declined(context, found) : found;
+  return typeof found === 'string' ? recordFallback(context, found) : found;
 }
 
 /**
@@ -180,13 +180,13 @@ export function planFullQuery(
   context: Context,
 ): { readonly plan: FullQueryPlan; readonly given: FullQueryArguments } | undefined {
   const variables = variablesOf(args, operation);
-  if (variables === undefined) return declined(context, 'a variable is invalid');
+  if (variables === undefined) return recordFallback(context, 'a variable is invalid');
   const plan = cachedPlan(args, operation, variables, context);
   if (plan === undefined) return undefined;
-  if (plan.reason !== undefined) declined(context, plan.reason);
+  if (plan.reason !== undefined) recordFallback(context, plan.reason);
   const lacks = (scope: Scope) => !context.caller.scopes.has(scope);
   const missing = plan.scopes.find(lacks);
-  if (missing !== undefined) declined(context, `the caller lacks the scope ${missing}`);
+  if (missing !== undefined) recordFallback(context, `the caller lacks the scope ${missing}`);
   else if (plan.known !== undefined) return { plan, given: plan.known };
   const isRefused = (root: FieldPlan) =>
     missing !== undefined && [...(plan.scopesByRoot.get(root) ?? [])].some(lacks);
@@ -325,6 +325,6 @@ export async function renderInDatabase(
   const bytes = (row?.size ?? 0) + ENVELOPE_BYTES;
   if (row?.data == null && bytes > context.maxResponseBytes)
     throw answerTooLarge(bytes, context.maxResponseBytes);
-  if (row?.data == null) return declined(context, 'a row is missing');
+  if (row?.data == null) return recordFallback(context, 'a row is missing');
   return { response: responseWith(withCursors(row.data)), left };
 }

@@ -11,7 +11,7 @@ import SchemaBuilder, {
 import type { GraphQLFieldResolver } from 'graphql';
 import type { Context } from '../core/context.ts';
 import { withOptions } from '../core/field-options.ts';
-import { isTooWide } from '../core/selection.ts';
+import { hasTooManyFields } from '../core/selection.ts';
 import { noteReader } from './entity.ts';
 import { readInRounds } from './loaders.ts';
 import type { SqlMapping } from './sql-mappings.ts';
@@ -69,12 +69,12 @@ class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 /** Pothos types the context by the builder, which this plugin does not know. */
 const ours = (context: object) => context as Context;
 
-/** Operations too wide for one statement are read level by level, with a few statements per level. */
+/** Operations with too many nested fields for one statement are read level by level, with a few statements per level. */
 function leftToLoaders<C extends object>(resolve: Resolver<C>, hasMapping: boolean): Resolver<C> {
   return (parent, args, context, info) => {
     const { plans, onPath } = ours(context);
     if (hasMapping) onPath('loaders');
-    if (isTooWide(plans)) readInRounds(context);
+    if (hasTooManyFields(plans)) readInRounds(context);
     return resolve(parent, args, context, info);
   };
 }

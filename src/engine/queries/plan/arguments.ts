@@ -1,7 +1,7 @@
 import { getArgumentValues, type VariableValues } from 'graphql';
 import { isAuthenticated } from '../../../auth/principal.ts';
 import type { Parameter } from '../../../database/statement.ts';
-import { type Context, declined } from '../../core/context.ts';
+import { type Context, recordFallback } from '../../core/context.ts';
 import type { EventRecord } from '../../events/event.ts';
 import { type AddParameter, pageShape } from '../page-statement.ts';
 import type { PageRange } from '../pagination.ts';
@@ -139,7 +139,7 @@ export function resolveArguments(
   const visit = (plan: FieldPlan): boolean => {
     const given = evaluateArguments(plan, variables, context);
     if (given === undefined) {
-      declined(context, `the arguments of ${plan.field.name} are invalid or name no row`);
+      recordFallback(context, `the arguments of ${plan.field.name} are invalid or name no row`);
       return false;
     }
     if (given !== NONE) byField.set(plan, given);

@@ -15,15 +15,15 @@ import { nodeTypes } from '../node-type.ts';
 import { isToMany, type SqlMapping } from '../sql-mappings.ts';
 import {
   connectionObject,
-  type Decline,
   type FieldPlan,
   type ObjectPlan,
   type PlannedField,
   planConnectionMembers,
+  type RecordFallback,
 } from './plan.ts';
 
 interface Planning extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'> {
-  readonly decline?: Decline;
+  readonly recordFallback?: RecordFallback;
 }
 
 export function getSqlMapping(field: GraphQLField<unknown, unknown>): SqlMapping | undefined {
@@ -121,14 +121,14 @@ function planObject(
     members,
   };
 
-  const decline = (field: GraphQLField<unknown, unknown>, reason: string) =>
-    info.decline?.(`${type.name}.${field.name} ${reason}`);
+  const fallBack = (field: GraphQLField<unknown, unknown>, reason: string) =>
+    info.recordFallback?.(`${type.name}.${field.name} ${reason}`);
 
   function planColumn(name: string, field: GraphQLField<unknown, unknown>): PlannedField | undefined {
     const { pothosExposedField: property } = notesOf(field);
     if (property === undefined || !known.includes(property))
-      return decline(field, 'has no column and no "sql"');
-    if (permissionsOf(field).session === true) return decline(field, 'needs a session');
+      return fallBack(field, 'has no column and no "sql"');
+    if (permissionsOf(field).session === true) return fallBack(field, 'needs a session');
     plan.columns.add(property);
     return { name, kind: 'column', property, type: field.type };
   }

@@ -17,7 +17,7 @@ import { openEnd, type PageRange } from '../pagination.ts';
 import type { SqlMapping } from '../sql-mappings.ts';
 
 /** Takes the reason why the database cannot write a root field; the first counts. */
-export type Decline = (reason: string) => undefined;
+export type RecordFallback = (reason: string) => undefined;
 
 /** What a selection needs from a row: its columns, and its fields with a mapping. */
 export interface ObjectPlan {
@@ -108,7 +108,7 @@ export type PageInfoMember =
   | { readonly name: string; readonly kind: (typeof PAGE_INFO_FIELDS)[number] };
 
 interface Info extends Pick<GraphQLResolveInfo, 'fragments' | 'variableValues'> {
-  readonly decline?: Decline;
+  readonly recordFallback?: RecordFallback;
 }
 
 /** Plans a selection of the nodes; undefined if the database cannot write it. */
@@ -140,7 +140,7 @@ function planMembers<Member>(
       field === '__typename'
         ? { name, kind: 'typename' as const, type: type.name }
         : plan(name, field, fieldNodes);
-    if (member === undefined) return info.decline?.(`the database cannot write ${type.name}.${field}`);
+    if (member === undefined) return info.recordFallback?.(`the database cannot write ${type.name}.${field}`);
     members.push(member);
   }
   return members;

@@ -22,8 +22,8 @@ import {
   type TypenameMember,
 } from './plan.ts';
 
-/** A piece of JSON text in SQL: literal text, or an expression of type text that is never null. */
-export type Piece = { readonly text: string } | { readonly sql: string };
+/** A fragment of SQL that writes JSON: a literal, or an expression of type text that is never NULL. */
+export type SqlFragment = { readonly text: string } | { readonly sql: string };
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
@@ -34,32 +34,32 @@ function joined(operands: readonly string[]): string {
   return `(${joined(operands.slice(0, middle))}) || (${joined(operands.slice(middle))})`;
 }
 
-/** The text expression that joins the pieces. Unlike a function's arguments, their number is not limited. */
-export function concatenation(pieces: readonly Piece[]): string {
+/** Joins fragments to one expression of type text. Unlike the arguments of a function, their number is not limited. */
+export function concatenation(fragments: readonly SqlFragment[]): string {
   const operands: string[] = [];
   let text = '';
-  for (const piece of pieces) {
-    if ('text' in piece) {
-      text += piece.text;
+  for (const fragment of fragments) {
+    if ('text' in fragment) {
+      text += fragment.text;
       continue;
     }
     if (text !== '') operands.push(quoted(text));
     text = '';
-    operands.push(piece.sql);
+    operands.push(fragment.sql);
   }
   if (text !== '') operands.push(quoted(text));
   return `(${joined(operands)})`;
 }
 
 /** A member of a JSON object. */
-export type NamedJson = readonly [name: string, value: readonly Piece[]];
+export type NamedJson = readonly [name: string, value: readonly SqlFragment[]];
 
 /** A JSON object. Clients choose the names, so these appear only in its literal text. */
-export function objectPieces(members: Iterable<NamedJson>): Piece[] {
-  const pieces: Piece[] = [];
+export function objectFragments(members: Iterable<NamedJson>): SqlFragment[] {
+  const fragments: SqlFragment[] = [];
   for (const [name, value] of members)
-    pieces.push({ text: `${pieces.length === 0 ? '{' : ','}${JSON.stringify(name)}:` }, ...value);
-  return [...(pieces.length === 0 ? [{ text: '{' }] : pieces), { text: '}' }];
+    fragments.push({ text: `${fragments.length === 0 ? '{' : ','}${JSON.stringify(name)}:` }, ...value);
+  return [...(fragments.length === 0 ? [{ text: '{' }] : fragments), { text: '}' }];
 }
 
 /** RFC 3339 in UTC with milliseconds, as the DateTime scalar prints it. */
@@ -67,7 +67,7 @@ const printedInstant = (value: string) =>
   `to_char(${value} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** The JSON of a non-null column, by its field's type: byte for byte what JSON.stringify writes. */
-function presentJson(typeName: string, value: string): Piece[] {
+function presentJson(typeName: string, value: string): SqlFragment[] {
   // UUIDs need no escaping.
   if (typeName === 'ID') return [{ text: '"' }, { sql: `${value}::text` }, { text: '"' }];
   if (typeName === 'DateTime') return [{ text: '"' }, { sql: printedInstant(value) }, { text: '"' }];
@@ -75,23 +75,23 @@ function presentJson(typeName: string, value: string): Piece[] {
   return [{ sql: `to_json(${value})::text` }];
 }
 
-const orNull = (type: GraphQLOutputType, pieces: Piece[]): Piece[] =>
-  isNonNullType(type) ? pieces : [{ sql: `coalesce(${concatenation(pieces)}, 'null')` }];
+const orNull = (type: GraphQLOutputType, fragments: SqlFragment[]): SqlFragment[] =>
+  isNonNullType(type) ? fragments : [{ sql: `coalesce(${concatenation(fragments)}, 'null')` }];
 
-/** The same for a column that may be null. */
-export function columnJson(type: GraphQLOutputType, value: string): Piece[] {
+/** The JSON of a column that may be NULL, by its field's type. */
+export function columnJson(type: GraphQLOutputType, value: string): SqlFragment[] {
   const present = getNullableType(type);
   return orNull(type, isListType(present) ? presentJson('', value) : presentJson(String(present), value));
 }
 
-/** The same for a computed value: an id may be any text then. */
-export const computedJson = (type: GraphQLOutputType, value: string): Piece[] =>
+/** The JSON of a computed value, whose ids may be any string. */
+export const computedJson = (type: GraphQLOutputType, value: string): SqlFragment[] =>
   getNullableType(type) === GraphQLID ? orNull(type, presentJson('', value)) : columnJson(type, value);
 
 /** The members of an object, of which all but `__typename` get their values from `value`. */
 export function valuesOf<Known extends { readonly name: string; readonly kind: string }>(
   members: readonly (Known | TypenameMember)[],
-  value: (member: Known) => readonly Piece[],
+  value: (member: Known) => readonly SqlFragment[],
 ): NamedJson[] {
   return members.map((member) => [
     member.name,
@@ -114,7 +114,7 @@ const FILLING = '.'.repeat(CURSOR_CHARACTERS - POSITION_CHARACTERS);
 export const CURSOR_JSON_BYTES = CURSOR_CHARACTERS + 2;
 
 /** The unfinished cursor of the row under `alias`. Its checksum would cost SQL more than the row. */
-export const cursorJson = (alias: string): Piece[] => [
+export const cursorJson = (alias: string): SqlFragment[] => [
   { text: UNFINISHED + FILLING },
   { sql: cursorPositionSql(alias) },
   { text: '"' },
@@ -153,14 +153,14 @@ export interface ConnectionSql {
  * kept rows returns them in their order. If no member is, PostgreSQL leaves the rows out, but still takes their
  * parameters.
  */
-export function connectionPieces({
+export function connectionFragments({
   plan,
   list: of,
   page,
   rows,
   nextAlias,
   nodeJson,
-}: ConnectionSql): Piece[] {
+}: ConnectionSql): SqlFragment[] {
   const kept = readersOf(plan, page) !== 1;
   const facts = pageFacts(plan, page);
   const known = endsOf(page, false);
@@ -174,7 +174,7 @@ export function connectionPieces({
     return `(${inListOrder(of, page, cut)}) AS ${alias}`;
   }
 
-  function list(json: (alias: string) => string): Piece[] {
+  function list(json: (alias: string) => string): SqlFragment[] {
     const alias = nextAlias();
     const sql = `coalesce((SELECT string_agg(${json(alias)}, ',') FROM ${shown(alias)}), '')`;
     return [{ text: '[' }, { sql }, { text: ']' }];
@@ -194,24 +194,24 @@ export function connectionPieces({
     return cursorAt(`OFFSET (SELECT greatest(count(*) - 1, 0) FROM ${shown(nextAlias())}) LIMIT 1`);
   }
 
-  function pageInfoValue({ kind }: Shown<PageInfoMember>): Piece[] {
+  function pageInfoValue({ kind }: Shown<PageInfoMember>): SqlFragment[] {
     const isKnown = (kind === 'hasNextPage' || kind === 'hasPreviousPage') && !facts.has(kind);
     return isKnown ? [{ text: `${known[kind]}` }] : [{ sql: `${factsRow}."${kind}"` }];
   }
 
-  function edgeValue(member: Shown<ConnectionEdgeMember>, alias: string): readonly Piece[] {
+  function edgeValue(member: Shown<ConnectionEdgeMember>, alias: string): readonly SqlFragment[] {
     return member.kind === 'cursor' ? cursorJson(alias) : [{ sql: nodeJson(member.object, alias) }];
   }
 
-  function value(member: Shown<ConnectionMember>): Piece[] {
+  function value(member: Shown<ConnectionMember>): SqlFragment[] {
     if (member.kind === 'nodes') return list((alias) => nodeJson(member.object, alias));
-    if (member.kind === 'pageInfo') return objectPieces(valuesOf(member.members, pageInfoValue));
+    if (member.kind === 'pageInfo') return objectFragments(valuesOf(member.members, pageInfoValue));
     return list((alias) =>
-      concatenation(objectPieces(valuesOf(member.members, (inner) => edgeValue(inner, alias)))),
+      concatenation(objectFragments(valuesOf(member.members, (inner) => edgeValue(inner, alias)))),
     );
   }
 
-  const json = objectPieces(valuesOf(plan.members, value));
+  const json = objectFragments(valuesOf(plan.members, value));
   const factColumns = [...facts].map((fact) => `${factSql(fact)} AS "${fact}"`);
   if (!kept && factColumns.length === 0) return json;
   const keeping = kept ? `WITH ${source} AS MATERIALIZED (${rows}) ` : '';

@@ -33,10 +33,10 @@ import {
   columnJson,
   computedJson,
   concatenation,
-  connectionPieces,
+  connectionFragments,
   type NamedJson,
-  objectPieces,
-  type Piece,
+  objectFragments,
+  type SqlFragment,
   valuesOf,
 } from './sql-fragments.ts';
 
@@ -57,11 +57,11 @@ export const ROW_ID = 'k.id';
  * are written as `null` and all others show columns that are NOT NULL. `parameter` holds the id, or the ids as an
  * array. `rowWithId` is the JSON of a row, NULL if there is none.
  */
-export function nodesPieces(
+export function nodesFragments(
   plan: FieldPlan,
   parameter: string,
   rowWithId: (object: ObjectPlan, id: string) => string,
-): readonly Piece[] {
+): readonly SqlFragment[] {
   const { types = [] } = plan;
   const isList = isNodeList(plan);
   const id = isList ? ROW_ID : `${parameter}::uuid`;
@@ -168,13 +168,13 @@ function repeatedMembers({ members }: ObjectPlan): RepeatableMember[] {
   return [...repeated.values()];
 }
 
-/** The places of the values whose JSON is written already, by their keys. */
+/** The columns with the values whose JSON is written already, by their keys. */
 type Written = ReadonlyMap<unknown, string>;
 
 const NOTHING_WRITTEN: Written = new Map();
 
 /**
- * The SQL that reads root fields and everything in their plans as one JSON text, compact and on one line. A
+ * The SQL that reads root fields and everything in their plans as one JSON string, compact and on one line. A
  * subquery finds, orders and limits the rows; their JSON is built outside it, so none is built for rows that
  * are not returned. The JSON is built as text: PostgreSQL's JSON functions add white space between rows, take
  * at most 100 arguments, and cost more.
@@ -187,15 +187,15 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
     return `r${aliases}`;
   };
 
-  const memberPieces = (member: RepeatableMember, alias: string): readonly Piece[] =>
+  const memberFragments = (member: RepeatableMember, alias: string): readonly SqlFragment[] =>
     member.kind === 'mapped'
-      ? fieldPieces(member.plan, alias)
+      ? fieldFragments(member.plan, alias)
       : columnJson(member.type, `${alias}."${member.property}"`);
 
   function membersOf({ members }: ObjectPlan, alias: string, written: Written): NamedJson[] {
     return valuesOf(members, (member) => {
-      const place = written.get(valueKey(member));
-      return place === undefined ? memberPieces(member, alias) : [{ sql: place }];
+      const column = written.get(valueKey(member));
+      return column === undefined ? memberFragments(member, alias) : [{ sql: column }];
     });
   }
 
@@ -205,13 +205,13 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
    */
   function rowJson(plan: ObjectPlan, alias: string): string {
     const repeated = repeatedMembers(plan);
-    if (repeated.length === 0) return concatenation(objectPieces(membersOf(plan, alias, NOTHING_WRITTEN)));
+    if (repeated.length === 0) return concatenation(objectFragments(membersOf(plan, alias, NOTHING_WRITTEN)));
     const inner = nextAlias();
     const texts = repeated.map(
-      (member, index) => `${concatenation(memberPieces(member, alias))} AS c${index}`,
+      (member, index) => `${concatenation(memberFragments(member, alias))} AS c${index}`,
     );
     const written = new Map(repeated.map((member, index) => [valueKey(member), `${inner}.c${index}`]));
-    const json = concatenation(objectPieces(membersOf(plan, alias, written)));
+    const json = concatenation(objectFragments(membersOf(plan, alias, written)));
     return `(SELECT ${json} FROM (SELECT ${texts.join(', ')} OFFSET 0) AS ${inner})`;
   }
 
@@ -229,12 +229,12 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
     return `(SELECT ${rowJson(object, alias)} FROM (${row}) AS ${alias})`;
   }
 
-  function listPieces(plan: ListPlan, parent: string | undefined): readonly Piece[] {
+  function listFragments(plan: ListPlan, parent: string | undefined): readonly SqlFragment[] {
     const page = pageOf(plan, sql);
     const rows = rowsSql(plan, rowsToRead(plan, page), parent, sql);
     const { connection, mapping, object } = plan;
     if (connection !== undefined)
-      return connectionPieces({
+      return connectionFragments({
         plan: connection,
         list: mapping.list,
         page,
@@ -248,12 +248,12 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
   }
 
   /** The value of a field. */
-  function fieldPieces(plan: FieldPlan, parent: string | undefined): readonly Piece[] {
+  function fieldFragments(plan: FieldPlan, parent: string | undefined): readonly SqlFragment[] {
     const { mapping, object } = plan;
     if (mapping.kind === 'value')
       return computedJson(plan.field.type, valueSql(plan, mapping, parent ?? '', sql));
-    if (mapping.kind === 'by-id') return nodesPieces(plan, sql.forField(plan, fromIds), rowWithId);
-    if (isListPlan(plan)) return listPieces(plan, parent);
+    if (mapping.kind === 'by-id') return nodesFragments(plan, sql.forField(plan, fromIds), rowWithId);
+    if (isListPlan(plan)) return listFragments(plan, parent);
     if (object === undefined || isToMany(mapping)) throw new Error(`${plan.field.name} leads to no rows`);
     if (mapping.kind === 'event')
       return [{ sql: mapping.shows === 'row' ? rowWithId(object, `${EVENT}.root_id`) : eventItself(object) }];
@@ -264,5 +264,5 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
     return [{ sql: mayBeNull ? `coalesce(${row}, 'null')` : row }];
   }
 
-  return `SELECT ${concatenation(objectPieces(valuesOf(roots, ({ plan }) => fieldPieces(plan, undefined))))} AS data`;
+  return `SELECT ${concatenation(objectFragments(valuesOf(roots, ({ plan }) => fieldFragments(plan, undefined))))} AS data`;
 }

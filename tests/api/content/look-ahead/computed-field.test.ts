@@ -192,7 +192,7 @@ describe('A computed field with an argument that was added with one declaration 
     const rounds = await ask(`{ users(limit: 5) { posts(limit: 5) { preview(length: 3) ${WIDE} } } }`);
     expect(rounds.answer.data.users[0].posts[0].preview).toBe(previewOf(3));
     expect(rounds.paths).toEqual(['fast_path', 'loaders']);
-    expect(rounds.fallbackReason).toBe('the operation is too wide for one statement');
+    expect(rounds.fallbackReason).toBe('the operation has too many nested fields for one statement');
   });
 
   it('keeps from its resolver what it does not declare', async () => {

@@ -5,7 +5,7 @@ import { encodeCursor } from '../../../../src/engine/queries/pagination.ts';
 import {
   concatenation,
   cursorJson,
-  objectPieces,
+  objectFragments,
   withCursors,
 } from '../../../../src/engine/queries/plan/sql-fragments.ts';
 import { type Account, useApp } from '../../../support/app.ts';
@@ -78,7 +78,7 @@ describe('A connection', () => {
   it('has the cursors that the service makes, byte for byte, of any instant and id', async () => {
     const json = statement<{ data: string }>(
       'cursors',
-      `SELECT '[' || string_agg(${concatenation(objectPieces([['cursor', cursorJson('r')]]))}, ',' ORDER BY r.n) || ']' AS data
+      `SELECT '[' || string_agg(${concatenation(objectFragments([['cursor', cursorJson('r')]]))}, ',' ORDER BY r.n) || ']' AS data
        FROM (SELECT (timestamptz 'epoch' + k.ms * interval '1 millisecond')::timestamptz(3) AS "createdAt", k.id, k.n
          FROM unnest($1::bigint[], $2::uuid[]) WITH ORDINALITY AS k(ms, id, n)) AS r`,
     );
