@@ -3,7 +3,7 @@ import { badInput } from '../../platform/errors.ts';
 import type { Context } from '../core/context.ts';
 import { costsPerItemOf, MAX_ITEMS } from '../core/field-options.ts';
 import { parseId } from '../core/input.ts';
-import { loadByIds, readInRounds } from '../queries/loaders.ts';
+import { enableLoaderBatches, loadByIds } from '../queries/loaders.ts';
 import { type NodeRow, nodeTypes } from '../queries/node-type.ts';
 import type { Kernel } from './kernel.ts';
 
@@ -18,8 +18,8 @@ async function loadNodes(
 ): Promise<(NodeRow | null)[]> {
   const wanted = [...new Set(ids.filter((id) => id !== undefined))];
   if (wanted.length === 0) return ids.map(() => null);
-  // The same round reads the ids of all root fields.
-  readInRounds(context);
+  // One batch reads the ids of all root fields.
+  enableLoaderBatches(context);
   const lists = await Promise.all(
     nodeTypes(schema).map(async ({ type, entity, ids: onlyIds, scope }) => {
       // `resolveType` refuses the row if the scope is missing. The size of the row would count towards the limits.

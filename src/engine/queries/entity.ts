@@ -24,10 +24,10 @@ export interface Entity<Row extends object, Name extends string = string> {
   /** The SQL of each property of a row. */
   readonly columns: { readonly [Property in keyof Row & string]: string };
   readonly source: FromClause;
-  /** Properties with long texts. */
+  /** Properties with long strings. */
   readonly texts?: readonly string[];
   /** The rows that have a value, in the same order and from one index. */
-  readonly narrowed?: FromClause & {
+  readonly filteredBy?: FromClause & {
     /** The FROM clause if only the keys of the rows are needed. */
     readonly keys: string;
     /** The column to compare. */
@@ -46,14 +46,14 @@ export type KeyOfType<Row, Value> = {
 }[keyof Row] &
   string;
 
-/** What the columns of a table do not say about it. */
+/** The options of an entity that the columns of its table do not define. */
 interface EntityOptions<Row extends object, Filled extends keyof Row, Value extends object> {
   /** For properties that may be null, the property whose value counts instead. */
   readonly fallbacks?: { readonly [Property in Filled]: NoInfer<KeyOfType<Row, NonNullable<Row[Property]>>> };
-  /** Properties with long texts. */
+  /** Properties with long strings. */
   readonly texts?: readonly NoInfer<KeyOfType<Row, string>>[];
-  /** A table with a row for each value of a row, dated like that row. `key` holds the id of that row. */
-  readonly narrowed?: {
+  /** A table with a row for each value of a row and with the creation time of that row. `key` holds the id of that row. */
+  readonly filteredBy?: {
     readonly by: Table<Value>;
     readonly key: NoInfer<KeyOfType<Value, string>>;
     readonly value: NoInfer<keyof Value & string>;
@@ -68,7 +68,7 @@ export function createEntity<
   Value extends { readonly createdAt: Date } = Row,
 >(
   { name, columns }: Table<Row, Name>,
-  { fallbacks, texts, narrowed }: EntityOptions<Row, Filled, Value> = {},
+  { fallbacks, texts, filteredBy }: EntityOptions<Row, Filled, Value> = {},
 ): Entity<{ readonly [P in keyof Row]: P extends Filled ? NonNullable<Row[P]> : Row[P] }, Name> {
   const filled = Object.entries<string>(columns).map(([property, column]) => {
     const fallback = fallbacks?.[property as Filled];
@@ -83,14 +83,14 @@ export function createEntity<
     columns: Object.fromEntries(filled),
     source: { from, createdAt: `t.${columns.createdAt}`, id: `t.${columns.id}` },
     ...(texts && { texts }),
-    ...(narrowed && { narrowed: createNarrowedSource(narrowed, from) }),
+    ...(filteredBy && { filteredBy: createFilteredSource(filteredBy, from) }),
   };
 }
 
-function createNarrowedSource<Value extends { readonly createdAt: Date }>(
-  { by, key, value }: NonNullable<EntityOptions<object, never, Value>['narrowed']>,
+function createFilteredSource<Value extends { readonly createdAt: Date }>(
+  { by, key, value }: NonNullable<EntityOptions<object, never, Value>['filteredBy']>,
   from: string,
-): NonNullable<Entity<object>['narrowed']> {
+): NonNullable<Entity<object>['filteredBy']> {
   const [keys, id] = [`${by.name} g`, `g.${by.columns[key]}`];
   return {
     from: `${keys} JOIN ${from} ON t.id = ${id}`,
@@ -116,7 +116,7 @@ const listRelations = new WeakMap<object, Map<string, ListRelation<object>>>();
 
 /**
  * Gets the list of an entity's rows by the property that holds the parent's id. The fields that show the list share one
- * relation, because a round reads the keys of one relation together.
+ * relation, because a batch reads the keys of one relation together.
  */
 export function getListRelation<Row extends object>(
   entity: Entity<Row>,

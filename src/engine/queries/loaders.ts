@@ -62,23 +62,23 @@ type Loading = Pick<Context, typeof contextCacheSymbol>;
 
 const keyOf = (context: Loading): object => context[contextCacheSymbol] ?? context;
 
-/** The batches of each context whose loads are read in rounds, by kind of key. */
+/** The loader batches of each context, by kind of key. */
 const batchesOf = new WeakMap<object, Batches>();
 
 /**
  * From now on, the loads of this context are read level by level. Keys that are requested while a statement runs wait for
  * it and are then read together, so that an operation takes a few statements per level, however many fields request keys.
  */
-export function readInRounds(context: Loading): void {
+export function enableLoaderBatches(context: Loading): void {
   const key = keyOf(context);
   if (!batchesOf.has(key)) batchesOf.set(key, new Map());
 }
 
 /**
- * Reads the values of the keys, in their order: immediately, or in a round together with all other keys of the kind. A
+ * Reads the values of the keys, in their order: immediately, or in a batch with all other keys of the kind. A
  * `kind` always comes with the same `read`.
  */
-export async function inRound<Key, Value>(
+export async function inLoaderBatch<Key, Value>(
   context: Loading,
   kind: object,
   keys: readonly Key[],
@@ -88,14 +88,14 @@ export async function inRound<Key, Value>(
   if (batches === undefined) return read(keys);
   let load = batches.get(kind) as ((key: Key) => Promise<Value>) | undefined;
   if (load === undefined) {
-    // By the next turn of the event loop, all resolvers fed by the last round have requested their keys.
+    // By the next iteration of the event loop, all resolvers that got values of the last batch have requested their keys.
     load = gathered(read, { maxRunning: 1, maxKeys: Number.POSITIVE_INFINITY, pause: nextTurn });
     batches.set(kind, load);
   }
   return Promise.all(keys.map(load));
 }
 
-/** The columns to read for an operation with fields of these names. Long texts that none of them reads are left out. */
+/** The columns to read for an operation with fields of these names. Long strings that none of them reads are left out. */
 function columnsFor<Row extends object>({ entity }: ListRelation<Row>, names: ReadonlySet<string>) {
   return Object.keys(entity.columns).filter(
     (column) => isRead(column, names) || !(entity.texts ?? []).includes(column),
@@ -150,7 +150,7 @@ export function loadByIds<Row extends { readonly id: string }>(
   entity: Entity<Row>,
   ids: readonly string[],
 ): Promise<readonly (Row | undefined)[]> {
-  return inRound(context, entity, ids, (all) => readByIds(context.db, entity, all));
+  return inLoaderBatch(context, entity, ids, (all) => readByIds(context.db, entity, all));
 }
 
 /** The `load` of an object type. An id without a row is NOT_FOUND; `type` names the object type in the message. */
@@ -169,7 +169,7 @@ export function loadPages<Row extends object>(
   page: PageRange,
 ): Promise<readonly Row[][]> {
   const keys = parentIds.map((id) => ({ id, page }));
-  return inRound(context, relation, keys, (all) => readChildPages(context, relation, all));
+  return inLoaderBatch(context, relation, keys, (all) => readChildPages(context, relation, all));
 }
 
 /** A page of a connection: its rows, and whether there are more before and after them. */

@@ -69,7 +69,7 @@ export function pageShape(page: PageRange): string {
     page.before && 'before',
     page.backwards && 'backwards',
     page.createdAfter && 'since',
-    page.narrowedTo !== undefined && 'narrowed',
+    page.filterValue !== undefined && 'filtered',
   ]
     .filter(Boolean)
     .join('_');
@@ -83,18 +83,18 @@ interface PageTerms {
   /** A row value of `createdAt` and `id`: that of `after` or `before`. */
   readonly cursor?: string | undefined;
   readonly createdAfter?: string | undefined;
-  readonly narrowedTo?: string | undefined;
+  readonly filterValue?: string | undefined;
 }
 
 /** The WHERE, ORDER BY and LIMIT of a page. */
 function clausesOf<Row extends object>(
   relation: ListRelation<Row>,
   page: PageRange,
-  { parent, limit, offset, cursor, createdAfter, narrowedTo }: PageTerms,
+  { parent, limit, offset, cursor, createdAfter, filterValue }: PageTerms,
 ): string {
-  const { narrowed, source: all } = relation.entity;
-  const source = narrowedTo === undefined ? { ...all, keys: all.from } : narrowed;
-  if (source === undefined) throw new Error(`${relation.name} cannot be narrowed`);
+  const { filteredBy, source: all } = relation.entity;
+  const source = filterValue === undefined ? { ...all, keys: all.from } : filteredBy;
+  if (source === undefined) throw new Error(`${relation.name} cannot be filtered`);
   const { beyond, until } = STEPS[relation.order];
   const direction = directionOf(relation, page);
   const conditions: string[] = [];
@@ -104,7 +104,7 @@ function clausesOf<Row extends object>(
       `(${source.createdAt}, ${source.id}) ${page.before === undefined ? beyond : until} ${cursor}`,
     );
   if (createdAfter !== undefined) conditions.push(`${source.createdAt} > ${createdAfter}`);
-  if (narrowedTo !== undefined) conditions.push(`${narrowed?.value} = ${narrowedTo}`);
+  if (filterValue !== undefined) conditions.push(`${filteredBy?.value} = ${filterValue}`);
   const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
   const order = `ORDER BY ${source.createdAt} ${direction}, ${source.id} ${direction}`;
   const cut = `${where} ${order} LIMIT ${limit}${offset === undefined ? '' : ` OFFSET ${offset}`}`;
@@ -121,7 +121,7 @@ const SOURCES = {
   cursorAt: (page: PageRange) => cursorOf(page)?.createdAt ?? null,
   cursorId: (page: PageRange) => cursorOf(page)?.id ?? null,
   createdAfter: ({ createdAfter }: PageRange) => createdAfter ?? null,
-  narrowedTo: ({ narrowedTo }: PageRange) => narrowedTo ?? null,
+  filterValue: ({ filterValue }: PageRange) => filterValue ?? null,
 };
 
 /** The WHERE, ORDER BY and LIMIT of a page, with its values as parameters. */
@@ -131,7 +131,7 @@ export function pageClauses<Row extends object>(
   parent: string | undefined,
   add: AddParameter<PageRange>,
 ): string {
-  const { offset, cursorAt, cursorId, createdAfter, narrowedTo } = SOURCES;
+  const { offset, cursorAt, cursorId, createdAfter, filterValue } = SOURCES;
   return clausesOf(relation, page, {
     parent,
     limit: `${page.limit}`,
@@ -140,7 +140,7 @@ export function pageClauses<Row extends object>(
     offset: page.offset > 0 ? `(SELECT ${add(offset)}::bigint)` : undefined,
     cursor: cursorOf(page) && `(${add(cursorAt)}::timestamptz, ${add(cursorId)}::uuid)`,
     createdAfter: page.createdAfter && `${add(createdAfter)}::timestamptz`,
-    narrowedTo: page.narrowedTo === undefined ? undefined : add(narrowedTo),
+    filterValue: page.filterValue === undefined ? undefined : add(filterValue),
   });
 }
 

@@ -85,8 +85,8 @@ export interface PageRange {
   readonly backwards?: boolean;
   /** Only rows created after this instant, oldest first regardless of the list's own order. */
   readonly createdAfter?: Date;
-  /** Only rows that have this value (`Entity.narrowed`). */
-  readonly narrowedTo?: string;
+  /** Only rows that have this value (`Entity.filteredBy`). */
+  readonly filterValue?: string;
 }
 
 function inRange(argument: string, value: number, max: number): number {

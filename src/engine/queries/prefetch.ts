@@ -13,7 +13,7 @@ import type { Context } from '../core/context.ts';
 import { withOptions } from '../core/field-options.ts';
 import { hasTooManyFields } from '../core/selection.ts';
 import { noteReader } from './entity.ts';
-import { readInRounds } from './loaders.ts';
+import { enableLoaderBatches } from './loaders.ts';
 import type { SqlMapping } from './sql-mappings.ts';
 
 declare global {
@@ -74,7 +74,7 @@ function leftToLoaders<C extends object>(resolve: Resolver<C>, hasMapping: boole
   return (parent, args, context, info) => {
     const { plans, onPath } = ours(context);
     if (hasMapping) onPath('loaders');
-    if (hasTooManyFields(plans)) readInRounds(context);
+    if (hasTooManyFields(plans)) enableLoaderBatches(context);
     return resolve(parent, args, context, info);
   };
 }

@@ -11,8 +11,8 @@ import type { Kernel } from '../../engine/builder/kernel.ts';
 import type { Context } from '../../engine/core/context.ts';
 import { checkText, lengthOf, parseId, type TextRule } from '../../engine/core/input.ts';
 import { createEntity, type EntityRow, type ListRelation } from '../../engine/queries/entity.ts';
-import { inRound, readById } from '../../engine/queries/loaders.ts';
-import { connectionPage, type PageRange, parseListPage } from '../../engine/queries/pagination.ts';
+import { inLoaderBatch, readById } from '../../engine/queries/loaders.ts';
+import { connectionPage, parseListPage, type PageRange } from '../../engine/queries/pagination.ts';
 import { posts, type Tag, tags } from '../../generated/tables.ts';
 import { badInput } from '../../platform/errors.ts';
 import { POST_CREATED } from '../event-kinds.ts';
@@ -22,7 +22,7 @@ import type { UserTypes } from '../user/type.ts';
 export const postEntity = createEntity(posts, {
   fallbacks: { updatedAt: 'createdAt' },
   texts: ['body'],
-  narrowed: { by: tags, key: 'postId', value: 'name' },
+  filteredBy: { by: tags, key: 'postId', value: 'name' },
 });
 
 /** A post as the schema shows it. */
@@ -91,7 +91,7 @@ export function definePost(
         description: `The tags of the post, at most ${maxTags}, in the order given.`,
         resolve: (post) => post.id,
         load: (ids: string[], context) =>
-          inRound(context, TAGS_OF_POSTS, ids, (all) => readTags(context, all)),
+          inLoaderBatch(context, TAGS_OF_POSTS, ids, (all) => readTags(context, all)),
       }),
     }),
   });
@@ -135,7 +135,7 @@ function filtered(page: PageRange, { offset, createdAfter, tag }: Filters, rule:
   return {
     ...page,
     ...(createdAfter == null ? {} : { createdAfter }),
-    ...(tag == null ? {} : { narrowedTo: checkText('tag', tag, rule) }),
+    ...(tag == null ? {} : { filterValue: checkText('tag', tag, rule) }),
   };
 }
 

@@ -13,7 +13,7 @@ import type { Kernel } from '../../engine/builder/kernel.ts';
 import { type Context, principalOf } from '../../engine/core/context.ts';
 import { lengthOf, parseId } from '../../engine/core/input.ts';
 import { createEntity, type EntityRow, type ListRelation } from '../../engine/queries/entity.ts';
-import { inRound, readById } from '../../engine/queries/loaders.ts';
+import { inLoaderBatch, readById } from '../../engine/queries/loaders.ts';
 import { connectionPage, parseListPage } from '../../engine/queries/pagination.ts';
 import { users } from '../../generated/tables.ts';
 import { ApiError, notFound } from '../../platform/errors.ts';
@@ -84,7 +84,8 @@ export function defineUser(kernel: Kernel) {
         sql: { kind: 'value', expression: ({ id }) => `(SELECT e.email FROM users e WHERE e.id = ${id})` },
         description: `The email address, unique ignoring case; empty for a deleted account. The viewer’s email address needs the scope \`${OWN_EMAIL}\`, email addresses of other accounts need \`${EMAIL_OF_OTHERS}\`; otherwise FORBIDDEN.`,
         resolve: (user, _args, context) => withEmail(user, context),
-        load: (ids: string[], context) => inRound(context, EMAILS, ids, (all) => readEmails(context, all)),
+        load: (ids: string[], context) =>
+          inLoaderBatch(context, EMAILS, ids, (all) => readEmails(context, all)),
       }),
       createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),
       role: t.field({

@@ -191,31 +191,31 @@ export function planConnectionMembers(
 }
 
 /** A value of `pageInfo`, which the rows tell. */
-export type PageFact = Exclude<PageInfoMember['kind'], 'typename'>;
+export type PageInfoValue = Exclude<PageInfoMember['kind'], 'typename'>;
 
-/** The facts about a page that a connection shows and only its rows tell, under whatever names: each is read once. */
-export function pageFacts({ members }: ConnectionPlan, page: PageRange): ReadonlySet<PageFact> {
-  const facts = new Set<PageFact>();
+/** The values of `pageInfo` that a connection selects and that depend on its rows. Each is read once, under whatever aliases. */
+export function pageInfoValues({ members }: ConnectionPlan, page: PageRange): ReadonlySet<PageInfoValue> {
+  const values = new Set<PageInfoValue>();
   const open = openEnd(page);
   for (const member of members) {
     if (member.kind !== 'pageInfo') continue;
     for (const { kind } of member.members)
-      if (kind === open || kind === 'startCursor' || kind === 'endCursor') facts.add(kind);
+      if (kind === open || kind === 'startCursor' || kind === 'endCursor') values.add(kind);
   }
-  return facts;
+  return values;
 }
 
 const WAYS = [false, true].map((backwards): PageRange => ({ limit: 0, offset: 0, backwards }));
 
 /** The most of them that a page can have. */
-export const mostPageFacts = (plan: ConnectionPlan): number =>
-  Math.max(...WAYS.map((page) => pageFacts(plan, page).size));
+export const countPageInfoValues = (plan: ConnectionPlan): number =>
+  Math.max(...WAYS.map((page) => pageInfoValues(plan, page).size));
 
 /** How often the rows of a connection are read for the response. The last cursor also needs their number. */
 export function readersOf(plan: ConnectionPlan, page: PageRange): number {
-  const facts = pageFacts(plan, page);
+  const values = pageInfoValues(plan, page);
   const lists = plan.members.filter(({ kind }) => kind === 'nodes' || kind === 'edges');
-  return lists.length + facts.size + (facts.has('endCursor') ? 1 : 0);
+  return lists.length + values.size + (values.has('endCursor') ? 1 : 0);
 }
 
 /** The selections of the nodes of a connection, in the order of the response. */
@@ -230,7 +230,7 @@ export function nodeObjects({ members }: ConnectionPlan): ObjectPlan[] {
 /** Whether a connection shows if the list goes on at the open end of the page: one more row tells. */
 export function showsMore(plan: ConnectionPlan, page: PageRange): boolean {
   const open = openEnd(page);
-  return open !== undefined && pageFacts(plan, page).has(open);
+  return open !== undefined && pageInfoValues(plan, page).has(open);
 }
 
 /** What the rows of a connection are read for: all selections of its nodes, and its cursors. */

@@ -14,9 +14,9 @@ import {
   type ConnectionMember,
   type ConnectionPlan,
   type ObjectPlan,
-  type PageFact,
   type PageInfoMember,
-  pageFacts,
+  type PageInfoValue,
+  pageInfoValues,
   readersOf,
   showsMore,
   type TypenameMember,
@@ -149,8 +149,8 @@ export interface ConnectionSql {
 }
 
 /**
- * The JSON of a connection. Its rows are read once, and kept if several members are made from them. A scan of
- * kept rows returns them in their order. If no member is, PostgreSQL leaves the rows out, but still takes their
+ * The JSON of a connection. Its rows are read once, and materialized if several members are made from them. A scan of
+ * materialized rows returns them in their order. If no member is, PostgreSQL leaves the rows out, but still takes their
  * parameters.
  */
 export function connectionFragments({
@@ -161,11 +161,11 @@ export function connectionFragments({
   nextAlias,
   nodeJson,
 }: ConnectionSql): SqlFragment[] {
-  const kept = readersOf(plan, page) !== 1;
-  const facts = pageFacts(plan, page);
+  const isMaterialized = readersOf(plan, page) !== 1;
+  const pageInfo = pageInfoValues(plan, page);
   const known = endsOf(page, false);
-  const source = kept ? nextAlias() : `(${rows})`;
-  const factsRow = nextAlias();
+  const source = isMaterialized ? nextAlias() : `(${rows})`;
+  const pageInfoRow = nextAlias();
   /** The rows of the page in the order of the list: without the row that tells whether it goes on. */
   function shown(alias: string): string {
     const extra = showsMore(plan, page);
@@ -187,16 +187,16 @@ export function connectionFragments({
     return `coalesce((SELECT ${concatenation(cursorJson(alias))} FROM ${row}), 'null')`;
   }
 
-  function factSql(fact: PageFact): string {
-    if (fact === 'hasNextPage' || fact === 'hasPreviousPage')
+  function pageInfoSql(value: PageInfoValue): string {
+    if (value === 'hasNextPage' || value === 'hasPreviousPage')
       return `CASE WHEN EXISTS (SELECT FROM ${source} AS s OFFSET ${page.limit}) THEN 'true' ELSE 'false' END`;
-    if (fact === 'startCursor') return cursorAt('LIMIT 1');
+    if (value === 'startCursor') return cursorAt('LIMIT 1');
     return cursorAt(`OFFSET (SELECT greatest(count(*) - 1, 0) FROM ${shown(nextAlias())}) LIMIT 1`);
   }
 
   function pageInfoValue({ kind }: Shown<PageInfoMember>): SqlFragment[] {
-    const isKnown = (kind === 'hasNextPage' || kind === 'hasPreviousPage') && !facts.has(kind);
-    return isKnown ? [{ text: `${known[kind]}` }] : [{ sql: `${factsRow}."${kind}"` }];
+    const isKnown = (kind === 'hasNextPage' || kind === 'hasPreviousPage') && !pageInfo.has(kind);
+    return isKnown ? [{ text: `${known[kind]}` }] : [{ sql: `${pageInfoRow}."${kind}"` }];
   }
 
   function edgeValue(member: Shown<ConnectionEdgeMember>, alias: string): readonly SqlFragment[] {
@@ -212,11 +212,13 @@ export function connectionFragments({
   }
 
   const json = objectFragments(valuesOf(plan.members, value));
-  const factColumns = [...facts].map((fact) => `${factSql(fact)} AS "${fact}"`);
-  if (!kept && factColumns.length === 0) return json;
-  const keeping = kept ? `WITH ${source} AS MATERIALIZED (${rows}) ` : '';
-  // With OFFSET, facts are not copied to each of the names that they have in the response.
+  const pageInfoColumns = [...pageInfo].map((value) => `${pageInfoSql(value)} AS "${value}"`);
+  if (!isMaterialized && pageInfoColumns.length === 0) return json;
+  const withPage = isMaterialized ? `WITH ${source} AS MATERIALIZED (${rows}) ` : '';
+  // With OFFSET, the values are not computed again for each alias in the response.
   const from =
-    factColumns.length === 0 ? '' : ` FROM (SELECT ${factColumns.join(', ')} OFFSET 0) AS ${factsRow}`;
-  return [{ sql: `(${keeping}SELECT ${concatenation(json)}${from})` }];
+    pageInfoColumns.length === 0
+      ? ''
+      : ` FROM (SELECT ${pageInfoColumns.join(', ')} OFFSET 0) AS ${pageInfoRow}`;
+  return [{ sql: `(${withPage}SELECT ${concatenation(json)}${from})` }];
 }

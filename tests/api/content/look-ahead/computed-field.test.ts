@@ -185,14 +185,14 @@ describe('A computed field with an argument that was added with one declaration 
     expect(fallbackReason).toBe('the arguments of preview are invalid or name no row');
   });
 
-  it('is read beside a field that needs a resolver, and in rounds', async () => {
+  it('is read beside a field that needs a resolver, and in loader batches', async () => {
     const beside = await ask('query ($id: ID!) { post(id: $id) { preview(length: 3) shout } }');
     expect(beside.answer).toEqual({ data: { post: { preview: previewOf(3), shout: 'T' } } });
     expect(beside.paths).toEqual(['fast_path', 'loaders']);
-    const rounds = await ask(`{ users(limit: 5) { posts(limit: 5) { preview(length: 3) ${WIDE} } } }`);
-    expect(rounds.answer.data.users[0].posts[0].preview).toBe(previewOf(3));
-    expect(rounds.paths).toEqual(['fast_path', 'loaders']);
-    expect(rounds.fallbackReason).toBe('the operation has too many nested fields for one statement');
+    const batched = await ask(`{ users(limit: 5) { posts(limit: 5) { preview(length: 3) ${WIDE} } } }`);
+    expect(batched.answer.data.users[0].posts[0].preview).toBe(previewOf(3));
+    expect(batched.paths).toEqual(['fast_path', 'loaders']);
+    expect(batched.fallbackReason).toBe('the operation has too many nested fields for one statement');
   });
 
   it('keeps from its resolver what it does not declare', async () => {
