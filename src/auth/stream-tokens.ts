@@ -75,7 +75,7 @@ const INSERT = statement<{ expiresAt: Date }>(
    RETURNING LEAST(${IDLE_HOUR}, ends_at) AS "expiresAt"`,
 );
 
-/** An instant that a token may name; null for none and for one that cannot be stored. */
+/** A timestamp that a token may name; null for none and for one that cannot be stored. */
 function storable(ms = Infinity): Date | null {
   return Math.abs(ms) < LAST_INSTANT_MS ? new Date(ms) : null;
 }

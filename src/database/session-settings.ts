@@ -17,7 +17,7 @@ export const DEFAULT_SCHEMA = 'public';
 
 /**
  * What the configuration of a server, database or role may set, and what changes the meaning of a statement: how
- * instants, numbers and bytes are written and read, what a literal is, what a transaction sees, what an error ends
+ * timestamps, numbers and bytes are written and read, what a literal is, what a transaction sees, what an error ends
  * (decision 28).
  */
 const MEANING: readonly Setting[] = [

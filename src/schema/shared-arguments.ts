@@ -10,7 +10,7 @@ export interface Changed {
   readonly version: number;
 }
 
-/** The part of an UPDATE that sets it. The clock of the database may be set back; the instant is not. */
+/** The part of an UPDATE that sets it. The clock of the database may be set back; the timestamp is not. */
 export const NEW_VERSION =
   'version = version + 1, updated_at = greatest(clock_timestamp(), coalesce(updated_at, created_at))';
 

@@ -37,7 +37,7 @@ export type Resolvers = Readonly<Record<string, Resolver>>;
 const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 
 /** The milliseconds since 1970 of an instant as RFC 3339 writes it. */
-export function parseInstant(value: unknown): number {
+export function parseTimestamp(value: unknown): number {
   const found = typeof value === 'string' ? RFC_3339.exec(value) : null;
   if (found === null) throw new GraphQLError('no instant');
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = found.slice(1, 7).map(Number);
@@ -56,8 +56,8 @@ export function parseInstant(value: unknown): number {
 function scalars(schema: GraphQLSchema): void {
   const type = schema.getType('DateTime');
   if (!isScalarType(type)) throw new Error('the schema has no DateTime');
-  type.coerceInputValue = parseInstant;
-  type.coerceInputLiteral = (node) => parseInstant(node.kind === Kind.STRING ? node.value : undefined);
+  type.coerceInputValue = parseTimestamp;
+  type.coerceInputLiteral = (node) => parseTimestamp(node.kind === Kind.STRING ? node.value : undefined);
   type.coerceOutputValue = (value) => value;
 }
 

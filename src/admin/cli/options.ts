@@ -42,25 +42,25 @@ export const parseScopes = (text: string): readonly Scope[] => parseNames(text, 
 
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-/** An instant this long ago is in the past by any clock that is nearly right. The database's clock decides about others. */
+/** A timestamp this long ago is in the past by any clock that is nearly right. The database's clock decides about others. */
 const LONG_PAST_MS = 86_400_000;
 
-/** An instant: an ISO 8601 time with an offset, or a date, which means its start in UTC. */
-export function parseInstant(text: string): Date {
-  const instant = new Date(text);
+/** A timestamp: an ISO 8601 time with an offset, or a date, which means its start in UTC. */
+export function parseTimestamp(text: string): Date {
+  const timestamp = new Date(text);
   const [year, month, day] = text.split(/[-T]/).map(Number);
   const exists = new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day)).getUTCDate() === day;
-  if (!ISO_8601.test(text) || !exists || Number.isNaN(instant.getTime()))
+  if (!ISO_8601.test(text) || !exists || Number.isNaN(timestamp.getTime()))
     throw new InvalidArgumentError('It must be an ISO 8601 time such as 2030-01-31T12:00:00Z.');
-  return instant;
+  return timestamp;
 }
 
-/** An instant in the future. */
+/** A timestamp in the future. */
 export function parseExpiry(text: string): Date {
-  const instant = parseInstant(text);
-  if (instant.getTime() < Date.now() - LONG_PAST_MS)
+  const timestamp = parseTimestamp(text);
+  if (timestamp.getTime() < Date.now() - LONG_PAST_MS)
     throw new InvalidArgumentError('It must be in the future.');
-  return instant;
+  return timestamp;
 }
 
 /** The name by which people recognise a credential. */

@@ -2,7 +2,7 @@ import { findAccount } from '../../auth/accounts.ts';
 import { type AuditEntry, auditEntries } from '../../auth/audit.ts';
 import type { Queryable } from '../../database/statement.ts';
 import type { DefineCommands, Opened } from '../cli/connection.ts';
-import { parseInstant } from '../cli/options.ts';
+import { parseTimestamp } from '../cli/options.ts';
 import { StreamedText } from '../cli/output.ts';
 
 interface Options {
@@ -35,7 +35,7 @@ async function list({ database }: Opened, { since, actor, subject, action }: Opt
 export const defineAuditCommands: DefineCommands = ({ add, command }) => {
   add('audit', 'Read the audit log');
   command('audit list', 'List audit entries, oldest first', list)
-    .option('--since <time>', 'entries since this ISO 8601 time or date', parseInstant)
+    .option('--since <time>', 'entries since this ISO 8601 time or date', parseTimestamp)
     .option('--actor <id>', 'who made the change: id or email address of an account, or id of a credential')
     .option(
       '--subject <id>',

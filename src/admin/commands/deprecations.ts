@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { listDeprecatedUsage } from '../../engine/documents/deprecated-usage.ts';
 import { CLIENT_NAMES } from '../../features/features.ts';
 import type { DefineCommands, Opened } from '../cli/connection.ts';
-import { parseInstant } from '../cli/options.ts';
+import { parseTimestamp } from '../cli/options.ts';
 
 interface Options {
   readonly since?: Date;
@@ -23,7 +23,7 @@ export const defineDeprecationCommands: DefineCommands = ({ add, command }) => {
   add('deprecation', 'Read the usage of deprecated schema elements');
   const since = () =>
     new Option('--since <time>', 'usage since this ISO 8601 time, in whole days (UTC)').argParser(
-      parseInstant,
+      parseTimestamp,
     );
   command(
     'deprecation list-usage',

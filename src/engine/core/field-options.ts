@@ -66,7 +66,7 @@ export function withOptions<Config extends Extended>(
 
 /** The most that a character takes in JSON: a control character is written as `\u0000`. */
 const MAX_BYTES_A_CHARACTER = 6;
-/** Numbers, booleans, and instants and UUIDs with their quotes are shorter. */
+/** Numbers, booleans, and timestamps and UUIDs with their quotes are shorter. */
 const MAX_SHORT_BYTES = 64;
 
 declare global {

@@ -19,23 +19,25 @@ import { fieldNamed, permissionsOf, requirePermissions } from './permissions.ts'
 import { variablesOf } from './selection.ts';
 
 /**
- * Stands in a response for the instant at which its transaction began, which the database knows. JSON text never
+ * Stands in a response for the timestamp at which its transaction began, which only the database knows. JSON never
  * contains it: control characters in strings are escaped (RFC 8259 section 7).
  */
-export const OPEN_INSTANT = '\u0001';
+export const TIMESTAMP_PLACEHOLDER = '\u0001';
 
-/** The response with the instant in its places, as the scalar DateTime prints it. */
-export function withInstant(text: string, instant: Date): string {
-  return text.includes(OPEN_INSTANT) ? text.replaceAll(OPEN_INSTANT, instant.toISOString()) : text;
+/** Replaces the placeholders in a response by the timestamp, as the scalar DateTime prints it. */
+export function fillTimestamp(text: string, timestamp: Date): string {
+  return text.includes(TIMESTAMP_PLACEHOLDER)
+    ? text.replaceAll(TIMESTAMP_PLACEHOLDER, timestamp.toISOString())
+    : text;
 }
 
-/** What the database sets in a new row. */
+/** The columns that the database sets in a new row. */
 export interface Inserted {
   readonly createdAt: Date;
 }
 
-/** What follows from it: a new row was last changed when it was made. */
-export interface Dated extends Inserted {
+/** The timestamps of a new row, which was last changed when it was created. */
+export interface TimestampedRow extends Inserted {
   readonly updatedAt: Date;
 }
 
@@ -160,9 +162,9 @@ declare module './selection.ts' {
 /** Bytes for comma and brackets, and for those around the `data`. */
 const PUNCTUATION = 10;
 
-/** The properties that the instant of the insertion sets. Their places in a response are open until then. */
-const DATED: ReadonlySet<string> = new Set<keyof Dated>(['createdAt', 'updatedAt']);
-const OPEN = `"${OPEN_INSTANT}"`;
+/** The properties that the INSERT sets to its timestamp. A response has placeholders for them until then. */
+const SET_BY_DATABASE: ReadonlySet<string> = new Set<keyof TimestampedRow>(['createdAt', 'updatedAt']);
+const QUOTED_PLACEHOLDER = `"${TIMESTAMP_PLACEHOLDER}"`;
 
 const prefixOf = ({ alias, name }: FieldNode) => `"${alias?.value ?? name.value}":`;
 
@@ -187,7 +189,7 @@ function planMembers(type: unknown, node: FieldNode): PayloadMember[] | undefine
       const property = field?.extensions.pothosExposedField;
       const leaf = field && getNullableType(field.type);
       if (field === undefined || typeof property !== 'string' || !isLeafType(leaf)) return undefined;
-      const shows = DATED.has(property) ? OPEN : { property, type: leaf };
+      const shows = SET_BY_DATABASE.has(property) ? QUOTED_PLACEHOLDER : { property, type: leaf };
       members.set(prefix, { prefix, shows, maxBytes: maxJsonBytes(field) });
     }
   }
@@ -220,7 +222,7 @@ function planOperation(
 export interface ReadyInsert extends Insert {
   /** The name of the mutation's field. */
   readonly field: string;
-  /** The `data` of the response, with OPEN_INSTANT for what the database sets. */
+  /** The `data` of the response, with TIMESTAMP_PLACEHOLDER for what the database sets. */
   readonly data: string;
 }
 

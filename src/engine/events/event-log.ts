@@ -63,7 +63,7 @@ const READ_AFTER = statement<EventRow>(
    LEFT JOIN LATERAL (SELECT ${EVENT_COLUMNS} FROM events WHERE ${AFTER_PLACE} ORDER BY era, events.xid, id LIMIT $3) AS event ON true`,
 );
 
-/** A slice of the log, and the state of the log at the same instant. */
+/** A slice of the log, and the state of the log at the same time. */
 export interface LogSlice {
   /** Undefined if the log comes from another database by now. */
   readonly state: LogState | undefined;

@@ -44,10 +44,10 @@ export interface LogEvent extends EventRecord {
   readonly position: MarkedPosition;
 }
 
-const INSTANT_DIGITS = 12;
+const TIMESTAMP_DIGITS = 12;
 const RANDOM_DIGITS = 8;
 /** The digits of a mark. */
-export const MARK_DIGITS = INSTANT_DIGITS + RANDOM_DIGITS;
+export const MARK_DIGITS = TIMESTAMP_DIGITS + RANDOM_DIGITS;
 
 /**
  * The mark of an event: the millisecond of its transaction, and the last four bytes of the id of what it is about, which are
@@ -59,12 +59,12 @@ export function markOf({
   partId,
   createdAt,
 }: Pick<EventRecord, 'rootId' | 'partId' | 'createdAt'>): string {
-  const instant = createdAt.getTime().toString(16).padStart(INSTANT_DIGITS, '0');
-  return instant + (partId ?? rootId).slice(-RANDOM_DIGITS);
+  const timestamp = createdAt.getTime().toString(16).padStart(TIMESTAMP_DIGITS, '0');
+  return timestamp + (partId ?? rootId).slice(-RANDOM_DIGITS);
 }
 
 /** The same in SQL, for a row of `events`. */
-export const MARK_SQL = `lpad(to_hex((extract(epoch FROM created_at) * 1000)::bigint), ${INSTANT_DIGITS}, '0') || right(coalesce(part_id, root_id)::text, ${RANDOM_DIGITS})`;
+export const MARK_SQL = `lpad(to_hex((extract(epoch FROM created_at) * 1000)::bigint), ${TIMESTAMP_DIGITS}, '0') || right(coalesce(part_id, root_id)::text, ${RANDOM_DIGITS})`;
 
 /**
  * What was committed before a reader came and could not be read yet, because an older transaction was still running: all

@@ -2,7 +2,7 @@ import type { Cancellation } from '../../database/cancellation.ts';
 import { isAborted } from '../../database/retries.ts';
 import type { Parameter } from '../../database/statement.ts';
 import { databaseKindOf } from '../core/mask-error.ts';
-import { type KeyLockSql, type ReadyInsert, readyInsert, withInstant } from '../core/single-statement.ts';
+import { fillTimestamp, type KeyLockSql, type ReadyInsert, readyInsert } from '../core/single-statement.ts';
 import type { OperationArgs } from '../operation/operation-context.ts';
 import { located, refused, rendered, type Single } from '../operation/outcome.ts';
 import { responseWith } from '../queries/execute-in-database.ts';
@@ -11,7 +11,7 @@ import { afterCommit, type MutationOptions, type MutationSteps } from './mutatio
 /** The lock of an Idempotency-Key: stores the response in the statement of the mutation, or prevents both. */
 export interface KeyLock {
   readonly sql: KeyLockSql;
-  /** Its parameters for a response, which has OPEN_INSTANT for what the database sets. */
+  /** Its parameters for a response, which has TIMESTAMP_PLACEHOLDER for what the database sets. */
   valuesFor(response: string): readonly Parameter[];
 }
 
@@ -65,7 +65,7 @@ export function createOneStatementExecutor(options: MutationOptions) {
       cancellation.close();
       onCommit();
       context.sender.work.changes = { fields: [field], ids: 'id' in row ? [String(row.id)] : [] };
-      return rendered(withInstant(response, inserted.createdAt));
+      return rendered(fillTimestamp(response, inserted.createdAt));
     } catch (cause) {
       const error = afterCommit(work, cause);
       const { requestId, effects, operation } = context;

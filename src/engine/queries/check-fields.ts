@@ -62,7 +62,7 @@ function checkSql(name: string, field: Field, { expression: sql, parameters, ofC
       `${name} takes ${args.join(', ')}, but its "sql" has no "parameters", which make the parameters of its SQL from the arguments. ${PAGE}`,
     );
   if (isListType(getNullableType(field.type)) && getNamedType(field.type).name === 'DateTime')
-    throw new Error(`${name} is a list of instants, which look-ahead cannot write: leave out its "sql".`);
+    throw new Error(`${name} is a list of timestamps, which look-ahead cannot write: leave out its "sql".`);
   const read = new Set<string>();
   const used = new Set<string>();
   const who = (what: keyof CallerSql) => {

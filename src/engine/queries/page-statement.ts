@@ -1,5 +1,5 @@
 import {
-  instantText,
+  formatTimestamp,
   type Parameter,
   type Queryable,
   type Statement,
@@ -214,10 +214,10 @@ export function pagesStatement<Row extends object>(
     const ids = add((pages) => pages.map(({ id }) => id));
     const sizes = add((pages) => pages.map((one) => one.page.limit));
     const skipped = add((pages) => pages.map((one) => one.page.offset));
-    const instants = add((pages) => cursors(pages).map(({ createdAt }) => instantText(createdAt)));
+    const timestamps = add((pages) => cursors(pages).map(({ createdAt }) => formatTimestamp(createdAt)));
     const cursorIds = add((pages) => cursors(pages).map(({ id }) => id));
     return `SELECT k.n AS "${PAGE_NUMBER}", r.*
-FROM unnest(${ids}::uuid[], ${sizes}::int[], ${skipped}::int[], ${instants}::timestamptz[], ${cursorIds}::uuid[]) WITH ORDINALITY AS k(id, size, skipped, cursor_at, cursor_id, n)
+FROM unnest(${ids}::uuid[], ${sizes}::int[], ${skipped}::int[], ${timestamps}::timestamptz[], ${cursorIds}::uuid[]) WITH ORDINALITY AS k(id, size, skipped, cursor_at, cursor_id, n)
 CROSS JOIN LATERAL (SELECT ${selected} ${clauses}) AS r
 ORDER BY k.n, r."createdAt" ${direction}, r."id" ${direction}`;
   });

@@ -23,7 +23,7 @@ export function encodeCursor({ createdAt, id }: Position): string {
   return opaqueText(bytes);
 }
 
-/** A position as the database writes it for `cursorOfPosition`: the binary forms of instant and id, in base64. */
+/** A position as the database writes it for `cursorOfPosition`: the binary forms of timestamp and id, in base64. */
 export const cursorPositionSql = (row: string): string =>
   `encode(timestamptz_send(${row}."createdAt") || uuid_send(${row}."id"), 'base64')`;
 
@@ -31,7 +31,7 @@ export const cursorPositionSql = (row: string): string =>
 export const POSITION_CHARACTERS = ((TIME_BYTES + ID_BYTES) / 3) * 4;
 export const CURSOR_CHARACTERS = (BYTES / 3) * 4;
 
-/** PostgreSQL sends instants as microseconds since 2000. Columns of instants have milliseconds. */
+/** PostgreSQL sends timestamps as microseconds since 2000. Columns of timestamps have milliseconds. */
 const POSTGRES_EPOCH_MS = Date.UTC(2000, 0);
 const HIGH_HALF = 2 ** 32;
 const SCRATCH = Buffer.alloc(BYTES);
@@ -83,7 +83,7 @@ export interface PageRange {
   readonly before?: Position;
   /** Whether the page is the last `limit` of these rows, which are then read from the end of the list. */
   readonly backwards?: boolean;
-  /** Only rows created after this instant, oldest first regardless of the list's own order. */
+  /** Only rows created after this timestamp, oldest first regardless of the list's own order. */
   readonly createdAfter?: Date;
   /** Only rows that have this value (`Entity.filteredBy`). */
   readonly filterValue?: string;

@@ -9,7 +9,7 @@ import { ApiError, OperatorError } from '../../platform/errors.ts';
 import type { FeatureServices, RouteServices } from '../feature.ts';
 import type { Action } from './forms.ts';
 
-/** Instants are texts of the schema's DateTime. */
+/** Timestamps are strings of the schema's DateTime. */
 export interface SessionSummary {
   readonly id: string;
   readonly userAgent: string | null;

@@ -23,9 +23,9 @@ const MAX_SHOWN = 80;
 
 const DATES = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
 
-/** An instant. The page runs no script, so it cannot know the time zone of its reader. */
-const timeOf = (instant: string): Html =>
-  html`<time datetime="${instant}">${DATES.format(new Date(instant))} UTC</time>`;
+/** A timestamp. The page runs no script, so it cannot know the time zone of its reader. */
+const timeOf = (timestamp: string): Html =>
+  html`<time datetime="${timestamp}">${DATES.format(new Date(timestamp))} UTC</time>`;
 
 /** The browser of a session, by the User-Agent of its login. */
 function describeBrowser(userAgent: string | null): string {
@@ -62,8 +62,8 @@ ${entries}</ul>`;
 const row = (content: Html, button: Html): Html => html`<li><div>${content}</div>${button}</li>
 `;
 
-const lastUsed = (instant: string | null): Html =>
-  instant === null ? html`never used` : html`last used ${timeOf(instant)}`;
+const lastUsed = (timestamp: string | null): Html =>
+  timestamp === null ? html`never used` : html`last used ${timeOf(timestamp)}`;
 
 function nameSection({ name }: Account, { failed }: SectionOptions): Html {
   return section(

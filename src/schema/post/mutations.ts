@@ -5,7 +5,7 @@ import type { Kernel } from '../../engine/builder/kernel.ts';
 import { principalOf, unitOfWorkOf } from '../../engine/core/context.ts';
 import { checkText, lengthOf, parseId } from '../../engine/core/input.ts';
 import type { LockKind, NamedRow } from '../../engine/core/mutation-plugin.ts';
-import { type Dated, type Insert, insertStatement } from '../../engine/core/single-statement.ts';
+import { type Insert, insertStatement, type TimestampedRow } from '../../engine/core/single-statement.ts';
 import { selectList } from '../../engine/queries/entity.ts';
 import { badInput, forbidden, notFound } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
@@ -124,7 +124,7 @@ export function insertPost(
   { userId: authorId }: Pick<Principal, 'userId'>,
   { title, body, tags }: NewPost,
   rules: Rules['post'],
-): Insert<Omit<PostRow, keyof Dated>> {
+): Insert<Omit<PostRow, keyof TimestampedRow>> {
   const id = newId();
   const values = [id, checkText('title', title, rules.title), checkText('body', body, rules.body), authorId];
   const row = { id, title, body, authorId, commentCount: 0, version: 1 };

@@ -45,7 +45,7 @@ describe('A keyed mutation that is one statement', () => {
 
   it.each([
     ['plain', 'plain'],
-    ['with the character of the open instant, escaped', '\u0001 \u0002 \\u0001 \u0001'],
+    ['with the character of the timestamp placeholder, escaped', '\u0001 \u0002 \\u0001 \u0001'],
     ['with quotes, line ends and other scripts', '"q" \\ \n\r\t \u2028 ünïcode 漢字 😀'],
   ])('is replayed to the byte, text %s', async (_what, text) => {
     const { key } = await app.account();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { secretKeyOf } from '../../../src/database/embedded/data-dir.ts';
-import { OPEN_INSTANT } from '../../../src/engine/core/single-statement.ts';
+import { TIMESTAMP_PLACEHOLDER } from '../../../src/engine/core/single-statement.ts';
 import { createResponseSeal, hashKey } from '../../../src/engine/mutations/idempotency/response-store.ts';
 import { useApp } from '../../support/app.ts';
 import {
@@ -51,7 +51,7 @@ describe('A stored response', () => {
   });
 
   it.each([
-    ['with an open instant by one statement', CREATE_ALONE, true],
+    ['with a timestamp placeholder by one statement', CREATE_ALONE, true],
     ['whole by a transaction', CREATE_POST, false],
   ] as const)('is written %s, and replayed to the byte at any instance', async (_what, query, open) => {
     const { key, id } = await app.account();
@@ -65,7 +65,7 @@ describe('A stored response', () => {
     const [row] = await app.prisma.idempotencyKey.findMany({ where: { userId: id } });
     const { unseal } = createResponseSeal(secretKeyOf(app.config), undefined);
     const body = unseal({ userId: id, key: 'k' }, Buffer.from(row?.body ?? []));
-    expect(body.includes(OPEN_INSTANT)).toBe(open);
+    expect(body.includes(TIMESTAMP_PLACEHOLDER)).toBe(open);
     if (!open) expect(body).toBe(answer.text);
     const { createdAt, id: postId } = JSON.parse(answer.text).data.createPost;
     const { data } = await app.gql(`{ post(id: "${postId}") { createdAt title } }`, { key });

@@ -7,7 +7,7 @@ import type { UnitOfWork } from '../../../database/unit-of-work.ts';
 import { decrypt, deriveKey, encrypt, OVERHEAD_BYTES } from '../../../platform/crypto.ts';
 import { ApiError, answerTooLarge } from '../../../platform/errors.ts';
 import { UNCOUNTED_BYTES } from '../../../platform/fairness/response-memory.ts';
-import { type KeyLockSql, withInstant } from '../../core/single-statement.ts';
+import { fillTimestamp, type KeyLockSql } from '../../core/single-statement.ts';
 import type { KeyLock } from '../single-statement-executor.ts';
 
 /** A key and its account. */
@@ -176,7 +176,7 @@ function responseOf(
   if (row === undefined) return undefined;
   const { body, size, createdAt, ...rest } = row;
   if (body === null) throw answerTooLarge(size - OVERHEAD_BYTES, maxBytes);
-  return { ...rest, body: withInstant(responseSeal.unseal(owner, body), createdAt) };
+  return { ...rest, body: fillTimestamp(responseSeal.unseal(owner, body), createdAt) };
 }
 
 const findQuery = (owner: KeyOwner, { retentionMs }: StoreOptions, mostBytes: number): Query<Row> => ({

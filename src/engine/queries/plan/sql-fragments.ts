@@ -63,14 +63,14 @@ export function objectFragments(members: Iterable<NamedJson>): SqlFragment[] {
 }
 
 /** RFC 3339 in UTC with milliseconds, as the DateTime scalar prints it. */
-const printedInstant = (value: string) =>
+const formatTimestampSql = (value: string) =>
   `to_char(${value} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** The JSON of a non-null column, by its field's type: byte for byte what JSON.stringify writes. */
 function presentJson(typeName: string, value: string): SqlFragment[] {
   // UUIDs need no escaping.
   if (typeName === 'ID') return [{ text: '"' }, { sql: `${value}::text` }, { text: '"' }];
-  if (typeName === 'DateTime') return [{ text: '"' }, { sql: printedInstant(value) }, { text: '"' }];
+  if (typeName === 'DateTime') return [{ text: '"' }, { sql: formatTimestampSql(value) }, { text: '"' }];
   if (typeName === 'Int') return [{ sql: `${value}::text` }];
   return [{ sql: `to_json(${value})::text` }];
 }

@@ -1,5 +1,5 @@
 import { GraphQLID, GraphQLString, getNullableType, isNonNullType } from 'graphql';
-import { instantText } from '../../../database/statement.ts';
+import { formatTimestamp } from '../../../database/statement.ts';
 import type { EventRecord } from '../../events/event.ts';
 import { type Entity, selectList } from '../entity.ts';
 import { pageClauses } from '../page-statement.ts';
@@ -128,7 +128,7 @@ const EVENT_COLUMNS = {
   root_id: ['uuid', ({ rootId }: EventRecord) => rootId],
   part_id: ['uuid', ({ partId }: EventRecord) => partId],
   kind: ['text', ({ kind }: EventRecord) => kind],
-  created_at: ['timestamptz', ({ createdAt }: EventRecord) => instantText(createdAt)],
+  created_at: ['timestamptz', ({ createdAt }: EventRecord) => formatTimestamp(createdAt)],
 } as const;
 const EVENT = 'k';
 
