@@ -9,7 +9,7 @@ import type { SecurityLog } from '../auth/security-log.ts';
 import type { EndSession } from '../auth/sessions.ts';
 import type { Database } from '../database/database.ts';
 import type { Job } from '../database/jobs.ts';
-import type { Kernel } from '../engine/builder/kernel.ts';
+import type { SchemaToolkit } from '../engine/builder/schema-toolkit.ts';
 import type { Route } from '../http/exchange.ts';
 import type { OwnOperations } from '../http/internal-operations.ts';
 import type { RateLimiter } from '../http/rate-limit/limiter.ts';
@@ -74,4 +74,4 @@ export interface FeatureServer {
 
 export type CreateFeature = (services: FeatureServices) => FeatureServer;
 
-export type DefineFields = (kernel: Kernel, user: UserTypes, rules: Rules) => void;
+export type DefineFields = (toolkit: SchemaToolkit, user: UserTypes, rules: Rules) => void;

@@ -1,7 +1,7 @@
 import { GraphQLFloat, GraphQLSchema } from 'graphql';
 import { type Builder, removeIntrospectionExperiments } from '../engine/builder/builder.ts';
-import { createKernel, type Kernel } from '../engine/builder/kernel.ts';
 import { defineNodeQueries } from '../engine/builder/node-queries.ts';
+import { createSchemaToolkit, type SchemaToolkit } from '../engine/builder/schema-toolkit.ts';
 import { checkFields } from '../engine/queries/check-fields.ts';
 import { FEATURES, PASSWORD_CHANGE_REVOCATIONS, REVOCATIONS } from '../features/features.ts';
 import { type AccountRevocations, defineAccountMutations } from './account/mutations.ts';
@@ -17,26 +17,26 @@ import { defineUser, defineUserQueries } from './user/type.ts';
 /**
  * Defines the types of all modules, in the order in which the fields of Query, Mutation and User get them.
  */
-function defineModules(kernel: Kernel, rules: Rules, revocations: AccountRevocations) {
-  const user = defineUser(kernel);
-  defineUserQueries(kernel, user);
+function defineModules(toolkit: SchemaToolkit, rules: Rules, revocations: AccountRevocations) {
+  const user = defineUser(toolkit);
+  defineUserQueries(toolkit, user);
 
-  const account = defineAccountTypes(kernel);
-  defineAccountRelations(kernel, user, account, rules.account);
-  defineAccountMutations(kernel, user, account, rules.account, revocations);
+  const account = defineAccountTypes(toolkit);
+  defineAccountRelations(toolkit, user, account, rules.account);
+  defineAccountMutations(toolkit, user, account, rules.account, revocations);
 
-  const post = definePost(kernel, user, rules.post);
-  definePostRelations(kernel, user, post);
-  definePostQueries(kernel, post, rules.post);
-  definePostMutations(kernel, post, rules.post);
-  definePostSubscriptions(kernel, post);
+  const post = definePost(toolkit, user, rules.post);
+  definePostRelations(toolkit, user, post);
+  definePostQueries(toolkit, post, rules.post);
+  definePostMutations(toolkit, post, rules.post);
+  definePostSubscriptions(toolkit, post);
 
-  const comment = defineComment(kernel, user, post, rules.comment);
-  defineCommentRelations(kernel, user, post, comment);
-  defineCommentMutations(kernel, comment, rules.comment);
+  const comment = defineComment(toolkit, user, post, rules.comment);
+  defineCommentRelations(toolkit, user, post, comment);
+  defineCommentMutations(toolkit, comment, rules.comment);
 
   const parts = { comment: { type: comment.Comment, entity: commentEntity } };
-  defineChangeSubscriptions(kernel, defineChange(kernel, post, parts));
+  defineChangeSubscriptions(toolkit, defineChange(toolkit, post, parts));
   return { user, post };
 }
 
@@ -46,15 +46,15 @@ const featureFields = await Promise.all(FEATURES.map(({ fields }) => fields()));
 
 /** Defines all types under these rules. */
 export function defineTypes(rules: Rules = RULES) {
-  const kernel = createKernel();
-  defineNodeQueries(kernel);
+  const toolkit = createSchemaToolkit();
+  defineNodeQueries(toolkit);
 
-  const types = defineModules(kernel, rules, {
+  const types = defineModules(toolkit, rules, {
     all: REVOCATIONS,
     onPasswordChange: PASSWORD_CHANGE_REVOCATIONS,
   });
-  for (const define of featureFields) define(kernel, types.user, rules);
-  return { kernel, ...types };
+  for (const define of featureFields) define(toolkit, types.user, rules);
+  return { toolkit, ...types };
 }
 
 /**
@@ -74,4 +74,4 @@ export function schemaOf(builder: Builder): GraphQLSchema {
 
 /** The schema of the product under these rules. */
 export const buildSchema = (rules: Rules = RULES): GraphQLSchema =>
-  schemaOf(defineTypes(rules).kernel.builder);
+  schemaOf(defineTypes(rules).toolkit.builder);

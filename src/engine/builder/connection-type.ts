@@ -2,14 +2,14 @@ import type { Slice } from '../queries/loaders.ts';
 import { encodeCursor, type Position } from '../queries/pagination.ts';
 import type { Types } from './builder.ts';
 import type { ConnectionRef, NodeRef } from './builder-methods.ts';
-import type { Kernel } from './kernel.ts';
+import type { SchemaToolkit } from './schema-toolkit.ts';
 
 /** The connection's own field has already counted the items. */
 const COUNTED = { field: 1, multiplier: 1 };
 
 /** Defines the connection type of a node type, and its edge type. */
 export function defineConnection<Row extends Position>(
-  { builder, PageInfo }: Kernel,
+  { builder, PageInfo }: SchemaToolkit,
   name: string,
   node: NodeRef<Types, Row>,
 ): ConnectionRef<Types, Row> {

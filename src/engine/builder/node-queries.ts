@@ -5,7 +5,7 @@ import { costsPerItemOf, MAX_ITEMS } from '../core/field-options.ts';
 import { parseId } from '../core/input.ts';
 import { enableLoaderBatches, loadByIds } from '../queries/loaders.ts';
 import { type NodeRow, nodeTypes } from '../queries/node-type.ts';
-import type { Kernel } from './kernel.ts';
+import type { SchemaToolkit } from './schema-toolkit.ts';
 
 /**
  * The rows with the ids, in the order of the ids; null for an id without a row and for undefined. Any number of
@@ -43,7 +43,7 @@ function parseIds(ids: readonly unknown[]): (string | undefined)[] {
 const SCOPES =
   'Each object needs the scope of its type; without the scope, the object is null with the error FORBIDDEN.';
 
-export function defineNodeQueries({ builder, Node }: Kernel): void {
+export function defineNodeQueries({ builder, Node }: SchemaToolkit): void {
   builder.queryFields((t) => ({
     node: t.field({
       type: Node,

@@ -3,7 +3,7 @@ import { MAX_LIVE_KEYS, type StoredApiKey } from '../../auth/api-keys.ts';
 import { isSession } from '../../auth/principal.ts';
 import { type Revocations, revokeInBatches } from '../../auth/revocation.ts';
 import { SCOPES, type Scope, scopesOfRole } from '../../auth/scopes.ts';
-import type { Kernel } from '../../engine/builder/kernel.ts';
+import type { SchemaToolkit } from '../../engine/builder/schema-toolkit.ts';
 import { passwordChanged, principalOf, unitOfWorkOf } from '../../engine/core/context.ts';
 import { lengthOf, parseId } from '../../engine/core/input.ts';
 import { preparedOf } from '../../engine/core/preparation.ts';
@@ -34,7 +34,7 @@ export interface AccountRevocations {
 }
 
 export function defineAccountMutations(
-  { builder }: Kernel,
+  { builder }: SchemaToolkit,
   { User }: UserTypes,
   { ApiKey }: AccountTypes,
   rules: Rules['account'],

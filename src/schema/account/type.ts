@@ -7,7 +7,7 @@ import {
   type Statement,
   statement,
 } from '../../database/statement.ts';
-import type { Kernel } from '../../engine/builder/kernel.ts';
+import type { SchemaToolkit } from '../../engine/builder/schema-toolkit.ts';
 import { type Context, principalOf } from '../../engine/core/context.ts';
 import { sessions } from '../../generated/tables.ts';
 import { forbidden } from '../../platform/errors.ts';
@@ -26,7 +26,7 @@ const shownSessions = pickColumns(sessions, [
   'expiresAt',
 ]);
 
-export function defineAccountTypes({ builder }: Kernel) {
+export function defineAccountTypes({ builder }: SchemaToolkit) {
   const ApiKey = builder.objectRef<StoredApiKey>('ApiKey').implement({
     description: 'A key with which an application acts for its account. Visible only to its owner.',
     fields: (t) => ({
@@ -122,7 +122,7 @@ export async function loadForAccounts<Row extends { readonly userId: string }>(
 
 /** What an account holds, for its owner. */
 export function defineAccountRelations(
-  { builder }: Kernel,
+  { builder }: SchemaToolkit,
   { User }: UserTypes,
   { ApiKey, Session }: AccountTypes,
   { maxListed }: Rules['account'],

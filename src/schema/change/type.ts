@@ -1,7 +1,7 @@
 import type { ObjectRef } from '@pothos/core';
 import { renameColumns } from '../../database/statement.ts';
 import type { Types } from '../../engine/builder/builder.ts';
-import type { Kernel } from '../../engine/builder/kernel.ts';
+import type { SchemaToolkit } from '../../engine/builder/schema-toolkit.ts';
 import { parseId } from '../../engine/core/input.ts';
 import type { EventFilter, EventRecord } from '../../engine/events/event.ts';
 import { createEntity, type Entity } from '../../engine/queries/entity.ts';
@@ -71,7 +71,7 @@ interface Part {
 
 /** `parts` has the types that the kinds of changes show. */
 export function defineChange(
-  { builder }: Kernel,
+  { builder }: SchemaToolkit,
   { Post }: PostTypes,
   parts: { readonly [Name in PartName]: Part },
 ) {
@@ -149,7 +149,10 @@ function filterOf({ post, author, kinds }: Filters): EventFilter {
   return { rootId, ownerId, kinds: names === undefined ? undefined : [...new Set(names)].sort() };
 }
 
-export function defineChangeSubscriptions({ builder }: Kernel, { Change, ChangeKind }: ChangeTypes): void {
+export function defineChangeSubscriptions(
+  { builder }: SchemaToolkit,
+  { Change, ChangeKind }: ChangeTypes,
+): void {
   builder.subscriptionFields((t) => ({
     changes: t.field({
       type: Change,

@@ -1,7 +1,7 @@
 import type { Principal } from '../../auth/principal.ts';
 import { statement } from '../../database/statement.ts';
 import type { UnitOfWork } from '../../database/unit-of-work.ts';
-import type { Kernel } from '../../engine/builder/kernel.ts';
+import type { SchemaToolkit } from '../../engine/builder/schema-toolkit.ts';
 import { principalOf, unitOfWorkOf } from '../../engine/core/context.ts';
 import { checkText, lengthOf, parseId } from '../../engine/core/input.ts';
 import { selectList } from '../../engine/queries/entity.ts';
@@ -151,7 +151,7 @@ async function deleteComment(
 }
 
 export function defineCommentMutations(
-  { builder }: Kernel,
+  { builder }: SchemaToolkit,
   { Comment }: CommentTypes,
   rules: Rules['comment'],
 ): void {

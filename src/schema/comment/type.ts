@@ -1,5 +1,5 @@
 import { defineConnection } from '../../engine/builder/connection-type.ts';
-import type { Kernel } from '../../engine/builder/kernel.ts';
+import type { SchemaToolkit } from '../../engine/builder/schema-toolkit.ts';
 import { lengthOf } from '../../engine/core/input.ts';
 import { createEntity, type EntityRow } from '../../engine/queries/entity.ts';
 import { comments } from '../../generated/tables.ts';
@@ -16,12 +16,12 @@ export const commentEntity = createEntity(comments, {
 export type CommentRow = EntityRow<typeof commentEntity>;
 
 export function defineComment(
-  kernel: Kernel,
+  toolkit: SchemaToolkit,
   { User }: UserTypes,
   { Post }: PostTypes,
   { body }: Rules['comment'],
 ) {
-  const Comment = kernel.builder.node('Comment', {
+  const Comment = toolkit.builder.node('Comment', {
     description: 'A user’s comment on a post.',
     entity: commentEntity,
     scope: 'posts:read',
@@ -49,14 +49,14 @@ export function defineComment(
       }),
     }),
   });
-  return { Comment, CommentConnection: defineConnection(kernel, 'Comment', Comment) };
+  return { Comment, CommentConnection: defineConnection(toolkit, 'Comment', Comment) };
 }
 
 export type CommentTypes = ReturnType<typeof defineComment>;
 
 /** The comments on a post, and those by a user. */
 export function defineCommentRelations(
-  { builder }: Kernel,
+  { builder }: SchemaToolkit,
   { User }: UserTypes,
   { Post }: PostTypes,
   { Comment, CommentConnection }: CommentTypes,

@@ -1,7 +1,7 @@
 import type { Principal } from '../../auth/principal.ts';
 import { type Statement, statement } from '../../database/statement.ts';
 import type { UnitOfWork } from '../../database/unit-of-work.ts';
-import type { Kernel } from '../../engine/builder/kernel.ts';
+import type { SchemaToolkit } from '../../engine/builder/schema-toolkit.ts';
 import { principalOf, unitOfWorkOf } from '../../engine/core/context.ts';
 import { checkText, lengthOf, parseId } from '../../engine/core/input.ts';
 import type { LockKind, NamedRow } from '../../engine/core/mutation-plugin.ts';
@@ -238,7 +238,11 @@ const newPost = ({ title, body, tags }: Readonly<Record<string, unknown>>): NewP
   tags: Array.isArray(tags) ? tags.map(String) : [],
 });
 
-export function definePostMutations({ builder }: Kernel, { Post }: PostTypes, rules: Rules['post']): void {
+export function definePostMutations(
+  { builder }: SchemaToolkit,
+  { Post }: PostTypes,
+  rules: Rules['post'],
+): void {
   const ofTags = `At most ${rules.maxTags} tags of ${lengthOf(rules.tag)} each, without duplicates.`;
   builder.mutationFields((t) => ({
     createPost: t.field({

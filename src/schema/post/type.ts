@@ -7,7 +7,7 @@ import {
   rootConnection,
   rootList,
 } from '../../engine/builder/connections.ts';
-import type { Kernel } from '../../engine/builder/kernel.ts';
+import type { SchemaToolkit } from '../../engine/builder/schema-toolkit.ts';
 import type { Context } from '../../engine/core/context.ts';
 import { checkText, lengthOf, parseId, type TextRule } from '../../engine/core/input.ts';
 import { createEntity, type EntityRow, type ListRelation } from '../../engine/queries/entity.ts';
@@ -45,11 +45,11 @@ async function readTags({ db }: Context, postIds: readonly string[]): Promise<st
 }
 
 export function definePost(
-  kernel: Kernel,
+  toolkit: SchemaToolkit,
   { User }: UserTypes,
   { title, body, tag, maxTags }: Rules['post'],
 ) {
-  const Post = kernel.builder.node('Post', {
+  const Post = toolkit.builder.node('Post', {
     description: 'A post of a user, which other users read and comment on.',
     entity: postEntity,
     scope: 'posts:read',
@@ -95,14 +95,14 @@ export function definePost(
       }),
     }),
   });
-  return { Post, PostConnection: defineConnection(kernel, 'Post', Post) };
+  return { Post, PostConnection: defineConnection(toolkit, 'Post', Post) };
 }
 
 export type PostTypes = ReturnType<typeof definePost>;
 
 /** The posts of a user. */
 export function definePostRelations(
-  { builder }: Kernel,
+  { builder }: SchemaToolkit,
   { User }: UserTypes,
   { Post, PostConnection }: PostTypes,
 ): void {
@@ -140,7 +140,7 @@ function filtered(page: PageRange, { offset, createdAfter, tag }: Filters, rule:
 }
 
 export function definePostQueries(
-  { builder }: Kernel,
+  { builder }: SchemaToolkit,
   { Post, PostConnection }: PostTypes,
   rules: Rules['post'],
 ): void {
@@ -193,7 +193,7 @@ export function definePostQueries(
   }));
 }
 
-export function definePostSubscriptions({ builder }: Kernel, { Post }: PostTypes): void {
+export function definePostSubscriptions({ builder }: SchemaToolkit, { Post }: PostTypes): void {
   builder.subscriptionFields((t) => ({
     postCreated: t.field({
       type: Post,

@@ -9,7 +9,7 @@ import {
   rootConnection,
   rootList,
 } from '../../engine/builder/connections.ts';
-import type { Kernel } from '../../engine/builder/kernel.ts';
+import type { SchemaToolkit } from '../../engine/builder/schema-toolkit.ts';
 import { type Context, principalOf } from '../../engine/core/context.ts';
 import { lengthOf, parseId } from '../../engine/core/input.ts';
 import { createEntity, type EntityRow, type ListRelation } from '../../engine/queries/entity.ts';
@@ -58,8 +58,8 @@ function maySeeRole({ caller }: Context, { id }: UserRow): boolean {
   return isAuthenticated(caller) && (caller.userId === id || caller.role === 'admin');
 }
 
-export function defineUser(kernel: Kernel) {
-  const { builder } = kernel;
+export function defineUser(toolkit: SchemaToolkit) {
+  const { builder } = toolkit;
   const Role = builder.enumType('Role', {
     description: 'The role of an account.',
     values: {
@@ -105,14 +105,14 @@ export function defineUser(kernel: Kernel) {
       }),
     }),
   });
-  return { User, UserConnection: defineConnection(kernel, 'User', User) };
+  return { User, UserConnection: defineConnection(toolkit, 'User', User) };
 }
 
 export type UserTypes = ReturnType<typeof defineUser>;
 
 const allUsers: ListRelation<UserRow> = { name: 'users', entity: userEntity, order: 'oldest-first' };
 
-export function defineUserQueries({ builder }: Kernel, { User, UserConnection }: UserTypes): void {
+export function defineUserQueries({ builder }: SchemaToolkit, { User, UserConnection }: UserTypes): void {
   builder.queryFields((t) => ({
     user: t.field({
       type: User,

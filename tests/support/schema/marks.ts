@@ -1,5 +1,5 @@
 import { defineConnection } from '../../../src/engine/builder/connection-type.ts';
-import type { Kernel } from '../../../src/engine/builder/kernel.ts';
+import type { SchemaToolkit } from '../../../src/engine/builder/schema-toolkit.ts';
 import { createEntity } from '../../../src/engine/queries/entity.ts';
 import type { Table } from '../../../src/generated/tables.ts';
 import type { PostTypes } from '../../../src/schema/post/type.ts';
@@ -31,8 +31,8 @@ const marks: Table<MarkRow & { readonly postId: string }> = {
 };
 
 /** Adds the type to a schema that is being defined. */
-export function defineMarks(kernel: Kernel, { Post }: PostTypes): void {
-  const { builder } = kernel;
+export function defineMarks(toolkit: SchemaToolkit, { Post }: PostTypes): void {
+  const { builder } = toolkit;
   const Mark = builder.node('Mark', {
     description: 'An emoji on a post.',
     entity: createEntity(marks),
@@ -49,7 +49,7 @@ export function defineMarks(kernel: Kernel, { Post }: PostTypes): void {
     }),
   });
 
-  const MarkConnection = defineConnection(kernel, 'Mark', Mark);
+  const MarkConnection = defineConnection(toolkit, 'Mark', Mark);
 
   builder.objectFields(Post, (t) => ({
     marks: t.hasMany(Mark, 'postId', {

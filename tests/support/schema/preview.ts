@@ -1,4 +1,4 @@
-import type { Kernel } from '../../../src/engine/builder/kernel.ts';
+import type { SchemaToolkit } from '../../../src/engine/builder/schema-toolkit.ts';
 import { badInput } from '../../../src/platform/errors.ts';
 import type { PostTypes } from '../../../src/schema/post/type.ts';
 
@@ -13,7 +13,7 @@ function previewLength(length: number | null | undefined): number {
 }
 
 /** Adds the field to a schema that is being defined, and one without SQL. */
-export function definePreview({ builder }: Kernel, { Post }: PostTypes): void {
+export function definePreview({ builder }: SchemaToolkit, { Post }: PostTypes): void {
   builder.objectFields(Post, (t) => ({
     preview: t.string({
       args: {

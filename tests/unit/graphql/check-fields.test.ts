@@ -9,10 +9,10 @@ type FieldBuilder = PothosSchemaTypes.ObjectFieldBuilder<Types, PostRow>;
 
 /** Why a schema with these fields of `Post` cannot be built. */
 function refusalOf(fields: (t: FieldBuilder) => FieldMap): string {
-  const { kernel, post } = defineTypes();
-  kernel.builder.objectFields(post.Post, fields);
+  const { toolkit, post } = defineTypes();
+  toolkit.builder.objectFields(post.Post, fields);
   try {
-    schemaOf(kernel.builder);
+    schemaOf(toolkit.builder);
     return 'nothing';
   } catch (error) {
     return (error as Error).message;

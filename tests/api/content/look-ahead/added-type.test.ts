@@ -8,9 +8,9 @@ import { seedPosts } from '../../../support/content.ts';
 import { graphqlPost } from '../../../support/graphql.ts';
 import { defineMarks, MARKS_TABLE } from '../../../support/schema/marks.ts';
 
-const { kernel, post } = defineTypes();
-defineMarks(kernel, post);
-const schema = schemaOf(kernel.builder);
+const { toolkit, post } = defineTypes();
+defineMarks(toolkit, post);
+const schema = schemaOf(toolkit.builder);
 
 const FIELDS = 'emoji createdAt updatedAt removedAt';
 const EXPECTED = [

@@ -11,9 +11,9 @@ import { linesOf } from '../../../support/log-lines.ts';
 import { leftToResolvers } from '../../../support/schema/left-to-resolvers.ts';
 import { definePreview } from '../../../support/schema/preview.ts';
 
-const { kernel, post } = defineTypes();
-definePreview(kernel, post);
-kernel.builder.objectFields(post.Post, (t) => ({
+const { toolkit, post } = defineTypes();
+definePreview(toolkit, post);
+toolkit.builder.objectFields(post.Post, (t) => ({
   careless: t.string({
     columns: ['title'],
     maxCharacters: 100,
@@ -37,7 +37,7 @@ kernel.builder.objectFields(post.Post, (t) => ({
   }),
 }));
 /** Values of each kind that the database writes in its own way, and null. */
-kernel.builder.objectFields(post.Post, (t) => ({
+toolkit.builder.objectFields(post.Post, (t) => ({
   /** The database cannot tell the type of a text by itself. */
   word: t.string({
     args: { word: t.arg.string({ required: true, defaultValue: '"w' }) },
@@ -86,7 +86,7 @@ kernel.builder.objectFields(post.Post, (t) => ({
     resolve: ({ title }) => (title === 't' ? null : title),
   }),
 }));
-const schema = schemaOf(kernel.builder);
+const schema = schemaOf(toolkit.builder);
 const BODY = 'Über "quotes"\\\n🐧 and more of it';
 const ROOT = join(import.meta.dirname, '../../../..');
 

@@ -32,7 +32,7 @@ const definePageInfo = (builder: Builder) =>
     }),
   });
 
-/** Which scope a node needs is known with its type: hence the check here, whichever way the row was read. */
+/** The type of a node decides which scope it needs. The check is here, so that it runs for all ways of reading the row. */
 const defineNode = (builder: Builder) =>
   builder.interfaceRef<NodeRow>(NODE).implement({
     description: 'An object that `node` and `nodes` find by its id.',
@@ -45,10 +45,10 @@ const defineNode = (builder: Builder) =>
     }),
   });
 
-/** The builder of one schema, with the types that all modules use. */
-export function createKernel() {
+/** The builder of one schema and the types that all modules use. */
+export function createSchemaToolkit() {
   const builder = createBuilder();
   return { builder, Node: defineNode(builder), PageInfo: definePageInfo(builder) };
 }
 
-export type Kernel = ReturnType<typeof createKernel>;
+export type SchemaToolkit = ReturnType<typeof createSchemaToolkit>;
