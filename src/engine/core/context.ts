@@ -8,7 +8,7 @@ import type { UnitOfWork } from '../../database/unit-of-work.ts';
 import { ERRORS, unauthenticated } from '../../platform/errors.ts';
 import { readSnapshotName } from '../events/event-log.ts';
 import type { FeedStart } from '../events/feed.ts';
-import type { Preparations } from './preparation.ts';
+import type { Preparations } from './before-transaction.ts';
 import type { OperationPlans } from './selection.ts';
 
 /**

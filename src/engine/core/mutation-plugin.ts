@@ -2,9 +2,9 @@ import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTyp
 import { clearAllDataLoaders } from '@pothos/plugin-dataloader';
 import { type GraphQLFieldResolver, type GraphQLResolveInfo, getArgumentValues, Kind } from 'graphql';
 import type { UnitOfWork } from '../../database/unit-of-work.ts';
+import type { Prepare } from './before-transaction.ts';
 import { type Context, unitOfWorkOf } from './context.ts';
 import { withOptions } from './field-options.ts';
-import type { Prepare } from './preparation.ts';
 import { collectFields } from './selection.ts';
 import type { OneStatement } from './single-statement.ts';
 

@@ -13,9 +13,9 @@ import type { UnitOfWork } from '../../database/unit-of-work.ts';
 import { type Cancellable, Line, TurnRefusedError } from '../../platform/fairness/fair-queue.ts';
 import { attemptOrigin } from '../../platform/ip-address.ts';
 import type { Logger } from '../../platform/log/log.ts';
+import { type Preparations, runBeforeTransaction } from '../core/before-transaction.ts';
 import { type Changes, principalOf } from '../core/context.ts';
 import { databaseKindOf } from '../core/mask-error.ts';
-import { type Preparations, prepareFields } from '../core/preparation.ts';
 import type { OperationRequest } from '../documents/operation-request.ts';
 import type { OperationArgs, OperationContext } from '../operation/operation-context.ts';
 import { executed, failuresOf, hasNoData, refused, type Single } from '../operation/outcome.ts';
@@ -195,7 +195,8 @@ export function createMutationExecutor(options: MutationOptions) {
         securityLog.failedLogin(attemptOrigin(sender), 'wrong_password', cancellation.owner),
     };
     const preparation =
-      preparations.get(sender) ?? prepareFields(args, operation.node, operation.plans.fragments, preparing);
+      preparations.get(sender) ??
+      runBeforeTransaction(args, operation.node, operation.plans.fragments, preparing);
     preparations.set(sender, preparation);
     contextValue.prepared = await preparation;
     const run = () =>

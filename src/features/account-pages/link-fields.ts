@@ -1,9 +1,9 @@
 import { ACCOUNT_NAME, AccountError, emailKey, MAX_EMAIL_LENGTH } from '../../auth/accounts.ts';
 import { statement } from '../../database/statement.ts';
 import type { UnitOfWork } from '../../database/unit-of-work.ts';
+import { preparedOf } from '../../engine/core/before-transaction.ts';
 import { type Context, principalOf, unitOfWorkOf } from '../../engine/core/context.ts';
 import { checkText, lengthOf } from '../../engine/core/input.ts';
-import { preparedOf } from '../../engine/core/preparation.ts';
 import { ApiError, forbidden } from '../../platform/errors.ts';
 import { checkSession, confirmPassword, ownAccount } from '../../schema/account/service.ts';
 import type { DefineFields } from '../feature.ts';

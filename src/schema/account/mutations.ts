@@ -4,9 +4,9 @@ import { isSession } from '../../auth/principal.ts';
 import { type Revocations, revokeInBatches } from '../../auth/revocation.ts';
 import { SCOPES, type Scope, scopesOfRole } from '../../auth/scopes.ts';
 import type { SchemaToolkit } from '../../engine/builder/schema-toolkit.ts';
+import { preparedOf } from '../../engine/core/before-transaction.ts';
 import { passwordChanged, principalOf, unitOfWorkOf } from '../../engine/core/context.ts';
 import { lengthOf, parseId } from '../../engine/core/input.ts';
-import { preparedOf } from '../../engine/core/preparation.ts';
 import type { Rules } from '../limits.ts';
 import type { UserTypes } from '../user/type.ts';
 import {

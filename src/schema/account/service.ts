@@ -20,10 +20,10 @@ import {
 } from '../../auth/sessions.ts';
 import { statement } from '../../database/statement.ts';
 import type { UnitOfWork } from '../../database/unit-of-work.ts';
+import type { PreparationContext } from '../../engine/core/before-transaction.ts';
 import { principalOf } from '../../engine/core/context.ts';
 import { checkText } from '../../engine/core/input.ts';
 import type { LockKind, NamedRow } from '../../engine/core/mutation-plugin.ts';
-import type { PreparationContext } from '../../engine/core/preparation.ts';
 import { ApiError, badInput, forbidden, quoteValue, unauthenticated } from '../../platform/errors.ts';
 import type { Rules } from '../limits.ts';
 

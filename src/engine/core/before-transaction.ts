@@ -5,31 +5,31 @@ import type { Queryable } from '../../database/statement.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { collectFields, type Fragments, NO_VARIABLES, variablesOf } from './selection.ts';
 
-/** What a preparation may use: nothing of it is there while the mutation runs. */
+/** What `prepare` may use. The resolvers of the mutation get none of it. */
 export interface PreparationContext {
   readonly caller: Caller;
   /** The pool. */
   readonly db: Queryable;
-  /** Checks and hashes passwords. Failed attempts and concurrent work are limited. */
+  /** Checks and hashes passwords. Failed attempts and concurrent checks are limited. */
   readonly passwords: Passwords;
-  /** Told of a wrong password of the caller, for the log. */
+  /** Called if the password of the caller is wrong, for the log. */
   readonly onWrongPassword: () => void;
 }
 
 /**
- * What a mutation does before its unit of work begins, because a unit of work waits for nothing but the database
+ * Runs before the unit of work of a mutation begins, because a unit of work waits for nothing but the database
  * (decision 14). The field's resolver gets its result from `preparedOf`.
  */
 export type Prepare = (args: Record<string, unknown>, context: PreparationContext) => Promise<unknown>;
 
-/** The outcome of a field's preparation. */
+/** What `prepare` of a field returned or threw. */
 type Prepared = { readonly result: unknown } | { readonly error: unknown };
-/** By the name of the field: an operation has one of each at most. */
+/** By the name of the field. An operation selects each field at most once. */
 export type Preparations = ReadonlyMap<string, Prepared>;
 
 const NOTHING: Preparations = new Map();
 
-/** The result of a field's preparation. Throws its error: it belongs to the field. */
+/** Returns what `prepare` of a field returned. Throws what it threw, because the error belongs to the field. */
 export function preparedOf(
   { prepared = NOTHING }: { readonly prepared?: Preparations },
   field: string,
@@ -40,8 +40,8 @@ export function preparedOf(
   return outcome.result;
 }
 
-/** Prepares the root fields of a mutation that need it. Throws BAD_USER_INPUT if one of them is there twice. */
-export async function prepareFields(
+/** Calls `prepare` of the root fields that have it. Throws BAD_USER_INPUT if such a field is selected twice. */
+export async function runBeforeTransaction(
   args: ExecutionArgs,
   operation: OperationDefinitionNode,
   fragments: Fragments,
