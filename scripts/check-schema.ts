@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { createDocumentCheck } from '../src/engine/documents/trusted/publish-check.ts';
 import { loadProcessConfig } from '../src/platform/config/config.ts';
 import { readArguments } from '../src/platform/process.ts';
-import { rulesOf } from '../src/schema/limits.ts';
+import { contentLimits } from '../src/schema/content-limits.ts';
 import { buildSchema } from '../src/schema/schema.ts';
 import { RELEASED_SCHEMA_FILE, SCHEMA_FILE } from './print-schema.ts';
 import { brokenPromises } from './released/gate.ts';
@@ -46,7 +46,7 @@ function readPublishedDocuments(): readonly PublishedDocument[] {
 /** Finds the published documents that do not fit the schema of the code, a line for each release. */
 function findOutdatedDocuments(): readonly string[] {
   const config = loadProcessConfig();
-  const { check } = createDocumentCheck(buildSchema(rulesOf(config)), config);
+  const { check } = createDocumentCheck(buildSchema(contentLimits(config)), config);
   return readPublishedDocuments().flatMap(({ id, client, release, text }) => {
     const checked = check(text);
     const of = release === null ? client : `${client} ${release}`;

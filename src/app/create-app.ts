@@ -52,7 +52,7 @@ import { createMetrics, type Metrics, registerBuildInfo } from '../platform/metr
 import { build } from '../platform/process.ts';
 import { registerTracing } from '../platform/tracing/open-tracing.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
-import { rulesOf } from '../schema/limits.ts';
+import { contentLimits } from '../schema/content-limits.ts';
 import { buildSchema } from '../schema/schema.ts';
 import { YOGA_PLUGINS } from './yoga-plugins.ts';
 
@@ -143,7 +143,7 @@ export function createApp({
   routes = [],
   lookAhead = true,
   shareEvents = true,
-  schema = buildSchema(rulesOf(config)),
+  schema = buildSchema(contentLimits(config)),
   yogaPlugins = YOGA_PLUGINS,
   plugins = [],
   tracing,

@@ -15,7 +15,7 @@ import type { OwnOperations } from '../http/internal-operations.ts';
 import type { RateLimiter } from '../http/rate-limit/limiter.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { Metrics } from '../platform/metrics/metrics.ts';
-import type { Rules } from '../schema/limits.ts';
+import type { ContentLimits } from '../schema/content-limits.ts';
 import type { UserTypes } from '../schema/user/type.ts';
 
 /**
@@ -74,4 +74,4 @@ export interface FeatureServer {
 
 export type CreateFeature = (services: FeatureServices) => FeatureServer;
 
-export type DefineFields = (toolkit: SchemaToolkit, user: UserTypes, rules: Rules) => void;
+export type DefineFields = (toolkit: SchemaToolkit, user: UserTypes, limits: ContentLimits) => void;

@@ -9,7 +9,7 @@ import { defineAccountRelations, defineAccountTypes } from './account/type.ts';
 import { defineChange, defineChangeSubscriptions } from './change/type.ts';
 import { defineCommentMutations } from './comment/mutations.ts';
 import { commentEntity, defineComment, defineCommentRelations } from './comment/type.ts';
-import { RULES, type Rules } from './limits.ts';
+import { CONTENT_LIMITS, type ContentLimits } from './content-limits.ts';
 import { definePostMutations } from './post/mutations.ts';
 import { definePost, definePostQueries, definePostRelations, definePostSubscriptions } from './post/type.ts';
 import { defineUser, defineUserQueries } from './user/type.ts';
@@ -17,23 +17,23 @@ import { defineUser, defineUserQueries } from './user/type.ts';
 /**
  * Defines the types of all modules, in the order in which the fields of Query, Mutation and User get them.
  */
-function defineModules(toolkit: SchemaToolkit, rules: Rules, revocations: AccountRevocations) {
+function defineModules(toolkit: SchemaToolkit, limits: ContentLimits, revocations: AccountRevocations) {
   const user = defineUser(toolkit);
   defineUserQueries(toolkit, user);
 
   const account = defineAccountTypes(toolkit);
-  defineAccountRelations(toolkit, user, account, rules.account);
-  defineAccountMutations(toolkit, user, account, rules.account, revocations);
+  defineAccountRelations(toolkit, user, account, limits.account);
+  defineAccountMutations(toolkit, user, account, limits.account, revocations);
 
-  const post = definePost(toolkit, user, rules.post);
+  const post = definePost(toolkit, user, limits.post);
   definePostRelations(toolkit, user, post);
-  definePostQueries(toolkit, post, rules.post);
-  definePostMutations(toolkit, post, rules.post);
+  definePostQueries(toolkit, post, limits.post);
+  definePostMutations(toolkit, post, limits.post);
   definePostSubscriptions(toolkit, post);
 
-  const comment = defineComment(toolkit, user, post, rules.comment);
+  const comment = defineComment(toolkit, user, post, limits.comment);
   defineCommentRelations(toolkit, user, post, comment);
-  defineCommentMutations(toolkit, comment, rules.comment);
+  defineCommentMutations(toolkit, comment, limits.comment);
 
   const parts = { comment: { type: comment.Comment, entity: commentEntity } };
   defineChangeSubscriptions(toolkit, defineChange(toolkit, post, parts));
@@ -44,16 +44,16 @@ removeIntrospectionExperiments();
 
 const featureFields = await Promise.all(FEATURES.map(({ fields }) => fields()));
 
-/** Defines all types under these rules. */
-export function defineTypes(rules: Rules = RULES) {
+/** Defines all types under these limits. */
+export function defineTypes(limits: ContentLimits = CONTENT_LIMITS) {
   const toolkit = createSchemaToolkit();
   defineNodeQueries(toolkit);
 
-  const types = defineModules(toolkit, rules, {
+  const types = defineModules(toolkit, limits, {
     all: REVOCATIONS,
     onPasswordChange: PASSWORD_CHANGE_REVOCATIONS,
   });
-  for (const define of featureFields) define(toolkit, types.user, rules);
+  for (const define of featureFields) define(toolkit, types.user, limits);
   return { toolkit, ...types };
 }
 
@@ -72,6 +72,6 @@ export function schemaOf(builder: Builder): GraphQLSchema {
   return schema;
 }
 
-/** The schema of the product under these rules. */
-export const buildSchema = (rules: Rules = RULES): GraphQLSchema =>
-  schemaOf(defineTypes(rules).toolkit.builder);
+/** The schema of the product under these limits. */
+export const buildSchema = (limits: ContentLimits = CONTENT_LIMITS): GraphQLSchema =>
+  schemaOf(defineTypes(limits).toolkit.builder);

@@ -22,7 +22,7 @@ const SMALL_FILES = new Set([
   // Commands load these, and nothing of the schema.
   'features/account-pages/paths.ts',
   'features/oauth/paths.ts',
-  'schema/limits.ts',
+  'schema/content-limits.ts',
   'schema/post/queue.ts',
   'engine/documents/trusted/policy.ts',
 ]);

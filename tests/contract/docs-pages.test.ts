@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { TextRule } from '../../src/engine/core/input.ts';
 import { SETTING_NAMES } from '../../src/platform/config/setting-table.ts';
 import { ERRORS } from '../../src/platform/errors.ts';
-import { RULES } from '../../src/schema/limits.ts';
+import { CONTENT_LIMITS } from '../../src/schema/content-limits.ts';
 import { blocksOf } from '../support/docs/markdown.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -74,7 +74,7 @@ describe('docs/limits.md', () => {
 });
 
 describe('docs/contract.md', () => {
-  const { account, post, comment } = RULES;
+  const { account, post, comment } = CONTENT_LIMITS;
   const lengthOf = ({ min, max }: TextRule) => `${min} to ${max.toLocaleString('en')}`;
   /** The beginnings of rows of the table in section 1, and what they say. */
   const STATED = [
@@ -92,7 +92,7 @@ describe('docs/contract.md', () => {
       .find((line) => line.startsWith(`  | ${what} |`));
     expect(
       row,
-      `src/schema/limits.ts has another number than the row "${what}" in section 1 of docs/contract.md. CONTRIBUTING.md, "Changing a number of the product", says what follows from a change`,
+      `src/schema/content-limits.ts has another number than the row "${what}" in section 1 of docs/contract.md. CONTRIBUTING.md, "Changing a number of the product", says what follows from a change`,
     ).toMatch(new RegExp(`[| ]${stated}\\b`));
   });
 });

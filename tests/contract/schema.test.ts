@@ -73,7 +73,7 @@ describe('schema.graphql', () => {
   it('has the numbers that the code has', () => {
     expect(
       published,
-      'A number that clients are promised has changed. Those of the product are in src/schema/limits.ts, or are settings with their default in src/platform/config/setting-table.ts. Once it is right there, follow "Changing a number of the product" in CONTRIBUTING.md: schema.graphql, docs/api.md, the contract, the tests and the model have it too',
+      'A number that clients are promised has changed. Those of the product are in src/schema/content-limits.ts, or are settings with their default in src/platform/config/setting-table.ts. Once it is right there, follow "Changing a number of the product" in CONTRIBUTING.md: schema.graphql, docs/api.md, the contract, the tests and the model have it too',
     ).toBe(printed);
   });
 
@@ -85,7 +85,7 @@ describe('schema.graphql', () => {
     );
     expect(
       printSchema(lexicographicSortSchema(buildClientSchema(data))),
-      'src/app/create-app.ts builds its schema of other rules than RULES of src/schema/limits.ts: a number has two defaults. Take it from the settings in rulesOf, in place of the one that stands there',
+      'src/app/create-app.ts builds its schema with other limits than CONTENT_LIMITS of src/schema/content-limits.ts: a number has two defaults. Take it from the settings in contentLimits, in place of the one that stands there',
     ).toBe(printed.trimEnd());
   });
 });

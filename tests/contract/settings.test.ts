@@ -59,7 +59,7 @@ describe('Each setting does something', () => {
     const unread = [...uses].filter(([, users]) => users.length === 0).map(([name]) => name);
     expect(
       unread,
-      `Nothing in src reads ${unread} of Config (${CONFIG}). Read it by name where the service is composed (src/app/create-app.ts, src/engine/create-engine.ts), or in rulesOf of src/schema/limits.ts if it is a number of the product; or delete the setting`,
+      `Nothing in src reads ${unread} of Config (${CONFIG}). Read it by name where the service is composed (src/app/create-app.ts, src/engine/create-engine.ts), or in contentLimits of src/schema/content-limits.ts if it is a number of the product; or delete the setting`,
     ).toEqual([]);
   });
 });

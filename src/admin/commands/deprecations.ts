@@ -13,10 +13,10 @@ const listUsage = ({ database }: Opened, { since }: Options) =>
 
 async function report({ database, config }: Opened, { since }: Options) {
   // The schema takes a while to build, and the other commands do without.
-  const { rulesOf } = await import('../../schema/limits.ts');
+  const { contentLimits } = await import('../../schema/content-limits.ts');
   const { buildSchema } = await import('../../schema/schema.ts');
   const { usageReport } = await import('./deprecation-report.ts');
-  return usageReport(database, buildSchema(rulesOf(config)), since);
+  return usageReport(database, buildSchema(contentLimits(config)), since);
 }
 
 export const defineDeprecationCommands: DefineCommands = ({ add, command }) => {

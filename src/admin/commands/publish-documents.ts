@@ -7,7 +7,7 @@ import {
   type Release,
 } from '../../engine/documents/trusted/document-store.ts';
 import { createDocumentCheck, type DocumentCheck } from '../../engine/documents/trusted/publish-check.ts';
-import { rulesOf } from '../../schema/limits.ts';
+import { contentLimits } from '../../schema/content-limits.ts';
 import type { Opened } from '../cli/connection.ts';
 import { UndoneError } from '../cli/output.ts';
 import type { ManifestEntry } from './manifest.ts';
@@ -59,7 +59,7 @@ export async function publish(
 ) {
   // Only this command needs the whole schema.
   const { buildSchema } = await import('../../schema/schema.ts');
-  const checks = createDocumentCheck(buildSchema(rulesOf(config)), config);
+  const checks = createDocumentCheck(buildSchema(contentLimits(config)), config);
   const { documents, refused } = checkAll(entries, checks);
   const total = documents.length + refused.size;
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {

@@ -7,7 +7,7 @@ import type { SchemaToolkit } from '../../engine/builder/schema-toolkit.ts';
 import { preparedOf } from '../../engine/core/before-transaction.ts';
 import { passwordChanged, principalOf, unitOfWorkOf } from '../../engine/core/context.ts';
 import { lengthOf, parseId } from '../../engine/core/input.ts';
-import type { Rules } from '../limits.ts';
+import type { ContentLimits } from '../content-limits.ts';
 import type { UserTypes } from '../user/type.ts';
 import {
   changePassword,
@@ -37,7 +37,7 @@ export function defineAccountMutations(
   { builder }: SchemaToolkit,
   { User }: UserTypes,
   { ApiKey }: AccountTypes,
-  rules: Rules['account'],
+  limits: ContentLimits['account'],
   revocations: AccountRevocations,
 ): void {
   const CreatedApiKey = builder
@@ -76,7 +76,7 @@ export function defineAccountMutations(
       args: {
         name: t.arg.string({
           required: true,
-          description: `What the key is for, ${lengthOf(rules.keyName)}.`,
+          description: `What the key is for, ${lengthOf(limits.keyName)}.`,
         }),
         scopes: t.arg.stringList({
           required: true,
@@ -93,7 +93,7 @@ export function defineAccountMutations(
       },
       resolve: (_root, args, context) => {
         preparedOf(context, 'createApiKey');
-        return makeApiKey(unitOfWorkOf(context), principalOf(context), args, rules);
+        return makeApiKey(unitOfWorkOf(context), principalOf(context), args, limits);
       },
     }),
     revokeApiKey: t.boolean({

@@ -25,7 +25,7 @@ import { principalOf } from '../../engine/core/context.ts';
 import { checkText } from '../../engine/core/input.ts';
 import type { LockKind, NamedRow } from '../../engine/core/mutation-plugin.ts';
 import { ApiError, badInput, forbidden, quoteValue, unauthenticated } from '../../platform/errors.ts';
-import type { Rules } from '../limits.ts';
+import type { ContentLimits } from '../content-limits.ts';
 
 /** An operation that revokes several keys, sessions or grants locks their account first. */
 const ACCOUNT: LockKind = {
@@ -81,7 +81,7 @@ export async function makeApiKey(
   work: UnitOfWork,
   principal: Principal,
   { name, scopes, expiresAt }: NewKey,
-  { keyName }: Rules['account'],
+  { keyName }: ContentLimits['account'],
 ): Promise<{ id: string; key: string; apiKey: StoredApiKey }> {
   const wanted = {
     userId: principal.userId,

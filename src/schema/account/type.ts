@@ -11,7 +11,7 @@ import type { SchemaToolkit } from '../../engine/builder/schema-toolkit.ts';
 import { type Context, principalOf } from '../../engine/core/context.ts';
 import { sessions } from '../../generated/tables.ts';
 import { forbidden } from '../../platform/errors.ts';
-import type { Rules } from '../limits.ts';
+import type { ContentLimits } from '../content-limits.ts';
 import type { UserTypes } from '../user/type.ts';
 
 /** A session as its owner sees it. */
@@ -125,7 +125,7 @@ export function defineAccountRelations(
   { builder }: SchemaToolkit,
   { User }: UserTypes,
   { ApiKey, Session }: AccountTypes,
-  { maxListed }: Rules['account'],
+  { maxListed }: ContentLimits['account'],
 ): void {
   builder.objectFields(User, (t) => ({
     apiKeys: t.loadableList({

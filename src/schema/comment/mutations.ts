@@ -7,8 +7,8 @@ import { checkText, lengthOf, parseId } from '../../engine/core/input.ts';
 import { selectList } from '../../engine/queries/entity.ts';
 import { forbidden, notFound } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
+import type { ContentLimits } from '../content-limits.ts';
 import { COMMENT_CREATED, COMMENT_DELETED, COMMENT_UPDATED } from '../event-kinds.ts';
-import type { Rules } from '../limits.ts';
 import { postOfComment, postToChange } from '../post/mutations.ts';
 import { postQueue, postQueueOfComment } from '../post/queue.ts';
 import {
@@ -92,9 +92,9 @@ async function createComment(
   principal: Principal,
   target: string | number,
   body: string,
-  rules: Rules['comment'],
+  limits: ContentLimits['comment'],
 ): Promise<CommentRow> {
-  checkText('body', body, rules.body);
+  checkText('body', body, limits.body);
   const postId = parseId(target);
   const post = postId === undefined ? undefined : await lockPost(work, postId);
   if (post === undefined) throw notFound('Post', target);
@@ -116,9 +116,9 @@ async function updateComment(
   principal: Principal,
   id: string | number,
   { body, ifVersion }: { readonly body: string; readonly ifVersion?: IfVersion },
-  rules: Rules['comment'],
+  limits: ContentLimits['comment'],
 ): Promise<CommentRow> {
-  checkText('body', body, rules.body);
+  checkText('body', body, limits.body);
   const commentId = parseId(id);
   const comment = commentId === undefined ? undefined : await lockComment(work, commentId);
   if (comment === undefined) throw notFound('Comment', id);
@@ -153,7 +153,7 @@ async function deleteComment(
 export function defineCommentMutations(
   { builder }: SchemaToolkit,
   { Comment }: CommentTypes,
-  rules: Rules['comment'],
+  limits: ContentLimits['comment'],
 ): void {
   builder.mutationFields((t) => ({
     createComment: t.field({
@@ -163,10 +163,10 @@ export function defineCommentMutations(
       description: 'Adds a comment to a post. NOT_FOUND if the post does not exist.',
       args: {
         postId: t.arg.id({ required: true, description: 'The id of the post to comment on.' }),
-        body: t.arg.string({ required: true, description: `${lengthOf(rules.body)}.` }),
+        body: t.arg.string({ required: true, description: `${lengthOf(limits.body)}.` }),
       },
       resolve: (_root, { postId, body }, context) =>
-        createComment(unitOfWorkOf(context), principalOf(context), postId, body, rules),
+        createComment(unitOfWorkOf(context), principalOf(context), postId, body, limits),
     }),
     updateComment: t.field({
       type: Comment,
@@ -176,11 +176,11 @@ export function defineCommentMutations(
         'Changes the body of a comment; an equal body changes nothing. Only the author of the comment and admins can. NOT_FOUND if the comment does not exist.',
       args: {
         id: t.arg.id({ required: true, description: 'The comment’s id.' }),
-        body: t.arg.string({ required: true, description: `${lengthOf(rules.body)}.` }),
+        body: t.arg.string({ required: true, description: `${lengthOf(limits.body)}.` }),
         ifVersion: versionArgument(t.arg, 'comment'),
       },
       resolve: (_root, { id, ...change }, context) =>
-        updateComment(unitOfWorkOf(context), principalOf(context), id, change, rules),
+        updateComment(unitOfWorkOf(context), principalOf(context), id, change, limits),
     }),
     deleteComment: t.boolean({
       scope: 'comments:write',

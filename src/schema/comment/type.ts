@@ -3,7 +3,7 @@ import type { SchemaToolkit } from '../../engine/builder/schema-toolkit.ts';
 import { lengthOf } from '../../engine/core/input.ts';
 import { createEntity, type EntityRow } from '../../engine/queries/entity.ts';
 import { comments } from '../../generated/tables.ts';
-import type { Rules } from '../limits.ts';
+import type { ContentLimits } from '../content-limits.ts';
 import type { PostTypes } from '../post/type.ts';
 import type { UserTypes } from '../user/type.ts';
 
@@ -19,7 +19,7 @@ export function defineComment(
   toolkit: SchemaToolkit,
   { User }: UserTypes,
   { Post }: PostTypes,
-  { body }: Rules['comment'],
+  { body }: ContentLimits['comment'],
 ) {
   const Comment = toolkit.builder.node('Comment', {
     description: 'A user’s comment on a post.',

@@ -9,8 +9,8 @@ import { type Insert, insertStatement, type TimestampedRow } from '../../engine/
 import { selectList } from '../../engine/queries/entity.ts';
 import { badInput, forbidden, notFound } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
+import type { ContentLimits } from '../content-limits.ts';
 import { POST_CREATED, POST_DELETED, POST_UPDATED } from '../event-kinds.ts';
-import type { Rules } from '../limits.ts';
 import {
   auditModeration,
   type Changed,
@@ -105,7 +105,10 @@ function mayChangePost(principal: Principal, post: { readonly authorId: string }
   return principal.userId === post.authorId || principal.role === 'admin';
 }
 
-function checkTags(tags: readonly string[], { maxTags, tag: rule }: Rules['post']): readonly string[] {
+function checkTags(
+  tags: readonly string[],
+  { maxTags, tag: rule }: ContentLimits['post'],
+): readonly string[] {
   if (tags.length > maxTags)
     throw badInput('tags', `must contain at most ${maxTags} tags, but contains ${tags.length}.`);
   for (const tag of tags) checkText('tags', tag, rule);
@@ -123,12 +126,17 @@ interface NewPost {
 export function insertPost(
   { userId: authorId }: Pick<Principal, 'userId'>,
   { title, body, tags }: NewPost,
-  rules: Rules['post'],
+  limits: ContentLimits['post'],
 ): Insert<Omit<PostRow, keyof TimestampedRow>> {
   const id = newId();
-  const values = [id, checkText('title', title, rules.title), checkText('body', body, rules.body), authorId];
+  const values = [
+    id,
+    checkText('title', title, limits.title),
+    checkText('body', body, limits.body),
+    authorId,
+  ];
   const row = { id, title, body, authorId, commentCount: 0, version: 1 };
-  return checkTags(tags, rules).length === 0
+  return checkTags(tags, limits).length === 0
     ? { statement: INSERT_POST, values, row }
     : { statement: INSERT_TAGGED_POST, values: [...values, [...tags]], row };
 }
@@ -138,9 +146,9 @@ async function createPost(
   work: UnitOfWork,
   principal: Principal,
   post: NewPost,
-  rules: Rules['post'],
+  limits: ContentLimits['post'],
 ): Promise<PostRow> {
-  const { statement: insert, values, row } = insertPost(principal, post, rules);
+  const { statement: insert, values, row } = insertPost(principal, post, limits);
   const [inserted] = await work.query(insert.plain, values);
   if (inserted === undefined) throw new Error('the inserted post was not returned');
   return { ...row, ...inserted, updatedAt: inserted.createdAt };
@@ -157,12 +165,12 @@ async function updatePost(
   principal: Principal,
   id: string | number,
   changes: PostChanges,
-  rules: Rules['post'],
+  limits: ContentLimits['post'],
 ): Promise<PostRow> {
   const { title, body, tags, ifVersion } = changes;
-  if (title != null) checkText('title', title, rules.title);
-  if (body != null) checkText('body', body, rules.body);
-  if (tags != null) checkTags(tags, rules);
+  if (title != null) checkText('title', title, limits.title);
+  if (body != null) checkText('body', body, limits.body);
+  if (tags != null) checkTags(tags, limits);
   const postId = parseId(id);
   const post = postId === undefined ? undefined : await lockPost(work, postId);
   if (post === undefined) throw notFound('Post', id);
@@ -241,25 +249,25 @@ const newPost = ({ title, body, tags }: Readonly<Record<string, unknown>>): NewP
 export function definePostMutations(
   { builder }: SchemaToolkit,
   { Post }: PostTypes,
-  rules: Rules['post'],
+  limits: ContentLimits['post'],
 ): void {
-  const ofTags = `At most ${rules.maxTags} tags of ${lengthOf(rules.tag)} each, without duplicates.`;
+  const ofTags = `At most ${limits.maxTags} tags of ${lengthOf(limits.tag)} each, without duplicates.`;
   builder.mutationFields((t) => ({
     createPost: t.field({
       type: Post,
       scope: 'posts:write',
-      oneStatement: (args, context) => insertPost(principalOf(context), newPost(args), rules),
+      oneStatement: (args, context) => insertPost(principalOf(context), newPost(args), limits),
       description: 'Creates a post by the caller and publishes it to `postCreated`.',
       args: {
         title: t.arg.string({
           required: true,
-          description: `${lengthOf(rules.title)}, with a visible character.`,
+          description: `${lengthOf(limits.title)}, with a visible character.`,
         }),
-        body: t.arg.string({ required: true, description: `${lengthOf(rules.body)}.` }),
+        body: t.arg.string({ required: true, description: `${lengthOf(limits.body)}.` }),
         tags: t.arg.stringList({ description: `${ofTags} No tags if absent.` }),
       },
       resolve: (_root, args, context) =>
-        createPost(unitOfWorkOf(context), principalOf(context), newPost(args), rules),
+        createPost(unitOfWorkOf(context), principalOf(context), newPost(args), limits),
     }),
     updatePost: t.field({
       type: Post,
@@ -269,13 +277,13 @@ export function definePostMutations(
         'Changes the given fields of a post. Absent and null fields keep their value, and equal values change nothing. Only its author and admins can. NOT_FOUND if the post does not exist.',
       args: {
         id: t.arg.id({ required: true, description: 'The post’s id.' }),
-        title: t.arg.string({ description: `${lengthOf(rules.title)}, with a visible character.` }),
-        body: t.arg.string({ description: `${lengthOf(rules.body)}.` }),
+        title: t.arg.string({ description: `${lengthOf(limits.title)}, with a visible character.` }),
+        body: t.arg.string({ description: `${lengthOf(limits.body)}.` }),
         tags: t.arg.stringList({ description: `${ofTags} Replaces all existing tags.` }),
         ifVersion: versionArgument(t.arg, 'post'),
       },
       resolve: (_root, { id, ...changes }, context) =>
-        updatePost(unitOfWorkOf(context), principalOf(context), id, changes, rules),
+        updatePost(unitOfWorkOf(context), principalOf(context), id, changes, limits),
     }),
     deletePost: t.boolean({
       scope: 'posts:write',

@@ -15,8 +15,8 @@ import { inLoaderBatch, readById } from '../../engine/queries/loaders.ts';
 import { connectionPage, parseListPage, type PageRange } from '../../engine/queries/pagination.ts';
 import { posts, type Tag, tags } from '../../generated/tables.ts';
 import { badInput } from '../../platform/errors.ts';
+import type { ContentLimits } from '../content-limits.ts';
 import { POST_CREATED } from '../event-kinds.ts';
-import type { Rules } from '../limits.ts';
 import type { UserTypes } from '../user/type.ts';
 
 export const postEntity = createEntity(posts, {
@@ -47,7 +47,7 @@ async function readTags({ db }: Context, postIds: readonly string[]): Promise<st
 export function definePost(
   toolkit: SchemaToolkit,
   { User }: UserTypes,
-  { title, body, tag, maxTags }: Rules['post'],
+  { title, body, tag, maxTags }: ContentLimits['post'],
 ) {
   const Post = toolkit.builder.node('Post', {
     description: 'A post of a user, which other users read and comment on.',
@@ -142,7 +142,7 @@ function filtered(page: PageRange, { offset, createdAfter, tag }: Filters, rule:
 export function definePostQueries(
   { builder }: SchemaToolkit,
   { Post, PostConnection }: PostTypes,
-  rules: Rules['post'],
+  limits: ContentLimits['post'],
 ): void {
   builder.queryFields((t) => ({
     post: t.field({
@@ -177,7 +177,7 @@ export function definePostQueries(
         }),
         tag: t.arg.string({ description: 'Only posts with exactly this tag.' }),
       },
-      page: (args) => filtered(parseListPage(args), args, rules.tag),
+      page: (args) => filtered(parseListPage(args), args, limits.tag),
     }),
     postsConnection: rootConnection(t, {
       type: PostConnection,
@@ -188,7 +188,7 @@ export function definePostQueries(
         ...connectionArguments(t.arg),
         tag: t.arg.string({ description: 'Only posts with exactly this tag.' }),
       },
-      page: (args) => filtered(connectionPage(args), args, rules.tag),
+      page: (args) => filtered(connectionPage(args), args, limits.tag),
     }),
   }));
 }

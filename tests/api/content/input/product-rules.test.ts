@@ -2,7 +2,7 @@ import { type GraphQLArgument, type GraphQLField, isObjectType } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { maxJsonBytes } from '../../../../src/engine/core/field-options.ts';
 import type { TextRule } from '../../../../src/engine/core/input.ts';
-import { RULES, type Rules } from '../../../../src/schema/limits.ts';
+import { CONTENT_LIMITS, type ContentLimits } from '../../../../src/schema/content-limits.ts';
 import { buildSchema } from '../../../../src/schema/schema.ts';
 import { useApp } from '../../../support/app.ts';
 import { createPost } from '../../../support/content.ts';
@@ -11,15 +11,15 @@ import { dataOf, expectBadInput } from '../../../support/refusal.ts';
 
 const longer = <Rule extends TextRule>(rule: Rule): Rule => ({ ...rule, max: rule.max + 1 });
 /** None of its limits is the one that the product ships with. */
-const OTHER: Rules = {
-  account: { keyName: longer(RULES.account.keyName), maxListed: 2 },
+const OTHER: ContentLimits = {
+  account: { keyName: longer(CONTENT_LIMITS.account.keyName), maxListed: 2 },
   post: {
-    title: longer(RULES.post.title),
-    body: longer(RULES.post.body),
-    tag: longer(RULES.post.tag),
-    maxTags: RULES.post.maxTags + 1,
+    title: longer(CONTENT_LIMITS.post.title),
+    body: longer(CONTENT_LIMITS.post.body),
+    tag: longer(CONTENT_LIMITS.post.tag),
+    maxTags: CONTENT_LIMITS.post.maxTags + 1,
   },
-  comment: { body: longer(RULES.comment.body) },
+  comment: { body: longer(CONTENT_LIMITS.comment.body) },
 };
 const schema = buildSchema(OTHER);
 
@@ -184,10 +184,10 @@ describe('Another account.maxListed', () => {
 });
 
 it('Every rule of the product is tried here', () => {
-  const rules = Object.entries(RULES).flatMap(([part, own]) =>
+  const limits = Object.entries(CONTENT_LIMITS).flatMap(([part, own]) =>
     Object.keys(own).map((name) => `${part}.${name}`),
   );
-  const untried = rules.filter((rule) => rule !== 'account.maxListed' && !(rule in LIMITS));
+  const untried = limits.filter((rule) => rule !== 'account.maxListed' && !(rule in LIMITS));
   expect(
     untried,
     `add ${untried} to LIMITS in tests/api/content/input/product-rules.test.ts: where it is stated, and operations that it bounds`,

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { RULES } from '../../../../src/schema/limits.ts';
+import { CONTENT_LIMITS } from '../../../../src/schema/content-limits.ts';
 import { useApp } from '../../../support/app.ts';
 import { useSocket } from '../../../support/socket.ts';
 
@@ -50,7 +50,7 @@ describe('the limit of a body', () => {
     ['emoji', '\u{1f600}'],
     ['characters that some encoders escape', '<'],
   ])('takes the longest post of %s in the longest encoding of JSON', async (_what, character) => {
-    const { body, title, tag, maxTags } = RULES.post;
+    const { body, title, tag, maxTags } = CONTENT_LIMITS.post;
     const tags = Array.from({ length: maxTags }, (_, at) => `${at}${character.repeat(tag.max - 1)}`);
     const variables = { title: character.repeat(title.max), body: character.repeat(body.max), tags };
     const query = `mutation ($title: String!, $body: String!, $tags: [String!]) {
@@ -62,11 +62,11 @@ describe('the limit of a body', () => {
   });
 
   it('takes the longest post as a literal, in the longest encoding of both languages', async () => {
-    const literal = '\\ud83d\\ude00'.repeat(RULES.post.body.max);
+    const literal = '\\ud83d\\ude00'.repeat(CONTENT_LIMITS.post.body.max);
     const query = `mutation { createPost(title: "t", body: "${literal}") { body } }`;
     const response = await post(JSON.stringify({ query }));
     expect(await response.json()).toEqual({
-      data: { createPost: { body: '\u{1f600}'.repeat(RULES.post.body.max) } },
+      data: { createPost: { body: '\u{1f600}'.repeat(CONTENT_LIMITS.post.body.max) } },
     });
   });
 
