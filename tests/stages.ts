@@ -66,7 +66,7 @@ const ON_BOTH_DATABASES = tests('api', [
   'content/mutations/{create-post,update-post,delete-post,comments,versions}',
   'content/queries/{connections,posts,users}',
   'events/{post-created-resume,read-then-follow,subscription-stream}',
-  'idempotency/{key,replay,one-statement}',
+  'idempotency/{key,replay,single-statement}',
   'limits/database/timeouts',
   'limits/rate-limit/rate-limit',
   'node/node',

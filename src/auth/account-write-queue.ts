@@ -23,7 +23,7 @@ export function accountTurns(database: Pick<Database, 'unitOfWork' | 'lockWaitMs
   return {
     /** For statements of an account, each of which commits by itself. */
     statements(owner: string): Queryable {
-      const options = { oneStatement: true };
+      const options = { singleStatement: true };
       return {
         query: (statement, values) =>
           inTurns(

@@ -83,7 +83,7 @@ export interface UnitOfWorkOptions {
   /**
    * The unit is a single statement that commits by itself, which saves the round trips of BEGIN and COMMIT.
    */
-  readonly oneStatement?: boolean;
+  readonly singleStatement?: boolean;
 }
 
 /**
@@ -94,7 +94,7 @@ export interface UnitOfWorkOptions {
 export class UnitOfWork implements Queryable {
   readonly author: Author | undefined;
   readonly #connect: () => Promise<PooledConnection>;
-  readonly #oneStatement: boolean;
+  readonly #singleStatement: boolean;
   readonly #cancellation: Cancellation | undefined;
   #connection: Promise<PooledConnection> | undefined;
   /** Settles when the connection is free for the next statement. */
@@ -104,12 +104,12 @@ export class UnitOfWork implements Queryable {
 
   constructor(
     connect: () => Promise<PooledConnection>,
-    { oneStatement = false, author }: UnitOfWorkOptions,
+    { singleStatement = false, author }: UnitOfWorkOptions,
     cancellation?: Cancellation,
   ) {
     this.author = author;
     this.#connect = connect;
-    this.#oneStatement = oneStatement;
+    this.#singleStatement = singleStatement;
     this.#cancellation = cancellation;
   }
 
@@ -134,7 +134,7 @@ export class UnitOfWork implements Queryable {
    * @throws {DatabaseError} after which the unit of work must be rolled back
    */
   queryInOrder<A, B>(first: Query<A>, second: Query<B>): Promise<[A[], B[]]> {
-    if (this.#ended || this.#oneStatement) throw new Error('this unit of work has no transaction');
+    if (this.#ended || this.#singleStatement) throw new Error('this unit of work has no transaction');
     const queries = [first, second];
     const result =
       this.#connection === undefined
@@ -154,7 +154,7 @@ export class UnitOfWork implements Queryable {
 
   /** Runs one statement at a time: loaders of the same tick would otherwise collide on the connection. */
   query<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]> {
-    if (this.#oneStatement) return this.#queryAlone(statement, values);
+    if (this.#singleStatement) return this.#queryAlone(statement, values);
     const result = this.#turn.then(async () => (await this.#begun()).query(statement, values));
     this.#turn = result.catch(() => undefined);
     return result;
@@ -183,7 +183,7 @@ export class UnitOfWork implements Queryable {
 
   /** Runs `run` with Prisma's client on this transaction. Throws DatabaseError. */
   async withPrisma<T>(run: (prisma: PrismaClient) => Promise<T>): Promise<T> {
-    if (this.#oneStatement) throw new Error('this unit of work is a single statement');
+    if (this.#singleStatement) throw new Error('this unit of work is a single statement');
     const { prisma } = await this.#begun();
     try {
       return await run(prisma);
@@ -192,7 +192,7 @@ export class UnitOfWork implements Queryable {
     }
   }
 
-  /** Whether it has been committed, by its single statement or by `commit`, and can no longer be undone. */
+  /** Whether it has been committed, by its single statement or by `commit`, and can no longer be rolled back. */
   get committed(): boolean {
     return this.#committed;
   }

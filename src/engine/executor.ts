@@ -9,7 +9,7 @@ import type { Reservation } from '../platform/fairness/response-memory.ts';
 import type { Metrics } from '../platform/metrics/metrics.ts';
 import { afterSnapshot, verifyCaller } from './core/context.ts';
 import { createMutationExecutor, type MutationOptions } from './mutations/mutation-executor.ts';
-import { createOneStatementExecutor, type KeyedExecutor } from './mutations/single-statement-executor.ts';
+import { createSingleStatementExecutor, type KeyedExecutor } from './mutations/single-statement-executor.ts';
 import { createIntrospectionCache } from './operation/introspection.ts';
 import type { EventExecutor } from './operation/lifecycle.ts';
 import type { OperationArgs, OperationContext } from './operation/operation-context.ts';
@@ -67,7 +67,7 @@ export interface Executor extends EventExecutor, KeyedExecutor {
 export function createExecutor(options: ExecutorOptions): Executor {
   const { database, log, line, eventLine, timeoutMs, bounds } = options;
   const executeMutation = createMutationExecutor(options);
-  const executeOneStatement = createOneStatementExecutor(options);
+  const executeSingleStatement = createSingleStatementExecutor(options);
   const introspection = createIntrospectionCache();
   const deadline = createDeadline(timeoutMs);
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
@@ -191,7 +191,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
 
   /** Without extra steps a mutation always has an outcome. */
   const mutate = async (args: OperationArgs, cancellation: Cancellation): Promise<Single> =>
-    (await executeOneStatement(args, cancellation)) ??
+    (await executeSingleStatement(args, cancellation)) ??
     (await executeMutation(args, cancellation)) ?? { kind: 'refused', errors: [] };
 
   return {
@@ -206,8 +206,8 @@ export function createExecutor(options: ExecutorOptions): Executor {
     },
     runMutation: (args, steps) =>
       bounded(args.contextValue, (cancellation) => executeMutation(args, cancellation, steps)),
-    runOneStatement: (args, keyLock) =>
-      bounded(args.contextValue, (cancellation) => executeOneStatement(args, cancellation, keyLock)),
+    runSingleStatement: (args, keyLock) =>
+      bounded(args.contextValue, (cancellation) => executeSingleStatement(args, cancellation, keyLock)),
     forEvents: (readers, work) => {
       const { owner } = readers;
       const read = async () => {

@@ -6,7 +6,7 @@ import SchemaBuilder, {
 } from '@pothos/core';
 import type { Scope } from '../../auth/scopes.ts';
 import { type Entity, getListRelation, type KeyOfType, type ListOrder } from '../queries/entity.ts';
-import { loaderOf, type Slice } from '../queries/loaders.ts';
+import { type ConnectionPage, loaderOf } from '../queries/loaders.ts';
 import { NODE, nodeFrom } from '../queries/node-type.ts';
 import type { Position } from '../queries/pagination.ts';
 import type { Types as OwnTypes } from './builder.ts';
@@ -18,7 +18,10 @@ export type NodeRef<Types extends SchemaTypes, Row extends object> = ObjectRef<T
 };
 
 /** The connection type of a node type. */
-export type ConnectionRef<Types extends SchemaTypes, Row extends Position> = ObjectRef<Types, Slice<Row>> & {
+export type ConnectionRef<Types extends SchemaTypes, Row extends Position> = ObjectRef<
+  Types,
+  ConnectionPage<Row>
+> & {
   readonly entity: Entity<Row>;
 };
 

@@ -1,4 +1,4 @@
-import type { Slice } from '../queries/loaders.ts';
+import type { ConnectionPage } from '../queries/loaders.ts';
 import { encodeCursor, type Position } from '../queries/pagination.ts';
 import type { Types } from './builder.ts';
 import type { ConnectionRef, NodeRef } from './builder-methods.ts';
@@ -23,7 +23,7 @@ export function defineConnection<Row extends Position>(
       node: t.field({ type: node, description: `The ${name}.`, resolve: (row) => row as never }),
     }),
   });
-  const connection = builder.objectRef<Slice<Row>>(`${name}Connection`).implement({
+  const connection = builder.objectRef<ConnectionPage<Row>>(`${name}Connection`).implement({
     description: `A page of a list of ${name} items, stable while items are inserted and deleted.`,
     fields: (t) => ({
       edges: t.field({

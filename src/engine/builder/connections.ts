@@ -1,7 +1,13 @@
 import type { ArgBuilder, InputFieldMap, InputShapeFromFields, ObjectRef } from '@pothos/core';
 import type { Scope } from '../../auth/scopes.ts';
 import type { ListRelation } from '../queries/entity.ts';
-import { loadPages, loadSlices, readPage, readSlice, type Slice } from '../queries/loaders.ts';
+import {
+  type ConnectionPage,
+  loadConnectionPages,
+  loadPages,
+  readConnectionPage,
+  readPage,
+} from '../queries/loaders.ts';
 import {
   connectionPage,
   DEFAULT_LIMIT,
@@ -102,7 +108,7 @@ export function childList<Parent extends { readonly id: string }, Row extends Po
 /** The same as a connection. */
 export function childConnection<Parent extends { readonly id: string }, Row extends Position>(
   t: ChildBuilder<Parent>,
-  { list, ...options }: ListOptions<ObjectRef<Types, Slice<Row>>, Row>,
+  { list, ...options }: ListOptions<ObjectRef<Types, ConnectionPage<Row>>, Row>,
 ) {
   return t.loadable({
     ...options,
@@ -111,7 +117,8 @@ export function childConnection<Parent extends { readonly id: string }, Row exte
     complexity: listCost,
     args: connectionArguments(t.arg),
     resolve: (parent) => parent.id,
-    load: async (ids: string[], context, args) => loadSlices(context, list, ids, connectionPage(args)),
+    load: async (ids: string[], context, args) =>
+      loadConnectionPages(context, list, ids, connectionPage(args)),
   });
 }
 
@@ -147,7 +154,7 @@ export function rootList<Row extends Position, Args extends InputFieldMap>(
 /** The same as a connection. */
 export function rootConnection<Row extends Position, Args extends InputFieldMap>(
   t: RootBuilder,
-  options: ListOptions<ObjectRef<Types, Slice<Row>>, Row> & RootOptions<Args>,
+  options: ListOptions<ObjectRef<Types, ConnectionPage<Row>>, Row> & RootOptions<Args>,
 ) {
   const { type, list, scope, description, args, page } = options;
   return t.field({
@@ -157,6 +164,6 @@ export function rootConnection<Row extends Position, Args extends InputFieldMap>
     args,
     sql: { kind: 'connection', list, page: pageOfCoerced(options) },
     complexity: listCost,
-    resolve: (_root, given, context) => readSlice(context, list, page(given)),
+    resolve: (_root, given, context) => readConnectionPage(context, list, page(given)),
   });
 }

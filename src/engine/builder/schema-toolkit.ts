@@ -1,11 +1,11 @@
 import './builder-methods.ts';
-import type { Slice } from '../queries/loaders.ts';
+import type { ConnectionPage } from '../queries/loaders.ts';
 import { NODE, type NodeRow, requireNodeScope } from '../queries/node-type.ts';
 import { encodeCursor, type Position } from '../queries/pagination.ts';
 import { type Builder, createBuilder } from './builder.ts';
 
 const definePageInfo = (builder: Builder) =>
-  builder.objectRef<Slice<Position>>('PageInfo').implement({
+  builder.objectRef<ConnectionPage<Position>>('PageInfo').implement({
     description: 'The position of a page in a connection.',
     fields: (t) => ({
       hasNextPage: t.exposeBoolean('hasNextPage', {

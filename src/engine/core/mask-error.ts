@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql';
 import { isAccountGone } from '../../auth/accounts.ts';
 import { DatabaseError, type DatabaseErrorKind, findLogLevel } from '../../database/errors.ts';
-import { ApiError, ERRORS, type ErrorCode, unauthenticated, withoutStacks } from '../../platform/errors.ts';
+import { ApiError, ERRORS, type ErrorCode, unauthenticated, withoutStackTraces } from '../../platform/errors.ts';
 import { TurnRefusedError } from '../../platform/fairness/fair-queue.ts';
 import { DailyLimitError } from '../../platform/fairness/usage.ts';
 import type { Logger } from '../../platform/log/log.ts';
@@ -127,7 +127,7 @@ function publish(
   }
   const { nodes, source, positions, path } =
     error instanceof GraphQLError ? error : ({} as Partial<GraphQLError>);
-  const result = withoutStacks(
+  const result = withoutStackTraces(
     () =>
       new GraphQLError(message, {
         nodes: nodes ?? null,

@@ -6,7 +6,7 @@ import type { Prepare } from './before-transaction.ts';
 import { type Context, unitOfWorkOf } from './context.ts';
 import { withOptions } from './field-options.ts';
 import { collectFields } from './selection.ts';
-import type { OneStatement } from './single-statement.ts';
+import type { SingleStatement } from './single-statement.ts';
 
 /** A row that a mutation will lock, as its arguments name it. */
 export interface NamedRow {
@@ -77,7 +77,7 @@ declare global {
     }
     interface FieldOptions {
       /** Does the same as the resolver, for a mutation that writes with a single statement. */
-      oneStatement?: OneStatement;
+      singleStatement?: SingleStatement;
       /** The rows that a mutation locks. If absent, it locks nothing that another mutation waits for. */
       locks?: RowLocks;
       /** What a mutation does before its unit of work begins. An operation may then select it only once. */
@@ -87,7 +87,7 @@ declare global {
 }
 
 interface Options {
-  readonly oneStatement?: OneStatement;
+  readonly singleStatement?: SingleStatement;
   readonly locks?: RowLocks;
   readonly prepare?: Prepare;
 }
@@ -112,8 +112,8 @@ const begun = new WeakSet<UnitOfWork>();
  */
 class MutationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { oneStatement, locks, prepare } = config.pothosOptions as Options;
-    return withOptions(config, { oneStatement, locks, prepare });
+    const { singleStatement, locks, prepare } = config.pothosOptions as Options;
+    return withOptions(config, { singleStatement, locks, prepare });
   }
 
   override wrapResolve(

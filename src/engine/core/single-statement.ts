@@ -129,7 +129,7 @@ export interface Insert<Row = object> {
  * How a mutation inserts its row. Undefined for arguments that need more than one statement: the resolver runs then.
  * Throws BAD_USER_INPUT.
  */
-export type OneStatement = (
+export type SingleStatement = (
   args: Record<string, unknown>,
   context: Pick<Context, 'caller'>,
 ) => Insert | undefined;
@@ -142,12 +142,12 @@ interface PayloadMember {
   readonly maxBytes: number;
 }
 
-interface OneStatementPlan {
+interface SingleStatementPlan {
   /** The name of the field as JSON, with its colon. */
   readonly prefix: string;
   readonly field: GraphQLField<unknown, unknown>;
   readonly node: FieldNode;
-  readonly insert: OneStatement;
+  readonly insert: SingleStatement;
   readonly members: readonly PayloadMember[];
   /** The maximum size of the response. Its actual size is known only after the commit. */
   readonly maxBytes: number;
@@ -155,7 +155,7 @@ interface OneStatementPlan {
 
 declare module './selection.ts' {
   interface OperationPlans {
-    oneStatement?: OneStatementPlan | 'unsupported';
+    singleStatement?: SingleStatementPlan | 'unsupported';
   }
 }
 
@@ -203,11 +203,11 @@ function planMembers(type: unknown, node: FieldNode): PayloadMember[] | undefine
 function planOperation(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,
-): OneStatementPlan | undefined {
+): SingleStatementPlan | undefined {
   const [node, ...others] = operation.selectionSet.selections;
   if (node === undefined || !isPlain(node) || others.length > 0) return undefined;
   const field = schema.getMutationType()?.getFields()[node.name.value];
-  const insert = field?.extensions.oneStatement as OneStatement | undefined;
+  const insert = field?.extensions.singleStatement as SingleStatement | undefined;
   // An error in a non-null field leaves no data at all.
   if (field === undefined || insert === undefined || !isNonNullType(field.type)) return undefined;
   const members = planMembers(field.type.ofType, node);
@@ -226,7 +226,7 @@ export interface ReadyInsert extends Insert {
   readonly data: string;
 }
 
-function dataOf({ prefix, members }: OneStatementPlan, row: object): string {
+function dataOf({ prefix, members }: SingleStatementPlan, row: object): string {
   const columns = row as Record<string, unknown>;
   const payload = members.map(({ prefix: name, shows }) => {
     if (typeof shows === 'string') return name + shows;
@@ -247,8 +247,8 @@ export function readyInsert(
   context: Pick<Context, 'plans' | 'caller' | 'maxResponseBytes'>,
 ): ReadyInsert | undefined {
   const { plans, caller, maxResponseBytes } = context;
-  plans.oneStatement ??= planOperation(args.schema, operation) ?? 'unsupported';
-  const plan = plans.oneStatement;
+  plans.singleStatement ??= planOperation(args.schema, operation) ?? 'unsupported';
+  const plan = plans.singleStatement;
   if (plan === 'unsupported' || plan.maxBytes > maxResponseBytes) return undefined;
   const variables = variablesOf(args, operation);
   if (variables === undefined) return undefined;

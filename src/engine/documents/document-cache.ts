@@ -9,7 +9,7 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { SeenBefore } from '../../platform/cache.ts';
-import { withoutStacks } from '../../platform/errors.ts';
+import { withoutStackTraces } from '../../platform/errors.ts';
 import { analyzeDocument } from './analysis.ts';
 import { BoundedLexer } from './bounded-lexer.ts';
 import { createDeprecations, type DeprecatedElement } from './deprecations.ts';
@@ -36,7 +36,7 @@ export interface DocumentCacheOptions {
 
 function parseDocument(query: string, limits: OperationLimits): DocumentNode {
   const lexer = new BoundedLexer(query, limits);
-  return withoutStacks(() => {
+  return withoutStackTraces(() => {
     try {
       return parse(lexer.source, { lexer, allowEmptySelectionSets: false });
     } catch (error) {
@@ -108,7 +108,7 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
     validate(document: PreparedDocument): readonly GraphQLError[] {
       if (document.valid) return [];
       const { node, analysis } = document;
-      const errors = withoutStacks(() => (isValid(node, analysis.fragments) ? [] : errorsOf(node)));
+      const errors = withoutStackTraces(() => (isValid(node, analysis.fragments) ? [] : errorsOf(node)));
       for (const { extensions } of errors) Object.assign(extensions, { code: 'GRAPHQL_VALIDATION_FAILED' });
       if (errors.length > 0) return errors;
       keep(document);

@@ -13,7 +13,7 @@ import {
   type OperationDefinitionNode,
   typeFromAST,
 } from 'graphql';
-import { withoutStacks } from '../../platform/errors.ts';
+import { withoutStackTraces } from '../../platform/errors.ts';
 
 export type OperationVariables = Readonly<Record<string, unknown>>;
 
@@ -85,7 +85,7 @@ export function variableErrors(
     const name = variable.name.value;
     if (Object.hasOwn(given, name)) abridged[name] = abridge(given[name], typeFromAST(schema, type));
   }
-  const { errors = [] } = withoutStacks(() =>
+  const { errors = [] } = withoutStackTraces(() =>
     getVariableValues(schema, variableDefinitions, abridged, { maxErrors: MAX_ERRORS }),
   );
   for (const { extensions } of errors) Object.assign(extensions, { code: 'BAD_USER_INPUT' });

@@ -92,7 +92,7 @@ export interface MutationSteps {
    * Runs instead of `after` if there is no data and the writes are rolled back. Returns the outcome to answer
    * with; undefined if the mutation counts as not run.
    */
-  undone(outcome: Single): Promise<Single | undefined>;
+  onRollback(outcome: Single): Promise<Single | undefined>;
 }
 
 /** An error after the commit undoes nothing, so the client gets it as one of unknown outcome. */
@@ -154,7 +154,7 @@ export function createMutationExecutor(options: MutationOptions) {
       // Contract section 9: if `data` is null, nothing was changed.
       if (hasNoData(outcome)) {
         await work.rollback();
-        return steps === undefined ? outcome : await steps.undone(outcome);
+        return steps === undefined ? outcome : await steps.onRollback(outcome);
       }
       const answer = steps === undefined ? outcome : await steps.after(work, outcome);
       await work.commit();

@@ -17,10 +17,10 @@ export interface KeyLock {
 
 /** Runs mutations with an Idempotency-Key. Never throws: errors are in the outcome, masked. */
 export interface KeyedExecutor {
-  /** Runs a mutation in a transaction with extra steps. Undefined if `before` ended it or `undone` returned undefined. */
+  /** Runs a mutation in a transaction with extra steps. Undefined if `before` ended it or `onRollback` returned undefined. */
   runMutation(args: OperationArgs, steps: MutationSteps): Promise<Single | undefined>;
   /** Runs a mutation as one statement with the lock of its key. Undefined if it was not done: nothing was changed. */
-  runOneStatement(args: OperationArgs, keyLock: KeyLock): Promise<Single | undefined>;
+  runSingleStatement(args: OperationArgs, keyLock: KeyLock): Promise<Single | undefined>;
 }
 
 /** A retry sends its response again, only to find that it is stored. Longer ones are looked for first. */
@@ -30,7 +30,7 @@ const MOST_KEYED_CHARACTERS = 65_536;
  * The response is known before the statement is sent, except for what the database sets. Whatever could make it another
  * one is left to an execution in a transaction.
  */
-export function createOneStatementExecutor(options: MutationOptions) {
+export function createSingleStatementExecutor(options: MutationOptions) {
   const { database, log, line, onCommit } = options;
 
   function ready(args: OperationArgs): ReadyInsert | undefined {
@@ -50,7 +50,7 @@ export function createOneStatementExecutor(options: MutationOptions) {
     cancellation: Cancellation,
     keyLock: KeyLock | undefined,
   ): Promise<Single | undefined> {
-    const work = database.unitOfWork({ oneStatement: true }, cancellation);
+    const work = database.unitOfWork({ singleStatement: true }, cancellation);
     const response = responseWith(data);
     try {
       const [inserted] = await (keyLock === undefined

@@ -173,7 +173,7 @@ export function loadPages<Row extends object>(
 }
 
 /** A page of a connection: its rows, and whether there are more before and after them. */
-export interface Slice<Row extends Position> {
+export interface ConnectionPage<Row extends Position> {
   readonly rows: readonly Row[];
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
@@ -183,7 +183,7 @@ export interface Slice<Row extends Position> {
 const oneMore = (page: PageRange): PageRange => ({ ...page, limit: page.limit + 1 });
 
 /** The page of the rows that were read for it, in the order of reading. */
-function sliceOf<Row extends Position>(read: readonly Row[], page: PageRange): Slice<Row> {
+function toConnectionPage<Row extends Position>(read: readonly Row[], page: PageRange): ConnectionPage<Row> {
   const rows = read.slice(0, page.limit);
   return {
     rows: page.backwards === true ? rows.reverse() : rows,
@@ -191,21 +191,21 @@ function sliceOf<Row extends Position>(read: readonly Row[], page: PageRange): S
   };
 }
 
-export async function readSlice<Row extends Position>(
+export async function readConnectionPage<Row extends Position>(
   context: Context,
   relation: ListRelation<Row>,
   page: PageRange,
-): Promise<Slice<Row>> {
-  return sliceOf(await readPage(context, relation, oneMore(page)), page);
+): Promise<ConnectionPage<Row>> {
+  return toConnectionPage(await readPage(context, relation, oneMore(page)), page);
 }
 
-/** The same for loaders: one slice per parent, in the order of the parents. */
-export async function loadSlices<Row extends Position>(
+/** Loads one page per parent, in the order of the parents. */
+export async function loadConnectionPages<Row extends Position>(
   context: Context,
   relation: ListRelation<Row>,
   parentIds: readonly string[],
   page: PageRange,
-): Promise<Slice<Row>[]> {
+): Promise<ConnectionPage<Row>[]> {
   const lists = await loadPages(context, relation, parentIds, oneMore(page));
-  return lists.map((rows) => sliceOf(rows, page));
+  return lists.map((rows) => toConnectionPage(rows, page));
 }

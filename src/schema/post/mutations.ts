@@ -239,7 +239,7 @@ const postToDelete = (id: string | undefined): NamedRow => ({ kind: POSTS, id, d
 /** The lock of the post that a comment is on. */
 export const postOfComment = (id: string | undefined): NamedRow => ({ kind: POSTS, id, below: COMMENT });
 
-/** From arguments that graphql-js has coerced, which a one-statement mutation gets without their types. */
+/** From arguments that graphql-js has coerced, which a single-statement mutation gets without their types. */
 const newPost = ({ title, body, tags }: Readonly<Record<string, unknown>>): NewPost => ({
   title: String(title),
   body: String(body),
@@ -256,7 +256,7 @@ export function definePostMutations(
     createPost: t.field({
       type: Post,
       scope: 'posts:write',
-      oneStatement: (args, context) => insertPost(principalOf(context), newPost(args), limits),
+      singleStatement: (args, context) => insertPost(principalOf(context), newPost(args), limits),
       description: 'Creates a post by the caller and publishes it to `postCreated`.',
       args: {
         title: t.arg.string({

@@ -204,7 +204,7 @@ export function createAttempts(options: AttemptOptions) {
         await storeResponse(work, owner, made.response, options);
         return made.outcome;
       },
-      async undone(executed) {
+      async onRollback(executed) {
         // Another attempt may get another response: with this one the mutation counts as not run.
         if (executed.kind === 'refused' || isRetriable(executed)) return executed;
         made = make(executed, NOTHING_SHOWN);
@@ -229,7 +229,7 @@ export function createAttempts(options: AttemptOptions) {
   async function attemptAlone({ args, owner, print, asked }: KeyedMutation): Promise<Attempt> {
     const disclosure = replayCheck.disclosureOf(asked, args.contextValue.caller, NOTHING_NOTED);
     const response = (body: string) => ({ ...disclosure, fingerprint: print, status: 200, body });
-    const outcome = await executor.runOneStatement(args, keyLock(owner, response, options));
+    const outcome = await executor.runSingleStatement(args, keyLock(owner, response, options));
     return { outcome, stored: outcome?.kind === 'rendered' ? response(outcome.body) : undefined };
   }
 
