@@ -35,19 +35,19 @@ const HOLD_AFTER_MS = 50;
 const TRIES = 5;
 
 /** Keeps the key of a mutation locked between its transactions. */
-export interface KeyHold {
-  /** Whether the key is locked. If it cannot be, another request may get it between two transactions. */
+export interface KeyLockHolder {
+  /** True if the key is locked. Otherwise another request may lock it between two transactions. */
   readonly held: boolean;
-  /** Call it while a transaction has the key's lock: a long mutation keeps the key from then on. */
-  arm(): void;
-  /** Releases the key. The caller does not wait for it. */
-  end(): void;
+  /** Locks the key for a mutation that takes long. Call it while a transaction has the lock of the key. */
+  holdDuringWaits(): void;
+  /** Releases the key in the background. */
+  release(): void;
 }
 
 type Client = Awaited<ReturnType<Database['dedicatedClient']>>;
 
-/** A connection, open while it keeps keys. */
-interface Holder {
+/** A connection that is open while it holds locks of keys. */
+interface LockConnection {
   readonly client: Promise<Client>;
   /** Settles when the connection is free for the next statement. */
   last: Promise<unknown>;
@@ -55,58 +55,58 @@ interface Holder {
   open: boolean;
 }
 
-/** A single process needs none: it knows its running mutations. */
-const NO_HOLD: KeyHold = { held: false, arm: () => undefined, end: () => undefined };
+/** A single process needs no lock between transactions, because it knows its running mutations. */
+const NO_HOLDER: KeyLockHolder = { held: false, holdDuringWaits: () => undefined, release: () => undefined };
 
 /**
- * A mutation that waits for a row lock gives up its transaction, and with that the lock of its key. So once it has run
- * for a while, the key is kept by a lock of another session, on one connection of this instance. If that connection
- * breaks, a duplicate at another instance may get its turn; the primary key lets only one of them commit.
+ * A mutation that waits for a row lock ends its transaction, which releases the lock of its key. So once it has run
+ * for a while, another session holds a lock of the key, on one connection of this instance. If that connection
+ * breaks, a duplicate at another instance may run. The primary key lets only one of the two commit.
  */
-function createKeyHolds(database: Database, log: Logger): (owner: KeyOwner) => KeyHold {
-  let current: Holder | undefined;
+function createKeyLockHolders(database: Database, log: Logger): (owner: KeyOwner) => KeyLockHolder {
+  let current: LockConnection | undefined;
 
-  /** Closes the connection. Its locks end with it. */
-  function close(holder: Holder): void {
-    holder.open = false;
-    if (current === holder) current = undefined;
-    holder.client.then((client) => client.end()).catch(() => undefined);
+  /** Closes the connection and so releases its locks. */
+  function close(connection: LockConnection): void {
+    connection.open = false;
+    if (current === connection) current = undefined;
+    connection.client.then((client) => client.end()).catch(() => undefined);
   }
 
-  function open(): Holder {
+  function open(): LockConnection {
     const client = database.dedicatedClient({ limited: true });
-    const holder: Holder = { client, last: Promise.resolve(), keys: 0, open: true };
+    const connection: LockConnection = { client, last: Promise.resolve(), keys: 0, open: true };
     client.then(
-      (opened) => void opened.on('error', () => close(holder)).on('end', () => close(holder)),
+      (opened) => void opened.on('error', () => close(connection)).on('end', () => close(connection)),
       () => undefined,
     );
-    return holder;
+    return connection;
   }
 
-  /** Runs a statement on a key after those before it. False if the connection is lost. Never rejects. */
-  function ask(holder: Holder, sql: string, owner: KeyOwner): Promise<boolean> {
-    const answer = holder.last.then(async () => {
-      if (!holder.open) return false;
+  /** Runs a statement on a key after the statements before it. Resolves to false if the connection is lost. Never rejects. */
+  function ask(connection: LockConnection, sql: string, owner: KeyOwner): Promise<boolean> {
+    const result = connection.last.then(async () => {
+      if (!connection.open) return false;
       try {
-        const { rows } = await (await holder.client).query<{ done: boolean }>(sql, [lockName(owner)]);
+        const { rows } = await (await connection.client).query<{ done: boolean }>(sql, [lockName(owner)]);
         return rows[0]?.done === true;
       } catch (error) {
-        close(holder);
+        close(connection);
         log.emit('idempotency.lock_not_held', { err: error });
         return false;
       }
     });
-    holder.last = answer;
-    return answer;
+    connection.last = result;
+    return result;
   }
 
   return (owner) => {
-    if (database.kind === 'embedded') return NO_HOLD;
+    if (database.kind === 'embedded') return NO_HOLDER;
     let timer: NodeJS.Timeout | undefined;
-    let holder: Holder | undefined;
+    let connection: LockConnection | undefined;
     let ended = false;
 
-    async function giveUp(given: Holder, locked: boolean): Promise<void> {
+    async function giveUp(given: LockConnection, locked: boolean): Promise<void> {
       if (locked) await ask(given, RELEASE_KEY, owner);
       given.keys -= 1;
       if (given.keys === 0) close(given);
@@ -117,25 +117,25 @@ function createKeyHolds(database: Database, log: Logger): (owner: KeyOwner) => K
       const taking = current;
       taking.keys += 1;
       let locked = false;
-      // Whoever looks whether the key is kept has its lock for a moment.
+      // A request that checks the lock of the key holds the lock for a moment.
       for (let tries = 0; tries < TRIES && !locked && !ended && taking.open; tries += 1)
         locked = await ask(taking, HOLD_KEY, owner);
-      if (locked && !ended) holder = taking;
+      if (locked && !ended) connection = taking;
       else await giveUp(taking, locked);
     }
 
     return {
       get held() {
-        return holder?.open === true;
+        return connection?.open === true;
       },
-      arm() {
+      holdDuringWaits() {
         if (!ended) timer ??= setTimeout(() => void take(), HOLD_AFTER_MS);
       },
-      end() {
+      release() {
         ended = true;
         clearTimeout(timer);
-        if (holder !== undefined) void giveUp(holder, true);
-        holder = undefined;
+        if (connection !== undefined) void giveUp(connection, true);
+        connection = undefined;
       },
     };
   };
@@ -144,7 +144,7 @@ function createKeyHolds(database: Database, log: Logger): (owner: KeyOwner) => K
 const NOTHING_NOTED: ReadonlySet<Scope> = new Set();
 const NOTHING_SHOWN: Disclosure = { sessionId: null, scopes: [] };
 
-/** A mutation with a key, and what identifies it. */
+/** A mutation with an Idempotency-Key and its fingerprint. */
 export interface KeyedMutation {
   readonly args: OperationArgs;
   readonly owner: KeyOwner;
@@ -155,7 +155,7 @@ export interface KeyedMutation {
 export interface Attempt {
   /** Undefined if the mutation did not run. */
   readonly outcome: Single | undefined;
-  /** What is now committed under the key, as far as known. */
+  /** The response that is committed under the key, as far as known. */
   readonly stored: StoredResponse | undefined;
 }
 
@@ -168,20 +168,20 @@ export interface AttemptOptions extends StoreOptions {
   readonly storedBytes: ReturnType<typeof createStoredBytes>;
 }
 
-/** The two ways in which a mutation commits with its key: as a transaction, or as one statement. */
+/** The two strategies by which a mutation commits with its key: as a transaction, or as one statement. */
 export function createAttempts(options: AttemptOptions) {
   const { executor, database, log, limits, replayCheck, storedBytes } = options;
-  const holdOf = createKeyHolds(database, log);
+  const createHolder = createKeyLockHolders(database, log);
 
   /**
-   * One attempt: the mutation with its response, the response stored before, or neither if the key is locked.
+   * Runs the mutation in a transaction and stores its response. Returns the response stored before if there is one, and neither if the key is locked.
    */
   async function attempt({ args, owner, print, asked }: KeyedMutation): Promise<Attempt> {
     const { contextValue: context } = args;
     const { caller } = context;
     let found: StoredResponse | undefined;
     let made: { readonly response: StoredResponse; readonly outcome: RenderedResult } | undefined;
-    const hold = holdOf(owner);
+    const holder = createHolder(owner);
     const notedScopes = new Set<Scope>();
     context.notedScopes = notedScopes;
     const make = (executed: Single, disclosure: Disclosure) => {
@@ -192,10 +192,10 @@ export function createAttempts(options: AttemptOptions) {
     };
     const run = executor.runMutation(args, {
       async before(work) {
-        const key = await lockKey(work, owner, options, hold.held);
+        const key = await lockKey(work, owner, options, holder.held);
         found = key.found;
         if (!key.locked || found !== undefined) return false;
-        hold.arm();
+        holder.holdDuringWaits();
         return true;
       },
       async after(work, executed) {
@@ -209,29 +209,29 @@ export function createAttempts(options: AttemptOptions) {
         if (executed.kind === 'refused' || isRetriable(executed)) return executed;
         made = make(executed, NOTHING_SHOWN);
         storedBytes.take(owner.userId, made.response.body);
-        // The lock ended with the transaction. Another request may have taken the key since.
+        // The lock ended with the transaction, so another request may hold the key now.
         const db = database.owned(holderOf(context.sender));
-        return (await storeResponseAlone(db, owner, made.response, options, hold.held))
+        return (await storeResponseAlone(db, owner, made.response, options, holder.held))
           ? made.outcome
           : undefined;
       },
     });
-    const outcome = await run.finally(hold.end);
+    const outcome = await run.finally(holder.release);
     // Any other outcome is a failure, possibly of the commit: nothing is stored.
     return { outcome, stored: outcome !== undefined && outcome === made?.outcome ? made.response : found };
   }
 
   /**
-   * The mutation as one statement that also stores its response, or neither: if it needs more than a statement,
+   * Runs the mutation as one statement that also stores its response. Does neither if it needs more than a statement,
    * is going to be refused, or the key is locked or has a response. It shows its own row only, so it notes no
    * scopes.
    */
-  async function attemptAlone({ args, owner, print, asked }: KeyedMutation): Promise<Attempt> {
+  async function trySingleStatement({ args, owner, print, asked }: KeyedMutation): Promise<Attempt> {
     const disclosure = replayCheck.disclosureOf(asked, args.contextValue.caller, NOTHING_NOTED);
     const response = (body: string) => ({ ...disclosure, fingerprint: print, status: 200, body });
     const outcome = await executor.runSingleStatement(args, keyLock(owner, response, options));
     return { outcome, stored: outcome?.kind === 'rendered' ? response(outcome.body) : undefined };
   }
 
-  return { attempt, attemptAlone };
+  return { attempt, attemptAlone: trySingleStatement };
 }

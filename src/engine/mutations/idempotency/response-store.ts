@@ -82,7 +82,7 @@ export interface StoredResponse extends Disclosure {
 }
 
 export interface StoreOptions {
-  /** How long a response is kept. */
+  /** How long a response is retained. */
   readonly retentionMs: number;
   readonly maxResponseBytes: number;
   readonly responseSeal: ResponseSeal;
@@ -114,20 +114,20 @@ const valuesFrom = (first: number) =>
   ['uuid', 'bytea', 'bytea', 'smallint', 'bytea', 'uuid', 'text[]']
     .map((type, index) => `$${first + index}::${type}`)
     .join(', ');
-/** The lock by which a key is kept between the transactions of its mutation (`key-hold.ts`), as a session takes it. */
+/** The lock that holds a key between the transactions of its mutation (`KeyLockHolder`), as a session takes it. */
 const holdOf = (name: string) => `hashtextextended(${name}, 20261124)`;
 export const HOLD_KEY = `SELECT pg_try_advisory_lock(${holdOf('$1')}) AS done`;
 export const RELEASE_KEY = `SELECT pg_advisory_unlock(${holdOf('$1')}) AS done`;
 const lockOf = (name: string) => `pg_try_advisory_xact_lock(hashtextextended(${name}, 20261121))`;
 /**
- * SQL that takes the lock of a key until the transaction ends; false if another transaction has it or the key is kept
- * for another. It finds out first whether it is kept, by taking that lock for a moment: if it took the other one first,
- * whom it is kept for could find that taken.
+ * SQL that takes the lock of a key until the transaction ends. False if another transaction has the lock or the key is held
+ * for another mutation. The SQL takes the lock of the holder first, for a moment. In the other order, the mutation for which
+ * the key is held could find the key locked.
  */
 const takeLock = (name: string) =>
   `CASE WHEN NOT pg_try_advisory_lock(${holdOf(name)}) THEN false
      WHEN ${lockOf(name)} THEN pg_advisory_unlock(${holdOf(name)}) ELSE NOT pg_advisory_unlock(${holdOf(name)}) END`;
-/** The same for a key that is kept for this mutation if `held`. */
+/** SQL that takes the lock of a key, which is held for this mutation if `held` is true. */
 const takeHeldLock = (name: string, held: string) =>
   `CASE WHEN ${held} THEN ${lockOf(name)} ELSE ${takeLock(name)} END`;
 /** A response past its retention may still be stored and is replaced. One within it never is. */
@@ -141,16 +141,14 @@ const STORE = statement<{ status: number }>(
   `${INSERT} VALUES (${valuesFrom(1)}) ${OR_REPLACE}`,
 );
 
-/**
- * The same with nothing else to commit: it takes the lock itself, and stores nothing if the lock is taken.
- */
+/** Stores a response when there is nothing else to commit. Takes the lock itself and stores nothing if the lock is taken. */
 const STORE_ALONE = statement<{ status: number }>(
   'idempotency_store_alone',
   `WITH key AS MATERIALIZED (SELECT ${takeHeldLock('$9', '$10::bool')} AS locked)
    ${INSERT} SELECT ${valuesFrom(1)} FROM key WHERE locked ${OR_REPLACE}`,
 );
 
-/** Taken before any write: a transaction that only waits for or holds this lock does not delay events. */
+/** The lock is taken before any write, so that a transaction that only waits for or holds it does not delay events. */
 const TRY_LOCK = statement<{ locked: boolean }>(
   'idempotency_lock',
   `SELECT ${takeHeldLock('$1', '$2::bool')} AS locked`,
@@ -242,8 +240,8 @@ export async function storeResponse(
 }
 
 /**
- * Stores the response of a rolled-back mutation in a statement of its own. `held`: the key is kept for it. False if
- * another request holds the key or has stored a response: that one counts, and this one never happened.
+ * Stores the response of a rolled-back mutation in a separate statement. `held`: the key is held for this mutation. Resolves
+ * to false if another request holds the key or has stored a response, which then is the response of the key.
  */
 export async function storeResponseAlone(
   db: Queryable,
@@ -264,9 +262,9 @@ interface LockedKey {
 }
 
 /**
- * Begins the transaction and locks the key, unless another mutation on any instance has it. `held`: it is kept for
- * this one. The look-up is a statement of its own: it sees what was committed before the lock was taken. Throws like
- * findResponse.
+ * Begins the transaction and locks the key, unless another mutation on any instance has it. `held`: the key is held for
+ * this mutation. The look-up is a separate statement, which sees everything that was committed before the lock was taken.
+ * Throws like `findResponse`.
  */
 export async function lockKey(
   work: UnitOfWork,
