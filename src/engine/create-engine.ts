@@ -18,7 +18,7 @@ import type { EventFeed } from './events/feed.ts';
 import { createExecutor, limitTime, registerOperationMetrics } from './executor.ts';
 import { createKeyOutcomes, type IdempotencyOptions } from './mutations/idempotency/idempotent-executor.ts';
 import { createReplayCheck } from './mutations/idempotency/replay-check.ts';
-import { createResponseSeal } from './mutations/idempotency/response-store.ts';
+import { createResponseEncryption } from './mutations/idempotency/response-store.ts';
 import { withMutationFields } from './mutations/mutation-fields.ts';
 import {
   composeAdmit,
@@ -127,7 +127,7 @@ export function createEngine(options: EngineOptions) {
     database,
     log,
     retentionMs: config.idempotency.retentionMs,
-    responseSeal: createResponseSeal(secretKeyOf(config), config.secretKeyPrevious),
+    responseEncryption: createResponseEncryption(secretKeyOf(config), config.secretKeyPrevious),
     maxBytes: config.idempotency.maxBytes,
     limits,
     maxResponseBytes,

@@ -14,7 +14,7 @@ const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** What encryption adds to the length of a text, in bytes. */
+/** The bytes that encryption adds to the length of its input. */
 export const OVERHEAD_BYTES = NONCE_BYTES + TAG_BYTES;
 
 /** Encrypts with a random nonce, which comes first; the tag comes last. `context` is authenticated with it. */
@@ -25,11 +25,11 @@ export function encrypt(key: Uint8Array, plain: Uint8Array, context = ''): Buffe
 }
 
 /** Decrypts what `encrypt` made. Throws if the key or the context is another, or the data was altered. */
-export function decrypt(key: Uint8Array, sealed: Uint8Array, context = ''): Buffer {
-  const nonce = sealed.subarray(0, NONCE_BYTES);
+export function decrypt(key: Uint8Array, encrypted: Uint8Array, context = ''): Buffer {
+  const nonce = encrypted.subarray(0, NONCE_BYTES);
   const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
-  decipher.setAAD(Buffer.from(context)).setAuthTag(sealed.subarray(-TAG_BYTES));
-  return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
+  decipher.setAAD(Buffer.from(context)).setAuthTag(encrypted.subarray(-TAG_BYTES));
+  return Buffer.concat([decipher.update(encrypted.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
 }
 
 /** The supported signature algorithms (RFC 7518 section 3.1). */
@@ -56,7 +56,7 @@ export function parseJwk(jwk: JsonWebKeyInput['key']) {
   }
 }
 
-/** The public keys in a PEM text. Line breaks may be written as `\n`. Throws for unsupported keys. */
+/** The public keys in a PEM string. Line breaks may be written as `\n`. Throws for unsupported keys. */
 export function parsePublicKeys(pem: string) {
   const blocks = [...pem.replaceAll('\\n', '\n').matchAll(PEM_BLOCK)];
   if (blocks.length === 0) throw new Error('no PEM block found');
@@ -75,24 +75,24 @@ export function deriveKey(secret: string, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', purpose, KEY_BYTES));
 }
 
-export type Sealer = ReturnType<typeof createSealer>;
+export type Encryptor = ReturnType<typeof createEncryptor>;
 
 /** Encrypts stored data under one secret and for one purpose. */
-export function createSealer(secret: string, purpose: string) {
+export function createEncryptor(secret: string, purpose: string) {
   const key = deriveKey(secret, purpose);
   return {
-    /** Identifies the key without revealing it. A sealer with another name cannot open the data. */
+    /** Identifies the key without revealing it. An encryptor with another name cannot decrypt the data. */
     name: hash('sha256', deriveKey(secret, `${purpose}: name`), 'base64url').slice(0, 16),
-    /** Binds the data to `context`: it opens only under the same one. */
-    seal: (plain: Uint8Array, context: string) => encrypt(key, plain, context),
-    /** Throws if the data was sealed under another key or context, or was altered. */
-    open: (sealed: Uint8Array, context: string) => decrypt(key, sealed, context),
+    /** Binds the data to `context`, without which it cannot be decrypted. */
+    encrypt: (plain: Uint8Array, context: string) => encrypt(key, plain, context),
+    /** Throws if the data was encrypted under another key or context, or was altered. */
+    decrypt: (encrypted: Uint8Array, context: string) => decrypt(key, encrypted, context),
   };
 }
 
 /**
- * Makes a function that distinguishes texts without revealing them. Without the secret, nobody can try all candidates,
- * even if there are few, such as addresses.
+ * Creates a function that distinguishes strings without revealing them. Without the secret, an attacker cannot try all candidates,
+ * even if there are few, such as IP addresses.
  */
 export function createKeyedHash(secret: string, purpose: string): (text: string) => string {
   const key = deriveKey(secret, purpose);

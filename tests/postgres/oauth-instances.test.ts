@@ -1,6 +1,6 @@
 import { decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { rotateSigningKey, sealerOf } from '../../src/features/oauth/signing-keys.ts';
+import { rotateSigningKey, createSigningKeyEncryptor } from '../../src/features/oauth/signing-keys.ts';
 import { useApp } from '../support/app.ts';
 import {
   askToken,
@@ -82,12 +82,12 @@ describe('OAuth at two instances on one PostgreSQL', () => {
 
   it('knows a new key everywhere', async () => {
     const { client, one, two } = await setUp();
-    const sealer = sealerOf(app.config);
+    const encryptor = createSigningKeyEncryptor(app.config);
     const token = async (on: typeof two) =>
       (await askToken(on, client, { grant_type: 'client_credentials' })).body.access_token;
     const before = await token(one);
     // As if it had been published ten seconds ago.
-    const { id } = await rotateSigningKey(app.database, sealer);
+    const { id } = await rotateSigningKey(app.database, encryptor);
     await age(app, 'oauth_signing_keys', 10_000);
     const kids = async (on: typeof two) =>
       ((await (await on.fetch('/oauth/jwks')).json()) as { keys: { kid: string }[] }).keys.map(
@@ -111,7 +111,7 @@ describe('two instances that begin at the same moment', () => {
     const client = await oauthClient(app, { owner, grants: ['client_credentials'] });
     const own = () => instanceOnOwnPool(app, app.config, { clock });
     const instances = [await own(), await own()];
-    const sealer = sealerOf(app.config);
+    const encryptor = createSigningKeyEncryptor(app.config);
     const kept: string[] = [];
     const statuses = new Set<number>();
     /** Tokens of all instances, as many at once, each used everywhere with some of the older ones. */
@@ -131,7 +131,7 @@ describe('two instances that begin at the same moment', () => {
     aheadMs += 1_000;
     expect((await load()).size).toBe(1);
     for (let second = 0; second < 30; second += 1) {
-      if (second === 3 || second === 8) await rotateSigningKey(app.database, sealer);
+      if (second === 3 || second === 8) await rotateSigningKey(app.database, encryptor);
       await load();
       aheadMs += 1_000;
       await age(app, 'oauth_signing_keys', 1_000);

@@ -19,7 +19,7 @@ import {
   type GrantType,
   type NewClient,
 } from './clients.ts';
-import { listSigningKeys, revokeSigningKey, rotateSigningKey, sealerOf, signerOf } from './signing-keys.ts';
+import { listSigningKeys, revokeSigningKey, rotateSigningKey, createSigningKeyEncryptor, signerOf } from './signing-keys.ts';
 
 /** OAuth grants (RFC 6749 section 1.3), separated by spaces or commas. */
 const parseGrants = (text: string): readonly GrantType[] =>
@@ -84,7 +84,7 @@ function remove({ database }: Opened, id: string) {
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
 async function listKeys({ database, config }: Opened) {
-  const keys = await listSigningKeys(database, sealerOf(config));
+  const keys = await listSigningKeys(database, createSigningKeyEncryptor(config));
   const signer = signerOf(keys);
   return keys.map(({ id, createdAt, signsFrom, usable }) => ({
     id,
@@ -97,7 +97,7 @@ async function listKeys({ database, config }: Opened) {
 
 function rotate({ database, config }: Opened) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
-    const made = await rotateSigningKey(work, sealerOf(config));
+    const made = await rotateSigningKey(work, createSigningKeyEncryptor(config));
     await audit(work, 'signing-key.rotate', made.id);
     return { id: made.id, activeFrom: made.signsFrom };
   });

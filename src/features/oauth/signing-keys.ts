@@ -6,12 +6,12 @@ import type { Job } from '../../database/jobs.ts';
 import { formatColumns, type Queryable, statement } from '../../database/statement.ts';
 import { type OAuthSigningKey, oauthSigningKeys } from '../../generated/tables.ts';
 import type { Config } from '../../platform/config/config.ts';
-import { createSealer, type Sealer } from '../../platform/crypto.ts';
+import { createEncryptor, type Encryptor } from '../../platform/crypto.ts';
 import type { FeatureServices } from '../feature.ts';
 
 /** What the keys are encrypted with. Reads or creates the service's secret. */
-export const sealerOf = (config: Pick<Config, 'secretKey' | 'dataDir'>): Sealer =>
-  createSealer(secretKeyOf(config), 'OAuth signing keys');
+export const createSigningKeyEncryptor = (config: Pick<Config, 'secretKey' | 'dataDir'>): Encryptor =>
+  createEncryptor(secretKeyOf(config), 'OAuth signing keys');
 
 /** Lifetime of an access token (contract section 3). */
 export const ACCESS_TOKEN_SECONDS = 900;
@@ -63,11 +63,12 @@ const PRUNE = statement<{ id: string }>(
    ) RETURNING id`,
 );
 
-function asKey({ privateKey, ...key }: KeyRow, sealer: Sealer): SigningKey {
+function asKey({ privateKey, ...key }: KeyRow, encryptor: Encryptor): SigningKey {
   return {
     ...key,
-    usable: key.sealedBy === sealer.name,
-    open: () => createPrivateKey({ key: sealer.open(privateKey, key.id), format: 'der', type: 'pkcs8' }),
+    usable: key.sealedBy === encryptor.name,
+    open: () =>
+      createPrivateKey({ key: encryptor.decrypt(privateKey, key.id), format: 'der', type: 'pkcs8' }),
   };
 }
 
@@ -75,23 +76,23 @@ function asKey({ privateKey, ...key }: KeyRow, sealer: Sealer): SigningKey {
  * All keys that tokens may be signed with, including future ones, in the order in which they sign. Throws
  * DatabaseError.
  */
-export async function listSigningKeys(db: Queryable, sealer: Sealer): Promise<SigningKey[]> {
-  return (await db.query(LIST, [])).map((row) => asKey(row, sealer));
+export async function listSigningKeys(db: Queryable, encryptor: Encryptor): Promise<SigningKey[]> {
+  return (await db.query(LIST, [])).map((row) => asKey(row, encryptor));
 }
 
 /** Creates a key that starts to sign in `signsInMs` milliseconds. */
-export async function createSigningKey(db: Queryable, sealer: Sealer, signsInMs: number) {
+export async function createSigningKey(db: Queryable, encryptor: Encryptor, signsInMs: number) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const publicJwk = publicKey.export({ format: 'jwk' }) as JWK;
   const id = await calculateJwkThumbprint(publicJwk);
-  const sealed = sealer.seal(privateKey.export({ format: 'der', type: 'pkcs8' }), id);
-  const [row] = await db.query(INSERT, [id, JSON.stringify(publicJwk), sealed, sealer.name, signsInMs]);
+  const encrypted = encryptor.encrypt(privateKey.export({ format: 'der', type: 'pkcs8' }), id);
+  const [row] = await db.query(INSERT, [id, JSON.stringify(publicJwk), encrypted, encryptor.name, signsInMs]);
   return { id, signsFrom: row?.signsFrom };
 }
 
 /** Lets a new key take over once everybody has had time to learn of it. All tokens stay valid. */
-export function rotateSigningKey(db: Queryable, sealer: Sealer) {
-  return createSigningKey(db, sealer, PUBLISH_AHEAD_MS);
+export function rotateSigningKey(db: Queryable, encryptor: Encryptor) {
+  return createSigningKey(db, encryptor, PUBLISH_AHEAD_MS);
 }
 
 /** The key that signs now: the newest usable one that has started, else the first to start. */
@@ -135,8 +136,8 @@ export interface TokenServices extends Pick<FeatureServices, 'config' | 'clock' 
 /** The service's own signing keys as known to one instance. The database has them; nothing is cached for long. */
 export function createKeyRing({ database, config, clock, log }: TokenServices) {
   // The secret is read or created when the first key is needed, because a service without OAuth needs no secret.
-  let lazySealer: Sealer | undefined;
-  const sealer = () => (lazySealer ??= sealerOf(config));
+  let lazyEncryptor: Encryptor | undefined;
+  const encryptor = () => (lazyEncryptor ??= createSigningKeyEncryptor(config));
   let known: Known | undefined;
   let reading: Promise<Known> | undefined;
   let making: Promise<Known> | undefined;
@@ -145,7 +146,7 @@ export function createKeyRing({ database, config, clock, log }: TokenServices) {
   function read(): Promise<Known> {
     reading ??= (async () => {
       const atMs = clock.elapsedMs();
-      const keys = await listSigningKeys(database, sealer());
+      const keys = await listSigningKeys(database, encryptor());
       const byKid = new Map(
         keys.map(
           ({ id, publicJwk }) => [id, createPublicKey({ key: publicJwk as object, format: 'jwk' })] as const,
@@ -168,7 +169,7 @@ export function createKeyRing({ database, config, clock, log }: TokenServices) {
   /** Creates a key that signs at once. Concurrent callers share it. */
   function make(): Promise<Known> {
     making ??= (async () => {
-      await createSigningKey(database, sealer(), 0);
+      await createSigningKey(database, encryptor(), 0);
       return readAnew();
     })().finally(() => {
       making = undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { statement } from '../../../src/database/statement.ts';
-import { listSigningKeys, sealerOf } from '../../../src/features/oauth/signing-keys.ts';
+import { createSigningKeyEncryptor, listSigningKeys } from '../../../src/features/oauth/signing-keys.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { useApp } from '../../support/app.ts';
 import {
@@ -122,7 +122,7 @@ async function runOAuthFlows(): Promise<Record<string, string>> {
   const uid = /action="\/oauth\/interaction\/([^/]+)\/login"/.exec(await response.text())?.[1] ?? '';
   await app.fetch(`/oauth/authorize/${uid}`);
   await app.fetch(`/oauth/interaction/${uid}`);
-  const [key] = await listSigningKeys(app.database, sealerOf(app.config));
+  const [key] = await listSigningKeys(app.database, createSigningKeyEncryptor(app.config));
   const wrong = 'wrong-and-telling-client-secret';
   await askToken(app, { ...client, secret: wrong }, { grant_type: 'client_credentials' });
   await exchangeCode(app, client, { ...got, code: 'wrong-and-telling-code' });

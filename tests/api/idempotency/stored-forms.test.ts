@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { secretKeyOf } from '../../../src/database/embedded/data-dir.ts';
 import { TIMESTAMP_PLACEHOLDER } from '../../../src/engine/core/single-statement.ts';
-import { createResponseSeal, hashKey } from '../../../src/engine/mutations/idempotency/response-store.ts';
+import { createResponseEncryption, hashKey } from '../../../src/engine/mutations/idempotency/response-store.ts';
 import { useApp } from '../../support/app.ts';
 import {
   CREATE_ALONE,
@@ -63,8 +63,8 @@ describe('A stored response', () => {
       expect(await send(instance, request)).toMatchObject({ text: answer.text, replayed: 'true' });
     expect(await postsNamed(app, title)).toBe(1);
     const [row] = await app.prisma.idempotencyKey.findMany({ where: { userId: id } });
-    const { unseal } = createResponseSeal(secretKeyOf(app.config), undefined);
-    const body = unseal({ userId: id, key: 'k' }, Buffer.from(row?.body ?? []));
+    const { decryptResponse } = createResponseEncryption(secretKeyOf(app.config), undefined);
+    const body = decryptResponse({ userId: id, key: 'k' }, Buffer.from(row?.body ?? []));
     expect(body.includes(TIMESTAMP_PLACEHOLDER)).toBe(open);
     if (!open) expect(body).toBe(answer.text);
     const { createdAt, id: postId } = JSON.parse(answer.text).data.createPost;

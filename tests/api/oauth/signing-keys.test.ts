@@ -6,7 +6,7 @@ import {
   oldSigningKeys,
   revokeSigningKey,
   rotateSigningKey,
-  sealerOf,
+  createSigningKeyEncryptor,
 } from '../../../src/features/oauth/signing-keys.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import {
@@ -36,8 +36,8 @@ function useKeys() {
       aheadMs += ms;
       await age(app, 'oauth_signing_keys', ms);
     },
-    sealer: () => sealerOf(app.config),
-    rotate: () => rotateSigningKey(app.database, sealerOf(app.config)),
+    encryptor: () => createSigningKeyEncryptor(app.config),
+    rotate: () => rotateSigningKey(app.database, createSigningKeyEncryptor(app.config)),
     client: async () => oauthClient(app, { owner: await app.account(), grants: ['client_credentials'] }),
   };
 }
@@ -99,7 +99,7 @@ describe('a signing key that takes over', () => {
 });
 
 describe('the signing keys', () => {
-  const { app, clock, advance, sealer, client: newClient } = useKeys();
+  const { app, clock, advance, encryptor, client: newClient } = useKeys();
 
   it('are made once, and found again after a restart', async () => {
     const client = await newClient();
@@ -112,7 +112,7 @@ describe('the signing keys', () => {
   it('made by two at the same moment are both good', async () => {
     const client = await newClient();
     const token = await tokenFrom(app, client);
-    const { id } = await createSigningKey(app.database, sealer(), 0);
+    const { id } = await createSigningKey(app.database, encryptor(), 0);
     const other = secondInstance(app, { clock });
     await advance(SECOND);
     expect(kidOf(await tokenFrom(other, client))).toBe(id);
@@ -130,7 +130,7 @@ describe('the signing keys', () => {
     for (const on of [app, changed])
       for (const each of [token, next]) expect(await statusWith(on, each)).toBe(200);
     expect(app.logged.join('')).toContain('oauth.signing_keys_replaced');
-    const opened = await listSigningKeys(app.database, sealer());
+    const opened = await listSigningKeys(app.database, encryptor());
     expect(opened.find(({ id }) => id === kidOf(next))?.usable).toBe(false);
   });
 
@@ -152,7 +152,7 @@ describe('the signing keys', () => {
     const before = kidOf(await tokenFrom(app, client)) ?? '';
     await advance(SECOND);
     const after = kidOf(await tokenFrom(changed, client)) ?? '';
-    const left = async () => (await listSigningKeys(app.database, sealer())).map(({ id }) => id);
+    const left = async () => (await listSigningKeys(app.database, encryptor())).map(({ id }) => id);
     const hour = 60 * MINUTE;
     await age(app, 'oauth_signing_keys', 23 * hour);
     await oldSigningKeys(true).run(app.database);

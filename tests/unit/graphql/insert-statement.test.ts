@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { insertStatement } from '../../../src/engine/core/single-statement.ts';
-import { createResponseSeal, keyLock } from '../../../src/engine/mutations/idempotency/response-store.ts';
+import { createResponseEncryption, keyLock } from '../../../src/engine/mutations/idempotency/response-store.ts';
 import { POST_CREATED } from '../../../src/schema/event-kinds.ts';
 
 const SOURCE = new URL('../../../src/engine/core/single-statement.ts', import.meta.url);
@@ -19,7 +19,7 @@ it('is shown whole where it is composed, for a keyed mutation', () => {
   const { sql } = keyLock(
     { userId: 'u', key: 'k' },
     (body) => ({ body, fingerprint: Buffer.alloc(0), status: 200, sessionId: null, scopes: [] }),
-    { responseSeal: createResponseSeal('a secret of the service with 32 bytes', undefined) },
+    { responseEncryption: createResponseEncryption('a secret of the service with 32 bytes', undefined) },
   );
   const { text } = statement.keyed(sql, 5);
   expect(oneLine(text)).toBe(oneLine(shown.replaceAll(/^ \* ?/gm, '')));

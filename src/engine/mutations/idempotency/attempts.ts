@@ -17,13 +17,13 @@ import type { KeyedExecutor } from '../single-statement-executor.ts';
 import type { ReplayCheck } from './replay-check.ts';
 import {
   type createStoredBytes,
-  type Disclosure,
   HOLD_KEY,
   type KeyOwner,
   keyLock,
   lockKey,
   lockName,
   RELEASE_KEY,
+  type ReplayPolicy,
   type StoredResponse,
   type StoreOptions,
   storeResponse,
@@ -142,13 +142,13 @@ function createKeyLockHolders(database: Database, log: Logger): (owner: KeyOwner
 }
 
 const NOTHING_NOTED: ReadonlySet<Scope> = new Set();
-const NOTHING_SHOWN: Disclosure = { sessionId: null, scopes: [] };
+const UNRESTRICTED: ReplayPolicy = { sessionId: null, scopes: [] };
 
 /** A mutation with an Idempotency-Key and its fingerprint. */
 export interface KeyedMutation {
   readonly args: OperationArgs;
   readonly owner: KeyOwner;
-  readonly print: Buffer;
+  readonly requestFingerprint: Buffer;
   readonly asked: RequestedOperation;
 }
 
@@ -176,7 +176,7 @@ export function createAttempts(options: AttemptOptions) {
   /**
    * Runs the mutation in a transaction and stores its response. Returns the response stored before if there is one, and neither if the key is locked.
    */
-  async function attempt({ args, owner, print, asked }: KeyedMutation): Promise<Attempt> {
+  async function attempt({ args, owner, requestFingerprint, asked }: KeyedMutation): Promise<Attempt> {
     const { contextValue: context } = args;
     const { caller } = context;
     let found: StoredResponse | undefined;
@@ -184,11 +184,11 @@ export function createAttempts(options: AttemptOptions) {
     const holder = createHolder(owner);
     const notedScopes = new Set<Scope>();
     context.notedScopes = notedScopes;
-    const make = (executed: Single, disclosure: Disclosure) => {
+    const make = (executed: Single, policy: ReplayPolicy) => {
       const status = statusOf(executed, 'application/json');
       const body = serializeResponse(executed, { cost: context.shownCost, limits });
       const outcome: RenderedResult = { kind: 'rendered', status, body, errors: errorsOf(executed) };
-      return { response: { ...disclosure, fingerprint: print, status, body }, outcome };
+      return { response: { ...policy, fingerprint: requestFingerprint, status, body }, outcome };
     };
     const run = executor.runMutation(args, {
       async before(work) {
@@ -199,7 +199,7 @@ export function createAttempts(options: AttemptOptions) {
         return true;
       },
       async after(work, executed) {
-        made = make(executed, replayCheck.disclosureOf(asked, caller, notedScopes));
+        made = make(executed, replayCheck.getReplayPolicy(asked, caller, notedScopes));
         storedBytes.take(owner.userId, made.response.body);
         await storeResponse(work, owner, made.response, options);
         return made.outcome;
@@ -207,7 +207,7 @@ export function createAttempts(options: AttemptOptions) {
       async onRollback(executed) {
         // Another attempt may get another response: with this one the mutation counts as not run.
         if (executed.kind === 'refused' || isRetriable(executed)) return executed;
-        made = make(executed, NOTHING_SHOWN);
+        made = make(executed, UNRESTRICTED);
         storedBytes.take(owner.userId, made.response.body);
         // The lock ended with the transaction, so another request may hold the key now.
         const db = database.owned(holderOf(context.sender));
@@ -226,9 +226,14 @@ export function createAttempts(options: AttemptOptions) {
    * is going to be refused, or the key is locked or has a response. It shows its own row only, so it notes no
    * scopes.
    */
-  async function trySingleStatement({ args, owner, print, asked }: KeyedMutation): Promise<Attempt> {
-    const disclosure = replayCheck.disclosureOf(asked, args.contextValue.caller, NOTHING_NOTED);
-    const response = (body: string) => ({ ...disclosure, fingerprint: print, status: 200, body });
+  async function trySingleStatement({
+    args,
+    owner,
+    requestFingerprint,
+    asked,
+  }: KeyedMutation): Promise<Attempt> {
+    const policy = replayCheck.getReplayPolicy(asked, args.contextValue.caller, NOTHING_NOTED);
+    const response = (body: string) => ({ ...policy, fingerprint: requestFingerprint, status: 200, body });
     const outcome = await executor.runSingleStatement(args, keyLock(owner, response, options));
     return { outcome, stored: outcome?.kind === 'rendered' ? response(outcome.body) : undefined };
   }

@@ -30,17 +30,17 @@ import {
  * variables that do not fit. Keyed by the idempotency key: variables may contain a password, which a plain digest would let a
  * reader of the table guess.
  */
-function fingerprint(
+function computeFingerprint(
   schema: GraphQLSchema,
   key: string,
   { operation, variables }: RequestedOperation,
-): { readonly print: Buffer } | { readonly errors: readonly GraphQLError[] } {
+): { readonly requestFingerprint: Buffer } | { readonly errors: readonly GraphQLError[] } {
   const errors = variableErrors(schema, operation.node, variables);
   if (errors.length > 0) return { errors };
   const coerced = Object.entries(coercedVariables(schema, operation.node, variables));
   const sorted = Object.fromEntries(coerced.sort(([a], [b]) => (a < b ? -1 : 1)));
   const text = JSON.stringify([operation.document.normalised, operation.name ?? null, sorted]);
-  return { print: createHmac('sha256', key).update(text).digest() };
+  return { requestFingerprint: createHmac('sha256', key).update(text).digest() };
 }
 
 const MAX_LENGTH = 255;
@@ -131,11 +131,11 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
    */
   function replay(
     stored: StoredResponse,
-    { print, args, asked }: KeyedMutation,
+    { requestFingerprint, args, asked }: KeyedMutation,
     waited = false,
   ): RenderedResult {
     const { caller, sender, effects } = args.contextValue;
-    if (!stored.fingerprint.equals(print)) throw outcomes.reused();
+    if (!stored.fingerprint.equals(requestFingerprint)) throw outcomes.reused();
     replayCheck.require(asked, caller, stored);
     const { reservation } = sender;
     reservation.begin(holderOf(sender));
@@ -239,10 +239,10 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
       if (key === undefined || !isAuthenticated(caller)) return undefined;
       const asked = { operation, variables: args.variableValues ?? {} };
       const owner = { userId: caller.userId, key };
-      const found = fingerprint(args.schema, key, asked);
-      if (!('print' in found) || !replayCheck.hasAccess(asked, caller)) return undefined;
+      const found = computeFingerprint(args.schema, key, asked);
+      if (!('requestFingerprint' in found) || !replayCheck.hasAccess(asked, caller)) return undefined;
       const stored = await find(args, owner);
-      return stored && replay(stored, { args, owner, print: found.print, asked });
+      return stored && replay(stored, { args, owner, requestFingerprint: found.requestFingerprint, asked });
     } catch (error) {
       return refused(error, { requestId, log });
     }
@@ -256,11 +256,11 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
       if (key === undefined || !isAuthenticated(caller)) return await next(args);
       const asked = { operation, variables: args.variableValues ?? {} };
       const owner = { userId: caller.userId, key };
-      const found = fingerprint(args.schema, key, asked);
+      const found = computeFingerprint(args.schema, key, asked);
       // Who may not run it neither learns anything from the key nor uses it up.
-      if ('print' in found) {
+      if ('requestFingerprint' in found) {
         replayCheck.requireAccess(asked, caller);
-        return await runKeyed({ args, owner, print: found.print, asked });
+        return await runKeyed({ args, owner, requestFingerprint: found.requestFingerprint, asked });
       }
       // What was stored ran with variables that fit. As without a key, these come before permissions.
       if (replayCheck.hasAccess(asked, caller) && (await storedBefore(args, owner)) !== undefined)

@@ -10,7 +10,7 @@ import {
 } from '../../core/permissions.ts';
 import type { SchemaField } from '../../documents/cost.ts';
 import type { RequestedFields, RequestedOperation } from '../../documents/limits.ts';
-import type { Disclosure } from './response-store.ts';
+import type { ReplayPolicy } from './response-store.ts';
 
 const isSecret = (field: SchemaField) => permissionsOf(field).secret === true;
 
@@ -24,7 +24,11 @@ export function createReplayCheck(requestedFields: RequestedFields) {
   const asksForSecret = (asked: RequestedOperation) => requestedFields(asked).some(isSecret);
   return {
     /** What to store with a response that has data. */
-    disclosureOf(asked: RequestedOperation, caller: Caller, notedScopes: ReadonlySet<string>): Disclosure {
+    getReplayPolicy(
+      asked: RequestedOperation,
+      caller: Caller,
+      notedScopes: ReadonlySet<string>,
+    ): ReplayPolicy {
       const scopes = [...notedScopes];
       if (!asksForSecret(asked)) return { sessionId: null, scopes };
       // A secret requested without a session is never replayed.
@@ -40,7 +44,7 @@ export function createReplayCheck(requestedFields: RequestedFields) {
     hasAccess: (asked: RequestedOperation, caller: Caller): boolean =>
       requestedFields(asked).every((field) => hasPermissions(caller, permissionsOf(field))),
     /** Throws FORBIDDEN if a caller who has access may not receive the stored response. */
-    require(asked: RequestedOperation, caller: Caller, { sessionId, scopes }: Disclosure): void {
+    require(asked: RequestedOperation, caller: Caller, { sessionId, scopes }: ReplayPolicy): void {
       for (const field of requestedFields(asked))
         for (const scope of scopesByRow(field))
           if (scopes?.includes(scope) ?? true) requireScope(caller, scope, fieldNamed(field));

@@ -22,10 +22,10 @@ export function hashKey({ key }: KeyOwner): Buffer {
 }
 
 /** Encrypts stored responses. A response may contain a secret that is shown once, such as a new API key. */
-interface ResponseSeal {
-  seal(owner: KeyOwner, body: string): Buffer;
+interface ResponseEncryption {
+  encryptResponse(owner: KeyOwner, body: string): Buffer;
   /** @throws {Error} if the response was encrypted under a secret that the service does not have, or was altered */
-  unseal(owner: KeyOwner, sealed: Buffer): string;
+  decryptResponse(owner: KeyOwner, encrypted: Buffer): string;
 }
 
 const KEY_BYTES = 32;
@@ -40,23 +40,26 @@ function encryptionKey({ userId, key }: KeyOwner, pepper: Uint8Array = Buffer.al
  * Encrypts under the secret of the service and the Idempotency-Key, which is not stored: neither a copy of the database with
  * a guessed key nor the secret alone reveals a response. Responses under `previousSecret` and of version 1.0.0 stay readable.
  */
-export function createResponseSeal(secret: string, previousSecret: string | undefined): ResponseSeal {
+export function createResponseEncryption(
+  secret: string,
+  previousSecret: string | undefined,
+): ResponseEncryption {
   const pepperOf = (of: string) => deriveKey(of, 'idempotency responses');
   const pepper = pepperOf(secret);
   const older = [...(previousSecret === undefined ? [] : [pepperOf(previousSecret)]), undefined];
-  const open = (owner: KeyOwner, sealed: Buffer, under: Uint8Array | undefined): string | undefined => {
+  const open = (owner: KeyOwner, encrypted: Buffer, under: Uint8Array | undefined): string | undefined => {
     try {
-      return decrypt(encryptionKey(owner, under), sealed).toString();
+      return decrypt(encryptionKey(owner, under), encrypted).toString();
     } catch {
       // The authentication tag does not fit (NIST SP 800-38D section 7.2): another key may.
       return undefined;
     }
   };
   return {
-    seal: (owner, body) => encrypt(encryptionKey(owner, pepper), Buffer.from(body)),
-    unseal(owner, sealed) {
+    encryptResponse: (owner, body) => encrypt(encryptionKey(owner, pepper), Buffer.from(body)),
+    decryptResponse(owner, encrypted) {
       for (const under of [pepper, ...older]) {
-        const body = open(owner, sealed, under);
+        const body = open(owner, encrypted, under);
         if (body !== undefined) return body;
       }
       throw new Error(
@@ -67,7 +70,7 @@ export function createResponseSeal(secret: string, previousSecret: string | unde
 }
 
 /** Decides who may receive a stored response, besides what its mutation selects. */
-export interface Disclosure {
+export interface ReplayPolicy {
   /** The only session that may receive it, if it contains a secret that is shown once. */
   readonly sessionId: string | null;
   /** The scopes that revealed something of some rows in it; null if it has a secret that was shown without a session. */
@@ -75,7 +78,7 @@ export interface Disclosure {
 }
 
 /** The first response under a key, with the fingerprint of its mutation. */
-export interface StoredResponse extends Disclosure {
+export interface StoredResponse extends ReplayPolicy {
   readonly fingerprint: Buffer;
   readonly status: number;
   readonly body: string;
@@ -85,10 +88,10 @@ export interface StoreOptions {
   /** How long a response is retained. */
   readonly retentionMs: number;
   readonly maxResponseBytes: number;
-  readonly responseSeal: ResponseSeal;
+  readonly responseEncryption: ResponseEncryption;
 }
 
-interface Row extends Disclosure {
+interface Row extends ReplayPolicy {
   readonly fingerprint: Buffer;
   readonly status: number;
   /** Null if larger than allowed. */
@@ -169,12 +172,12 @@ const KEY_LOCK: KeyLockSql = {
 function responseOf(
   owner: KeyOwner,
   row: Row | undefined,
-  { maxResponseBytes: maxBytes, responseSeal }: StoreOptions,
+  { maxResponseBytes: maxBytes, responseEncryption }: StoreOptions,
 ): StoredResponse | undefined {
   if (row === undefined) return undefined;
   const { body, size, createdAt, ...rest } = row;
   if (body === null) throw answerTooLarge(size - OVERHEAD_BYTES, maxBytes);
-  return { ...rest, body: fillTimestamp(responseSeal.unseal(owner, body), createdAt) };
+  return { ...rest, body: fillTimestamp(responseEncryption.decryptResponse(owner, body), createdAt) };
 }
 
 const findQuery = (owner: KeyOwner, { retentionMs }: StoreOptions, mostBytes: number): Query<Row> => ({
@@ -210,8 +213,16 @@ export async function findResponse(
 const valuesOf = (
   owner: KeyOwner,
   { fingerprint, status, body, sessionId, scopes }: StoredResponse,
-  { responseSeal }: Pick<StoreOptions, 'responseSeal'>,
-) => [owner.userId, hashKey(owner), fingerprint, status, responseSeal.seal(owner, body), sessionId, scopes];
+  { responseEncryption }: Pick<StoreOptions, 'responseEncryption'>,
+) => [
+  owner.userId,
+  hashKey(owner),
+  fingerprint,
+  status,
+  responseEncryption.encryptResponse(owner, body),
+  sessionId,
+  scopes,
+];
 
 export const lockName = ({ userId, key }: KeyOwner) => `${userId}/${key}`;
 
@@ -219,7 +230,7 @@ export const lockName = ({ userId, key }: KeyOwner) => `${userId}/${key}`;
 export const keyLock = (
   owner: KeyOwner,
   responseOf: (body: string) => StoredResponse,
-  options: Pick<StoreOptions, 'responseSeal'>,
+  options: Pick<StoreOptions, 'responseEncryption'>,
 ): KeyLock => ({
   sql: KEY_LOCK,
   valuesFor: (body) => [lockName(owner), ...valuesOf(owner, responseOf(body), options)],
