@@ -32,7 +32,7 @@ import { contextOf } from './operation/operation-context.ts';
 import { refused } from './operation/outcome.ts';
 import { createResponseBounds } from './operation/response-bounds.ts';
 import type { CredentialWatch } from './subscriptions/credential-watch.ts';
-import { createEventTexts, keepArgs } from './subscriptions/event-responses.ts';
+import { createEventTexts, createSubscriptionArgs } from './subscriptions/event-responses.ts';
 import { type FanOut, registerFanOutMetrics } from './subscriptions/fan-out.ts';
 import { createHalfOpenWatch, createStreamLimit } from './subscriptions/stream-limit.ts';
 import type { StreamMetrics } from './subscriptions/stream-metrics.ts';
@@ -139,7 +139,7 @@ export function createEngine(options: EngineOptions) {
   const eventIds: EventIdOptions = {
     fanOut,
     textsOf: createEventTexts({ executor, limits, shared: shareEvents, log }),
-    kept: keepArgs(documents, eventsAfter),
+    subscriptionArgs: createSubscriptionArgs(documents, eventsAfter),
     streams,
     credentials: options.credentialWatch,
     watchPublished: requested.watch,

@@ -8,7 +8,7 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import { type Queryable, statement } from '../../database/statement.ts';
-import { KEPT_DAYS, listDeprecatedUsage } from '../../engine/documents/deprecated-usage.ts';
+import { listDeprecatedUsage, RETENTION_DAYS } from '../../engine/documents/deprecated-usage.ts';
 import { createDeprecations } from '../../engine/documents/deprecations.ts';
 import { publishedTexts } from '../../engine/documents/trusted/document-store.ts';
 import { CLIENT_NAMES } from '../../features/features.ts';
@@ -22,9 +22,9 @@ interface DocumentUse {
   readonly elements: readonly string[];
 }
 
-const NOW = statement<{ at: Date; kept: Date }>(
+const NOW = statement<{ at: Date; retainedSince: Date }>(
   'usage_report_now',
-  `SELECT now() AS at, date_trunc('day', now() - interval '${KEPT_DAYS} days', 'UTC') AS kept`,
+  `SELECT now() AS at, date_trunc('day', now() - interval '${RETENTION_DAYS} days', 'UTC') AS "retainedSince"`,
 );
 
 /** The fields and arguments of a document that the schema has no more: it fits another version. */
@@ -70,7 +70,7 @@ export async function usageReport(database: Queryable, schema: GraphQLSchema, si
   }
   return {
     createdAt: now.at,
-    since: since === undefined || since < now.kept ? now.kept : since,
+    since: since === undefined || since < now.retainedSince ? now.retainedSince : since,
     usage: uses,
     documents,
   };

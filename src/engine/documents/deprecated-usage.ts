@@ -9,8 +9,8 @@ import type { Logger } from '../../platform/log/log.ts';
 import type { DeprecatedElement } from './deprecations.ts';
 import type { PublishedBy } from './operation-request.ts';
 
-/** How long uses are kept. An element without a use for this long counts as unused. */
-export const KEPT_DAYS = 400;
+/** How long usage is retained. An element without a use for this long counts as unused. */
+export const RETENTION_DAYS = 400;
 /** Rows of a day that name a client. Further clients share a row for each element: 500 rows are left for those. */
 const MAX_NAMED_ROWS = 9_500;
 /** Stands for the clients beyond. */
@@ -123,7 +123,7 @@ export const oldDeprecatedUsage = deletion(
   {
     table: 'deprecated_uses',
     key: 'day, element, client, release',
-    condition: `day < ${TODAY} - ${KEPT_DAYS}`,
+    condition: `day < ${TODAY} - ${RETENTION_DAYS}`,
   },
   { table: 'deprecated_use_stores', key: 'instance', condition: `at < now() - interval '7 days'` },
 );

@@ -48,7 +48,7 @@ function parseDocument(query: string, limits: OperationLimits): DocumentNode {
 }
 
 /**
- * Parses and validates documents. Valid ones are kept in a bounded cache from their second use on: invalid ones and
+ * Parses and validates documents. Valid documents are cached from their second use on, within bounds: invalid documents and
  * those that come once evict nothing, and do not grow old in memory, where collecting them costs most. Parsing and
  * validation are separate steps: whether a caller needs credentials is known in between.
  */

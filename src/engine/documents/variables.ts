@@ -48,7 +48,7 @@ function fitsPlainly(type: GraphQLType | undefined, value: unknown): boolean {
   return named === GraphQLInt && typeof value === 'number' && (value | 0) === value;
 }
 
-/** Forgets the variables that an operation does not declare: they have no effect, and need not be kept while it waits. */
+/** Drops the variables that an operation does not declare, because they have no effect and would stay in memory while it waits. */
 export function forgetUndeclared(
   { variableDefinitions = [] }: OperationDefinitionNode,
   given: Record<string, unknown>,

@@ -105,7 +105,7 @@ export function createMutationExecutor(options: MutationOptions) {
   const { database, log, securityLog, line, writeLine, lockWaitMs, passwords, bounds, onCommit } = options;
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
   const waiters = new LockWaiters(options.maxQueued);
-  /** What the fields of a request have prepared, kept for retries: a mutation whose key is taken is tried repeatedly. */
+  /** The results of `prepare`, by request, for retries: a mutation whose key is locked is tried repeatedly. */
   const preparations = new WeakMap<OperationRequest, Promise<Preparations>>();
 
   /** Undefined if its steps ended it. RETRY if the database aborted it: nothing was written. */

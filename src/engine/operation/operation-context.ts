@@ -64,7 +64,7 @@ export type ContextOf = (
 export interface ContextOptions extends Pick<Context, 'origin' | 'db' | 'lookAhead' | 'maxResponseBytes'> {
   /** Counts the paths taken. */
   readonly paths: Tally;
-  /** Whether each operation's own are kept too, for the debug log. */
+  /** True if the paths of each operation are recorded, too, for the debug log. */
   readonly traced: boolean;
   readonly eventsAfter: EventsAfter;
   /** The event id for what a snapshot says of the log. Throws DatabaseError. */

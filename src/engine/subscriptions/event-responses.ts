@@ -24,12 +24,12 @@ import {
 import { type EventPlan, planEvents, readEvents, subscribedEvents } from '../queries/event-query.ts';
 import { readById } from '../queries/loaders.ts';
 
-/** The arguments of an open subscription, with its text in place of its document, and without its request. */
-export interface KeptArgs {
+/** The arguments of an open subscription, with its query string in place of its document, and without its request. */
+export interface SubscriptionArgs {
   /** An estimate of their memory. */
   readonly bytes: number;
-  /** Rebuilds the arguments: document and plans are prepared anew, and the request is an empty one. */
-  again(): OperationArgs;
+  /** Rebuilds the arguments with a newly prepared document, new plans and an empty request. */
+  rebuild(): OperationArgs;
 }
 
 /** Nothing reads the request once its subscription is open. */
@@ -40,25 +40,32 @@ const NO_REQUEST: OperationHead = {
 };
 
 /**
- * Keeps what an execution needs for as long as a subscription is open. A document takes a hundred times the memory of
- * its text, and thousands of subscriptions may be open. `events` opens the events after an id.
+ * Retains what an execution needs while a subscription is open. A document takes a hundred times the memory of
+ * its query string, and thousands of subscriptions may be open. `events` opens the events after an id.
  */
-export function keepArgs(documents: Pick<DocumentCache, 'parse'>, events: EventsAfter) {
-  // A closure keeps every object that it names alive, so `again` must not name the arguments themselves.
-  return ({ schema, contextValue, variableValues }: OperationArgs): KeptArgs => {
+export function createSubscriptionArgs(documents: Pick<DocumentCache, 'parse'>, events: EventsAfter) {
+  // A closure retains every object that it names, so `rebuild` must not name the arguments themselves.
+  return ({ schema, contextValue, variableValues }: OperationArgs): SubscriptionArgs => {
     const { operation, request: arrived, requestId, origin, caller, sender, added } = contextValue;
     const { db, lookAhead, maxResponseBytes, onPath, trace } = contextValue;
     const { published, shownCost, visibleHeartbeats } = contextValue;
     const asked = { published, shownCost, visibleHeartbeats };
-    const kept = { requestId, origin, caller, sender, added, db, lookAhead, maxResponseBytes };
-    const context = { ...asked, ...kept, onPath, trace, unitOfWork: undefined, onPasswordChanged: undefined };
+    const retained = { requestId, origin, caller, sender, added, db, lookAhead, maxResponseBytes };
+    const context = {
+      ...asked,
+      ...retained,
+      onPath,
+      trace,
+      unitOfWork: undefined,
+      onPasswordChanged: undefined,
+    };
     const { name } = operation;
     const { text } = operation.document;
     const lastId = lastEventId(arrived);
     const variables = { ...variableValues };
     return {
       bytes: bytesInMemory(text) + bytesInMemory(variables) + bytesInMemory(lastId),
-      again() {
+      rebuild() {
         const prepared = documents.parse(text).operation(name);
         const made = {
           operation: prepared,
@@ -190,12 +197,12 @@ export function createEventTexts({ executor, limits, shared, log }: EventTextsOp
     return `${alone}`;
   };
 
-  return (args: OperationArgs, kept: KeptArgs): EventTexts => {
+  return (args: OperationArgs, subscription: SubscriptionArgs): EventTexts => {
     // Errors belong to no request of one of those who share them.
     const requestId = newId();
     const { contextValue: context } = args;
     const { operation, shownCost: cost, lookAhead, maxResponseBytes } = context;
-    const keptBytes = GROUP_BYTES + kept.bytes;
+    const retainedBytes = GROUP_BYTES + subscription.bytes;
     const { mapping, filter } = subscribedEvents(args, operation.node, context);
     // Only an execution tells the cost.
     const plan = lookAhead && cost === undefined ? planEvents(args, operation.node, context) : undefined;
@@ -208,8 +215,8 @@ export function createEventTexts({ executor, limits, shared, log }: EventTextsOp
     async function execute(event: EventRecord, readers: EventReaders) {
       try {
         return await executor.forEvents(readers, async (db, reservation) => {
-          const again = kept.again();
-          const own = { ...again, contextValue: { ...again.contextValue, requestId } };
+          const rebuilt = subscription.rebuild();
+          const own = { ...rebuilt, contextValue: { ...rebuilt.contextValue, requestId } };
           for (let left = MAX_REFRESHES; ; left -= 1) {
             const row = await rootValueOf(event, db);
             if (row === undefined) return undefined;
@@ -234,7 +241,7 @@ export function createEventTexts({ executor, limits, shared, log }: EventTextsOp
       const key = `execution ${unshared(isShared)}${executionKey(args)}${filterKey(filter)}`;
       return {
         key,
-        bytes: keptBytes + bytesInMemory(key),
+        bytes: retainedBytes + bytesInMemory(key),
         atMost: 1,
         filter,
         read: async ([event], readers) => (event === undefined ? [] : [await execute(event, readers)]),
@@ -244,7 +251,7 @@ export function createEventTexts({ executor, limits, shared, log }: EventTextsOp
     const key = `statement ${unshared()}${planKey(plan)}${filterKey(filter)}`;
     return {
       key,
-      bytes: keptBytes + bytesInMemory([key, plan.written.statement.text, valuesOf(plan)]),
+      bytes: retainedBytes + bytesInMemory([key, plan.written.statement.text, valuesOf(plan)]),
       atMost: Math.min(MAX_EVENTS, Math.max(1, Math.floor(maxResponseBytes / plan.maxBytes))),
       filter,
       read: (events, readers) => executor.forEvents(readers, (db) => readEvents(db, plan, events)),

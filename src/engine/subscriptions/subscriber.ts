@@ -21,7 +21,7 @@ import {
   serializeResponse,
 } from '../operation/outcome.ts';
 import type { CredentialWatch } from './credential-watch.ts';
-import type { EventTexts, KeptArgs } from './event-responses.ts';
+import type { EventTexts, SubscriptionArgs } from './event-responses.ts';
 import type { FanOut } from './fan-out.ts';
 import type { StreamLimit } from './stream-limit.ts';
 import type { StreamMetrics } from './stream-metrics.ts';
@@ -84,9 +84,9 @@ async function recheckCredentials(
 
 export interface EventIdOptions {
   readonly fanOut: FanOut;
-  readonly textsOf: (args: OperationArgs, kept: KeptArgs) => EventTexts;
-  /** What is kept of a subscription while it is open. */
-  readonly kept: (args: OperationArgs) => KeptArgs;
+  readonly textsOf: (args: OperationArgs, subscription: SubscriptionArgs) => EventTexts;
+  /** Creates the arguments that stay in memory while a subscription is open. */
+  readonly subscriptionArgs: (args: OperationArgs) => SubscriptionArgs;
   readonly streams: StreamLimit;
   readonly credentials: CredentialWatch;
   readonly watchPublished: RequestedDocuments['watch'];
@@ -115,7 +115,7 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
   const {
     fanOut,
     textsOf,
-    kept: keep,
+    subscriptionArgs,
     streams,
     credentials,
     watchPublished,
@@ -130,7 +130,7 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
   function bind(
     stream: SubscriberStream,
     { sender, published, shownCost: cost, caller, requestId }: OperationArgs['contextValue'],
-    kept: KeptArgs,
+    subscription: SubscriptionArgs,
   ): void {
     const { departure } = sender;
     const endsWith = (error: () => ApiError) => () =>
@@ -139,7 +139,10 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
     stream.onClose(watchBlocked(sender, endsWith(addressBlocked)));
     if (isAuthenticated(caller))
       stream.onClose(
-        credentials.watch(caller, (present) => void recheckCredentials(stream, kept.again(), present, told)),
+        credentials.watch(
+          caller,
+          (present) => void recheckCredentials(stream, subscription.rebuild(), present, told),
+        ),
       );
     if (departure?.left) stream.close();
     else departure?.onLeave(() => stream.close());
@@ -156,10 +159,10 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
     sender.reservation.countFor(holderOf(sender));
     // Admission has refused a subscription that accepts no stream.
     const format = formats[sender.streamType ?? 'text/event-stream'];
-    const kept = keep(args);
-    const { bytes } = kept;
+    const subscription = subscriptionArgs(args);
+    const { bytes } = subscription;
     const stream = fanOut.open({
-      texts: textsOf(args, kept),
+      texts: textsOf(args, subscription),
       format,
       start,
       visibleHeartbeats,
@@ -169,7 +172,7 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
     stream.onClose(leave);
     const ended = metrics.opened(sender.streamType ?? 'text/event-stream');
     stream.onClose(() => ended(stream.ending));
-    bind(stream, args.contextValue, kept);
+    bind(stream, args.contextValue, subscription);
     if (lastEventId(request) !== undefined) metrics.resumed();
     return { kind: 'stream', stream };
   }

@@ -10,69 +10,69 @@ import { CHECK_DIGESTS, CHECK_DOCUMENTS, FIND_DOCUMENTS, HAS_DOCUMENTS } from '.
 
 export interface KnownPublishedOptions<Row extends { readonly key: string }, Value extends object | true> {
   readonly database: Queryable;
-  /** Those of some keys that are published, with what a value is made of. */
+  /** Finds the published ones of some keys, with the columns that a value is made of. */
   readonly find: Statement<Row>;
-  /** Those of some keys that are published. */
+  /** Finds the published ones of some keys. */
   readonly check: Statement<{ readonly key: string }>;
   readonly toValue: (row: Row) => Value;
-  readonly kept: LRUCache<string, Value>;
-  /** Whether this process hears at once of what is retired. */
+  readonly cached: LRUCache<string, Value>;
+  /** True if this process is notified immediately when a document is retired. */
   readonly hears: () => boolean;
 }
 
-/** What is published under keys, as far as this process has asked for it. */
+/** The published documents that this process has looked up, by key. */
 interface KnownPublished<Value> {
-  /** The value of a key, at once if it is known; undefined if there is none. Rejects with DatabaseError. */
+  /** The value of a key, without a promise if it is cached; undefined if there is none. Rejects with DatabaseError. */
   get(key: string): Value | Promise<Value | undefined>;
-  /** Whether it is known to be published, if nothing was retired a moment ago. */
+  /** True if the key is cached as published. */
   knows(key: string): boolean;
-  /** Calls `onRetired` once a recheck finds that the key is published no more. Returns what ends that. */
+  /** Calls `onRetired` once a recheck finds that the key is no longer published. Returns a function that stops watching. */
   watch(key: string, onRetired: () => void): () => void;
-  /** Looks which of all known and watched keys are published still. Rejects with DatabaseError. */
+  /** Checks which of all cached and watched keys are still published. Rejects with DatabaseError. */
   recheck(): Promise<void>;
 }
 
 /**
- * What was found is kept until it is retired, which other processes tell. What was not found is asked for anew each time,
- * so that it is there as soon as it is published; many at once share a statement.
+ * A published document is cached until it is retired, of which other processes notify. An unknown key is looked up each time,
+ * so that it is found as soon as it is published. Concurrent look-ups share a statement.
  */
 function createKnownPublished<Row extends { readonly key: string }, Value extends object | true>(
   options: KnownPublishedOptions<Row, Value>,
 ): KnownPublished<Value> {
-  const { database, find, check, toValue, kept, hears } = options;
+  const { database, find, check, toValue, cached, hears } = options;
   const watched = new Map<string, Set<() => void>>();
   /** What was read before a recheck began may have been retired since. */
   let rechecks = 0;
 
   const read = lookUp(database, find, (row) => row.key);
 
-  async function readAndKeep(key: string): Promise<Value | undefined> {
+  async function readAndCache(key: string): Promise<Value | undefined> {
     const asked = rechecks;
     const row = await read(key);
     if (row === undefined) return undefined;
     const value = toValue(row);
-    if (asked === rechecks) kept.set(key, value);
+    if (asked === rechecks) cached.set(key, value);
     return value;
   }
 
   async function recheck(): Promise<void> {
     rechecks += 1;
-    const keys = [...new Set([...kept.keys(), ...watched.keys()])];
+    const keys = [...new Set([...cached.keys(), ...watched.keys()])];
     if (keys.length === 0) return;
     const published = new Set((await database.query(check, [keys])).map(({ key }) => key));
     for (const key of keys) {
       if (published.has(key)) continue;
-      kept.delete(key);
+      cached.delete(key);
       for (const onRetired of [...(watched.get(key) ?? [])]) onRetired();
     }
   }
 
   return {
     get(key) {
-      const value = hears() ? kept.get(key) : undefined;
-      return value ?? readAndKeep(key);
+      const value = hears() ? cached.get(key) : undefined;
+      return value ?? readAndCache(key);
     },
-    knows: (key) => kept.has(key),
+    knows: (key) => cached.has(key),
     watch(key, onRetired) {
       const streams = watched.get(key) ?? new Set();
       watched.set(key, streams.add(onRetired));
@@ -152,7 +152,7 @@ class KnownText implements KnownDocument {
 
 export function createCatalog(options: CatalogOptions): Catalog {
   const { database, documents, hears, recheckMs, log } = options;
-  const kept = new LRUCache<string, KnownText>({
+  const cachedDocuments = new LRUCache<string, KnownText>({
     max: MAX_KNOWN,
     maxSize: MAX_LENGTH,
     sizeCalculation: ({ text }) => text.length,
@@ -163,7 +163,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     check: CHECK_DOCUMENTS,
     toValue: ({ text, schema }) =>
       new KnownText(text, schema === documents.schemaId() ? documents.parseChecked : documents.parse),
-    kept,
+    cached: cachedDocuments,
     hears,
   });
   const digests = new LRUCache<string, true>({ max: MAX_DIGESTS });
@@ -172,7 +172,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     find: CHECK_DIGESTS,
     check: CHECK_DIGESTS,
     toValue: () => true as const,
-    kept: digests,
+    cached: digests,
     hears,
   });
   const outage = createOutageLog(log, 'documents.refresh_failed', 'documents.recovered');
@@ -189,7 +189,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       outage.over();
     } catch (error) {
       // Nothing is answered meanwhile that the database would not have to answer.
-      kept.clear();
+      cachedDocuments.clear();
       digests.clear();
       outage.failed({ err: error });
       again = true;

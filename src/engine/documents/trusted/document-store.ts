@@ -165,10 +165,10 @@ export async function* publishedTexts(db: Queryable): AsyncGenerator<TextOfRelea
   }
 }
 
-/** Rows kept of a client, and of all. */
+/** The maximum number of rows retained per client, and in total. */
 const MAX_ROWS_OF_CLIENT = 100;
 const MAX_ROWS = 10_000;
-/** Texts without a digest: more of a client than are kept apart. */
+/** Documents without a digest: more of a client than are counted separately. */
 export const NO_DIGEST = '\\x';
 
 /** SQL: whether a document with this digest is published. */
@@ -234,7 +234,7 @@ export interface UnpublishedUsageRow {
   /** The kind of its credentials. */
   readonly kind: string;
   readonly operationName: string | null;
-  /** SHA-256 of the text without what GraphQL ignores; null for more texts than are kept apart. */
+  /** SHA-256 of the query string without ignored tokens; null for more documents than are counted separately. */
   readonly digest: string | null;
   /** The first policy that rejects it; null where that is not known, without a digest. */
   readonly rejectedBy: 'listed' | 'required' | null;

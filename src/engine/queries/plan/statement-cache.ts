@@ -33,7 +33,7 @@ const ofTexts = new LRUCache<string, Statement<JsonRow>>({
   sizeCalculation: ({ text }) => text.length,
 });
 
-/** What comes once is not kept. */
+/** Statements that are used once are not cached. */
 const seen = new SeenBefore();
 
 let plans = 0;
