@@ -7,7 +7,6 @@ import {
   type CommittedBefore,
   type EventFilter,
   type EventName,
-  type EventPlace,
   type EventRecord,
   isAfter,
   type LogEvent,
@@ -15,6 +14,7 @@ import {
   MAX_RUNNING,
   type MarkedPosition,
   markOf,
+  type ReaderPosition,
   recordedEvents,
 } from './event.ts';
 import {
@@ -47,20 +47,20 @@ interface EventRow extends StateRow, EventRecord {
 }
 
 const EVENT_COLUMNS = `era, xid::text, id, ${formatColumns(recordedEvents)}`;
-const AFTER_PLACE = `(era, events.xid, id) > (place.era, place.xid, place.id) AND (era, events.xid) < (${PRESENT_ERA}::smallint, ${HORIZON})`;
+const AFTER_BASE = `(era, events.xid, id) > (base.era, base.xid, base.id) AND (era, events.xid) < (${PRESENT_ERA}::smallint, ${HORIZON})`;
 /**
- * Like AFTER_PLACE, for the events with one key. The key is part of both bounds, so that only the key's index serves:
+ * Like AFTER_BASE, for the events with one key. The key is part of both bounds, so that only the key's index serves:
  * PostgreSQL takes the bounds to be narrow, and would otherwise read the whole log for the few events of one root.
  */
-const afterPlaceWith = (column: string, key: string) =>
-  `${column} = ${key} AND (${column}, era, events.xid, id) > (${key}, place.era, place.xid, place.id) AND (${column}, era, events.xid) < (${key}, ${PRESENT_ERA}::smallint, ${HORIZON})`;
-const LOG_COLUMNS = `${STATE_COLUMNS}, place.id IS NOT NULL AS found, EXISTS (SELECT FROM events WHERE ${HELD}) AS held`;
-const LOG_FROM = `${STATE_FROM} LEFT JOIN LATERAL ${logPositionSql('$1::bigint', '$2::text', MARK_SQL)} AS place ON true`;
+const afterBaseWith = (column: string, key: string) =>
+  `${column} = ${key} AND (${column}, era, events.xid, id) > (${key}, base.era, base.xid, base.id) AND (${column}, era, events.xid) < (${key}, ${PRESENT_ERA}::smallint, ${HORIZON})`;
+const LOG_COLUMNS = `${STATE_COLUMNS}, base.id IS NOT NULL AS found, EXISTS (SELECT FROM events WHERE ${HELD}) AS held`;
+const LOG_FROM = `${STATE_FROM} LEFT JOIN LATERAL ${logPositionSql('$1::bigint', '$2::text', MARK_SQL)} AS base ON true`;
 
 const READ_AFTER = statement<EventRow>(
   'events_after',
   `SELECT ${LOG_COLUMNS}, event.* FROM ${LOG_FROM}
-   LEFT JOIN LATERAL (SELECT ${EVENT_COLUMNS} FROM events WHERE ${AFTER_PLACE} ORDER BY era, events.xid, id LIMIT $3) AS event ON true`,
+   LEFT JOIN LATERAL (SELECT ${EVENT_COLUMNS} FROM events WHERE ${AFTER_BASE} ORDER BY era, events.xid, id LIMIT $3) AS event ON true`,
 );
 
 /** A slice of the log, and the state of the log at the same time. */
@@ -109,16 +109,16 @@ interface FilteredRow extends EventRow {
 }
 
 /**
- * The events after a place that a filter lets through, of those with a key: what has another key costs nothing. $3: how many
+ * The events after a position that match a filter, of those with a key. Events with another key cost nothing. $3: how many
  * to return; $4: how many with the key to look at; then the filter's kinds and owner, null for all. The end is where
  * looking has stopped: the last that was looked at or, past all of them, the newest of the log.
  */
-const filteredBy = (label: string, afterPlace: string) =>
+const filteredBy = (label: string, afterBase: string) =>
   statement<FilteredRow>(
     `events_after_${label}`,
     `SELECT ${LOG_COLUMNS}, event.* FROM ${LOG_FROM}
      LEFT JOIN LATERAL (
-       WITH looked AS MATERIALIZED (SELECT * FROM events WHERE ${afterPlace} ORDER BY era, events.xid, id LIMIT $4::int),
+       WITH looked AS MATERIALIZED (SELECT * FROM events WHERE ${afterBase} ORDER BY era, events.xid, id LIMIT $4::int),
          stopped AS (SELECT * FROM looked WHERE (SELECT count(*) FROM looked) >= $4::int ORDER BY era DESC, xid DESC, id DESC LIMIT 1),
          newest AS (SELECT * FROM events WHERE ${SETTLED} AND NOT EXISTS (SELECT FROM stopped) ORDER BY era DESC, events.xid DESC, id DESC LIMIT 1),
          ends AS (SELECT era AS "endEra", xid::text AS "endXid", id AS "endId", ${MARK_SQL} AS "endMark"
@@ -129,9 +129,9 @@ const filteredBy = (label: string, afterPlace: string) =>
          ORDER BY era, looked.xid, id LIMIT $3) AS found ON true) AS event ON true`,
   );
 const FILTERED = {
-  all: filteredBy('filtered', AFTER_PLACE),
-  root: filteredBy('of_root', afterPlaceWith('root_id', '$7::uuid')),
-  owner: filteredBy('of_owner', afterPlaceWith('owner_id', '$6::uuid')),
+  all: filteredBy('filtered', AFTER_BASE),
+  root: filteredBy('of_root', afterBaseWith('root_id', '$7::uuid')),
+  owner: filteredBy('of_owner', afterBaseWith('owner_id', '$6::uuid')),
 };
 
 /** A slice of what a filter lets through. */
@@ -229,7 +229,7 @@ function beforeOf({ newestXid, newestId, newestMark, running }: NowRow): Committ
  * The current end of the log, for a new reader: the last event that can be read, and what was committed since. Opens the
  * log of a new or restored database. Throws DatabaseError.
  */
-export async function readNow(database: Database, log: Logger): Promise<EventPlace> {
+export async function readNow(database: Database, log: Logger): Promise<ReaderPosition> {
   let [row] = await database.query(READ_NOW, []);
   if (row === undefined) {
     await openLog(database, log);
@@ -252,7 +252,7 @@ export async function readFirst(db: Queryable): Promise<MarkedPosition> {
 }
 
 /** An event that the log knows, and can be read on from. */
-export type KnownEvent = Omit<EventPlace, 'before'>;
+export type KnownEvent = Omit<ReaderPosition, 'before'>;
 
 interface KnownRow extends StateRow {
   readonly n: number;
@@ -263,9 +263,9 @@ interface KnownRow extends StateRow {
 
 const FIND = statement<KnownRow>(
   'events_find',
-  `SELECT ${STATE_COLUMNS}, asked.n, place.era, place.xid::text, place.id
+  `SELECT ${STATE_COLUMNS}, asked.n, base.era, base.xid::text, base.id
    FROM ${STATE_FROM}, unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked(number, mark, n),
-     LATERAL ${logPositionSql('asked.number', 'asked.mark', MARK_SQL)} AS place`,
+     LATERAL ${logPositionSql('asked.number', 'asked.mark', MARK_SQL)} AS base`,
 );
 
 /**

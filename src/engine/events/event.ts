@@ -75,17 +75,17 @@ export interface CommittedBefore extends MarkedPosition {
   readonly running: readonly bigint[];
 }
 
-/** Where a reader is. Never changed. */
-export interface EventPlace extends MarkedPosition {
+/** The position of a reader. Never changed. */
+export interface ReaderPosition extends MarkedPosition {
   /** The history to which the position belongs (`LogState.history`). */
   readonly history: string;
   /** Later events that the reader must not get; undefined once they are behind it. */
   readonly before: CommittedBefore | undefined;
 }
 
-/** The place after an event, and whether the reader must not get the event. */
+/** The position after an event, and whether the reader must not get the event. */
 interface Passed {
-  readonly place: EventPlace;
+  readonly readerPosition: ReaderPosition;
   readonly skipped: boolean;
 }
 
@@ -95,18 +95,18 @@ function restOf(before: CommittedBefore | undefined, at: LogPosition): Committed
   return running.length === before.running.length ? before : { ...before, running };
 }
 
-/** The place at a later position of the log, past events that are of no interest to the reader. */
-export const advance = ({ history, before }: EventPlace, position: MarkedPosition): EventPlace => ({
+/** The reader position at a later position of the log, past events that do not match the filter of the reader. */
+export const advance = ({ history, before }: ReaderPosition, position: MarkedPosition): ReaderPosition => ({
   history,
   ...position,
   before: restOf(before, position),
 });
 
 /** Moves past the next event of the log. */
-export function pass({ history, before }: EventPlace, { position }: LogEvent): Passed {
+export function pass({ history, before }: ReaderPosition, { position }: LogEvent): Passed {
   const skipped =
     before !== undefined && !isAfter(position, before) && !before.running.includes(position.xid);
-  return { place: advance({ history, before, ...position }, position), skipped };
+  return { readerPosition: advance({ history, before, ...position }, position), skipped };
 }
 
 /** An event as an id names it. */
@@ -141,7 +141,7 @@ function readName(bytes: Buffer, at: number): EventName | undefined {
 }
 
 /** Each transaction as its distance from the one before it, the first from the event's. */
-function distancesOf({ xid, running }: NonNullable<EventPlace['before']>): number[] {
+function distancesOf({ xid, running }: NonNullable<ReaderPosition['before']>): number[] {
   const bytes: number[] = [];
   let last = xid;
   for (const transaction of running) {
@@ -176,16 +176,16 @@ function readDistances(bytes: Buffer): bigint[] | undefined {
 }
 
 /**
- * Encodes the place as an opaque string of 28 characters; longer for a reader that came while transactions were running,
+ * Encodes the position as an opaque string of 28 characters; longer for a reader that came while transactions were running,
  * until the events of those times are behind it.
  */
-export function encodeEventId(place: EventPlace): string {
-  const { before } = place;
+export function encodeEventId(readerPosition: ReaderPosition): string {
+  const { before } = readerPosition;
   const distances = before === undefined ? [] : distancesOf(before);
   const bytes = Buffer.alloc(
     FRAME_BYTES + NAME_BYTES + (before === undefined ? 0 : NAME_BYTES) + distances.length,
   );
-  writeName(bytes, place, CONTENT_START);
+  writeName(bytes, readerPosition, CONTENT_START);
   if (before !== undefined) {
     writeName(bytes, before, CONTENT_START + NAME_BYTES);
     bytes.set(distances, CONTENT_START + 2 * NAME_BYTES);
@@ -193,7 +193,7 @@ export function encodeEventId(place: EventPlace): string {
   return opaqueText(bytes);
 }
 
-/** Encodes the place right after an event, for a reader that has seen nothing later. */
+/** Encodes the position right after an event, for a reader that has seen nothing later. */
 export function encodeEventName(name: EventName): string {
   const bytes = Buffer.alloc(FRAME_BYTES + NAME_BYTES);
   writeName(bytes, name, CONTENT_START);

@@ -7,49 +7,49 @@ import {
   decodeEventId,
   type EventFilter,
   type EventName,
-  type EventPlace,
   encodeEventId,
   encodeEventName,
   isAfter,
   type LogPosition,
+  type ReaderPosition,
 } from './event.ts';
 import { eventNameOf, findEvents, type KnownEvent, readFiltered, readFirst, readNow } from './event-log.ts';
 import { createLogTail, type LogTailOptions, type MatchingEvents, type OnGrowth } from './tail.ts';
 
-/** Where a reader starts. */
+/** The start of a reader. */
 export interface FeedStart {
   /** The id of the start position. */
   readonly eventId: string;
   /** The start position in the log. */
-  readonly place: EventPlace;
+  readonly readerPosition: ReaderPosition;
   /** The current end of the log. Events up to it are history. */
   readonly now: LogPosition;
   /** Why the reader could not resume from its own id. It then starts from the current end. */
   readonly failure: 'malformed' | 'expired' | undefined;
 }
 
-/** The event log as readers at any number of places see it. */
+/** The event log for readers at any number of positions. */
 export interface EventFeed {
   /** Signals a possible commit, so that readers need not wait for the next poll. */
   wake(): void;
   /** The start of a new reader or, given its last event id, of a returning one. Throws DatabaseError. */
   open(lastEventId: string | undefined): Promise<FeedStart>;
-  /** Events after a place, from memory. Undefined if memory may lack some of them. */
-  recent(place: EventPlace, filter: EventFilter, limit: number): MatchingEvents | undefined;
+  /** Events after a position, from memory. Undefined if memory may lack some of them. */
+  recent(readerPosition: ReaderPosition, filter: EventFilter, limit: number): MatchingEvents | undefined;
   /**
-   * Events after a place for an owner's readers, in order and without gaps. Where it ends at the place itself, that is the
+   * Events after a position for the readers of an owner, in order and without gaps. If the result ends at the position itself, that is the
    * end of the log. Throws DatabaseError, HistoryLostError.
    */
-  read(place: EventPlace, wanted: Wanted, owner: string | undefined): Promise<MatchingEvents>;
+  read(readerPosition: ReaderPosition, wanted: Wanted, owner: string | undefined): Promise<MatchingEvents>;
   /**
    * The id from which a reader gets all that a snapshot does not show, by what the snapshot says of the log
    * (`SNAPSHOT_NAME`). Throws DatabaseError.
    */
   idOf(snapshotName: string | null): Promise<string>;
-  /** Whether the newest events of the place's history are in memory, even if those after the place may not all be. */
-  follows(place: EventPlace): boolean;
-  /** A place further on, at the end of what is in memory: for readers who want nothing that lies between. */
-  atEnd(place: EventPlace): EventPlace;
+  /** True if the newest events of the position's generation are in memory, even if some events after the position are not. */
+  follows(readerPosition: ReaderPosition): boolean;
+  /** A later position, at the end of the events in memory, for readers whose filter matches none of the events between. */
+  atEnd(readerPosition: ReaderPosition): ReaderPosition;
   /** Calls `onGrowth` when there may be more events. Returns a function that stops it. */
   follow(onGrowth: OnGrowth): () => void;
   close(): Promise<void>;
@@ -63,16 +63,16 @@ export interface Wanted {
   readonly looks: number;
 }
 
-/** The log was pruned past a reader's place or restored. The reader's id is refused from then on. */
+/** The log was pruned past the position of a reader or restored. From then on, the event id of the reader is rejected. */
 export class HistoryLostError extends Error {
   constructor() {
-    super('the event log no longer continues from the place of the reader');
+    super('the event log no longer continues from the position of the reader');
     this.name = 'HistoryLostError';
   }
 }
 
 export interface EventFeedOptions extends LogTailOptions {
-  /** Reads of the log that do not come from memory take a place here. */
+  /** Reads of the log that do not come from memory take a slot here. */
   readonly line: Line;
 }
 
@@ -105,11 +105,11 @@ export function createEventFeed({ database, log, line }: EventFeedOptions): Even
     return recent?.history === history ? recent : findInLog(name);
   }
 
-  /** Where a returning reader is, or why it cannot go on from there. */
-  async function placeOf(
+  /** Finds the position of a returning reader, or the reason why the reader cannot resume. */
+  async function findReaderPosition(
     { event, before }: DecodedId,
-    { history }: EventPlace,
-  ): Promise<EventPlace | 'malformed' | 'expired'> {
+    { history }: ReaderPosition,
+  ): Promise<ReaderPosition | 'malformed' | 'expired'> {
     const known = await find(event, history);
     if (known === undefined) return 'expired';
     const last = before === undefined ? undefined : await find(before.event, history);
@@ -123,32 +123,32 @@ export function createEventFeed({ database, log, line }: EventFeedOptions): Even
 
   /** Reads the state of the log together with the events, so that pruning in between cannot go unnoticed. */
   async function readBehind(
-    place: EventPlace,
+    readerPosition: ReaderPosition,
     { filter, limit, looks }: Wanted,
     owner: string | undefined,
   ): Promise<MatchingEvents> {
     const { state, found, events, end } = await line.measured(owner, () =>
-      readFiltered(database.owned(owner), place, filter, { limit, looks }),
+      readFiltered(database.owned(owner), readerPosition, filter, { limit, looks }),
     );
-    if (!found || state?.history !== place.history) throw new HistoryLostError();
-    return { events, end: end !== undefined && isAfter(end, place) ? end : place };
+    if (!found || state?.history !== readerPosition.history) throw new HistoryLostError();
+    return { events, end: end !== undefined && isAfter(end, readerPosition) ? end : readerPosition };
   }
 
-  const recent = (place: EventPlace, filter: EventFilter, limit: number) =>
-    tail.recent(place.history, place, limit, filter);
+  const recent = (readerPosition: ReaderPosition, filter: EventFilter, limit: number) =>
+    tail.recent(readerPosition.history, readerPosition, limit, filter);
 
   async function readOn(
-    place: EventPlace,
+    readerPosition: ReaderPosition,
     wanted: Wanted,
     owner: string | undefined,
   ): Promise<MatchingEvents> {
     for (;;) {
-      const known = recent(place, wanted.filter, wanted.limit);
+      const known = recent(readerPosition, wanted.filter, wanted.limit);
       if (known !== undefined) return known;
-      const found = await readBehind(place, wanted, owner);
-      if (isAfter(found.end, place)) return found;
+      const found = await readBehind(readerPosition, wanted, owner);
+      if (isAfter(found.end, readerPosition)) return found;
       // The tail starts at the end of the log. If it has started meanwhile, it knows better.
-      if (tail.follows(place.history)) continue;
+      if (tail.follows(readerPosition.history)) continue;
       tail.wake();
       return found;
     }
@@ -158,25 +158,25 @@ export function createEventFeed({ database, log, line }: EventFeedOptions): Even
     wake: tail.wake,
     async open(lastEventId) {
       const end = await present('all');
-      const at = (place: EventPlace, failure: FeedStart['failure']): FeedStart => ({
-        eventId: encodeEventId(place),
-        place,
+      const at = (readerPosition: ReaderPosition, failure: FeedStart['failure']): FeedStart => ({
+        eventId: encodeEventId(readerPosition),
+        readerPosition,
         now: end,
         failure,
       });
       if (lastEventId === undefined) return at(end, undefined);
       const decoded = decodeEventId(lastEventId);
-      const place = decoded === undefined ? 'malformed' : await placeOf(decoded, end);
-      return typeof place === 'string' ? at(end, place) : at(place, undefined);
+      const readerPosition = decoded === undefined ? 'malformed' : await findReaderPosition(decoded, end);
+      return typeof readerPosition === 'string' ? at(end, readerPosition) : at(readerPosition, undefined);
     },
     recent,
-    async read(place, wanted, owner) {
-      const found = await readOn(place, wanted, owner);
+    async read(readerPosition, wanted, owner) {
+      const found = await readOn(readerPosition, wanted, owner);
       // Lost in a failover: other transactions may have got the ids by which those events are known.
       if (
         found.events.length > 0 &&
-        place.before !== undefined &&
-        (await findInLog(place.before)) === undefined
+        readerPosition.before !== undefined &&
+        (await findInLog(readerPosition.before)) === undefined
       )
         throw new HistoryLostError();
       return found;
@@ -188,9 +188,11 @@ export function createEventFeed({ database, log, line }: EventFeedOptions): Even
       return encodeEventName(await readFirst(database));
     },
     follows: ({ history }) => tail.follows(history),
-    atEnd(place) {
-      const end = tail.end(place.history);
-      return end !== undefined && isAfter(end, place) ? advance(place, end) : place;
+    atEnd(readerPosition) {
+      const end = tail.end(readerPosition.history);
+      return end !== undefined && isAfter(end, readerPosition)
+        ? advance(readerPosition, end)
+        : readerPosition;
     },
     follow: tail.follow,
     close: tail.close,

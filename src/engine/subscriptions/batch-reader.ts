@@ -1,13 +1,13 @@
 import type { Span, Tracing } from '../../platform/tracing/tracing.ts';
 import {
   advance,
-  type EventPlace,
   encodeEventId,
   isAfter,
   type LogEvent,
   type LogPosition,
   type MarkedPosition,
   pass,
+  type ReaderPosition,
 } from '../events/event.ts';
 import type { EventText } from '../events/event-stream.ts';
 import type { EventFeed } from '../events/feed.ts';
@@ -98,8 +98,8 @@ class DeliveryTraces {
 
 /** The next events of a cohort, ready to be sent. */
 export interface Batch {
-  /** The place after them. */
-  readonly place: EventPlace;
+  /** The position after these events. */
+  readonly readerPosition: ReaderPosition;
   /** The events in the frames, in order. */
   readonly events: readonly LogEvent[];
   /** Undefined if there is nothing to send: all events were skipped, or their rows are gone. */
@@ -138,10 +138,10 @@ export class BatchReader {
   }
 
   /**
-   * The batch after a place; undefined at the end of the log. `timeouts` is how often reading it has taken too
+   * The batch after a position; undefined at the end of the log. `timeouts` is how often reading it has taken too
    * long: fewer events are read then. Rejects with HistoryLostError, and with errors that may pass.
    */
-  async next(from: EventPlace, readers: EventReaders, timeouts: number): Promise<Batch | undefined> {
+  async next(from: ReaderPosition, readers: EventReaders, timeouts: number): Promise<Batch | undefined> {
     const fitting = Math.ceil(MAX_FRAME_BYTES / this.#averageBytes);
     const limit = Math.max(1, Math.min(this.#options.texts.atMost, fitting) >> timeouts);
     const { texts, feed } = this.#options;
@@ -155,17 +155,17 @@ export class BatchReader {
   }
 
   async #batch(
-    from: EventPlace,
+    from: ReaderPosition,
     events: readonly LogEvent[],
     end: MarkedPosition,
     { readers, timeouts }: { readonly readers: EventReaders; readonly timeouts: number },
   ): Promise<Batch> {
-    const wanted: { readonly event: LogEvent; readonly place: EventPlace }[] = [];
-    let place = from;
+    const wanted: { readonly event: LogEvent; readonly readerPosition: ReaderPosition }[] = [];
+    let readerPosition = from;
     for (const event of events) {
-      const passed = pass(place, event);
-      place = passed.place;
-      if (!passed.skipped) wanted.push({ event, place });
+      const passed = pass(readerPosition, event);
+      readerPosition = passed.readerPosition;
+      if (!passed.skipped) wanted.push({ event, readerPosition });
     }
     const asked = wanted.map(({ event }) => event);
     const trace = this.deliveries.of(asked);
@@ -180,7 +180,7 @@ export class BatchReader {
     const sent: { readonly event: LogEvent; readonly text: EventText }[] = [];
     let bytes = 0;
     let done = 0;
-    for (const { event, place: after } of wanted.slice(0, texts.length)) {
+    for (const { event, readerPosition: after } of wanted.slice(0, texts.length)) {
       if (bytes >= MAX_FRAME_BYTES) break;
       const text = texts[done];
       done += 1;
@@ -193,7 +193,8 @@ export class BatchReader {
     trace?.keep(delivered);
     if (sent.length > 0) this.#averageBytes = Math.max(1, bytes / sent.length);
     return {
-      place: done === wanted.length ? advance(place, end) : (wanted[done - 1]?.place ?? from),
+      readerPosition:
+        done === wanted.length ? advance(readerPosition, end) : (wanted[done - 1]?.readerPosition ?? from),
       events: delivered,
       frames: Frames.of(sent.map(({ text }) => text)),
       readAtMs: performance.now(),

@@ -30,7 +30,7 @@ export interface FanOut {
   readonly groups: number;
   /** What the groups and their streams take, by the estimate of their texts. */
   readonly groupBytes: number;
-  /** How many sets of streams are at the same place. */
+  /** The number of sets of streams at one position. */
   readonly cohorts: number;
   readonly lagging: number;
   readonly catchingUp: number;
@@ -101,7 +101,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
 
   /** Where a stream is: what has come meanwhile was not for it if it waits at the end of the log. */
   function positionOf({ cohort, position }: SubscriberStream): string {
-    return cohort?.atEnd === true ? encodeEventId(feed.atEnd(cohort.place)) : position;
+    return cohort?.atEnd === true ? encodeEventId(feed.atEnd(cohort.readerPosition)) : position;
   }
 
   /** One timer for all streams. */
@@ -114,7 +114,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
       // One that still reads history is told once it is at the end.
       if (stream.isQuiet(nowMs) && stream.cohort?.atEnd === true) quiet.push(stream);
     }
-    // Places in the log are kept for a limited time.
+    // The log retains events for a limited time only.
     if (quiet.length > 0) for (const { group } of groups.values()) group.moveOn(feed.atEnd);
     inSlices(beating, (stream) => stream.beat(nowMs, () => positionOf(stream)));
     inSlices(quiet, (stream) => stream.tellPosition(positionOf(stream)));

@@ -4,10 +4,10 @@ import type { Logger } from '../../platform/log/log.ts';
 import {
   advance,
   type EventFilter,
-  type EventPlace,
   encodeEventId,
   isAfter,
   type MarkedPosition,
+  type ReaderPosition,
 } from '../events/event.ts';
 import { HistoryLostError } from '../events/feed.ts';
 import type { EventReaders } from '../operation/lifecycle.ts';
@@ -100,7 +100,7 @@ export interface GroupOptions extends BatchReaderOptions {
 export class Group {
   readonly #options: GroupOptions;
   readonly #reader: BatchReader;
-  /** Cohorts that can be joined, by the id of their place. All others are reading or sending. */
+  /** Cohorts that can be joined, by the event id of their position. All others are reading or sending. */
   readonly #waiting = new Map<string, Cohort>();
   /** Those of them that wait until more streams have joined, or after a failure. */
   readonly #resting = new Set<Cohort>();
@@ -135,7 +135,7 @@ export class Group {
     return streams;
   }
 
-  /** Reserves a place for a stream that joins later. */
+  /** Counts a stream that joins later. */
   enter(owner: string): void {
     this.#owners.add(owner);
     this.#streams += 1;
@@ -152,18 +152,18 @@ export class Group {
     if (cohort.streams.size === 0) this.#take(cohort);
   }
 
-  /** Delivers the events after a place to a stream. */
-  readonly join = (stream: SubscriberStream, from: EventPlace): void => {
+  /** Delivers the events after a position to a stream. */
+  readonly join = (stream: SubscriberStream, from: ReaderPosition): void => {
     const { feed } = this.#options;
     this.#reader.deliveries.joined(stream.liveAfter);
     const atEnd = feed.recent(from, this.filter, 1)?.events.length === 0;
-    // Cohorts at the end have had no event since they arrived there, so they can move on to the same place.
+    // Cohorts at the end have had no event since they arrived there, so they can move on to the same position.
     if (atEnd) this.moveOn(feed.atEnd);
-    const place = atEnd ? feed.atEnd(from) : from;
-    const key = encodeEventId(place);
+    const readerPosition = atEnd ? feed.atEnd(from) : from;
+    const key = encodeEventId(readerPosition);
     let cohort = this.#waiting.get(key);
     if (cohort === undefined) {
-      cohort = new CohortOf<SubscriberStream>(place);
+      cohort = new CohortOf<SubscriberStream>(readerPosition);
       this.#waiting.set(key, cohort);
       cohort.atEnd = atEnd;
       cohort.catchingUp = !atEnd;
@@ -174,29 +174,32 @@ export class Group {
   };
 
   /** Has the cohorts that wait at the end of the log wait further on: nothing in between was for them. */
-  moveOn(to: (place: EventPlace) => EventPlace): void {
+  moveOn(to: (readerPosition: ReaderPosition) => ReaderPosition): void {
     for (const cohort of [...this.#waiting.values()]) {
-      const place = cohort.atEnd ? to(cohort.place) : cohort.place;
-      if (place === cohort.place) continue;
+      const readerPosition = cohort.atEnd ? to(cohort.readerPosition) : cohort.readerPosition;
+      if (readerPosition === cohort.readerPosition) continue;
       this.#take(cohort);
-      cohort.place = place;
+      cohort.readerPosition = readerPosition;
       this.#merged(cohort);
     }
   }
 
   /** There may be more events: after `after` one that is for it, and before that none. */
   wake(after?: MarkedPosition): void {
-    if (after !== undefined) this.moveOn((place) => (isAfter(after, place) ? advance(place, after) : place));
+    if (after !== undefined)
+      this.moveOn((readerPosition) =>
+        isAfter(after, readerPosition) ? advance(readerPosition, after) : readerPosition,
+      );
     for (const cohort of [...this.#waiting.values()]) this.#consider(cohort);
   }
 
   /** Has a waiting cohort read on if there are events for it. `atEnd`: it has just found the end of the log. */
   #consider(cohort: Cohort, atEnd = false): void {
     const { feed } = this.#options;
-    const recent = feed.recent(cohort.place, this.filter, 1);
+    const recent = feed.recent(cohort.readerPosition, this.filter, 1);
     cohort.atEnd = recent?.events.length === 0;
     // While the process does not follow the log yet, it has no recent events, and wakes everybody once it does.
-    if (cohort.atEnd || (recent === undefined && atEnd && !feed.follows(cohort.place))) {
+    if (cohort.atEnd || (recent === undefined && atEnd && !feed.follows(cohort.readerPosition))) {
       cohort.catchingUp = false;
       return;
     }
@@ -232,7 +235,7 @@ export class Group {
   #take(cohort: Cohort): void {
     this.#behind.delete(cohort);
     this.#resting.delete(cohort);
-    const key = encodeEventId(cohort.place);
+    const key = encodeEventId(cohort.readerPosition);
     if (this.#waiting.get(key) === cohort) this.#waiting.delete(key);
   }
 
@@ -249,7 +252,7 @@ export class Group {
   async #read(cohort: Cohort): Promise<void> {
     this.#take(cohort);
     try {
-      const batch = await this.#reader.next(cohort.place, this.#readersOf(cohort), cohort.timeouts);
+      const batch = await this.#reader.next(cohort.readerPosition, this.#readersOf(cohort), cohort.timeouts);
       cohort.failures = 0;
       cohort.timeouts = 0;
       if (batch === undefined) this.#wait(cohort, true);
@@ -261,10 +264,10 @@ export class Group {
   }
 
   /** Moves a cohort past a batch and sends the batch to its streams. */
-  async #send(cohort: Cohort, { place, events, frames, readAtMs, trace }: Batch): Promise<void> {
+  async #send(cohort: Cohort, { readerPosition, events, frames, readAtMs, trace }: Batch): Promise<void> {
     const { slices, metrics } = this.#options;
-    const before = cohort.place;
-    cohort.place = place;
+    const before = cohort.readerPosition;
+    cohort.readerPosition = readerPosition;
     cohort.atEnd = false;
     if (frames !== undefined) {
       metrics.batch();
@@ -287,8 +290,8 @@ export class Group {
   }
 
   /** Re-reads a batch for the streams that got nothing of it. */
-  #split(cohort: Cohort, streams: readonly SubscriberStream[], place: EventPlace): void {
-    const rest = new CohortOf<SubscriberStream>(place);
+  #split(cohort: Cohort, streams: readonly SubscriberStream[], readerPosition: ReaderPosition): void {
+    const rest = new CohortOf<SubscriberStream>(readerPosition);
     rest.catchingUp = cohort.catchingUp;
     for (const stream of streams) {
       if (stream.cohort !== cohort) continue;
@@ -303,14 +306,14 @@ export class Group {
     const backlog = backlogOf(stream.deliver(frames.in(stream.format), frames.lastId));
     if (backlog === 'none' || backlog === stream.backlog) return;
     const { cohort } = stream;
-    const place = cohort?.place;
+    const readerPosition = cohort?.readerPosition;
     if (backlog === 'lagging') cohort?.remove(stream);
     this.#backlogs.set(stream, backlog);
     // Frames are shared: each further reader that has them waiting adds little.
     stream.whenDrained({ sharers: this.#backlogs.waiting, limited: backlog === 'lagging' }, () => {
       if (stream.closed) return;
       this.#backlogs.set(stream, 'none');
-      if (backlog === 'lagging' && place !== undefined) this.join(stream, place);
+      if (backlog === 'lagging' && readerPosition !== undefined) this.join(stream, readerPosition);
     });
   }
 
@@ -319,9 +322,9 @@ export class Group {
     if (cohort.streams.size > 0) this.#consider(this.#merged(cohort), atEnd);
   }
 
-  /** Lets a cohort be joined, after it has merged with one at the same place. Returns what becomes of it. */
+  /** Lets a cohort be joined, after it has merged with a cohort at the same position. Returns the merged cohort. */
   #merged(cohort: Cohort): Cohort {
-    const key = encodeEventId(cohort.place);
+    const key = encodeEventId(cohort.readerPosition);
     const other = this.#waiting.get(key);
     if (other !== undefined) this.#take(other);
     const [large, small] =
@@ -331,7 +334,7 @@ export class Group {
     return large;
   }
 
-  /** Ends the streams: their clients reconnect, and are told if the log does not go on from their place. */
+  /** Ends the streams: their clients reconnect, and get an error if the log does not continue from their position. */
   #breakOff(cohort: Cohort, error: unknown, batch?: Batch): void {
     batch?.trace?.end(0, toErrorCode(error));
     this.#options.log.emit(

@@ -1,5 +1,5 @@
 import { UNCOUNTED_BYTES } from '../../platform/fairness/response-memory.ts';
-import type { EventPlace, LogPosition } from '../events/event.ts';
+import type { LogPosition, ReaderPosition } from '../events/event.ts';
 import type { Backlog, EventStream, EventText, Frame, Sink, StreamFormat } from '../events/event-stream.ts';
 import type { FeedStart } from '../events/feed.ts';
 
@@ -8,9 +8,9 @@ interface CohortMember<Stream extends CohortMember<Stream>> {
   cohort: Cohort<Stream> | undefined;
 }
 
-/** Streams of a group at the same place of the event log. They get the same events, and in a format the same bytes. */
+/** Streams of a group at one position of the event log. They get the same events, and in a format the same bytes. */
 export class Cohort<Stream extends CohortMember<Stream>> {
-  place: EventPlace;
+  readerPosition: ReaderPosition;
   readonly streams = new Set<Stream>();
   /** Whether it reads history: it has not reached the end of the log since its first stream came. */
   catchingUp = false;
@@ -20,8 +20,8 @@ export class Cohort<Stream extends CohortMember<Stream>> {
   failures = 0;
   timeouts = 0;
 
-  constructor(place: EventPlace) {
-    this.place = place;
+  constructor(readerPosition: ReaderPosition) {
+    this.readerPosition = readerPosition;
   }
 
   add(stream: Stream): void {
@@ -33,7 +33,7 @@ export class Cohort<Stream extends CohortMember<Stream>> {
     if (this.streams.delete(stream)) stream.cohort = undefined;
   }
 
-  /** Takes over the streams of another cohort at the same place. Live streams must not wait for history. */
+  /** Takes over the streams of another cohort at the same position. Live streams must not wait for history. */
   absorb(other: Cohort<Stream>): void {
     for (const stream of other.streams) this.add(stream);
     other.streams.clear();
@@ -45,8 +45,8 @@ export class Cohort<Stream extends CohortMember<Stream>> {
 }
 
 export interface SubscriberStreamOptions {
-  /** Begins to deliver the events after a place. */
-  readonly deliver: (stream: SubscriberStream, after: EventPlace) => void;
+  /** Begins to deliver the events after a position. */
+  readonly deliver: (stream: SubscriberStream, after: ReaderPosition) => void;
   readonly format: StreamFormat;
   readonly start: FeedStart;
   /** Whether its heartbeats are events. */
@@ -127,7 +127,7 @@ export class SubscriberStream implements EventStream, CohortMember<SubscriberStr
     this.#sink = sink;
     this.heartbeatAtMs = performance.now();
     if (this.#state === 'interrupted') this.end(this.format.interruption);
-    else this.#deliver(this, start.place);
+    else this.#deliver(this, start.readerPosition);
   }
 
   /** Sends events, the last of which has this id. Returns how many bytes wait for the reader. */

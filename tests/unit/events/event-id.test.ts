@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   decodeEventId,
-  type EventPlace,
   encodeEventId,
   type LogEvent,
   MAX_RUNNING,
   markOf,
   pass,
+  type ReaderPosition,
 } from '../../../src/engine/events/event.ts';
 
 const number = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
@@ -24,18 +24,18 @@ const before = fc
     xid: last.xid + 10_000n,
     running: back.toSorted((a, b) => Number(a - b)).map((distance) => last.xid + 10_000n - distance),
   }));
-const place: fc.Arbitrary<EventPlace> = fc
+const readerPosition: fc.Arbitrary<ReaderPosition> = fc
   .tuple(position, fc.option(before, { nil: undefined }))
   .map(([at, committed]) => ({ history: 'h', ...at, before: committed }));
 
 /** The distances of the transactions that an id names. */
-const distancesOf = ({ before: committed }: EventPlace) =>
+const distancesOf = ({ before: committed }: ReaderPosition) =>
   committed?.running.map((running, index, all) => (all[index - 1] ?? committed.xid) - running);
 
 describe('event ids', () => {
-  it('name the event of a place, and what was committed before the reader came', () => {
+  it('name the event of a position, and what was committed before the reader came', () => {
     fc.assert(
-      fc.property(place, (at) => {
+      fc.property(readerPosition, (at) => {
         const last = at.before;
         expect(decodeEventId(encodeEventId(at))).toEqual({
           event: { id: at.id, mark: at.mark },
@@ -47,14 +47,14 @@ describe('event ids', () => {
 
   it('go into a header and a line of an event stream as they are', () => {
     fc.assert(
-      fc.property(place, (at) => {
+      fc.property(readerPosition, (at) => {
         expect(encodeEventId(at)).toMatch(/^[\w-]+$/);
       }),
     );
   });
 
   it('are short, however many transactions were running', () => {
-    const at = fc.sample(place, { numRuns: 1, seed: 1 })[0] as EventPlace;
+    const at = fc.sample(readerPosition, { numRuns: 1, seed: 1 })[0] as ReaderPosition;
     const running = Array.from({ length: MAX_RUNNING }, (_, index) => 2_000n - BigInt(index));
     const busy = { ...at, before: { era: 1, xid: 2_001n, id: 1, mark: at.mark, running } };
     expect(encodeEventId({ ...at, before: undefined })).toHaveLength(28);
@@ -68,7 +68,7 @@ describe('event ids', () => {
       }),
     );
     fc.assert(
-      fc.property(place, fc.nat(), fc.integer({ min: 1, max: 255 }), (at, index, change) => {
+      fc.property(readerPosition, fc.nat(), fc.integer({ min: 1, max: 255 }), (at, index, change) => {
         const bytes = Buffer.from(encodeEventId(at), 'base64url');
         const target = index % bytes.length;
         bytes[target] = (bytes[target] ?? 0) ^ change;
@@ -97,7 +97,7 @@ describe('event ids', () => {
   });
 });
 
-describe('a place', () => {
+describe('a reader position', () => {
   /** Events of transactions, in the order of the log. */
   const log = fc
     .uniqueArray(fc.tuple(fc.bigInt({ min: 10n, max: 40n }), fc.integer({ min: 1, max: 100 })), {
@@ -127,7 +127,7 @@ describe('a place', () => {
           const open = running.filter((one) => end !== undefined && one < end.xid);
           fc.pre(open.length > 0 && end !== undefined);
           if (end === undefined) return;
-          let at: EventPlace = {
+          let at: ReaderPosition = {
             history: 'h',
             era: 0,
             xid: 0n,
@@ -140,7 +140,7 @@ describe('a place', () => {
             const isLater = transaction > end.xid || (transaction === end.xid && id > end.id);
             const passed = pass(at, event);
             expect(passed.skipped).toBe(!isLater && !open.includes(transaction));
-            at = passed.place;
+            at = passed.readerPosition;
           }
         },
       ),
