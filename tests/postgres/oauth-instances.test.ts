@@ -1,6 +1,6 @@
 import { decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { rotateSigningKey, createSigningKeyEncryptor } from '../../src/features/oauth/signing-keys.ts';
+import { createSigningKeyEncryptor, rotateSigningKey } from '../../src/features/oauth/signing-keys.ts';
 import { useApp } from '../support/app.ts';
 import {
   askToken,

@@ -19,7 +19,13 @@ import {
   type GrantType,
   type NewClient,
 } from './clients.ts';
-import { listSigningKeys, revokeSigningKey, rotateSigningKey, createSigningKeyEncryptor, signerOf } from './signing-keys.ts';
+import {
+  createSigningKeyEncryptor,
+  listSigningKeys,
+  revokeSigningKey,
+  rotateSigningKey,
+  signerOf,
+} from './signing-keys.ts';
 
 /** OAuth grants (RFC 6749 section 1.3), separated by spaces or commas. */
 const parseGrants = (text: string): readonly GrantType[] =>

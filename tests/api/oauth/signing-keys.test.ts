@@ -2,11 +2,11 @@ import { decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import {
   createSigningKey,
+  createSigningKeyEncryptor,
   listSigningKeys,
   oldSigningKeys,
   revokeSigningKey,
   rotateSigningKey,
-  createSigningKeyEncryptor,
 } from '../../../src/features/oauth/signing-keys.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import {
