@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { encodeEventName, MARK_SQL } from '../../src/engine/events/event.ts';
+import { CHECKSUM_SQL, encodeEventName } from '../../src/engine/events/event.ts';
 import { PRODUCT } from '../contestants.ts';
 import { machineMs } from '../harness/machine-time.ts';
 import { figure, table } from '../report/markdown.ts';
@@ -47,13 +47,13 @@ async function writeHour({ workspace, quick }: Scene, posts: readonly string[]):
 
 /** The id of the first event of each post, from where its stream goes on. */
 async function firstIds({ workspace }: Scene, posts: readonly string[]): Promise<string[]> {
-  const { rows } = await workspace.admin.query<{ id: string; mark: string }>(
-    `SELECT event.id, event.mark FROM followed, LATERAL (
-       SELECT id, ${MARK_SQL} AS mark FROM events WHERE root_id = followed.id ORDER BY era, xid, id LIMIT 1) AS event
+  const { rows } = await workspace.admin.query<{ id: string; checksum: string }>(
+    `SELECT event.id, event.checksum FROM followed, LATERAL (
+       SELECT id, ${CHECKSUM_SQL} AS checksum FROM events WHERE root_id = followed.id ORDER BY era, xid, id LIMIT 1) AS event
      ORDER BY followed.n`,
   );
   if (rows.length !== posts.length) throw new Error(`${rows.length} posts have events`);
-  return rows.map(({ id, mark }) => encodeEventName({ id: Number(id), mark }));
+  return rows.map(({ id, checksum }) => encodeEventName({ id: Number(id), checksum }));
 }
 
 /** Streams that each follow another post come back after a restart of the service. */

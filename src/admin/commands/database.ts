@@ -107,10 +107,10 @@ export const defineMigrateCommand: DefineCommands = ({ add, run }) => {
 async function renew({ database }: Opened) {
   const { first } = await renewLog(database, (transaction, state) =>
     audit({ ...transaction, author: OPERATOR }, 'event-log.reset', null, {
-      firstEventChecksum: state.first.mark,
+      firstEventChecksum: state.first.checksum,
     }),
   );
-  return { firstEventChecksum: first.mark };
+  return { firstEventChecksum: first.checksum };
 }
 
 export const defineEventLogCommands: DefineCommands = ({ add, command }) => {

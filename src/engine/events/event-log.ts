@@ -4,26 +4,26 @@ import { formatColumns, type Queryable, statement } from '../../database/stateme
 import { inBatches } from '../../platform/async.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import {
+  CHECKSUM_SQL,
+  type ChecksummedPosition,
   type CommittedBefore,
   type EventFilter,
   type EventName,
   type EventRecord,
+  eventChecksum,
   isAfter,
   type LogEvent,
-  MARK_SQL,
   MAX_RUNNING,
-  type MarkedPosition,
-  markOf,
   type ReaderPosition,
   recordedEvents,
 } from './event.ts';
 import {
   BEGINNING,
+  CURRENT_LOG_EPOCH,
   type LogState,
   logPositionSql,
   openLog,
-  PRESENT_ERA,
-  PRUNED_MARK,
+  PRUNED_CHECKSUM,
   STATE_COLUMNS,
   STATE_FROM,
   type StateRow,
@@ -32,10 +32,10 @@ import {
 
 /** Every transaction below this has ended: its writes are visible or never will be. */
 export const HORIZON = 'pg_snapshot_xmin(pg_current_snapshot())';
-/** Whether an event's order is final: of earlier eras, all are. */
-export const SETTLED = `(era, xid) < (${PRESENT_ERA}::smallint, ${HORIZON})`;
+/** SQL: true if the order of an event is final. In earlier log epochs the order of all events is final. */
+export const SETTLED = `(era, xid) < (${CURRENT_LOG_EPOCH}::smallint, ${HORIZON})`;
 /** Whether an event cannot be read yet. */
-export const HELD = `era = ${PRESENT_ERA} AND xid >= ${HORIZON}`;
+export const HELD = `era = ${CURRENT_LOG_EPOCH} AND xid >= ${HORIZON}`;
 
 interface EventRow extends StateRow, EventRecord {
   readonly found: boolean;
@@ -47,15 +47,15 @@ interface EventRow extends StateRow, EventRecord {
 }
 
 const EVENT_COLUMNS = `era, xid::text, id, ${formatColumns(recordedEvents)}`;
-const AFTER_BASE = `(era, events.xid, id) > (base.era, base.xid, base.id) AND (era, events.xid) < (${PRESENT_ERA}::smallint, ${HORIZON})`;
+const AFTER_BASE = `(era, events.xid, id) > (base.era, base.xid, base.id) AND (era, events.xid) < (${CURRENT_LOG_EPOCH}::smallint, ${HORIZON})`;
 /**
  * Like AFTER_BASE, for the events with one key. The key is part of both bounds, so that only the key's index serves:
  * PostgreSQL takes the bounds to be narrow, and would otherwise read the whole log for the few events of one root.
  */
 const afterBaseWith = (column: string, key: string) =>
-  `${column} = ${key} AND (${column}, era, events.xid, id) > (${key}, base.era, base.xid, base.id) AND (${column}, era, events.xid) < (${key}, ${PRESENT_ERA}::smallint, ${HORIZON})`;
+  `${column} = ${key} AND (${column}, era, events.xid, id) > (${key}, base.era, base.xid, base.id) AND (${column}, era, events.xid) < (${key}, ${CURRENT_LOG_EPOCH}::smallint, ${HORIZON})`;
 const LOG_COLUMNS = `${STATE_COLUMNS}, base.id IS NOT NULL AS found, EXISTS (SELECT FROM events WHERE ${HELD}) AS held`;
-const LOG_FROM = `${STATE_FROM} LEFT JOIN LATERAL ${logPositionSql('$1::bigint', '$2::text', MARK_SQL)} AS base ON true`;
+const LOG_FROM = `${STATE_FROM} LEFT JOIN LATERAL ${logPositionSql('$1::bigint', '$2::text', CHECKSUM_SQL)} AS base ON true`;
 
 const READ_AFTER = statement<EventRow>(
   'events_after',
@@ -79,7 +79,7 @@ function eventOf({ era, xid, id, ...row }: EventRow): LogEvent | undefined {
   if (xid === null) return undefined;
   const { kind, rootId, partId, ownerId, createdAt, trace } = row;
   const record = { kind, rootId, partId, ownerId, createdAt, trace };
-  return { ...record, position: { era, xid: BigInt(xid), id, mark: markOf(record) } };
+  return { ...record, position: { logEpoch: era, xid: BigInt(xid), id, checksum: eventChecksum(record) } };
 }
 
 function sliceOf(rows: readonly EventRow[]): LogSlice {
@@ -96,8 +96,12 @@ function sliceOf(rows: readonly EventRow[]): LogSlice {
  * At most `limit` events after an event, only those whose order is final. The log must still know the event itself.
  * Throws DatabaseError.
  */
-export async function readAfter(db: Queryable, { id, mark }: EventName, limit: number): Promise<LogSlice> {
-  return sliceOf(await db.query(READ_AFTER, [id, mark, limit]));
+export async function readAfter(
+  db: Queryable,
+  { id, checksum }: EventName,
+  limit: number,
+): Promise<LogSlice> {
+  return sliceOf(await db.query(READ_AFTER, [id, checksum, limit]));
 }
 
 interface FilteredRow extends EventRow {
@@ -105,7 +109,7 @@ interface FilteredRow extends EventRow {
   readonly endEra: number;
   readonly endXid: string | null;
   readonly endId: number;
-  readonly endMark: string;
+  readonly endChecksum: string;
 }
 
 /**
@@ -121,7 +125,7 @@ const filteredBy = (label: string, afterBase: string) =>
        WITH looked AS MATERIALIZED (SELECT * FROM events WHERE ${afterBase} ORDER BY era, events.xid, id LIMIT $4::int),
          stopped AS (SELECT * FROM looked WHERE (SELECT count(*) FROM looked) >= $4::int ORDER BY era DESC, xid DESC, id DESC LIMIT 1),
          newest AS (SELECT * FROM events WHERE ${SETTLED} AND NOT EXISTS (SELECT FROM stopped) ORDER BY era DESC, events.xid DESC, id DESC LIMIT 1),
-         ends AS (SELECT era AS "endEra", xid::text AS "endXid", id AS "endId", ${MARK_SQL} AS "endMark"
+         ends AS (SELECT era AS "endEra", xid::text AS "endXid", id AS "endId", ${CHECKSUM_SQL} AS "endChecksum"
            FROM (SELECT * FROM stopped UNION ALL SELECT * FROM newest) AS last)
        SELECT ends.*, found.* FROM ends LEFT JOIN LATERAL (
          SELECT ${EVENT_COLUMNS} FROM looked
@@ -137,7 +141,7 @@ const FILTERED = {
 /** A slice of what a filter lets through. */
 export interface FilteredSlice extends LogSlice {
   /** The log has been looked through up to here; undefined if it has no events. */
-  readonly end: MarkedPosition | undefined;
+  readonly end: ChecksummedPosition | undefined;
 }
 
 /**
@@ -146,11 +150,11 @@ export interface FilteredSlice extends LogSlice {
  */
 export async function readFiltered(
   db: Queryable,
-  { id, mark }: EventName,
+  { id, checksum }: EventName,
   { kinds, rootId, ownerId, nothing }: EventFilter,
   { limit, looks }: { readonly limit: number; readonly looks: number },
 ): Promise<FilteredSlice> {
-  const values = [id, mark, limit, looks, nothing === true ? [] : (kinds ?? null), ownerId ?? null];
+  const values = [id, checksum, limit, looks, nothing === true ? [] : (kinds ?? null), ownerId ?? null];
   const rows =
     rootId !== undefined
       ? await db.query(FILTERED.root, [...values, rootId])
@@ -161,19 +165,19 @@ export async function readFiltered(
   const end =
     first === undefined || first.endXid === null
       ? undefined
-      : { era: first.endEra, xid: BigInt(first.endXid), id: first.endId, mark: first.endMark };
+      : { logEpoch: first.endEra, xid: BigInt(first.endXid), id: first.endId, checksum: first.endChecksum };
   return { ...slice, end: last ?? end };
 }
 
 /**
- * The name of the newest event that the snapshot of a statement is certain to see, or of what is before all that are kept,
+ * The name of the newest event that the snapshot of a statement is certain to see, or of the position before all retained events,
  * as `eventNameOf` reads it: an expression to select beside what is read. NULL if the log is not open.
  */
 export const SNAPSHOT_NAME = `(SELECT coalesce(
-    (SELECT id || ' ' || ${MARK_SQL} FROM events
+    (SELECT id || ' ' || ${CHECKSUM_SQL} FROM events
       WHERE ${SETTLED} AND (state.pruned_id IS NULL OR (era, events.xid, id) >= (state.pruned_era, state.pruned_xid, state.pruned_id))
       ORDER BY era DESC, events.xid DESC, id DESC LIMIT 1),
-    state.pruned_id || ' ' || ${PRUNED_MARK}, '0 ' || ${BEGINNING}) FROM ${STATE_FROM})`;
+    state.pruned_id || ' ' || ${PRUNED_CHECKSUM}, '0 ' || ${BEGINNING}) FROM ${STATE_FROM})`;
 
 const READ_SNAPSHOT_NAME = statement<{ name: string | null }>(
   'events_snapshot',
@@ -187,40 +191,40 @@ export async function readSnapshotName(db: Queryable): Promise<string | null> {
 
 /** The event that a text of `SNAPSHOT_NAME` names. */
 export function eventNameOf(text: string): EventName {
-  const [id = '', mark = ''] = text.split(' ');
-  return { id: Number(id), mark };
+  const [id = '', checksum = ''] = text.split(' ');
+  return { id: Number(id), checksum };
 }
 
 interface NowRow extends StateRow {
   readonly era: number;
   readonly xid: string | null;
   readonly id: number;
-  readonly mark: string;
+  readonly checksum: string;
   readonly newestXid: string | null;
   readonly newestId: number;
-  readonly newestMark: string;
+  readonly newestChecksum: string;
   readonly running: readonly string[];
 }
 
 /** The newest event that can be read, and the newest of those that cannot, with the transactions running before it. */
 const READ_NOW = statement<NowRow>(
   'events_now',
-  `SELECT ${STATE_COLUMNS}, settled.*, newest.xid::text AS "newestXid", newest.id AS "newestId", newest.mark AS "newestMark",
+  `SELECT ${STATE_COLUMNS}, settled.*, newest.xid::text AS "newestXid", newest.id AS "newestId", newest.checksum AS "newestChecksum",
      ARRAY (SELECT xact::text FROM pg_snapshot_xip(pg_current_snapshot()) AS runs(xact) WHERE runs.xact < newest.xid ORDER BY runs.xact DESC) AS running
    FROM ${STATE_FROM} LEFT JOIN LATERAL (
-     SELECT era, xid::text, id, ${MARK_SQL} AS mark FROM events WHERE ${SETTLED} ORDER BY era DESC, events.xid DESC, id DESC LIMIT 1) AS settled ON true
+     SELECT era, xid::text, id, ${CHECKSUM_SQL} AS checksum FROM events WHERE ${SETTLED} ORDER BY era DESC, events.xid DESC, id DESC LIMIT 1) AS settled ON true
    LEFT JOIN LATERAL (
-     SELECT xid, id, ${MARK_SQL} AS mark FROM events WHERE ${HELD} ORDER BY xid DESC, id DESC LIMIT 1) AS newest ON true`,
+     SELECT xid, id, ${CHECKSUM_SQL} AS checksum FROM events WHERE ${HELD} ORDER BY xid DESC, id DESC LIMIT 1) AS newest ON true`,
 );
 
-function beforeOf({ newestXid, newestId, newestMark, running }: NowRow): CommittedBefore | undefined {
+function beforeOf({ newestXid, newestId, newestChecksum, running }: NowRow): CommittedBefore | undefined {
   // Past the bound they are delivered, needlessly; none is lost.
   if (newestXid === null || running.length > MAX_RUNNING) return undefined;
   return {
-    era: PRESENT_ERA,
+    logEpoch: CURRENT_LOG_EPOCH,
     xid: BigInt(newestXid),
     id: newestId,
-    mark: newestMark,
+    checksum: newestChecksum,
     running: running.map(BigInt),
   };
 }
@@ -236,16 +240,17 @@ export async function readNow(database: Database, log: Logger): Promise<ReaderPo
     [row] = await database.query(READ_NOW, []);
   }
   if (row === undefined) throw new Error('the event log has no state row');
-  const { history, first } = toLogState(row);
-  const { era, xid, id, mark } = row;
-  const settled: MarkedPosition = xid === null ? first : { era, xid: BigInt(xid), id, mark };
-  return { history, ...(isAfter(first, settled) ? first : settled), before: beforeOf(row) };
+  const { generation, first } = toLogState(row);
+  const { era, xid, id, checksum } = row;
+  const settled: ChecksummedPosition =
+    xid === null ? first : { logEpoch: era, xid: BigInt(xid), id, checksum };
+  return { generation, ...(isAfter(first, settled) ? first : settled), before: beforeOf(row) };
 }
 
 const READ_STATE = statement<StateRow>('events_state', `SELECT ${STATE_COLUMNS} FROM ${STATE_FROM}`);
 
-/** The position before the oldest event that is kept, of a log that is open. Throws DatabaseError. */
-export async function readFirst(db: Queryable): Promise<MarkedPosition> {
+/** The position before the oldest retained event of an open log. Throws DatabaseError. */
+export async function readFirst(db: Queryable): Promise<ChecksummedPosition> {
   const [row] = await db.query(READ_STATE, []);
   if (row === undefined) throw new Error('the event log has no state row');
   return toLogState(row).first;
@@ -264,25 +269,25 @@ interface KnownRow extends StateRow {
 const FIND = statement<KnownRow>(
   'events_find',
   `SELECT ${STATE_COLUMNS}, asked.n, base.era, base.xid::text, base.id
-   FROM ${STATE_FROM}, unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked(number, mark, n),
-     LATERAL ${logPositionSql('asked.number', 'asked.mark', MARK_SQL)} AS base`,
+   FROM ${STATE_FROM}, unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked(number, checksum, n),
+     LATERAL ${logPositionSql('asked.number', 'asked.checksum', CHECKSUM_SQL)} AS base`,
 );
 
 /**
- * Finds events by number and mark, in the order given; undefined for one that the log does not know, or after which it
+ * Finds events by number and checksum, in the order given; undefined for one that the log does not know, or after which it
  * has lost some. Throws DatabaseError.
  */
 export async function findEvents(
   db: Queryable,
   names: readonly EventName[],
 ): Promise<(KnownEvent | undefined)[]> {
-  const rows = await db.query(FIND, [names.map(({ id }) => id), names.map(({ mark }) => mark)]);
+  const rows = await db.query(FIND, [names.map(({ id }) => id), names.map(({ checksum }) => checksum)]);
   const found = new Map(rows.map((row) => [row.n, row]));
-  return names.map(({ mark }, index) => {
+  return names.map(({ checksum }, index) => {
     const row = found.get(index + 1);
     if (row === undefined) return undefined;
     const { era, xid, id } = row;
-    return { history: toLogState(row).history, era, xid: BigInt(xid), id, mark };
+    return { generation: toLogState(row).generation, logEpoch: era, xid: BigInt(xid), id, checksum };
   });
 }
 
@@ -291,7 +296,7 @@ const BATCH = 1_000;
 
 /** How long what a transaction has kept from being read stays afterwards: its readers need a moment. */
 const AFTERWARDS = `interval '2 minutes'`;
-const READABLE = `(era, xid) < (${PRESENT_ERA}::smallint,
+const READABLE = `(era, xid) < (${CURRENT_LOG_EPOCH}::smallint,
   least(${HORIZON}, (SELECT held_xid FROM event_log WHERE id = 1 AND held_at > now() - ${AFTERWARDS})))`;
 
 interface Pruned {
@@ -304,7 +309,7 @@ interface Pruned {
 
 /**
  * Deletes the oldest events that could be read, and records the last deleted position in the same transaction, so that a
- * reader with an older id gets EVENT_HISTORY_EXPIRED and not a history with a gap. It reads only the beginning of the log:
+ * reader with an older id gets EVENT_HISTORY_EXPIRED and not a stream with missing events. It reads only the beginning of the log:
  * that needs no index by time, for which each mutation would pay. $1: age limit in milliseconds; $2: batch size; $3 to $5:
  * the position that the previous batch reached, since deleted rows stay in the index until a vacuum.
  */
@@ -313,9 +318,9 @@ const PRUNE = statement<Pruned>(
   `WITH first AS (SELECT id, created_at FROM events
        WHERE (era, xid, id) > ($3::smallint, $4::text::xid8, $5::bigint) AND ${READABLE} ORDER BY era, xid, id LIMIT $2),
      old AS (SELECT id FROM first WHERE created_at < now() - $1::float8 * interval '1 millisecond'),
-     dropped AS (DELETE FROM events USING old WHERE events.id = old.id RETURNING era, xid, events.id, ${MARK_SQL} AS mark),
-     newest AS (SELECT era, xid, id, mark FROM dropped ORDER BY era DESC, xid DESC, id DESC LIMIT 1),
-     marked AS (UPDATE event_log SET pruned_era = newest.era, pruned_xid = newest.xid, pruned_id = newest.id, pruned_mark = newest.mark
+     dropped AS (DELETE FROM events USING old WHERE events.id = old.id RETURNING era, xid, events.id, ${CHECKSUM_SQL} AS checksum),
+     newest AS (SELECT era, xid, id, checksum FROM dropped ORDER BY era DESC, xid DESC, id DESC LIMIT 1),
+     recorded AS (UPDATE event_log SET pruned_era = newest.era, pruned_xid = newest.xid, pruned_id = newest.id, pruned_mark = newest.checksum
        FROM newest WHERE event_log.id = 1
          AND (pruned_xid IS NULL OR (pruned_era, pruned_xid, pruned_id) < (newest.era, newest.xid, newest.id)))
    SELECT counted.dropped, newest.era, newest.xid::text, newest.id

@@ -7,24 +7,24 @@ import { CONTENT_START, FRAME_BYTES, opaqueBytes, opaqueText } from '../../platf
  * A position in the event log. Sequence numbers reflect allocation, not commit: after number 5, a reader may
  * still find 4 from a slower transaction. So the order is (transaction id, number), and readers stop at the
  * oldest running transaction: nothing can appear later before a position that they have passed. Transaction ids belong
- * to one server: events from the dump of another one are in an earlier era (decision 29).
+ * to one server: events from the dump of another server are in an earlier log epoch (decision 29).
  */
 export interface LogPosition {
-  readonly era: number;
+  readonly logEpoch: number;
   readonly xid: bigint;
   /** The number of the event; 0 before the first. */
   readonly id: number;
 }
 
 export function isAfter(a: LogPosition, b: LogPosition): boolean {
-  if (a.era !== b.era) return a.era > b.era;
+  if (a.logEpoch !== b.logEpoch) return a.logEpoch > b.logEpoch;
   return a.xid > b.xid || (a.xid === b.xid && a.id > b.id);
 }
 
-/** A position is that of an event, or of the beginning of a log. */
-export interface MarkedPosition extends LogPosition {
-  /** Ten bytes in hexadecimal, which the event with this number has in no other history. */
-  readonly mark: string;
+/** The position of an event or of the beginning of a log, with its checksum. */
+export interface ChecksummedPosition extends LogPosition {
+  /** Ten bytes in hexadecimal. The event with this number has another checksum in any other generation. */
+  readonly checksum: string;
 }
 
 /** An event in the log, as it is written. */
@@ -41,20 +41,20 @@ export const recordedEvents = pickColumns(events, [
 
 /** An event in the log. */
 export interface LogEvent extends EventRecord {
-  readonly position: MarkedPosition;
+  readonly position: ChecksummedPosition;
 }
 
 const TIMESTAMP_DIGITS = 12;
 const RANDOM_DIGITS = 8;
-/** The digits of a mark. */
-export const MARK_DIGITS = TIMESTAMP_DIGITS + RANDOM_DIGITS;
+/** The hexadecimal digits of a checksum. */
+export const CHECKSUM_DIGITS = TIMESTAMP_DIGITS + RANDOM_DIGITS;
 
 /**
- * The mark of an event: the millisecond of its transaction, and the last four bytes of the id of what it is about, which are
- * random (RFC 9562 section 5.7). A history that was cut off and continued gives the number to another event, at another
+ * The checksum of an event: the millisecond of its transaction, and the last four bytes of the id of its entity, which are
+ * random (RFC 9562 section 5.7). A log that was truncated and continued gives the number to another event, at another
  * time.
  */
-export function markOf({
+export function eventChecksum({
   rootId,
   partId,
   createdAt,
@@ -63,22 +63,22 @@ export function markOf({
   return timestamp + (partId ?? rootId).slice(-RANDOM_DIGITS);
 }
 
-/** The same in SQL, for a row of `events`. */
-export const MARK_SQL = `lpad(to_hex((extract(epoch FROM created_at) * 1000)::bigint), ${TIMESTAMP_DIGITS}, '0') || right(coalesce(part_id, root_id)::text, ${RANDOM_DIGITS})`;
+/** The SQL of the checksum of a row of `events`. */
+export const CHECKSUM_SQL = `lpad(to_hex((extract(epoch FROM created_at) * 1000)::bigint), ${TIMESTAMP_DIGITS}, '0') || right(coalesce(part_id, root_id)::text, ${RANDOM_DIGITS})`;
 
 /**
  * What was committed before a reader came and could not be read yet, because an older transaction was still running: all
  * events up to this one, except those of the transactions that were running.
  */
-export interface CommittedBefore extends MarkedPosition {
+export interface CommittedBefore extends ChecksummedPosition {
   /** Transactions that were running then, all older than this event. In descending order. */
   readonly running: readonly bigint[];
 }
 
 /** The position of a reader. Never changed. */
-export interface ReaderPosition extends MarkedPosition {
-  /** The history to which the position belongs (`LogState.history`). */
-  readonly history: string;
+export interface ReaderPosition extends ChecksummedPosition {
+  /** The generation to which the position belongs (`LogState.generation`). */
+  readonly generation: string;
   /** Later events that the reader must not get; undefined once they are behind it. */
   readonly before: CommittedBefore | undefined;
 }
@@ -96,21 +96,24 @@ function restOf(before: CommittedBefore | undefined, at: LogPosition): Committed
 }
 
 /** The reader position at a later position of the log, past events that do not match the filter of the reader. */
-export const advance = ({ history, before }: ReaderPosition, position: MarkedPosition): ReaderPosition => ({
-  history,
+export const advance = (
+  { generation, before }: ReaderPosition,
+  position: ChecksummedPosition,
+): ReaderPosition => ({
+  generation,
   ...position,
   before: restOf(before, position),
 });
 
 /** Moves past the next event of the log. */
-export function pass({ history, before }: ReaderPosition, { position }: LogEvent): Passed {
+export function pass({ generation, before }: ReaderPosition, { position }: LogEvent): Passed {
   const skipped =
     before !== undefined && !isAfter(position, before) && !before.running.includes(position.xid);
-  return { readerPosition: advance({ history, before, ...position }, position), skipped };
+  return { readerPosition: advance({ generation, before, ...position }, position), skipped };
 }
 
 /** An event as an id names it. */
-export type EventName = Pick<MarkedPosition, 'id' | 'mark'>;
+export type EventName = Pick<ChecksummedPosition, 'id' | 'checksum'>;
 
 /** What an event id says. Where the events are in the log, only the log knows. */
 export interface DecodedId {
@@ -120,7 +123,7 @@ export interface DecodedId {
 }
 
 const NUMBER_BYTES = 8;
-const NAME_BYTES = NUMBER_BYTES + MARK_DIGITS / 2;
+const NAME_BYTES = NUMBER_BYTES + CHECKSUM_DIGITS / 2;
 /** Event numbers are JavaScript numbers. */
 const MAX_NUMBER = BigInt(Number.MAX_SAFE_INTEGER);
 /** The most running transactions in an id, which takes one or two bytes for each. */
@@ -129,15 +132,15 @@ export const MAX_RUNNING = 1_000;
 const MORE = 0x80;
 const MAX_DISTANCE_BYTES = 9;
 
-function writeName(bytes: Buffer, { id, mark }: EventName, at: number): void {
+function writeName(bytes: Buffer, { id, checksum }: EventName, at: number): void {
   bytes.writeBigUInt64BE(BigInt(id), at);
-  bytes.write(mark, at + NUMBER_BYTES, 'hex');
+  bytes.write(checksum, at + NUMBER_BYTES, 'hex');
 }
 
 function readName(bytes: Buffer, at: number): EventName | undefined {
   const id = bytes.readBigUInt64BE(at);
   if (id > MAX_NUMBER) return undefined;
-  return { id: Number(id), mark: bytes.toString('hex', at + NUMBER_BYTES, at + NAME_BYTES) };
+  return { id: Number(id), checksum: bytes.toString('hex', at + NUMBER_BYTES, at + NAME_BYTES) };
 }
 
 /** Each transaction as its distance from the one before it, the first from the event's. */

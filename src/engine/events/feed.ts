@@ -22,7 +22,7 @@ export interface FeedStart {
   readonly eventId: string;
   /** The start position in the log. */
   readonly readerPosition: ReaderPosition;
-  /** The current end of the log. Events up to it are history. */
+  /** The current end of the log. Events up to it are replayed. */
   readonly now: LogPosition;
   /** Why the reader could not resume from its own id. It then starts from the current end. */
   readonly failure: 'malformed' | 'expired' | undefined;
@@ -64,7 +64,7 @@ export interface Wanted {
 }
 
 /** The log was pruned past the position of a reader or restored. From then on, the event id of the reader is rejected. */
-export class HistoryLostError extends Error {
+export class GenerationLostError extends Error {
   constructor() {
     super('the event log no longer continues from the position of the reader');
     this.name = 'HistoryLostError';
@@ -78,7 +78,7 @@ export interface EventFeedOptions extends LogTailOptions {
 
 /** What was committed before a reader came, once its last event is found. Undefined if an id cannot say so. */
 function beforeFrom(last: KnownEvent, distances: readonly bigint[]): CommittedBefore | undefined {
-  const { history: _history, ...position } = last;
+  const { generation: _history, ...position } = last;
   const running: bigint[] = [];
   let xid = last.xid;
   for (const distance of distances) {
@@ -96,25 +96,25 @@ export function createEventFeed({ database, log, line }: EventFeedOptions): Even
     maxRunning: 1,
   });
   const findInLog = gathered((names: readonly EventName[]) => findEvents(database, names), {
-    identityOf: ({ id, mark }) => `${id} ${mark}`,
+    identityOf: ({ id, checksum }) => `${id} ${checksum}`,
   });
 
-  /** The tail may not have noticed yet that the history is another one. */
-  async function find(name: EventName, history: string): Promise<KnownEvent | undefined> {
+  /** The tail may not have noticed yet that the generation has changed. */
+  async function find(name: EventName, generation: string): Promise<KnownEvent | undefined> {
     const recent = tail.find(name);
-    return recent?.history === history ? recent : findInLog(name);
+    return recent?.generation === generation ? recent : findInLog(name);
   }
 
   /** Finds the position of a returning reader, or the reason why the reader cannot resume. */
   async function findReaderPosition(
     { event, before }: DecodedId,
-    { history }: ReaderPosition,
+    { generation }: ReaderPosition,
   ): Promise<ReaderPosition | 'malformed' | 'expired'> {
-    const known = await find(event, history);
+    const known = await find(event, generation);
     if (known === undefined) return 'expired';
-    const last = before === undefined ? undefined : await find(before.event, history);
+    const last = before === undefined ? undefined : await find(before.event, generation);
     // Lost in a failover, with the order of transactions since: what is left of those events is delivered.
-    if (before === undefined || last === undefined || last.era < known.era)
+    if (before === undefined || last === undefined || last.logEpoch < known.logEpoch)
       return { ...known, before: undefined };
     const rest = beforeFrom(last, before.distances);
     if (rest === undefined || !isAfter(rest, known)) return 'malformed';
@@ -130,12 +130,12 @@ export function createEventFeed({ database, log, line }: EventFeedOptions): Even
     const { state, found, events, end } = await line.measured(owner, () =>
       readFiltered(database.owned(owner), readerPosition, filter, { limit, looks }),
     );
-    if (!found || state?.history !== readerPosition.history) throw new HistoryLostError();
+    if (!found || state?.generation !== readerPosition.generation) throw new GenerationLostError();
     return { events, end: end !== undefined && isAfter(end, readerPosition) ? end : readerPosition };
   }
 
   const recent = (readerPosition: ReaderPosition, filter: EventFilter, limit: number) =>
-    tail.recent(readerPosition.history, readerPosition, limit, filter);
+    tail.recent(readerPosition.generation, readerPosition, limit, filter);
 
   async function readOn(
     readerPosition: ReaderPosition,
@@ -148,7 +148,7 @@ export function createEventFeed({ database, log, line }: EventFeedOptions): Even
       const found = await readBehind(readerPosition, wanted, owner);
       if (isAfter(found.end, readerPosition)) return found;
       // The tail starts at the end of the log. If it has started meanwhile, it knows better.
-      if (tail.follows(readerPosition.history)) continue;
+      if (tail.follows(readerPosition.generation)) continue;
       tail.wake();
       return found;
     }
@@ -178,7 +178,7 @@ export function createEventFeed({ database, log, line }: EventFeedOptions): Even
         readerPosition.before !== undefined &&
         (await findInLog(readerPosition.before)) === undefined
       )
-        throw new HistoryLostError();
+        throw new GenerationLostError();
       return found;
     },
     async idOf(snapshotName) {
@@ -187,9 +187,9 @@ export function createEventFeed({ database, log, line }: EventFeedOptions): Even
       await readNow(database, log);
       return encodeEventName(await readFirst(database));
     },
-    follows: ({ history }) => tail.follows(history),
+    follows: ({ generation }) => tail.follows(generation),
     atEnd(readerPosition) {
-      const end = tail.end(readerPosition.history);
+      const end = tail.end(readerPosition.generation);
       return end !== undefined && isAfter(end, readerPosition)
         ? advance(readerPosition, end)
         : readerPosition;

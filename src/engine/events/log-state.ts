@@ -4,17 +4,17 @@ import type { Database } from '../../database/database.ts';
 import { toDatabaseError } from '../../database/errors.ts';
 import { type Queryable, queryableOn, statement } from '../../database/statement.ts';
 import type { Logger } from '../../platform/log/log.ts';
-import { MARK_DIGITS, type MarkedPosition } from './event.ts';
+import { CHECKSUM_DIGITS, type ChecksummedPosition } from './event.ts';
 
-/** The era of all events that this server has written: the last. A default of the column. */
-export const PRESENT_ERA = 32_767;
+/** The log epoch (column `era`) of all events that this server has written: the last one. It is the default of the column. */
+export const CURRENT_LOG_EPOCH = 32_767;
 
-/** The state of the log as a whole. */
+/** The state of the whole log. */
 export interface LogState {
-  /** Positions of one history can be compared. It changes with the server, and when the log is begun anew. */
-  readonly history: string;
-  /** The position before the oldest event that is kept: of the last that retention has pruned, or the beginning. */
-  readonly first: MarkedPosition;
+  /** Positions of one generation can be compared. It changes with the server, and when the log is reset. */
+  readonly generation: string;
+  /** The position before the oldest retained event: the position of the last pruned event, or the beginning. */
+  readonly first: ChecksummedPosition;
 }
 
 /** The columns that STATE_COLUMNS selects from STATE_FROM. */
@@ -24,7 +24,7 @@ export interface StateRow {
   readonly prunedEra: number;
   readonly prunedXid: string | null;
   readonly prunedId: number | null;
-  readonly prunedMark: string;
+  readonly prunedChecksum: string;
 }
 
 /** Changes when the log is restored into another server or database, but not on a restart or a switchover. */
@@ -32,36 +32,36 @@ const ORIGIN = `(SELECT system_identifier::text FROM pg_control_system()) || '/'
 
 /** One row, or none if the log is new or comes from another server or database. */
 export const STATE_FROM = `(SELECT * FROM event_log WHERE id = 1 AND origin = ${ORIGIN}) AS state`;
-/** Earlier versions prune without a mark. */
-export const PRUNED_MARK = `coalesce(state.pruned_mark, repeat('0', ${MARK_DIGITS}))`;
+/** Earlier versions prune without recording a checksum. */
+export const PRUNED_CHECKSUM = `coalesce(state.pruned_mark, repeat('0', ${CHECKSUM_DIGITS}))`;
 export const STATE_COLUMNS = `state.generation, state.eras, state.pruned_era AS "prunedEra", state.pruned_xid::text AS "prunedXid",
-  state.pruned_id AS "prunedId", ${PRUNED_MARK} AS "prunedMark"`;
-/** The mark of the beginning. */
-export const BEGINNING = `left(replace(state.generation::text, '-', ''), ${MARK_DIGITS})`;
+  state.pruned_id AS "prunedId", ${PRUNED_CHECKSUM} AS "prunedChecksum"`;
+/** The checksum of the beginning. */
+export const BEGINNING = `left(replace(state.generation::text, '-', ''), ${CHECKSUM_DIGITS})`;
 
-const beginningOf = ({ generation }: StateRow) => generation.replaceAll('-', '').slice(0, MARK_DIGITS);
+const beginningOf = ({ generation }: StateRow) => generation.replaceAll('-', '').slice(0, CHECKSUM_DIGITS);
 
 export function toLogState(row: StateRow): LogState {
-  const { generation, eras, prunedEra, prunedXid, prunedId, prunedMark } = row;
+  const { generation, eras, prunedEra, prunedXid, prunedId, prunedChecksum } = row;
   return {
-    history: `${generation}/${eras}`,
+    generation: `${generation}/${eras}`,
     first:
       prunedXid === null || prunedId === null
-        ? { era: 0, xid: 0n, id: 0, mark: beginningOf(row) }
-        : { era: prunedEra, xid: BigInt(prunedXid), id: prunedId, mark: prunedMark },
+        ? { logEpoch: 0, xid: 0n, id: 0, checksum: beginningOf(row) }
+        : { logEpoch: prunedEra, xid: BigInt(prunedXid), id: prunedId, checksum: prunedChecksum },
   };
 }
 
 /**
- * SQL for the position of an event that is named by number and mark: one row of `era`, `xid`, `id` if the log contains
- * exactly the events after it, none otherwise. `id` and `mark` are the SQL of the name that is sought, `markOf` that of
- * an event's mark.
+ * SQL for the position of an event with a number and a checksum: one row of `era`, `xid`, `id` if the log contains
+ * exactly the events after it, none otherwise. `id` and `checksum` are the SQL of the given name, `checksumOf` the SQL of
+ * an event's checksum.
  */
-export const logPositionSql = (id: string, mark: string, markOf: string): string => `(
+export const logPositionSql = (id: string, checksum: string, checksumOf: string): string => `(
   SELECT era, xid, id FROM (
-    SELECT era, xid, id FROM events WHERE id = ${id} AND ${markOf} = ${mark}
-    UNION ALL SELECT state.pruned_era, state.pruned_xid, state.pruned_id WHERE state.pruned_id = ${id} AND ${PRUNED_MARK} = ${mark}
-    UNION ALL SELECT 0::smallint, '0'::xid8, 0::bigint WHERE ${id} = 0 AND ${BEGINNING} = ${mark}
+    SELECT era, xid, id FROM events WHERE id = ${id} AND ${checksumOf} = ${checksum}
+    UNION ALL SELECT state.pruned_era, state.pruned_xid, state.pruned_id WHERE state.pruned_id = ${id} AND ${PRUNED_CHECKSUM} = ${checksum}
+    UNION ALL SELECT 0::smallint, '0'::xid8, 0::bigint WHERE ${id} = 0 AND ${BEGINNING} = ${checksum}
   ) AS known WHERE state.pruned_id IS NULL OR (era, xid, id) >= (state.pruned_era, state.pruned_xid, state.pruned_id))`;
 
 const READ = `SELECT ${STATE_COLUMNS} FROM ${STATE_FROM}`;
@@ -70,14 +70,14 @@ const READ = `SELECT ${STATE_COLUMNS} FROM ${STATE_FROM}`;
  * transactions that are still to come.
  */
 export const IS_OPEN = `EXISTS (SELECT FROM ${STATE_FROM}) AND NOT EXISTS (
-  SELECT FROM events WHERE era = ${PRESENT_ERA} AND xid >= pg_snapshot_xmax(pg_current_snapshot()))`;
+  SELECT FROM events WHERE era = ${CURRENT_LOG_EPOCH} AND xid >= pg_snapshot_xmax(pg_current_snapshot()))`;
 const LOCK = `SELECT pg_advisory_xact_lock(hashtext('event_log'))`;
 const BEGIN_LOG = statement<never>(
   'event_log_begin',
   `INSERT INTO event_log (id, generation, origin) VALUES (1, $1, ${ORIGIN}) ON CONFLICT (id) DO NOTHING`,
 );
 const CLEAR = 'DELETE FROM events';
-const RENEW = `UPDATE event_log SET generation = $1, origin = ${ORIGIN}, eras = 0, pruned_era = ${PRESENT_ERA},
+const RENEW = `UPDATE event_log SET generation = $1, origin = ${ORIGIN}, eras = 0, pruned_era = ${CURRENT_LOG_EPOCH},
   pruned_xid = NULL, pruned_id = NULL, pruned_mark = NULL, held_xid = NULL, held_at = NULL WHERE id = 1`;
 
 /**
@@ -88,18 +88,18 @@ const ADOPT = statement<{ moved: number }>(
   'events_adopt',
   `WITH moved AS (
     UPDATE events SET era = (SELECT eras + 1 FROM event_log WHERE id = 1)
-    WHERE era = ${PRESENT_ERA} AND age(xmin) >= (
-      SELECT min(age(xmin)) FROM events WHERE era = ${PRESENT_ERA} AND xmin::text::numeric <> xid::text::numeric % 4294967296)
+    WHERE era = ${CURRENT_LOG_EPOCH} AND age(xmin) >= (
+      SELECT min(age(xmin)) FROM events WHERE era = ${CURRENT_LOG_EPOCH} AND xmin::text::numeric <> xid::text::numeric % 4294967296)
     RETURNING 1),
   counted AS (SELECT count(*)::int AS moved FROM moved),
   adopted AS (UPDATE event_log SET origin = ${ORIGIN}, eras = eras + 1, held_xid = NULL, held_at = NULL,
-      pruned_era = CASE pruned_era WHEN ${PRESENT_ERA} THEN eras + 1 ELSE pruned_era END
+      pruned_era = CASE pruned_era WHEN ${CURRENT_LOG_EPOCH} THEN eras + 1 ELSE pruned_era END
     WHERE id = 1)
   SELECT moved FROM counted`,
 );
 
 /**
- * Moves the events of another server into an era of their own, before all events that this server writes: transaction ids
+ * Moves the events of another server into a separate log epoch, before all events that this server writes: transaction ids
  * of another server mean nothing here. A command that copies a log calls it in the transaction of the copy. Later, a copy
  * from a server with the same identifier is only recognised while its transaction ids lie in the future.
  * @returns the number of moved events. @throws {DatabaseError}
@@ -142,7 +142,7 @@ export async function openLog(database: Database, log: Logger): Promise<void> {
 }
 
 /**
- * Starts a new history of the log: all earlier event ids expire. `record` writes in the same transaction. Throws DatabaseError.
+ * Starts a new generation of the log, so that all earlier event ids expire. `record` writes in the same transaction. Throws DatabaseError.
  */
 export async function renewLog(
   database: Database,

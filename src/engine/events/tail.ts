@@ -2,12 +2,12 @@ import type { Database } from '../../database/database.ts';
 import { findLogLevel } from '../../database/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import {
+  type ChecksummedPosition,
   type EventFilter,
   type EventName,
   isAfter,
   type LogEvent,
   type LogPosition,
-  type MarkedPosition,
   matches,
 } from './event.ts';
 import { type KnownEvent, readAfter, readNow } from './event-log.ts';
@@ -20,14 +20,14 @@ const HELD_BACK_MAX_MS = 320;
 const BATCH = 500;
 const WINDOW = 2_000;
 
-/** All events of one history in (start, end]. */
+/** All events of one generation in (start, end]. */
 interface Window {
-  readonly history: string;
-  start: MarkedPosition;
-  end: MarkedPosition;
+  readonly generation: string;
+  start: ChecksummedPosition;
+  end: ChecksummedPosition;
   events: LogEvent[];
   /** Those and the start, by number. */
-  readonly positions: Map<number, MarkedPosition>;
+  readonly positions: Map<number, ChecksummedPosition>;
 }
 
 /** Events that a filter lets through. */
@@ -35,13 +35,13 @@ export interface MatchingEvents {
   /** In order. */
   readonly events: readonly LogEvent[];
   /** There are no others up to here. */
-  readonly end: MarkedPosition;
+  readonly end: ChecksummedPosition;
 }
 
 /** What has been read from the log: all events after a position, in order. */
 export interface Growth {
-  readonly history: string;
-  readonly after: MarkedPosition;
+  readonly generation: string;
+  readonly after: ChecksummedPosition;
   readonly events: readonly LogEvent[];
 }
 
@@ -112,9 +112,9 @@ export function createLogTail({ database, log }: LogTailOptions) {
 
   async function drain(): Promise<void> {
     if (window === undefined) {
-      const { history, before: _before, ...start } = await readNow(database, log);
+      const { generation, before: _before, ...start } = await readNow(database, log);
       if (followers.size === 0) return;
-      window = { history, start, end: start, events: [], positions: new Map([[start.id, start]]) };
+      window = { generation, start, end: start, events: [], positions: new Map([[start.id, start]]) };
       announce();
     }
     const current = window;
@@ -122,15 +122,15 @@ export function createLogTail({ database, log }: LogTailOptions) {
       const { state, found, events, held } = await readAfter(database, current.end, BATCH);
       // The last follower left meanwhile; a new one may have joined.
       if (window !== current) return;
-      if (!found || state?.history !== current.history) {
+      if (!found || state?.generation !== current.generation) {
         log.emit('events.generation_changed');
         window = undefined;
         announce();
         return schedule(POLL_INTERVAL_MS);
       }
-      const { history, end: after } = current;
+      const { generation, end: after } = current;
       grow(current, events);
-      if (events.length > 0) announce({ history, after, events });
+      if (events.length > 0) announce({ generation, after, events });
       if (events.length === BATCH) continue;
       heldBackMs = held ? Math.min(heldBackMs * 2, HELD_BACK_MAX_MS) : HELD_BACK_MIN_MS;
       if (events.length > 0) heldBackMs = HELD_BACK_MIN_MS;
@@ -176,26 +176,21 @@ export function createLogTail({ database, log }: LogTailOptions) {
       };
     },
     /** Up to `limit` events after a position, from the window. Undefined if the window may lack some of them. */
-    recent(
-      history: string,
-      position: LogPosition,
-      limit: number,
-      filter: EventFilter,
-    ): MatchingEvents | undefined {
-      if (window === undefined || window.history !== history) return undefined;
+    recent(generation: string, position: LogPosition, limit: number, filter: EventFilter): MatchingEvents | undefined {
+      if (window === undefined || window.generation !== generation) return undefined;
       return isAfter(window.start, position) ? undefined : eventsAfter(window, position, limit, filter);
     },
-    /** The last event of the window, if it is of that history. */
-    end: (history: string): MarkedPosition | undefined =>
-      window?.history === history ? window.end : undefined,
+    /** The last event of the window, if it belongs to the generation. */
+    end: (generation: string): ChecksummedPosition | undefined =>
+      window?.generation === generation ? window.end : undefined,
     /** An event of the window; undefined if the log must be asked. */
-    find({ id, mark }: EventName): KnownEvent | undefined {
+    find({ id, checksum }: EventName): KnownEvent | undefined {
       const position = window?.positions.get(id);
-      if (window === undefined || position?.mark !== mark) return undefined;
-      return { history: window.history, ...position };
+      if (window === undefined || position?.checksum !== checksum) return undefined;
+      return { generation: window.generation, ...position };
     },
-    /** Whether the window holds events of that history. */
-    follows: (history: string): boolean => window?.history === history,
+    /** True if the window has events of the generation. */
+    follows: (generation: string): boolean => window?.generation === generation,
     async close(): Promise<void> {
       closed = true;
       clearTimeout(timer);

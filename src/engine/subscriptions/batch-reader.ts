@@ -1,11 +1,11 @@
 import type { Span, Tracing } from '../../platform/tracing/tracing.ts';
 import {
   advance,
+  type ChecksummedPosition,
   encodeEventId,
   isAfter,
   type LogEvent,
   type LogPosition,
-  type MarkedPosition,
   pass,
   type ReaderPosition,
 } from '../events/event.ts';
@@ -41,7 +41,7 @@ class DeliveryTraces {
     this.#tracing = tracing;
   }
 
-  /** A stream has joined, for which events up to this position are history. */
+  /** A stream has joined. It replays the events up to this position. */
   joined(liveAfter: LogPosition): void {
     this.#tracedTo ??= liveAfter;
   }
@@ -157,7 +157,7 @@ export class BatchReader {
   async #batch(
     from: ReaderPosition,
     events: readonly LogEvent[],
-    end: MarkedPosition,
+    end: ChecksummedPosition,
     { readers, timeouts }: { readonly readers: EventReaders; readonly timeouts: number },
   ): Promise<Batch> {
     const wanted: { readonly event: LogEvent; readonly readerPosition: ReaderPosition }[] = [];

@@ -111,7 +111,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
     const quiet: SubscriberStream[] = [];
     for (const stream of streams) {
       if (nowMs - stream.heartbeatAtMs >= HEARTBEAT_MS) beating.push(stream);
-      // One that still reads history is told once it is at the end.
+      // A stream that replays gets its position once it is at the end.
       if (stream.isQuiet(nowMs) && stream.cohort?.atEnd === true) quiet.push(stream);
     }
     // The log retains events for a limited time only.

@@ -3,13 +3,13 @@ import type { RecentUse } from '../../platform/fairness/fair-queue.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import {
   advance,
+  type ChecksummedPosition,
   type EventFilter,
   encodeEventId,
   isAfter,
-  type MarkedPosition,
   type ReaderPosition,
 } from '../events/event.ts';
-import { HistoryLostError } from '../events/feed.ts';
+import { GenerationLostError } from '../events/feed.ts';
 import type { EventReaders } from '../operation/lifecycle.ts';
 import { type Batch, BatchReader, type BatchReaderOptions } from './batch-reader.ts';
 import { toErrorCode } from './event-responses.ts';
@@ -76,7 +76,7 @@ export class GroupOwners {
 const FRESH_MS = 100;
 /** Streams that come within this time and have missed the same events read them together. */
 const GATHER_MS = 20;
-/** How many cohorts read history at a time. Live ones do not wait for them. */
+/** The number of cohorts that replay at a time. Live cohorts do not wait for them. */
 const MAX_CATCHING_UP = 2;
 /** The pause after a failed read, doubled each time. */
 const MIN_PAUSE_MS = 100;
@@ -104,7 +104,7 @@ export class Group {
   readonly #waiting = new Map<string, Cohort>();
   /** Those of them that wait until more streams have joined, or after a failure. */
   readonly #resting = new Set<Cohort>();
-  /** Those of them that wait for their turn to read history, in order. */
+  /** Waiting cohorts that are to replay, in the order in which they will. */
   readonly #behind = new Set<Cohort>();
   #catchingUp = 0;
   #streams = 0;
@@ -128,7 +128,7 @@ export class Group {
     return this.#backlogs.lagging;
   }
 
-  /** Streams in waiting cohorts that have yet to read history. */
+  /** Streams in waiting cohorts that still have to replay. */
   get catchingUp(): number {
     let streams = 0;
     for (const cohort of this.#waiting.values()) if (cohort.catchingUp) streams += cohort.streams.size;
@@ -167,7 +167,7 @@ export class Group {
       this.#waiting.set(key, cohort);
       cohort.atEnd = atEnd;
       cohort.catchingUp = !atEnd;
-      // Others with the same history may come in a moment.
+      // Other streams that missed the same events may come in a moment.
       if (cohort.catchingUp) this.#rest(cohort, GATHER_MS);
     }
     cohort.add(stream);
@@ -185,7 +185,7 @@ export class Group {
   }
 
   /** There may be more events: after `after` one that is for it, and before that none. */
-  wake(after?: MarkedPosition): void {
+  wake(after?: ChecksummedPosition): void {
     if (after !== undefined)
       this.moveOn((readerPosition) =>
         isAfter(after, readerPosition) ? advance(readerPosition, after) : readerPosition,
@@ -219,7 +219,7 @@ export class Group {
     }, forMs).unref();
   }
 
-  /** Has the cohorts with history read on, a few at a time. */
+  /** Continues the cohorts that replay, a few at a time. */
   #catchUp(): void {
     for (const cohort of this.#behind) {
       if (this.#catchingUp >= MAX_CATCHING_UP) return;
@@ -258,7 +258,7 @@ export class Group {
       if (batch === undefined) this.#wait(cohort, true);
       else this.#send(cohort, batch).catch((error: unknown) => this.#breakOff(cohort, error, batch));
     } catch (error) {
-      if (error instanceof HistoryLostError) this.#breakOff(cohort, error);
+      if (error instanceof GenerationLostError) this.#breakOff(cohort, error);
       else this.#retry(cohort, error);
     }
   }

@@ -24,7 +24,7 @@ const FORMATS = {
 const ENDINGS: readonly StreamEnding[] = ['finished', 'interrupted', 'failed', 'client_disconnected'];
 const LAG_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** How many of the events, which are in order, are history to a stream. */
+/** How many of the events, which are in order, a stream replays. */
 function replayedTo({ liveAfter }: SubscriberStream, events: readonly LogEvent[]): number {
   const live = events.findIndex(({ position }) => isAfter(position, liveAfter));
   return live === -1 ? events.length : live;
@@ -91,15 +91,15 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
     },
     batch: () => batches.inc(),
     sent(events, streams) {
-      let history = 0;
+      let replayedCount = 0;
       let leastHistory = events.length;
       for (const stream of streams) {
         const count = replayedTo(stream, events);
-        history += count;
+        replayedCount += count;
         leastHistory = Math.min(leastHistory, count);
       }
       if (streams.length > 0) sent.inc(events.length * streams.length);
-      if (history > 0) replayed.inc(history);
+      if (replayedCount > 0) replayed.inc(replayedCount);
       const nowMs = Date.now();
       for (const { createdAt, trace } of events.slice(leastHistory))
         lag.observe(

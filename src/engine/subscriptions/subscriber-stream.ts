@@ -12,7 +12,7 @@ interface CohortMember<Stream extends CohortMember<Stream>> {
 export class Cohort<Stream extends CohortMember<Stream>> {
   readerPosition: ReaderPosition;
   readonly streams = new Set<Stream>();
-  /** Whether it reads history: it has not reached the end of the log since its first stream came. */
+  /** True while the cohort replays: it has not reached the end of the log since its first stream came. */
   catchingUp = false;
   /** Whether it waits for events at the end of the log as it is remembered: nothing up to there is for it. */
   atEnd = false;
@@ -33,7 +33,7 @@ export class Cohort<Stream extends CohortMember<Stream>> {
     if (this.streams.delete(stream)) stream.cohort = undefined;
   }
 
-  /** Takes over the streams of another cohort at the same position. Live streams must not wait for history. */
+  /** Takes over the streams of another cohort at the same position. Live streams must not wait for a replay. */
   absorb(other: Cohort<Stream>): void {
     for (const stream of other.streams) this.add(stream);
     other.streams.clear();
@@ -68,7 +68,7 @@ export class SubscriberStream implements EventStream, CohortMember<SubscriberStr
   readonly #deliver: SubscriberStreamOptions['deliver'];
   /** Until it is attached. */
   #start: FeedStart | undefined;
-  /** Events up to this position were history when it connected. */
+  /** The stream replays the events up to this position. */
   readonly liveAfter: LogPosition;
   #sink: Sink | undefined;
   /** How it ended, if that was before it was attached. */

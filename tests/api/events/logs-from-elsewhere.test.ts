@@ -7,7 +7,7 @@ import { createPost } from '../../support/content.ts';
 import { eventsReadable } from '../../support/database/events.ts';
 import { subscribe, titlesOf } from '../../support/streams/subscriber.ts';
 
-/** As an earlier version drops events: it knows no marks. */
+/** As an earlier version drops events: it knows no checksums. */
 const PRUNED_BEFORE = statement<never>(
   'test_pruned_before',
   `WITH dropped AS (DELETE FROM events RETURNING xid, id)

@@ -4,19 +4,19 @@ import { describe, expect, it } from 'vitest';
 import {
   decodeEventId,
   encodeEventId,
+  eventChecksum,
   type LogEvent,
   MAX_RUNNING,
-  markOf,
   pass,
   type ReaderPosition,
 } from '../../../src/engine/events/event.ts';
 
 const number = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
-const mark = fc
+const checksum = fc
   .uint8Array({ minLength: 10, maxLength: 10 })
   .map((bytes) => Buffer.from(bytes).toString('hex'));
 const xid = fc.bigInt({ min: 3n, max: 2n ** 63n - 1n });
-const position = fc.record({ era: fc.nat({ max: 32_767 }), xid, id: number, mark });
+const position = fc.record({ logEpoch: fc.nat({ max: 32_767 }), xid, id: number, checksum });
 const before = fc
   .tuple(position, fc.uniqueArray(fc.bigInt({ min: 1n, max: 10_000n }), { minLength: 1, maxLength: 20 }))
   .map(([last, back]) => ({
@@ -26,7 +26,7 @@ const before = fc
   }));
 const readerPosition: fc.Arbitrary<ReaderPosition> = fc
   .tuple(position, fc.option(before, { nil: undefined }))
-  .map(([at, committed]) => ({ history: 'h', ...at, before: committed }));
+  .map(([at, committed]) => ({ generation: 'h', ...at, before: committed }));
 
 /** The distances of the transactions that an id names. */
 const distancesOf = ({ before: committed }: ReaderPosition) =>
@@ -38,8 +38,8 @@ describe('event ids', () => {
       fc.property(readerPosition, (at) => {
         const last = at.before;
         expect(decodeEventId(encodeEventId(at))).toEqual({
-          event: { id: at.id, mark: at.mark },
-          before: last && { event: { id: last.id, mark: last.mark }, distances: distancesOf(at) },
+          event: { id: at.id, checksum: at.checksum },
+          before: last && { event: { id: last.id, checksum: last.checksum }, distances: distancesOf(at) },
         });
       }),
     );
@@ -56,7 +56,7 @@ describe('event ids', () => {
   it('are short, however many transactions were running', () => {
     const at = fc.sample(readerPosition, { numRuns: 1, seed: 1 })[0] as ReaderPosition;
     const running = Array.from({ length: MAX_RUNNING }, (_, index) => 2_000n - BigInt(index));
-    const busy = { ...at, before: { era: 1, xid: 2_001n, id: 1, mark: at.mark, running } };
+    const busy = { ...at, before: { logEpoch: 1, xid: 2_001n, id: 1, checksum: at.checksum, running } };
     expect(encodeEventId({ ...at, before: undefined })).toHaveLength(28);
     expect(encodeEventId(busy).length).toBeLessThan(1_500);
   });
@@ -111,7 +111,10 @@ describe('a reader position', () => {
           const createdAt = new Date(id);
           const rootId = `00000000-0000-7000-8000-${String(id).padStart(12, '0')}`;
           const record = { kind: 'MADE', rootId, partId: null, ownerId: null, createdAt, trace: null };
-          return { ...record, position: { era: 1, xid: transaction, id, mark: markOf(record) } };
+          return {
+            ...record,
+            position: { logEpoch: 1, xid: transaction, id, checksum: eventChecksum(record) },
+          };
         }),
     );
 
@@ -128,11 +131,11 @@ describe('a reader position', () => {
           fc.pre(open.length > 0 && end !== undefined);
           if (end === undefined) return;
           let at: ReaderPosition = {
-            history: 'h',
-            era: 0,
+            generation: 'h',
+            logEpoch: 0,
             xid: 0n,
             id: 0,
-            mark: '',
+            checksum: '',
             before: { ...end, running: open.toSorted((a, b) => Number(b - a)) },
           };
           for (const event of events) {
