@@ -23,7 +23,7 @@ import { oldUnpublishedUsage } from '../engine/documents/trusted/document-store.
 import { createTrustedDocuments } from '../engine/documents/trusted/trusted-documents.ts';
 import { oldEvents } from '../engine/events/event-log.ts';
 import { createEventFeed } from '../engine/events/feed.ts';
-import { createAnnouncements, registerEventMetrics, watchLog } from '../engine/events/log-watch.ts';
+import { createEventNotifier, registerEventMetrics, watchLog } from '../engine/events/log-watch.ts';
 import { useIdempotency } from '../engine/mutations/idempotency/idempotent-executor.ts';
 import { oldResponses } from '../engine/mutations/idempotency/response-store.ts';
 import { createCredentialWatch } from '../engine/subscriptions/credential-watch.ts';
@@ -231,7 +231,7 @@ export function createApp({
       restrictions.recheck();
     },
   });
-  const announcements = createAnnouncements({ feed, listener, log });
+  const eventNotifier = createEventNotifier({ feed, listener, log });
   const logWatch = watchLog({ database, listener, log });
   registerEventMetrics(metrics, { logWatch, listener });
   registerReadiness(metrics, readiness);
@@ -251,7 +251,7 @@ export function createApp({
     watchBlocked: restrictions.watch,
     fanOut,
     shareEvents,
-    onCommit: announcements.announce,
+    onCommit: eventNotifier.notify,
     origin,
   });
   const operationPlugins = [
@@ -308,7 +308,7 @@ export function createApp({
       readiness.leave();
       fanOut.interrupt();
       await jobRunner.stop();
-      announcements.close();
+      eventNotifier.close();
       logWatch.close();
       await listener.close();
       await feed.close();

@@ -8,26 +8,26 @@ import { HELD, HORIZON } from './event-log.ts';
 import type { EventFeed } from './feed.ts';
 import { IS_OPEN, openLog } from './log-state.ts';
 
-/** The minimum interval between wake-ups. One covers all earlier commits. */
+/** The minimum interval between notifications. One notification covers all earlier commits. */
 const MIN_INTERVAL_MS = 10;
 
-export interface AnnouncementsOptions {
+export interface EventNotifierOptions {
   readonly feed: Pick<EventFeed, 'wake'>;
   readonly listener: Pick<Listener, 'notify'>;
   readonly log: Logger;
 }
 
 /**
- * Wake-ups of readers. They carry no data: readers poll the log in case one is lost. Runs NOTIFY on the connection that
- * listens, after the commit: inside the transaction, PostgreSQL would serialise all commits that notify. The embedded
- * database has only one writing process and needs none.
+ * Notifies readers of new events. Notifications carry no data, and readers also poll the log in case one is lost. NOTIFY runs
+ * on the connection that listens, after the commit: inside the transaction, PostgreSQL would serialise all commits that
+ * notify. The embedded database has only one writing process and needs no NOTIFY.
  */
-export function createAnnouncements({ feed, listener, log }: AnnouncementsOptions) {
+export function createEventNotifier({ feed, listener, log }: EventNotifierOptions) {
   let pause: NodeJS.Timeout | undefined;
   let sending = false;
   let again = false;
 
-  function notify(): void {
+  function send(): void {
     if (sending) {
       again = true;
       return;
@@ -46,14 +46,14 @@ export function createAnnouncements({ feed, listener, log }: AnnouncementsOption
     sending = false;
     if (!again) return;
     again = false;
-    notify();
+    send();
   }
 
   return {
-    /** Tells readers, here and in the other instances, about a commit. Calls in quick succession are merged. */
-    announce(): void {
+    /** Notifies the readers of all instances of a commit. Calls in quick succession are merged. */
+    notify(): void {
       feed.wake();
-      notify();
+      send();
     },
     close: () => clearTimeout(pause),
   };

@@ -12,9 +12,9 @@ import {
 } from './event.ts';
 import { type KnownEvent, readAfter, readNow } from './event-log.ts';
 
-/** Wake-ups can get lost, for example if a process dies after its commit, so the log is also polled. */
+/** Notifications can get lost, for example if a process dies after its commit, so the log is also polled. */
 const POLL_INTERVAL_MS = 1_000;
-/** Nothing announces the end of a transaction that holds events back: poll with exponential backoff. */
+/** PostgreSQL does not notify of the end of a transaction that blocks events, so poll with exponential backoff. */
 const HELD_BACK_MIN_MS = 20;
 const HELD_BACK_MAX_MS = 320;
 const BATCH = 500;
@@ -101,7 +101,7 @@ export function createLogTail({ database, log }: LogTailOptions) {
   let again = false;
   let heldBackMs = HELD_BACK_MIN_MS;
 
-  function announce(growth?: Growth): void {
+  function notifyFollowers(growth?: Growth): void {
     for (const onGrowth of [...followers]) onGrowth(growth);
   }
 
@@ -115,7 +115,7 @@ export function createLogTail({ database, log }: LogTailOptions) {
       const { generation, before: _before, ...start } = await readNow(database, log);
       if (followers.size === 0) return;
       window = { generation, start, end: start, events: [], positions: new Map([[start.id, start]]) };
-      announce();
+      notifyFollowers();
     }
     const current = window;
     for (;;) {
@@ -125,12 +125,12 @@ export function createLogTail({ database, log }: LogTailOptions) {
       if (!found || state?.generation !== current.generation) {
         log.emit('events.generation_changed');
         window = undefined;
-        announce();
+        notifyFollowers();
         return schedule(POLL_INTERVAL_MS);
       }
       const { generation, end: after } = current;
       grow(current, events);
-      if (events.length > 0) announce({ generation, after, events });
+      if (events.length > 0) notifyFollowers({ generation, after, events });
       if (events.length === BATCH) continue;
       heldBackMs = held ? Math.min(heldBackMs * 2, HELD_BACK_MAX_MS) : HELD_BACK_MIN_MS;
       if (events.length > 0) heldBackMs = HELD_BACK_MIN_MS;
