@@ -30,16 +30,16 @@ import {
   toLogState,
 } from './log-state.ts';
 
-/** Every transaction below this has ended: its writes are visible or never will be. */
+/** Every transaction below this has ended, so that its writes are visible or never will be. */
 export const HORIZON = 'pg_snapshot_xmin(pg_current_snapshot())';
 /** SQL: true if the order of an event is final. In earlier log epochs the order of all events is final. */
 export const SETTLED = `(era, xid) < (${CURRENT_LOG_EPOCH}::smallint, ${HORIZON})`;
-/** Whether an event cannot be read yet. */
-export const HELD = `era = ${CURRENT_LOG_EPOCH} AND xid >= ${HORIZON}`;
+/** SQL: true if an event cannot be read yet, because an older transaction is open. */
+export const BLOCKED = `era = ${CURRENT_LOG_EPOCH} AND xid >= ${HORIZON}`;
 
 interface EventRow extends StateRow, EventRecord {
   readonly found: boolean;
-  readonly held: boolean;
+  readonly blocked: boolean;
   readonly era: number;
   /** Null in the single row returned when there are no events. */
   readonly xid: string | null;
@@ -54,7 +54,7 @@ const AFTER_BASE = `(era, events.xid, id) > (base.era, base.xid, base.id) AND (e
  */
 const afterBaseWith = (column: string, key: string) =>
   `${column} = ${key} AND (${column}, era, events.xid, id) > (${key}, base.era, base.xid, base.id) AND (${column}, era, events.xid) < (${key}, ${CURRENT_LOG_EPOCH}::smallint, ${HORIZON})`;
-const LOG_COLUMNS = `${STATE_COLUMNS}, base.id IS NOT NULL AS found, EXISTS (SELECT FROM events WHERE ${HELD}) AS held`;
+const LOG_COLUMNS = `${STATE_COLUMNS}, base.id IS NOT NULL AS found, EXISTS (SELECT FROM events WHERE ${BLOCKED}) AS blocked`;
 const LOG_FROM = `${STATE_FROM} LEFT JOIN LATERAL ${logPositionSql('$1::bigint', '$2::text', CHECKSUM_SQL)} AS base ON true`;
 
 const READ_AFTER = statement<EventRow>(
@@ -71,8 +71,8 @@ export interface LogSlice {
   readonly found: boolean;
   /** In order. */
   readonly events: LogEvent[];
-  /** Whether an older running transaction keeps committed events from being read. */
-  readonly held: boolean;
+  /** True if an older running transaction blocks committed events. */
+  readonly blocked: boolean;
 }
 
 function eventOf({ era, xid, id, ...row }: EventRow): LogEvent | undefined {
@@ -87,7 +87,7 @@ function sliceOf(rows: readonly EventRow[]): LogSlice {
   return {
     state: state === undefined ? undefined : toLogState(state),
     found: state?.found ?? false,
-    held: state?.held ?? false,
+    blocked: state?.blocked ?? false,
     events: rows.flatMap((row) => eventOf(row) ?? []),
   };
 }
@@ -214,7 +214,7 @@ const READ_NOW = statement<NowRow>(
    FROM ${STATE_FROM} LEFT JOIN LATERAL (
      SELECT era, xid::text, id, ${CHECKSUM_SQL} AS checksum FROM events WHERE ${SETTLED} ORDER BY era DESC, events.xid DESC, id DESC LIMIT 1) AS settled ON true
    LEFT JOIN LATERAL (
-     SELECT xid, id, ${CHECKSUM_SQL} AS checksum FROM events WHERE ${HELD} ORDER BY xid DESC, id DESC LIMIT 1) AS newest ON true`,
+     SELECT xid, id, ${CHECKSUM_SQL} AS checksum FROM events WHERE ${BLOCKED} ORDER BY xid DESC, id DESC LIMIT 1) AS newest ON true`,
 );
 
 function beforeOf({ newestXid, newestId, newestChecksum, running }: NowRow): CommittedBefore | undefined {
@@ -294,7 +294,7 @@ export async function findEvents(
 /** Rows deleted per transaction. Takes a few milliseconds, so nobody has to wait for it. */
 const BATCH = 1_000;
 
-/** How long what a transaction has kept from being read stays afterwards: its readers need a moment. */
+/** How long events that a transaction has blocked are retained afterwards, because their readers need a moment. */
 const AFTERWARDS = `interval '2 minutes'`;
 const READABLE = `(era, xid) < (${CURRENT_LOG_EPOCH}::smallint,
   least(${HORIZON}, (SELECT held_xid FROM event_log WHERE id = 1 AND held_at > now() - ${AFTERWARDS})))`;
@@ -327,16 +327,16 @@ const PRUNE = statement<Pruned>(
    FROM (SELECT count(*)::int AS dropped FROM dropped) AS counted LEFT JOIN newest ON true`,
 );
 
-/** Notes the transaction that holds events which will soon be past the limit. $1: age limit in milliseconds. */
-const NOTE_HELD = statement<never>(
+/** Records the transaction that blocks events which will soon be past the limit. $1: age limit in milliseconds. */
+const RECORD_BLOCKING_TRANSACTION = statement<never>(
   'events_note_held',
   `UPDATE event_log SET held_xid = ${HORIZON}, held_at = now() WHERE id = 1
-     AND EXISTS (SELECT FROM events WHERE ${HELD} AND created_at < now() - $1::float8 * interval '1 millisecond' + ${AFTERWARDS})
+     AND EXISTS (SELECT FROM events WHERE ${BLOCKED} AND created_at < now() - $1::float8 * interval '1 millisecond' + ${AFTERWARDS})
      AND (held_at > now() - ${AFTERWARDS} AND held_xid < ${HORIZON}) IS NOT TRUE`,
 );
 
 /**
- * Deletes events past the limit by the database's clock, except what nobody could read yet. Returns their number. Throws
+ * Deletes events past the limit by the database's clock, except events that are or were just now blocked. Returns their number. Throws
  * DatabaseError.
  */
 export async function pruneEvents(db: Queryable, olderThanMs: number, signal?: AbortSignal): Promise<number> {
@@ -349,7 +349,7 @@ export async function pruneEvents(db: Queryable, olderThanMs: number, signal?: A
     return dropped;
   };
   const dropped = await inBatches(BATCH, batch, signal);
-  await db.query(NOTE_HELD, [olderThanMs]);
+  await db.query(RECORD_BLOCKING_TRANSACTION, [olderThanMs]);
   return dropped;
 }
 

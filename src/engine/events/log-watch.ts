@@ -4,7 +4,7 @@ import { EVENTS_CHANNEL } from '../../database/session-settings.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { createOutageLog } from '../../platform/log/log-limits.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
-import { HELD, HORIZON } from './event-log.ts';
+import { BLOCKED, HORIZON } from './event-log.ts';
 import type { EventFeed } from './feed.ts';
 import { IS_OPEN, openLog } from './log-state.ts';
 
@@ -59,22 +59,22 @@ export function createEventNotifier({ feed, listener, log }: EventNotifierOption
   };
 }
 
-/** Held events are logged at the first look at which they are older than a statement may take by default: within 10 s. */
+/** Blocked events are logged at the first look at which they are older than STATEMENT_TIMEOUT_MS allows by default: within 10 s. */
 const INTERVAL_MS = 2_000;
 const TOLD_AFTER_SECONDS = 5;
 
 const LOOK = `SELECT ${IS_OPEN} AS open, (
-    SELECT extract(epoch FROM clock_timestamp() - created_at)::float8 FROM events WHERE ${HELD} ORDER BY era, xid, id LIMIT 1
+    SELECT extract(epoch FROM clock_timestamp() - created_at)::float8 FROM events WHERE ${BLOCKED} ORDER BY era, xid, id LIMIT 1
   ) AS seconds`;
 
 interface Look {
-  /** Whether the log is that of this server and database. */
+  /** True if the log belongs to this server and database. */
   readonly open: boolean;
   /** The age of the oldest event that cannot be read yet. */
   readonly seconds: number | null;
 }
 
-/** Whose transaction is the oldest: every one that has an id locks it, and locks are shown to everybody. */
+/** Finds who runs the oldest transaction. Every transaction that has an id locks the id, and every role can see locks. */
 const HOLDER = `SELECT p.gid, l.pid, coalesce(p.owner, a.usename) AS "user", coalesce(p.database, a.datname) AS database,
     a.application_name AS application
   FROM pg_locks l LEFT JOIN pg_prepared_xacts p ON p.transaction = l.transactionid LEFT JOIN pg_stat_activity a ON a.pid = l.pid
@@ -89,7 +89,7 @@ interface Holder {
   readonly application: string | null;
 }
 
-/** Who holds the events, and how to end that, as fields of a log line. */
+/** The log fields that say what blocks the events and how to stop it. */
 function fieldsOf({ gid, pid, user, database, application }: Holder) {
   return gid === null
     ? {
@@ -114,9 +114,9 @@ export interface LogWatchOptions {
 }
 
 /**
- * Watches the log even while nobody reads it: for a transaction, in any database of the server, that keeps events from
+ * Watches the log even while no stream reads it: for a transaction, in any database of the server, that blocks events from
  * being read, and for a restored dump, whose events must be adopted before the next dump. It uses the connection that
- * listens, which bypasses a pooler and waits for nobody.
+ * listens, which bypasses a pooler and does not wait for other clients.
  */
 export function watchLog({ database, listener, log }: LogWatchOptions) {
   const waiting = createOutageLog(log, 'events.blocked', 'events.unblocked');
@@ -125,13 +125,13 @@ export function watchLog({ database, listener, log }: LogWatchOptions) {
 
   async function look(): Promise<void> {
     const [looked] = (await listener.ask<Look>(LOOK)) ?? [];
-    // The connection is away: nothing is known that was not known before.
+    // The connection is lost, so there is nothing new to report.
     if (looked === undefined) return;
     if (!looked.open) await openLog(database, log);
     seconds = looked.seconds ?? 0;
     if (seconds < TOLD_AFTER_SECONDS) return waiting.over();
     const [holder] = (await listener.ask<Holder>(HOLDER)) ?? [];
-    // It may have ended between the two looks.
+    // The transaction may have ended between the two looks.
     if (holder !== undefined) waiting.failed({ blockedSeconds: Math.round(seconds), ...fieldsOf(holder) });
   }
 
@@ -139,7 +139,7 @@ export function watchLog({ database, listener, log }: LogWatchOptions) {
     if (looking) return;
     looking = true;
     look()
-      // Whoever loses the connection says so.
+      // The listener logs the loss of the connection.
       .catch((error: unknown) => log.emit('events.log_check_failed', { err: error }))
       .finally(() => {
         looking = false;
@@ -147,7 +147,7 @@ export function watchLog({ database, listener, log }: LogWatchOptions) {
   }, INTERVAL_MS).unref();
   return {
     /** The age of the oldest event that cannot be read yet, in seconds; 0 if there is none. As of the last look. */
-    get heldSeconds(): number {
+    get blockedSeconds(): number {
       return seconds;
     },
     close: () => clearInterval(timer),
@@ -164,7 +164,7 @@ export function registerEventMetrics(
   metrics.gauge(
     'content_graph_event_delivery_blocked_seconds',
     'Age of the oldest committed event that cannot be delivered because an older transaction is still open. 0 if there is none.',
-    () => logWatch.heldSeconds,
+    () => logWatch.blockedSeconds,
   );
   metrics.gauge(
     'content_graph_notification_listener_up',

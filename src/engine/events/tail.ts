@@ -15,8 +15,8 @@ import { type KnownEvent, readAfter, readNow } from './event-log.ts';
 /** Notifications can get lost, for example if a process dies after its commit, so the log is also polled. */
 const POLL_INTERVAL_MS = 1_000;
 /** PostgreSQL does not notify of the end of a transaction that blocks events, so poll with exponential backoff. */
-const HELD_BACK_MIN_MS = 20;
-const HELD_BACK_MAX_MS = 320;
+const BLOCKED_POLL_MIN_MS = 20;
+const BLOCKED_POLL_MAX_MS = 320;
 const BATCH = 500;
 const WINDOW = 2_000;
 
@@ -99,7 +99,7 @@ export function createLogTail({ database, log }: LogTailOptions) {
   let timer: NodeJS.Timeout | undefined;
   let draining: Promise<void> | undefined;
   let again = false;
-  let heldBackMs = HELD_BACK_MIN_MS;
+  let blockedPollMs = BLOCKED_POLL_MIN_MS;
 
   function notifyFollowers(growth?: Growth): void {
     for (const onGrowth of [...followers]) onGrowth(growth);
@@ -119,7 +119,7 @@ export function createLogTail({ database, log }: LogTailOptions) {
     }
     const current = window;
     for (;;) {
-      const { state, found, events, held } = await readAfter(database, current.end, BATCH);
+      const { state, found, events, blocked } = await readAfter(database, current.end, BATCH);
       // The last follower left meanwhile; a new one may have joined.
       if (window !== current) return;
       if (!found || state?.generation !== current.generation) {
@@ -132,9 +132,9 @@ export function createLogTail({ database, log }: LogTailOptions) {
       grow(current, events);
       if (events.length > 0) notifyFollowers({ generation, after, events });
       if (events.length === BATCH) continue;
-      heldBackMs = held ? Math.min(heldBackMs * 2, HELD_BACK_MAX_MS) : HELD_BACK_MIN_MS;
-      if (events.length > 0) heldBackMs = HELD_BACK_MIN_MS;
-      return schedule(held ? heldBackMs : POLL_INTERVAL_MS);
+      blockedPollMs = blocked ? Math.min(blockedPollMs * 2, BLOCKED_POLL_MAX_MS) : BLOCKED_POLL_MIN_MS;
+      if (events.length > 0) blockedPollMs = BLOCKED_POLL_MIN_MS;
+      return schedule(blocked ? blockedPollMs : POLL_INTERVAL_MS);
     }
   }
 
