@@ -188,8 +188,8 @@ export function createApp({
     feed,
     metrics: streamMetrics,
     use: eventLine.use,
-    maxGroups: config.maxDistinctSubscriptions,
-    maxGroupBytes: config.maxDistinctSubscriptionBytes,
+    maxDistinctSubscriptions: config.maxDistinctSubscriptions,
+    maxDistinctSubscriptionBytes: config.maxDistinctSubscriptionBytes,
     tracing,
     log,
   });

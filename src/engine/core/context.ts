@@ -24,7 +24,7 @@ export class EventReader implements AsyncIterable<never> {
   }
 
   [Symbol.asyncIterator](): AsyncIterator<never> {
-    throw new Error('events are delivered to groups of subscribers, not iterated');
+    throw new Error('events are delivered to shared subscriptions, not iterated');
   }
 }
 

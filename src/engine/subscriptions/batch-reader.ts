@@ -15,7 +15,7 @@ import type { EventReaders } from '../operation/lifecycle.ts';
 import { type EventTexts, mayPass, toErrorCode } from './event-responses.ts';
 import { Frames } from './subscriber-stream.ts';
 
-/** A mutation may append thousands of events, and each has as many deliveries as there are groups. */
+/** A mutation may append thousands of events, and each has as many deliveries as there are shared subscriptions. */
 const MAX_SPANS = 20;
 
 /** The delivery of a batch, as traces tell it. */
@@ -29,12 +29,12 @@ interface DeliveryTrace {
 }
 
 /**
- * The deliveries of a group in traces: a span for each event that a sampled mutation appended, in the trace of that
- * mutation, whichever instance ran it. There is one span for the whole group; streams that resume or lag have none.
+ * The deliveries of a shared subscription in traces: a span for each event that a sampled mutation appended, in the trace of that
+ * mutation, whichever instance ran it. There is one span for the whole shared subscription; streams that resume or lag have none.
  */
 class DeliveryTraces {
   readonly #tracing: Tracing | undefined;
-  /** Events up to here have a span, or were delivered before the group existed. */
+  /** Events up to here have a span, or were delivered before the shared subscription existed. */
   #tracedTo: LogPosition | undefined;
 
   constructor(tracing: Tracing | undefined) {
@@ -123,7 +123,7 @@ export interface BatchReaderOptions {
   readonly tracing: Tracing | undefined;
 }
 
-/** Reads the batches of a group: about as many events at a time as fit into a frame. */
+/** Reads the batches of a shared subscription: about as many events at a time as fit into a frame. */
 export class BatchReader {
   readonly #options: BatchReaderOptions;
   readonly deliveries: DeliveryTraces;

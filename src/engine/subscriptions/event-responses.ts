@@ -168,8 +168,8 @@ function executionKey({ contextValue, variableValues }: OperationArgs): string {
   ]);
 }
 
-/** What a group takes beside its texts. */
-const GROUP_BYTES = 2_048;
+/** The memory of a shared subscription beside its strings. */
+const SUBSCRIPTION_BYTES = 2_048;
 
 const valuesOf = ({ written, given }: EventPlan) => written.values(given);
 
@@ -202,7 +202,7 @@ export function createEventTexts({ executor, limits, shared, log }: EventTextsOp
     const requestId = newId();
     const { contextValue: context } = args;
     const { operation, shownCost: cost, lookAhead, maxResponseBytes } = context;
-    const retainedBytes = GROUP_BYTES + subscription.bytes;
+    const retainedBytes = SUBSCRIPTION_BYTES + subscription.bytes;
     const { mapping, filter } = subscribedEvents(args, operation.node, context);
     // Only an execution tells the cost.
     const plan = lookAhead && cost === undefined ? planEvents(args, operation.node, context) : undefined;

@@ -6,7 +6,7 @@ import type { StreamFormat } from '../events/event-stream.ts';
 import type { FeedStart } from '../events/feed.ts';
 import type { Growth } from '../events/tail.ts';
 import type { EventTexts } from './event-responses.ts';
-import { Group, type GroupOptions } from './shared-subscription.ts';
+import { SharedSubscription, type SharedSubscriptionOptions } from './shared-subscription.ts';
 import { SliceQueue } from './socket-write-queue.ts';
 import type { StreamLimit } from './stream-limit.ts';
 import { SubscriberStream } from './subscriber-stream.ts';
@@ -17,19 +17,19 @@ interface NewStream {
   readonly format: StreamFormat;
   readonly start: FeedStart;
   readonly visibleHeartbeats: boolean;
-  /** Who is charged for the stream. */
+  /** The owner of the stream. */
   readonly owner: string;
-  /** What it keeps for itself, beside its group. */
+  /** The memory of the stream itself, without its shared subscription. */
   readonly bytes: number;
 }
 
-/** Delivers events to all streams of the process, in groups of those that get the same. */
+/** Delivers events to all streams of the process. Streams that get the same responses have one shared subscription. */
 export interface FanOut {
-  /** Opens a stream. Throws SERVICE_UNAVAILABLE if it needs one group too many, RATE_LIMITED if its owner does. */
+  /** Opens a stream. Throws SERVICE_UNAVAILABLE at the limit of distinct subscriptions, RATE_LIMITED at the share of its owner. */
   open(stream: NewStream): SubscriberStream;
-  readonly groups: number;
-  /** What the groups and their streams take, by the estimate of their texts. */
-  readonly groupBytes: number;
+  readonly distinctSubscriptions: number;
+  /** The estimated memory of all shared subscriptions and their streams. */
+  readonly distinctSubscriptionBytes: number;
   /** The number of sets of streams at one position. */
   readonly cohorts: number;
   readonly lagging: number;
@@ -38,19 +38,19 @@ export interface FanOut {
   interrupt(): void;
 }
 
-export interface FanOutOptions extends Omit<GroupOptions, 'texts' | 'slices'> {
-  /** The most groups. Each reads every event for itself. */
-  readonly maxGroups: number;
-  /** What all groups and streams may take, by the estimate of their texts. One account may have an eighth. */
-  readonly maxGroupBytes: number;
+export interface FanOutOptions extends Omit<SharedSubscriptionOptions, 'texts' | 'slices'> {
+  /** The maximum number of shared subscriptions. Each reads all of its events separately. */
+  readonly maxDistinctSubscriptions: number;
+  /** The maximum estimated memory of all shared subscriptions and streams. One account may use an eighth of it. */
+  readonly maxDistinctSubscriptionBytes: number;
 }
 
 /** The contract promises a heartbeat at least every 15 seconds. */
 const HEARTBEAT_MS = 12_000;
 const TICK_MS = 1_000;
 
-interface OpenGroup {
-  readonly group: Group;
+interface OpenSubscription {
+  readonly subscription: SharedSubscription;
   readonly leave: (stream: SubscriberStream, owner: string) => void;
 }
 
@@ -63,38 +63,40 @@ function tooMany(code: ErrorCode): ApiError {
 }
 
 export function createFanOut(options: FanOutOptions): FanOut {
-  const { feed, metrics, use, maxGroups, maxGroupBytes, tracing, log } = options;
-  const groups = new Map<string, OpenGroup>();
-  /** The groups at each address of events. */
-  const routes = new Map<string, Set<Group>>();
-  const memory = new MemoryBudget(maxGroupBytes);
+  const { feed, metrics, use, maxDistinctSubscriptions, maxDistinctSubscriptionBytes, tracing, log } =
+    options;
+  const subscriptions = new Map<string, OpenSubscription>();
+  /** The shared subscriptions at each routing key of events. */
+  const routes = new Map<string, Set<SharedSubscription>>();
+  const memory = new MemoryBudget(maxDistinctSubscriptionBytes);
   const streams = new Set<SubscriberStream>();
   const slices = new SliceQueue();
   let ticking: NodeJS.Timeout | undefined;
   let unfollow: (() => void) | undefined;
   let interrupted = false;
 
-  /** An event asks for the groups at its addresses, however many others there are. */
+  /** Wakes the shared subscriptions at the routing keys of each event, however many others there are. */
   function wake(growth: Growth | undefined): void {
     if (growth === undefined) {
-      for (const { group } of groups.values()) group.wake();
+      for (const { subscription } of subscriptions.values()) subscription.wake();
       return;
     }
-    const woken = new Set<Group>();
+    const woken = new Set<SharedSubscription>();
     for (const event of growth.events)
       for (const address of addressesOf(event))
-        for (const group of routes.get(address) ?? []) if (matches(group.filter, event)) woken.add(group);
-    for (const group of woken) group.wake(growth.after);
+        for (const subscription of routes.get(address) ?? [])
+          if (matches(subscription.filter, event)) woken.add(subscription);
+    for (const subscription of woken) subscription.wake(growth.after);
   }
 
-  /** Has the events of its address wake a group. Returns what ends that. */
-  function route(group: Group): () => void {
-    const address = computeRoutingKey(group.filter);
+  /** Registers a shared subscription at its routing key. Returns a function that removes it. */
+  function route(subscription: SharedSubscription): () => void {
+    const address = computeRoutingKey(subscription.filter);
     if (address === undefined) return () => undefined;
     const at = routes.get(address) ?? new Set();
-    routes.set(address, at.add(group));
+    routes.set(address, at.add(subscription));
     return () => {
-      at.delete(group);
+      at.delete(subscription);
       if (at.size === 0 && routes.get(address) === at) routes.delete(address);
     };
   }
@@ -115,7 +117,8 @@ export function createFanOut(options: FanOutOptions): FanOut {
       if (stream.isQuiet(nowMs) && stream.cohort?.atEnd === true) quiet.push(stream);
     }
     // The log retains events for a limited time only.
-    if (quiet.length > 0) for (const { group } of groups.values()) group.moveOn(feed.atEnd);
+    if (quiet.length > 0)
+      for (const { subscription } of subscriptions.values()) subscription.moveOn(feed.atEnd);
     inSlices(beating, (stream) => stream.beat(nowMs, () => positionOf(stream)));
     inSlices(quiet, (stream) => stream.tellPosition(positionOf(stream)));
   }
@@ -147,44 +150,44 @@ export function createFanOut(options: FanOutOptions): FanOut {
     if (!memory.freeFor(bytes)) throw tooMany('SERVICE_UNAVAILABLE');
   }
 
-  /** The group of a stream, and what gives it back if it is the last of it. A group is charged to who opened it. */
-  function groupFor({ texts, owner, bytes }: NewStream): OpenGroup {
+  /** Finds or opens the shared subscription of a stream. Its memory is charged to the owner of the first stream. */
+  function openSubscription({ texts, owner, bytes }: NewStream): OpenSubscription {
     const { key } = texts;
-    let open = groups.get(key);
+    let open = subscriptions.get(key);
     checkRoom(owner, open === undefined ? bytes + texts.bytes : bytes);
     if (open === undefined) {
-      if (groups.size >= maxGroups) throw tooMany('SERVICE_UNAVAILABLE');
+      if (subscriptions.size >= maxDistinctSubscriptions) throw tooMany('SERVICE_UNAVAILABLE');
       memory.add(texts.bytes, owner);
-      const group = new Group({ texts, feed, slices, metrics, use, tracing, log });
-      const unroute = route(group);
+      const subscription = new SharedSubscription({ texts, feed, slices, metrics, use, tracing, log });
+      const unroute = route(subscription);
       open = {
-        group,
+        subscription,
         leave(stream, leaving) {
-          group.leave(stream, leaving);
-          if (group.size > 0 || groups.get(key)?.group !== group) return;
-          groups.delete(key);
+          subscription.leave(stream, leaving);
+          if (subscription.size > 0 || subscriptions.get(key)?.subscription !== subscription) return;
+          subscriptions.delete(key);
           unroute();
           memory.add(-texts.bytes, owner);
         },
       };
-      groups.set(key, open);
+      subscriptions.set(key, open);
     }
     return open;
   }
 
-  function total(count: (group: Group) => number): number {
+  function total(count: (subscription: SharedSubscription) => number): number {
     let sum = 0;
-    for (const { group } of groups.values()) sum += count(group);
+    for (const { subscription } of subscriptions.values()) sum += count(subscription);
     return sum;
   }
 
   return {
     open(opening) {
-      const { group, leave } = groupFor(opening);
+      const { subscription, leave } = openSubscription(opening);
       memory.add(opening.bytes, opening.owner);
-      group.enter(opening.owner);
+      subscription.enter(opening.owner);
       const stream = new SubscriberStream({
-        deliver: group.join,
+        deliver: subscription.join,
         start: opening.start,
         format: opening.format,
         visibleHeartbeats: opening.visibleHeartbeats,
@@ -198,10 +201,10 @@ export function createFanOut(options: FanOutOptions): FanOut {
       });
       return stream;
     },
-    get groups() {
-      return groups.size;
+    get distinctSubscriptions() {
+      return subscriptions.size;
     },
-    get groupBytes() {
+    get distinctSubscriptionBytes() {
       return memory.bytes;
     },
     get cohorts() {
@@ -210,10 +213,10 @@ export function createFanOut(options: FanOutOptions): FanOut {
       return cohorts.size;
     },
     get lagging() {
-      return total((group) => group.lagging);
+      return total((subscription) => subscription.lagging);
     },
     get catchingUp() {
-      return total((group) => group.catchingUp);
+      return total((subscription) => subscription.catchingUp);
     },
     interrupt() {
       interrupted = true;
@@ -236,12 +239,12 @@ export function registerFanOutMetrics(
   metrics.gauge(
     'content_graph_distinct_subscription_bytes',
     'Estimated memory of all distinct subscriptions, which MAX_DISTINCT_SUBSCRIPTION_BYTES limits.',
-    () => fanOut.groupBytes,
+    () => fanOut.distinctSubscriptionBytes,
   );
   metrics.gauge(
     'content_graph_distinct_subscriptions',
     'Distinct subscriptions that are open. Event streams with the same content count as one.',
-    () => fanOut.groups,
+    () => fanOut.distinctSubscriptions,
   );
   metrics.gauge(
     'content_graph_subscription_cohorts',

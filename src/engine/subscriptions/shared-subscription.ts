@@ -23,17 +23,17 @@ import {
   type SubscriberStream,
 } from './subscriber-stream.ts';
 
-/** How many are compared for each read. */
+/** The number of owners that are compared for each read. */
 const COMPARED = 8;
 
 /**
- * The accounts and addresses whose streams a group has. What a group reads is charged to one of them at a time, of the next
- * few the one with the least recent use: so what many share costs each of them little, and two accounts with the same
+ * The owners of the streams of a shared subscription. Each of its reads is charged to one of them, of the next
+ * few owners the one with the least recent use. So a read that many share costs each of them little, and two accounts with the same
  * hundred subscriptions have two shares, not a hundred.
  */
-export class GroupOwners {
+export class SubscriptionOwners {
   readonly #use: RecentUse;
-  /** With the number of their streams. Who is charged goes to the end. */
+  /** The owners with the number of their streams. An owner that is charged goes to the end. */
   readonly #streams = new Map<string, number>();
 
   constructor(use: RecentUse) {
@@ -50,7 +50,7 @@ export class GroupOwners {
     else this.#streams.delete(owner);
   }
 
-  /** Whom to charge for the next read; undefined if all have left. */
+  /** Returns the owner to charge for the next read; undefined if there is none. */
   next(): string | undefined {
     let next: string | undefined;
     let least = Number.POSITIVE_INFINITY;
@@ -84,7 +84,7 @@ const MAX_PAUSE_MS = 5_000;
 
 type Cohort = CohortOf<SubscriberStream>;
 
-export interface GroupOptions extends BatchReaderOptions {
+export interface SharedSubscriptionOptions extends BatchReaderOptions {
   readonly slices: SliceQueue;
   readonly metrics: StreamMetrics;
   /** Recent use of event reads. */
@@ -97,8 +97,8 @@ export interface GroupOptions extends BatchReaderOptions {
  * events in one statement, moves on, and sends one frame to all of its streams in a format. Cohorts that meet merge. A
  * stream never joins a cohort that is reading or sending, so that it gets nothing that was read before it came.
  */
-export class Group {
-  readonly #options: GroupOptions;
+export class SharedSubscription {
+  readonly #options: SharedSubscriptionOptions;
   readonly #reader: BatchReader;
   /** Cohorts that can be joined, by the event id of their position. All others are reading or sending. */
   readonly #waiting = new Map<string, Cohort>();
@@ -109,14 +109,14 @@ export class Group {
   #catchingUp = 0;
   #streams = 0;
   readonly #backlogs = new Backlogs();
-  readonly #owners: GroupOwners;
+  readonly #owners: SubscriptionOwners;
   /** Which events its streams get. */
   readonly filter: EventFilter;
 
-  constructor(options: GroupOptions) {
+  constructor(options: SharedSubscriptionOptions) {
     this.#options = options;
     this.#reader = new BatchReader(options);
-    this.#owners = new GroupOwners(options.use);
+    this.#owners = new SubscriptionOwners(options.use);
     this.filter = options.texts.filter;
   }
 
@@ -141,7 +141,7 @@ export class Group {
     this.#streams += 1;
   }
 
-  /** Ends what `enter` began. */
+  /** Undoes `enter`. */
   leave(stream: SubscriberStream, owner: string): void {
     this.#owners.remove(owner);
     this.#streams -= 1;

@@ -8,7 +8,7 @@ interface CohortMember<Stream extends CohortMember<Stream>> {
   cohort: Cohort<Stream> | undefined;
 }
 
-/** Streams of a group at one position of the event log. They get the same events, and in a format the same bytes. */
+/** Streams of a shared subscription at one position of the event log. They get the same events, and in a format the same bytes. */
 export class Cohort<Stream extends CohortMember<Stream>> {
   readerPosition: ReaderPosition;
   readonly streams = new Set<Stream>();
@@ -60,7 +60,7 @@ const QUIET_MS = 60_000;
 export type StreamEnding = 'finished' | 'interrupted' | 'failed' | 'client_disconnected';
 
 /**
- * One subscriber's stream. It holds only what differs between the subscribers of a group: thousands are open at
+ * One subscriber's stream. It holds only what differs between the subscribers of a shared subscription, because thousands are open at
  * a time.
  */
 export class SubscriberStream implements EventStream, CohortMember<SubscriberStream> {
@@ -222,7 +222,7 @@ type StreamBacklog = SubscriberStream['backlog'];
 export const backlogOf = (waitingBytes: number): StreamBacklog =>
   waitingBytes > LAGGING_BYTES ? 'lagging' : waitingBytes > UNCOUNTED_BYTES ? 'counted' : 'none';
 
-/** How many streams of a group have something waiting for their readers, and how many so much that they get no more. */
+/** Counts the streams of a shared subscription that have pending bytes, and those that have so many that they get no more events. */
 export class Backlogs {
   #waiting = 0;
   #lagging = 0;

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { GroupOwners } from '../../../src/engine/subscriptions/shared-subscription.ts';
+import { SubscriptionOwners } from '../../../src/engine/subscriptions/shared-subscription.ts';
 import { RecentUse } from '../../../src/platform/fairness/fair-queue.ts';
 
 it('what a group of many accounts reads is charged to all of them alike, and first to who has used little', () => {
   const use = new RecentUse();
-  const owners = new GroupOwners(use);
+  const owners = new SubscriptionOwners(use);
   const accounts = Array.from({ length: 50 }, (_, index) => `account ${index}`);
   for (const account of accounts) owners.add(account);
   use.add('account 7', 1_000);
@@ -20,7 +20,7 @@ it('what a group of many accounts reads is charged to all of them alike, and fir
 });
 
 it('an account is charged until its last stream has left', () => {
-  const owners = new GroupOwners(new RecentUse());
+  const owners = new SubscriptionOwners(new RecentUse());
   owners.add('one');
   owners.add('one');
   owners.remove('one');
