@@ -8,20 +8,25 @@ interface ChangeKind<Name extends string, Shown extends string> extends EventKin
 }
 
 const postKind = <Name extends string>(name: Name, description: string): ChangeKind<Name, never> => ({
-  ...eventKind(name, { root: 'id', owner: 'author_id' }),
+  ...eventKind(name, { aggregateId: 'id', authorId: 'author_id' }),
   description,
   shows: undefined,
 });
 
-/** A kind of changes of what belongs to a post. `shows` names the type; its id is in the column `part`. */
-const partKind = <Name extends string, Shown extends string>(
+/** A kind of changes of what belongs to a post. `shows` names the type; the column `entityId` has its id. */
+const entityKind = <Name extends string, Shown extends string>(
   name: Name,
   description: string,
   { shows, ...columns }: Required<EventColumns> & { readonly shows: Shown },
 ): ChangeKind<Name, Shown> => ({ ...eventKind(name, columns), description, shows });
 
 /** Columns of `comments`, with the author of the post. */
-const COMMENT = { root: 'post_id', part: 'id', owner: 'post_author_id', shows: 'comment' } as const;
+const COMMENT = {
+  aggregateId: 'post_id',
+  entityId: 'id',
+  authorId: 'post_author_id',
+  shows: 'comment',
+} as const;
 
 export const POST_CREATED = postKind('POST_CREATED', 'A post was created.');
 export const POST_UPDATED = postKind(
@@ -32,9 +37,9 @@ export const POST_DELETED = postKind(
   'POST_DELETED',
   'A post was deleted together with its comments, which have no events.',
 );
-export const COMMENT_CREATED = partKind('COMMENT_CREATED', 'A comment was added.', COMMENT);
-export const COMMENT_UPDATED = partKind('COMMENT_UPDATED', 'The body of a comment was changed.', COMMENT);
-export const COMMENT_DELETED = partKind('COMMENT_DELETED', 'A comment was deleted.', COMMENT);
+export const COMMENT_CREATED = entityKind('COMMENT_CREATED', 'A comment was added.', COMMENT);
+export const COMMENT_UPDATED = entityKind('COMMENT_UPDATED', 'The body of a comment was changed.', COMMENT);
+export const COMMENT_DELETED = entityKind('COMMENT_DELETED', 'A comment was deleted.', COMMENT);
 
 /** All kinds of changes. The compiler demands a field of `Change` for each type that they show. */
 export const CHANGE_KINDS = [

@@ -35,8 +35,8 @@ function defineModules(toolkit: SchemaToolkit, limits: ContentLimits, revocation
   defineCommentRelations(toolkit, user, post, comment);
   defineCommentMutations(toolkit, comment, limits.comment);
 
-  const parts = { comment: { type: comment.Comment, entity: commentEntity } };
-  defineChangeSubscriptions(toolkit, defineChange(toolkit, post, parts));
+  const entities = { comment: { type: comment.Comment, entity: commentEntity } };
+  defineChangeSubscriptions(toolkit, defineChange(toolkit, post, entities));
   return { user, post };
 }
 

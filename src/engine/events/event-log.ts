@@ -50,7 +50,7 @@ const EVENT_COLUMNS = `era, xid::text, id, ${formatColumns(recordedEvents)}`;
 const AFTER_BASE = `(era, events.xid, id) > (base.era, base.xid, base.id) AND (era, events.xid) < (${CURRENT_LOG_EPOCH}::smallint, ${HORIZON})`;
 /**
  * Like AFTER_BASE, for the events with one key. The key is part of both bounds, so that only the key's index serves:
- * PostgreSQL takes the bounds to be narrow, and would otherwise read the whole log for the few events of one root.
+ * PostgreSQL takes the bounds to be narrow, and would otherwise read the whole log for the few events of one aggregate.
  */
 const afterBaseWith = (column: string, key: string) =>
   `${column} = ${key} AND (${column}, era, events.xid, id) > (${key}, base.era, base.xid, base.id) AND (${column}, era, events.xid) < (${key}, ${CURRENT_LOG_EPOCH}::smallint, ${HORIZON})`;
@@ -77,8 +77,8 @@ export interface LogSlice {
 
 function eventOf({ era, xid, id, ...row }: EventRow): LogEvent | undefined {
   if (xid === null) return undefined;
-  const { kind, rootId, partId, ownerId, createdAt, trace } = row;
-  const record = { kind, rootId, partId, ownerId, createdAt, trace };
+  const { kind, aggregateId, entityId, authorId, createdAt, trace } = row;
+  const record = { kind, aggregateId, entityId, authorId, createdAt, trace };
   return { ...record, position: { logEpoch: era, xid: BigInt(xid), id, checksum: eventChecksum(record) } };
 }
 
@@ -114,7 +114,7 @@ interface FilteredRow extends EventRow {
 
 /**
  * The events after a position that match a filter, of those with a key. Events with another key cost nothing. $3: how many
- * to return; $4: how many with the key to look at; then the filter's kinds and owner, null for all. The end is where
+ * to return; $4: how many with the key to look at; then the filter's kinds and author, null for all. The end is where
  * looking has stopped: the last that was looked at or, past all of them, the newest of the log.
  */
 const filteredBy = (label: string, afterBase: string) =>
@@ -134,8 +134,8 @@ const filteredBy = (label: string, afterBase: string) =>
   );
 const FILTERED = {
   all: filteredBy('filtered', AFTER_BASE),
-  root: filteredBy('of_root', afterBaseWith('root_id', '$7::uuid')),
-  owner: filteredBy('of_owner', afterBaseWith('owner_id', '$6::uuid')),
+  aggregate: filteredBy('of_root', afterBaseWith('root_id', '$7::uuid')),
+  author: filteredBy('of_owner', afterBaseWith('owner_id', '$6::uuid')),
 };
 
 /** A slice of what a filter lets through. */
@@ -145,20 +145,20 @@ export interface FilteredSlice extends LogSlice {
 }
 
 /**
- * At most `limit` events after an event that a filter lets through, of the next `looks` that have its root or owner; of
+ * At most `limit` events after an event that a filter lets through, of the next `looks` that have its aggregate or author; of
  * all, where it has neither. Throws DatabaseError.
  */
 export async function readFiltered(
   db: Queryable,
   { id, checksum }: EventName,
-  { kinds, rootId, ownerId, nothing }: EventFilter,
+  { kinds, aggregateId, authorId, nothing }: EventFilter,
   { limit, looks }: { readonly limit: number; readonly looks: number },
 ): Promise<FilteredSlice> {
-  const values = [id, checksum, limit, looks, nothing === true ? [] : (kinds ?? null), ownerId ?? null];
+  const values = [id, checksum, limit, looks, nothing === true ? [] : (kinds ?? null), authorId ?? null];
   const rows =
-    rootId !== undefined
-      ? await db.query(FILTERED.root, [...values, rootId])
-      : await db.query(ownerId === undefined ? FILTERED.all : FILTERED.owner, values);
+    aggregateId !== undefined
+      ? await db.query(FILTERED.aggregate, [...values, aggregateId])
+      : await db.query(authorId === undefined ? FILTERED.all : FILTERED.author, values);
   const slice = sliceOf(rows);
   const [first] = rows;
   const last = slice.events.length === limit ? slice.events.at(-1)?.position : undefined;

@@ -1,4 +1,4 @@
-import { pickColumns, type RowOf } from '../../database/statement.ts';
+import { type RowOf, renameColumns } from '../../database/statement.ts';
 import { TRACE_SQL } from '../../database/statement-instrumentation.ts';
 import { events } from '../../generated/tables.ts';
 import { CONTENT_START, FRAME_BYTES, opaqueBytes, opaqueText } from '../../platform/ids.ts';
@@ -30,14 +30,14 @@ export interface ChecksummedPosition extends LogPosition {
 /** An event in the log, as it is written. */
 export type EventRecord = RowOf<typeof recordedEvents>;
 
-export const recordedEvents = pickColumns(events, [
-  'kind',
-  'rootId',
-  'partId',
-  'ownerId',
-  'createdAt',
-  'trace',
-]);
+export const recordedEvents = renameColumns(events, {
+  kind: 'kind',
+  aggregateId: 'rootId',
+  entityId: 'partId',
+  authorId: 'ownerId',
+  createdAt: 'createdAt',
+  trace: 'trace',
+});
 
 /** An event in the log. */
 export interface LogEvent extends EventRecord {
@@ -55,12 +55,12 @@ export const CHECKSUM_DIGITS = TIMESTAMP_DIGITS + RANDOM_DIGITS;
  * time.
  */
 export function eventChecksum({
-  rootId,
-  partId,
+  aggregateId,
+  entityId,
   createdAt,
-}: Pick<EventRecord, 'rootId' | 'partId' | 'createdAt'>): string {
+}: Pick<EventRecord, 'aggregateId' | 'entityId' | 'createdAt'>): string {
   const timestamp = createdAt.getTime().toString(16).padStart(TIMESTAMP_DIGITS, '0');
-  return timestamp + (partId ?? rootId).slice(-RANDOM_DIGITS);
+  return timestamp + (entityId ?? aggregateId).slice(-RANDOM_DIGITS);
 }
 
 /** The SQL of the checksum of a row of `events`. */
@@ -221,69 +221,69 @@ export function decodeEventId(eventId: string): DecodedId | undefined {
   return { event, before: { event: last, distances } };
 }
 
-/** Which events a stream gets. What is absent lets all through. */
+/** The events that a stream gets. An absent member matches all events. */
 export interface EventFilter {
   /** The names of kinds, sorted. */
   readonly kinds?: readonly string[] | undefined;
-  readonly rootId?: string | undefined;
-  readonly ownerId?: string | undefined;
-  /** Whether it lets nothing through, such as one for an id that is none. */
+  readonly aggregateId?: string | undefined;
+  readonly authorId?: string | undefined;
+  /** True if the filter matches nothing, such as a filter for an invalid id. */
   readonly nothing?: boolean | undefined;
 }
 
-type Filtered = Pick<LogEvent, 'kind' | 'rootId' | 'ownerId'>;
+type Filtered = Pick<LogEvent, 'kind' | 'aggregateId' | 'authorId'>;
 
 export function matches(
-  { kinds, rootId, ownerId, nothing }: EventFilter,
-  { kind, rootId: root, ownerId: owner }: Filtered,
+  { kinds, aggregateId, authorId, nothing }: EventFilter,
+  { kind, aggregateId: aggregate, authorId: author }: Filtered,
 ): boolean {
   return (
     nothing !== true &&
-    (rootId === undefined || rootId === root) &&
-    (ownerId === undefined || ownerId === owner) &&
+    (aggregateId === undefined || aggregateId === aggregate) &&
+    (authorId === undefined || authorId === author) &&
     (kinds === undefined || kinds.includes(kind))
   );
 }
 
-/** Equal for filters that let the same through. */
-export const filterKey = ({ kinds, rootId, ownerId, nothing }: EventFilter): string =>
-  nothing === true ? 'nothing' : `${rootId ?? ''} ${ownerId ?? ''} ${kinds?.join() ?? ''}`;
+/** Equal for filters that match the same events. */
+export const filterKey = ({ kinds, aggregateId, authorId, nothing }: EventFilter): string =>
+  nothing === true ? 'nothing' : `${aggregateId ?? ''} ${authorId ?? ''} ${kinds?.join() ?? ''}`;
 
 /**
- * Where readers with a filter stand, so that an event asks three places for its readers: that of its root, that of its
- * owner, and that of readers who want neither. Undefined for a filter that lets nothing through.
+ * The routing key of a filter. An event looks up three keys for its readers: that of its aggregate, that of its
+ * author, and the key of filters without both. Undefined for a filter that matches nothing.
  */
-export function computeRoutingKey({ rootId, ownerId, nothing }: EventFilter): string | undefined {
+export function computeRoutingKey({ aggregateId, authorId, nothing }: EventFilter): string | undefined {
   if (nothing === true) return undefined;
-  if (rootId !== undefined) return `root ${rootId}`;
-  return ownerId === undefined ? EVERYTHING : `owner ${ownerId}`;
+  if (aggregateId !== undefined) return `root ${aggregateId}`;
+  return authorId === undefined ? EVERYTHING : `owner ${authorId}`;
 }
 
 const EVERYTHING = 'everything';
 
-/** The addresses of an event's readers. */
-export function addressesOf({ rootId, ownerId }: Filtered): readonly string[] {
-  const addresses = [EVERYTHING, `root ${rootId}`];
-  if (ownerId !== null) addresses.push(`owner ${ownerId}`);
+/** The routing keys of an event. */
+export function addressesOf({ aggregateId, authorId }: Filtered): readonly string[] {
+  const addresses = [EVERYTHING, `root ${aggregateId}`];
+  if (authorId !== null) addresses.push(`owner ${authorId}`);
   return addresses;
 }
 
-/** The columns of a statement's rows that name what an event is about. */
+/** The columns of a statement's rows that have the ids of an event. */
 export interface EventColumns {
-  /** The row that the event belongs to, by which streams are filtered. */
-  readonly root: string;
-  /** The part of it that the event is about; none if it is about the row itself. */
-  readonly part?: string;
-  /** The account whose row that is, by which streams are filtered, too. Neither ever changes. */
-  readonly owner: string;
+  /** The row that the event belongs to. Streams can be filtered by it. */
+  readonly aggregateId: string;
+  /** The entity of the aggregate that the event is about; none if it is about the aggregate itself. */
+  readonly entityId?: string;
+  /** The account that wrote the aggregate. Streams can be filtered by it, too. Neither ever changes. */
+  readonly authorId: string;
 }
 
 /** A kind of events, declared by the module that writes them. */
 export interface EventKind<Name extends string = string> {
   readonly name: Name;
   /**
-   * The part of a statement that appends an event for each row of `rows`, such as the name of a CTE that returns what it
-   * has written: the event is there exactly if the change is.
+   * Returns the SQL fragment that appends an event for each row of `rows`, such as the name of a CTE that returns what it
+   * has written. The event is committed exactly if the change is.
    */
   append(rows: string): string;
 }
@@ -291,9 +291,9 @@ export interface EventKind<Name extends string = string> {
 /** A kind whose events are about rows with these columns. */
 export const eventKind = <Name extends string>(
   name: Name,
-  { root, part = 'NULL', owner }: EventColumns,
+  { aggregateId, entityId = 'NULL', authorId }: EventColumns,
 ): EventKind<Name> => ({
   name,
   append: (rows) =>
-    `INSERT INTO events (kind, root_id, part_id, owner_id, trace) SELECT '${name}', ${root}, ${part}::uuid, ${owner}, ${TRACE_SQL} FROM ${rows}`,
+    `INSERT INTO events (kind, root_id, part_id, owner_id, trace) SELECT '${name}', ${aggregateId}, ${entityId}::uuid, ${authorId}, ${TRACE_SQL} FROM ${rows}`,
 });

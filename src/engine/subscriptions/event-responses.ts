@@ -210,7 +210,7 @@ export function createEventTexts({ executor, limits, shared, log }: EventTextsOp
     const isPlanned = plan !== undefined;
 
     const rootValueOf = (event: EventRecord, db: Queryable): object | Promise<object | undefined> =>
-      mapping.shows === 'row' ? readById(db, mapping.entity, event.rootId) : mapping.row(event);
+      mapping.shows === 'row' ? readById(db, mapping.entity, event.aggregateId) : mapping.row(event);
 
     async function execute(event: EventRecord, readers: EventReaders) {
       try {

@@ -14,10 +14,10 @@ import { type PostTypes, postEntity } from '../post/type.ts';
 type AnyKind = (typeof CHANGE_KINDS)[number];
 type KindName = AnyKind['name'];
 /** A type whose rows changes show beside the post. */
-type PartName = Exclude<AnyKind['shows'], undefined>;
-type PartKey = `${PartName}Id`;
+type ShownName = Exclude<AnyKind['shows'], undefined>;
+type PartKey = `${ShownName}Id`;
 
-const keyOf = (name: PartName): PartKey => `${name}Id`;
+const keyOf = (name: ShownName): PartKey => `${name}Id`;
 
 /** A change as the schema shows it: an event of the log, and the id of the row of each type, null for all types but one. */
 type ChangeRow = Readonly<Record<PartKey, string | null>> & {
@@ -34,14 +34,14 @@ interface KindOfPart {
 }
 
 /** The SQL of the id of the row that an event shows, NULL for events that show another type. */
-export function partIdSql(name: string, kinds: readonly KindOfPart[]): string {
-  const withPart = kinds.filter(({ shows }) => shows !== undefined);
-  const own = withPart.filter(({ shows }) => shows === name);
-  if (own.length === withPart.length) return 't.part_id';
+export function entityIdSql(name: string, kinds: readonly KindOfPart[]): string {
+  const withEntity = kinds.filter(({ shows }) => shows !== undefined);
+  const own = withEntity.filter(({ shows }) => shows === name);
+  if (own.length === withEntity.length) return 't.part_id';
   return `CASE WHEN t.kind IN (${own.map((kind) => `'${kind.name}'`).join(', ')}) THEN t.part_id END`;
 }
 
-const PARTS = [...new Set(CHANGE_KINDS.flatMap(({ shows }) => shows ?? []))];
+const SHOWN = [...new Set(CHANGE_KINDS.flatMap(({ shows }) => shows ?? []))];
 
 /** The events are parameters of the statement that reads changes, which reads no table. */
 const eventEntity = createEntity(
@@ -51,29 +51,29 @@ const changeEntity = {
   ...eventEntity,
   columns: {
     ...eventEntity.columns,
-    ...Object.fromEntries(PARTS.map((name) => [keyOf(name), partIdSql(name, CHANGE_KINDS)])),
+    ...Object.fromEntries(SHOWN.map((name) => [keyOf(name), entityIdSql(name, CHANGE_KINDS)])),
   },
 };
 
 /** The row of an event. Throws for a kind that no module declares. */
-function changeOf({ kind: name, rootId, partId, createdAt }: EventRecord): ChangeRow {
+function changeOf({ kind: name, aggregateId, entityId, createdAt }: EventRecord): ChangeRow {
   const kind = CHANGE_KINDS.find((known) => known.name === name);
   if (kind === undefined) throw new Error(`no module declares events of the kind ${name}`);
-  const ids = PARTS.map((part) => [keyOf(part), part === kind.shows ? partId : null]);
-  return { id: rootId, kind: kind.name, createdAt, postId: rootId, ...Object.fromEntries(ids) };
+  const ids = SHOWN.map((shown) => [keyOf(shown), shown === kind.shows ? entityId : null]);
+  return { id: aggregateId, kind: kind.name, createdAt, postId: aggregateId, ...Object.fromEntries(ids) };
 }
 
 /** A type that changes show, with how its rows are read. */
-interface Part {
+interface ShownEntity {
   readonly type: ObjectRef<Types, Identified | string>;
   readonly entity: Entity<Identified>;
 }
 
-/** `parts` has the types that the kinds of changes show. */
+/** `entities` has the types that the kinds of changes show. */
 export function defineChange(
   { builder }: SchemaToolkit,
   { Post }: PostTypes,
-  parts: { readonly [Name in PartName]: Part },
+  entities: { readonly [Name in ShownName]: ShownEntity },
 ) {
   const ChangeKind = builder.enumType('ChangeKind', {
     description: 'The kind of a change.',
@@ -101,8 +101,8 @@ export function defineChange(
         resolve: async ({ postId }, _args, { db }) => (await readById(db, postEntity, postId)) ?? null,
       }),
       ...Object.fromEntries(
-        PARTS.flatMap((name) => {
-          const { type, entity } = parts[name];
+        SHOWN.flatMap((name) => {
+          const { type, entity } = entities[name];
           const key = keyOf(name);
           const id = t.exposeID(key, {
             nullable: true,
@@ -142,11 +142,11 @@ interface Filters {
 function filterOf({ post, author, kinds }: Filters): EventFilter {
   const names = Array.isArray(kinds) ? kinds.map(String) : undefined;
   if (names?.length === 0) throw badInput('kinds', 'must contain at least one kind, or be absent.');
-  const [rootId, ownerId] = [post, author].map((id) =>
+  const [aggregateId, authorId] = [post, author].map((id) =>
     id == null ? undefined : (parseId(String(id)) ?? null),
   );
-  if (rootId === null || ownerId === null) return { nothing: true };
-  return { rootId, ownerId, kinds: names === undefined ? undefined : [...new Set(names)].sort() };
+  if (aggregateId === null || authorId === null) return { nothing: true };
+  return { aggregateId, authorId, kinds: names === undefined ? undefined : [...new Set(names)].sort() };
 }
 
 export function defineChangeSubscriptions(

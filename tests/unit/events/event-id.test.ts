@@ -109,8 +109,15 @@ describe('a reader position', () => {
         .toSorted(([a, m], [b, n]) => Number(a - b) || m - n)
         .map(([transaction, id]): LogEvent => {
           const createdAt = new Date(id);
-          const rootId = `00000000-0000-7000-8000-${String(id).padStart(12, '0')}`;
-          const record = { kind: 'MADE', rootId, partId: null, ownerId: null, createdAt, trace: null };
+          const aggregateId = `00000000-0000-7000-8000-${String(id).padStart(12, '0')}`;
+          const record = {
+            kind: 'MADE',
+            aggregateId,
+            entityId: null,
+            authorId: null,
+            createdAt,
+            trace: null,
+          };
           return {
             ...record,
             position: { logEpoch: 1, xid: transaction, id, checksum: eventChecksum(record) },

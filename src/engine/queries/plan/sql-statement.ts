@@ -125,8 +125,8 @@ export function valueSql(plan: FieldPlan, mapping: ValueMapping, alias: string, 
 
 /** The columns of an event in `eventsSql`, with their types and where their values come from. */
 const EVENT_COLUMNS = {
-  root_id: ['uuid', ({ rootId }: EventRecord) => rootId],
-  part_id: ['uuid', ({ partId }: EventRecord) => partId],
+  root_id: ['uuid', ({ aggregateId }: EventRecord) => aggregateId],
+  part_id: ['uuid', ({ entityId }: EventRecord) => entityId],
   kind: ['text', ({ kind }: EventRecord) => kind],
   created_at: ['timestamptz', ({ createdAt }: EventRecord) => formatTimestamp(createdAt)],
 } as const;
