@@ -32,7 +32,7 @@ import { contextOf } from './operation/operation-context.ts';
 import { refused } from './operation/outcome.ts';
 import { createResponseBounds } from './operation/response-bounds.ts';
 import type { CredentialWatch } from './subscriptions/credential-watch.ts';
-import { createEventTexts, createSubscriptionArgs } from './subscriptions/event-responses.ts';
+import { createEventRenderers, createSubscriptionArgs } from './subscriptions/event-responses.ts';
 import { type FanOut, registerFanOutMetrics } from './subscriptions/fan-out.ts';
 import { createHalfOpenWatch, createStreamLimit } from './subscriptions/stream-limit.ts';
 import type { StreamMetrics } from './subscriptions/stream-metrics.ts';
@@ -138,7 +138,7 @@ export function createEngine(options: EngineOptions) {
   const inTime = limitTime(config.operationTimeoutMs);
   const eventIds: EventIdOptions = {
     fanOut,
-    textsOf: createEventTexts({ executor, limits, shared: shareEvents, log }),
+    createRenderer: createEventRenderers({ executor, limits, shared: shareEvents, log }),
     subscriptionArgs: createSubscriptionArgs(documents, eventsAfter),
     streams,
     credentials: options.credentialWatch,

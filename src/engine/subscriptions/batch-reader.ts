@@ -12,7 +12,7 @@ import {
 import type { EventText } from '../events/event-stream.ts';
 import type { EventFeed } from '../events/feed.ts';
 import type { EventReaders } from '../operation/lifecycle.ts';
-import { type EventTexts, mayPass, toErrorCode } from './event-responses.ts';
+import { toErrorCode, type EventRenderer, mayPass } from './event-responses.ts';
 import { Frames } from './subscriber-stream.ts';
 
 /** A mutation may append thousands of events, and each has as many deliveries as there are shared subscriptions. */
@@ -118,7 +118,7 @@ const MAX_LOOKS = 10_000;
 const MAX_TIMEOUTS = 3;
 
 export interface BatchReaderOptions {
-  readonly texts: EventTexts;
+  readonly renderer: EventRenderer;
   readonly feed: EventFeed;
   readonly tracing: Tracing | undefined;
 }
@@ -143,10 +143,10 @@ export class BatchReader {
    */
   async next(from: ReaderPosition, readers: EventReaders, timeouts: number): Promise<Batch | undefined> {
     const fitting = Math.ceil(MAX_FRAME_BYTES / this.#averageBytes);
-    const limit = Math.max(1, Math.min(this.#options.texts.atMost, fitting) >> timeouts);
-    const { texts, feed } = this.#options;
+    const limit = Math.max(1, Math.min(this.#options.renderer.atMost, fitting) >> timeouts);
+    const { renderer, feed } = this.#options;
     this.#looks = Math.max(limit, this.#looks);
-    const wanted = { filter: texts.filter, limit, looks: this.#looks };
+    const wanted = { filter: renderer.filter, limit, looks: this.#looks };
     const { events, end } = await feed.read(from, wanted, readers.owner);
     if (!isAfter(end, from)) return undefined;
     // The fewer it lets through, the more are looked at.
@@ -210,13 +210,13 @@ export class BatchReader {
   ): Promise<readonly (string | undefined)[]> {
     const [first] = events;
     if (first === undefined) return [];
-    const { texts } = this.#options;
+    const { renderer } = this.#options;
     try {
-      if (events.length > 1 || timeouts < MAX_TIMEOUTS) return await texts.read(events, readers);
+      if (events.length > 1 || timeouts < MAX_TIMEOUTS) return await renderer.read(events, readers);
     } catch (error) {
       if (mayPass(toErrorCode(error))) throw error;
     }
     // The statement fails for good. An execution tells which field is the reason, or does without it.
-    return [await texts.execute(first, readers)];
+    return [await renderer.execute(first, readers)];
   }
 }

@@ -86,28 +86,28 @@ export function createSubscriptionArgs(documents: Pick<DocumentCache, 'parse'>, 
   };
 }
 
-/** The responses of a subscription to events, for all subscribers who get the same. */
-export interface EventTexts {
+/** Renders the responses of a subscription to events, for all subscribers with the same responses. */
+export interface EventRenderer {
   /** Equal for subscriptions whose responses are the same. */
   readonly key: string;
-  /** An estimate of the memory that they take for as long as somebody subscribes. */
+  /** An estimate of the memory that the renderer takes while it has subscribers. */
   readonly bytes: number;
-  /** The most events to read at once. */
+  /** The maximum number of events to read at a time. */
   readonly atMost: number;
-  /** Which events they are for. */
+  /** The events that get a response. */
   readonly filter: EventFilter;
   /**
-   * The responses to these events, in order; undefined for an event whose row is gone. Rejects with a DatabaseError or the refusal.
+   * The responses to these events, in order; undefined for an event whose row was deleted. Rejects with a DatabaseError or the rejection.
    */
   read(events: readonly EventRecord[], readers: EventReaders): Promise<readonly (string | undefined)[]>;
   /**
-   * The response to one event by execution, with its errors; undefined if its row is gone. Rejects with an
-   * error that may pass.
+   * The response to one event by execution, with its errors; undefined if its row was deleted. Rejects with a
+   * transient error.
    */
   execute(event: EventRecord, readers: EventReaders): Promise<string | undefined>;
 }
 
-/** An execution met an error that may pass. */
+/** A transient error of an execution. */
 class PassingError extends Error {
   readonly code: ErrorCode;
 
@@ -118,19 +118,19 @@ class PassingError extends Error {
   }
 }
 
-/** Errors that an execution may meet if something is deleted between its statements. */
+/** Errors that an execution may throw if a row is deleted between its statements. */
 const MAY_BE_GONE: ReadonlySet<ErrorCode> = new Set(['NOT_FOUND', 'INTERNAL_SERVER_ERROR']);
-/** How often an event is executed again because of that. */
+/** How often an event is executed again after such an error. */
 const MAX_REFRESHES = 3;
 /** Transient errors: the database is lost, or other responses leave no room. */
 const PASSING: ReadonlySet<ErrorCode> = new Set(['SERVICE_UNAVAILABLE', 'TIMEOUT', 'RATE_LIMITED']);
 
-/** Whether reading the same again may succeed. */
+/** True if reading the same events again may succeed. */
 export function mayPass(code: ErrorCode): boolean {
   return PASSING.has(code);
 }
 
-/** The code of what reading rejects with. */
+/** Returns the error code of an error of reading. */
 export function toErrorCode(error: unknown): ErrorCode {
   if (error instanceof ApiError || error instanceof PassingError) return error.code;
   if (error instanceof TurnRefusedError) return 'SERVICE_UNAVAILABLE';
@@ -140,15 +140,15 @@ export function toErrorCode(error: unknown): ErrorCode {
 
 const MAX_EVENTS = 100;
 
-export interface EventTextsOptions {
+export interface EventRendererOptions {
   readonly executor: EventExecutor;
   readonly limits: CostCeilings;
-  /** Whether subscribers share what is the same for them. Turn off to compare. */
+  /** True if subscribers share equal responses. Turn it off to compare. */
   readonly shared: boolean;
   readonly log: Logger;
 }
 
-/** Everything that a response depends on if resolvers build it. */
+/** Returns the key of everything that a response depends on if resolvers build it. */
 function executionKey({ contextValue, variableValues }: OperationArgs): string {
   const { caller, operation, shownCost } = contextValue;
   const scopes = [...caller.scopes].sort();
@@ -177,7 +177,7 @@ function planKey(plan: EventPlan): string {
   return JSON.stringify([plan.written.statement.name, valuesOf(plan).map(encodeParameter)]);
 }
 
-/** The same without locations: subscribers with other texts share the response. */
+/** Removes the locations of errors, because subscribers with other documents share the response. */
 function unlocated(outcome: Single): Single {
   if (outcome.kind !== 'executed') return outcome;
   const { errors, ...result } = outcome.result;
@@ -188,8 +188,8 @@ function unlocated(outcome: Single): Single {
   return { kind: 'executed', result: { ...result, errors: shown } };
 }
 
-/** How the responses of a subscription are read: by the database, or by executing each event. */
-export function createEventTexts({ executor, limits, shared, log }: EventTextsOptions) {
+/** Creates the renderer of a subscription. The database renders the responses, or an execution of each event does. */
+export function createEventRenderers({ executor, limits, shared, log }: EventRendererOptions) {
   let alone = 0;
   const unshared = (isShared = shared) => {
     if (isShared) return '';
@@ -197,8 +197,8 @@ export function createEventTexts({ executor, limits, shared, log }: EventTextsOp
     return `${alone}`;
   };
 
-  return (args: OperationArgs, subscription: SubscriptionArgs): EventTexts => {
-    // Errors belong to no request of one of those who share them.
+  return (args: OperationArgs, subscription: SubscriptionArgs): EventRenderer => {
+    // Errors get a separate request id, because several subscribers share them.
     const requestId = newId();
     const { contextValue: context } = args;
     const { operation, shownCost: cost, lookAhead, maxResponseBytes } = context;

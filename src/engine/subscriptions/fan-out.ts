@@ -5,15 +5,15 @@ import { addressesOf, computeRoutingKey, encodeEventId, matches } from '../event
 import type { StreamFormat } from '../events/event-stream.ts';
 import type { FeedStart } from '../events/feed.ts';
 import type { Growth } from '../events/tail.ts';
-import type { EventTexts } from './event-responses.ts';
+import type { EventRenderer } from './event-responses.ts';
 import { SharedSubscription, type SharedSubscriptionOptions } from './shared-subscription.ts';
-import { SliceQueue } from './socket-write-queue.ts';
+import { TimeSlicedQueue } from './socket-write-queue.ts';
 import type { StreamLimit } from './stream-limit.ts';
 import { SubscriberStream } from './subscriber-stream.ts';
 
 /** What a new stream delivers, and where it starts. */
 interface NewStream {
-  readonly texts: EventTexts;
+  readonly renderer: EventRenderer;
   readonly format: StreamFormat;
   readonly start: FeedStart;
   readonly visibleHeartbeats: boolean;
@@ -38,7 +38,7 @@ export interface FanOut {
   interrupt(): void;
 }
 
-export interface FanOutOptions extends Omit<SharedSubscriptionOptions, 'texts' | 'slices'> {
+export interface FanOutOptions extends Omit<SharedSubscriptionOptions, 'renderer' | 'writeQueue'> {
   /** The maximum number of shared subscriptions. Each reads all of its events separately. */
   readonly maxDistinctSubscriptions: number;
   /** The maximum estimated memory of all shared subscriptions and streams. One account may use an eighth of it. */
@@ -70,7 +70,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
   const routes = new Map<string, Set<SharedSubscription>>();
   const memory = new MemoryBudget(maxDistinctSubscriptionBytes);
   const streams = new Set<SubscriberStream>();
-  const slices = new SliceQueue();
+  const writeQueue = new TimeSlicedQueue();
   let ticking: NodeJS.Timeout | undefined;
   let unfollow: (() => void) | undefined;
   let interrupted = false;
@@ -125,7 +125,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
 
   function inSlices(among: readonly SubscriberStream[], handle: (stream: SubscriberStream) => void): void {
     if (among.length === 0) return;
-    slices
+    writeQueue
       .run(among, (slice) => slice.forEach(handle))
       .catch((error: unknown) => log.emit('streams.heartbeat_failed', { err: error }));
   }
@@ -151,14 +151,14 @@ export function createFanOut(options: FanOutOptions): FanOut {
   }
 
   /** Finds or opens the shared subscription of a stream. Its memory is charged to the owner of the first stream. */
-  function openSubscription({ texts, owner, bytes }: NewStream): OpenSubscription {
-    const { key } = texts;
+  function openSubscription({ renderer, owner, bytes }: NewStream): OpenSubscription {
+    const { key } = renderer;
     let open = subscriptions.get(key);
-    checkRoom(owner, open === undefined ? bytes + texts.bytes : bytes);
+    checkRoom(owner, open === undefined ? bytes + renderer.bytes : bytes);
     if (open === undefined) {
       if (subscriptions.size >= maxDistinctSubscriptions) throw tooMany('SERVICE_UNAVAILABLE');
-      memory.add(texts.bytes, owner);
-      const subscription = new SharedSubscription({ texts, feed, slices, metrics, use, tracing, log });
+      memory.add(renderer.bytes, owner);
+      const subscription = new SharedSubscription({ renderer, feed, writeQueue, metrics, use, tracing, log });
       const unroute = route(subscription);
       open = {
         subscription,
@@ -167,7 +167,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
           if (subscription.size > 0 || subscriptions.get(key)?.subscription !== subscription) return;
           subscriptions.delete(key);
           unroute();
-          memory.add(-texts.bytes, owner);
+          memory.add(-renderer.bytes, owner);
         },
       };
       subscriptions.set(key, open);
@@ -220,7 +220,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
     },
     interrupt() {
       interrupted = true;
-      slices
+      writeQueue
         .run([...streams], (slice) => {
           for (const stream of slice) stream.interrupt();
         })

@@ -13,7 +13,7 @@ import { GenerationLostError } from '../events/feed.ts';
 import type { EventReaders } from '../operation/lifecycle.ts';
 import { type Batch, BatchReader, type BatchReaderOptions } from './batch-reader.ts';
 import { toErrorCode } from './event-responses.ts';
-import type { SliceQueue } from './socket-write-queue.ts';
+import type { TimeSlicedQueue } from './socket-write-queue.ts';
 import type { StreamMetrics } from './stream-metrics.ts';
 import {
   Backlogs,
@@ -85,7 +85,7 @@ const MAX_PAUSE_MS = 5_000;
 type Cohort = CohortOf<SubscriberStream>;
 
 export interface SharedSubscriptionOptions extends BatchReaderOptions {
-  readonly slices: SliceQueue;
+  readonly writeQueue: TimeSlicedQueue;
   readonly metrics: StreamMetrics;
   /** Recent use of event reads. */
   readonly use: RecentUse;
@@ -117,7 +117,7 @@ export class SharedSubscription {
     this.#options = options;
     this.#reader = new BatchReader(options);
     this.#owners = new SubscriptionOwners(options.use);
-    this.filter = options.texts.filter;
+    this.filter = options.renderer.filter;
   }
 
   get size(): number {
@@ -265,7 +265,7 @@ export class SharedSubscription {
 
   /** Moves a cohort past a batch and sends the batch to its streams. */
   async #send(cohort: Cohort, { readerPosition, events, frames, readAtMs, trace }: Batch): Promise<void> {
-    const { slices, metrics } = this.#options;
+    const { writeQueue, metrics } = this.#options;
     const before = cohort.readerPosition;
     cohort.readerPosition = readerPosition;
     cohort.atEnd = false;
@@ -273,7 +273,7 @@ export class SharedSubscription {
       metrics.batch();
       const streams = [...cohort.streams];
       let written = 0;
-      const done = await slices.run(
+      const done = await writeQueue.run(
         streams,
         (slice) => {
           const members = slice.filter((stream) => stream.cohort === cohort);

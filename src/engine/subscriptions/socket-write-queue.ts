@@ -1,25 +1,25 @@
 import { eventLoop } from '../../platform/fairness/event-loop.ts';
 
-/** How many items are handled before the next job gets its turn, and the time is looked at. */
+/** The number of items that a job handles before the next job continues and the time is checked. */
 const SLICE = 32;
-/** After this time other work of the process gets a turn. */
-const TURN_MS = 1;
+/** After this time the queue yields to other work of the process. */
+const TIME_SLICE_MS = 1;
 
 interface Job {
-  /** Handles one more slice. Returns whether the job goes on. */
+  /** Handles the next items. Returns true if the job continues. */
   slice(): boolean;
 }
 
 /**
- * Runs long loops in slices: thousands of writes to sockets must hold up neither requests nor each other. Jobs
- * take turns.
+ * Runs long loops in time slices, so that thousands of writes to sockets delay neither requests nor each other. Jobs
+ * continue one after the other.
  */
-export class SliceQueue {
+export class TimeSlicedQueue {
   readonly #jobs: Job[] = [];
   #scheduled = false;
 
   /**
-   * Handles the items in order, slice by slice, while `goesOn`; the first slice in any case. Resolves to the
+   * Handles the items in order while `goesOn`, and the first items in any case. Resolves to the
    * number of items handled. Rejects with what `handle` throws.
    */
   run<T>(
@@ -45,19 +45,19 @@ export class SliceQueue {
       });
       if (this.#scheduled) return;
       this.#scheduled = true;
-      setImmediate(() => this.#turn());
+      setImmediate(() => this.#runTimeSlice());
     });
   }
 
-  #turn(): void {
-    // Nobody's own: thousands share it.
+  #runTimeSlice(): void {
+    // Charged to no owner, because thousands of streams share the work.
     eventLoop.charge(undefined);
-    const untilMs = performance.now() + TURN_MS;
+    const untilMs = performance.now() + TIME_SLICE_MS;
     do {
       const job = this.#jobs.shift();
       if (job?.slice()) this.#jobs.push(job);
     } while (this.#jobs.length > 0 && performance.now() < untilMs);
     this.#scheduled = this.#jobs.length > 0;
-    if (this.#scheduled) setImmediate(() => this.#turn());
+    if (this.#scheduled) setImmediate(() => this.#runTimeSlice());
   }
 }

@@ -21,7 +21,7 @@ import {
   serializeResponse,
 } from '../operation/outcome.ts';
 import type { CredentialWatch } from './credential-watch.ts';
-import type { EventTexts, SubscriptionArgs } from './event-responses.ts';
+import type { EventRenderer, SubscriptionArgs } from './event-responses.ts';
 import type { FanOut } from './fan-out.ts';
 import type { StreamLimit } from './stream-limit.ts';
 import type { StreamMetrics } from './stream-metrics.ts';
@@ -84,7 +84,7 @@ async function recheckCredentials(
 
 export interface EventIdOptions {
   readonly fanOut: FanOut;
-  readonly textsOf: (args: OperationArgs, subscription: SubscriptionArgs) => EventTexts;
+  readonly createRenderer: (args: OperationArgs, subscription: SubscriptionArgs) => EventRenderer;
   /** Creates the arguments that stay in memory while a subscription is open. */
   readonly subscriptionArgs: (args: OperationArgs) => SubscriptionArgs;
   readonly streams: StreamLimit;
@@ -114,7 +114,7 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
   const told = { limits: options.limits, log: options.log };
   const {
     fanOut,
-    textsOf,
+    createRenderer,
     subscriptionArgs,
     streams,
     credentials,
@@ -162,7 +162,7 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
     const subscription = subscriptionArgs(args);
     const { bytes } = subscription;
     const stream = fanOut.open({
-      texts: textsOf(args, subscription),
+      renderer: createRenderer(args, subscription),
       format,
       start,
       visibleHeartbeats,
