@@ -1,5 +1,5 @@
 import type { Changes } from './live/changes.ts';
-import type { Trouble } from './live/persistence.ts';
+import type { ConnectionError } from './live/persistence.ts';
 import { readAnswer } from './live/service.ts';
 
 export {
@@ -8,7 +8,7 @@ export {
   type LiveState,
   openChanges,
 } from './live/changes.ts';
-export type { Trouble } from './live/persistence.ts';
+export type { ConnectionError } from './live/persistence.ts';
 
 /**
  * Lists that stay true: what a query has answered, and since then every change. All lists of all tabs of a browser share
@@ -39,7 +39,7 @@ export interface LiveList<Item> {
   readonly hasMore: boolean;
   readonly isReading: boolean;
   /** Why it could not be read. */
-  readonly trouble: Trouble | undefined;
+  readonly connectionError: ConnectionError | undefined;
 }
 
 /** Reads a list and keeps it true until it is closed. */
@@ -52,7 +52,7 @@ export function liveQuery<Data, Item, Change>(options: LiveQueryOptions<Data, It
   /** The last item that was read: what comes after it belongs to a later page. */
   let bound: Item | undefined;
   let more: string | null = null;
-  let trouble: Trouble | undefined;
+  let connectionError: ConnectionError | undefined;
   let isReading = false;
   /** Whether it will be read from its beginning. */
   let isAwaited = false;
@@ -60,7 +60,7 @@ export function liveQuery<Data, Item, Change>(options: LiveQueryOptions<Data, It
   let since: Change[] = [];
   let queue = Promise.resolve();
 
-  const view = (): LiveList<Item> => ({ items, hasMore: more !== null, isReading, trouble });
+  const view = (): LiveList<Item> => ({ items, hasMore: more !== null, isReading, connectionError });
   const show = () => signal.aborted || onList(view());
 
   function fold(change: Change): void {
@@ -80,8 +80,8 @@ export function liveQuery<Data, Item, Change>(options: LiveQueryOptions<Data, It
     show();
   }
 
-  function fail(next: Trouble): void {
-    trouble = next;
+  function fail(next: ConnectionError): void {
+    connectionError = next;
     isReading = next.status !== 'closed';
     show();
   }
@@ -114,7 +114,7 @@ export function liveQuery<Data, Item, Change>(options: LiveQueryOptions<Data, It
     more = after;
     for (const change of since) fold(change);
     isReading = false;
-    trouble = undefined;
+    connectionError = undefined;
     show();
   }
 

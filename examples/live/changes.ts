@@ -1,5 +1,5 @@
 import { createAnswers } from './answers.ts';
-import { createPersistence, type Trouble } from './persistence.ts';
+import { type ConnectionError, createPersistence } from './persistence.ts';
 import { type Operation, readStream, type Service } from './service.ts';
 
 export interface ChangesOptions extends Operation {
@@ -8,8 +8,10 @@ export interface ChangesOptions extends Operation {
   readonly onState?: (state: LiveState) => void;
 }
 
-/** `resumed` (nothing was lost) and `gap` (lists are read again) are followed by `live`. */
-export type LiveState = { readonly status: 'connecting' | 'live' | 'resumed' | 'gap' } | Trouble;
+/** `resumed` (nothing was lost) and `missedEvents` (lists are read again) are followed by `live`. */
+export type LiveState =
+  | { readonly status: 'connecting' | 'live' | 'resumed' | 'missedEvents' }
+  | ConnectionError;
 
 /** `onLost`: some changes may not come, so what was asked before is out of date. */
 export interface Follower<Change> {
@@ -116,7 +118,7 @@ export function openChanges<Change>(options: ChangesOptions) {
     isLeader = true;
     greet();
     if (position === undefined) announce({ status: 'connecting' });
-    else announce({ status: 'reconnecting', attempt: 0, waitMs: 0, reason: 'takeover' });
+    else announce({ status: 'reconnecting', attempt: 0, waitMs: 0, reason: 'leaderChange' });
     // The first answer of a query says where to begin.
     while (position === undefined && !signal.aborted) await persistence.rest(signal);
     while (!signal.aborted) {
@@ -128,7 +130,8 @@ export function openChanges<Change>(options: ChangesOptions) {
         });
       const ending = await persistence.persist(read, signal, announce);
       if (ending?.status === 'closed') announce(ending);
-      else if (ending !== undefined) tell({ state: { status: 'gap' }, after: '', position: ending.position });
+      else if (ending !== undefined)
+        tell({ state: { status: 'missedEvents' }, after: '', position: ending.position });
     }
   }
 
@@ -211,7 +214,7 @@ export function openChanges<Change>(options: ChangesOptions) {
      * brings it too, and to the other tabs: if it has told of anything since, the answer may be older, and nothing is
      * done.
      */
-    ownChange() {
+    optimisticChange() {
       const before = position;
       return (change: Change): void => {
         if (position === before) apply(change);

@@ -1,7 +1,7 @@
 import type { Failure, Refusal } from './service.ts';
 
 /** Why something is not there, and when it is tried again. */
-export type Trouble = (Failure & { readonly attempt: number; readonly waitMs: number }) | Refusal;
+export type ConnectionError = (Failure & { readonly attempt: number; readonly waitMs: number }) | Refusal;
 
 /** Exponential, with full jitter. Without valid credentials it is longer: such attempts have a limit of their own. */
 function pauseBefore({ reason, retryAfterMs }: Failure, attempt: number, baseMs: number): number {
@@ -32,7 +32,7 @@ export function createPersistence() {
     async persist<Result extends { readonly status: string }>(
       run: (reset: () => void) => Promise<Result | Failure>,
       signal: AbortSignal,
-      onTrouble: (trouble: Trouble) => void,
+      onConnectionError: (error: ConnectionError) => void,
     ): Promise<Exclude<Result, Failure> | undefined> {
       let attempt = 0;
       while (!signal.aborted) {
@@ -46,7 +46,7 @@ export function createPersistence() {
         attempt += 1;
         const { retryAfterMs, ...failure } = result;
         const waitMs = Math.round(pauseBefore(result, attempt, baseMs));
-        onTrouble({ ...failure, attempt, waitMs });
+        onConnectionError({ ...failure, attempt, waitMs });
         await pause(waitMs, retryAfterMs === undefined ? AbortSignal.any([signal, hurried]) : signal);
       }
       return undefined;

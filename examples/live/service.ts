@@ -20,10 +20,10 @@ interface Payload<Data> {
   readonly extensions?: { readonly eventId?: string };
 }
 
-/** It is tried again. `takeover`: the tab that read the stream is gone. `unauthenticated`: sign in, then `retry()`. */
+/** It is tried again. `leaderChange`: the tab that read the stream is gone. `unauthenticated`: sign in, then `retry()`. */
 export interface Failure {
   readonly status: 'reconnecting';
-  readonly reason: 'takeover' | 'network' | 'unauthenticated' | 'rate-limited' | 'unavailable';
+  readonly reason: 'leaderChange' | 'network' | 'unauthenticated' | 'rate-limited' | 'unavailable';
   readonly httpStatus?: number;
   readonly detail?: string;
   readonly retryAfterMs?: number;
@@ -37,7 +37,7 @@ export interface Refusal {
 }
 
 /** Changes are lost. A new stream can begin at `position`. */
-export type Ending = Failure | Refusal | { readonly status: 'gap'; readonly position: string };
+export type Ending = Failure | Refusal | { readonly status: 'missedEvents'; readonly position: string };
 
 /** Two heartbeats, one every 12 seconds, and a little more: with WATCH_MS, silence is noticed in less than 30 seconds. */
 const SILENCE_MS = 26_000;
@@ -125,7 +125,7 @@ function verdictOf({ id, data = '' }: SseBlock): Ending | undefined {
   // Without an id it is about the subscription, not about an event.
   if (id === undefined) return { status: 'closed', errors };
   const isLost = code === 'EVENT_HISTORY_EXPIRED' || code === 'BAD_USER_INPUT';
-  return isLost ? { status: 'gap', position: id } : undefined;
+  return isLost ? { status: 'missedEvents', position: id } : undefined;
 }
 
 /** Reads a stream from its opening to its end, and says how it ended. Never throws. */

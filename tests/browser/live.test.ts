@@ -15,7 +15,7 @@ async function expectWhole(tabs: readonly Tab[]): Promise<void> {
     await expect.poll(async () => (await tab.statuses()).at(-1)).toBe('live');
     const statuses = await tab.statuses();
     expect(statuses[0]).toBe('live');
-    for (const status of ['gap', 'closed']) expect(statuses).not.toContain(status);
+    for (const status of ['missedEvents', 'closed']) expect(statuses).not.toContain(status);
   }
 }
 
@@ -71,7 +71,7 @@ describe('tabs with examples/live.ts', () => {
     await expectTitles(others, titles);
     for (const tab of others) {
       await expect.poll(tab.statuses).toContain('resumed');
-      expect(await tab.states()).toContainEqual(expect.objectContaining({ reason: 'takeover' }));
+      expect(await tab.states()).toContainEqual(expect.objectContaining({ reason: 'leaderChange' }));
     }
     await expectWhole(others);
     await expectOpenStreams(server, 1);
@@ -92,7 +92,7 @@ describe('tabs with examples/live.ts', () => {
     await expectTitles(tabs, ['one', 'two', 'three', 'four']);
     for (const tab of tabs) {
       await expect.poll(async () => (await tab.statuses()).slice(-2)).toEqual(['resumed', 'live']);
-      expect(await tab.statuses()).not.toContain('gap');
+      expect(await tab.statuses()).not.toContain('missedEvents');
       const broken = expect.objectContaining({ status: 'reconnecting', reason: 'network' });
       expect(await tab.states()).toContainEqual(broken);
     }
@@ -115,7 +115,7 @@ describe('tabs with examples/live.ts', () => {
     await expectTitles(tabs, ['one', 'two', 'three']);
     await createPosts(server, key, ['four']);
     await expectTitles(tabs, ['one', 'two', 'three', 'four']);
-    for (const tab of tabs) expect(await tab.statuses()).not.toContain('gap');
+    for (const tab of tabs) expect(await tab.statuses()).not.toContain('missedEvents');
     await expectOpenStreams(server, 1);
   });
 
@@ -143,7 +143,7 @@ describe('tabs with examples/live.ts', () => {
     await admin(['event-log', 'reset'], dataDir);
     await change(`deletePost(id: "${idOf('post 9')}")`);
     await createPosts(server, key, ['new']);
-    for (const tab of tabs) await expect.poll(tab.statuses).toContain('gap');
+    for (const tab of tabs) await expect.poll(tab.statuses).toContain('missedEvents');
     const now = left.filter((title) => title !== 'post 9');
     await expectTitles(tabs.slice(0, 1), ['post 1', ...early, ...now, 'new']);
     await first?.more();

@@ -46,10 +46,10 @@ export function LatestPosts(props: { readonly service: Service; readonly identit
   const { service, identity } = props;
   const operation = useMemo(() => ({ ...service, query: print(ChangesSubscription) }), [service]);
   const { changes, state } = useChanges<Change>(operation, identity);
-  const { items = [], hasMore, isReading, trouble, more } = useLiveList(changes, POSTS);
+  const { items = [], hasMore, isReading, connectionError, more } = useLiveList(changes, POSTS);
   return (
     <section>
-      <p role="status">{trouble?.status ?? state.status}</p>
+      <p role="status">{connectionError?.status ?? state.status}</p>
       <ol aria-busy={isReading}>
         {items.map(({ id, title, commentCount }) => (
           <li key={id}>{`${title} (${commentCount})`}</li>

@@ -45,7 +45,7 @@ export interface ShownList<Item> extends LiveList<Item> {
   more(): void;
 }
 
-const NOTHING = { items: undefined, hasMore: false, isReading: true, trouble: undefined, more() {} };
+const NOTHING = { items: undefined, hasMore: false, isReading: true, connectionError: undefined, more() {} };
 
 /** A list that stays true while the component is mounted: read first, then every change since. */
 export function useLiveList<Data, Item, Change>(

@@ -2,7 +2,7 @@ import { hashKey, type Query, QueryClient, type QueryKey } from '@tanstack/react
 import type { TadaDocumentNode } from 'gql.tada';
 import { print } from 'graphql';
 import { readAnswer } from '../../live/service.ts';
-import type { Changes, Trouble } from '../../live.ts';
+import type { Changes, ConnectionError } from '../../live.ts';
 import type { Change } from './operations.ts';
 
 declare module '@tanstack/react-query' {
@@ -19,9 +19,12 @@ export interface ReadOptions {
 
 /**
  * A cache of TanStack Query whose queries are read once and follow the stream from then on. Nothing is stale before the
- * service says so. `onTrouble` tells why the first answer does not come.
+ * service says so. `onConnectionError` tells why the first answer does not come.
  */
-export function createLiveCache(changes: Changes<Change>, onTrouble: (trouble: Trouble) => void) {
+export function createLiveCache(
+  changes: Changes<Change>,
+  onConnectionError: (error: ConnectionError) => void,
+) {
   const client = new QueryClient({
     // What fails is repeated by `persist`, also when the network is back.
     defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY, retry: false, networkMode: 'always' } },
@@ -70,7 +73,7 @@ export function createLiveCache(changes: Changes<Change>, onTrouble: (trouble: T
       const operation = { ...changes.service, query: print(document), variables };
       const ask = () =>
         readAnswer<Data>(operation, { answers: changes.answers, showsEventId: !changes.hasBegun(), signal });
-      const tell = (trouble: Trouble) => changes.hasBegun() || onTrouble(trouble);
+      const tell = (error: ConnectionError) => changes.hasBegun() || onConnectionError(error);
       const answer = await changes.persist(ask, signal, tell);
       if (answer === undefined) throw signal.reason;
       if (answer.status === 'closed') {

@@ -1,7 +1,7 @@
 import { QueryClientProvider } from '@tanstack/react-query';
 import { print } from 'graphql';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
-import type { Changes, LiveState, Trouble } from '../../live.ts';
+import type { Changes, ConnectionError, LiveState } from '../../live.ts';
 import { type Api, createApi } from '../gql-tada/api.ts';
 import { useChanges } from '../react/use-live.ts';
 import { createLiveCache, type LiveCache } from './live-cache.ts';
@@ -14,7 +14,7 @@ export interface Connection {
   readonly userId: string;
   readonly state: LiveState;
   /** Called before a mutation is sent: shows at once what it has changed. The stream brings it to the others. */
-  readonly ownChange: Changes<Change>['ownChange'];
+  readonly optimisticChange: Changes<Change>['optimisticChange'];
   /** Ends the pause before the next attempt, for example after signing in again. */
   readonly retry: () => void;
 }
@@ -39,25 +39,32 @@ export function LiveProvider({ url, userId, children }: LiveProviderProps): Reac
   const operation = useMemo(() => ({ url, query: print(ChangesSubscription) }), [url]);
   const api = useMemo(() => createApi(url), [url]);
   const { changes, state } = useChanges<Change>(operation, userId);
-  const [trouble, setTrouble] = useState<Trouble>();
+  const [connectionError, setConnectionError] = useState<ConnectionError>();
   const [cache, setCache] = useState<LiveCache>();
   useEffect(() => {
     if (changes === undefined) return;
-    const opened = createLiveCache(changes, setTrouble);
+    const opened = createLiveCache(changes, setConnectionError);
     setCache(opened);
     return () => {
       opened.close();
       setCache(undefined);
-      setTrouble(undefined);
+      setConnectionError(undefined);
     };
   }, [changes]);
   if (changes === undefined || cache === undefined) return null;
   // The stream begins after the first answer: until then, what keeps that away is what there is to say.
-  const shown = state.status === 'connecting' ? (trouble ?? state) : state;
+  const shown = state.status === 'connecting' ? (connectionError ?? state) : state;
   return (
     <QueryClientProvider client={cache.client}>
       <ConnectionContext
-        value={{ cache, api, userId, state: shown, ownChange: changes.ownChange, retry: changes.retry }}
+        value={{
+          cache,
+          api,
+          userId,
+          state: shown,
+          optimisticChange: changes.optimisticChange,
+          retry: changes.retry,
+        }}
       >
         {children}
       </ConnectionContext>

@@ -20,11 +20,11 @@ export function useOnce<Data, Variables extends Record<string, unknown>>(
   document: TadaDocumentNode<Data, Variables>,
   onDone: (data: Data, show: (change: Change) => void) => void,
 ) {
-  const { api, ownChange } = useConnection();
+  const { api, optimisticChange } = useConnection();
   const [key] = useState(() => new TaskKey());
   const mutation = useMutation({
     async mutationFn(variables: Variables) {
-      const show = ownChange();
+      const show = optimisticChange();
       try {
         const { data, replayed } = await api.mutate(document, variables, key);
         return { data, show: replayed ? () => undefined : show };

@@ -17,7 +17,7 @@ export interface FeedState {
   /** When the next attempt begins, in milliseconds as of `Date.now()`. */
   readonly retryAtMs?: number;
   /** What happened last, shown for some seconds beside "live". */
-  readonly news?: 'resumed' | 'gap';
+  readonly news?: 'resumed' | 'missedEvents';
 }
 
 export interface Feed {
@@ -52,7 +52,7 @@ export function openFeed({ userId, onSignedOut, onState }: FeedOptions): Feed {
     onState(state) {
       latest = state;
       if (state.status === 'live') tellReachable();
-      if (state.status === 'resumed' || state.status === 'gap') remember(state.status, state);
+      if (state.status === 'resumed' || state.status === 'missedEvents') remember(state.status, state);
       // It says so itself.
       if (state.status === 'reconnecting' && state.reason === 'unauthenticated') onSignedOut();
       else tell(state);

@@ -46,7 +46,7 @@ function openList<Data, Variables, Of extends Item>(
   { changes, update, onSignedOut }: Context,
   { document, onList = () => undefined, ...options }: ListOptions<Data, Variables, Of>,
 ): List<Of> {
-  let list: LiveList<Of> = { items: undefined, hasMore: false, isReading: true, trouble: undefined };
+  let list: LiveList<Of> = { items: undefined, hasMore: false, isReading: true, connectionError: undefined };
   let problem: Problem | undefined;
   const live = liveQuery<Data, Of, Change>({
     ...options,
@@ -56,8 +56,8 @@ function openList<Data, Variables, Of extends Item>(
     key: ({ id }) => id,
     order: byAge,
     onList(next) {
-      if (next.trouble !== list.trouble)
-        problem = next.trouble === undefined ? undefined : problemOfList(next.trouble);
+      if (next.connectionError !== list.connectionError)
+        problem = next.connectionError === undefined ? undefined : problemOfList(next.connectionError);
       list = next;
       if (problem?.kind === 'signed-out') onSignedOut();
       onList(next);
@@ -74,8 +74,8 @@ function openList<Data, Variables, Of extends Item>(
     get isReading() {
       return list.isReading;
     },
-    get trouble() {
-      return list.trouble;
+    get connectionError() {
+      return list.connectionError;
     },
     get problem() {
       return problem;
@@ -85,7 +85,7 @@ function openList<Data, Variables, Of extends Item>(
     retry() {
       changes.retry();
       // Where it was refused for good, nothing else asks again.
-      if (list.trouble?.status === 'closed') void live.refresh();
+      if (list.connectionError?.status === 'closed') void live.refresh();
     },
     close: live.close,
   };

@@ -1,10 +1,10 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
-import type { LiveState, Trouble } from '../../../live.ts';
+import type { ConnectionError, LiveState } from '../../../live.ts';
 import { type Problem, strange } from '../api/problem.ts';
 import type { FeedState } from './feed.ts';
 
 const REASONS = {
-  takeover: 'Another tab was closed.',
+  leaderChange: 'Another tab was closed.',
   network: 'No connection.',
   unauthenticated: 'Not signed in.',
   'rate-limited': 'Too many requests.',
@@ -15,7 +15,7 @@ const MAIN_LABELS = {
   connecting: 'Connecting…',
   live: 'Live',
   resumed: 'Live',
-  gap: 'Live',
+  missedEvents: 'Live',
   reconnecting: 'Reconnecting',
   closed: 'Not live',
 } as const;
@@ -29,7 +29,7 @@ function detailOf({ live, news, retryAtMs }: FeedState): TemplateResult | string
   if (live.status === 'reconnecting')
     return html`${REASONS[live.reason]} Next try in <count-down .until=${retryAtMs ?? Date.now()}></count-down>`;
   if (news === 'resumed') return 'Back again, nothing was missed';
-  return news === 'gap' ? 'Back again, all was read anew' : nothing;
+  return news === 'missedEvents' ? 'Back again, all was read anew' : nothing;
 }
 
 /** A wait that the service asks for cannot be cut short. */
@@ -55,7 +55,7 @@ export function spokenChange(before: LiveState['status'], { live, news }: FeedSt
 }
 
 const KINDS = {
-  takeover: 'unanswered',
+  leaderChange: 'unanswered',
   network: 'unanswered',
   unauthenticated: 'signed-out',
   'rate-limited': 'rate-limited',
@@ -63,10 +63,13 @@ const KINDS = {
 } as const;
 
 /** Why a list could not be read, in words for a person. */
-export function problemOfList(trouble: Trouble): Problem {
-  if (trouble.status === 'closed')
-    return { kind: 'unexpected', message: trouble.errors[0]?.message ?? strange(trouble.httpStatus) };
-  const { reason, waitMs } = trouble;
+export function problemOfList(connectionError: ConnectionError): Problem {
+  if (connectionError.status === 'closed')
+    return {
+      kind: 'unexpected',
+      message: connectionError.errors[0]?.message ?? strange(connectionError.httpStatus),
+    };
+  const { reason, waitMs } = connectionError;
   const message = reason === 'network' ? 'The service does not answer.' : REASONS[reason];
   return { kind: KINDS[reason], message, retryAtMs: Date.now() + waitMs };
 }

@@ -4,7 +4,7 @@ import { mutate } from '../api/client.ts';
 import { type Comment, DeleteComment, UpdateComment } from '../api/operations.ts';
 import { createEdit, type Edit } from '../forms/edit.ts';
 import { draftNote, field, focusInvalid, outcome } from '../forms/fields.ts';
-import { mutateOwn, type OwnChange } from '../live/own-change.ts';
+import { mutateOwn, type OptimisticChange } from '../live/optimistic-change.ts';
 import { announce } from '../parts/announce.ts';
 import { avatar, byline } from '../parts/byline.ts';
 import { createDeletion } from './deletion.ts';
@@ -51,7 +51,7 @@ export function createCommentItem(
   });
 
   function begin(): void {
-    edit = createEdit<'body', OwnChange<ResultOf<typeof UpdateComment>>>({
+    edit = createEdit<'body', OptimisticChange<ResultOf<typeof UpdateComment>>>({
       name,
       drafts,
       stored: storedOf(current),

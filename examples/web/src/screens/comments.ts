@@ -5,7 +5,7 @@ import { type Comment, CreateComment } from '../api/operations.ts';
 import { draftNote, field, focusInvalid, outcome, quoted } from '../forms/fields.ts';
 import { createTask } from '../forms/task.ts';
 import { openComments } from '../live/list.ts';
-import { mutateOwn, type OwnChange } from '../live/own-change.ts';
+import { mutateOwn, type OptimisticChange } from '../live/optimistic-change.ts';
 import { announce } from '../parts/announce.ts';
 import { problemNotice } from '../parts/notice.ts';
 import { createCommentItem, draftsOn } from './comment.ts';
@@ -43,7 +43,7 @@ export function createComments(context: Context, postId: string, postAuthor: () 
     void update().then(() => document.getElementById(`comment-${added[0]?.id}`)?.focus());
   }
 
-  const task = createTask<'body', OwnChange<ResultOf<typeof CreateComment>>>({
+  const task = createTask<'body', OptimisticChange<ResultOf<typeof CreateComment>>>({
     name: `comment on ${postId}`,
     drafts,
     initial: { body: '' },

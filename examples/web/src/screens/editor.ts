@@ -5,7 +5,7 @@ import { draftNote, field, focusInvalid, outcome } from '../forms/fields.ts';
 import { tagsIn, tagText } from '../forms/tags.ts';
 import { createTask, type Task } from '../forms/task.ts';
 import { openPost } from '../live/list.ts';
-import { mutateOwn, type OwnChange } from '../live/own-change.ts';
+import { mutateOwn, type OptimisticChange } from '../live/optimistic-change.ts';
 import { announce } from '../parts/announce.ts';
 import { problemNotice } from '../parts/notice.ts';
 import { listPath, postPath } from '../router.ts';
@@ -38,7 +38,7 @@ export function createEditor(context: Context, id: string | undefined): Screen {
 
   const common = (verb: string) => ({
     drafts,
-    onDone({ data: post, show }: OwnChange<Post>) {
+    onDone({ data: post, show }: OptimisticChange<Post>) {
       show({ postId: post.id, post, commentId: null, comment: null });
       announce(verb);
       go(postPath(post.id));
@@ -48,7 +48,7 @@ export function createEditor(context: Context, id: string | undefined): Screen {
   });
 
   function beginEdit(postId: string, stored: Stored<Field>): Edit<Field> {
-    return createEdit<Field, OwnChange<Post>>({
+    return createEdit<Field, OptimisticChange<Post>>({
       ...common('Your changes are saved.'),
       name: draftNameOf(postId),
       stored,
@@ -91,7 +91,7 @@ export function createEditor(context: Context, id: string | undefined): Screen {
   }
 
   if (id === undefined)
-    task = createTask<Field, OwnChange<Post>>({
+    task = createTask<Field, OptimisticChange<Post>>({
       ...common('Your post is published.'),
       name: 'new post',
       initial: { title: '', body: '', tags: '' },

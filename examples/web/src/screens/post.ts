@@ -38,7 +38,7 @@ export function createPost(context: Context, { id, known, status }: PostScreenOp
       return data.deletePost;
     },
     onDeleted() {
-      changes.ownChange()({ postId: id, post: null, commentId: null, comment: null });
+      changes.optimisticChange()({ postId: id, post: null, commentId: null, comment: null });
       go(listPath);
     },
   });

@@ -5,7 +5,7 @@ import type { Change } from '../api/operations.ts';
 import type { Pause } from '../api/problem.ts';
 
 /** The answer to a mutation of this page. */
-export interface OwnChange<Data> {
+export interface OptimisticChange<Data> {
   readonly data: Data;
   /** Shows the change at once, unless the answer may be older than what the stream has told: a replayed one is. */
   readonly show: (change: Change) => void;
@@ -18,8 +18,8 @@ export async function mutateOwn<Data, Variables>(
   variables: Variables,
   idempotencyKey: string,
   onPause: (pause: Pause) => void,
-): Promise<OwnChange<Data>> {
-  const show = changes.ownChange();
+): Promise<OptimisticChange<Data>> {
+  const show = changes.optimisticChange();
   const { data, replayed } = await mutate(document, variables, idempotencyKey, onPause);
   return { data, show: replayed ? () => undefined : show };
 }
