@@ -1,7 +1,13 @@
 import { GraphQLError } from 'graphql';
 import { isAccountGone } from '../../auth/accounts.ts';
 import { DatabaseError, type DatabaseErrorKind, findLogLevel } from '../../database/errors.ts';
-import { ApiError, ERRORS, type ErrorCode, unauthenticated, withoutStackTraces } from '../../platform/errors.ts';
+import {
+  ApiError,
+  ERRORS,
+  type ErrorCode,
+  unauthenticated,
+  withoutStackTraces,
+} from '../../platform/errors.ts';
 import { TurnRefusedError } from '../../platform/fairness/fair-queue.ts';
 import { DailyLimitError } from '../../platform/fairness/usage.ts';
 import type { Logger } from '../../platform/log/log.ts';
