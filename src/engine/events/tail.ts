@@ -176,7 +176,12 @@ export function createLogTail({ database, log }: LogTailOptions) {
       };
     },
     /** Up to `limit` events after a position, from the window. Undefined if the window may lack some of them. */
-    recent(generation: string, position: LogPosition, limit: number, filter: EventFilter): MatchingEvents | undefined {
+    recent(
+      generation: string,
+      position: LogPosition,
+      limit: number,
+      filter: EventFilter,
+    ): MatchingEvents | undefined {
       if (window === undefined || window.generation !== generation) return undefined;
       return isAfter(window.start, position) ? undefined : eventsAfter(window, position, limit, filter);
     },

@@ -12,7 +12,7 @@ import {
 import type { EventText } from '../events/event-stream.ts';
 import type { EventFeed } from '../events/feed.ts';
 import type { EventReaders } from '../operation/lifecycle.ts';
-import { toErrorCode, type EventRenderer, mayPass } from './event-responses.ts';
+import { type EventRenderer, mayPass, toErrorCode } from './event-responses.ts';
 import { Frames } from './subscriber-stream.ts';
 
 /** A mutation may append thousands of events, and each has as many deliveries as there are shared subscriptions. */

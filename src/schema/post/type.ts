@@ -12,7 +12,7 @@ import type { Context } from '../../engine/core/context.ts';
 import { checkText, lengthOf, parseId, type TextRule } from '../../engine/core/input.ts';
 import { createEntity, type EntityRow, type ListRelation } from '../../engine/queries/entity.ts';
 import { inLoaderBatch, readById } from '../../engine/queries/loaders.ts';
-import { connectionPage, parseListPage, type PageRange } from '../../engine/queries/pagination.ts';
+import { connectionPage, type PageRange, parseListPage } from '../../engine/queries/pagination.ts';
 import { posts, type Tag, tags } from '../../generated/tables.ts';
 import { badInput } from '../../platform/errors.ts';
 import type { ContentLimits } from '../content-limits.ts';

@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { secretKeyOf } from '../../../src/database/embedded/data-dir.ts';
 import { TIMESTAMP_PLACEHOLDER } from '../../../src/engine/core/single-statement.ts';
-import { createResponseEncryption, hashKey } from '../../../src/engine/mutations/idempotency/response-store.ts';
+import {
+  createResponseEncryption,
+  hashKey,
+} from '../../../src/engine/mutations/idempotency/response-store.ts';
 import { useApp } from '../../support/app.ts';
 import {
   CREATE_ALONE,

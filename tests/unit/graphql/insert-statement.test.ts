@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { insertStatement } from '../../../src/engine/core/single-statement.ts';
-import { createResponseEncryption, keyLock } from '../../../src/engine/mutations/idempotency/response-store.ts';
+import {
+  createResponseEncryption,
+  keyLock,
+} from '../../../src/engine/mutations/idempotency/response-store.ts';
 import { POST_CREATED } from '../../../src/schema/event-kinds.ts';
 
 const SOURCE = new URL('../../../src/engine/core/single-statement.ts', import.meta.url);
