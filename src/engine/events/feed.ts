@@ -38,7 +38,7 @@ export interface EventFeed {
   recent(readerPosition: ReaderPosition, filter: EventFilter, limit: number): MatchingEvents | undefined;
   /**
    * Events after a position for the readers of an owner, in order and without gaps. If the result ends at the position itself, that is the
-   * end of the log. Throws DatabaseError, HistoryLostError.
+   * end of the log. Throws DatabaseError, GenerationLostError.
    */
   read(readerPosition: ReaderPosition, wanted: Wanted, owner: string | undefined): Promise<MatchingEvents>;
   /**
@@ -67,7 +67,7 @@ export interface Wanted {
 export class GenerationLostError extends Error {
   constructor() {
     super('the event log no longer continues from the position of the reader');
-    this.name = 'HistoryLostError';
+    this.name = 'GenerationLostError';
   }
 }
 

@@ -139,7 +139,7 @@ export class BatchReader {
 
   /**
    * The batch after a position; undefined at the end of the log. `timeouts` is how often reading it has taken too
-   * long: fewer events are read then. Rejects with HistoryLostError, and with errors that may pass.
+   * long: fewer events are read then. Rejects with GenerationLostError, and with errors that may pass.
    */
   async next(from: ReaderPosition, readers: EventReaders, timeouts: number): Promise<Batch | undefined> {
     const fitting = Math.ceil(MAX_FRAME_BYTES / this.#averageBytes);

@@ -238,5 +238,5 @@ export function createAttempts(options: AttemptOptions) {
     return { outcome, stored: outcome?.kind === 'rendered' ? response(outcome.body) : undefined };
   }
 
-  return { attempt, attemptAlone: trySingleStatement };
+  return { attempt, trySingleStatement };
 }

@@ -121,7 +121,7 @@ const POLL_MS = 50;
 export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
   const { database, log, retentionMs, maxBytes, maxResponseBytes, replayCheck, outcomes } = options;
   const storedBytes = createStoredBytes({ retentionMs, maxBytes });
-  const { attempt, attemptAlone } = createAttempts({ ...options, storedBytes });
+  const { attempt, trySingleStatement } = createAttempts({ ...options, storedBytes });
   /** The mutations running in this process, by key. Each resolves to what it stored. */
   const running = new Map<string, Promise<StoredResponse | undefined>>();
 
@@ -200,7 +200,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
         if (stored === undefined) throw storedBytes.refusal();
         return replay(stored, keyed);
       }
-      const alone = await attemptAlone(keyed);
+      const alone = await trySingleStatement(keyed);
       if (alone.outcome?.kind === 'rendered') {
         stored = alone.stored;
         storedBytes.stored(owner.userId, alone.outcome.body);
