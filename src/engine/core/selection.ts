@@ -119,8 +119,8 @@ const MAX_NESTED_FIELDS = 100;
  * True if an operation has too many nested fields for look-ahead, which leaves it to resolvers and loaders then. `more`
  * counts subqueries that are not for a field with a selection.
  */
-export const hasTooManyFields = ({ nestedFieldCount: objects }: OperationPlans, more = 0): boolean =>
-  objects + more > MAX_NESTED_FIELDS;
+export const hasTooManyFields = ({ nestedFieldCount }: OperationPlans, more = 0): boolean =>
+  nestedFieldCount + more > MAX_NESTED_FIELDS;
 
 /**
  * Whether two fields have the same arguments (GraphQL section 5.3.2), in any order. Values are compared, not

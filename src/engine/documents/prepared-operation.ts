@@ -107,10 +107,10 @@ export class PreparedOperation {
   readonly mayIntrospect: boolean;
 
   constructor(document: PreparedDocument, node: OperationDefinitionNode) {
-    const { fragments, conditions, names, countNestedFields: objectsIn } = document.analysis;
+    const { fragments, conditions, names, countNestedFields } = document.analysis;
     this.document = document;
     this.node = node;
-    this.plans = { fragments, conditions, names, nestedFieldCount: objectsIn(node) };
+    this.plans = { fragments, conditions, names, nestedFieldCount: countNestedFields(node) };
     this.kind = node.operation;
     this.name = node.name?.value;
     this.mayIntrospect = node.selectionSet.selections.some(

@@ -78,7 +78,7 @@ export interface EventFeedOptions extends LogTailOptions {
 
 /** What was committed before a reader came, once its last event is found. Undefined if an id cannot say so. */
 function beforeFrom(last: KnownEvent, distances: readonly bigint[]): CommittedBefore | undefined {
-  const { generation: _history, ...position } = last;
+  const { generation: _generation, ...position } = last;
   const running: bigint[] = [];
   let xid = last.xid;
   for (const distance of distances) {
