@@ -92,7 +92,7 @@ describe('A schema is refused, with what to do, if', () => {
     expect(unused).toMatch(/^The SQL of Post\.text does not use length:/);
   });
 
-  it('a list of instants has SQL', () => {
+  it('a list of timestamps has SQL', () => {
     const refusal = refusalOf((t) => ({
       instants: t.field({
         type: ['DateTime'],
@@ -102,7 +102,7 @@ describe('A schema is refused, with what to do, if', () => {
         resolve: () => [],
       }),
     }));
-    expect(refusal).toMatch(/^Post\.instants is a list of instants/);
+    expect(refusal).toMatch(/^Post\.instants is a list of timestamps/);
   });
 });
 
