@@ -7,9 +7,26 @@ import { createRelayNetwork } from '../../packages/client/src/adapters/relay.ts'
 import { contentGraphExchange } from '../../packages/client/src/adapters/urql.ts';
 import type { Client, Intent } from '../../packages/client/src/index.ts';
 
-export const QUERY = 'query Titles { titles }';
-export const MUTATION = 'mutation Create($title: String!) { create(title: $title) }';
-export const SUBSCRIPTION = 'subscription Ticks { tick }';
+/** The documents of a driver. Their fields have the names `titles`, `create` and `tick`. */
+export interface Documents {
+  readonly query: string;
+  readonly mutation: string;
+  readonly subscription: string;
+}
+
+/** For the stub, which returns scalars. */
+const STUB: Documents = {
+  query: 'query Titles { titles }',
+  mutation: 'mutation Create($title: String!) { create(title: $title) }',
+  subscription: 'subscription Ticks { tick }',
+};
+
+/** For the service. */
+export const SERVICE: Documents = {
+  query: 'query Titles { titles: posts(limit: 1) { title } }',
+  mutation: 'mutation Create($title: String!) { create: createPost(title: $title, body: "b") { title } }',
+  subscription: 'subscription Ticks { tick: postCreated { title } }',
+};
 
 /** What arrives from a stream: an event, or the code of an error. */
 export type Arrival = number | string;
@@ -25,67 +42,76 @@ export interface Driver {
 }
 
 interface Tick {
-  readonly tick: number;
+  /** A post of the service, or a number of the stub. */
+  readonly tick: number | { readonly title: string };
 }
+
+const arrivalOf = ({ tick }: Tick): Arrival => (typeof tick === 'object' ? tick.title : tick);
 
 const codeOf = (extensions: object | undefined): string =>
   String(extensions !== undefined && 'code' in extensions ? extensions.code : undefined);
 
-export function driveClient(client: Client): Driver {
+export function driveClient(client: Client, documents: Documents = STUB): Driver {
   return {
-    query: async () => (await client.query<{ titles: unknown }, object>(QUERY, {})).data.titles,
+    query: async () => (await client.query<{ titles: unknown }, object>(documents.query, {})).data.titles,
     mutate: async (title, intent) =>
-      (await client.mutate<{ create: unknown }, object>(MUTATION, { title }, { intent })).data.create,
+      (await client.mutate<{ create: unknown }, object>(documents.mutation, { title }, { intent })).data
+        .create,
     follow(after, onArrival) {
-      const stream = client.subscribe<Tick, object>(SUBSCRIPTION, {}, { after });
+      const stream = client.subscribe<Tick, object>(documents.subscription, {}, { after });
       void (async () => {
         for await (const event of stream)
-          onArrival(event.type === 'data' ? event.data.tick : 'EVENT_HISTORY_EXPIRED');
+          onArrival(event.type === 'data' ? arrivalOf(event.data) : 'EVENT_HISTORY_EXPIRED');
       })().catch((error: { code: string }) => onArrival(error.code));
       return () => stream.close();
     },
   };
 }
 
-export function driveUrql(client: Client): Driver {
+export function driveUrql(client: Client, documents: Documents = STUB): Driver {
   const urql = new UrqlClient({ url: 'http://unused', exchanges: [contentGraphExchange(client)] });
   const unwrap = <Data>({ data, error }: { data?: Data; error?: Error }): Data => {
     if (error !== undefined || data === undefined) throw error;
     return data;
   };
   return {
-    query: async () => unwrap(await urql.query<{ titles: unknown }>(QUERY, {}).toPromise()).titles,
+    query: async () => unwrap(await urql.query<{ titles: unknown }>(documents.query, {}).toPromise()).titles,
     mutate: async (title, intent) =>
-      unwrap(await urql.mutation<{ create: unknown }>(MUTATION, { title }, { intent }).toPromise()).create,
+      unwrap(await urql.mutation<{ create: unknown }>(documents.mutation, { title }, { intent }).toPromise())
+        .create,
     follow(after, onArrival) {
       const { unsubscribe } = urql
-        .subscription<Tick>(SUBSCRIPTION, {}, { after })
+        .subscription<Tick>(documents.subscription, {}, { after })
         .subscribe(({ data, error }) => {
           if (error !== undefined) onArrival(codeOf(error.graphQLErrors[0]?.extensions));
-          else if (data !== undefined) onArrival(data.tick);
+          else if (data !== undefined) onArrival(arrivalOf(data));
         });
       return unsubscribe;
     },
   };
 }
 
-export function driveApollo(client: Client): Driver {
+export function driveApollo(client: Client, documents: Documents = STUB): Driver {
   const apollo = new ApolloClient({ cache: new InMemoryCache(), link: contentGraphLink(client) });
   return {
     query: async () =>
-      (await apollo.query<{ titles: unknown }>({ query: apolloGql(QUERY), fetchPolicy: 'network-only' })).data
-        ?.titles,
+      (
+        await apollo.query<{ titles: unknown }>({
+          query: apolloGql(documents.query),
+          fetchPolicy: 'network-only',
+        })
+      ).data?.titles,
     mutate: async (title, intent) =>
       (
         await apollo.mutate<{ create: unknown }>({
-          mutation: apolloGql(MUTATION),
+          mutation: apolloGql(documents.mutation),
           variables: { title },
           context: { intent },
         })
       ).data?.create,
     follow(after, onArrival) {
       const subscription = apollo
-        .subscribe<Tick>({ query: parse(SUBSCRIPTION), context: { after } })
+        .subscribe<Tick>({ query: parse(documents.subscription), context: { after } })
         .subscribe(({ data, error }) => {
           if (error !== undefined)
             onArrival(
@@ -93,14 +119,14 @@ export function driveApollo(client: Client): Driver {
                 ? codeOf(error.errors[0].extensions)
                 : error.name,
             );
-          else if (data != null) onArrival(data.tick);
+          else if (data != null) onArrival(arrivalOf(data));
         });
       return () => subscription.unsubscribe();
     },
   };
 }
 
-export function driveRelay(client: Client): Driver {
+export function driveRelay(client: Client, documents: Documents = STUB): Driver {
   const { network, keyed, followed } = createRelayNetwork(client);
   const describe = (text: string, operationKind: RequestParameters['operationKind']): RequestParameters => ({
     id: null,
@@ -122,14 +148,15 @@ export function driveRelay(client: Client): Driver {
     return response !== undefined && 'data' in response ? response.data : undefined;
   };
   return {
-    query: async () => (await execute(QUERY, 'query', {}, {}))?.titles,
-    mutate: async (title, intent) => (await execute(MUTATION, 'mutation', { title }, keyed(intent)))?.create,
+    query: async () => (await execute(documents.query, 'query', {}, {}))?.titles,
+    mutate: async (title, intent) =>
+      (await execute(documents.mutation, 'mutation', { title }, keyed(intent)))?.create,
     follow(_after, onArrival) {
       const { unsubscribe } = network
-        .execute(describe(SUBSCRIPTION, 'subscription'), {}, followed('ticks'))
+        .execute(describe(documents.subscription, 'subscription'), {}, followed('ticks'))
         .subscribe({
           next: (response) => {
-            if ('data' in response) onArrival(response.data?.tick);
+            if ('data' in response) onArrival(arrivalOf({ tick: response.data?.tick }));
           },
           error: (error: Error) => onArrival('code' in error ? String(error.code) : error.name),
         });
