@@ -154,8 +154,8 @@ export function createApp({
   const clock = given ?? clockWatch.clock;
   // Reading and executing events, however many subscribers there are: that bounds the statements ahead of a query.
   // Whoever waits for events is read more of them at once.
-  const eventLine = halfLine(config, { patienceMs: 0 });
-  const feed = createEventFeed({ database, log, line: eventLine });
+  const eventQueue = halfLine(config, { maxPriorityWaitMs: 0 });
+  const feed = createEventFeed({ database, log, queue: eventQueue });
   const buckets = createBuckets(config, { clock, log, metrics });
   const rateLimiter = createRateLimiter({
     store: buckets,
@@ -187,7 +187,7 @@ export function createApp({
   const fanOut = createFanOut({
     feed,
     metrics: streamMetrics,
-    use: eventLine.use,
+    use: eventQueue.use,
     maxDistinctSubscriptions: config.maxDistinctSubscriptions,
     maxDistinctSubscriptionBytes: config.maxDistinctSubscriptionBytes,
     tracing,
@@ -243,7 +243,7 @@ export function createApp({
     trusted,
     lookAhead,
     feed,
-    eventLine,
+    eventQueue,
     streamMetrics,
     pending,
     checkOrigin: origins.check,

@@ -4,7 +4,7 @@ import { DatabaseError } from '../database/errors.ts';
 import { Retries } from '../database/retries.ts';
 import type { Queryable } from '../database/statement.ts';
 import type { Author, UnitOfWork } from '../database/unit-of-work.ts';
-import type { Line } from '../platform/fairness/fair-queue.ts';
+import type { FairQueue } from '../platform/fairness/fair-queue.ts';
 
 /** Logging in or ending a session twice does no harm, so a write of unknown outcome can be repeated. */
 const repeatable = (error: unknown): unknown =>
@@ -13,12 +13,12 @@ const repeatable = (error: unknown): unknown =>
     : error;
 
 /**
- * Writes that may wait for the lock of an account. Each try queues anew, so writes that pause for a locked account occupy no
- * place meanwhile.
+ * Writes that may wait for the lock of an account. Each try joins the queue again, so writes that pause for a locked
+ * account occupy no slot meanwhile.
  */
-export function accountTurns(database: Pick<Database, 'unitOfWork' | 'lockWaitMs'>, line: Line) {
+export function accountTurns(database: Pick<Database, 'unitOfWork' | 'lockWaitMs'>, queue: FairQueue) {
   const inTurns = <T>(owner: string, tryOnce: () => Promise<T>, lockWaitMs: number): Promise<T> =>
-    new Retries(lockWaitMs).run(() => line.measured(owner, tryOnce));
+    new Retries(lockWaitMs).run(() => queue.measured(owner, tryOnce));
 
   return {
     /** For statements of an account, each of which commits by itself. */

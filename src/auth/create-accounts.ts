@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import type { Config } from '../platform/config/config.ts';
-import { Line } from '../platform/fairness/fair-queue.ts';
+import { FairQueue } from '../platform/fairness/fair-queue.ts';
 import { accountTurns } from './account-write-queue.ts';
 import type { AuthStrategy } from './authenticate.ts';
 import { createCredentials } from './credentials.ts';
@@ -10,13 +10,13 @@ import { createSecurityLog } from './security-log.ts';
 import { sessionEnder } from './sessions.ts';
 
 /** Contract section 5: a hash takes 19 MiB and a core for tens of ms. A full queue takes about a second. */
-const PASSWORD_HASHES = { places: 2, maxWaiting: 32 };
+const PASSWORD_HASHES = { concurrency: 2, maxWaiting: 32 };
 
 /**
  * Connections for work that may wait for the lock of an account and is no operation: logins, logouts, stream tokens. All
  * other connections are for operations.
  */
-const ACCOUNT_WRITES = { places: 2, maxWaiting: 256 };
+const ACCOUNT_WRITES = { concurrency: 2, maxWaiting: 256 };
 
 export interface AccountsOptions extends SecretServices, Pick<Config, 'jwt'> {
   readonly database: Database;
@@ -29,9 +29,9 @@ export interface AccountsOptions extends SecretServices, Pick<Config, 'jwt'> {
 /** Creates everything that accounts log in with and change. */
 export function createAccounts({ strategies, logins, jwt, ...services }: AccountsOptions) {
   const { database, log } = services;
-  const passwords = createPasswords(new Line(PASSWORD_HASHES), logins);
+  const passwords = createPasswords(new FairQueue(PASSWORD_HASHES), logins);
   const securityLog = createSecurityLog(log);
-  const turns = accountTurns(database, new Line(ACCOUNT_WRITES));
+  const turns = accountTurns(database, new FairQueue(ACCOUNT_WRITES));
   return {
     credentials: createCredentials(services, jwt, strategies),
     login: createLogin({ database, turns, passwords, securityLog }),

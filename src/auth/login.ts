@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Database } from '../database/database.ts';
 import { type Queryable, statement } from '../database/statement.ts';
 import type { User } from '../generated/tables.ts';
-import type { Line } from '../platform/fairness/fair-queue.ts';
+import type { FairQueue } from '../platform/fairness/fair-queue.ts';
 import type { AccountTurns } from './account-write-queue.ts';
 import { emailKey, hasInvalidUnicode } from './accounts.ts';
 import { hashPassword, isOutdated, unmatchableHash, verifyPassword } from './passwords.ts';
@@ -31,21 +31,21 @@ function accountFailures(email: string): string {
 }
 
 /**
- * Password work. Each hash takes tens of milliseconds and 19 MiB, so it takes a place in line. `owner` is
- * whom it counts for: an account or, before a login, an address.
+ * Password work. Each hash takes tens of milliseconds and 19 MiB, so it waits for a slot. `owner` is charged for it:
+ * an account or, before a login, an IP address.
  */
-export function createPasswords(line: Line, failures: FailureCounter) {
+export function createPasswords(queue: FairQueue, failures: FailureCounter) {
   const dummy = unmatchableHash();
 
   return {
     hash: (owner: string, password: string): Promise<string> =>
-      line.measured(owner, () => hashPassword(password)),
+      queue.measured(owner, () => hashPassword(password)),
     /** Whether the password matches. Without a hash it does the same work and returns false. */
     matches: async (owner: string, password: string, hash: string | null): Promise<boolean> =>
-      (await line.measured(owner, () => verifyPassword(password, hash ?? dummy))) && hash !== null,
+      (await queue.measured(owner, () => verifyPassword(password, hash ?? dummy))) && hash !== null,
     /**
      * Runs a password check as one attempt. It is counted against each name beforehand, so that concurrent
-     * attempts cannot slip through, and taken back on success. Throws what the counter and the line throw.
+     * attempts cannot slip through, and taken back on success. Throws what the counter and the queue throw.
      */
     async attempt<T>(names: FailureNames, check: () => Promise<T | undefined>): Promise<T | undefined> {
       await failures.failure(...names);

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Config } from '../platform/config/config.ts';
 import type { Clock } from '../platform/deadline.ts';
 import { eventLoop } from '../platform/fairness/event-loop.ts';
-import { Line, type LineOptions, TurnRefusedError } from '../platform/fairness/fair-queue.ts';
+import { FairQueue, type FairQueueOptions, TurnRefusedError } from '../platform/fairness/fair-queue.ts';
 import type { Logger } from '../platform/log/log.ts';
 import type { Metrics } from '../platform/metrics/metrics.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
@@ -79,22 +79,22 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
     ...{ pool, server, log },
     watch: kind === 'embedded' ? undefined : watch,
   });
-  const line = new Line<pg.PoolClient>({ places: server.poolSize });
+  const queue = new FairQueue<pg.PoolClient>({ concurrency: server.poolSize });
   const statistics = new DatabaseStatistics(() => ({
     most: server.poolSize,
     open: pool.totalCount,
     inUse: pool.totalCount - pool.idleCount,
-    waiting: line.waiting + pool.waitingCount,
+    waiting: queue.waitingCount + pool.waitingCount,
   }));
   const budget = server.named ? new PreparedBudget(server.poolSize) : undefined;
 
   /**
    * pg's own queue is first-in, first-out and times out after the connect timeout, so a cheap read behind many accounts'
-   * heavy reads would be refused. Here work may wait as long as it may take.
+   * heavy reads would be rejected. Here work may wait as long as it may take.
    */
   async function turn(cancellation?: Cancellation): Promise<pg.PoolClient | undefined> {
     try {
-      return await line.wait(cancellation?.owner, cancellation);
+      return await queue.wait(cancellation?.owner, cancellation);
     } catch (error) {
       throw error instanceof TurnRefusedError ? new DatabaseError('timeout', error) : error;
     }
@@ -107,7 +107,7 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
         throw error;
       });
     const askedMs = performance.now();
-    const connection = line.enter(cancellation?.owner) ? undefined : await turn(cancellation);
+    const connection = queue.acquire(cancellation?.owner) ? undefined : await turn(cancellation);
     const sinceMs = performance.now();
     try {
       const client = connection ?? (await connections.connect(cancellation));
@@ -119,23 +119,23 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
     } catch (error) {
       const reason = toDatabaseError(error);
       statistics.failed(reason.kind);
-      if (reason.kind !== 'timeout') line.refuseAll(reason);
-      line.leave(cancellation?.owner);
+      if (reason.kind !== 'timeout') queue.rejectAll(reason);
+      queue.release(cancellation?.owner);
       throw reason;
     }
   }
 
   /**
-   * Hands the connection to the next in line: going through the pool costs a turn of the event loop and two timers. What
-   * it did is charged to its owner, but not what it waited for others' locks.
+   * Hands the connection to the next in the queue: going through the pool costs a turn of the event loop and two timers.
+   * The time of the work is charged to its owner, except for the time that it waited for others' locks.
    */
   function giveBack({ client, sinceMs, cancellation, receivedBefore, waitedMs }: Loan, error?: Error): void {
     lendFor(client, undefined);
     if (cancellation !== undefined) {
       const bytes = cancellation.received - receivedBefore;
-      line.use.add(cancellation.owner, performance.now() - sinceMs - waitedMs + bytes * MS_A_BYTE);
+      queue.use.add(cancellation.owner, performance.now() - sinceMs - waitedMs + bytes * MS_A_BYTE);
     }
-    connections.giveBack(client, error, (passedOn) => line.leave(cancellation?.owner, passedOn));
+    connections.giveBack(client, error, (passedOn) => queue.release(cancellation?.owner, passedOn));
   }
 
   /** Runs queries in one flight. Resolves to what `answer` makes of the rows of each. */
@@ -238,8 +238,8 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
     watch,
     /** The setting that names the server for migrations and LISTEN. */
     directSetting: (server.watched.direct ?? server.watched.server).setting,
-    /** Who waits for a connection, and each owner's recent use of them. */
-    line,
+    /** The queue for a connection, with each owner's recent use of connections. */
+    queue,
     /** How long a statement or a transaction keeps trying to acquire its locks. */
     lockWaitMs: server.lockWaitMs,
     /** Set if LISTEN on another connection hears nothing, as on the embedded database. */
@@ -287,7 +287,7 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
   };
 }
 
-type HalfLineOptions = Omit<LineOptions, 'places' | 'most' | 'mostAlone'>;
+type HalfLineOptions = Omit<FairQueueOptions, 'concurrency' | 'maxPerOwner' | 'maxPerOwnerAlone'>;
 
 /**
  * PostgreSQL shows an event once every older transaction has ended. Five open transactions of one account tripled the
@@ -295,23 +295,23 @@ type HalfLineOptions = Omit<LineOptions, 'places' | 'most' | 'mostAlone'>;
  */
 const TRANSACTIONS_OF_OWNER = 3;
 
-function sizes({ database }: Config): { readonly places: number; readonly most: number } {
+function sizes({ database }: Config): { readonly concurrency: number; readonly maxPerOwner: number } {
   const connections = database.kind === 'postgres' ? database.poolSize : 1;
-  const most = Math.max(1, Math.floor(connections / 2));
-  return { places: Math.max(1, Math.min(most + 1, connections - 1)), most };
+  const maxPerOwner = Math.max(1, Math.floor(connections / 2));
+  return { concurrency: Math.max(1, Math.min(maxPerOwner + 1, connections - 1)), maxPerOwner };
 }
 
 /**
  * Creates the queue of work that holds a database connection for long. While there are other owners, one owner has half
  * of the connections at most, and another owner finds one more. The other connections stay free for reads.
  */
-export function halfLine(config: Config, options: HalfLineOptions = {}): Line {
-  return new Line({ ...options, ...sizes(config) });
+export function halfLine(config: Config, options: HalfLineOptions = {}): FairQueue {
+  return new FairQueue({ ...options, ...sizes(config) });
 }
 
 /** Creates the queue of mutation transactions. One owner never has more than three, and at most half of the connections. */
-export function transactionLine(config: Config, options: HalfLineOptions = {}): Line {
-  const { places, most: half } = sizes(config);
-  const most = Math.min(TRANSACTIONS_OF_OWNER, half);
-  return new Line({ ...options, places, most, mostAlone: most });
+export function transactionLine(config: Config, options: HalfLineOptions = {}): FairQueue {
+  const { concurrency, maxPerOwner: half } = sizes(config);
+  const maxPerOwner = Math.min(TRANSACTIONS_OF_OWNER, half);
+  return new FairQueue({ ...options, concurrency, maxPerOwner, maxPerOwnerAlone: maxPerOwner });
 }

@@ -8,7 +8,7 @@ import type { OriginCheck } from '../http/hooks/request-checks.ts';
 import { STREAM_FORMATS } from '../http/response/event-stream-formats.ts';
 import { createResponder } from '../http/response/responder.ts';
 import { ApiError } from '../platform/errors.ts';
-import { Line } from '../platform/fairness/fair-queue.ts';
+import { FairQueue } from '../platform/fairness/fair-queue.ts';
 import type { PendingResponses } from '../platform/fairness/response-memory.ts';
 import type { Logger } from '../platform/log/log.ts';
 import { createAdmission } from './admission.ts';
@@ -44,7 +44,7 @@ export interface EngineOptions extends Services, Pick<Accounts, 'passwords' | 's
   readonly lookAhead: boolean;
   readonly feed: EventFeed;
   /** For reading and executing events for streams. */
-  readonly eventLine: Line;
+  readonly eventQueue: FairQueue;
   readonly streamMetrics: StreamMetrics;
   readonly pending: PendingResponses;
   readonly checkOrigin: OriginCheck;
@@ -85,23 +85,23 @@ const refuseSubscription: Subscribe = () =>
 /** Runs operations within the configured limits, as far as plugins take part. */
 export function createEngine(options: EngineOptions) {
   const { config, database, log, metrics, schema, lookAhead, passwords, securityLog, feed } = options;
-  const { eventLine, streamMetrics, pending, checkOrigin, fanOut, shareEvents, onCommit } = options;
+  const { eventQueue, streamMetrics, pending, checkOrigin, fanOut, shareEvents, onCommit } = options;
   const { maxResponseBytes } = config;
   const { documents, requested } = options.trusted;
   const limits = config.operationLimits;
   const limiter = createOperationLimiter(schema, limits);
   const { requestedFields } = limiter;
-  // Whoever has used the database least goes first.
-  const waiting = { maxWaiting: config.maxQueuedOperations, use: database.line.use };
-  const line = new Line({ places: config.maxConcurrentOperations, ...waiting });
-  const writeLine = transactionLine(config, waiting);
+  // The owner that has used the database least goes first.
+  const waiting = { maxWaiting: config.maxQueuedOperations, use: database.queue.use };
+  const queue = new FairQueue({ concurrency: config.maxConcurrentOperations, ...waiting });
+  const writeQueue = transactionLine(config, waiting);
   const halfOpen = createHalfOpenWatch({ log, onEnd: streamMetrics.cutOff });
   const streams = createStreamLimit({
     maximum: config.maxStreamsPerClient,
     accountFactor: config.accountRateLimitFactor,
     halfOpen,
   });
-  registerOperationMetrics(metrics, { line, writeLine, eventLine });
+  registerOperationMetrics(metrics, { queue, writeQueue, eventQueue });
   registerFanOutMetrics(metrics, fanOut, streams);
   const paths = metrics.tally(
     'content_graph_graphql_execution_paths_total',
@@ -112,9 +112,9 @@ export function createEngine(options: EngineOptions) {
     database,
     log,
     securityLog,
-    line,
-    eventLine,
-    writeLine,
+    queue,
+    eventQueue,
+    writeQueue,
     passwords,
     timeoutMs: config.operationTimeoutMs,
     lockWaitMs: config.statementTimeoutMs,

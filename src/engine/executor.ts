@@ -4,7 +4,7 @@ import { type CancellableWork, Cancellation } from '../database/cancellation.ts'
 import { createDeadline, within } from '../platform/deadline.ts';
 import { ApiError } from '../platform/errors.ts';
 import { eventLoop } from '../platform/fairness/event-loop.ts';
-import type { Line } from '../platform/fairness/fair-queue.ts';
+import type { FairQueue } from '../platform/fairness/fair-queue.ts';
 import type { Reservation } from '../platform/fairness/response-memory.ts';
 import type { Metrics } from '../platform/metrics/metrics.ts';
 import { afterSnapshot, verifyCaller } from './core/context.ts';
@@ -33,8 +33,8 @@ export function limitTime(timeoutMs: number): <T>(work: Promise<T>) => Promise<T
 const SHARED = 'events';
 
 export interface ExecutorOptions extends MutationOptions {
-  /** Events have their own line: a thousand subscribers must not hold up a query. */
-  readonly eventLine: Line;
+  /** Events have a separate queue: a thousand subscribers must not delay a query. */
+  readonly eventQueue: FairQueue;
   readonly timeoutMs: number;
 }
 
@@ -65,7 +65,7 @@ export interface Executor extends EventExecutor, KeyedExecutor {
  * TIMEOUT; its statements are cancelled and its writes rolled back.
  */
 export function createExecutor(options: ExecutorOptions): Executor {
-  const { database, log, line, eventLine, timeoutMs, bounds } = options;
+  const { database, log, queue, eventQueue, timeoutMs, bounds } = options;
   const executeMutation = createMutationExecutor(options);
   const executeSingleStatement = createSingleStatementExecutor(options);
   const introspection = createIntrospectionCache();
@@ -201,7 +201,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
         return bounded(context, (cancellation) => mutate(args, cancellation));
       const { reservation } = context.sender;
       return bounded(context, (cancellation) =>
-        line.run(cancellation.owner, () => executeQuery(args, cancellation, reservation), cancellation),
+        queue.run(cancellation.owner, () => executeQuery(args, cancellation, reservation), cancellation),
       );
     },
     runMutation: (args, steps) =>
@@ -228,12 +228,12 @@ export function createExecutor(options: ExecutorOptions): Executor {
           );
         } finally {
           reservation.release();
-          eventLine.use.add(owner, performance.now() - sinceMs);
+          eventQueue.use.add(owner, performance.now() - sinceMs);
         }
       };
-      // Events are never refused or late for a long line: their timeout starts once they have a place. While the event
-      // loop is busy they keep it, so that fewer are read.
-      return eventLine.run(owner, async () => {
+      // Events are never rejected or late because of a long queue: their timeout starts once they have a slot. While the
+      // event loop is busy they keep the slot, so that fewer are read.
+      return eventQueue.run(owner, async () => {
         const result = await read();
         const waiting = eventLoop.enter(owner);
         if (waiting !== undefined) await waiting;
@@ -249,51 +249,51 @@ export function createExecutor(options: ExecutorOptions): Executor {
   };
 }
 
-/** The lines in which operations wait for their places. */
-interface OperationLines {
-  readonly line: Line;
-  readonly writeLine: Line;
-  readonly eventLine: Line;
+/** The queues in which operations wait for slots. */
+interface OperationQueues {
+  readonly queue: FairQueue;
+  readonly writeQueue: FairQueue;
+  readonly eventQueue: FairQueue;
 }
 
 /** Has the metrics tell how many operations are running and waiting. */
 export function registerOperationMetrics(
   metrics: Metrics,
-  { line, writeLine, eventLine }: OperationLines,
+  { queue, writeQueue, eventQueue }: OperationQueues,
 ): void {
   metrics.gauge(
     'content_graph_graphql_operations_running',
     'Operations that are running.',
-    () => line.inside,
+    () => queue.activeCount,
   );
   metrics.gauge(
     'content_graph_graphql_operations_waiting',
     'Operations that are waiting for a slot.',
-    () => line.waiting,
+    () => queue.waitingCount,
   );
   metrics.gauge(
     'content_graph_graphql_transactions_running',
     'Mutation transactions that are running.',
-    () => writeLine.inside,
+    () => writeQueue.activeCount,
   );
   metrics.gauge(
     'content_graph_graphql_transactions_waiting',
     'Mutations that are waiting for a transaction slot.',
-    () => writeLine.waiting,
+    () => writeQueue.waitingCount,
   );
   metrics.gauge(
     'content_graph_event_executions_running',
     'Reads and executions of events that are running.',
-    () => eventLine.inside,
+    () => eventQueue.activeCount,
   );
   metrics.gauge(
     'content_graph_event_executions_waiting',
     'Reads and executions of events that are waiting for a slot.',
-    () => eventLine.waiting,
+    () => eventQueue.waitingCount,
   );
   metrics.gauge(
     'content_graph_event_loop_tasks_waiting',
     'Requests and results that are waiting for a time slice of the Node.js event loop.',
-    () => eventLoop.line.waiting,
+    () => eventLoop.queue.waitingCount,
   );
 }

@@ -25,6 +25,6 @@ export async function withInstance(
   } finally {
     await instance.close();
     // Closing waits for 5 seconds only.
-    await expect.poll(() => database.line.inside + database.line.waiting).toBe(0);
+    await expect.poll(() => database.queue.activeCount + database.queue.waitingCount).toBe(0);
   }
 }

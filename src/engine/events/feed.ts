@@ -1,5 +1,5 @@
 import { gathered } from '../../platform/async.ts';
-import type { Line } from '../../platform/fairness/fair-queue.ts';
+import type { FairQueue } from '../../platform/fairness/fair-queue.ts';
 import {
   advance,
   type CommittedBefore,
@@ -73,7 +73,7 @@ export class GenerationLostError extends Error {
 
 export interface EventFeedOptions extends LogTailOptions {
   /** Reads of the log that do not come from memory take a slot here. */
-  readonly line: Line;
+  readonly queue: FairQueue;
 }
 
 /** What was committed before a reader came, once its last event is found. Undefined if an id cannot say so. */
@@ -89,7 +89,7 @@ function beforeFrom(last: KnownEvent, distances: readonly bigint[]): CommittedBe
 }
 
 /** One tail reads the log for the whole process. Readers that have fallen behind read the log itself. */
-export function createEventFeed({ database, log, line }: EventFeedOptions): EventFeed {
+export function createEventFeed({ database, log, queue }: EventFeedOptions): EventFeed {
   const tail = createLogTail({ database, log });
   // Thousands may connect at once. The end of the log must be read after each of them came, but not for each.
   const present = gathered(async (_readers: readonly 'all'[]) => [await readNow(database, log)], {
@@ -127,7 +127,7 @@ export function createEventFeed({ database, log, line }: EventFeedOptions): Even
     { filter, limit, looks }: Wanted,
     owner: string | undefined,
   ): Promise<MatchingEvents> {
-    const { state, found, events, end } = await line.measured(owner, () =>
+    const { state, found, events, end } = await queue.measured(owner, () =>
       readFiltered(database.owned(owner), readerPosition, filter, { limit, looks }),
     );
     if (!found || state?.generation !== readerPosition.generation) throw new GenerationLostError();

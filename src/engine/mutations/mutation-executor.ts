@@ -10,7 +10,7 @@ import type { Database } from '../../database/database.ts';
 import { DatabaseError } from '../../database/errors.ts';
 import { RETRY, Retries } from '../../database/retries.ts';
 import type { UnitOfWork } from '../../database/unit-of-work.ts';
-import { type Cancellable, Line, TurnRefusedError } from '../../platform/fairness/fair-queue.ts';
+import { type Cancellable, FairQueue, TurnRefusedError } from '../../platform/fairness/fair-queue.ts';
 import { attemptOrigin } from '../../platform/ip-address.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { type Preparations, runBeforeTransaction } from '../core/before-transaction.ts';
@@ -22,41 +22,42 @@ import { executed, failuresOf, hasNoData, refused, type Single } from '../operat
 import type { createResponseBounds } from '../operation/response-bounds.ts';
 
 interface Owner {
-  readonly line: Line;
+  readonly queue: FairQueue;
   waiting: number;
 }
 
 /**
- * Mutations that wait for row locks. While one of an owner waits, all of this owner's try one after the other: each try
- * may take 300 ms of a place for transactions, and whoever has locked a row of its own could fill all places.
+ * Mutations that wait for row locks. While one mutation of an owner waits, all mutations of this owner try one after the
+ * other: each try may take 300 ms of a slot for transactions, and an owner that has locked its own row could fill all
+ * slots.
  */
 class LockWaiters {
   readonly #owners = new Map<string | undefined, Owner>();
   readonly #maxWaiting: number;
 
   constructor(maxWaiting: number) {
-    // Those that wait for a lock are under way already.
+    // Mutations that wait for a lock have started already.
     this.#maxWaiting = Math.max(1, maxWaiting);
   }
 
-  /** Runs a try at a mutation. Rejects with what it throws, and like a line. */
+  /** Runs a try at a mutation. Rejects with what it throws, and like FairQueue. */
   run<T>(owner: string | undefined, tryOnce: () => Promise<T>, cancellation: Cancellable): Promise<T> {
     const known = this.#owners.get(owner);
-    return known === undefined ? tryOnce() : known.line.run(owner, tryOnce, cancellation);
+    return known === undefined ? tryOnce() : known.queue.run(owner, tryOnce, cancellation);
   }
 
   /** A mutation has met a lock. Returns a function that says that it waits no more, to be called once. */
   waits(owner: string | undefined): () => void {
     let known = this.#owners.get(owner);
     if (known === undefined) {
-      known = { line: new Line({ places: 1, maxWaiting: this.#maxWaiting }), waiting: 0 };
+      known = { queue: new FairQueue({ concurrency: 1, maxWaiting: this.#maxWaiting }), waiting: 0 };
       this.#owners.set(owner, known);
     }
     const waiter = known;
     waiter.waiting += 1;
     return () => {
       waiter.waiting -= 1;
-      // Those in its line are waiting themselves, or go on from there.
+      // Mutations in its queue are waiting themselves, or go on from there.
       if (waiter.waiting === 0) this.#owners.delete(owner);
     };
   }
@@ -66,13 +67,13 @@ export interface MutationOptions {
   readonly database: Database;
   readonly log: Logger;
   readonly securityLog: SecurityLog;
-  /** Every operation takes a place. */
-  readonly line: Line;
+  /** Every operation takes a slot. */
+  readonly queue: FairQueue;
   /**
-   * Mutations that open a transaction take a place here first: they may wait for each other, and reads must
+   * Mutations that open a transaction take a slot here first: they may wait for each other, and reads must
    * not wait for them.
    */
-  readonly writeLine: Line;
+  readonly writeQueue: FairQueue;
   /** How long a mutation keeps trying to acquire its locks, and how many of an account may wait for each other. */
   readonly lockWaitMs: number;
   readonly maxQueued: number;
@@ -102,7 +103,7 @@ export function afterCommit(work: UnitOfWork, error: unknown): unknown {
 
 /** Runs mutations, each in one transaction that commits before the response. */
 export function createMutationExecutor(options: MutationOptions) {
-  const { database, log, securityLog, line, writeLine, lockWaitMs, passwords, bounds, onCommit } = options;
+  const { database, log, securityLog, queue, writeQueue, lockWaitMs, passwords, bounds, onCommit } = options;
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
   const waiters = new LockWaiters(options.maxQueued);
   /** The results of `prepare`, by request, for retries: a mutation whose key is locked is tried repeatedly. */
@@ -202,11 +203,11 @@ export function createMutationExecutor(options: MutationOptions) {
     const run = () =>
       tryOnce(args, database.unitOfWork({ author }, cancellation), cancellation, retries, steps);
     const { owner } = cancellation;
-    const inTurn = () => line.run(owner, run, cancellation);
-    const asWriter = () => writeLine.run(owner, inTurn, cancellation);
+    const inTurn = () => queue.run(owner, run, cancellation);
+    const asWriter = () => writeQueue.run(owner, inTurn, cancellation);
     let waitsNoMore: (() => void) | undefined;
     try {
-      // Each try takes places in line of its own: pauses take none.
+      // Each try takes separate slots: pauses take none.
       return await retries.run(async () => {
         if (cancellation.cancelled) throw new TurnRefusedError('cancelled');
         const tried = await waiters.run(owner, asWriter, cancellation);

@@ -31,7 +31,7 @@ const MOST_KEYED_CHARACTERS = 65_536;
  * one is left to an execution in a transaction.
  */
 export function createSingleStatementExecutor(options: MutationOptions) {
-  const { database, log, line, onCommit } = options;
+  const { database, log, queue, onCommit } = options;
 
   function ready(args: OperationArgs): ReadyInsert | undefined {
     const { contextValue: context } = args;
@@ -90,6 +90,6 @@ export function createSingleStatementExecutor(options: MutationOptions) {
     const insert = ready(args);
     if (insert === undefined) return undefined;
     if (keyLock !== undefined && insert.data.length > MOST_KEYED_CHARACTERS) return undefined;
-    return line.run(cancellation.owner, () => run(insert, args, cancellation, keyLock), cancellation);
+    return queue.run(cancellation.owner, () => run(insert, args, cancellation, keyLock), cancellation);
   };
 }

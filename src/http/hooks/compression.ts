@@ -10,7 +10,7 @@ import {
 } from 'node:zlib';
 import { holderOf } from '../../auth/principal.ts';
 import { remember } from '../../platform/cache.ts';
-import { Line } from '../../platform/fairness/fair-queue.ts';
+import { FairQueue } from '../../platform/fairness/fair-queue.ts';
 import type { AdmittedRequest } from '../exchange.ts';
 import type { AskedRequest } from '../lifecycle.ts';
 import type { HttpResponse, RequestUrl } from '../message.ts';
@@ -126,7 +126,7 @@ function sizeOf(content: string | Buffer): number {
  * one look at a header.
  */
 export function createCompression() {
-  const threads = new Line({ places: THREADS });
+  const threads = new FairQueue({ concurrency: THREADS });
   /** By the bytes of the file, which all of its responses share. */
   const files = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
 
@@ -165,7 +165,7 @@ export function createCompression() {
       const size = sizeOf(whole);
       if (size <= MAX_PLAIN_BYTES) return undefined;
       if (isFile || size <= MAX_INLINE_BYTES) return { encoding: preferred.small, size };
-      return threads.waiting < MAX_WAITING ? { encoding: preferred.large, size } : undefined;
+      return threads.waitingCount < MAX_WAITING ? { encoding: preferred.large, size } : undefined;
     },
     /** Gives the response the coding that was chosen for it. */
     encode(

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { Line } from './fair-queue.ts';
+import { FairQueue } from './fair-queue.ts';
 
 /** How long requests may begin one after the other before the loop looks for new ones. */
 const TURN_MS = 5;
@@ -17,11 +17,11 @@ function threadMs(): number {
 /**
  * Shares the event loop of this process among owners. One slice of work runs at a time: everything until the process
  * looks for other work. The CPU time from one slice to the next is charged to the owner of the first. Once slices have
- * taken `TURN_MS` without a pause, further work waits in line, and each turn of the loop admits the owners with the least
+ * taken `TURN_MS` without a pause, further work waits in the queue, and each turn of the loop admits the owners with the least
  * use. So an owner that keeps the loop busy delays others by one slice, not by everything that it has sent.
  */
 export class EventLoop {
-  readonly line = new Line({ places: 1, maxWaiting: MAX_WAITING });
+  readonly queue = new FairQueue({ concurrency: 1, maxWaiting: MAX_WAITING });
   #owner: string | undefined;
   #chargedMs = 0;
   #turnMs = 0;
@@ -37,7 +37,7 @@ export class EventLoop {
    */
   enter(owner: string | undefined): Promise<void> | undefined {
     if (owner !== undefined) {
-      if (!this.line.enter(owner)) return this.#wait(owner);
+      if (!this.queue.acquire(owner)) return this.#wait(owner);
       if (this.#isOver()) {
         this.#turnOver();
         return this.#wait(owner);
@@ -49,7 +49,7 @@ export class EventLoop {
   }
 
   async #wait(owner: string): Promise<void> {
-    await this.line.wait(owner);
+    await this.queue.wait(owner);
     this.#charge(owner);
   }
 
@@ -73,7 +73,7 @@ export class EventLoop {
   #charge(owner: string | undefined): void {
     if (owner === this.#owner) return;
     const nowMs = threadMs();
-    this.line.use.add(this.#owner, nowMs - this.#chargedMs);
+    this.queue.use.add(this.#owner, nowMs - this.#chargedMs);
     this.#chargedMs = nowMs;
     this.#owner = owner;
   }
@@ -120,11 +120,11 @@ export class EventLoop {
   readonly #next = (): void => {
     // What the last one took counts when the next is chosen.
     this.#charge(undefined);
-    if (this.line.waiting > 0 && performance.now() - this.#turnMs >= TURN_MS) {
+    if (this.queue.waitingCount > 0 && performance.now() - this.#turnMs >= TURN_MS) {
       this.#turnOver();
       return;
     }
-    if (this.line.leave(undefined)) queueMicrotask(this.#afterSlice);
+    if (this.queue.release(undefined)) queueMicrotask(this.#afterSlice);
   };
 }
 

@@ -58,8 +58,8 @@ export interface Cancellable {
 }
 
 /**
- * Why an entry left the line without a turn. `crowd`: the line is full and this owner has most entries. `full`: the line
- * is full and every owner in it has one entry. `cancelled`: the work was cancelled while it waited.
+ * Why an entry left the queue without a slot. `crowd`: the queue is full and this owner has most entries. `full`: the
+ * queue is full and every owner in it has one entry. `cancelled`: the work was cancelled while it waited.
  */
 export class TurnRefusedError extends Error {
   readonly reason: 'crowd' | 'full' | 'cancelled';
@@ -72,103 +72,104 @@ export class TurnRefusedError extends Error {
 }
 
 interface Entry<T> {
-  /** When it came. */
+  /** When the entry came. */
   readonly sinceMs: number;
-  readonly goIn: (handedOver: T | undefined) => void;
-  readonly refuse: (error: Error) => void;
+  readonly admit: (handedOver: T | undefined) => void;
+  readonly reject: (error: Error) => void;
 }
 
-export interface LineOptions {
-  /** How many may be inside at once. */
-  readonly places: number;
-  /** How many of them one owner may have while there are others; by default all but a tenth. */
-  readonly most?: number;
-  /** How many of them an owner may have after ten seconds without others; by default all. */
-  readonly mostAlone?: number;
-  /** How many may wait. */
+export interface FairQueueOptions {
+  /** How many entries may be active at the same time. */
+  readonly concurrency: number;
+  /** How many slots one owner may have while there are other owners; by default all but a tenth. */
+  readonly maxPerOwner?: number;
+  /** How many slots an owner may have after ten seconds without other owners; by default all. */
+  readonly maxPerOwnerAlone?: number;
+  /** How many entries may wait. */
   readonly maxWaiting?: number;
-  /** How much waiting time counts in favour of owners who use little. */
-  readonly patienceMs?: number;
-  /** Recent use by owner of what the places are for. Lines for the same thing share it. */
+  /** Up to this limit, waiting time counts in favour of owners with little use. */
+  readonly maxPriorityWaitMs?: number;
+  /** Recent use of the resource by owner. Queues for the same resource share it. */
   readonly use?: RecentUse;
 }
 
-/** With ten places or more, the most that one owner may have: others find a free place, however long its work takes. */
-const MOST_OF_PLACES = 0.9;
-/** After this long without other owners, one owner may have `mostAlone` places. */
+/** With ten slots or more, the most that one owner may have: others find a free slot, however long its work takes. */
+const MAX_PART_OF_OWNER = 0.9;
+/** After this long without other owners, one owner may have `maxPerOwnerAlone` slots. */
 const ALONE_MS = 10_000;
 /**
- * An owner with less recent use than this for each place, a twentieth of what a place offers, is not overtaken by every
- * owner with even less: with hundreds of those, its turn would never come. Its waiting time counts in its favour, up to
- * `patienceMs`.
+ * An owner with less recent use than this for each slot, a twentieth of what a slot offers, is not overtaken by every
+ * owner with even less. Hundreds of such owners would make it wait for ever. Its waiting time counts in its favour, up
+ * to `maxPriorityWaitMs`.
  */
-const LITTLE_MS = 150;
-const PATIENCE_MS = 2_000;
+const PRIORITY_USE_MS = 150;
+const DEFAULT_MAX_PRIORITY_WAIT_MS = 2_000;
 
 /**
- * The queue for a shared resource (decision 16). A free place is taken at once. Otherwise the owner that has used it
- * least in the last seconds is next, and among equals the one that came first. If the line is full, the last entry of
- * the owner with the most entries is refused. An owner is an account or, without one, an address; undefined is the
- * service itself, whose use is not counted. A place may hand something over to the next entry, such as a connection.
+ * The queue for a shared resource (decision 16). A free slot is taken immediately. Otherwise the owner that has used the
+ * resource least in the last seconds is next, and among equals the owner that came first. If the queue is full, the last
+ * entry of the owner with the most entries is rejected. An owner is an account or, without credentials, an IP address;
+ * undefined is the service itself, whose use is not counted. A slot may hand something over to the next entry, such as a
+ * connection.
  */
-export class Line<T = undefined> {
+export class FairQueue<T = undefined> {
   readonly use: RecentUse;
-  readonly #places: number;
-  /** How many an owner may have, and how many each has: only known where that is fewer than all. */
-  readonly #most: number;
-  readonly #mostAlone: number;
+  readonly #concurrency: number;
+  /** How many slots an owner may have, and how many each owner has: only counted where the limit is below all slots. */
+  readonly #maxPerOwner: number;
+  readonly #maxPerOwnerAlone: number;
   readonly #taken = new Map<string, number>();
   readonly #maxWaiting: number;
-  readonly #patienceMs: number;
+  readonly #maxPriorityWaitMs: number;
   /** The waiting entries of each owner, in order of arrival. */
   readonly #owners = new Map<string | undefined, Entry<T>[]>();
   /** The owner that came last, and when that owner last changed. */
   #last: string | undefined;
   #othersMs = Number.NEGATIVE_INFINITY;
-  #inside = 0;
-  #waiting = 0;
+  #activeCount = 0;
+  #waitingCount = 0;
 
   constructor({
-    places,
-    most = Math.ceil(places * MOST_OF_PLACES),
-    mostAlone = places,
+    concurrency,
+    maxPerOwner = Math.ceil(concurrency * MAX_PART_OF_OWNER),
+    maxPerOwnerAlone = concurrency,
     maxWaiting = Number.POSITIVE_INFINITY,
-    patienceMs = PATIENCE_MS,
+    maxPriorityWaitMs = DEFAULT_MAX_PRIORITY_WAIT_MS,
     use = new RecentUse(),
-  }: LineOptions) {
-    this.#places = places;
-    this.#most = most;
-    this.#mostAlone = mostAlone;
+  }: FairQueueOptions) {
+    this.#concurrency = concurrency;
+    this.#maxPerOwner = maxPerOwner;
+    this.#maxPerOwnerAlone = maxPerOwnerAlone;
     this.#maxWaiting = maxWaiting;
-    this.#patienceMs = patienceMs;
+    this.#maxPriorityWaitMs = maxPriorityWaitMs;
     this.use = use;
   }
 
-  get inside(): number {
-    return this.#inside;
+  get activeCount(): number {
+    return this.#activeCount;
   }
 
-  get waiting(): number {
-    return this.#waiting;
+  get waitingCount(): number {
+    return this.#waitingCount;
   }
 
-  /** Takes a place for an owner if one is free. Every place taken needs a `leave`. */
-  enter(owner: string | undefined): boolean {
+  /** Takes a slot for an owner if one is free. Every slot taken needs a `release`. */
+  acquire(owner: string | undefined): boolean {
     if (owner !== this.#last) this.#changes(owner);
-    if (this.#inside >= this.#places || this.#hasMost(owner)) return false;
-    this.#inside += 1;
+    if (this.#activeCount >= this.#concurrency || this.#hasMaximum(owner)) return false;
+    this.#activeCount += 1;
     this.#count(owner, 1);
     return true;
   }
 
   /**
-   * Waits for a place. Resolves to what its last holder handed over. Rejects with TurnRefusedError, or with the
-   * error given to `refuseAll`.
+   * Waits for a slot. Resolves to what the last entry in the slot handed over. Rejects with TurnRefusedError, or with
+   * the error given to `rejectAll`.
    */
   wait(owner: string | undefined, cancellation?: Cancellable): Promise<T | undefined> {
-    if (this.#waiting >= this.#maxWaiting) {
-      const refusal = this.#makeRoom(owner);
-      if (refusal !== undefined) return Promise.reject(refusal);
+    if (this.#waitingCount >= this.#maxWaiting) {
+      const rejection = this.#makeRoom(owner);
+      if (rejection !== undefined) return Promise.reject(rejection);
     }
     return new Promise((resolve, reject) => {
       const stayed = cancellation?.onCancel(() => {
@@ -177,11 +178,11 @@ export class Line<T = undefined> {
       });
       const entry: Entry<T> = {
         sinceMs: performance.now(),
-        goIn(handedOver) {
+        admit(handedOver) {
           stayed?.();
           resolve(handedOver);
         },
-        refuse(error) {
+        reject(error) {
           stayed?.();
           reject(error);
         },
@@ -189,36 +190,36 @@ export class Line<T = undefined> {
       const entries = this.#owners.get(owner);
       if (entries === undefined) this.#owners.set(owner, [entry]);
       else entries.push(entry);
-      this.#waiting += 1;
+      this.#waitingCount += 1;
     });
   }
 
-  /** Gives an owner's place to the next in the line. Returns whether somebody took it. */
-  leave(owner: string | undefined, handedOver?: T): boolean {
+  /** Gives an owner's slot to the next entry in the queue. Returns false if no entry took it. */
+  release(owner: string | undefined, handedOver?: T): boolean {
     this.#count(owner, -1);
     const next = this.#next();
     const entry = this.#owners.get(next)?.[0];
     if (entry === undefined) {
-      this.#inside -= 1;
+      this.#activeCount -= 1;
       return false;
     }
     this.#remove(next, entry);
     this.#count(next, 1);
-    entry.goIn(handedOver);
+    entry.admit(handedOver);
     return true;
   }
 
-  /** Runs work once it has a place. Rejects with what it throws and like `wait`. */
+  /** Runs work as soon as it has a slot. Rejects with the error of the work, and like `wait`. */
   async run<R>(owner: string | undefined, work: () => Promise<R>, cancellation?: Cancellable): Promise<R> {
-    if (!this.enter(owner)) await this.wait(owner, cancellation);
+    if (!this.acquire(owner)) await this.wait(owner, cancellation);
     try {
       return await work();
     } finally {
-      this.leave(owner);
+      this.release(owner);
     }
   }
 
-  /** The same for work that uses what the line is for as long as it is inside. */
+  /** Like `run`, for work that uses the resource as long as it has the slot: its time is added to its owner's use. */
   measured<R>(owner: string | undefined, work: () => Promise<R>, cancellation?: Cancellable): Promise<R> {
     const timed = async () => {
       const sinceMs = performance.now();
@@ -231,12 +232,12 @@ export class Line<T = undefined> {
     return this.run(owner, timed, cancellation);
   }
 
-  /** Rejects everyone in the line. */
-  refuseAll(error: Error): void {
+  /** Rejects all waiting entries. */
+  rejectAll(error: Error): void {
     const waiting = [...this.#owners.values()];
     this.#owners.clear();
-    this.#waiting = 0;
-    for (const entries of waiting) for (const { refuse } of entries) refuse(error);
+    this.#waitingCount = 0;
+    for (const entries of waiting) for (const { reject } of entries) reject(error);
   }
 
   #changes(owner: string | undefined): void {
@@ -245,16 +246,16 @@ export class Line<T = undefined> {
     this.#last = owner;
   }
 
-  #hasMost(owner: string | undefined): boolean {
+  #hasMaximum(owner: string | undefined): boolean {
     if (owner === undefined) return false;
     const taken = this.#taken.get(owner) ?? 0;
-    if (taken < this.#most) return false;
-    return taken >= this.#mostAlone || performance.now() - this.#othersMs < ALONE_MS;
+    if (taken < this.#maxPerOwner) return false;
+    return taken >= this.#maxPerOwnerAlone || performance.now() - this.#othersMs < ALONE_MS;
   }
 
-  #count(owner: string | undefined, places: 1 | -1): void {
-    if (owner === undefined || this.#most === this.#places) return;
-    const taken = (this.#taken.get(owner) ?? 0) + places;
+  #count(owner: string | undefined, change: 1 | -1): void {
+    if (owner === undefined || this.#maxPerOwner === this.#concurrency) return;
+    const taken = (this.#taken.get(owner) ?? 0) + change;
     if (taken === 0) this.#taken.delete(owner);
     else this.#taken.set(owner, taken);
   }
@@ -262,7 +263,7 @@ export class Line<T = undefined> {
   #next(): string | undefined {
     if (this.#owners.size < 2) {
       const [owner] = this.#owners.keys();
-      return this.#hasMost(owner) ? undefined : owner;
+      return this.#hasMaximum(owner) ? undefined : owner;
     }
     let next: string | undefined;
     let least = Infinity;
@@ -270,10 +271,10 @@ export class Line<T = undefined> {
     const { msWeight } = this.use;
     for (const [owner, [first]] of this.#owners) {
       if (owner === undefined) return undefined;
-      if (this.#hasMost(owner)) continue;
+      if (this.#hasMaximum(owner)) continue;
       const usedMs = this.use.weightOf(owner) / msWeight;
-      const waitedMs = Math.min(this.#patienceMs, nowMs - (first?.sinceMs ?? nowMs));
-      const rank = usedMs < LITTLE_MS * this.#places ? usedMs - waitedMs : usedMs;
+      const waitedMs = Math.min(this.#maxPriorityWaitMs, nowMs - (first?.sinceMs ?? nowMs));
+      const rank = usedMs < PRIORITY_USE_MS * this.#concurrency ? usedMs - waitedMs : usedMs;
       if (rank >= least) continue;
       least = rank;
       next = owner;
@@ -286,11 +287,11 @@ export class Line<T = undefined> {
     const at = entries?.indexOf(entry) ?? -1;
     if (entries === undefined || at < 0) return;
     entries.splice(at, 1);
-    this.#waiting -= 1;
+    this.#waitingCount -= 1;
     if (entries.length === 0) this.#owners.delete(owner);
   }
 
-  /** Removes the last entry of whoever has most. Returns the refusal if that is the one to come. */
+  /** Removes the last entry of the owner with most entries. Returns the rejection if that entry is the new one. */
   #makeRoom(comer: string | undefined): TurnRefusedError | undefined {
     const own = (this.#owners.get(comer)?.length ?? 0) + 1;
     let most = own;
@@ -304,7 +305,7 @@ export class Line<T = undefined> {
     const last = this.#owners.get(owner)?.at(-1);
     if (last === undefined) return undefined;
     this.#remove(owner, last);
-    last.refuse(new TurnRefusedError('crowd'));
+    last.reject(new TurnRefusedError('crowd'));
     return undefined;
   }
 }

@@ -40,8 +40,8 @@ async function counted(
   } finally {
     await instance.close();
     // Closing waits for 5 seconds only.
-    const { line } = app.database;
-    await expect.poll(() => line.inside + line.waiting).toBe(0);
+    const { queue } = app.database;
+    await expect.poll(() => queue.activeCount + queue.waitingCount).toBe(0);
   }
   return readMetricBy(instance, 'content_graph_graphql_unpublished_operations_total', 'client');
 }

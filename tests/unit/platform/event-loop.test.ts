@@ -42,8 +42,8 @@ describe('The event loop as something that is shared', () => {
       });
     await Promise.all([slice('heavy', 1), slice('heavy', 1), slice('light', 1), slice('new', 1)]);
     expect(order).toEqual(['new', 'light', 'heavy', 'heavy']);
-    expect(loop.line.use.weightOf('heavy')).toBeGreaterThan(loop.line.use.weightOf('light'));
-    expect(loop.line.waiting).toBe(0);
+    expect(loop.queue.use.weightOf('heavy')).toBeGreaterThan(loop.queue.use.weightOf('light'));
+    expect(loop.queue.waitingCount).toBe(0);
   });
 
   it('lets others in between those who wait: a newcomer waits for a slice, not for all that was sent', async () => {
@@ -80,6 +80,6 @@ describe('The event loop as something that is shared', () => {
       work(10);
       await pause();
     }
-    expect(loop.line.use.weightOf('careful')).toBeLessThan(loop.line.use.weightOf('busy'));
+    expect(loop.queue.use.weightOf('careful')).toBeLessThan(loop.queue.use.weightOf('busy'));
   });
 });

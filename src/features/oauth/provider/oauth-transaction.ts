@@ -8,7 +8,7 @@ import type { Author, UnitOfWork } from '../../../database/unit-of-work.ts';
 import type { AdmittedRequest } from '../../../http/exchange.ts';
 import { createDeadline } from '../../../platform/deadline.ts';
 import { ApiError } from '../../../platform/errors.ts';
-import { type Cancellable, Line, TurnRefusedError } from '../../../platform/fairness/fair-queue.ts';
+import { type Cancellable, FairQueue, TurnRefusedError } from '../../../platform/fairness/fair-queue.ts';
 import type { Metrics } from '../../../platform/metrics/metrics.ts';
 
 /** Who waits for the response: a user in a browser, or a program. */
@@ -121,21 +121,24 @@ export type OAuthRequests = ReturnType<typeof createOAuthRequests>;
 
 /**
  * The turns of calls of the library, which do much at a time on the event loop. Calls for users and calls for programs
- * have a line each, so that programs never wait behind pages. The calls of a line begin one at a time, and the next one
- * when as much time has passed as was taken last: OAuth has half of the event loop at most, and while both lines are in
+ * have a queue each, so that programs never wait behind pages. The calls of a queue begin one at a time, and the next one
+ * when as much time has passed as was taken last: OAuth has half of the event loop at most, and while both queues are in
  * use each has a quarter.
  */
 export function createTurns(maxWaiting: number, metrics: Metrics) {
-  // Only use decides who is next, not waiting time: owners who wait long are those with many calls in line.
-  const options = { places: 1, maxWaiting, patienceMs: 0 };
-  const lines: Readonly<Record<Audience, Line>> = { user: new Line(options), program: new Line(options) };
+  // Only use decides who is next, not waiting time: owners who wait long are those with many calls in the queue.
+  const options = { concurrency: 1, maxWaiting, maxPriorityWaitMs: 0 };
+  const queues: Readonly<Record<Audience, FairQueue>> = {
+    user: new FairQueue(options),
+    program: new FairQueue(options),
+  };
   metrics.gauges(
     'content_graph_oauth_requests_waiting',
     'OAuth requests that are waiting for a slot, by caller: user for browsers, program for applications.',
     'caller',
-    () => Object.entries(lines).map(([audience, { waiting }]) => [audience, waiting]),
+    () => Object.entries(queues).map(([audience, { waitingCount }]) => [audience, waitingCount]),
   );
-  /** The time that the calls of each line have taken since its last rest. */
+  /** The time that the calls of each queue have taken since its last rest. */
   const owedMs: Record<Audience, number> = { user: 0, program: 0 };
 
   /** Measures what is done for a request now, until the event loop goes on to other work. */
@@ -143,19 +146,19 @@ export function createTurns(maxWaiting: number, metrics: Metrics) {
     const beganMs = performance.now();
     await sliceEnds();
     const tookMs = performance.now() - beganMs;
-    lines[audience].use.add(owner, tookMs);
+    queues[audience].use.add(owner, tookMs);
     // Work that is done while nobody has a turn adds to no rest.
-    if (lines[audience].inside > 0) owedMs[audience] += tookMs;
+    if (queues[audience].activeCount > 0) owedMs[audience] += tookMs;
   }
 
   async function leaveAfter(work: OAuthRequest, owner: string): Promise<void> {
     const { audience } = work;
     await measure(work);
-    const { inside, waiting } = lines[audience === 'user' ? 'program' : 'user'];
-    const restMs = owedMs[audience] * (inside + waiting > 0 ? 3 : 1);
+    const { activeCount, waitingCount } = queues[audience === 'user' ? 'program' : 'user'];
+    const restMs = owedMs[audience] * (activeCount + waitingCount > 0 ? 3 : 1);
     owedMs[audience] = 0;
     await setTimeout(restMs);
-    lines[audience].leave(owner);
+    queues[audience].release(owner);
   }
 
   return {
@@ -166,7 +169,7 @@ export function createTurns(maxWaiting: number, metrics: Metrics) {
      */
     async take(work: OAuthRequest, departure: AdmittedRequest['departure']): Promise<Answered> {
       const { audience, owner, cancellation } = work;
-      const line = lines[audience];
+      const queue = queues[audience];
       const hasLeft = () => departure?.left === true;
       if (hasLeft()) throw gone();
       if (cancellation.cancelled) throw new TurnRefusedError('cancelled');
@@ -177,14 +180,14 @@ export function createTurns(maxWaiting: number, metrics: Metrics) {
         },
       };
       try {
-        if (!line.enter(owner)) await line.wait(owner, wanted);
+        if (!queue.acquire(owner)) await queue.wait(owner, wanted);
       } catch (error) {
         throw hasLeft() ? gone() : error;
       }
       void leaveAfter(work, owner);
-      const weight = line.use.add(owner, UNKNOWN_MS);
+      const weight = queue.use.add(owner, UNKNOWN_MS);
       return (refused) => {
-        if (!refused) line.use.takeBack(owner, weight);
+        if (!refused) queue.use.takeBack(owner, weight);
       };
     },
   };

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Cancellation } from '../../../src/database/cancellation.ts';
 import { halfLine, transactionLine } from '../../../src/database/database.ts';
 import { loadConfig } from '../../../src/platform/config/config.ts';
-import { Line, RecentUse, TurnRefusedError } from '../../../src/platform/fairness/fair-queue.ts';
+import { FairQueue, RecentUse, TurnRefusedError } from '../../../src/platform/fairness/fair-queue.ts';
 import { stopTimeInTest } from '../../support/time/timers.ts';
 
 const HEAVY_MS = 60_000;
@@ -12,22 +12,22 @@ const TWENTY_CONNECTIONS = loadConfig({
   DATABASE_POOL_SIZE: '20',
 });
 
-/** A line of one place, which is taken, and the order in which others get it. */
-function takenLine(maxWaiting = Number.POSITIVE_INFINITY) {
-  const line = new Line<string>({ places: 1, maxWaiting });
-  expect(line.enter(undefined)).toBe(true);
+/** A queue of one slot, which is taken, and the order in which others get it. */
+function takenQueue(maxWaiting = Number.POSITIVE_INFINITY) {
+  const queue = new FairQueue<string>({ concurrency: 1, maxWaiting });
+  expect(queue.acquire(undefined)).toBe(true);
   const order: string[] = [];
   const wait = (owner: string | undefined, name = owner ?? 'the service') => {
     const cancellation = new Cancellation(undefined, owner);
-    const done = line.wait(owner, cancellation).then((handedOver) => {
+    const done = queue.wait(owner, cancellation).then((handedOver) => {
       order.push(handedOver === undefined ? name : `${name} with ${handedOver}`);
-      line.leave(undefined, handedOver);
+      queue.release(undefined, handedOver);
     });
     // Each is looked at later.
     done.catch(() => undefined);
     return { cancellation, done };
   };
-  return { line, order, wait };
+  return { queue, order, wait };
 }
 
 const reasonOf = (done: Promise<unknown>) =>
@@ -36,11 +36,11 @@ const reasonOf = (done: Promise<unknown>) =>
     (error: unknown) => (error instanceof TurnRefusedError ? error.reason : error),
   );
 
-describe('The line for something that is shared', () => {
-  it('lets in who has used it least of late, and of equals who came first', async () => {
-    const { line, order, wait } = takenLine();
-    line.use.add('heavy', HEAVY_MS);
-    line.use.add('light', 1);
+describe('The queue for a shared resource', () => {
+  it('admits the owner with the least recent use, and among equals the one that came first', async () => {
+    const { queue, order, wait } = takenQueue();
+    queue.use.add('heavy', HEAVY_MS);
+    queue.use.add('light', 1);
     const waiting = [
       wait('heavy', 'heavy 1'),
       wait('heavy', 'heavy 2'),
@@ -49,135 +49,135 @@ describe('The line for something that is shared', () => {
       wait(undefined),
       wait('new 2'),
     ];
-    line.leave(undefined);
+    queue.release(undefined);
     await Promise.all(waiting.map(({ done }) => done));
     expect(order).toEqual(['the service', 'new 1', 'new 2', 'light', 'heavy 1', 'heavy 2']);
-    expect({ inside: line.inside, waiting: line.waiting }).toEqual({ inside: 0, waiting: 0 });
+    expect({ active: queue.activeCount, waiting: queue.waitingCount }).toEqual({ active: 0, waiting: 0 });
   });
 
-  it('lets in whoever uses a little, however many there are who use less', async () => {
-    const line = new Line({ places: 1 });
-    expect(line.enter(undefined)).toBe(true);
-    line.use.add('ordinary', 70);
-    line.use.add('heavy', HEAVY_MS);
+  it('admits an owner with little use, however many owners use less', async () => {
+    const queue = new FairQueue({ concurrency: 1 });
+    expect(queue.acquire(undefined)).toBe(true);
+    queue.use.add('ordinary', 70);
+    queue.use.add('heavy', HEAVY_MS);
     let done = false;
-    const heavy = line.wait('heavy');
-    const ordinary = line.wait('ordinary').then(() => {
+    const heavy = queue.wait('heavy');
+    const ordinary = queue.wait('ordinary').then(() => {
       done = true;
     });
     const comers: Promise<unknown>[] = [];
-    // For each that leaves two come, for the first time.
+    // For each that releases its slot two new owners come.
     while (!done && comers.length < 20_000) {
-      comers.push(line.wait(`new ${comers.length}`), line.wait(`new ${comers.length + 1}`));
-      line.leave(undefined);
+      comers.push(queue.wait(`new ${comers.length}`), queue.wait(`new ${comers.length + 1}`));
+      queue.release(undefined);
       await new Promise(setImmediate);
     }
     expect(done).toBe(true);
     await ordinary;
-    expect(line.waiting).toBeGreaterThan(comers.length / 2 - 1);
-    while (line.waiting > 1) line.leave(undefined);
+    expect(queue.waitingCount).toBeGreaterThan(comers.length / 2 - 1);
+    while (queue.waitingCount > 1) queue.release(undefined);
     await Promise.all(comers);
-    line.leave(undefined);
+    queue.release(undefined);
     await heavy;
   });
 
-  it('keeps a tenth of many places from each owner, for whoever else comes', async () => {
-    const line = new Line<string>({ places: 20 });
+  it('keeps a tenth of many slots free for other owners', async () => {
+    const queue = new FairQueue<string>({ concurrency: 20 });
     const enter = (owner: string | undefined, count: number) =>
-      Array.from({ length: count }, () => line.enter(owner)).filter(Boolean).length;
+      Array.from({ length: count }, () => queue.acquire(owner)).filter(Boolean).length;
     // Alone, it may have all.
     expect(enter('one', 20)).toBe(20);
-    for (let left = 0; left < 20; left += 1) line.leave('one');
+    for (let left = 0; left < 20; left += 1) queue.release('one');
     expect(enter('another', 1)).toBe(1);
-    line.leave('another');
+    queue.release('another');
     expect(enter('one', 20)).toBe(18);
-    const waiting = line.wait('one');
+    const waiting = queue.wait('one');
     expect(enter('another', 20)).toBe(2);
-    // The free place is not for who has most, until that is one fewer.
-    expect(line.leave('another')).toBe(false);
+    // The free slot is not for the owner with most slots, until it has one fewer.
+    expect(queue.release('another')).toBe(false);
     expect(enter('one', 1)).toBe(0);
-    expect(line.leave('one', 'its place')).toBe(true);
-    expect(await waiting).toBe('its place');
+    expect(queue.release('one', 'its slot')).toBe(true);
+    expect(await waiting).toBe('its slot');
     expect(enter(undefined, 20)).toBe(1);
-    expect(line.inside).toBe(20);
+    expect(queue.activeCount).toBe(20);
   });
 
   it.each([
-    ['all but a tenth of its places', 'all of them', () => new Line({ places: 20 }), [18, 20]],
+    ['all but a tenth of its slots', 'all of them', () => new FairQueue({ concurrency: 20 }), [18, 20]],
     ['half of the connections', 'one more', () => halfLine(TWENTY_CONNECTIONS), [10, 11]],
   ] as const)(
     'gives one owner %s until no other owner has come for ten seconds, then %s',
     (_early, _late, create, [early, late]) => {
       const passTime = stopTimeInTest();
-      const line = create();
+      const queue = create();
       const enter = (owner: string) =>
-        Array.from({ length: 20 }, () => line.enter(owner)).filter(Boolean).length;
-      expect(line.enter('another')).toBe(true);
-      line.leave('another');
+        Array.from({ length: 20 }, () => queue.acquire(owner)).filter(Boolean).length;
+      expect(queue.acquire('another')).toBe(true);
+      queue.release('another');
       expect(enter('one')).toBe(early);
       passTime(9_999);
       expect(enter('one')).toBe(0);
       passTime(1);
       expect(enter('one')).toBe(late - early);
-      // Another owner who comes begins the ten seconds again, also where no place is free.
-      expect(line.enter('another')).toBe(false);
-      line.leave('one');
+      // Another owner that comes starts the ten seconds again, also where no slot is free.
+      expect(queue.acquire('another')).toBe(false);
+      queue.release('one');
       expect(enter('one')).toBe(0);
     },
   );
 
   it('gives one owner three mutation transactions, however long it has been alone', () => {
     const passTime = stopTimeInTest();
-    const line = transactionLine(TWENTY_CONNECTIONS);
+    const queue = transactionLine(TWENTY_CONNECTIONS);
     const enter = (owner: string) =>
-      Array.from({ length: 5 }, () => line.enter(owner)).filter(Boolean).length;
+      Array.from({ length: 5 }, () => queue.acquire(owner)).filter(Boolean).length;
     expect(enter('one')).toBe(3);
     passTime(10_000);
     expect(enter('one')).toBe(0);
     expect(enter('another')).toBe(3);
   });
 
-  it('hands on what its places hold', async () => {
-    const { line, order, wait } = takenLine();
+  it('hands over what its slots hold', async () => {
+    const { queue, order, wait } = takenQueue();
     const waiting = [wait('one'), wait('two')];
-    expect(line.leave(undefined, 'the connection')).toBe(true);
+    expect(queue.release(undefined, 'the connection')).toBe(true);
     await Promise.all(waiting.map(({ done }) => done));
     expect(order).toEqual(['one with the connection', 'two with the connection']);
-    expect(line.enter(undefined)).toBe(true);
-    expect(line.leave(undefined, 'the connection')).toBe(false);
+    expect(queue.acquire(undefined)).toBe(true);
+    expect(queue.release(undefined, 'the connection')).toBe(false);
   });
 
-  it('lets go of work that is called off, and gives its turn to the next', async () => {
-    const { line, order, wait } = takenLine();
+  it('rejects work that is cancelled, and gives its slot to the next entry', async () => {
+    const { queue, order, wait } = takenQueue();
     const one = wait('one');
     const two = wait('two');
     one.cancellation.cancel();
     expect(await reasonOf(one.done)).toBe('cancelled');
-    line.leave(undefined);
+    queue.release(undefined);
     await two.done;
     expect(order).toEqual(['two']);
   });
 
-  it('sends all away when there is nothing to wait for, and serves who comes then', async () => {
-    const { line, wait } = takenLine();
+  it('rejects all when there is nothing to wait for, and admits entries that come then', async () => {
+    const { queue, wait } = takenQueue();
     const gone = new Error('gone');
     const reasons = ['one', 'two'].map((owner) => reasonOf(wait(owner).done));
-    line.refuseAll(gone);
+    queue.rejectAll(gone);
     expect(await Promise.all(reasons)).toEqual([gone, gone]);
-    line.leave(undefined);
-    expect([line.enter(undefined), line.enter(undefined)]).toEqual([true, false]);
+    queue.release(undefined);
+    expect([queue.acquire(undefined), queue.acquire(undefined)]).toEqual([true, false]);
   });
 
-  it('is kept by one owner as long as nobody else comes', async () => {
-    const { line, wait } = takenLine(4);
+  it('belongs to one owner as long as no other owner comes', async () => {
+    const { queue, wait } = takenQueue(4);
     const four = [1, 2, 3, 4].map(() => wait('one'));
     expect(await reasonOf(wait('one').done)).toBe('crowd');
-    line.leave(undefined);
+    queue.release(undefined);
     await Promise.all(four.map(({ done }) => done));
   });
 
-  it('refuses the last entry of whoever has most of a full line, and others only where each has one', async () => {
-    const { line, order, wait } = takenLine(4);
+  it('rejects the last entry of the owner with most entries, and others only where each has one', async () => {
+    const { queue, order, wait } = takenQueue(4);
     const crowd = [1, 2, 3].map((number) => wait('crowd', `crowd ${number}`));
     const single = wait('single');
     const comer = wait('comer');
@@ -187,16 +187,16 @@ describe('The line for something that is shared', () => {
     expect(await reasonOf(crowd[1]?.done ?? Promise.resolve())).toBe('crowd');
     expect(await reasonOf(wait('too late').done)).toBe('full');
     expect(await reasonOf(wait('single').done)).toBe('crowd');
-    line.leave(undefined);
+    queue.release(undefined);
     await Promise.all([crowd[0], single, comer, another].map((waiting) => waiting?.done));
     expect(order).toEqual(['crowd 1', 'single', 'comer', 'another']);
   });
 
-  it('never holds more than it may, loses nobody, and refuses nobody who has less than another', async () => {
+  it('never exceeds its limit, loses no entry, and rejects no owner that has fewer entries than another', async () => {
     const arrivals = fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 60 });
     await fc.assert(
       fc.asyncProperty(arrivals, fc.integer({ min: 1, max: 8 }), async (owners, maxWaiting) => {
-        const { line, wait } = takenLine(maxWaiting);
+        const { queue, wait } = takenQueue(maxWaiting);
         const waiting = new Map<string, number>();
         const results: Promise<unknown>[] = [];
         for (const number of owners) {
@@ -213,11 +213,11 @@ describe('The line for something that is shared', () => {
           );
           await Promise.resolve().then(() => undefined);
           await new Promise(setImmediate);
-          expect(line.waiting).toBeLessThanOrEqual(maxWaiting);
+          expect(queue.waitingCount).toBeLessThanOrEqual(maxWaiting);
         }
-        line.leave(undefined);
+        queue.release(undefined);
         await Promise.all(results);
-        expect({ inside: line.inside, waiting: line.waiting }).toEqual({ inside: 0, waiting: 0 });
+        expect({ active: queue.activeCount, waiting: queue.waitingCount }).toEqual({ active: 0, waiting: 0 });
       }),
       { numRuns: 40 },
     );
@@ -226,15 +226,15 @@ describe('The line for something that is shared', () => {
   it('gives equal shares to two whose demands differ ten times, and all to one alone', async () => {
     // What was used a while ago counts less.
     stopTimeInTest();
-    const line = new Line({ places: 2 });
+    const queue = new FairQueue({ concurrency: 2 });
     const used = new Map<string, number>();
     let left = 2_000;
     // Work of 1 to 5 units; the greedy one asks for ten times as much at a time.
     const work = (owner: string, units: number) =>
-      line.run(owner, async () => {
+      queue.run(owner, async () => {
         await new Promise(setImmediate);
         used.set(owner, (used.get(owner) ?? 0) + units);
-        line.use.add(owner, units);
+        queue.use.add(owner, units);
       });
     const client = async (owner: string, index: number) => {
       for (let turn = index; left > 0; turn += 1) {
