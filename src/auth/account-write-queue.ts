@@ -16,8 +16,11 @@ const repeatable = (error: unknown): unknown =>
  * Writes that may wait for the lock of an account. Each try joins the queue again, so writes that pause for a locked
  * account occupy no slot meanwhile.
  */
-export function accountTurns(database: Pick<Database, 'unitOfWork' | 'lockWaitMs'>, queue: FairQueue) {
-  const inTurns = <T>(owner: string, tryOnce: () => Promise<T>, lockWaitMs: number): Promise<T> =>
+export function createAccountWriteQueue(
+  database: Pick<Database, 'unitOfWork' | 'lockWaitMs'>,
+  queue: FairQueue,
+) {
+  const withSlot = <T>(owner: string, tryOnce: () => Promise<T>, lockWaitMs: number): Promise<T> =>
     new Retries(lockWaitMs).run(() => queue.measured(owner, tryOnce));
 
   return {
@@ -26,7 +29,7 @@ export function accountTurns(database: Pick<Database, 'unitOfWork' | 'lockWaitMs
       const options = { singleStatement: true };
       return {
         query: (statement, values) =>
-          inTurns(
+          withSlot(
             owner,
             () => database.unitOfWork(options, new Cancellation(undefined, owner)).query(statement, values),
             database.lockWaitMs,
@@ -41,9 +44,9 @@ export function accountTurns(database: Pick<Database, 'unitOfWork' | 'lockWaitMs
     ): Promise<T> {
       const { lockWaitMs = database.lockWaitMs, ...options } = given;
       const cancellation = () => new Cancellation(undefined, owner);
-      return inTurns(owner, () => database.unitOfWork(options, cancellation()).run(write), lockWaitMs);
+      return withSlot(owner, () => database.unitOfWork(options, cancellation()).run(write), lockWaitMs);
     },
   };
 }
 
-export type AccountTurns = ReturnType<typeof accountTurns>;
+export type AccountWriteQueue = ReturnType<typeof createAccountWriteQueue>;

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import type { Config } from '../platform/config/config.ts';
 import { FairQueue } from '../platform/fairness/fair-queue.ts';
-import { accountTurns } from './account-write-queue.ts';
+import { createAccountWriteQueue } from './account-write-queue.ts';
 import type { AuthStrategy } from './authenticate.ts';
 import { createCredentials } from './credentials.ts';
 import { createLogin, createPasswords, type FailureCounter } from './login.ts';
@@ -31,14 +31,14 @@ export function createAccounts({ strategies, logins, jwt, ...services }: Account
   const { database, log } = services;
   const passwords = createPasswords(new FairQueue(PASSWORD_HASHES), logins);
   const securityLog = createSecurityLog(log);
-  const turns = accountTurns(database, new FairQueue(ACCOUNT_WRITES));
+  const accountWriteQueue = createAccountWriteQueue(database, new FairQueue(ACCOUNT_WRITES));
   return {
     credentials: createCredentials(services, jwt, strategies),
-    login: createLogin({ database, turns, passwords, securityLog }),
-    endSession: sessionEnder(turns),
+    login: createLogin({ database, accountWriteQueue, passwords, securityLog }),
+    endSession: sessionEnder(accountWriteQueue),
     passwords,
     securityLog,
-    turns,
+    accountWriteQueue,
   };
 }
 

@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import { type Queryable, statement } from '../database/statement.ts';
 import type { User } from '../generated/tables.ts';
 import type { FairQueue } from '../platform/fairness/fair-queue.ts';
-import type { AccountTurns } from './account-write-queue.ts';
+import type { AccountWriteQueue } from './account-write-queue.ts';
 import { emailKey, hasInvalidUnicode } from './accounts.ts';
 import { hashPassword, isOutdated, unmatchableHash, verifyPassword } from './passwords.ts';
 import type { Principal } from './principal.ts';
@@ -101,7 +101,7 @@ const RENEW_HASH = statement<{ one: number }>(
 
 interface LoginOptions {
   readonly database: Pick<Database, 'cancellable'>;
-  readonly turns: AccountTurns;
+  readonly accountWriteQueue: AccountWriteQueue;
   readonly passwords: Passwords;
   readonly securityLog: SecurityLog;
 }
@@ -118,7 +118,7 @@ function failureOf(account: AccountRow | undefined, matches: boolean): LoginFail
  * Signs in with e-mail and password, with the same work whatever is wrong. Throws DatabaseError and what an
  * attempt throws.
  */
-export function createLogin({ database, turns, passwords, securityLog }: LoginOptions): Login {
+export function createLogin({ database, accountWriteQueue, passwords, securityLog }: LoginOptions): Login {
   /** Rehashes a password with the current parameters, at the login, the only time it is known. Undefined if the hash has changed. */
   async function renew(
     { countedFor, password }: LoginAttempt,
@@ -126,7 +126,7 @@ export function createLogin({ database, turns, passwords, securityLog }: LoginOp
     hash: string,
   ): Promise<string | undefined> {
     const renewed = await passwords.hash(countedFor, password);
-    const rows = await turns.statements(id).query(RENEW_HASH, [id, hash, renewed]);
+    const rows = await accountWriteQueue.statements(id).query(RENEW_HASH, [id, hash, renewed]);
     return rows.length > 0 ? renewed : undefined;
   }
 
@@ -147,7 +147,11 @@ export function createLogin({ database, turns, passwords, securityLog }: LoginOp
     const current = isOutdated(passwordHash) ? await renew(attempt, id, passwordHash) : passwordHash;
     // Another log-in has renewed it, or the password was changed: whichever, the attempt is judged by what is stored now.
     if (current === undefined) return signIn(attempt);
-    const session = await openSession(turns.statements(id), { userId: id, passwordHash: current, userAgent });
+    const session = await openSession(accountWriteQueue.statements(id), {
+      userId: id,
+      passwordHash: current,
+      userAgent,
+    });
     if (session === undefined) {
       securityLog.failedLogin(origin, 'changed_during_login', id);
       return undefined;

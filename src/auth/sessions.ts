@@ -4,7 +4,7 @@ import { type Queryable, statement } from '../database/statement.ts';
 import type { UnitOfWork } from '../database/unit-of-work.ts';
 import type { Session, User } from '../generated/tables.ts';
 import { newId } from '../platform/ids.ts';
-import type { AccountTurns } from './account-write-queue.ts';
+import type { AccountWriteQueue } from './account-write-queue.ts';
 import { type AuthStrategy, type CredentialCheck, UnverifiedSession } from './authenticate.ts';
 import { type Principal, SESSION, userClientId } from './principal.ts';
 import { type CredentialRevocation, deleteRows } from './revocation.ts';
@@ -115,9 +115,9 @@ export async function revokeSession(db: Queryable, id: string, userId: string): 
 export type EndSession = (id: string, userId: string) => Promise<boolean>;
 
 export const sessionEnder =
-  (turns: Pick<AccountTurns, 'statements'>): EndSession =>
+  (accountWriteQueue: Pick<AccountWriteQueue, 'statements'>): EndSession =>
   (id, userId) =>
-    revokeSession(turns.statements(userId), id, userId);
+    revokeSession(accountWriteQueue.statements(userId), id, userId);
 
 export const sessionRevocation: CredentialRevocation = {
   kind: 'sessions',

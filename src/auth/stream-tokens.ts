@@ -8,7 +8,7 @@ import {
 } from '../database/statement.ts';
 import { streamTokens } from '../generated/tables.ts';
 import { newId } from '../platform/ids.ts';
-import type { AccountTurns } from './account-write-queue.ts';
+import type { AccountWriteQueue } from './account-write-queue.ts';
 import type { AuthStrategy, ExtractedCredential, FixedOperation, Resolution } from './authenticate.ts';
 import type { Principal } from './principal.ts';
 import {
@@ -123,12 +123,12 @@ type IssueStreamToken = (principal: Principal, operation: FixedOperation) => Pro
 
 /** `strategies` are those of all credentials that tokens are issued for. */
 export function streamTokenIssuer(
-  turns: Pick<AccountTurns, 'transaction'>,
+  accountWriteQueue: Pick<AccountWriteQueue, 'transaction'>,
   strategies: readonly AuthStrategy[],
 ): IssueStreamToken {
   const deleteInvalid = deleteInvalidTokens(strategies);
   return (principal, operation) =>
-    turns.transaction(principal.userId, (work) => insert(work, deleteInvalid, principal, operation), {
+    accountWriteQueue.transaction(principal.userId, (work) => insert(work, deleteInvalid, principal, operation), {
       lockWaitMs: LOCK_WAIT_MS,
     });
 }

@@ -62,7 +62,7 @@ export class Cancellation {
   undecided = false;
   #received = 0;
   readonly #meter: ReceivedMeter | undefined;
-  /** Who is charged for the work when turns are shared out: an account or, without one, an address. */
+  /** Who is charged for the work when slots are given: an account or, without credentials, an IP address. */
   readonly owner: string | undefined;
   readonly #work: CancellableWork | undefined;
 

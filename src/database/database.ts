@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Config } from '../platform/config/config.ts';
 import type { Clock } from '../platform/deadline.ts';
 import { eventLoop } from '../platform/fairness/event-loop.ts';
-import { FairQueue, type FairQueueOptions, TurnRefusedError } from '../platform/fairness/fair-queue.ts';
+import { FairQueue, type FairQueueOptions, QueueFullError } from '../platform/fairness/fair-queue.ts';
 import type { Logger } from '../platform/log/log.ts';
 import type { Metrics } from '../platform/metrics/metrics.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
@@ -92,11 +92,11 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
    * pg's own queue is first-in, first-out and times out after the connect timeout, so a cheap read behind many accounts'
    * heavy reads would be rejected. Here work may wait as long as it may take.
    */
-  async function turn(cancellation?: Cancellation): Promise<pg.PoolClient | undefined> {
+  async function waitForSlot(cancellation?: Cancellation): Promise<pg.PoolClient | undefined> {
     try {
       return await queue.wait(cancellation?.owner, cancellation);
     } catch (error) {
-      throw error instanceof TurnRefusedError ? new DatabaseError('timeout', error) : error;
+      throw error instanceof QueueFullError ? new DatabaseError('timeout', error) : error;
     }
   }
 
@@ -107,7 +107,7 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
         throw error;
       });
     const askedMs = performance.now();
-    const connection = queue.acquire(cancellation?.owner) ? undefined : await turn(cancellation);
+    const connection = queue.acquire(cancellation?.owner) ? undefined : await waitForSlot(cancellation);
     const sinceMs = performance.now();
     try {
       const client = connection ?? (await connections.connect(cancellation));
@@ -126,7 +126,7 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
   }
 
   /**
-   * Hands the connection to the next in the queue: going through the pool costs a turn of the event loop and two timers.
+   * Hands the connection to the next in the queue: going through the pool costs an iteration of the event loop and two timers.
    * The time of the work is charged to its owner, except for the time that it waited for others' locks.
    */
   function giveBack({ client, sinceMs, cancellation, receivedBefore, waitedMs }: Loan, error?: Error): void {
@@ -188,7 +188,7 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
     statement: Statement<Row>,
     values: readonly Parameter[],
     cancellation?: Cancellation,
-    { isRead = false, takesTurns = false } = {},
+    { isRead = false, takesTimeSlice = false } = {},
   ): Promise<Row[]> {
     let rows: Row[];
     try {
@@ -198,7 +198,7 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
       await retries.after(error);
       rows = await retries.run(() => queryOnce(statement, values, cancellation, isRead));
     }
-    const waiting = takesTurns ? eventLoop.enter(cancellation?.owner) : undefined;
+    const waiting = takesTimeSlice ? eventLoop.enter(cancellation?.owner) : undefined;
     if (waiting !== undefined) await waiting;
     return rows;
   }
@@ -247,11 +247,11 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
     statistics,
     /** @throws {DatabaseError} */
     query: <Row>(statement: Statement<Row>, values: readonly Parameter[]) => query(statement, values),
-    /** The same pool for reads, which a cancellation ends. Results wait for their turn of the event loop by default. */
-    cancellable: (cancellation: Cancellation, { takesTurns = true } = {}): Queryable => ({
-      query: (statement, values) => query(statement, values, cancellation, { isRead: true, takesTurns }),
+    /** The same pool for reads, which a cancellation ends. Results wait for a slot of the event loop by default. */
+    cancellable: (cancellation: Cancellation, { takesTimeSlice = true } = {}): Queryable => ({
+      query: (statement, values) => query(statement, values, cancellation, { isRead: true, takesTimeSlice }),
     }),
-    /** The same pool for statements of an owner, who takes turns for connections. They are cancelled with their work. */
+    /** The same pool for statements of an owner, who waits for slots. They are cancelled with their work. */
     owned: (owner: string | undefined, work?: Cancellation): Queryable => ({
       async query(statement, values) {
         const cancellation = new Cancellation(undefined, owner);

@@ -98,7 +98,7 @@ export class UnitOfWork implements Queryable {
   readonly #cancellation: Cancellation | undefined;
   #connection: Promise<PooledConnection> | undefined;
   /** Settles when the connection is free for the next statement. */
-  #turn: Promise<unknown> = Promise.resolve();
+  #previousQuery: Promise<unknown> = Promise.resolve();
   #ended = false;
   #committed = false;
 
@@ -139,8 +139,8 @@ export class UnitOfWork implements Queryable {
     const result =
       this.#connection === undefined
         ? this.#beginWith(queries)
-        : this.#turn.then(async () => (await this.#begun()).queryTogether(queries));
-    this.#turn = result.catch(() => undefined);
+        : this.#previousQuery.then(async () => (await this.#begun()).queryTogether(queries));
+    this.#previousQuery = result.catch(() => undefined);
     return result as Promise<[A[], B[]]>;
   }
 
@@ -155,8 +155,8 @@ export class UnitOfWork implements Queryable {
   /** Runs one statement at a time: loaders of the same tick would otherwise collide on the connection. */
   query<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]> {
     if (this.#singleStatement) return this.#queryAlone(statement, values);
-    const result = this.#turn.then(async () => (await this.#begun()).query(statement, values));
-    this.#turn = result.catch(() => undefined);
+    const result = this.#runTimeSlice.then(async () => (await this.#begun()).query(statement, values));
+    this.#runTimeSlice = result.catch(() => undefined);
     return result;
   }
 

@@ -220,7 +220,8 @@ export function createExecutor(options: ExecutorOptions): Executor {
           return await inTime(
             owner,
             reservation,
-            (cancellation) => work(database.cancellable(cancellation, { takesTurns: false }), reservation),
+            (cancellation) =>
+              work(database.cancellable(cancellation, { takesTimeSlice: false }), reservation),
             (error): never => {
               throw reservation.refusal ?? error;
             },

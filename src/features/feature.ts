@@ -1,5 +1,5 @@
 import type { DefineCommands } from '../admin/cli/connection.ts';
-import type { AccountTurns } from '../auth/account-write-queue.ts';
+import type { AccountWriteQueue } from '../auth/account-write-queue.ts';
 import type { AuthStrategy } from '../auth/authenticate.ts';
 import type { ExportSection } from '../auth/data-export.ts';
 import type { Login, Passwords } from '../auth/login.ts';
@@ -55,7 +55,7 @@ export interface RouteServices {
   readonly endSession: EndSession;
   readonly login: Login;
   readonly passwords: Passwords;
-  readonly turns: AccountTurns;
+  readonly accountWriteQueue: AccountWriteQueue;
   /** What a new password revokes. */
   readonly passwordChangeRevocations: Revocations;
   readonly limiter: RateLimiter;

@@ -18,7 +18,7 @@ import { createCompression } from './hooks/compression.ts';
 import { useCors, useOriginReport, useResponseHeaders, useVary } from './hooks/headers.ts';
 import { createProxyTrust, type ProxyTrust } from './hooks/proxy-trust.ts';
 import { type RateLimitOptions, useRateLimit } from './hooks/rate-limit.ts';
-import { type Origins, useBlocks, useSites, useTurns } from './hooks/request-checks.ts';
+import { type Origins, useBlocks, useFairScheduling, useSites } from './hooks/request-checks.ts';
 import { createRequestTraces, type RequestTraces } from './hooks/tracing.ts';
 import { useClientUsage, useDeprecations } from './hooks/usage.ts';
 import type { ServicePlugin } from './lifecycle.ts';
@@ -125,7 +125,7 @@ function pluginsOf(
     useSites(origins),
     useAuthentication(parts.authentication),
     useRateLimit(parts.rateLimit),
-    useTurns(),
+    useFairScheduling(),
     ...options.operationPlugins,
     ...(traces === undefined ? [] : [traces.useTraces()]),
   ];
@@ -139,7 +139,7 @@ function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
     graphql: pipeline.answer,
     streamToken: streamTokenAnswer({
       pipeline,
-      issue: streamTokenIssuer(options.turns, credentials.strategies),
+      issue: streamTokenIssuer(options.accountWriteQueue, credentials.strategies),
       metrics,
     }),
     login: loginAnswer({

@@ -123,7 +123,7 @@ const damaged = (path: string, why: string, content = Buffer.alloc(0)) =>
       : `"${path}" is not a complete backup: ${why}. Nothing was restored. Use another backup.`,
   );
 
-/** Reads lines and bytes in turn. */
+/** Reads lines and bytes one after the other. */
 function createParser(path: string, content: AsyncIterable<Buffer>) {
   const source = content[Symbol.asyncIterator]();
   const hash = createHash('sha256');

@@ -8,7 +8,7 @@ import {
   unauthenticated,
   withoutStackTraces,
 } from '../../platform/errors.ts';
-import { TurnRefusedError } from '../../platform/fairness/fair-queue.ts';
+import { QueueFullError } from '../../platform/fairness/fair-queue.ts';
 import { DailyLimitError } from '../../platform/fairness/usage.ts';
 import type { Logger } from '../../platform/log/log.ts';
 
@@ -46,12 +46,12 @@ export function isPublicCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && code in ERRORS;
 }
 
-/** Decision 16: who has most of a full line is refused. */
-function noTurn({ reason }: TurnRefusedError): ApiError {
+/** Decision 16: if the queue is full, the owner with most entries is rejected. */
+function toQueueError({ reason }: QueueFullError): ApiError {
   if (reason === 'cancelled')
     return new ApiError('TIMEOUT', 'The operation timed out while it waited for a slot. Try again later.');
   const headers = { 'retry-after': '1' };
-  return reason === 'crowd'
+  return reason === 'owner_limit'
     ? new ApiError('RATE_LIMITED', undefined, { headers })
     : new ApiError('SERVICE_UNAVAILABLE', 'The service is busy. Try again.', { headers });
 }
@@ -59,7 +59,7 @@ function noTurn({ reason }: TurnRefusedError): ApiError {
 /** The public error for an internal one: specific for known kinds of database errors, otherwise generic. */
 function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
   if (origin instanceof ApiError) return origin;
-  if (origin instanceof TurnRefusedError) return noTurn(origin);
+  if (origin instanceof QueueFullError) return toQueueError(origin);
   if (origin instanceof DailyLimitError)
     return new ApiError('RATE_LIMITED', origin.message, { headers: { 'retry-after': '3600' } });
   if (origin instanceof DatabaseError && origin.kind !== 'other') {

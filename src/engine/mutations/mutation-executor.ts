@@ -10,7 +10,7 @@ import type { Database } from '../../database/database.ts';
 import { DatabaseError } from '../../database/errors.ts';
 import { RETRY, Retries } from '../../database/retries.ts';
 import type { UnitOfWork } from '../../database/unit-of-work.ts';
-import { type Cancellable, FairQueue, TurnRefusedError } from '../../platform/fairness/fair-queue.ts';
+import { type Cancellable, FairQueue, QueueFullError } from '../../platform/fairness/fair-queue.ts';
 import { attemptOrigin } from '../../platform/ip-address.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { type Preparations, runBeforeTransaction } from '../core/before-transaction.ts';
@@ -203,14 +203,14 @@ export function createMutationExecutor(options: MutationOptions) {
     const run = () =>
       tryOnce(args, database.unitOfWork({ author }, cancellation), cancellation, retries, steps);
     const { owner } = cancellation;
-    const inTurn = () => queue.run(owner, run, cancellation);
-    const asWriter = () => writeQueue.run(owner, inTurn, cancellation);
+    const withSlot = () => queue.run(owner, run, cancellation);
+    const withWriteSlot = () => writeQueue.run(owner, withSlot, cancellation);
     let waitsNoMore: (() => void) | undefined;
     try {
       // Each try takes separate slots: pauses take none.
       return await retries.run(async () => {
-        if (cancellation.cancelled) throw new TurnRefusedError('cancelled');
-        const tried = await waiters.run(owner, asWriter, cancellation);
+        if (cancellation.cancelled) throw new QueueFullError('cancelled');
+        const tried = await waiters.run(owner, withWriteSlot, cancellation);
         if (tried === RETRY) waitsNoMore ??= waiters.waits(owner);
         return tried;
       });

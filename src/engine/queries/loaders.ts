@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextLoopIteration } from 'node:timers/promises';
 import { contextCacheSymbol } from '@pothos/core';
 import { type Queryable, type Statement, statement } from '../../database/statement.ts';
 import { gathered } from '../../platform/async.ts';

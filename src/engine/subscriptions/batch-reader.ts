@@ -112,7 +112,7 @@ export interface Batch {
 
 /** A frame that has reached this size gets no more events. Its readers then have little to take in at a time. */
 const MAX_FRAME_BYTES = 65_536;
-/** The most events that a turn looks at for those that a filter lets through. */
+/** The most events that one read looks at for those that a filter lets through. */
 const MAX_LOOKS = 10_000;
 /** How often reading a single event may time out until it is executed instead. */
 const MAX_TIMEOUTS = 3;

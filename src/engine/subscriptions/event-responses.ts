@@ -3,7 +3,7 @@ import { isAuthenticated, isSession } from '../../auth/principal.ts';
 import { DatabaseError } from '../../database/errors.ts';
 import { encodeParameter, type Queryable } from '../../database/statement.ts';
 import { ApiError, type ErrorCode } from '../../platform/errors.ts';
-import { TurnRefusedError } from '../../platform/fairness/fair-queue.ts';
+import { QueueFullError } from '../../platform/fairness/fair-queue.ts';
 import { bytesInMemory } from '../../platform/fairness/memory-budget.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log/log.ts';
@@ -133,7 +133,7 @@ export function mayPass(code: ErrorCode): boolean {
 /** Returns the error code of an error of reading. */
 export function toErrorCode(error: unknown): ErrorCode {
   if (error instanceof ApiError || error instanceof PassingError) return error.code;
-  if (error instanceof TurnRefusedError) return 'SERVICE_UNAVAILABLE';
+  if (error instanceof QueueFullError) return 'SERVICE_UNAVAILABLE';
   if (!(error instanceof DatabaseError) || error.kind === 'other') return 'INTERNAL_SERVER_ERROR';
   return error.kind === 'timeout' || error.kind === 'locked' ? 'TIMEOUT' : 'SERVICE_UNAVAILABLE';
 }

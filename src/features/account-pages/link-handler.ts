@@ -36,7 +36,7 @@ async function problemOf(form: URLSearchParams): Promise<string | undefined> {
  * the same address and answered there, without a redirect. The token is what counts: no cookie is read or set.
  */
 export function linkAnswer(options: AccountServices): Answer {
-  const { database, passwords, limiter, securityLog, turns, passwordChangeRevocations } = options;
+  const { database, passwords, limiter, securityLog, accountWriteQueue, passwordChangeRevocations } = options;
   // Others learn nothing of the address, which has the token in it, when the page is left.
   const headers = { 'referrer-policy': 'no-referrer' };
 
@@ -51,9 +51,9 @@ export function linkAnswer(options: AccountServices): Answer {
   async function set(link: Link, token: string, password: string, { requestId }: AdmittedRequest) {
     const { account, id, kind } = link;
     const hash = await passwords.hash(account, password);
-    await revokeInBatches(turns.statements(account), [account], passwordChangeRevocations);
+    await revokeInBatches(accountWriteQueue.statements(account), [account], passwordChangeRevocations);
     const author = { actorId: account, via: `link:${id}`, requestId };
-    return turns.transaction(
+    return accountWriteQueue.transaction(
       account,
       async (work) => {
         await work.query(LOCK_ACCOUNT, [account]);

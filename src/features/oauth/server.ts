@@ -13,7 +13,7 @@ import type { CreateFeature, FeatureServices, RouteServices } from '../feature.t
 import { audienceOf, createAccessTokenStrategy, createOwnTokens, type OwnTokens } from './access-token.ts';
 import { OAUTH_PATHS, signInOf } from './paths.ts';
 import { createErrorRenderer, oauthErrors } from './provider/errors.ts';
-import { createOAuthRequests, createTurns } from './provider/oauth-transaction.ts';
+import { createOAuthRequestQueue, createOAuthRequests } from './provider/oauth-transaction.ts';
 import {
   ADDRESS,
   BROWSER,
@@ -72,11 +72,11 @@ function routesOf(
   ownTokens: OwnTokens,
   { sessions, endSession, login, limiter, securityLog }: RouteServices,
 ): Route[] {
-  const turns = createTurns(config.maxQueuedOperations, metrics);
-  const requests = createOAuthRequests(pool, config.operationTimeoutMs, turns.measure);
+  const requestQueue = createOAuthRequestQueue(config.maxQueuedOperations, metrics);
+  const requests = createOAuthRequests(pool, config.operationTimeoutMs, requestQueue.measure);
   const { database, settle } = requests;
-  const turn = ({ departure }: AdmittedRequest) => turns.take(requests.current(), departure);
-  const calls = createLibraryCalls(issuer, turn, log);
+  const takeSlot = ({ departure }: AdmittedRequest) => requestQueue.take(requests.current(), departure);
+  const calls = createLibraryCalls(issuer, takeSlot, log);
   const provider = createProviderSource({
     issuer,
     keys,

@@ -131,7 +131,7 @@ export function createCompression() {
   const files = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
 
   // Those who wait keep no copy.
-  const inTurn = (owner: string | undefined, content: string | Buffer, encoding: Encoding, level: number) =>
+  const withSlot = (owner: string | undefined, content: string | Buffer, encoding: Encoding, level: number) =>
     threads.measured(owner, async () => {
       const bytes = Buffer.isBuffer(content) ? content : Buffer.from(content);
       return inThread[encoding](bytes, optionsOf(encoding, level, bytes.length));
@@ -141,7 +141,7 @@ export function createCompression() {
   function fileIn(encoding: Encoding, bytes: Buffer): Promise<Buffer> {
     const known = files.get(bytes) ?? new Map<Encoding, Promise<Buffer>>();
     files.set(bytes, known);
-    const compressed = known.get(encoding) ?? inTurn(undefined, bytes, encoding, THOROUGH[encoding]);
+    const compressed = known.get(encoding) ?? withSlot(undefined, bytes, encoding, THOROUGH[encoding]);
     known.set(encoding, compressed);
     compressed.catch(() => known.delete(encoding));
     return compressed;
@@ -179,7 +179,7 @@ export function createCompression() {
       };
       if (response.isFile && typeof content !== 'string') return fileIn(encoding, content).then(replaceWith);
       if (size > MAX_INLINE_BYTES)
-        return inTurn(holderOf(admitted), content, encoding, QUICK[encoding]).then(replaceWith);
+        return withSlot(holderOf(admitted), content, encoding, QUICK[encoding]).then(replaceWith);
       return replaceWith(inline[encoding](content, optionsOf(encoding, QUICK[encoding], size)));
     },
   };

@@ -154,12 +154,13 @@ function tooMuch(): ApiError {
 }
 
 /**
- * Has a request wait for its turn on the event loop, before anything of its body is parsed (decision 16). Runs after
- * the rate limit, when its owner is known; what is refused there waits for nothing. From here on its body is its owner's.
+ * Makes a request wait for a slot of the event loop, before anything of its body is parsed (decision 16). Runs after the
+ * rate limit, when the owner of the request is known; a request that is rejected there waits for nothing. From here on
+ * its body is charged to its owner.
  */
-export function useTurns(): ServicePlugin {
+export function useFairScheduling(): ServicePlugin {
   return {
-    name: 'turns',
+    name: 'fair-scheduling',
     stages: {
       schedule(_request, admitted) {
         if (admitted.route.credentials === 'ignored') return undefined;

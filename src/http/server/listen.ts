@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, createServer, type ListenOptions, Server as NetServer } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextLoopIteration } from 'node:timers/promises';
 import { type Config, ownOrigin } from '../../platform/config/config.ts';
 import { atMost } from '../../platform/deadline.ts';
 import { OperatorError } from '../../platform/errors.ts';
@@ -100,7 +100,7 @@ interface DrainOptions {
  */
 export async function drain(server: Server, { graceMs, onDeaf }: DrainOptions): Promise<void> {
   // The clients that have connected by now are accepted first.
-  await nextTurn();
+  await nextLoopIteration();
   // http.Server's close() would close idle connections at once, and stop enforcing the time limits of requests.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   onDeaf();

@@ -10,7 +10,7 @@ function doAll(): void {
 }
 
 /**
- * Writes at the end of this turn of the event loop, together with the turn's other responses. A write to a
+ * Writes at the end of this iteration of the event loop, together with its other responses. A write to a
  * sleeping reader wakes it, which costs as much as a short query; a second write right after finds it awake.
  * Rejects with what `write` throws.
  */

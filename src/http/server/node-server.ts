@@ -19,7 +19,7 @@ import { badAddress, namesHost, parseRequestUrl } from './request-head.ts';
 type Take = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
 /** A connection, and the requests that wait for the one before them. */
-interface Turns {
+interface ConnectionQueue {
   busy: boolean;
   paused: boolean;
   readonly waiting: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse }[];
@@ -36,53 +36,53 @@ const MAX_WAITING = 1_024;
  * Browsers do not pipeline. A connection on which too many wait is closed.
  */
 export function onePerConnection(take: Take): Take {
-  const connections = new WeakMap<Socket, Turns>();
+  const connections = new WeakMap<Socket, ConnectionQueue>();
 
-  function begin(turns: Turns, incoming: IncomingMessage, outgoing: ServerResponse): void {
-    turns.busy = true;
+  function begin(queue: ConnectionQueue, incoming: IncomingMessage, outgoing: ServerResponse): void {
+    queue.busy = true;
     outgoing.on('close', ended);
     take(incoming, outgoing);
   }
 
   function ended(this: ServerResponse): void {
     const { socket } = this.req;
-    const turns = connections.get(socket);
-    if (turns === undefined) return;
-    turns.busy = false;
-    const next = turns.waiting.shift();
+    const queue = connections.get(socket);
+    if (queue === undefined) return;
+    queue.busy = false;
+    const next = queue.waiting.shift();
     if (socket.destroyed) return;
-    if (turns.paused && turns.waiting.length < READ_UP_TO) {
-      turns.paused = false;
+    if (queue.paused && queue.waiting.length < READ_UP_TO) {
+      queue.paused = false;
       socket.resume();
     }
     if (next === undefined) return;
-    turns.busy = true;
+    queue.busy = true;
     // Other connections come first.
     setImmediate(() => {
-      if (!socket.destroyed) begin(turns, next.incoming, next.outgoing);
+      if (!socket.destroyed) begin(queue, next.incoming, next.outgoing);
     });
   }
 
   /** Not at once, because node:http resumes the socket right after it emits a request. */
-  function pauseSoon(turns: Turns, socket: Socket): void {
+  function pauseSoon(queue: ConnectionQueue, socket: Socket): void {
     setImmediate(() => {
-      if (turns.waiting.length < READ_UP_TO) return;
-      turns.paused = true;
+      if (queue.waiting.length < READ_UP_TO) return;
+      queue.paused = true;
       socket.pause();
     });
   }
 
   return (incoming, outgoing) => {
     const { socket } = incoming;
-    let turns = connections.get(socket);
-    if (turns === undefined) {
-      turns = { busy: false, paused: false, waiting: [] };
-      connections.set(socket, turns);
+    let queue = connections.get(socket);
+    if (queue === undefined) {
+      queue = { busy: false, paused: false, waiting: [] };
+      connections.set(socket, queue);
     }
-    if (!turns.busy) return begin(turns, incoming, outgoing);
-    turns.waiting.push({ incoming, outgoing });
-    if (turns.waiting.length === READ_UP_TO) pauseSoon(turns, socket);
-    if (turns.waiting.length > MAX_WAITING) socket.destroy();
+    if (!queue.busy) return begin(queue, incoming, outgoing);
+    queue.waiting.push({ incoming, outgoing });
+    if (queue.waiting.length === READ_UP_TO) pauseSoon(queue, socket);
+    if (queue.waiting.length > MAX_WAITING) socket.destroy();
     return undefined;
   };
 }
@@ -155,7 +155,7 @@ const MAX_HEADER_BYTES = 16_384;
 /** Created once: the default abort reason would be a new exception, with its stack, for each request. */
 const CLIENT_GONE = new DOMException('The client disconnected.', 'AbortError');
 const NO_BODY = new Uint8Array();
-/** What waits of smaller ones is bounded by the number of requests in line. */
+/** What waits of smaller ones is bounded by the number of queued requests. */
 const SMALL_BODY = 4_096;
 const NOTHING_RECEIVED: ReceivedBody = { bytes: undefined, refusal: undefined, memory: undefined };
 

@@ -1,9 +1,9 @@
 import { performance } from 'node:perf_hooks';
 import { FairQueue } from './fair-queue.ts';
 
-/** How long requests may begin one after the other before the loop looks for new ones. */
-const TURN_MS = 5;
-/** The longest time for which it looks for new requests while connections keep coming. */
+/** How long requests may begin one after the other before the loop looks for new requests. */
+const TIME_SLICE_MS = 5;
+/** The longest time for which the loop looks for new requests while connections keep coming. */
 const BUSY_LOOK_MS = 60;
 /** Waiting requests, each with its body. Bodies have a bound of their own. */
 const MAX_WAITING = 16_384;
@@ -15,34 +15,35 @@ function threadMs(): number {
 }
 
 /**
- * Shares the event loop of this process among owners. One slice of work runs at a time: everything until the process
- * looks for other work. The CPU time from one slice to the next is charged to the owner of the first. Once slices have
- * taken `TURN_MS` without a pause, further work waits in the queue, and each turn of the loop admits the owners with the least
- * use. So an owner that keeps the loop busy delays others by one slice, not by everything that it has sent.
+ * Shares the event loop of this process among owners. One step of work runs at a time: everything until the process
+ * looks for other work. The CPU time from one step to the next is charged to the owner of the first. Once steps have
+ * taken `TIME_SLICE_MS` without a pause, further work waits in the queue, and each time slice admits the owners with the
+ * least use. So an owner that keeps the loop busy delays others by one step, not by everything that it has sent.
  */
 export class EventLoop {
   readonly queue = new FairQueue({ concurrency: 1, maxWaiting: MAX_WAITING });
   #owner: string | undefined;
   #chargedMs = 0;
-  #turnMs = 0;
+  #sliceStartMs = 0;
   #idleMs = 0;
-  /** When the turn before was over, and whether a connection has been accepted since the last look. */
-  #overMs = 0;
+  /** When the last time slice ended, and whether a connection has been accepted since the last look. */
+  #sliceEndMs = 0;
   #accepted = false;
   #connections = 0;
 
   /**
-   * Begins a slice of an owner's work; undefined is the service's own, which never waits. Returns undefined if it may
-   * go on at once, otherwise a promise that resolves when it is its turn. Rejects with TurnRefusedError.
+   * Begins a step of an owner's work. Work of the service itself has the owner undefined and never waits. Returns
+   * undefined if the work may go on immediately, otherwise a promise that resolves when the work is admitted. Rejects
+   * with QueueFullError.
    */
   enter(owner: string | undefined): Promise<void> | undefined {
     if (owner !== undefined) {
       if (!this.queue.acquire(owner)) return this.#wait(owner);
-      if (this.#isOver()) {
-        this.#turnOver();
+      if (this.#isSliceOver()) {
+        this.#endSlice();
         return this.#wait(owner);
       }
-      queueMicrotask(this.#afterSlice);
+      queueMicrotask(this.#afterStep);
     }
     this.#charge(owner);
     return undefined;
@@ -64,7 +65,7 @@ export class EventLoop {
     return this.#connections;
   }
 
-  /** Begins a slice that must not wait, since others wait for what it holds. */
+  /** Begins a step that must not wait, because others wait for what it holds. */
   charge(owner: string | undefined): void {
     this.#charge(owner);
     if (owner !== undefined) queueMicrotask(this.#afterCharged);
@@ -78,61 +79,60 @@ export class EventLoop {
     this.#owner = owner;
   }
 
-  /** Whether the loop has been busy for a turn without looking for others. A pause begins another turn. */
-  #isOver(): boolean {
+  /** True if the loop has been busy for a time slice without looking for others. A pause begins another time slice. */
+  #isSliceOver(): boolean {
     const nowMs = performance.now();
-    if (nowMs - this.#turnMs < TURN_MS) return false;
+    if (nowMs - this.#sliceStartMs < TIME_SLICE_MS) return false;
     const { idleTime } = performance.nodeTiming;
     const paused = idleTime !== this.#idleMs;
     this.#idleMs = idleTime;
-    if (paused) this.#turnMs = nowMs;
+    if (paused) this.#sliceStartMs = nowMs;
     return !paused;
   }
 
   /**
-   * A new turn, once the connections are accepted that have come meanwhile, or after a while: libuv accepts one each time
-   * that the loop goes round, and a flood of them must not keep others outside for as many turns.
+   * Begins a time slice after new connections are accepted, or after `BUSY_LOOK_MS`. libuv accepts one connection in each
+   * iteration of the loop, and a flood of connections must not delay others for as many time slices.
    */
-  readonly #turn = (): void => {
+  readonly #startSlice = (): void => {
     const nowMs = performance.now();
-    if (this.#accepted && nowMs - this.#overMs < BUSY_LOOK_MS) {
+    if (this.#accepted && nowMs - this.#sliceEndMs < BUSY_LOOK_MS) {
       this.#accepted = false;
-      setImmediate(this.#turn);
+      setImmediate(this.#startSlice);
       return;
     }
-    this.#turnMs = nowMs;
-    this.#next();
+    this.#sliceStartMs = nowMs;
+    this.#admitNext();
   };
 
-  /** The turn is over: others come first, with a free round at least. */
-  #turnOver(): void {
-    this.#overMs = performance.now();
+  /** Ends the time slice: others come first, with one free iteration of the loop at least. */
+  #endSlice(): void {
+    this.#sliceEndMs = performance.now();
     this.#accepted = true;
-    setImmediate(this.#turn);
+    setImmediate(this.#startSlice);
   }
 
-  /** A slice ends when it has done all that it can do at once. Time after that has no owner until the next slice begins. */
-  readonly #afterSlice = (): void => process.nextTick(this.#next);
-  readonly #afterCharged = (): void => process.nextTick(this.#end);
-  readonly #end = (): void => this.#charge(undefined);
+  /** A step ends when it has done all that it can do without waiting. Time after that has no owner until the next step. */
+  readonly #afterStep = (): void => process.nextTick(this.#admitNext);
+  readonly #afterCharged = (): void => process.nextTick(this.#endStep);
+  readonly #endStep = (): void => this.#charge(undefined);
 
-  /** Lets the next one in. */
-  readonly #next = (): void => {
-    // What the last one took counts when the next is chosen.
+  readonly #admitNext = (): void => {
+    // The time of the last step counts when the next owner is chosen.
     this.#charge(undefined);
-    if (this.queue.waitingCount > 0 && performance.now() - this.#turnMs >= TURN_MS) {
-      this.#turnOver();
+    if (this.queue.waitingCount > 0 && performance.now() - this.#sliceStartMs >= TIME_SLICE_MS) {
+      this.#endSlice();
       return;
     }
-    if (this.queue.release(undefined)) queueMicrotask(this.#afterSlice);
+    if (this.queue.release(undefined)) queueMicrotask(this.#afterStep);
   };
 }
 
 /** Of this process. */
 export const eventLoop = new EventLoop();
 
-/** How much is read before other work has its turn: about a millisecond's worth. */
-const TURN_BYTES = 262_144;
+/** The bytes that are read in one time slice: about a millisecond of work. */
+const TIME_SLICE_BYTES = 262_144;
 /** How long new connections come first. */
 const INTAKE_LOOK_MS = 20;
 
@@ -146,15 +146,15 @@ export interface ThrottledSource {
 }
 
 /**
- * Takes in what connections send by turns. libuv reads up to 2 MiB of each before it looks at anything else, so one
- * account's large results on ten of them would take the event loop for a tenth of a second each time around. Of an owner's
- * the one that began first is read to its end before the next: each is a buffer that grows.
+ * Reads from connections in time slices. libuv reads up to 2 MiB of each connection before it looks at anything else, so
+ * one account's large results on ten connections would take the event loop for a tenth of a second in each iteration. Of
+ * one owner's connections, the first is read to its end before the next, because each has a buffer that grows.
  */
 class Intake {
   readonly #paused = new Set<ThrottledSource>();
   #numbers = 0;
   #taken = 0;
-  #turnMs = 0;
+  #sliceStartMs = 0;
   #connections = 0;
 
   /** The number of what begins now. */
@@ -163,38 +163,38 @@ class Intake {
     return this.#numbers;
   }
 
-  /** Counts what a connection has sent. It is paused once the turn is over. */
+  /** Counts what a connection has sent. The connection is paused at the end of the time slice. */
   take(source: ThrottledSource, bytes: number): void {
     this.#taken += bytes;
-    if (this.#taken < TURN_BYTES) return;
+    if (this.#taken < TIME_SLICE_BYTES) return;
     source.stream.pause();
-    if (this.#paused.size === 0) setImmediate(this.#turn);
+    if (this.#paused.size === 0) setImmediate(this.#startSlice);
     this.#paused.add(source);
   }
 
-  readonly #turn = (): void => {
+  readonly #startSlice = (): void => {
     const { connections } = eventLoop;
     const nowMs = performance.now();
-    if (connections !== this.#connections && nowMs - this.#turnMs < INTAKE_LOOK_MS) {
+    if (connections !== this.#connections && nowMs - this.#sliceStartMs < INTAKE_LOOK_MS) {
       this.#connections = connections;
-      setImmediate(this.#turn);
+      setImmediate(this.#startSlice);
       return;
     }
-    this.#turnMs = nowMs;
+    this.#sliceStartMs = nowMs;
     const nothingCame = this.#taken === 0;
     this.#taken = 0;
     const firsts = new Map<unknown, ThrottledSource>();
     for (const source of this.#paused) {
-      // Whoever has nothing to read keeps nobody.
-      const place = nothingCame ? source : (source.owner ?? source);
-      const first = firsts.get(place);
-      if (first === undefined || source.number < first.number) firsts.set(place, source);
+      // A connection with nothing to read delays no other connection.
+      const key = nothingCame ? source : (source.owner ?? source);
+      const first = firsts.get(key);
+      if (first === undefined || source.number < first.number) firsts.set(key, source);
     }
     for (const source of firsts.values()) {
       this.#paused.delete(source);
       source.stream.resume();
     }
-    if (this.#paused.size > 0) setImmediate(this.#turn);
+    if (this.#paused.size > 0) setImmediate(this.#startSlice);
   };
 }
 

@@ -58,15 +58,16 @@ export interface Cancellable {
 }
 
 /**
- * Why an entry left the queue without a slot. `crowd`: the queue is full and this owner has most entries. `full`: the
- * queue is full and every owner in it has one entry. `cancelled`: the work was cancelled while it waited.
+ * Why an entry left the queue without a slot. `owner_limit`: the queue is full and this owner has most entries.
+ * `queue_full`: the queue is full and every owner in it has one entry. `cancelled`: the work was cancelled while it
+ * waited.
  */
-export class TurnRefusedError extends Error {
-  readonly reason: 'crowd' | 'full' | 'cancelled';
+export class QueueFullError extends Error {
+  readonly reason: 'owner_limit' | 'queue_full' | 'cancelled';
 
-  constructor(reason: TurnRefusedError['reason']) {
-    super(`no turn: ${reason}`);
-    this.name = 'TurnRefusedError';
+  constructor(reason: QueueFullError['reason']) {
+    super(`not admitted: ${reason}`);
+    this.name = 'QueueFullError';
     this.reason = reason;
   }
 }
@@ -163,7 +164,7 @@ export class FairQueue<T = undefined> {
   }
 
   /**
-   * Waits for a slot. Resolves to what the last entry in the slot handed over. Rejects with TurnRefusedError, or with
+   * Waits for a slot. Resolves to what the last entry in the slot handed over. Rejects with QueueFullError, or with
    * the error given to `rejectAll`.
    */
   wait(owner: string | undefined, cancellation?: Cancellable): Promise<T | undefined> {
@@ -174,7 +175,7 @@ export class FairQueue<T = undefined> {
     return new Promise((resolve, reject) => {
       const stayed = cancellation?.onCancel(() => {
         this.#remove(owner, entry);
-        reject(new TurnRefusedError('cancelled'));
+        reject(new QueueFullError('cancelled'));
       });
       const entry: Entry<T> = {
         sinceMs: performance.now(),
@@ -197,7 +198,7 @@ export class FairQueue<T = undefined> {
   /** Gives an owner's slot to the next entry in the queue. Returns false if no entry took it. */
   release(owner: string | undefined, handedOver?: T): boolean {
     this.#count(owner, -1);
-    const next = this.#next();
+    const next = this.#nextOwner();
     const entry = this.#owners.get(next)?.[0];
     if (entry === undefined) {
       this.#activeCount -= 1;
@@ -260,7 +261,7 @@ export class FairQueue<T = undefined> {
     else this.#taken.set(owner, taken);
   }
 
-  #next(): string | undefined {
+  #nextOwner(): string | undefined {
     if (this.#owners.size < 2) {
       const [owner] = this.#owners.keys();
       return this.#hasMaximum(owner) ? undefined : owner;
@@ -292,7 +293,7 @@ export class FairQueue<T = undefined> {
   }
 
   /** Removes the last entry of the owner with most entries. Returns the rejection if that entry is the new one. */
-  #makeRoom(comer: string | undefined): TurnRefusedError | undefined {
+  #makeRoom(comer: string | undefined): QueueFullError | undefined {
     const own = (this.#owners.get(comer)?.length ?? 0) + 1;
     let most = own;
     let owner = comer;
@@ -301,11 +302,11 @@ export class FairQueue<T = undefined> {
       most = length;
       owner = other;
     }
-    if (owner === comer) return new TurnRefusedError(own > 1 ? 'crowd' : 'full');
+    if (owner === comer) return new QueueFullError(own > 1 ? 'owner_limit' : 'queue_full');
     const last = this.#owners.get(owner)?.at(-1);
     if (last === undefined) return undefined;
     this.#remove(owner, last);
-    last.reject(new TurnRefusedError('crowd'));
+    last.reject(new QueueFullError('owner_limit'));
     return undefined;
   }
 }

@@ -15,7 +15,7 @@ import { secondInstance } from '../../support/second-instance.ts';
 const app = useApp();
 const ADDRESS = expect.stringMatching(/^address:/);
 
-/** The same database, and whose turn each statement of the pool and each unit of work takes. */
+/** The same database, and whose slot each statement of the pool and each unit of work takes. */
 function attributed(database: Database) {
   const owners = new Map<string, Set<string | undefined>>();
   const note = (name: string, owner: string | undefined) => {

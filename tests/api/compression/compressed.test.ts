@@ -138,7 +138,7 @@ describe('compression', () => {
     );
   });
 
-  it('takes turns where many ask for large answers at once', async () => {
+  it('queues large responses where many ask for them at the same time', async () => {
     const query = `{ ${Array.from({ length: 5 }, (_, at) => `l${at}: posts(limit: 30) { body }`).join(' ')} }`;
     const headers = { authorization: `Bearer ${key}`, 'accept-encoding': 'br' };
     const answers = await Promise.all(Array.from({ length: 30 }, () => get(address(query), headers)));

@@ -40,7 +40,7 @@ const begin = ({ fetch }: Fetching, client: TestClient, address: string, signal?
     ...(signal === undefined ? {} : { signal }),
   });
 
-/** How many wait for their turn: users and programs. */
+/** How many calls wait for a slot: users and programs. */
 async function waiting({ fetch }: Fetching): Promise<{ user: number; program: number }> {
   const by = await readMetricBy(
     { fetch: ({ url }) => fetch(new URL(url).pathname) },
@@ -78,7 +78,7 @@ function holding(app: Parameters<typeof oauthClient>[0], options: Partial<AppOpt
   };
 }
 
-describe('OAuth calls that wait for their turn', () => {
+describe('OAuth calls that wait for a slot', () => {
   const app = useApp({
     settings: {
       TRUST_PROXY: '127.0.0.1',
@@ -91,7 +91,7 @@ describe('OAuth calls that wait for their turn', () => {
     client = await anyClient(app);
   });
 
-  it('are not made once their clients have gone, and their places are free at once', async () => {
+  it('are not made once their clients have disconnected, and their slots are free immediately', async () => {
     const instance = holding(app);
     await begin(instance, client, '203.0.113.1');
     const before = instance.count('oauth_record_insert_from');
@@ -174,12 +174,12 @@ describe('a client with the right secret', () => {
     const statuses = (await Promise.all(crowd)).map(({ status }) => status);
     expect(new Set(statuses)).toEqual(new Set([401]));
     expect(begun.filter((id) => id === guessed.id).length).toBeGreaterThan(150);
-    // One of each address, and those that had their turn before it was in the line.
+    // One of each IP address, and those that had a slot before it was in the queue.
     expect(begun.indexOf(client.id)).toBeLessThan(80);
   });
 });
 
-describe('a full line of OAuth calls', () => {
+describe('a full queue of OAuth calls', () => {
   const app = useApp({ settings: { TRUST_PROXY: '127.0.0.1', MAX_QUEUED_OPERATIONS: '4' } });
   let client: TestClient;
   beforeAll(async () => {

@@ -30,7 +30,7 @@ describe('The event loop as something that is shared', () => {
     const loop = new EventLoop();
     await pause();
     expect(loop.enter('heavy')).toBeUndefined();
-    // Far apart: light is charged also for what the machine does until its turn, and new comes later.
+    // Far apart: light is charged also for what the machine does until its slot, and new comes later.
     work(200);
     loop.charge('light');
     work(50);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Cancellation } from '../../../src/database/cancellation.ts';
 import { halfLine, transactionLine } from '../../../src/database/database.ts';
 import { loadConfig } from '../../../src/platform/config/config.ts';
-import { FairQueue, RecentUse, TurnRefusedError } from '../../../src/platform/fairness/fair-queue.ts';
+import { FairQueue, QueueFullError, RecentUse } from '../../../src/platform/fairness/fair-queue.ts';
 import { stopTimeInTest } from '../../support/time/timers.ts';
 
 const HEAVY_MS = 60_000;
@@ -33,7 +33,7 @@ function takenQueue(maxWaiting = Number.POSITIVE_INFINITY) {
 const reasonOf = (done: Promise<unknown>) =>
   done.then(
     () => undefined,
-    (error: unknown) => (error instanceof TurnRefusedError ? error.reason : error),
+    (error: unknown) => (error instanceof QueueFullError ? error.reason : error),
   );
 
 describe('The queue for a shared resource', () => {
@@ -171,7 +171,7 @@ describe('The queue for a shared resource', () => {
   it('belongs to one owner as long as no other owner comes', async () => {
     const { queue, wait } = takenQueue(4);
     const four = [1, 2, 3, 4].map(() => wait('one'));
-    expect(await reasonOf(wait('one').done)).toBe('crowd');
+    expect(await reasonOf(wait('one').done)).toBe('owner_limit');
     queue.release(undefined);
     await Promise.all(four.map(({ done }) => done));
   });
@@ -181,12 +181,12 @@ describe('The queue for a shared resource', () => {
     const crowd = [1, 2, 3].map((number) => wait('crowd', `crowd ${number}`));
     const single = wait('single');
     const comer = wait('comer');
-    expect(await reasonOf(crowd[2]?.done ?? Promise.resolve())).toBe('crowd');
+    expect(await reasonOf(crowd[2]?.done ?? Promise.resolve())).toBe('owner_limit');
     // Two of the crowd, and one each of two others.
     const another = wait('another');
-    expect(await reasonOf(crowd[1]?.done ?? Promise.resolve())).toBe('crowd');
-    expect(await reasonOf(wait('too late').done)).toBe('full');
-    expect(await reasonOf(wait('single').done)).toBe('crowd');
+    expect(await reasonOf(crowd[1]?.done ?? Promise.resolve())).toBe('owner_limit');
+    expect(await reasonOf(wait('too late').done)).toBe('queue_full');
+    expect(await reasonOf(wait('single').done)).toBe('owner_limit');
     queue.release(undefined);
     await Promise.all([crowd[0], single, comer, another].map((waiting) => waiting?.done));
     expect(order).toEqual(['crowd 1', 'single', 'comer', 'another']);
@@ -207,7 +207,7 @@ describe('The queue for a shared resource', () => {
               if (reason === undefined) return;
               const most = Math.max(...waiting.values());
               expect(waiting.get(owner)).toBe(most);
-              expect(reason).toBe(most > 1 ? 'crowd' : 'full');
+              expect(reason).toBe(most > 1 ? 'owner_limit' : 'queue_full');
               waiting.set(owner, (waiting.get(owner) ?? 0) - 1);
             }),
           );

@@ -52,7 +52,7 @@ async function readAll(senders: readonly Sender[]): Promise<number[][]> {
 const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
 
 describe('What connections send', () => {
-  it('is taken in by turns, all of it, whoever sends', async () => {
+  it('is read in time slices, all of it, whoever sends', async () => {
     const senders = fc.array(fc.record({ owner: fc.nat(3), chunks: fc.nat(200) }), {
       minLength: 1,
       maxLength: 12,
@@ -64,7 +64,7 @@ describe('What connections send', () => {
         );
         const rounds = await readAll(all);
         expect(sum(rounds.flat())).toBe(sum(drawn.map(({ chunks }) => chunks)));
-        // Beyond a turn, each is known to have sent only once it has.
+        // Beyond a time slice, each is known to have sent only once it has.
         for (const round of rounds) expect(sum(round)).toBeLessThanOrEqual(A_TURN + all.length);
       }),
       { numRuns: 40 },
@@ -79,7 +79,7 @@ describe('What connections send', () => {
       for (const sender of [younger, older, beside]) sender.read();
       await nextTurn();
     }
-    // What it took to find out that it was not its turn.
+    // What was read before the connection was paused.
     expect(younger.left).toBeGreaterThan(50);
     expect(beside.left).toBeLessThanOrEqual(60 - rounds + 1);
     await readAll(all);

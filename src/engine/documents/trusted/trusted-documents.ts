@@ -21,7 +21,7 @@ export interface TrustedDocumentsOptions {
   readonly hears: () => boolean;
 }
 
-/** Look-ups of ids, of whomever, share one owner's turns on the database (decision 16): anybody can make ids up. */
+/** Look-ups of ids of all clients share one owner's slots of the database (decision 16): anybody can make ids up. */
 const LOOK_UPS = 'published documents';
 
 /** How long uses wait to be stored together: after a start or a release, thousands are used for the first time. */

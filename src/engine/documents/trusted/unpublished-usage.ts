@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextLoopIteration } from 'node:timers/promises';
 import { type Caller, reportedClient } from '../../../auth/principal.ts';
 import { findLogLevel } from '../../../database/errors.ts';
 import type { Queryable } from '../../../database/statement.ts';
@@ -106,7 +106,7 @@ export function createUnpublishedUsage({
         columns.names.push(names ?? null);
         columns.count.push(count);
         computed += 1;
-        if (computed % AT_A_TIME === 0) await turn();
+        if (computed % AT_A_TIME === 0) await nextLoopIteration();
       }
     return columns;
   }

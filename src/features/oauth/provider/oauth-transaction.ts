@@ -8,7 +8,7 @@ import type { Author, UnitOfWork } from '../../../database/unit-of-work.ts';
 import type { AdmittedRequest } from '../../../http/exchange.ts';
 import { createDeadline } from '../../../platform/deadline.ts';
 import { ApiError } from '../../../platform/errors.ts';
-import { type Cancellable, FairQueue, TurnRefusedError } from '../../../platform/fairness/fair-queue.ts';
+import { type Cancellable, FairQueue, QueueFullError } from '../../../platform/fairness/fair-queue.ts';
 import type { Metrics } from '../../../platform/metrics/metrics.ts';
 
 /** Who waits for the response: a user in a browser, or a program. */
@@ -120,12 +120,12 @@ export type Answered = (refused: boolean) => void;
 export type OAuthRequests = ReturnType<typeof createOAuthRequests>;
 
 /**
- * The turns of calls of the library, which do much at a time on the event loop. Calls for users and calls for programs
+ * Queues the calls of the library, which do much at a time on the event loop. Calls for users and calls for programs
  * have a queue each, so that programs never wait behind pages. The calls of a queue begin one at a time, and the next one
  * when as much time has passed as was taken last: OAuth has half of the event loop at most, and while both queues are in
  * use each has a quarter.
  */
-export function createTurns(maxWaiting: number, metrics: Metrics) {
+export function createOAuthRequestQueue(maxWaiting: number, metrics: Metrics) {
   // Only use decides who is next, not waiting time: owners who wait long are those with many calls in the queue.
   const options = { concurrency: 1, maxWaiting, maxPriorityWaitMs: 0 };
   const queues: Readonly<Record<Audience, FairQueue>> = {
@@ -147,7 +147,7 @@ export function createTurns(maxWaiting: number, metrics: Metrics) {
     await sliceEnds();
     const tookMs = performance.now() - beganMs;
     queues[audience].use.add(owner, tookMs);
-    // Work that is done while nobody has a turn adds to no rest.
+    // Work that is done while no call has a slot adds to no rest.
     if (queues[audience].activeCount > 0) owedMs[audience] += tookMs;
   }
 
@@ -164,15 +164,15 @@ export function createTurns(maxWaiting: number, metrics: Metrics) {
   return {
     measure: (work: OAuthRequest): void => void measure(work),
     /**
-     * Resolves when the call of a request may begin. Rejects with TurnRefusedError. A request that is out of time or
-     * whose client has gone gives up its place.
+     * Resolves when the call of a request may begin. Rejects with QueueFullError. A request that is out of time or
+     * whose client has disconnected gives up its slot.
      */
     async take(work: OAuthRequest, departure: AdmittedRequest['departure']): Promise<Answered> {
       const { audience, owner, cancellation } = work;
       const queue = queues[audience];
       const hasLeft = () => departure?.left === true;
       if (hasLeft()) throw gone();
-      if (cancellation.cancelled) throw new TurnRefusedError('cancelled');
+      if (cancellation.cancelled) throw new QueueFullError('cancelled');
       const wanted: Cancellable = {
         onCancel(listener) {
           departure?.onLeave(listener);

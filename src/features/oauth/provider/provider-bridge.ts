@@ -83,12 +83,12 @@ interface Seen extends LibraryCall {
 const ERRORS = ['grant.error', 'revocation.error', 'introspection.error', 'authorization.error'] as const;
 
 /**
- * Calls the library, and collects what its responses do not say. `turn` resolves when the call of a request may begin, and
- * rejects with the refusal.
+ * Calls the library, and collects what its responses do not say. `takeSlot` resolves when the call of a request may
+ * begin, and rejects with the error.
  */
 export function createLibraryCalls(
   issuer: () => string,
-  turn: (admitted: AdmittedRequest) => Promise<Answered>,
+  takeSlot: (admitted: AdmittedRequest) => Promise<Answered>,
   log: Logger,
 ) {
   const seen = new WeakMap<IncomingMessage, Seen>();
@@ -131,7 +131,7 @@ export function createLibraryCalls(
     },
     async call(provider: Provider, call: ProviderCall): Promise<ProviderCallResult> {
       const { admitted } = call;
-      const answers = await turn(admitted);
+      const answers = await takeSlot(admitted);
       const { incoming, outgoing, response } = exchange(call, issuer());
       const entry: Seen = { admitted, client: undefined, failure: undefined, errorCodes: [] };
       seen.set(incoming, entry);

@@ -11,7 +11,7 @@ import { dataOf } from '../support/refusal.ts';
 import { clockOf } from '../support/time/stepped-clock.ts';
 
 describe('A client whose requests hold all connections', () => {
-  // With one connection, answers come in the order of the turns.
+  // With one connection, responses come in the order of the slots.
   const app = useApp({
     settings: { DATABASE_POOL_SIZE: '1' },
     // The look-up of a key is done once: then only operations wait.
@@ -52,7 +52,7 @@ describe('A client whose requests hold all connections', () => {
     expect(order.indexOf('light')).toBeLessThan(MANY / 2);
   });
 
-  it('does not keep them from what is not in the same line, such as the end of a session', async () => {
+  it('does not keep them from what is not in the same queue, such as the end of a session', async () => {
     const { key } = await app.account();
     const { cookie } = await visitor(app);
     const asking = Array.from({ length: MANY }, () =>

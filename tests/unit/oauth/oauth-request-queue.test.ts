@@ -2,7 +2,10 @@ import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Cancellation } from '../../../src/database/cancellation.ts';
-import { type Audience, createTurns } from '../../../src/features/oauth/provider/oauth-transaction.ts';
+import {
+  type Audience,
+  createOAuthRequestQueue,
+} from '../../../src/features/oauth/provider/oauth-transaction.ts';
 import { createMetrics } from '../../../src/platform/metrics/metrics.ts';
 
 const CALLS = 20;
@@ -47,10 +50,10 @@ function stepEventLoop() {
 /** The share of the event loop that calls take, from the first of them to the rest after the last. */
 async function measureShare(audiences: readonly Audience[]): Promise<number> {
   const loop = stepEventLoop();
-  const turns = createTurns(CALLS, createMetrics());
+  const queue = createOAuthRequestQueue(CALLS, createMetrics());
   const call = async (audience: Audience, owner: string) => {
     const work = { audience, owner, cancellation: new Cancellation(undefined, owner) };
-    const answered = await turns.take(work, undefined);
+    const answered = await queue.take(work, undefined);
     loop.work(CALL_MS);
     answered(false);
   };
@@ -64,7 +67,7 @@ async function measureShare(audiences: readonly Audience[]): Promise<number> {
   return (calls.length * CALL_MS) / tookMs;
 }
 
-describe('OAuth calls that wait for their turn', () => {
+describe('OAuth calls that wait for a slot', () => {
   it.each<[string, readonly Audience[]]>([
     ['users send them', ['user']],
     ['programs send them', ['program']],
