@@ -33,7 +33,7 @@ import { useEventIds } from '../engine/subscriptions/subscriber.ts';
 import { EXPORT_SECTIONS, FEATURES, PASSWORD_CHANGE_REVOCATIONS } from '../features/features.ts';
 import { createHttp, type HttpParts } from '../http/create-http.ts';
 import type { Route } from '../http/exchange.ts';
-import type { Entrance } from '../http/handler.ts';
+import type { RequestHandler } from '../http/handler.ts';
 import { createRefusals, createSlowOperations } from '../http/hooks/access-log.ts';
 import { createOrigins } from '../http/hooks/request-checks.ts';
 import { createOwnOperations } from '../http/internal-operations.ts';
@@ -115,7 +115,7 @@ export interface AppOptions {
 }
 
 /** The service without a socket. */
-export interface App extends Entrance {
+export interface App extends RequestHandler {
   /** What another host of GraphQL needs: its schema and the options of the plugins of the service (docs/plugins.md). */
   readonly host: HttpParts &
     Pick<Engine, 'limits' | 'idempotency' | 'eventIds'> & { readonly schema: GraphQLSchema };

@@ -10,7 +10,7 @@ import type { PendingResponses } from '../platform/fairness/response-memory.ts';
 import { EXAMPLES } from '../schema/examples.ts';
 import type { Route } from './exchange.ts';
 import type { Pipeline } from './graphql.ts';
-import { createEntrance, type Entrance } from './handler.ts';
+import { createRequestHandler, type RequestHandler } from './handler.ts';
 import { type Refusals, type SlowOperations, useAccessLog } from './hooks/access-log.ts';
 import { type AuthenticationOptions, useAuthentication } from './hooks/authentication.ts';
 import { createCaching } from './hooks/caching.ts';
@@ -171,14 +171,14 @@ function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
 }
 
 /** Creates everything of HTTP but the socket. */
-export function createHttp(options: HttpOptions): Entrance & { readonly parts: HttpParts } {
+export function createHttp(options: HttpOptions): RequestHandler & { readonly parts: HttpParts } {
   const { config, log, clock, pending, origins } = options;
   const trust = createProxyTrust(config, log);
   const traces = options.tracing && createRequestTraces(options.tracing, trust.isTrustedPeer);
   const timeoutMs = config.operationTimeoutMs;
   const services = { checkOrigin: origins.check, traces, pending, timeoutMs, clock, log };
   const parts = partsOf(options, trust, services);
-  const entrance = createEntrance({
+  const handler = createRequestHandler({
     ...services,
     plugins: pluginsOf(options, trust, traces, parts),
     routes: routesOf(options, trust),
@@ -189,5 +189,5 @@ export function createHttp(options: HttpOptions): Entrance & { readonly parts: H
     limits: config.operationLimits,
     yogaPlugins: options.yogaPlugins,
   });
-  return { ...entrance, parts };
+  return { ...handler, parts };
 }

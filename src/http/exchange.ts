@@ -9,7 +9,7 @@ import type { Caller } from '../auth/principal.ts';
 import type { FailedCredential } from '../auth/security-log.ts';
 import type {
   ClientSocket,
-  Departure,
+  DisconnectSignal,
   MediaType,
   RequestWork,
   StreamType,
@@ -22,30 +22,30 @@ import type { RequestTrace } from '../platform/tracing/tracing.ts';
 import type { HttpRequest, HttpResponse, RequestUrl } from './message.ts';
 import type { Negotiated } from './negotiate.ts';
 
-/** The client of a response disconnects, or has its response. */
-export class SocketDeparture implements Departure {
+/** Tells that the client of a response has disconnected or has received its response. */
+export class SocketDisconnect implements DisconnectSignal {
   #callback: (() => void) | undefined;
-  left = false;
+  disconnected = false;
 
   constructor(outgoing: ServerResponse) {
     outgoing.once('close', () => {
-      this.left = true;
+      this.disconnected = true;
       this.#callback?.();
     });
   }
 
-  onLeave(callback: () => void): void {
+  onDisconnect(callback: () => void): void {
     this.#callback = callback;
   }
 }
 
-/** The client of a Fetch API request aborts it. */
-export function departureOf(signal: AbortSignal): Departure {
+/** Tells that the client of a Fetch API request has aborted the request. */
+export function createDisconnectSignal(signal: AbortSignal): DisconnectSignal {
   return {
-    get left() {
+    get disconnected() {
       return signal.aborted;
     },
-    onLeave: (callback) => signal.addEventListener('abort', callback, { once: true }),
+    onDisconnect: (callback) => signal.addEventListener('abort', callback, { once: true }),
   };
 }
 
@@ -78,7 +78,7 @@ export interface ReceivedRequest {
   /** True if the caller may be taken from the cache of credentials. */
   readonly allowUnverified: boolean;
   /** Undefined if it cannot be detected that the client disconnects. */
-  readonly departure: Departure | undefined;
+  readonly disconnectSignal: DisconnectSignal | undefined;
   /** The media type of a single response; undefined if none is acceptable. */
   readonly mediaType: MediaType | undefined;
   /** The media type of a subscription's events; undefined if none is acceptable. */
@@ -250,15 +250,15 @@ export const isSessionAlone = (credentials: Route['credentials']): boolean =>
 /** What routes can have in common. */
 export type RouteProperties = Omit<Route, 'path' | 'answer'>;
 
-/** What a server knows of an arriving request. */
-export interface Arrival {
+/** What a server knows of a new request. */
+export interface IncomingRequest {
   readonly peerAddress?: string | undefined;
   readonly refusal?: ApiError | undefined;
   readonly malformed?: ApiError | undefined;
   readonly connection?: ClientSocket | undefined;
   /** Undefined without a socket. */
   readonly httpVersion?: string | undefined;
-  readonly departure?: Departure | undefined;
+  readonly disconnectSignal?: DisconnectSignal | undefined;
   /** Undefined without a socket: nobody waits for the response to be read then. */
   readonly reservation?: Reservation | undefined;
   readonly body?: BodyCharge | undefined;

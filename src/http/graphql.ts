@@ -69,7 +69,7 @@ const operationAttributes = ({ kind, name }: PreparedOperation): Attributes => (
 /** The client of an admitted request, for its operations. An open stream keeps it. */
 export function senderOf(admitted: AdmittedRequest): OperationRequest {
   const { requestId, caller, clientAddress, credentials, mediaType, streamType } = admitted;
-  const { headOnly, connection, departure, reservation, work } = admitted;
+  const { headOnly, connection, disconnectSignal, reservation, work } = admitted;
   return {
     requestId,
     caller,
@@ -79,7 +79,7 @@ export function senderOf(admitted: AdmittedRequest): OperationRequest {
     streamType,
     headOnly,
     connection,
-    departure,
+    disconnectSignal,
     reservation,
     work,
   };

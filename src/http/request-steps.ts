@@ -9,8 +9,8 @@ import { readField } from '../platform/request-fields.ts';
 import { badRequest } from './body.ts';
 import {
   type AdmittedRequest,
-  type Arrival,
   type FinishedRequest,
+  type IncomingRequest,
   isSessionAlone,
   NOTHING_COUNTED,
   type ReceivedRequest,
@@ -95,30 +95,32 @@ export function createRequestSteps(options: RequestStepsOptions) {
     receive(
       { method, headers }: AskedRequest,
       url: RequestUrl,
-      arrival: Arrival,
+      incomingRequest: IncomingRequest,
       fast: boolean,
     ): ReceivedRequest {
-      const accepts = arrival.accepts ?? negotiate(headers.get('accept'));
+      const accepts = incomingRequest.accepts ?? negotiate(headers.get('accept'));
       const route = routeOf(method, url, accepts);
       const requestId = readField(headers, 'x-request-id') ?? randomUUID();
-      const trace = route.probe ? undefined : traces?.begin({ method, headers, route, requestId, arrival });
+      const trace = route.probe
+        ? undefined
+        : traces?.begin({ method, headers, route, requestId, incomingRequest });
       return {
         requestId,
         route,
         startedAtMs: clock.elapsedMs(),
-        peerAddress: normaliseAddress(arrival.peerAddress ?? '127.0.0.1'),
-        refusal: arrival.refusal,
-        malformed: arrival.malformed,
-        connection: arrival.connection,
+        peerAddress: normaliseAddress(incomingRequest.peerAddress ?? '127.0.0.1'),
+        refusal: incomingRequest.refusal,
+        malformed: incomingRequest.malformed,
+        connection: incomingRequest.connection,
         fast,
         headOnly: method === 'HEAD',
         // The pipeline verifies the sessions of its callers before it acts, and the direct path all others before it responds.
         allowUnverified: fast && route.answer === graphql,
-        departure: arrival.departure,
+        disconnectSignal: incomingRequest.disconnectSignal,
         mediaType: accepts.single,
         streamType: accepts.stream,
-        reservation: arrival.reservation ?? pending.reservation(),
-        body: arrival.body,
+        reservation: incomingRequest.reservation ?? pending.reservation(),
+        body: incomingRequest.body,
         trace,
         work: { databaseMs: 0, span: trace?.span, changes: undefined },
       };

@@ -23,7 +23,7 @@ export function admittedRequest(
     refusal: undefined,
     malformed: undefined,
     connection: undefined,
-    departure: undefined,
+    disconnectSignal: undefined,
     reservation: pending.reservation(),
     body: undefined,
     trace: undefined,

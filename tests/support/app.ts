@@ -78,10 +78,10 @@ function hosted(app: App): App {
   const yoga = createYogaOf(app);
   return {
     ...app,
-    fetch: async (request, arrival) =>
+    fetch: async (request, incomingRequest) =>
       new URL(request.url).pathname === yoga.graphqlEndpoint
-        ? yoga.fetch(request, { req: { socket: { remoteAddress: arrival?.peerAddress } } })
-        : app.fetch(request, arrival),
+        ? yoga.fetch(request, { req: { socket: { remoteAddress: incomingRequest?.peerAddress } } })
+        : app.fetch(request, incomingRequest),
   };
 }
 

@@ -26,7 +26,7 @@ const AMPLE_DRAIN_MS = 600_000;
 
 /** Has all requests go through Yoga. */
 export const NO_FAST_PATH: FastPath = {
-  takes: () => false,
+  isFastPathRequest: () => false,
   answer: () => Promise.reject(new Error('closed')),
 };
 
@@ -68,7 +68,7 @@ export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}
     });
     const serving = nodeServerOptions(app.app, app.config, log);
     const fastPath: FastPath = {
-      takes: app.app.fastPath.takes,
+      isFastPathRequest: app.app.fastPath.isFastPathRequest,
       answer(...request) {
         fastAnswers += 1;
         return app.app.fastPath.answer(...request);

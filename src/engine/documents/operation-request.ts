@@ -17,10 +17,10 @@ export type SingleType = 'application/json' | 'application/graphql-response+json
 export type MediaType = SingleType | StreamType;
 
 /** Tells when a client disconnects. Lighter than an AbortController: thousands of streams have one each. */
-export interface Departure {
-  readonly left: boolean;
+export interface DisconnectSignal {
+  readonly disconnected: boolean;
   /** Calls back when the client disconnects. Replaces an earlier callback. */
-  onLeave(callback: () => void): void;
+  onDisconnect(callback: () => void): void;
 }
 
 /** The most that an operation can cost. */
@@ -72,7 +72,7 @@ export interface OperationRequest extends ClientIdentity {
   readonly streamType: StreamType | undefined;
   readonly headOnly: boolean;
   readonly connection: ClientSocket | undefined;
-  readonly departure: Departure | undefined;
+  readonly disconnectSignal: DisconnectSignal | undefined;
   readonly reservation: Reservation;
   readonly work: RequestWork;
 }

@@ -132,7 +132,7 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
     { sender, published, shownCost: cost, caller, requestId }: OperationArgs['contextValue'],
     subscription: SubscriptionArgs,
   ): void {
-    const { departure } = sender;
+    const { disconnectSignal } = sender;
     const endsWith = (error: () => ApiError) => () =>
       stream.finish(serializeResponse(refused(error(), { requestId, log }), { ...told, cost }));
     if (published !== undefined) stream.onClose(watchPublished(published, endsWith(documentRetired)));
@@ -144,8 +144,8 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
           (present) => void recheckCredentials(stream, subscription.rebuild(), present, told),
         ),
       );
-    if (departure?.left) stream.close();
-    else departure?.onLeave(() => stream.close());
+    if (disconnectSignal?.disconnected) stream.close();
+    else disconnectSignal?.onDisconnect(() => stream.close());
   }
 
   /** The outcome of the source of the events. `leave` gives the stream's slot back. */

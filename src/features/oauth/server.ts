@@ -75,7 +75,7 @@ function routesOf(
   const requestQueue = createOAuthRequestQueue(config.maxQueuedOperations, metrics);
   const requests = createOAuthRequests(pool, config.operationTimeoutMs, requestQueue.measure);
   const { database, settle } = requests;
-  const takeSlot = ({ departure }: AdmittedRequest) => requestQueue.take(requests.current(), departure);
+  const takeSlot = ({ disconnectSignal }: AdmittedRequest) => requestQueue.take(requests.current(), disconnectSignal);
   const calls = createLibraryCalls(issuer, takeSlot, log);
   const provider = createProviderSource({
     issuer,

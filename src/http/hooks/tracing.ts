@@ -1,7 +1,7 @@
 import { rememberTrace } from '../../platform/log/log.ts';
 import type { RequestFields } from '../../platform/request-fields.ts';
 import type { Attributes, RequestTrace, Tracing } from '../../platform/tracing/tracing.ts';
-import type { Arrival, Route } from '../exchange.ts';
+import type { IncomingRequest, Route } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
 import type { RequestUrl } from '../message.ts';
 import { shownPath } from './access-log.ts';
@@ -12,7 +12,7 @@ interface TracedHead {
   readonly headers: RequestFields;
   readonly route: Route;
   readonly requestId: string;
-  readonly arrival: Arrival;
+  readonly incomingRequest: IncomingRequest;
 }
 
 /** Of a client's making, any other could be a name that no one can count. */
@@ -51,8 +51,8 @@ function serverAttributes({ href }: Pick<RequestUrl, 'href'>, scheme: keyof type
  */
 export function createRequestTraces(tracing: Tracing, isTrustedPeer: (address: string) => boolean) {
   return {
-    begin({ method, headers, route, requestId, arrival }: TracedHead): RequestTrace {
-      const { peerAddress = LOCAL, httpVersion } = arrival;
+    begin({ method, headers, route, requestId, incomingRequest }: TracedHead): RequestTrace {
+      const { peerAddress = LOCAL, httpVersion } = incomingRequest;
       const name = `${METHODS.has(method) ? method : 'HTTP'} ${route.path}`;
       const begun = tracing.begin(name, headers.get('traceparent'), isTrustedPeer(peerAddress));
       // An id of the service's own is that of no other request: nothing is to be told apart.

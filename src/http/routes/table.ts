@@ -186,7 +186,7 @@ const PLAIN_TARGET = /^(?:\/\.?[\w-]+(?:\.[\w-]+)*)+(?:\?[\x21\x24-\x7e]*)?$/;
 const PLAIN_METHODS = new Set<string | undefined>(['GET', 'HEAD', 'POST', 'OPTIONS']);
 
 /** Whether the fast path handles a request. All others go through Yoga's HTTP handling. */
-export const takes = (method: string | undefined, target: string | undefined): boolean =>
+export const isFastPathRequest = (method: string | undefined, target: string | undefined): boolean =>
   target !== undefined &&
   PLAIN_METHODS.has(method) &&
   (target === PATHS.graphql || PLAIN_TARGET.test(target));

@@ -7,7 +7,7 @@ import { ERRORS } from '../../platform/errors.ts';
 import { eventLoop } from '../../platform/fairness/event-loop.ts';
 import type { PendingResponses, Reservation } from '../../platform/fairness/response-memory.ts';
 import type { Logger } from '../../platform/log/log.ts';
-import { type Arrival, SocketDeparture } from '../exchange.ts';
+import { type IncomingRequest, SocketDisconnect } from '../exchange.ts';
 import type { FastPath } from '../handler.ts';
 import type { HttpResponse } from '../message.ts';
 import { negotiate } from '../negotiate.ts';
@@ -127,7 +127,7 @@ function answerClientError(error: Error & { code?: string }, socket: Duplex): vo
 }
 
 export interface NodeServerOptions {
-  readonly handle: (request: globalThis.Request, arrival: Arrival) => Promise<HttpResponse>;
+  readonly handle: (request: globalThis.Request, incomingRequest: IncomingRequest) => Promise<HttpResponse>;
   readonly fastPath: FastPath;
   /** Counts the memory that responses hold until they are read. */
   readonly pending: PendingResponses;
@@ -192,7 +192,7 @@ export function createNodeServer({
   ): Promise<void> {
     const { method = 'GET', url, headers } = incoming;
     const named = namesHost(incoming);
-    const fast = named && headers.host !== undefined && fastPath.takes(method, url);
+    const fast = named && headers.host !== undefined && fastPath.isFastPathRequest(method, url);
     const address = named && !fast ? parseRequestUrl(incoming) : undefined;
     const malformed = fast || address !== undefined ? undefined : badAddress();
     const hasBody = malformed === undefined && method !== 'GET' && method !== 'HEAD';
@@ -215,18 +215,18 @@ export function createNodeServer({
         const plain = { method, target: url ?? '/', fields: headers, body: bytes ?? NO_BODY };
         const accepts = negotiate(headers.accept ?? null);
         // A stream ends when its client disconnects.
-        const departure = accepts.stream === undefined ? undefined : new SocketDeparture(outgoing);
-        const arrival = {
+        const disconnectSignal = accepts.stream === undefined ? undefined : new SocketDisconnect(outgoing);
+        const incomingRequest = {
           peerAddress,
           httpVersion,
           refusal,
           connection: socket,
-          departure,
+          disconnectSignal,
           reservation,
           body,
           accepts,
         };
-        return sendResponse(await fastPath.answer(plain, arrival), outgoing, sending);
+        return sendResponse(await fastPath.answer(plain, incomingRequest), outgoing, sending);
       }
       const request = new Request(address ?? 'http://localhost/', {
         // Malformed requests are all refused the same way, preflights included.
@@ -235,8 +235,16 @@ export function createNodeServer({
         signal: goneWith(outgoing),
         ...(bytes === undefined || bytes.length === 0 ? {} : { body: bytes }),
       });
-      const arrival = { peerAddress, httpVersion, refusal, malformed, connection: socket, reservation, body };
-      const response = await handle(request, arrival);
+      const incomingRequest = {
+        peerAddress,
+        httpVersion,
+        refusal,
+        malformed,
+        connection: socket,
+        reservation,
+        body,
+      };
+      const response = await handle(request, incomingRequest);
       return sendResponse(response, outgoing, sending);
     } finally {
       memory?.release();

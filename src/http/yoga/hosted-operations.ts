@@ -29,7 +29,7 @@ import type { HttpRequest, HttpResponse, RequestUrl } from '../message.ts';
 import type { HostedOperation, Results } from './yoga-result.ts';
 
 /** What Yoga carries along with a request, as a part of the context that plugins see. */
-export interface Travelling {
+export interface YogaServerContext {
   /** The request as it arrived. Yoga gets HEAD as GET. */
   readonly arrived: HttpRequest;
   readonly progress: RequestProgress;
@@ -51,15 +51,18 @@ const newOperation = (admitted: AdmittedRequest): HostedOperation => ({
 });
 
 /** The operation of an admitted request. */
-export function hostedOf({ made, progress }: Travelling): HostedOperation {
+export function hostedOf({ made, progress }: YogaServerContext): HostedOperation {
   made.operation ??= newOperation(progress);
   return made.operation;
 }
 
-type Carried = YogaInitialContext & Travelling;
+type Carried = YogaInitialContext & YogaServerContext;
 
 /** Plugins of the service, which know what Yoga carries along. */
-export type OwnPlugin = Plugin<Travelling & Partial<Omit<OperationContext, 'request'>>, Travelling>;
+export type OwnPlugin = Plugin<
+  YogaServerContext & Partial<Omit<OperationContext, 'request'>>,
+  YogaServerContext
+>;
 
 /** An operation on its way through the hooks of plugins. */
 interface Run {
@@ -117,7 +120,7 @@ const runWith = ({ request, hosted }: Run, params: OperationParams): OperationRu
   isCheckOnly: false,
 });
 
-export type Envelop = YogaServerInstance<Travelling, object>['getEnveloped'];
+export type Envelop = YogaServerInstance<YogaServerContext, object>['getEnveloped'];
 
 export interface HostedOperationsOptions {
   readonly schema: GraphQLSchema;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { GraphQLSchema } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
 import { isObject } from '../body.ts';
-import { departureOf, type FinishedRequest, type Route } from '../exchange.ts';
+import { createDisconnectSignal, type FinishedRequest, type Route } from '../exchange.ts';
 import type { Pipeline } from '../graphql.ts';
 import type { SentParams } from '../graphql-params.ts';
 import { beginProgress, type RequestProgress, type ServicePlugin } from '../lifecycle.ts';
@@ -13,7 +13,7 @@ import {
   type Envelop,
   hostedOf,
   type OwnPlugin,
-  type Travelling,
+  type YogaServerContext,
 } from './hosted-operations.ts';
 import type { Results } from './yoga-result.ts';
 
@@ -56,7 +56,7 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
   /** Ends the request with the response of a step, if the step returns one. */
   const step =
     (
-      take: (request: HttpRequest, travelling: Travelling) => Promise<HttpResponse | undefined>,
+      take: (request: HttpRequest, serverContext: YogaServerContext) => Promise<HttpResponse | undefined>,
     ): NonNullable<OwnPlugin['onRequest']> =>
     async ({ request, serverContext, endResponse }) => {
       if (serverContext.progress === undefined) return;
@@ -69,15 +69,18 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
     };
 
   /** Begins a request of a plain Yoga server. */
-  function arrive(request: Request, context: Travelling & { readonly req?: IncomingMessage }): void {
+  function receiveFromYoga(
+    request: Request,
+    context: YogaServerContext & { readonly req?: IncomingMessage },
+  ): void {
     const url = new URL(request.url);
     if (context.progress !== undefined || url.pathname !== endpoint) return;
     const peerAddress = context.req?.socket.remoteAddress;
-    const arrival = { peerAddress, departure: departureOf(request.signal) };
-    const progress = beginProgress(requests.receive(request, url, arrival, false));
+    const incomingRequest = { peerAddress, disconnectSignal: createDisconnectSignal(request.signal) };
+    const progress = beginProgress(requests.receive(request, url, incomingRequest, false));
     own.add(progress);
     const made = { operation: undefined, response: undefined };
-    Object.assign(context, { arrived: request, progress, url, made } satisfies Travelling);
+    Object.assign(context, { arrived: request, progress, url, made } satisfies YogaServerContext);
   }
 
   const admitted = step((_request, { arrived, progress, url }) => admit(arrived, progress, url));
@@ -93,7 +96,7 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
     },
     onRequest(payload) {
       const { request, serverContext, setRequest, fetchAPI } = payload;
-      arrive(request, serverContext);
+      receiveFromYoga(request, serverContext);
       const { headers, signal, method } = request;
       // Yoga refuses HEAD.
       if (method === 'HEAD' && serverContext.progress !== undefined)

@@ -4,7 +4,7 @@ import type { Logger } from '../../platform/log/log.ts';
 import type { ReceivedRequest } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
 import { HttpResponse } from '../message.ts';
-import { hostedOf, type Travelling } from './hosted-operations.ts';
+import { hostedOf, type YogaServerContext } from './hosted-operations.ts';
 import { NOTHING_KNOWN, type Served, useEngine } from './use-engine.ts';
 
 /** A plugin of Yoga's or Envelop's ecosystem (docs/plugins.md). Envelop's types do not fit Yoga's, which takes any object. */
@@ -25,7 +25,7 @@ export interface YogaOptions {
  */
 export function createYogaServer(options: YogaOptions) {
   const { schema, served, own, plugins, log } = options;
-  const yoga = createYoga<Travelling, object>({
+  const yoga = createYoga<YogaServerContext, object>({
     logging: false,
     graphiql: false,
     landingPage: false,
@@ -41,13 +41,13 @@ export function createYogaServer(options: YogaOptions) {
     plugins: [useEngine({ schema, serve: () => served }), ...plugins, ...own],
   });
   /** The pieces of an event stream that a plugin carries, until its client leaves. */
-  function piecesOf(body: ReadableStream<Uint8Array>, { departure }: ReceivedRequest) {
+  function piecesOf(body: ReadableStream<Uint8Array>, { disconnectSignal }: ReceivedRequest) {
     const reader = body.getReader();
     const cancel = () => {
       reader.cancel().catch((error: unknown) => log.emit('plugins.stream_failed', { err: error }));
     };
-    if (departure?.left) cancel();
-    else departure?.onLeave(cancel);
+    if (disconnectSignal?.disconnected) cancel();
+    else disconnectSignal?.onDisconnect(cancel);
     const pieces = (async function* () {
       for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
     })();
@@ -63,15 +63,15 @@ export function createYogaServer(options: YogaOptions) {
 
   return {
     /** Never rejects. */
-    async handle(request: Request, travelling: Travelling): Promise<HttpResponse> {
-      const { progress } = travelling;
+    async handle(request: Request, serverContext: YogaServerContext): Promise<HttpResponse> {
+      const { progress } = serverContext;
       try {
-        const response = await yoga.handleRequest(request, travelling);
-        const about = travelling.made.response ?? NOTHING_KNOWN;
+        const response = await yoga.handleRequest(request, serverContext);
+        const about = serverContext.made.response ?? NOTHING_KNOWN;
         return await HttpResponse.from(response, (body) => piecesOf(body, progress), about);
       } catch (error) {
         // Thrown by a hook of a plugin that nothing in Yoga catches.
-        served.results.discard(hostedOf(travelling));
+        served.results.discard(hostedOf(serverContext));
         return served.requests.refuse(error, progress);
       }
     },

@@ -122,7 +122,7 @@ export class FairQueue<T = undefined> {
   readonly #taken = new Map<string, number>();
   readonly #maxWaiting: number;
   readonly #maxPriorityWaitMs: number;
-  /** The waiting entries of each owner, in order of arrival. */
+  /** The waiting entries of each owner, in order of incomingRequest. */
   readonly #owners = new Map<string | undefined, Entry<T>[]>();
   /** The owner that came last, and when that owner last changed. */
   #last: string | undefined;

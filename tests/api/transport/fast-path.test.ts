@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 
 const app = useApp();
-const takes = (method: string, target: string) => app.app.fastPath.takes(method, target);
+const takes = (method: string, target: string) => app.app.fastPath.isFastPathRequest(method, target);
 
 describe('the fast path', () => {
   it.each([

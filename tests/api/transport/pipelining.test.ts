@@ -9,7 +9,7 @@ describe('Requests that a client sends at once on one connection', () => {
   const turns = { running: 0, most: 0 };
   const socket = useSocket(app, {
     fastPath: {
-      takes: (...request) => app.app.fastPath.takes(...request),
+      isFastPathRequest: (...request) => app.app.fastPath.isFastPathRequest(...request),
       async answer(...request) {
         turns.running += 1;
         turns.most = Math.max(turns.most, turns.running);

@@ -167,22 +167,22 @@ export function createOAuthRequestQueue(maxWaiting: number, metrics: Metrics) {
      * Resolves when the call of a request may begin. Rejects with QueueFullError. A request that is out of time or
      * whose client has disconnected gives up its slot.
      */
-    async take(work: OAuthRequest, departure: AdmittedRequest['departure']): Promise<Answered> {
+    async take(work: OAuthRequest, disconnectSignal: AdmittedRequest['disconnectSignal']): Promise<Answered> {
       const { audience, owner, cancellation } = work;
       const queue = queues[audience];
-      const hasLeft = () => departure?.left === true;
-      if (hasLeft()) throw gone();
+      const hasDisconnected = () => disconnectSignal?.disconnected === true;
+      if (hasDisconnected()) throw gone();
       if (cancellation.cancelled) throw new QueueFullError('cancelled');
       const wanted: Cancellable = {
         onCancel(listener) {
-          departure?.onLeave(listener);
+          disconnectSignal?.onDisconnect(listener);
           return cancellation.onCancel(listener);
         },
       };
       try {
         if (!queue.acquire(owner)) await queue.wait(owner, wanted);
       } catch (error) {
-        throw hasLeft() ? gone() : error;
+        throw hasDisconnected() ? gone() : error;
       }
       void leaveAfter(work, owner);
       const weight = queue.use.add(owner, UNKNOWN_MS);
