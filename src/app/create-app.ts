@@ -90,7 +90,7 @@ function createServiceMetrics({
 }
 
 /** Contract section 5: one operation holds at most this many times the maximum response size in memory. */
-const MAX_HELD_ANSWERS = 4;
+const MAX_PENDING_RESPONSES = 4;
 export interface AppOptions {
   readonly config: Config;
   readonly database: Database;
@@ -178,7 +178,7 @@ export function createApp({
   const pending = new PendingResponses(
     {
       maxBytes: config.maxPendingResponseBytes,
-      maxReceivedBytes: MAX_HELD_ANSWERS * config.maxResponseBytes,
+      maxReceivedBytes: MAX_PENDING_RESPONSES * config.maxResponseBytes,
     },
     metrics,
   );

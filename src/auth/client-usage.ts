@@ -103,7 +103,7 @@ function most(uses: readonly Counted[]): ClientUsageRow[] {
   return others.requests === 0 ? [...kept] : [...kept, others];
 }
 
-/** A request once it is answered. */
+/** A request once it has its response. */
 interface FinishedRequest extends ClientIdentity {
   /** In points. */
   readonly complexity: number;
@@ -143,7 +143,7 @@ export function createClientUsage({ database, log }: { readonly database: Querya
 
   const timer = setInterval(store, SLOT_MS).unref();
   return {
-    /** Counts a request once it is answered. Nobody waits for the database. */
+    /** Counts a request once it has its response. Nobody waits for the database. */
     note({ caller, clientAddress, complexity, databaseMs }: FinishedRequest): void {
       const use = isAuthenticated(caller)
         ? of(reportedClient(caller).client, caller.userId)

@@ -69,7 +69,7 @@ export interface AccountContent {
   readonly option: { readonly name: string; readonly description: string };
   /** What is stored of it, for `admin user export`. */
   readonly exportSections: readonly ExportSection[];
-  /** How many of each kind were deleted, by the names of the command's answer, where nothing was. */
+  /** How many of each kind were deleted, by the names of the command's response, where nothing was. */
   readonly none: Readonly<Record<string, number>>;
   /**
    * Deletes what is there, in bounded transactions that tell of it, and returns how many of each kind. Safe to repeat.

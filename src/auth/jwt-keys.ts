@@ -122,7 +122,7 @@ async function fetchKeySet(url: string): Promise<readonly PublishedKey[]> {
   }
 }
 
-/** Contract section 3: how old a set may be while its issuer answers, and how old while it does not. */
+/** Contract section 3: how old a set may be while its issuer responds, and how old while it does not. */
 const MAX_AGE_MS = 600_000;
 const MAX_AGE_IN_OUTAGE_MS = 3_600_000;
 /** From this age on it is fetched beside the requests, so that none has to wait for it. */
@@ -145,7 +145,7 @@ interface RemoteKeysOptions {
 
 /**
  * The key set of an issuer. It is fetched with the first token, and kept new by whoever asks for keys: nobody waits for
- * that unless there is no set that may be used. While the issuer does not answer, what is known of it goes on for a
+ * that unless there is no set that may be used. While the issuer does not respond, what is known of it goes on for a
  * while. Its age is of elapsed time: nobody can change that by setting a clock.
  */
 function remoteKeys({ url, defaultScopes, clock, log }: RemoteKeysOptions): StandingKeys {

@@ -138,13 +138,13 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
     connections.giveBack(client, error, (passedOn) => queue.release(cancellation?.owner, passedOn));
   }
 
-  /** Runs queries in one flight. Resolves to what `answer` makes of the rows of each. */
-  function fly<Answer>(
+  /** Runs queries in one flight. Resolves to what `toResult` makes of the rows of each. */
+  function fly<Result>(
     loan: Loan,
     queries: readonly Query<unknown>[],
     before: string | undefined,
-    answer: (results: unknown[][]) => Answer,
-  ): Promise<Answer> {
+    toResult: (results: unknown[][]) => Result,
+  ): Promise<Result> {
     const beganMs = performance.now();
     const endSpans = loan.trace?.statements(queries);
     return new Promise((resolve, reject) => {
@@ -153,7 +153,7 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
         eventLoop.charge(loan.cancellation?.owner);
         const reason = error == null ? undefined : toDatabaseError(error);
         endSpans?.(results, reason);
-        if (reason === undefined) return resolve(answer(results));
+        if (reason === undefined) return resolve(toResult(results));
         if (reason.kind === 'locked') loan.waitedMs += performance.now() - beganMs;
         return reject(reason);
       };

@@ -149,7 +149,7 @@ export function toConnectError(error: unknown): DatabaseError {
   return known.kind === 'other' ? new DatabaseError('unavailable', known.cause) : known;
 }
 
-/** A server that answers, but cannot do what it is asked: it has no memory, a pooler forgot a statement. */
+/** A server that responds, but cannot do what it is asked: it has no memory, a pooler forgot a statement. */
 const REFUSED_WHILE_UP = /^(532|26000|42P05)/;
 
 /**

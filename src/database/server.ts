@@ -97,8 +97,8 @@ const LOCK_LIMIT_MS = 300;
  * In seconds, and a count: the server then releases what a vanished client held. By default it takes two hours.
  */
 const GONE = { tcp_keepalives_idle: 10, tcp_keepalives_interval: 5, tcp_keepalives_count: 2 };
-/** How long the server's answer may take beyond the statement's own limit. */
-const ANSWER_MS = 2_000;
+/** How long the server's response may take beyond the statement's own limit. */
+const RESPONSE_MS = 2_000;
 /** An admin command may hold the data directory when the service starts; it finishes within seconds. */
 const FOLDER_PATIENCE_MS = 10_000;
 
@@ -149,8 +149,8 @@ function postgresServer(
     // Covers what sets no limit of its own, such as a BEGIN.
     statementLimitMs: pooled ? statementLimitMs : undefined,
     lockWaitMs: statementLimitMs,
-    silence: createDeadline(statementLimitMs + ANSWER_MS),
-    cancelSilence: createDeadline(ANSWER_MS),
+    silence: createDeadline(statementLimitMs + RESPONSE_MS),
+    cancelSilence: createDeadline(RESPONSE_MS),
     overrun: cancelStatement,
     cancel: cancelStatement,
     ready: async () => undefined,

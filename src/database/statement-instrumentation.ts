@@ -38,7 +38,7 @@ export class DatabaseStatistics {
     this.pool = pool;
   }
 
-  /** A statement has been answered, or failed. */
+  /** A statement has returned, or failed. */
   ended(sinceMs: number, failure: DatabaseErrorKind | undefined): void {
     this.statements.observe((performance.now() - sinceMs) / 1000);
     if (failure === undefined) this.up = true;

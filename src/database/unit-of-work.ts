@@ -229,7 +229,7 @@ export class UnitOfWork implements Queryable {
     if (connection === undefined) return;
     try {
       const { command: done } = await connection.client.query(sql);
-      // PostgreSQL answers COMMIT in a failed transaction with ROLLBACK and no error.
+      // PostgreSQL responds to COMMIT in a failed transaction with ROLLBACK and no error.
       if (done !== sql) throw new Error('the transaction had failed and was rolled back');
       this.#committed = sql === 'COMMIT';
       connection.release(undefined, this.#committed);

@@ -61,7 +61,7 @@ export interface Executor extends EventExecutor, KeyedExecutor {
 }
 
 /**
- * Limits how many operations run at once and for how long. An operation past its timeout is answered with
+ * Limits how many operations run at once and for how long. An operation past its timeout fails with
  * TIMEOUT; its statements are cancelled and its writes rolled back.
  */
 export function createExecutor(options: ExecutorOptions): Executor {
@@ -106,7 +106,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
         bounds.checkIntrospection(args);
         return executed(await execute(args), masking(context));
       };
-      const outcome = context.operation.mayIntrospect ? await introspection.answer(args, run) : await run();
+      const outcome = context.operation.mayIntrospect ? await introspection.respond(args, run) : await run();
       return bounds.checked(outcome, context, reservation);
     } catch (error) {
       return refused(error, masking(context));

@@ -25,11 +25,11 @@ import type { ServicePlugin } from './lifecycle.ts';
 import type { DemoKey } from './local-request.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';
 import { createRequestSteps, type RequestServices } from './request-steps.ts';
-import { answerLive, type Readiness, readyAnswer } from './routes/health.ts';
-import { loginAnswer, logoutAnswer } from './routes/login.ts';
-import { metricsAnswer } from './routes/metrics.ts';
-import { securityTxtAnswer } from './routes/security-txt.ts';
-import { streamTokenAnswer } from './routes/stream-token.ts';
+import { createReadyHandler, handleLive, type Readiness } from './routes/health.ts';
+import { createLoginHandler, createLogoutHandler } from './routes/login.ts';
+import { createMetricsHandler } from './routes/metrics.ts';
+import { createSecurityTxtHandler } from './routes/security-txt.ts';
+import { createStreamTokenHandler } from './routes/stream-token.ts';
 import { coreRoutes, graphqlRoute, HOME, RESOURCE_METADATA } from './routes/table.ts';
 import type { UseEngineOptions } from './yoga/use-engine.ts';
 import type { YogaOptions } from './yoga/yoga-host.ts';
@@ -90,8 +90,8 @@ function partsOf(options: HttpOptions, trust: ProxyTrust, services: RequestServi
       serve(found) {
         const plugins = [trust.useProxyTrust(), useResponseHeaders(), ...found];
         const pipeline = createPipeline(plugins);
-        const route = graphqlRoute(pipeline.answer);
-        const routing = { routeOf: () => route, graphql: pipeline.answer };
+        const route = graphqlRoute(pipeline.handler);
+        const routing = { routeOf: () => route, graphql: pipeline.handler };
         return {
           pipeline,
           route,
@@ -135,36 +135,36 @@ function pluginsOf(
 function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
   const { config, database, log, metrics, demoKey, credentials, login, securityLog } = options;
   const { pipeline, rateLimiter, featureRoutes, origin, clock } = options;
-  const answers = {
-    graphql: pipeline.answer,
-    streamToken: streamTokenAnswer({
+  const handlers = {
+    graphql: pipeline.handler,
+    streamToken: createStreamTokenHandler({
       pipeline,
       issue: streamTokenIssuer(options.accountWriteQueue, credentials.strategies),
       metrics,
     }),
-    login: loginAnswer({
+    login: createLoginHandler({
       login,
       database,
       warns: config.environment === 'development',
       maxBodyBytes: config.maxBodyBytes,
       log,
     }),
-    logout: logoutAnswer(options.endSession),
-    live: answerLive,
-    ready: readyAnswer(options.readiness),
-    metrics: metricsAnswer({
+    logout: createLogoutHandler(options.endSession),
+    live: handleLive,
+    ready: createReadyHandler(options.readiness),
+    metrics: createMetricsHandler({
       metrics,
       token: config.metricsToken,
       isSecure,
       failure: rateLimiter.metricsTokens.failure,
       securityLog,
     }),
-    securityTxt: securityTxtAnswer({ contacts: config.securityContacts, origin, clock }),
+    securityTxt: createSecurityTxtHandler({ contacts: config.securityContacts, origin, clock }),
   };
   const home = featureRoutes.find(({ path }) => path === HOME)?.path;
   const graphiql = config.graphiql ? graphiqlRoutes({ examples: EXAMPLES, home, demoKey }) : undefined;
   return [
-    ...Object.values(coreRoutes(answers, graphiql?.page)),
+    ...Object.values(coreRoutes(handlers, graphiql?.page)),
     ...(graphiql === undefined ? [] : [graphiql.assets]),
     ...featureRoutes,
   ];

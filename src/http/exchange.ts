@@ -170,8 +170,8 @@ export interface FinishedRequest extends AdmittedRequest {
   readonly cacheControl: string | undefined;
 }
 
-/** Answers a request; undefined if there is nothing at its path after all. */
-export type Answer = (
+/** Responds to a request; undefined if there is nothing at its path after all. */
+export type RouteHandler = (
   request: HttpRequest,
   admitted: AdmittedRequest,
   url: RequestUrl,
@@ -201,7 +201,7 @@ export interface Route {
    * - `session`: it may come with a session, and nothing else counts; one that has ended is nobody's.
    * - `session-of-get`: as `session` for a GET; for others nothing counts.
    * - `own`: the route reads them itself.
-   * - `ignored`: anybody is answered at once, before any limit.
+   * - `ignored`: every client gets a response immediately, before any limit.
    */
   readonly credentials:
     | 'read'
@@ -217,15 +217,15 @@ export interface Route {
    * trace, and no log line at `info` if they succeed.
    */
   readonly probe: boolean;
-  /** Whether it is refused over plain HTTP even if no credentials are to be seen: its body or its answer has some. */
+  /** True if it is rejected over plain HTTP even without visible credentials: its body or its response has some. */
   readonly needsTls: boolean;
-  /** Whether caches may store its answers. If not, they are `no-store`, but for those that say more (caching.ts). */
+  /** Whether caches may store its responses. If not, they are `no-store`, but for those that say more (caching.ts). */
   readonly storable: boolean;
-  /** The request fields that its answers depend on, beside those of the origin, the coding and the credentials. */
+  /** The request fields that its responses depend on, beside those of the origin, the coding and the credentials. */
   readonly varies: readonly string[];
-  /** Whether its answers may be compressed, which tells their length (BREACH). */
+  /** Whether its responses may be compressed, which tells their length (BREACH). */
   readonly compressible: boolean;
-  /** Whether pages of `CORS_ORIGINS` may read its answers. */
+  /** Whether pages of `CORS_ORIGINS` may read its responses. */
   readonly cors: boolean;
   /**
    * Which requests that do more than read must come from a page of a trusted origin, or from no page. `own`: from a page of
@@ -238,9 +238,9 @@ export interface Route {
   readonly errors: (error: unknown, received: ReceivedRequest, log: Logger) => HttpResponse;
   /** Which path log and traces show: the one asked for, or that of the route if the one asked for is a secret. */
   readonly logged: 'asked' | 'route';
-  /** The route that answers a browser that opens the path, if that is another one. */
+  /** The route for a browser that opens the path, if that is another one. */
   readonly page: Route | undefined;
-  readonly answer: Answer;
+  readonly handler: RouteHandler;
 }
 
 /** Whether a session is all that counts there. */
@@ -248,7 +248,7 @@ export const isSessionAlone = (credentials: Route['credentials']): boolean =>
   credentials === 'session' || credentials === 'session-of-get';
 
 /** What routes can have in common. */
-export type RouteProperties = Omit<Route, 'path' | 'answer'>;
+export type RouteProperties = Omit<Route, 'path' | 'handler'>;
 
 /** What a server knows of a new request. */
 export interface IncomingRequest {

@@ -83,7 +83,7 @@ function getMembers(search: URLSearchParams): SentParams {
 }
 
 /**
- * Without credentials the answer is 401, whatever else is wrong (contract section 3). It tells strangers
+ * Without credentials the response is 401, whatever else is wrong (contract section 3). It tells strangers
  * nothing more.
  */
 function withoutCredentials(error: unknown, { caller }: AdmittedRequest): unknown {

@@ -33,7 +33,7 @@ import { toErrorCode } from '../engine/subscriptions/event-responses.ts';
 import { refusalOf, requireSubscription } from '../engine/subscriptions/subscriber.ts';
 import type { Logger } from '../platform/log/log.ts';
 import type { Attributes, Span } from '../platform/tracing/tracing.ts';
-import type { AdmittedRequest, Answer } from './exchange.ts';
+import type { AdmittedRequest, RouteHandler } from './exchange.ts';
 import { graphqlParams } from './graphql-params.ts';
 import { type HttpRequest, PlainRequest } from './message.ts';
 import type { Responder } from './response/responder.ts';
@@ -113,7 +113,7 @@ export function createPipeline(options: PipelineOptions) {
   const { respond, maxBodyBytes, log } = options;
   const refuse = (error: unknown, { requestId }: OperationRequest) => refused(error, { requestId, log });
 
-  /** Logs how an operation was answered, once it is. */
+  /** Logs how the response to an operation was made, once it is complete. */
   async function logged<T>(outcome: Promise<T>, trace: Trace, { requestId }: OperationRequest): Promise<T> {
     try {
       return await outcome;
@@ -187,8 +187,8 @@ export function createPipeline(options: PipelineOptions) {
     sender.work.span = execution;
     try {
       const outcome = await perform(args);
-      const answered = outcome.kind === 'unresumable' ? outcome.outcome : outcome;
-      const [error] = answered.kind === 'stream' ? [] : errorsOf(answered);
+      const finished = outcome.kind === 'unresumable' ? outcome.outcome : outcome;
+      const [error] = finished.kind === 'stream' ? [] : errorsOf(finished);
       execution.end({}, error && publicError(error).code);
       return outcome;
     } catch (error) {
@@ -241,7 +241,7 @@ export function createPipeline(options: PipelineOptions) {
   });
 
   /** Reads the parameters, runs their operation and responds. Never rejects. */
-  const answer: Answer = async (request, admitted, url) => {
+  const handler: RouteHandler = async (request, admitted, url) => {
     const sender = senderOf(admitted);
     let progress: OperationProgress | undefined;
     let outcome: Outcome;
@@ -264,12 +264,12 @@ export function createPipeline(options: PipelineOptions) {
   };
 
   return {
-    answer,
+    handler,
     /** Rejects with the error that refuses the request. */
     read,
     /** The same without a check of the members, which plugins may change before `steps.check`. */
     parse,
-    /** The steps of `answer` one by one, for plugins of Yoga that run between them. Each throws its rejection. */
+    /** The steps of `handler` one by one, for plugins of Yoga that run between them. Each throws its rejection. */
     steps: {
       check: checkParams,
       find,

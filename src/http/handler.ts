@@ -55,19 +55,19 @@ export function createRequestHandler(options: RequestHandlerOptions) {
   const requests = createRequestSteps({
     ...options,
     routeOf: createTable(routes, nothingRoute(routes)),
-    graphql: pipeline.answer,
+    graphql: pipeline.handler,
   });
-  const { receive, admit, answer, refuse } = requests;
+  const { receive, admit, handle, refuse } = requests;
 
   /** Returns the response that is sent: encoded, with all headers, or 304 in its place. */
   async function finalizeResponse(
-    answered: HttpResponse,
+    original: HttpResponse,
     request: AskedRequest,
     admitted: AdmittedRequest,
     url: RequestUrl,
   ): Promise<HttpResponse> {
-    const coding = compression.choose(answered, request, admitted, url);
-    const cacheable = caching(answered, request, admitted, coding?.encoding);
+    const coding = compression.choose(original, request, admitted, url);
+    const cacheable = caching(original, request, admitted, coding?.encoding);
     const { response } = cacheable;
     const encoded = coding !== undefined && response.status !== 304;
     if (encoded) response.headers.set('content-encoding', coding.encoding);
@@ -77,7 +77,7 @@ export function createRequestHandler(options: RequestHandlerOptions) {
     return response;
   }
 
-  const route = routes.find(({ answer: own }) => own === pipeline.answer) ?? NOT_FOUND_ROUTE;
+  const route = routes.find(({ handler: own }) => own === pipeline.handler) ?? NOT_FOUND_ROUTE;
   const yoga = createYogaServer({
     schema,
     served: { pipeline, requests, route, results: createResults(pipeline.respond, log, limits) },
@@ -105,7 +105,7 @@ export function createRequestHandler(options: RequestHandlerOptions) {
     url: RequestUrl,
   ): Promise<HttpResponse> {
     try {
-      return (await admit(request, progress, url)) ?? (await answer(request, progress, url));
+      return (await admit(request, progress, url)) ?? (await handle(request, progress, url));
     } catch (error) {
       return refuse(error, progress);
     }
@@ -149,7 +149,7 @@ export function createRequestHandler(options: RequestHandlerOptions) {
     // Only Yoga runs the hooks of its plugins.
     isFastPathRequest: (method: string | undefined, target: string | undefined): boolean =>
       yogaPlugins.length === 0 && isFastPathRequest(method, target),
-    async answer(plain: NodeRequest, incomingRequest: IncomingRequest): Promise<HttpResponse> {
+    async handle(plain: NodeRequest, incomingRequest: IncomingRequest): Promise<HttpResponse> {
       const { method, target, fields, body } = plain;
       const url = urlOf(target, String(fields.host));
       const request = new PlainRequest(method, url.href, fields, body);
@@ -165,13 +165,13 @@ export function createRequestHandler(options: RequestHandlerOptions) {
   };
 
   return {
-    /** All that it answers; any other path is 404. */
+    /** All routes; any other path is 404. */
     routes,
     fastPath,
-    /** Answers through Yoga a request that the fast path does not take. */
+    /** Handles through Yoga a request that the fast path does not take. */
     handle: (request: Request, incomingRequest: IncomingRequest): Promise<HttpResponse> =>
       throughYoga(request, { disconnectSignal: createDisconnectSignal(request.signal), ...incomingRequest }),
-    /** Answers a Fetch API request on the same path as a request from a socket. */
+    /** Handles a Fetch API request on the same path as a request from a socket. */
     async fetch(request: Request, given?: IncomingRequest): Promise<Response> {
       const { method } = request;
       const reservation = given?.reservation ?? pending.reservation();
@@ -191,7 +191,7 @@ export function createRequestHandler(options: RequestHandlerOptions) {
           const fields = { host, ...Object.fromEntries(request.headers) };
           const body = new Uint8Array(await request.arrayBuffer());
           return shown(
-            (await fastPath.answer({ method, target, fields, body }, incomingRequest)).toResponse(),
+            (await fastPath.handle({ method, target, fields, body }, incomingRequest)).toResponse(),
           );
         }
         return shown((await throughYoga(request, incomingRequest)).toResponse());

@@ -39,7 +39,7 @@ export function createOwnOperations(schema: GraphQLSchema, pipeline: Pick<Pipeli
         throw new Error('a page opens no stream');
       const [error] = errorsOf(outcome);
       if (error !== undefined) throw error;
-      // The database may have written the answer: its text is what both ways have in common.
+      // The database may have written the response: its text is what both ways have in common.
       const { data }: { readonly data: Data } = JSON.parse(serializeResponse(outcome, { limits: NO_LIMITS }));
       return { data, headers: effects?.headers ?? {} };
     },

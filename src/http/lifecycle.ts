@@ -68,7 +68,7 @@ export interface RequestStages extends OperationStages {
 }
 
 /**
- * All stages, in the order in which a request passes them. The answer of its route is between `schedule` and `respond`: for
+ * All stages, in the order in which a request passes them. The handler of its route runs between `schedule` and `respond`: for
  * GraphQL these are `admit`, then validation, then `mutationField` and `execute`, or `subscribe`.
  */
 export const STAGES = [

@@ -1,7 +1,7 @@
 import { MULTIPART, type SingleType, type StreamType } from '../engine/documents/operation-request.ts';
 import { remember } from '../platform/cache.ts';
 
-/** The types in which a client can be answered. */
+/** The types of responses. */
 export interface Negotiated {
   /** For a single response; undefined if none is acceptable. */
   readonly single: SingleType | undefined;
@@ -66,7 +66,7 @@ function choose<T extends string>(given: readonly Range[], offer: readonly T[]):
 }
 
 /**
- * The preferred stream, whatever else is accepted: no other type can answer a subscription. A type must be
+ * The preferred stream, whatever else is accepted: no other type is possible for a subscription. A type must be
  * named for that. Only without such a type a wildcard may ask for Server-Sent Events.
  */
 function chooseStream(given: readonly Range[], single: SingleType | undefined): StreamType | undefined {

@@ -72,8 +72,8 @@ export interface RequestServices {
 export interface RequestStepsOptions extends RequestServices {
   readonly plugins: readonly ServicePlugin[];
   readonly routeOf: (method: string, url: RequestUrl, accepts: Negotiated) => Route;
-  /** The answer of the route that executes operations. */
-  readonly graphql: Route['answer'];
+  /** The handler of the route that executes operations. */
+  readonly graphql: Route['handler'];
 }
 
 /** A response as far as the last stages need it. A Response of the Fetch API says less. */
@@ -115,7 +115,7 @@ export function createRequestSteps(options: RequestStepsOptions) {
         fast,
         headOnly: method === 'HEAD',
         // The pipeline verifies the sessions of its callers before it acts, and the direct path all others before it responds.
-        allowUnverified: fast && route.answer === graphql,
+        allowUnverified: fast && route.handler === graphql,
         disconnectSignal: incomingRequest.disconnectSignal,
         mediaType: accepts.single,
         streamType: accepts.stream,
@@ -126,7 +126,7 @@ export function createRequestSteps(options: RequestStepsOptions) {
       };
     },
     /**
-     * The stages before the route. What they return is the response already: a preflight is answered by its headers alone, a
+     * The stages before the route. What they return is the response already: a preflight needs its headers only, a
      * rejected origin gets none, and a stream that is over is not opened again. Rejects with the rejection of the request.
      * Steps that do not wait are not awaited.
      */
@@ -140,12 +140,12 @@ export function createRequestSteps(options: RequestStepsOptions) {
       const waiting = stages.run(request, progress, url);
       if (waiting !== undefined) await waiting;
       checkRoute(request, progress, checkOrigin);
-      const isOver = progress.route.answer === graphql && reconnectsAfterEnd(request, progress);
+      const isOver = progress.route.handler === graphql && reconnectsAfterEnd(request, progress);
       return isOver ? new HttpResponse('', { status: 204 }) : undefined;
     },
     /** Rejects with the rejection of the request. */
-    async answer(request: HttpRequest, admitted: AdmittedRequest, url: RequestUrl): Promise<HttpResponse> {
-      const response = await admitted.route.answer(request, admitted, url);
+    async handle(request: HttpRequest, admitted: AdmittedRequest, url: RequestUrl): Promise<HttpResponse> {
+      const response = await admitted.route.handler(request, admitted, url);
       if (response !== undefined) return response;
       throw new ApiError('NOT_FOUND', 'This path does not exist. The GraphQL endpoint is /graphql.', {
         status: 404,

@@ -130,7 +130,7 @@ export function exceeded(
 }
 
 /** Refuses a response of at least `bytes` bytes (contract section 5). */
-export function answerTooLarge(bytes: number, maximum: number): ApiError {
+export function responseTooLarge(bytes: number, maximum: number): ApiError {
   return exceeded('COMPLEXITY_LIMIT', 'A response of at least', bytes, maximum, ' bytes');
 }
 

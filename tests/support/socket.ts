@@ -27,7 +27,7 @@ const AMPLE_DRAIN_MS = 600_000;
 /** Has all requests go through Yoga. */
 export const NO_FAST_PATH: FastPath = {
   isFastPathRequest: () => false,
-  answer: () => Promise.reject(new Error('closed')),
+  handle: () => Promise.reject(new Error('closed')),
 };
 
 /** Has a server listen during the tests of the file or the `describe`. Read it inside tests only. */
@@ -69,9 +69,9 @@ export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}
     const serving = nodeServerOptions(app.app, app.config, log);
     const fastPath: FastPath = {
       isFastPathRequest: app.app.fastPath.isFastPathRequest,
-      answer(...request) {
+      handle(...request) {
         fastAnswers += 1;
-        return app.app.fastPath.answer(...request);
+        return app.app.fastPath.handle(...request);
       },
     };
     return createNodeServer({ ...serving, fastPath, drainLimitMs: AMPLE_DRAIN_MS, ...options });

@@ -27,7 +27,7 @@ const DROP_KEYS = statement<{ one: number }>(
   'account_drop_keys',
   `DELETE FROM api_keys WHERE id IN (SELECT id FROM api_keys WHERE user_id = $1 LIMIT $2) RETURNING 1 AS one`,
 );
-const DROP_ANSWERS = statement<{ one: number }>(
+const DELETE_STORED_RESPONSES = statement<{ one: number }>(
   'account_drop_answers',
   `DELETE FROM idempotency_keys WHERE (user_id, key_hash) IN (
      SELECT user_id, key_hash FROM idempotency_keys WHERE user_id = $1 LIMIT $2) RETURNING 1 AS one`,
@@ -51,8 +51,8 @@ async function begin(database: Database, email: string, contentPolicy: ContentPo
   return id;
 }
 
-const dropAnswers = (database: Database, id: string) =>
-  inBatches(BATCH, async () => (await database.query(DROP_ANSWERS, [id, BATCH])).length);
+const deleteStoredResponses = (database: Database, id: string) =>
+  inBatches(BATCH, async () => (await database.query(DELETE_STORED_RESPONSES, [id, BATCH])).length);
 
 /** Removes the row. False if a mutation that is still running has written something under it. */
 async function dropAccount(database: Database, id: string): Promise<boolean> {
@@ -71,7 +71,7 @@ async function dropWithContent(database: Database, id: string) {
   let dropped = ACCOUNT_CONTENT.none;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     dropped = sumOf(dropped, await ACCOUNT_CONTENT.drop(database, id));
-    await dropAnswers(database, id);
+    await deleteStoredResponses(database, id);
     if (await dropAccount(database, id)) return { id, deleted: true, ...dropped };
     await delay(LATE_REQUESTS_MS);
   }
@@ -91,11 +91,11 @@ export async function deleteAccount(database: Database, email: string, contentPo
   const id = await begin(database, email, contentPolicy);
   if (contentPolicy === 'delete') return dropWithContent(database, id);
   await delay(LATE_REQUESTS_MS);
-  await dropAnswers(database, id);
+  await deleteStoredResponses(database, id);
   // This waits for mutations that have written under the account; the responses they have stored are deleted after it.
   // All others were deleted before: without its e-mail, the account could not be found again to finish.
   const data = { name: 'Deleted user', email: '', emailKey: null, role: 'member' } as const;
   await runInPrisma(database, (prisma) => prisma.user.updateMany({ where: { id }, data }));
-  await dropAnswers(database, id);
+  await deleteStoredResponses(database, id);
   return { id, deleted: true, ...ACCOUNT_CONTENT.none };
 }

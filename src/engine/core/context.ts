@@ -13,7 +13,7 @@ import type { OperationPlans } from './selection.ts';
 
 /**
  * What the `subscribe` function of a field returns: where the caller's events start. graphql-js asks for an
- * async iterable there. This one is never iterated: subscribers whose answers are the same share one reading
+ * async iterable there. This one is never iterated: subscribers whose responses are the same share one reading
  * of each event.
  */
 export class EventReader implements AsyncIterable<never> {
@@ -35,7 +35,7 @@ export class EventReader implements AsyncIterable<never> {
  */
 export type AnswerPath = 'fast_path' | 'database_response' | 'single_statement' | 'loaders';
 
-/** How a request was answered, for the debug log. */
+/** How the response to a request was made, for the debug log. */
 export interface Trace {
   readonly paths: Set<AnswerPath>;
   /** Why the database did not write the whole response: the first reason. */
@@ -126,7 +126,7 @@ export function principalOf({ caller }: Pick<Context, 'caller'>): Principal {
 }
 
 /**
- * What to read from where several statements answer. If the client asks for it, what is known of the event log is read before
+ * What to read from where several statements make the response. If the client asks for it, what is known of the event log is read before
  * the first of them: no change that one of them does not show is older.
  */
 export function afterSnapshot({ db, onSnapshot }: Pick<Context, 'db' | 'onSnapshot'>): Queryable {

@@ -87,10 +87,10 @@ export interface MutationOptions {
 export interface MutationSteps {
   /** Runs before anything is written. False ends the mutation without executing it. */
   before(work: UnitOfWork): Promise<boolean>;
-  /** Runs after execution, before the commit. Returns the outcome to answer with. */
+  /** Runs after execution, before the commit. Returns the outcome of the response. */
   after(work: UnitOfWork, outcome: Single): Promise<Single>;
   /**
-   * Runs instead of `after` if there is no data and the writes are rolled back. Returns the outcome to answer
+   * Runs instead of `after` if there is no data and the writes are rolled back. Returns the outcome to respond
    * with; undefined if the mutation counts as not run.
    */
   onRollback(outcome: Single): Promise<Single | undefined>;
@@ -157,7 +157,7 @@ export function createMutationExecutor(options: MutationOptions) {
         await work.rollback();
         return steps === undefined ? outcome : await steps.onRollback(outcome);
       }
-      const answer = steps === undefined ? outcome : await steps.after(work, outcome);
+      const finalOutcome = steps === undefined ? outcome : await steps.after(work, outcome);
       await work.commit();
       onCommit();
       sender.work.changes = changes;
@@ -165,7 +165,7 @@ export function createMutationExecutor(options: MutationOptions) {
         effects.headers['set-cookie'] = setSessionCookie(opened.sessionId);
         securityLog.passwordChanged(attemptOrigin(sender), principalOf(context).userId);
       }
-      return answer;
+      return finalOutcome;
     } catch (error) {
       await work.rollback();
       const reason = afterCommit(work, error);

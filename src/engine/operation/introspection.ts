@@ -23,7 +23,7 @@ export function createIntrospectionCache() {
 
   return {
     /** The response to a query, from the cache or by executing it. Rejects with what `run` throws. */
-    async answer(args: OperationArgs, run: () => Promise<Single>): Promise<Single> {
+    async respond(args: OperationArgs, run: () => Promise<Single>): Promise<Single> {
       const key = keyOf(args);
       if (key === undefined) return run();
       const tellsCost = args.contextValue.shownCost !== undefined;

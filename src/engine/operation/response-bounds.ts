@@ -1,4 +1,4 @@
-import { answerTooLarge } from '../../platform/errors.ts';
+import { responseTooLarge } from '../../platform/errors.ts';
 import type { PendingResponses, Reservation } from '../../platform/fairness/response-memory.ts';
 import { publicError } from '../core/mask-error.ts';
 import { introspectionSize } from '../documents/introspection.ts';
@@ -27,7 +27,7 @@ export interface ResponseBoundsOptions {
 export function checkedLength(text: string, maximum: number): number {
   // A UTF-16 code unit takes at most three bytes.
   const bytes = text.length <= maximum / 3 ? text.length : Buffer.byteLength(text);
-  if (bytes > maximum) throw answerTooLarge(bytes, maximum);
+  if (bytes > maximum) throw responseTooLarge(bytes, maximum);
   return bytes;
 }
 
@@ -55,11 +55,11 @@ export function checkedSize(outcome: Single, told: ResponseExtras, maximum: numb
   if (outcome.kind !== 'executed') return checkedLength(serializeResponse(outcome, told), maximum);
   const { data, errors } = outcome.result;
   const least = leastLength(data, maximum);
-  if (least > maximum) throw answerTooLarge(least, maximum);
+  if (least > maximum) throw responseTooLarge(least, maximum);
   const isOnlyData = errors === undefined && told.cost === undefined;
   if (isOnlyData && MAX_BYTES_A_UNIT * least <= maximum) return least;
   const bytes = Buffer.byteLength(serializeResponse(outcome, told));
-  if (bytes > maximum) throw answerTooLarge(bytes, maximum);
+  if (bytes > maximum) throw responseTooLarge(bytes, maximum);
   return bytes;
 }
 
@@ -77,7 +77,7 @@ export function createResponseBounds({ pending, maxResponseBytes, limits }: Resp
       if (!operation.mayIntrospect) return;
       const bytes = introspectionSize(args, operation.node, operation.plans.fragments);
       const mostBytes = Math.min(maxResponseBytes, MAX_INTROSPECTION_BYTES);
-      if (bytes > mostBytes) throw answerTooLarge(bytes, mostBytes);
+      if (bytes > mostBytes) throw responseTooLarge(bytes, mostBytes);
     },
     /**
      * Returns the outcome and counts its response while that is pending. Throws COMPLEXITY_LIMIT if the

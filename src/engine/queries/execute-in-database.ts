@@ -9,7 +9,7 @@ import {
 import type { UnverifiedSession } from '../../auth/authenticate.ts';
 import type { Scope } from '../../auth/scopes.ts';
 import { SmallMap } from '../../platform/cache.ts';
-import { answerTooLarge } from '../../platform/errors.ts';
+import { responseTooLarge } from '../../platform/errors.ts';
 import { type Context, callerNotVerified, recordFallback } from '../core/context.ts';
 import { permissionsOf } from '../core/permissions.ts';
 import { choiceOf, collectFields, hasTooManyFields, variablesOf } from '../core/selection.ts';
@@ -324,7 +324,7 @@ export async function renderInDatabase(
   const row = await read(plan, given, context);
   const bytes = (row?.size ?? 0) + ENVELOPE_BYTES;
   if (row?.data == null && bytes > context.maxResponseBytes)
-    throw answerTooLarge(bytes, context.maxResponseBytes);
+    throw responseTooLarge(bytes, context.maxResponseBytes);
   if (row?.data == null) return recordFallback(context, 'a row is missing');
   return { response: responseWith(withCursors(row.data)), left };
 }

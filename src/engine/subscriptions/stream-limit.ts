@@ -32,7 +32,7 @@ function addressOf(hex: string, family: 'ipv4' | 'ipv6', order: 'BE' | 'LE'): st
 }
 
 /** Retransmissions since the last acknowledgement, for connections with unacknowledged bytes. */
-export function unansweredIn(
+export function findUnacknowledged(
   table: string,
   family: 'ipv4' | 'ipv6',
   order: 'BE' | 'LE' = endianness(),
@@ -51,14 +51,14 @@ export function unansweredIn(
  * The connections of this machine whose unacknowledged bytes were retransmitted, by `connectionKey`, with the
  * number of retransmissions. Undefined on systems other than Linux, which lack these tables.
  */
-async function unansweredConnections(): Promise<ReadonlyMap<string, number> | undefined> {
+async function readUnacknowledged(): Promise<ReadonlyMap<string, number> | undefined> {
   const found = new Map<string, number>();
   let tables = 0;
   for (const { path, family } of TABLES) {
     const table = await readFile(path, 'latin1').catch(() => undefined);
     if (table === undefined) continue;
     tables += 1;
-    for (const [key, times] of unansweredIn(table, family)) found.set(key, times);
+    for (const [key, times] of findUnacknowledged(table, family)) found.set(key, times);
   }
   return tables === 0 ? undefined : found;
 }
@@ -67,10 +67,10 @@ export interface HalfOpenWatchOptions {
   readonly log: Logger;
   /** Called for each ended connection. */
   readonly onEnd: () => void;
-  readonly unanswered?: typeof unansweredConnections;
+  readonly unacknowledged?: typeof readUnacknowledged;
 }
 
-/** A stream sends something every 12 seconds: three unanswered looks take less than 45 seconds in all. */
+/** A stream sends something every 12 seconds: three looks without an acknowledgement take less than 45 seconds in all. */
 const LOOK_INTERVAL_MS = 10_000;
 const LOOKS = 3;
 /**
@@ -93,12 +93,12 @@ function keyOf({ localPort, remoteAddress, remotePort }: ClientSocket): string |
 export function createHalfOpenWatch({
   log,
   onEnd,
-  unanswered = unansweredConnections,
+  unacknowledged = readUnacknowledged,
 }: HalfOpenWatchOptions) {
-  /** Each connection, and how many looks in a row have found it unanswered. */
+  /** Each connection, and how many looks in a row have found it unacknowledged. */
   const watched = new Map<ClientSocket, { readonly key: string; looks: number }>();
   let timer: NodeJS.Timeout | undefined;
-  let shared: { readonly table: ReturnType<typeof unansweredConnections>; readonly atMs: number } | undefined;
+  let shared: { readonly table: ReturnType<typeof readUnacknowledged>; readonly atMs: number } | undefined;
 
   function end(connections: readonly ClientSocket[], reason: 'silent' | 'needed'): void {
     if (connections.length === 0) return;
@@ -111,7 +111,7 @@ export function createHalfOpenWatch({
   }
 
   async function look(): Promise<void> {
-    const table = await unanswered();
+    const table = await unacknowledged();
     if (table === undefined) {
       log.emit('streams.dead_client_detection_off');
       return;
@@ -149,7 +149,7 @@ export function createHalfOpenWatch({
     async endSilent(connections: readonly ClientSocket[]): Promise<readonly ClientSocket[]> {
       const nowMs = performance.now();
       if (shared === undefined || nowMs - shared.atMs > SHARED_MS)
-        shared = { table: unanswered(), atMs: nowMs };
+        shared = { table: unacknowledged(), atMs: nowMs };
       const table = await shared.table.catch((error: unknown) => {
         log.emit('streams.connection_table_failed', { err: error });
         return undefined;

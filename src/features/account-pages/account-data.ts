@@ -56,7 +56,7 @@ const documentOf = (hasGrants: boolean) => `query AccountPage {
   }
 }`;
 
-/** Reads the account of a request's session. Throws what the API answers with. */
+/** Reads the account of a request's session. Throws the errors of the API. */
 export function accountReader(operations: OwnOperations) {
   const document = documentOf(operations.offers('User', 'oauthGrants'));
   return async (admitted: AdmittedRequest): Promise<Account> => {

@@ -2,7 +2,7 @@ import { CLEAR_SESSION_COOKIE, extractSessionCookie, setSessionCookie } from '..
 import { isSession, type Principal } from '../../auth/principal.ts';
 import { readConnectionFor } from '../../auth/secrets.ts';
 import { badRequest, readForm } from '../../http/body.ts';
-import type { AdmittedRequest, Answer } from '../../http/exchange.ts';
+import type { AdmittedRequest, RouteHandler } from '../../http/exchange.ts';
 import { OWN_SITES } from '../../http/hooks/request-checks.ts';
 import { type HtmlPageOptions, pageResponse, pauseFor, seeOther } from '../../http/html/page.ts';
 import { problemOf, signInBy } from '../../http/html/sign-in.ts';
@@ -70,7 +70,7 @@ interface Asked {
  * The account page. It shows and changes what the API does, with the visitor's session, by the API's own operations.
  * What a form asks for is done, and then the browser is led to the page anew; what is refused is told beside the form.
  */
-export function accountAnswer(options: AccountServices): Answer {
+export function createAccountHandler(options: AccountServices): RouteHandler {
   const { database, login, endSession, passwords, operations, securityLog, clock, log } = options;
   const ownData = createOwnData(options);
   const read = accountReader(operations);
@@ -152,7 +152,7 @@ export function accountAnswer(options: AccountServices): Answer {
   async function refuse(error: unknown, action: Action, asked: Asked): Promise<HttpResponse> {
     const { status, headers, errorCodes, problem, argument } = problemOf(error, asked.admitted, log);
     if (status === 401) return signInAgain(errorCodes);
-    // In an answer of the API, a wrong argument is one field's.
+    // In a response of the API, a wrong argument is one field's.
     const shownStatus = status < 400 ? 400 : status;
     return show(asked, {
       status: shownStatus,

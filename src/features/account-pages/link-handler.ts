@@ -4,7 +4,7 @@ import { holderOf } from '../../auth/principal.ts';
 import { revokeInBatches, setPassword } from '../../auth/revocation.ts';
 import { readConnectionFor } from '../../auth/secrets.ts';
 import { readForm } from '../../http/body.ts';
-import type { AdmittedRequest, Answer } from '../../http/exchange.ts';
+import type { AdmittedRequest, RouteHandler } from '../../http/exchange.ts';
 import { OWN_SITES } from '../../http/hooks/request-checks.ts';
 import { pageResponse } from '../../http/html/page.ts';
 import type { HttpRequest, HttpResponse } from '../../http/message.ts';
@@ -33,9 +33,9 @@ async function problemOf(form: URLSearchParams): Promise<string | undefined> {
 
 /**
  * Where a link leads. A GET changes nothing, so that whoever looks at links in messages uses none up; the form is posted to
- * the same address and answered there, without a redirect. The token is what counts: no cookie is read or set.
+ * the same URL and handled there, without a redirect. The token is what counts: no cookie is read or set.
  */
-export function linkAnswer(options: AccountServices): Answer {
+export function createLinkHandler(options: AccountServices): RouteHandler {
   const { database, passwords, limiter, securityLog, accountWriteQueue, passwordChangeRevocations } = options;
   // Others learn nothing of the address, which has the token in it, when the page is left.
   const headers = { 'referrer-policy': 'no-referrer' };

@@ -3,8 +3,8 @@ import { html, pageErrors, pageErrorsTo, seeOther } from '../../http/html/page.t
 import { ACCOUNT, OPEN, SECRET } from '../../http/routes/table.ts';
 import type { CreateFeature } from '../feature.ts';
 import type { AccountServices } from './account-data.ts';
-import { accountAnswer } from './account-handler.ts';
-import { linkAnswer } from './link-handler.ts';
+import { createAccountHandler } from './account-handler.ts';
+import { createLinkHandler } from './link-handler.ts';
 import { ACCOUNT_PATHS, PASSWORD_FORM } from './paths.ts';
 
 /** For pages of one person: no cache keeps them, no page of another site frames or reads them. */
@@ -28,7 +28,7 @@ const createRoutes = (services: AccountServices): Route[] => [
     credentials: 'session',
     originCheck: 'own',
     errors: pageErrorsTo(html`<a href="${ACCOUNT}">Your account</a>`),
-    answer: accountAnswer(services),
+    handler: createAccountHandler(services),
   },
   {
     ...PAGE,
@@ -43,12 +43,12 @@ const createRoutes = (services: AccountServices): Route[] => [
       response.headers.set('referrer-policy', 'no-referrer');
       return response;
     },
-    answer: linkAnswer(services),
+    handler: createLinkHandler(services),
   },
   {
     ...OPEN,
     path: ACCOUNT_PATHS.changePassword,
-    answer: async () => seeOther(`${ACCOUNT}#${PASSWORD_FORM}`),
+    handler: async () => seeOther(`${ACCOUNT}#${PASSWORD_FORM}`),
   },
 ];
 

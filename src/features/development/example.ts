@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import type { Answer } from '../../http/exchange.ts';
+import type { RouteHandler } from '../../http/exchange.ts';
 import { ASKED_AGAIN } from '../../http/hooks/caching.ts';
 import { html, layout, pageResponse } from '../../http/html/page.ts';
 import { HttpResponse } from '../../http/message.ts';
@@ -82,7 +82,7 @@ async function fileResponse(folder: string, name: string): Promise<HttpResponse>
  * The page of `examples/web`, for development (contract section 2). A path must be the name of a file that the build has
  * made, so no path leads out of the folder. The folder is read for each request: it may be built again meanwhile.
  */
-export function exampleAnswer(folder: string = FOLDER): Answer {
+export function createExampleHandler(folder: string = FOLDER): RouteHandler {
   return async (_request, _state, { pathname, search }) => {
     if (pathname.length < EXAMPLE.length) return redirectPermanently(EXAMPLE + search);
     const name = pathname === EXAMPLE ? 'index.html' : pathname.slice(EXAMPLE.length);

@@ -2,7 +2,7 @@ import type { Route } from '../../http/exchange.ts';
 import { html, pageErrorsTo } from '../../http/html/page.ts';
 import { type DemoKey, demoKeyFor } from '../../http/local-request.ts';
 import { HOME, OPEN, PATHS } from '../../http/routes/table.ts';
-import { EXAMPLE, exampleAnswer, isBuilt, redirectPermanently } from './example.ts';
+import { createExampleHandler, EXAMPLE, isBuilt, redirectPermanently } from './example.ts';
 import { startPage } from './pages.ts';
 
 export interface DevelopmentOptions {
@@ -13,14 +13,19 @@ export interface DevelopmentOptions {
 
 /** Pages for development (contract section 2). In production they are 404. */
 export function developmentRoutes({ graphiql, demoKey }: DevelopmentOptions): Route[] {
-  const example: Route = { ...OPEN, path: `${EXAMPLE}*`, varies: ['Accept'], answer: exampleAnswer() };
+  const example: Route = {
+    ...OPEN,
+    path: `${EXAMPLE}*`,
+    varies: ['Accept'],
+    handler: createExampleHandler(),
+  };
   return [
     {
       ...OPEN,
       path: HOME,
       // The page may show a key.
       storable: false,
-      async answer(_request, state, url) {
+      async handler(_request, state, url) {
         const { origin } = new URL(url.href);
         const demo = demoKeyFor(demoKey, state, url);
         return startPage({ origin, graphiql, exampleBuilt: isBuilt(), demo });
@@ -31,7 +36,7 @@ export function developmentRoutes({ graphiql, demoKey }: DevelopmentOptions): Ro
       // The endpoint under its other spelling.
       path: `${PATHS.graphql}/`,
       storable: false,
-      async answer(_request, _state, { search }) {
+      async handler(_request, _state, { search }) {
         return redirectPermanently(PATHS.graphql + search);
       },
     },

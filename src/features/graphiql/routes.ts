@@ -191,7 +191,7 @@ export function graphiqlRoutes({
       path: PATHS.graphql,
       storable: false,
       varies: ['Accept'],
-      async answer(_request, state, url) {
+      async handler(_request, state, url) {
         const assets = `${ASSETS}${(await loaded()).hash}/`;
         const demo = demoKeyFor(demoKey, state, url);
         const headers = {
@@ -208,7 +208,7 @@ export function graphiqlRoutes({
     assets: {
       ...OPEN,
       path: `${ASSETS}*`,
-      async answer(_request, _state, { pathname }) {
+      async handler(_request, _state, { pathname }) {
         const { hash, files } = await loaded();
         const folder = `${ASSETS}${hash}/`;
         const asset = pathname.startsWith(folder) ? files.get(pathname.slice(folder.length)) : undefined;

@@ -2,7 +2,7 @@ import type { default as Provider } from 'oidc-provider';
 import { holderOf } from '../../auth/principal.ts';
 import { SCOPES } from '../../auth/scopes.ts';
 import { secretKeyOf } from '../../database/embedded/data-dir.ts';
-import type { AdmittedRequest, Answer, Route, RouteProperties } from '../../http/exchange.ts';
+import type { AdmittedRequest, Route, RouteHandler, RouteProperties } from '../../http/exchange.ts';
 import { pageErrors } from '../../http/html/page.ts';
 import { type HttpResponse, PlainRequest } from '../../http/message.ts';
 import { jsonResponse } from '../../http/response/responder.ts';
@@ -106,17 +106,17 @@ function routesOf(
   };
 
   const endpoint =
-    (answer: (arrived: EndpointRequest) => Promise<HttpResponse>): Answer =>
+    (handle: (arrived: EndpointRequest) => Promise<HttpResponse>): RouteHandler =>
     (request, admitted) =>
       requests.run('program', holderOf(admitted), async () =>
-        answer({ provider: await provider(), request, admitted }),
+        handle({ provider: await provider(), request, admitted }),
       );
 
   const page =
-    (answer: (arrived: PageRequest) => Promise<HttpResponse>): Answer =>
+    (handle: (arrived: PageRequest) => Promise<HttpResponse>): RouteHandler =>
     (request, admitted, { pathname }) =>
       requests.run('user', holderOf(admitted), async () =>
-        answer({ provider: await provider(), request, admitted, uid: signInOf(pathname) }),
+        handle({ provider: await provider(), request, admitted, uid: signInOf(pathname) }),
       );
 
   async function authorize({ provider: current, request, admitted }: EndpointRequest): Promise<HttpResponse> {
@@ -151,7 +151,7 @@ function routesOf(
 
   /** The metadata of a protected resource (RFC 9728 section 2). */
   const describe =
-    (resource: () => string): Answer =>
+    (resource: () => string): RouteHandler =>
     async () =>
       jsonResponse({
         resource: resource(),
@@ -166,25 +166,25 @@ function routesOf(
   }
 
   return [
-    { ...METADATA, path: OAUTH_PATHS.discovery, answer: endpoint(discover) },
-    { ...METADATA, path: OAUTH_PATHS.originMetadata, answer: describe(issuer) },
-    { ...METADATA, path: OAUTH_PATHS.resourceMetadata, answer: describe(() => audienceOf(issuer())) },
-    { ...FACTS, path: OAUTH_PATHS.jwks, answer: publishKeys },
-    { ...PAGE, path: OAUTH_PATHS.authorize, answer: page(authorize) },
-    { ...PAGE, path: OAUTH_PATHS.resume, answer: page(interactions.resume) },
-    { ...PAGE, path: OAUTH_PATHS.interaction, answer: page(interactions.interaction) },
-    { ...FORM, path: OAUTH_PATHS.login, answer: page(interactions.login) },
-    { ...FORM, path: OAUTH_PATHS.allow, answer: page(interactions.allow) },
-    { ...FORM, path: OAUTH_PATHS.cancel, answer: page(interactions.cancel) },
-    { ...ENDPOINT, path: OAUTH_PATHS.token, answer: endpoint(endpoints.token) },
-    { ...ENDPOINT, path: OAUTH_PATHS.revoke, answer: endpoint(endpoints.revoke) },
-    { ...ENDPOINT, path: OAUTH_PATHS.introspect, answer: endpoint(endpoints.introspect) },
+    { ...METADATA, path: OAUTH_PATHS.discovery, handler: endpoint(discover) },
+    { ...METADATA, path: OAUTH_PATHS.originMetadata, handler: describe(issuer) },
+    { ...METADATA, path: OAUTH_PATHS.resourceMetadata, handler: describe(() => audienceOf(issuer())) },
+    { ...FACTS, path: OAUTH_PATHS.jwks, handler: publishKeys },
+    { ...PAGE, path: OAUTH_PATHS.authorize, handler: page(authorize) },
+    { ...PAGE, path: OAUTH_PATHS.resume, handler: page(interactions.resume) },
+    { ...PAGE, path: OAUTH_PATHS.interaction, handler: page(interactions.interaction) },
+    { ...FORM, path: OAUTH_PATHS.login, handler: page(interactions.login) },
+    { ...FORM, path: OAUTH_PATHS.allow, handler: page(interactions.allow) },
+    { ...FORM, path: OAUTH_PATHS.cancel, handler: page(interactions.cancel) },
+    { ...ENDPOINT, path: OAUTH_PATHS.token, handler: endpoint(endpoints.token) },
+    { ...ENDPOINT, path: OAUTH_PATHS.revoke, handler: endpoint(endpoints.revoke) },
+    { ...ENDPOINT, path: OAUTH_PATHS.introspect, handler: endpoint(endpoints.introspect) },
     {
       ...ENDPOINT,
       path: OAUTH_PATHS.others,
       methods: NOT_FOUND_ROUTE.methods,
       bucket: undefined,
-      answer: NOT_FOUND_ROUTE.answer,
+      handler: NOT_FOUND_ROUTE.handler,
     },
   ];
 }

@@ -38,7 +38,7 @@ function hasRepresentation(ifNoneMatch: string, validator: string): boolean {
 export const ASKED_AGAIN = 'no-cache';
 /** The caller's own cache may keep it, and asks before each use. */
 const PRIVATE = 'private, no-cache';
-/** What asks for more than the answer: nobody else would get the same. */
+/** What asks for more than the response: nobody else would get the same. */
 const SHOWN = /^x-show-/;
 
 /** A response with what caches may do with it. */
@@ -58,7 +58,7 @@ export type Caching = (
   encoding: Encoding | undefined,
 ) => CacheableResponse;
 
-/** Whether the same request can have the same answer again: a query over GET, whole and without errors, or a file. */
+/** Whether the same request can have the same response again: a query over GET, whole and without errors, or a file. */
 function canBeAskedAgain(
   { status, headers, cookies, operation, errorCodes }: HttpResponse,
   { method }: AskedRequest,
@@ -77,7 +77,7 @@ function notModified({ headers, operation }: HttpResponse): HttpResponse {
   return short;
 }
 
-/** Whether the answer is the same for everybody who asks with the same address, for as long as it is fresh. */
+/** Whether the response is the same for everybody who asks with the same address, for as long as it is fresh. */
 const isForEverybody = ({ caller, credentials }: AdmittedRequest, { operation }: HttpResponse): boolean =>
   credentials.place === undefined &&
   isAnonymous(caller) &&
@@ -88,7 +88,7 @@ const isForEverybody = ({ caller, credentials }: AdmittedRequest, { operation }:
 export function createCaching(publicSeconds: number): Caching {
   const forEverybody = `public, max-age=0, s-maxage=${publicSeconds}, stale-while-revalidate=${publicSeconds}`;
 
-  /** The Cache-Control of an answer to a query; undefined if it must not be stored. */
+  /** The Cache-Control of a response to a query; undefined if it must not be stored. */
   function cacheControlOf(
     { headers }: AskedRequest,
     admitted: AdmittedRequest,
@@ -97,7 +97,7 @@ export function createCaching(publicSeconds: number): Caching {
     for (const name of headers.keys()) if (SHOWN.test(name)) return undefined;
     const { place } = admitted.credentials;
     if (place === 'authorization') return PRIVATE;
-    // Whoever uses the browser next must not find it, so only a page that keeps answers itself may have them checked.
+    // Whoever uses the browser next must not find it, so only a page that keeps responses itself may have them checked.
     if (place === 'cookie') return headers.has('if-none-match') ? PRIVATE : undefined;
     return publicSeconds > 0 && isForEverybody(admitted, response) ? forEverybody : undefined;
   }

@@ -58,22 +58,22 @@ const preferredEncodings = remember((acceptEncoding): Preferred | undefined => {
   return small && large && { small, large };
 });
 
-/** Contract section 2: answers up to this size stay as they are. Most fit into one packet then. */
+/** Contract section 2: responses up to this size stay as they are. Most fit into one packet then. */
 const MAX_PLAIN_BYTES = 1_024;
 /** Up to this size a hop to another thread costs more than the work, which takes 0.2 ms at most. */
 const MAX_INLINE_BYTES = 16_384;
 /** Two of libuv's four threads: the others hash passwords and look up names. */
 const THREADS = 2;
-/** If more wait, answers go out as they are. */
+/** If more wait, responses go out as they are. */
 const MAX_WAITING = 256;
 
-/** Their answers depend on what another site can make a browser send (BREACH). */
+/** Their responses depend on what another site can make a browser send (BREACH). */
 const EXCLUDED_PARAMETERS = ['api_key', 'stream_token'];
 const COMPRESSIBLE =
   /^(?:text\/(?!event-stream)|application\/(?:json|[\w.-]+\+json|javascript)\b|image\/svg)/;
 
 const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT, ZSTD_c_compressionLevel } = constants;
-/** For answers made for one caller. Higher levels save a twentieth more, for up to twice the CPU (decision 26). */
+/** For responses made for one caller. Higher levels save a twentieth more, for up to twice the CPU (decision 26). */
 const QUICK = { br: 1, zstd: 3, gzip: 1 };
 /** For files, compressed once. */
 const THOROUGH = { br: 5, zstd: 9, gzip: 6 };
@@ -97,7 +97,7 @@ interface Coding {
   readonly size: number;
 }
 
-/** Whether an answer made for this caller may be compressed (contract section 2). */
+/** Whether a response made for this caller may be compressed (contract section 2). */
 function mayCompress(
   { operation }: HttpResponse,
   { headers }: AskedRequest,

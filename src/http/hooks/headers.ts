@@ -131,9 +131,9 @@ function credentialFields({ credentials }: Route): readonly string[] {
 }
 
 /**
- * The only place that sets Vary (RFC 9110 section 12.5.5). An answer to GET names all that any answer of its route depends
- * on: a cache then finds the same list with each of them. Caches store no answers to other methods, which name what this
- * one depended on. nginx keeps no answer with a list of over 128 characters.
+ * The only place that sets Vary (RFC 9110 section 12.5.5). A response to GET names all that any response of its route depends
+ * on: a cache then finds the same list with each of them. Caches store no responses to other methods, which name what this
+ * one depended on. nginx keeps no response with a list of over 128 characters.
  */
 export function useVary({ corsOrigins, corsTokenOrigins }: CorsOptions): ServicePlugin {
   // Caches must keep responses apart by origin (Fetch, "CORS protocol and HTTP caches").

@@ -57,13 +57,13 @@ declare module 'ioredis' {
 const keyOf = ({ name, group }: Bucket): string =>
   group === undefined ? PREFIX + name : `${PREFIX}{${group}}:${name}`;
 
-/** Rejects if there is no answer in time. An answer that arrived while this process was busy is in time. */
-function inTime<T>(answer: Promise<T>): Promise<T> {
+/** Rejects if there is no reply in time. A reply that arrived while this process was busy is in time. */
+function inTime<T>(reply: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(new Error(`no answer within ${COMMAND_TIMEOUT_MS} ms`));
     // The event loop reads sockets between timers and immediates.
     const timer = setTimeout(() => setImmediate(late), COMMAND_TIMEOUT_MS);
-    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+    reply.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
 
@@ -81,7 +81,7 @@ interface RedisBucketsOptions {
 }
 
 /**
- * Buckets shared through Redis. If Redis does not answer in time, the service falls back to buckets of its
+ * Buckets shared through Redis. If Redis does not respond in time, the service falls back to buckets of its
  * own. It logs this, ever more rarely, reports it in the metrics throughout, and returns to Redis by itself.
  */
 export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions): BucketStore {
@@ -111,10 +111,10 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
     });
   }
   redis.on('error', failed);
-  // Redis has answered what the library asks of a new connection.
+  // Redis has replied to what the library asks of a new connection.
   redis.on('ready', outage.over);
 
-  /** The result of the script; undefined if Redis does not answer. */
+  /** The result of the script; undefined if Redis does not respond. */
   async function run(tokens: number, own: Bucket, shared?: Bucket) {
     if (outage.lasting && (performance.now() < retryAtMs || redis.status !== 'ready')) return undefined;
     const buckets = shared === undefined ? [own] : [own, shared];

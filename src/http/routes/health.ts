@@ -4,7 +4,7 @@ import { MigrationError, pendingMigrations } from '../../database/migrate.ts';
 import { atMost, type Clock } from '../../platform/deadline.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { build } from '../../platform/process.ts';
-import type { Answer } from '../exchange.ts';
+import type { RouteHandler } from '../exchange.ts';
 import { jsonResponse } from '../response/responder.ts';
 
 interface ReadinessOptions {
@@ -15,7 +15,7 @@ interface ReadinessOptions {
   /** Why the database cannot write, if it cannot. */
   readonly writeProblem: () => string | undefined;
   readonly clock: Clock;
-  /** Called with the error if the database does not answer. */
+  /** Called with the error if the database does not respond. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -46,7 +46,7 @@ export function createReadiness({
 }: ReadinessOptions) {
   let leaving = false;
   let migrated = false;
-  let answer: { readonly problem: string | undefined; readonly untilMs: number } | undefined;
+  let lastResult: { readonly problem: string | undefined; readonly untilMs: number } | undefined;
   let probe: Promise<string | undefined> | undefined;
   let looking: Promise<string | undefined> | undefined;
 
@@ -77,13 +77,13 @@ export function createReadiness({
   async function begin(): Promise<string | undefined> {
     const untilMs = clock.elapsedMs() + MAX_AGE_MS;
     const problem = await look();
-    answer = { problem, untilMs };
+    lastResult = { problem, untilMs };
     probe = undefined;
     return problem;
   }
 
   function current(): Promise<string | undefined> | string | undefined {
-    if (answer !== undefined && clock.elapsedMs() < answer.untilMs) return answer.problem;
+    if (lastResult !== undefined && clock.elapsedMs() < lastResult.untilMs) return lastResult.problem;
     probe ??= begin();
     return probe;
   }
@@ -94,11 +94,11 @@ export function createReadiness({
       const problem = leaving ? undefined : ((await current()) ?? writeProblem());
       return leaving ? 'The service is shutting down.' : problem;
     },
-    /** The last answer; false until there is one. If it is old, the database is asked, for the next caller. */
+    /** The last result; false until there is one. If it is old, the database is asked, for the next caller. */
     lastKnown(): boolean {
       if (leaving) return false;
       void current();
-      return answer !== undefined && answer.problem === undefined && writeProblem() === undefined;
+      return lastResult !== undefined && lastResult.problem === undefined && writeProblem() === undefined;
     },
     /** Marks the service as shutting down. */
     leave(): void {
@@ -119,10 +119,10 @@ export function registerReadiness(metrics: Metrics, readiness: Pick<Readiness, '
 }
 
 /** `/health/live`: the process responds, and says what it is. */
-export const answerLive: Answer = async () => jsonResponse({ status: 'ok', ...build() });
+export const handleLive: RouteHandler = async () => jsonResponse({ status: 'ok', ...build() });
 
 /** `/health/ready`: the service can serve requests, so a load balancer may send some. */
-export function readyAnswer({ problem }: Pick<Readiness, 'problem'>): Answer {
+export function createReadyHandler({ problem }: Pick<Readiness, 'problem'>): RouteHandler {
   return async () => {
     const reason = await problem();
     if (reason === undefined) return jsonResponse({ status: 'ok' });

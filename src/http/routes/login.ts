@@ -9,7 +9,7 @@ import { forbidden, unauthenticated } from '../../platform/errors.ts';
 import { addressKey, attemptOrigin, isLoopbackHost } from '../../platform/ip-address.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { badRequest, isObject, readJsonBody } from '../body.ts';
-import type { AdmittedRequest, Answer } from '../exchange.ts';
+import type { AdmittedRequest, RouteHandler } from '../exchange.ts';
 import { saysTls } from '../hooks/proxy-trust.ts';
 import { type HttpRequest, HttpResponse } from '../message.ts';
 import { jsonResponse } from '../response/responder.ts';
@@ -81,7 +81,7 @@ async function readCredentials(
  * somebody else nor guess passwords from their visitors' addresses. Each login creates a new session; a session id
  * sent along is never adopted.
  */
-export function loginAnswer(options: LoginRouteOptions): Answer {
+export function createLoginHandler(options: LoginRouteOptions): RouteHandler {
   const { login, database, warns, maxBodyBytes, log } = options;
 
   /** Who is logged in. A session that has ended is nobody's: pages may ask without causing an error. */
@@ -125,7 +125,7 @@ export function loginAnswer(options: LoginRouteOptions): Answer {
  * `POST /logout` (contract section 3): ends the request's session and clears its cookie. Succeeds without a
  * session too.
  */
-export function logoutAnswer(endSession: EndSession): Answer {
+export function createLogoutHandler(endSession: EndSession): RouteHandler {
   return async (_request, { caller, credentials }) => {
     const hasEnded = credentials.place === 'cookie' && credentialsFailed(credentials);
     if (credentials.error !== undefined && !hasEnded) throw credentials.error;

@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../platform/deadline.ts';
 import { type ApiError, forbidden, unauthenticated } from '../../platform/errors.ts';
 import { addressKey, attemptOrigin } from '../../platform/ip-address.ts';
 import { createOpenMetricsRegistry, type Metrics } from '../../platform/metrics/metrics.ts';
-import type { Answer, LocatedRequest } from '../exchange.ts';
+import type { LocatedRequest, RouteHandler } from '../exchange.ts';
 import { isLocalVisit } from '../local-request.ts';
 import { type HttpRequest, HttpResponse } from '../message.ts';
 import { type BucketPolicy, memoryBuckets } from '../rate-limit/bucket-store.ts';
@@ -65,13 +65,13 @@ function hasToken(request: HttpRequest, token: string | undefined): boolean {
  * `/metrics` in Prometheus' text format or, if asked for, OpenMetrics, which has exemplars. Open to requests from this
  * machine under a local name, and to bearers of METRICS_TOKEN.
  */
-export function metricsAnswer({
+export function createMetricsHandler({
   metrics: { registry },
   token,
   isSecure,
   failure,
   securityLog,
-}: MetricsRouteOptions): Answer {
+}: MetricsRouteOptions): RouteHandler {
   // Each text takes milliseconds, because process metrics are read from the operating system. The limit protects the
   // process, so real time counts.
   const plain = sharedText(() => registry.metrics(), systemClock);

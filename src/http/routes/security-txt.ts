@@ -1,6 +1,6 @@
 import type { Config } from '../../platform/config/config.ts';
 import type { Clock } from '../../platform/deadline.ts';
-import type { Answer } from '../exchange.ts';
+import type { RouteHandler } from '../exchange.ts';
 import { HttpResponse } from '../message.ts';
 import { PATHS } from './table.ts';
 
@@ -16,7 +16,7 @@ export interface SecurityTxtOptions {
 }
 
 /** `/.well-known/security.txt` (RFC 9116): where people report vulnerabilities. 404 without a contact. */
-export function securityTxtAnswer({ contacts, origin, clock }: SecurityTxtOptions): Answer {
+export function createSecurityTxtHandler({ contacts, origin, clock }: SecurityTxtOptions): RouteHandler {
   return async () => {
     if (contacts.length === 0) return undefined;
     const expires = new Date((Math.floor(clock.now() / DAY_MS) + VALID_DAYS) * DAY_MS);

@@ -7,7 +7,7 @@ import { errorsOf, type Single, statusOf } from '../../engine/operation/outcome.
 import { ApiError } from '../../platform/errors.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { badRequest } from '../body.ts';
-import type { Answer } from '../exchange.ts';
+import type { RouteHandler } from '../exchange.ts';
 import type { Pipeline } from '../graphql.ts';
 import type { HttpResponse } from '../message.ts';
 import { headersOf, jsonResponse } from '../response/responder.ts';
@@ -52,10 +52,10 @@ function sayLimit(error: unknown): never {
 }
 
 /**
- * `POST /graphql/stream-token` (contract section 3): answers with a token that opens one subscription, for addresses
+ * `POST /graphql/stream-token` (contract section 3): responds with a token that opens one subscription, for addresses
  * where a secret that lives longer must not stand, such as those of an EventSource.
  */
-export function streamTokenAnswer({ pipeline, issue, metrics }: StreamTokenRouteOptions): Answer {
+export function createStreamTokenHandler({ pipeline, issue, metrics }: StreamTokenRouteOptions): RouteHandler {
   const issued = metrics.counter('content_graph_stream_tokens_issued_total', 'Stream tokens issued.');
 
   return async (request, admitted, url) => {

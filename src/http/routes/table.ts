@@ -1,6 +1,6 @@
 import { METHODS } from 'node:http';
 import { remember } from '../../platform/cache.ts';
-import type { Answer, Route, RouteProperties } from '../exchange.ts';
+import type { Route, RouteHandler, RouteProperties } from '../exchange.ts';
 import { html, pageErrorsTo } from '../html/page.ts';
 import type { RequestUrl } from '../message.ts';
 import type { Negotiated } from '../negotiate.ts';
@@ -60,7 +60,7 @@ const PRIVATE: RouteProperties = {
   originCheck: 'with-cookie',
 };
 
-/** For what answers with credentials, or ends them. */
+/** For handlers that respond with credentials or revoke them. */
 export const SECRET: RouteProperties = {
   ...PRIVATE,
   needsTls: true,
@@ -78,22 +78,22 @@ export const NOT_FOUND_ROUTE: Route = {
   needsTls: false,
   originCheck: 'none',
   logged: 'asked',
-  answer: async () => undefined,
+  handler: async () => undefined,
 };
 
 type Paths = typeof PATHS;
-/** The answers that need a part of the service. `coreRoutes` imports all others. */
-type CoreAnswers = Readonly<
+/** The handlers that need a part of the service. `coreRoutes` imports all others. */
+type CoreHandlers = Readonly<
   Record<
     'graphql' | 'streamToken' | 'login' | 'logout' | 'live' | 'ready' | 'metrics' | 'securityTxt',
-    Answer
+    RouteHandler
   >
 >;
 /** One for each path, under its name. */
 type CoreRoutes = { readonly [Name in keyof Paths]: Route & { readonly path: Paths[Name] } };
 
 /** The route of operations. */
-export const graphqlRoute = (answer: Answer): CoreRoutes['graphql'] => ({
+export const graphqlRoute = (handler: RouteHandler): CoreRoutes['graphql'] => ({
   ...PRIVATE,
   path: PATHS.graphql,
   methods: ['GET', 'HEAD', 'POST'],
@@ -101,20 +101,20 @@ export const graphqlRoute = (answer: Answer): CoreRoutes['graphql'] => ({
   credentials: 'with-stream-token',
   // A mutation with a session is checked once the operation is known (admission.ts).
   originCheck: 'none',
-  answer,
+  handler,
 });
 
 /** One route for each path, under its name. `page` is what browsers get that open GraphQL's path. */
-export function coreRoutes(answers: CoreAnswers, page: Route | undefined): CoreRoutes {
+export function coreRoutes(handlers: CoreHandlers, page: Route | undefined): CoreRoutes {
   return {
-    graphql: { ...graphqlRoute(answers.graphql), page },
+    graphql: { ...graphqlRoute(handlers.graphql), page },
     // Where no credentials come along, there is nothing to protect.
     streamToken: {
       ...SECRET,
       path: PATHS.streamToken,
       credentials: 'required',
       needsTls: false,
-      answer: answers.streamToken,
+      handler: handlers.streamToken,
     },
     login: {
       ...SECRET,
@@ -123,7 +123,7 @@ export function coreRoutes(answers: CoreAnswers, page: Route | undefined): CoreR
       methods: ['GET', 'HEAD', 'POST'],
       credentials: 'session-of-get',
       originCheck: 'always',
-      answer: answers.login,
+      handler: handlers.login,
     },
     logout: {
       ...SECRET,
@@ -132,16 +132,16 @@ export function coreRoutes(answers: CoreAnswers, page: Route | undefined): CoreR
       credentials: 'optional',
       needsTls: false,
       originCheck: 'always',
-      answer: answers.logout,
+      handler: handlers.logout,
     },
-    live: { ...WATCH, path: PATHS.live, answer: answers.live },
-    ready: { ...WATCH, path: PATHS.ready, answer: answers.ready },
-    metrics: { ...WATCH, path: PATHS.metrics, varies: ['Accept'], answer: answers.metrics },
-    securityTxt: { ...OPEN, path: PATHS.securityTxt, answer: answers.securityTxt },
+    live: { ...WATCH, path: PATHS.live, handler: handlers.live },
+    ready: { ...WATCH, path: PATHS.ready, handler: handlers.ready },
+    metrics: { ...WATCH, path: PATHS.metrics, varies: ['Accept'], handler: handlers.metrics },
+    securityTxt: { ...OPEN, path: PATHS.securityTxt, handler: handlers.securityTxt },
   };
 }
 
-/** The route of a request. Every request has one: for paths that are not in the table, it answers 404. */
+/** The route of a request. Every request has one: for paths that are not in the table, it responds 404. */
 type RouteOf = (method: string, url: RequestUrl, accepts: Negotiated) => Route;
 
 /** Whether a path has parameters or stands for a folder. */

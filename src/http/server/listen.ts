@@ -96,7 +96,7 @@ interface DrainOptions {
  * tell their clients to close the connection. Never rejects.
  *
  * Closing an idle connection loses the request that its client may just be sending. So idle connections stay open
- * for a while: the next request on each is answered, and closes it. Only those that nobody has used are closed.
+ * for a while: the next request on each gets its response, which closes the connection. Only those that nobody has used are closed.
  */
 export async function drain(server: Server, { graceMs, onDeaf }: DrainOptions): Promise<void> {
   // The clients that have connected by now are accepted first.

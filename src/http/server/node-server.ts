@@ -88,27 +88,27 @@ export function onePerConnection(take: Take): Take {
 }
 
 /** Responses to what Node's parser refuses before there is a request, by its error code. */
-const ANSWERS: Readonly<Record<string, readonly [string, string]>> = {
+const PARSE_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
   HPE_HEADER_OVERFLOW: [
     '431 Request Header Fields Too Large',
     'The URL and the headers are too large. Shorten them.',
   ],
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request was not received in time. Send it again.'],
 };
-const OTHERWISE: readonly [string, string] = ['400 Bad Request', 'The request is not valid HTTP.'];
+const OTHER_PARSE_ERROR: readonly [string, string] = ['400 Bad Request', 'The request is not valid HTTP.'];
 
 /**
  * How long a client may read the response before the connection is destroyed, even if it is still sending.
  */
 const LINGER_MS = 1_000;
 
-/** Answers a connection whose request could not be parsed, in the format of all refusals, and closes it. */
-function answerClientError(error: Error & { code?: string }, socket: Duplex): void {
+/** Responds on a connection whose request could not be parsed, in the format of all error responses, and closes it. */
+function respondToParseError(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const [status, message] = ANSWERS[error.code ?? ''] ?? OTHERWISE;
+  const [status, message] = PARSE_ERRORS[error.code ?? ''] ?? OTHER_PARSE_ERROR;
   const body = JSON.stringify({ errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] });
   socket.end(
     [
@@ -132,7 +132,7 @@ export interface NodeServerOptions {
   /** Counts the memory that responses hold until they are read. */
   readonly pending: PendingResponses;
   readonly maxBodyBytes: number;
-  /** Limit for the bodies of all unanswered requests together. */
+  /** Limit for the bodies of all requests without a response together. */
   readonly maxBufferedBodyBytes: number;
   /** Time limit for receiving the headers and body of a request. */
   readonly timeoutMs: number;
@@ -208,7 +208,7 @@ export function createNodeServer({
       if (!socket.writable || peerAddress === undefined) return void outgoing.destroy();
       const streams = { drainLimitMs, onCutOff };
       const broken = refusal !== undefined || malformed !== undefined;
-      // Node reads nothing that follows a request to upgrade, so no answer may promise more (RFC 9110 section 7.8).
+      // Node reads nothing that follows a request to upgrade, so no response may promise more (RFC 9110 section 7.8).
       const close = () => broken || headers.upgrade !== undefined || closing();
       const sending = { head: method === 'HEAD', close, streams, reservation };
       if (fast) {
@@ -226,7 +226,7 @@ export function createNodeServer({
           body,
           accepts,
         };
-        return sendResponse(await fastPath.answer(plain, incomingRequest), outgoing, sending);
+        return sendResponse(await fastPath.handle(plain, incomingRequest), outgoing, sending);
       }
       const request = new Request(address ?? 'http://localhost/', {
         // Malformed requests are all refused the same way, preflights included.
@@ -287,6 +287,6 @@ export function createNodeServer({
   // Unknown expectations may be ignored (RFC 9110 section 10.1.1).
   server.on('checkExpectation', take);
   server.on('connection', () => eventLoop.accepted());
-  server.on('clientError', answerClientError);
+  server.on('clientError', respondToParseError);
   return server;
 }

@@ -25,7 +25,7 @@ export class BodyBudget extends MemoryBudget {
   }
 }
 
-/** The memory of one request body, from its first byte until its request is answered. */
+/** The memory of one request body, from its first byte until its response is made. */
 export class BodyMemory implements BodyCharge {
   readonly #budget: BodyBudget;
   readonly #onDrop: () => void;
@@ -64,7 +64,7 @@ export class BodyMemory implements BodyCharge {
 
   /**
    * Charges a complete body to the account of its request. Returns false if the account has other bodies and too much
-   * with this one, or if the request has been answered.
+   * with this one, or if the request has its response.
    */
   own(owner: string): boolean {
     if (this.#isReleased) return false;
@@ -99,7 +99,7 @@ export interface ReceivedBody {
   readonly bytes: Buffer<ArrayBuffer> | undefined;
   /** Set if the body was refused. The rest of it is not read, so the connection cannot be reused. */
   readonly refusal: ApiError | undefined;
-  /** Undefined if nothing is counted. It is released when the request is answered. */
+  /** Undefined if nothing is counted. It is released when the response is made. */
   readonly memory: BodyMemory | undefined;
 }
 

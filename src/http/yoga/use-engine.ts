@@ -46,7 +46,7 @@ const isServicePlugin = (plugin: unknown): plugin is ServicePlugin =>
 
 /** The plugin that hooks of requests, operations and results call into. */
 function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results }: Served) {
-  const { admit, answer, refuse } = requests;
+  const { admit, handle, refuse } = requests;
   const operations = createHostedOperations({ schema, steps: pipeline.steps, results, admit, route });
   let envelop: Envelop | undefined;
   let endpoint: string = route.path;
@@ -84,8 +84,8 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
   }
 
   const admitted = step((_request, { arrived, progress, url }) => admit(arrived, progress, url));
-  const answered = step(async (request, { progress, url }) =>
-    progress.route.answer === pipeline.answer ? undefined : answer(request, progress, url),
+  const routed = step(async (request, { progress, url }) =>
+    progress.route.handler === pipeline.handler ? undefined : handle(request, progress, url),
   );
 
   const first: OwnPlugin = {
@@ -125,8 +125,8 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
     },
   };
   const last: OwnPlugin = {
-    // Yoga goes on to the hooks for GraphQL where nothing has answered.
-    onRequest: answered,
+    // Yoga goes on to the hooks for GraphQL where nothing has responded.
+    onRequest: routed,
     onParams({ params, setParams, setParamsHandler }) {
       const enveloped = envelop;
       if (enveloped === undefined) throw new Error('Yoga has not been initialised');

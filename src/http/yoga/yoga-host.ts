@@ -30,7 +30,7 @@ export function createYogaServer(options: YogaOptions) {
     graphiql: false,
     landingPage: false,
     graphqlEndpoint: served.route.path,
-    // Yoga answers every URL with this suffix. The check cannot be disabled, so use a suffix that no request
+    // Yoga responds to every URL with this suffix. The check cannot be disabled, so use a suffix that no request
     // line can contain.
     healthCheckEndpoint: '\n',
     cors: false,

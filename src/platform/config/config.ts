@@ -196,7 +196,7 @@ function toConfig(v: SettingValues) {
     /** Of all groups together. An account may have an eighth of it. */
     maxDistinctSubscriptionBytes: v.MAX_DISTINCT_SUBSCRIPTION_BYTES,
     maxBodyBytes: v.MAX_BODY_BYTES,
-    /** Total of the bodies of all unanswered requests. */
+    /** Total of the bodies of all requests without a response. */
     maxBufferedBodyBytes: v.MAX_BUFFERED_BODY_BYTES,
     maxConcurrentOperations: v.MAX_CONCURRENT_OPERATIONS,
     maxQueuedOperations: v.MAX_QUEUED_OPERATIONS,

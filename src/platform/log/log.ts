@@ -5,7 +5,7 @@ import { LOG_EVENTS, type LogEventCode } from './log-events.ts';
 import { logOutput } from './log-output.ts';
 
 interface Known {
-  /** Undefined while several requests with the same id are being answered: clients may choose it. */
+  /** Undefined while several requests with the same id are being handled: clients may choose it. */
   traceId: string | undefined;
   requests: number;
 }
@@ -13,7 +13,7 @@ interface Known {
 const known = new Map<string, Known>();
 
 /**
- * The trace of a request that is being answered, by its id, for whoever logs that id; undefined if it has none. Returns what
+ * The trace of a request that is being handled, by its id, for whoever logs that id; undefined if it has none. Returns what
  * forgets it.
  */
 export function rememberTrace(requestId: string, traceId: string | undefined): () => void {

@@ -30,7 +30,7 @@ export interface RequestTrace {
   readonly span: Span | undefined;
   /** Undefined without a socket. */
   readonly httpVersion: string | undefined;
-  /** Call it when the request is answered: its id is then removed from the index of traces. */
+  /** Call it when the response is made: its id is then removed from the index of traces. */
   readonly forget: () => void;
 }
 

@@ -10,11 +10,11 @@ describe('Requests that a client sends at once on one connection', () => {
   const socket = useSocket(app, {
     fastPath: {
       isFastPathRequest: (...request) => app.app.fastPath.isFastPathRequest(...request),
-      async answer(...request) {
+      async handle(...request) {
         turns.running += 1;
         turns.most = Math.max(turns.most, turns.running);
         try {
-          return await app.app.fastPath.answer(...request);
+          return await app.app.fastPath.handle(...request);
         } finally {
           turns.running -= 1;
         }

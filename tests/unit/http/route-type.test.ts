@@ -10,9 +10,9 @@ describe('a route', () => {
 
   it('does not compile without one', () => {
     const { needsTls, ...others } = OPEN;
-    const complete: Route = { ...others, needsTls, path: '/', answer: async () => undefined };
+    const complete: Route = { ...others, needsTls, path: '/', handler: async () => undefined };
     // @ts-expect-error: it does not say whether it needs TLS.
-    const incomplete: Route = { ...others, path: '/', answer: async () => undefined };
+    const incomplete: Route = { ...others, path: '/', handler: async () => undefined };
     expectTypeOf(complete).toEqualTypeOf(incomplete);
   });
 });

@@ -4,7 +4,7 @@ import {
   connectionKey,
   createHalfOpenWatch,
   createStreamLimit,
-  unansweredIn,
+  findUnacknowledged,
 } from '../../../src/engine/subscriptions/stream-limit.ts';
 import { ApiError } from '../../../src/platform/errors.ts';
 import { createLogger } from '../../../src/platform/log/log.ts';
@@ -24,11 +24,11 @@ const TABLE6 = `${HEADER}   0: 00000000000000000000000001000000:0FA0 00000000000
 
 describe('the table of connections', () => {
   it('tells which have bytes that are not acknowledged, and how often those were sent', () => {
-    expect([...unansweredIn(TABLE, 'ipv4', 'LE')]).toEqual([
+    expect([...findUnacknowledged(TABLE, 'ipv4', 'LE')]).toEqual([
       ['4000 10.0.0.7 45068', 6],
       ['4000 10.0.0.254 81', 5],
     ]);
-    expect([...unansweredIn(TABLE6, 'ipv6', 'LE')]).toEqual([
+    expect([...findUnacknowledged(TABLE6, 'ipv6', 'LE')]).toEqual([
       ['4000 ::1 45068', 2],
       ['4000 ::ffff:10.0.0.7 45068', 1],
     ]);
@@ -36,7 +36,7 @@ describe('the table of connections', () => {
 
   it('is read in the byte order of the machine', () => {
     const row = TABLE.split('\n')[2]?.replace('0700000A', '0A000007');
-    expect([...unansweredIn(`${row}\n`, 'ipv4', 'BE').keys()]).toEqual(['4000 10.0.0.7 45068']);
+    expect([...findUnacknowledged(`${row}\n`, 'ipv4', 'BE').keys()]).toEqual(['4000 10.0.0.7 45068']);
   });
 
   it('names an address without its zone, as the kernel does', () => {
@@ -54,7 +54,7 @@ const log = createLogger({
 let failed = new Map<number, number>();
 let looks = 0;
 let readable = true;
-async function unanswered() {
+async function unacknowledged() {
   looks += 1;
   if (!readable) return undefined;
   return new Map([...failed].map(([port, times]) => [`4000 10.0.0.7 ${port}`, times]));
@@ -75,7 +75,7 @@ class Socket implements ClientSocket {
 
 function make() {
   const ended = vi.fn();
-  return { ended, watch: createHalfOpenWatch({ log, onEnd: ended, unanswered }) };
+  return { ended, watch: createHalfOpenWatch({ log, onEnd: ended, unacknowledged }) };
 }
 
 beforeEach(() => {

@@ -188,7 +188,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       await Promise.all([byId.recheck(), byDigest.recheck()]);
       outage.over();
     } catch (error) {
-      // Nothing is answered meanwhile that the database would not have to answer.
+      // No response goes out meanwhile that the database would not have to make.
       cachedDocuments.clear();
       digests.clear();
       outage.failed({ err: error });

@@ -5,7 +5,7 @@ import { deletion, type Job } from '../../../database/jobs.ts';
 import { type Query, type Queryable, statement } from '../../../database/statement.ts';
 import type { UnitOfWork } from '../../../database/unit-of-work.ts';
 import { decrypt, deriveKey, encrypt, OVERHEAD_BYTES } from '../../../platform/crypto.ts';
-import { ApiError, answerTooLarge } from '../../../platform/errors.ts';
+import { ApiError, responseTooLarge } from '../../../platform/errors.ts';
 import { UNCOUNTED_BYTES } from '../../../platform/fairness/response-memory.ts';
 import { fillTimestamp, type KeyLockSql } from '../../core/single-statement.ts';
 import type { KeyLock } from '../single-statement-executor.ts';
@@ -176,7 +176,7 @@ function responseOf(
 ): StoredResponse | undefined {
   if (row === undefined) return undefined;
   const { body, size, createdAt, ...rest } = row;
-  if (body === null) throw answerTooLarge(size - OVERHEAD_BYTES, maxBytes);
+  if (body === null) throw responseTooLarge(size - OVERHEAD_BYTES, maxBytes);
   return { ...rest, body: fillTimestamp(responseEncryption.decryptResponse(owner, body), createdAt) };
 }
 

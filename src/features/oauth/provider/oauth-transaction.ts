@@ -56,15 +56,15 @@ export function createOAuthRequests(
   };
 
   return {
-    /** Runs `answer` for a request of an owner. Rejects with TIMEOUT at the deadline, and with what `answer` throws. */
-    run<T>(audience: Audience, owner: string, answer: () => Promise<T>): Promise<T> {
+    /** Runs `handle` for a request of an owner. Rejects with TIMEOUT at the deadline, and with what `handle` throws. */
+    run<T>(audience: Audience, owner: string, handle: () => Promise<T>): Promise<T> {
       const cancellation = new Cancellation(undefined, owner);
       return new Promise<T>((resolve, reject) => {
         const done = deadline.set(() => {
           if (cancellation.cancel()) reject(tooLate());
         });
         // After the deadline, the outcome is ignored.
-        requests.run({ audience, owner, cancellation }, answer).then(resolve, reject).finally(done);
+        requests.run({ audience, owner, cancellation }, handle).then(resolve, reject).finally(done);
       });
     },
     current,
@@ -114,8 +114,8 @@ const sliceEnds = () =>
  */
 const UNKNOWN_MS = 10_000;
 
-/** Called when a call is answered. */
-export type Answered = (refused: boolean) => void;
+/** Called with the outcome of a call. */
+export type ReportOutcome = (refused: boolean) => void;
 
 export type OAuthRequests = ReturnType<typeof createOAuthRequests>;
 
@@ -167,7 +167,7 @@ export function createOAuthRequestQueue(maxWaiting: number, metrics: Metrics) {
      * Resolves when the call of a request may begin. Rejects with QueueFullError. A request that is out of time or
      * whose client has disconnected gives up its slot.
      */
-    async take(work: OAuthRequest, disconnectSignal: AdmittedRequest['disconnectSignal']): Promise<Answered> {
+    async take(work: OAuthRequest, disconnectSignal: AdmittedRequest['disconnectSignal']): Promise<ReportOutcome> {
       const { audience, owner, cancellation } = work;
       const queue = queues[audience];
       const hasDisconnected = () => disconnectSignal?.disconnected === true;

@@ -8,7 +8,7 @@ import { type HttpRequest, HttpResponse } from '../../../http/message.ts';
 import type { Logger } from '../../../platform/log/log.ts';
 import { isPublic } from '../clients.ts';
 import { type LibraryCall, nameClientErrors, oauthErrorResponse, oauthRefusal } from './errors.ts';
-import type { Answered } from './oauth-transaction.ts';
+import type { ReportOutcome } from './oauth-transaction.ts';
 import { RESUME_COOKIE } from './provider.ts';
 
 interface ProviderCall {
@@ -88,7 +88,7 @@ const ERRORS = ['grant.error', 'revocation.error', 'introspection.error', 'autho
  */
 export function createLibraryCalls(
   issuer: () => string,
-  takeSlot: (admitted: AdmittedRequest) => Promise<Answered>,
+  takeSlot: (admitted: AdmittedRequest) => Promise<ReportOutcome>,
   log: Logger,
 ) {
   const seen = new WeakMap<IncomingMessage, Seen>();
@@ -131,24 +131,24 @@ export function createLibraryCalls(
     },
     async call(provider: Provider, call: ProviderCall): Promise<ProviderCallResult> {
       const { admitted } = call;
-      const answers = await takeSlot(admitted);
+      const reportOutcome = await takeSlot(admitted);
       const { incoming, outgoing, response } = exchange(call, issuer());
       const entry: Seen = { admitted, client: undefined, failure: undefined, errorCodes: [] };
       seen.set(incoming, entry);
       await callbacks.get(provider)?.(incoming, outgoing);
-      const answered = await response;
+      const finished = await response;
       // An outage is no fault of whoever asked.
-      answers(answered.status >= 400 && answered.status < 500);
+      reportOutcome(finished.status >= 400 && finished.status < 500);
       const { client, failure, errorCodes } = entry;
-      answered.errorCodes = errorCodes;
-      const { headers } = answered;
+      finished.errorCodes = errorCodes;
+      const { headers } = finished;
       const isPage = headers.get('content-type')?.startsWith('text/html') === true;
       if (isPage) headers.set('cross-origin-opener-policy', 'same-origin');
       else headers.delete('content-security-policy');
       // HTML error pages are already rendered by us.
       if (failure !== undefined && !isPage)
         return { response: oauthErrorResponse(oauthRefusal(failure, admitted, log)), client };
-      return { response: answered, client };
+      return { response: finished, client };
     },
   };
 }

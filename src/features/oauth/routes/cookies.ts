@@ -43,8 +43,8 @@ export interface RefusedSignIn {
 }
 
 /**
- * Carries the refusal from the answer to the form to the page that shows it: what a browser goes back to or loads again
- * is no answer to a form then, which it would send once more. Undefined for a refusal that another page would meet too.
+ * Carries the refusal from the response to the form to the page that shows it: what a browser goes back to or loads again
+ * is no response to a form then, which it would send once more. Undefined for a refusal that another page would meet too.
  */
 export function refusalCookie(uid: string, { email, failed }: RefusedSignIn): string | undefined {
   const asked = failed.status === 429 ? failed.headers?.['retry-after'] : undefined;

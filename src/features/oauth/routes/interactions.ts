@@ -154,7 +154,7 @@ export function createInteractions(options: InteractionOptions) {
     return account && { account, session };
   }
 
-  /** Asks again. The browser is led to the page, where it can be: what it goes back to is no answer to a form then. */
+  /** Asks again. The browser is led to the page, where it can be: what it goes back to is no response to a form then. */
   async function refuse(context: UnderWay, { email, failed }: RefusedSignIn): Promise<HttpResponse> {
     const { uid } = context;
     const cookie = refusalCookie(uid, { email: email.slice(0, MAX_EMAIL), failed });
@@ -244,8 +244,8 @@ export function createInteractions(options: InteractionOptions) {
     return response;
   }
 
-  const page = (answer: (context: UnderWay) => Promise<HttpResponse>) => async (arrived: PageRequest) =>
-    answer(await underWay(arrived));
+  const page = (handle: (context: UnderWay) => Promise<HttpResponse>) => async (arrived: PageRequest) =>
+    handle(await underWay(arrived));
 
   return {
     interaction: page(show),
