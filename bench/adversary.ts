@@ -1,7 +1,7 @@
 /**
  * Looks for the mix of requests of one account, within its limits, that hurts an ordinary client of another account
  * most (`adversary [--minutes 10] [--worst 3] [--embedded]`). `adversary --kept` makes the worst that were found, and fails if the
- * ordinary client is refused anything or the memory goes beyond its bound. `adversary --mix "a + b"` makes one mix or, repeated, several.
+ * ordinary client is rejected anything or the memory goes beyond its bound. `adversary --mix "a + b"` makes one mix or, repeated, several.
  */
 import { KEPT } from './adversary/kept.ts';
 import { moveOf, NAMES } from './adversary/moves.ts';
@@ -39,11 +39,11 @@ const told = (mix: Mix, outcome: Outcome) =>
   `${row(mix.join(' + '), outcome).join(' | ')} (answers: ${counts(outcome.answers)})`;
 
 /** What must not happen, however slow the machine is. */
-function problemsOf(mix: Mix, { refused, peakBytes }: Outcome): string[] {
+function problemsOf(mix: Mix, { rejected, peakBytes }: Outcome): string[] {
   const name = mix.join(' + ');
   const problems: string[] = [];
-  if (Object.keys(refused).length > 0)
-    problems.push(`${name}: an ordinary client was refused something (${counts(refused)})`);
+  if (Object.keys(rejected).length > 0)
+    problems.push(`${name}: an ordinary client was refused something (${counts(rejected)})`);
   if (peakBytes > MOST_BYTES)
     problems.push(`${name}: ${megabytes(peakBytes)} of memory, with ${megabytes(MOST_BYTES)} allowed`);
   return problems;

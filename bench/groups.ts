@@ -103,7 +103,7 @@ await withCleanup(async (cleanup) => {
   const accounts = await makeAccounts({ DATABASE_URL: workspace.urlFor('accounts') });
   const rows: Row[] = [];
   for (const [name, text] of Object.entries(TEXTS)) {
-    // One stream more than its groups: refusals by the limit of streams would hide the others.
+    // One stream more than its groups: rejections by the limit of streams would hide the others.
     const settings = {
       ...ALLOCATOR,
       MAX_STREAMS_PER_CLIENT: String(STREAMS + 1),
@@ -125,7 +125,7 @@ await withCleanup(async (cleanup) => {
     megabytes(heldBytes),
     megabytes(noticed.peakBytes),
     ...[noticed.read, noticed.write, noticed.event, noticed.live].map(figure),
-    Object.entries(noticed.refused)
+    Object.entries(noticed.rejected)
       .map(([what, count]) => `${what}: ${count}`)
       .join(', ') || 'none',
   ]);

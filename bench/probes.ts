@@ -1,5 +1,5 @@
 /**
- * What a hostile request costs the server before it is refused, against the cheapest list query that is allowed. Every
+ * What a hostile request costs the server before it is rejected, against the cheapest list query that is allowed. Every
  * text is new, so that no cache of documents hides the cost. What counts is the CPU time of the service and of its
  * database together.
  */

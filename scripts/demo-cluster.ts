@@ -174,7 +174,7 @@ async function demonstrate(
   const deliveries = deliveriesOf(subscribers, posts);
   const twice = [...byTitle].filter(([, ids]) => ids.length > 1);
   const undone = keyedTitles.filter((title) => !byTitle.has(title));
-  const refusals = subscribers.flatMap((subscriber) => subscriber.refusals);
+  const rejections = subscribers.flatMap((subscriber) => subscriber.rejections);
   const reconnects = subscribers.reduce((sum, subscriber) => sum + subscriber.reconnects, 0);
   say(`\n${latencyTable(outcomes, phases)}\n`);
   say(`requests           ${outcomes.length}: ${mixOf(outcomes)}`);
@@ -197,7 +197,7 @@ async function demonstrate(
     deliveries.doubled > 0 && `${deliveries.doubled} events came twice`,
     twice.length > 0 && `done twice: ${twice.map(([title]) => title).join(', ')}`,
     undone.length > 0 && `not done in spite of a key: ${undone.join(', ')}`,
-    refusals.length > 0 && `streams were refused with ${[...new Set(refusals)].join(', ')}`,
+    rejections.length > 0 && `streams were refused with ${[...new Set(rejections)].join(', ')}`,
   ]);
   say(
     'As promised: nothing failed that was not in flight on the killed instance, nothing lost, nothing twice.',

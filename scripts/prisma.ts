@@ -1,6 +1,6 @@
 /**
  * Runs Prisma's CLI. Its schema engine is a native binary that Prisma downloads on demand. `generate` does
- * not need it, but the CLI refuses to start without it. If none is installed, `generate` gets the path of any
+ * not need it, but the CLI rejects to start without it. If none is installed, `generate` gets the path of any
  * existing file; other commands report the missing engine.
  */
 import { spawnSync } from 'node:child_process';

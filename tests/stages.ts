@@ -145,7 +145,7 @@ export const GATE_STAGES: readonly GateStage[] = [
             'other-local-user',
             'power-loss',
             'release',
-            'restore-refused',
+            'restore-rejected',
             'seeded-folder',
             'settings',
             'shutdown',

@@ -30,29 +30,29 @@ export type Kind = (typeof KINDS)[number];
 export interface Noticed extends Readonly<Record<Kind, number>> {
   readonly samples: number;
   /** Responses other than success, by what was asked and status; 0: there was none. */
-  readonly refused: Readonly<Record<string, number>>;
+  readonly rejected: Readonly<Record<string, number>>;
   readonly peakBytes: number;
 }
 
 interface Notes {
   readonly times: Record<Kind, number[]>;
-  readonly refused: Record<string, number>;
-  refuse(what: string): void;
+  readonly rejected: Record<string, number>;
+  reject(what: string): void;
 }
 
 function notes(): Notes {
-  const refused: Record<string, number> = {};
+  const rejected: Record<string, number> = {};
   return {
     times: { read: [], write: [], login: [], event: [], live: [], ready: [] },
-    refused,
-    refuse(what) {
-      refused[what] = (refused[what] ?? 0) + 1;
+    rejected,
+    reject(what) {
+      rejected[what] = (rejected[what] ?? 0) + 1;
     },
   };
 }
 
 /** A stream of all posts: when the client's own ones come back. */
-function watchEvents(port: number, { key }: Ordinary, { times, refuse }: Notes) {
+function watchEvents(port: number, { key }: Ordinary, { times, reject }: Notes) {
   const sentAt = new Map<string, number>();
   const fields = { authorization: `Bearer ${key}`, accept: 'text/event-stream' };
   const query = 'subscription { postCreated { title } }';
@@ -65,7 +65,7 @@ function watchEvents(port: number, { key }: Ordinary, { times, refuse }: Notes) 
   socket.setEncoding('utf8');
   socket.once('data', (text: string) => {
     const status = text.slice(9, 12);
-    if (status !== '200') refuse(`event ${status}`);
+    if (status !== '200') reject(`event ${status}`);
     begun.resolve();
   });
   socket.on('data', (text: string) => {
@@ -84,7 +84,7 @@ function watchEvents(port: number, { key }: Ordinary, { times, refuse }: Notes) 
   socket
     .on('error', () => undefined)
     .on('close', () => {
-      if (!ended) refuse('event 0');
+      if (!ended) reject('event 0');
       ended = true;
       begun.resolve();
     });
@@ -131,7 +131,7 @@ export async function ordinaryClient(
   begin: () => void = () => undefined,
 ): Promise<Noticed> {
   const all = notes();
-  const { times, refused, refuse } = all;
+  const { times, rejected, reject } = all;
   const way = { port, from: ADDRESS };
   resetPeak(pid);
   const events = watchEvents(port, ordinary, all);
@@ -139,8 +139,8 @@ export async function ordinaryClient(
     const startMs = performance.now();
     const answer = await ask(way, request).catch(() => undefined);
     const status = answer?.status ?? 0;
-    if (status !== 200 && status !== 204) refuse(`${kind} ${status}`);
-    else if (answer?.body.includes('"errors"')) refuse(`${kind} ${status} with errors`);
+    if (status !== 200 && status !== 204) reject(`${kind} ${status}`);
+    else if (answer?.body.includes('"errors"')) reject(`${kind} ${status} with errors`);
     else times[kind].push(performance.now() - startMs);
     return answer;
   };
@@ -155,7 +155,7 @@ export async function ordinaryClient(
     const fields = { cookie, origin: ORIGIN };
     await send('read', postRequest('/graphql', read, fields));
     const left = await ask(way, postRequest('/logout', {}, fields)).catch(() => undefined);
-    if (left?.status !== 204) refuse(`logout ${left?.status ?? 0}`);
+    if (left?.status !== 204) reject(`logout ${left?.status ?? 0}`);
   };
   const onTheirWay = { key: 0, login: 0, probe: 0 };
   const asked: Promise<void>[] = [];
@@ -198,7 +198,7 @@ export async function ordinaryClient(
     live: p99('live'),
     ready: p99('ready'),
     samples: Object.values(times).reduce((sum, { length }) => sum + length, 0),
-    refused,
+    rejected,
     peakBytes: peakBytes(pid),
   };
 }

@@ -8,23 +8,23 @@ const STORED_BUDGET = 67_108_864;
 /** What each figure may be at most (issue 33) counts as 5, so that they compare. */
 const AT_LIMIT = 5;
 const MOST_MS = 500;
-const REFUSAL = 10;
+const REJECTION = 10;
 const FAILURE = 20;
 
 /** The service or its machine failed, not the client. */
 const isFailure = (what: string) => / (0|5\d\d)\b/.test(what);
 
-/** How bad it is: the worst figure against what it may be, and more for each refusal. */
+/** How bad it is: the worst figure against what it may be, and more for each rejection. */
 export function badness(outcome: Outcome, alone: Outcome): number {
-  const { read, write, login, event, live, ready, refused, grownBytes, storedBytes } = outcome;
+  const { read, write, login, event, live, ready, rejected, grownBytes, storedBytes } = outcome;
   const late = (AT_LIMIT * Math.max(event || 0, live || 0, ready || 0)) / MOST_MS;
   const slower = Math.max(read / alone.read || 0, write / alone.write || 0, login / alone.login || 0);
   const grown = (AT_LIMIT * grownBytes) / Math.max(1, MOST_BYTES - (alone.peakBytes - alone.grownBytes));
   const stored = (AT_LIMIT * storedBytes) / STORED_BUDGET;
-  const refusals = Object.entries(refused).map(
-    ([what, count]) => count * (isFailure(what) ? FAILURE : REFUSAL),
+  const rejections = Object.entries(rejected).map(
+    ([what, count]) => count * (isFailure(what) ? FAILURE : REJECTION),
   );
-  return Math.max(slower, late, grown, stored) + refusals.reduce((sum, points) => sum + points, 0);
+  return Math.max(slower, late, grown, stored) + rejections.reduce((sum, points) => sum + points, 0);
 }
 
 export const counts = (all: Readonly<Record<string, number>>) =>
@@ -50,7 +50,7 @@ export const HEADER = [
 
 /** `beside`: the same with the mix sent to a server that does nothing. */
 export function row(name: string, outcome: Outcome, beside?: Outcome): string[] {
-  const { read, write, login, event, live, ready, refused, peakBytes, storedBytes, samples } = outcome;
+  const { read, write, login, event, live, ready, rejected, peakBytes, storedBytes, samples } = outcome;
   return [
     name,
     figure(read),
@@ -58,7 +58,7 @@ export function row(name: string, outcome: Outcome, beside?: Outcome): string[] 
     figure(beside && read / beside.read),
     figure(beside && write / beside.write),
     ...[login, event, live, ready].map(figure),
-    counts(refused),
+    counts(rejected),
     megabytes(peakBytes),
     megabytes(storedBytes),
     String(samples),

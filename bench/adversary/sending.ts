@@ -132,7 +132,7 @@ export async function whileWanted(
   }
 }
 
-/** Logs in. Undefined where that is refused. */
+/** Logs in. Undefined where that is rejected. */
 export async function sessionOf(target: Target): Promise<string | undefined> {
   const { email, password } = target.attacker;
   const answer = await asked(target, postRequest('/login', { email, password }, {}));

@@ -88,7 +88,7 @@ export function createTrials({ service, accounts: { attackers, ordinary }, store
   };
 }
 
-/** The median of each figure, and all refusals. */
+/** The median of each figure, and all rejections. */
 export function medians(all: readonly Outcome[]): Outcome {
   const of = (figureOf: (outcome: Outcome) => number) => median(all.map(figureOf));
   const sums = (countsOf: (outcome: Outcome) => Readonly<Record<string, number>>) => {
@@ -108,7 +108,7 @@ export function medians(all: readonly Outcome[]): Outcome {
     peakBytes: of(({ peakBytes }) => peakBytes),
     grownBytes: of(({ grownBytes }) => grownBytes),
     storedBytes: of(({ storedBytes }) => storedBytes),
-    refused: sums(({ refused }) => refused),
+    rejected: sums(({ rejected }) => rejected),
     answers: sums(({ answers }) => answers),
     samples: all.reduce((sum, { samples }) => sum + samples, 0),
   };

@@ -30,7 +30,7 @@ export interface Postgres {
   stop(): Promise<void>;
 }
 
-/** PostgreSQL refuses to run as root: there it runs as the user that its package has made. */
+/** PostgreSQL rejects to run as root: there it runs as the user that its package has made. */
 function ownerOfServer(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const id = (option: string) => Number(execFileSync('id', [option, 'postgres']).toString());

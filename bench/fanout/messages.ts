@@ -39,7 +39,7 @@ export interface LagsWish {
 export interface Connected {
   readonly kind: 'connected';
   readonly elapsedMs: number;
-  /** How often one was refused or dropped, and tried again. */
+  /** How often one was rejected or dropped, and tried again. */
   readonly retries: number;
 }
 

@@ -16,7 +16,7 @@ const QUICK_ROUNDS = 2;
 const A_TRANSACTION = 1_000;
 const OTHER_POSTS = 100_000;
 const SETTLE_MS = 5_000;
-/** "All are back": while they come, as after a restart, nothing is refused for good. */
+/** "All are back": while they come, as after a restart, nothing is rejected for good. */
 const MOST_SECONDS = 60;
 
 /** Writes an hour of events: each followed post has one in each round, in the order of the posts. Returns their number. */

@@ -1,5 +1,5 @@
 /** The server did not open the stream. */
-export class RefusedError extends Error {
+export class RejectedError extends Error {
   /** Whether a client is told to try again later (contract section 4). */
   readonly passing: boolean;
 
@@ -40,7 +40,7 @@ export class Stream {
     const headEnd = this.#start.indexOf(HEAD_END);
     if (headEnd === -1) return 0;
     const status = Number(this.#start.slice(9, 12));
-    if (status !== 200) throw new RefusedError(status, this.#start.slice(headEnd + HEAD_END.length));
+    if (status !== 200) throw new RejectedError(status, this.#start.slice(headEnd + HEAD_END.length));
     const blockEnd = this.#start.indexOf('\n\n', headEnd + HEAD_END.length);
     if (blockEnd === -1) return 0;
     this.#lastEventId = /^id: (.+)$/m.exec(this.#start.slice(headEnd, blockEnd))?.[1];

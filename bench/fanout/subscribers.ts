@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { machineMs } from '../harness/machine-time.ts';
 import { Arrivals } from './arrivals.ts';
 import type { ConnectWish, Told, Wish } from './messages.ts';
-import { RefusedError, Stream } from './stream.ts';
+import { RejectedError, Stream } from './stream.ts';
 
 /** What the service tells clients to wait before they connect again. */
 const RETRY_MS = 1_000;
@@ -86,7 +86,7 @@ function open(subscriber: number): void {
           if (!wasLive && stream.live) onLive(subscriber, stream);
           if (waiting && arrivals.complete) answer(arrivals.received());
         } catch (error) {
-          if (!(error instanceof RefusedError && error.passing)) fail((error as Error).message);
+          if (!(error instanceof RejectedError && error.passing)) fail((error as Error).message);
           socket.resetAndDestroy();
         }
         return !(current.silent && stream.live);

@@ -48,7 +48,7 @@ function summary(latencies: number[], elapsedMs: number): Load {
   };
 }
 
-/** A figure of refusals would look splendid: anything but data ends the run. */
+/** A figure of rejections would look splendid: anything but data ends the run. */
 function checkData(status: number, body: Buffer): void {
   if (status === 200 && !body.includes(ERRORS)) return;
   throw new Error(`answered with ${status}: ${body.toString('utf8', 0, 500)}`);

@@ -3,7 +3,7 @@ export interface Probe {
   readonly name: string;
   /** The body, before it is JSON; `n` makes its text a new one. */
   readonly body: (n: string) => unknown;
-  /** The code that it must be refused with; undefined where it is answered. */
+  /** The code that it must be rejected with; undefined where it is answered. */
   readonly code: string | undefined;
   /** Whether the connection ends with the answer. */
   readonly closes?: true;

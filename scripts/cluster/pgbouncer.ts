@@ -7,7 +7,7 @@ import { freePort } from './processes.ts';
 
 /** Debian has it where an ordinary user's PATH does not look. */
 const PATH = `${process.env.PATH ?? ''}:/usr/sbin`;
-/** It refuses to run as root: then it runs as nobody. */
+/** It rejects to run as root: then it runs as nobody. */
 const NOBODY = 65_534;
 const TRIES = 5;
 

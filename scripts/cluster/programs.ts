@@ -37,7 +37,7 @@ export const findNginx = () => findProgram('nginx', 'nginx');
 export const findRedis = () => findProgram('redis-server', 'redis-server');
 export const findOpenssl = () => findProgram('openssl', 'openssl');
 
-/** PostgreSQL refuses to run as root; Debian's package creates a user for it. */
+/** PostgreSQL rejects to run as root; Debian's package creates a user for it. */
 function postgresUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const ask = (option: string) => Number(execFileSync('id', [option, 'postgres'], { encoding: 'utf8' }));

@@ -12,7 +12,7 @@ export class Subscriber {
   /** How often the stream was opened again. */
   reconnects = 0;
   /** What was answered to the request for a stream instead of one, by status. */
-  readonly refusals: number[] = [];
+  readonly rejections: number[] = [];
   readonly opened: Promise<void>;
   readonly #client: Http2Client;
   readonly #key: string;
@@ -59,7 +59,7 @@ export class Subscriber {
       stream.setEncoding('utf8');
       stream.on('response', (headers) => {
         const status = Number(headers[STATUS]);
-        if (status !== 200) this.refusals.push(status);
+        if (status !== 200) this.rejections.push(status);
       });
       stream.on('data', (part: string) => {
         const blocks = (rest + part).split('\n\n');

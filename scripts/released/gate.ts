@@ -40,7 +40,7 @@ function users(element: string, { usage, documents }: Usage, sinceMs = 0): strin
 }
 
 /** Why an element of the released schema may not be removed; undefined if nobody needs it. */
-function refusal(
+function rejection(
   element: string,
   deprecated: DeprecatedElement | undefined,
   { version, at }: Release,
@@ -85,7 +85,7 @@ export function brokenPromises(released: string, present: string, usage?: Usage)
     }
     const element = elementOf(description);
     if (REMOVALS.includes(type)) {
-      const why = refusal(element, deprecated.get(element), head, usage);
+      const why = rejection(element, deprecated.get(element), head, usage);
       return why === undefined ? [] : [`${description} ${why}`];
     }
     const found = usage === undefined ? [] : users(element, usage);

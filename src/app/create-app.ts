@@ -34,7 +34,7 @@ import { EXPORT_SECTIONS, FEATURES, PASSWORD_CHANGE_REVOCATIONS } from '../featu
 import { createHttp, type HttpParts } from '../http/create-http.ts';
 import type { Route } from '../http/exchange.ts';
 import type { RequestHandler } from '../http/handler.ts';
-import { createRefusals, createSlowOperations } from '../http/hooks/access-log.ts';
+import { createRejectionLog, createSlowOperations } from '../http/hooks/access-log.ts';
 import { createOrigins } from '../http/hooks/request-checks.ts';
 import { createOwnOperations } from '../http/internal-operations.ts';
 import type { ServicePlugin } from '../http/lifecycle.ts';
@@ -210,7 +210,7 @@ export function createApp({
     recheckMs: config.credentialRecheckMs,
     hears: () => listener.hears,
   });
-  const refusals = createRefusals(log, metrics, restrictions.blocks);
+  const rejections = createRejectionLog(log, metrics, restrictions.blocks);
   const clientUsage = createClientUsage(services);
   const deprecatedUsage = createDeprecatedUsage(services);
   const listener = createListener({
@@ -274,7 +274,7 @@ export function createApp({
     ...accounts,
     demoKey,
     slowOperations,
-    refusals,
+    rejections,
     origin,
     origins,
     rateLimiter,
@@ -321,7 +321,7 @@ export function createApp({
       await deprecatedUsage.close();
       accounts.securityLog.close();
       slowOperations.close();
-      refusals.close();
+      rejections.close();
       await tracing?.close();
     },
   };

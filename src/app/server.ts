@@ -7,7 +7,7 @@ import { assertNotSeeded } from '../database/preflight.ts';
 import type { DemoCredentials } from '../features/development/demo-data.ts';
 import type { Route } from '../http/exchange.ts';
 import type { DemoKey } from '../http/local-request.ts';
-import { drain, limitConnections, listen, refuseTakenPort } from '../http/server/listen.ts';
+import { drain, limitConnections, listen, requireFreePort } from '../http/server/listen.ts';
 import { createNodeServer, type NodeServerOptions } from '../http/server/node-server.ts';
 import type { Config } from '../platform/config/config.ts';
 import { isLoopbackHost } from '../platform/ip-address.ts';
@@ -127,7 +127,7 @@ export async function startService(
 ): Promise<Service> {
   const descriptors = config.database.kind === 'postgres' ? config.database.poolSize : EMBEDDED_FILES;
   const most = checkFileDescriptors(log, { database: descriptors, clients: COMMON_CLIENTS });
-  if (!mayBeStopping(config)) await refuseTakenPort(config);
+  if (!mayBeStopping(config)) await requireFreePort(config);
   const database = await openDatabase({ config, log });
   try {
     let demo: DemoCredentials | undefined;

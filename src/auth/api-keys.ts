@@ -307,7 +307,7 @@ export function createApiKeyStrategy(services: SecretServices): AuthStrategy {
       'u.role, s.scopes, s.burst, s.per_second AS "perSecond", s.documents, s.expires_at AS "expiresAt"',
       '(extract(epoch FROM s.expires_at - now()) * 1000)::float8 AS "leftMs"',
     ],
-    refusal: 'The API key is unknown, revoked, suspended or expired.',
+    rejection: 'The API key is unknown, revoked, suspended or expired.',
   });
 
   async function ask(key: string): Promise<KnownKey | undefined> {
@@ -328,7 +328,7 @@ export function createApiKeyStrategy(services: SecretServices): AuthStrategy {
         };
       const found = await known(value, () => ask(value));
       if (found === undefined || found.row.invalid || found.endsMs <= clock.elapsedMs())
-        return keys.refused(found?.row);
+        return keys.rejected(found?.row);
       const { row, principal } = found;
       return {
         ...{ outcome: 'valid', principal },

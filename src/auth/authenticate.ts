@@ -139,7 +139,7 @@ export interface Authenticated {
   readonly principal: Principal;
   /** The only operation that the credential allows. */
   readonly operation?: FixedOperation;
-  /** Records the use. Called once the request is admitted: one refused by the rate limit writes nothing. */
+  /** Records the use. Called once the request is admitted: one rejected by the rate limit writes nothing. */
   readonly used?: (use?: CredentialUse) => void;
   /** Set if the principal is cached and its session has to be verified. */
   readonly unverifiedSession?: UnverifiedSession;

@@ -11,7 +11,7 @@ import { hasExpired, userClientId } from './principal.ts';
 import { effectiveScopes, isScope, type Role, type Scope, scopesOfRole } from './scopes.ts';
 import { createCredentialCache, type SecretServices } from './secrets.ts';
 
-/** Longest jti on the blocklist. A token whose jti cannot be looked up is refused. */
+/** Longest jti on the blocklist. A token whose jti cannot be looked up is rejected. */
 const MAX_LENGTH = 255;
 
 export function isRevocable(jti: string): boolean {
@@ -69,9 +69,9 @@ export type Verification<Source extends KeySource = KeySource> =
     }
   | { readonly valid: false; readonly reason: string };
 
-const refused = (reason: string) => ({ valid: false, reason }) as const;
+const rejected = (reason: string) => ({ valid: false, reason }) as const;
 
-/** jose's reason for refusing a token, in words that fit into a header (RFC 6750 section 3). */
+/** jose's reason for rejecting a token, in words that fit into a header (RFC 6750 section 3). */
 function reasonOf(error: InstanceType<typeof errors.JOSEError>): string {
   if (error instanceof errors.JWTExpired) return 'The token has expired.';
   if (error instanceof errors.JWTClaimValidationFailed) {
@@ -92,7 +92,7 @@ export async function verifyJwt<Source extends KeySource>(
 ): Promise<Verification<Source>> {
   const header = decodeProtectedHeader(token) as JWTHeaderParameters;
   const algorithm = ALGORITHMS.find((known) => known === header.alg);
-  if (algorithm === undefined) return refused('The signing algorithm of the token is not accepted.');
+  if (algorithm === undefined) return rejected('The signing algorithm of the token is not accepted.');
   for (const source of keys) {
     for await (const { id: keyId, key } of source.candidates(algorithm, header)) {
       try {
@@ -104,16 +104,17 @@ export async function verifyJwt<Source extends KeySource>(
           ...(audience === undefined ? {} : { audience }),
         });
         const { exp, sub } = verified.payload;
-        if (typeof sub !== 'string' || exp === undefined) return refused('The token has no valid sub claim.');
+        if (typeof sub !== 'string' || exp === undefined)
+          return rejected('The token has no valid sub claim.');
         return { valid: true, payload: { ...verified.payload, exp, sub }, keyId, source };
       } catch (error) {
         if (error instanceof errors.JWSSignatureVerificationFailed) continue;
-        if (error instanceof errors.JOSEError) return refused(reasonOf(error));
+        if (error instanceof errors.JOSEError) return rejected(reasonOf(error));
         throw error;
       }
     }
   }
-  return refused('The signature of the token does not match any known key.');
+  return rejected('The signature of the token does not match any known key.');
 }
 
 const KIND = 'jwt';
@@ -179,7 +180,7 @@ function grantedScopes(
   return effectiveScopes(granted ?? defaultScopes, role);
 }
 
-/** Whether the account accepts a token issued then. `iat` has whole seconds: tokens of the first second are refused. */
+/** Whether the account accepts a token issued then. `iat` has whole seconds: tokens of the first second are rejected. */
 function isAccepted(
   { invalid: isInvalid, validFromMs }: SubjectRow,
   issuedAtMs: number | undefined,

@@ -130,11 +130,11 @@ export function createRestrictions(options: RestrictionsOptions) {
 
   return {
     /**
-     * Whether requests from there are refused. Never those of this machine, or of a proxy on its own behalf: whoever looks
+     * Whether requests from there are rejected. Never those of this machine, or of a proxy on its own behalf: whoever looks
      * after the service is not shut out by a mistake.
      */
     blocks,
-    /** Calls `onBlocked` once requests from there are refused. Returns what ends that. */
+    /** Calls `onBlocked` once requests from there are rejected. Returns what ends that. */
     watch(origin: Origin, onBlocked: () => void): () => void {
       const { clientAddress, connection } = origin;
       const check = () => {

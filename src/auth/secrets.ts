@@ -180,7 +180,7 @@ export function byteaText(bytes: Uint8Array): string {
 }
 
 /**
- * Revoked credentials are refused everywhere within a second (contract section 3): an entry lives half of
+ * Revoked credentials are rejected everywhere within a second (contract section 3): an entry lives half of
  * that.
  */
 const TTL_MS = 500;
@@ -290,14 +290,14 @@ interface SecretKind extends Pick<LastUsedOptions, 'table' | 'usedAt' | 'prolong
   readonly columns: readonly string[];
   /** Those that only a look-up by the secret itself returns. */
   readonly columnsOfSecret?: readonly string[];
-  /** Why one that is not valid is refused, for the client. */
-  readonly refusal: string;
+  /** Why one that is not valid is rejected, for the client. */
+  readonly rejection: string;
 }
 
 /** Looks secrets of a kind up. Each look-up asks the database, and rejects with DatabaseError. */
 export function storedSecrets<ById extends SecretRow, BySecret extends ById = ById>(
   { database, clock, log }: SecretServices,
-  { kind, refusal, joins = '', invalidSql, columns, columnsOfSecret = [], ...rows }: SecretKind,
+  { kind, rejection, joins = '', invalidSql, columns, columnsOfSecret = [], ...rows }: SecretKind,
 ) {
   const { table, usedAt } = rows;
   const fresh = `coalesce(s.${usedAt} > now() - ${FRESH}, false)`;
@@ -337,10 +337,10 @@ export function storedSecrets<ById extends SecretRow, BySecret extends ById = By
     },
     recordUse: ({ id, fresh }: SecretRow) => recordUse(id, fresh),
     /** The result for a secret that is unknown or invalid. */
-    refused: (row?: SecretRow): Invalid => ({
+    rejected: (row?: SecretRow): Invalid => ({
       outcome: 'invalid',
       kind,
-      reason: refusal,
+      reason: rejection,
       accountId: row?.userId,
     }),
   };

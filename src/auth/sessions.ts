@@ -149,7 +149,7 @@ export function createSessionStrategy(services: SecretServices): AuthStrategy {
     joins: 'JOIN users u ON u.id = s.user_id',
     invalidSql: 's.expires_at <= now() OR u.disabled_at IS NOT NULL',
     columns: ['u.role, s.absolute_expires_at AS "absoluteExpiresAt"'],
-    refusal: 'The session is unknown, revoked or expired. Log in again.',
+    rejection: 'The session is unknown, revoked or expired. Log in again.',
   });
 
   /** By the session ids in cookies. */
@@ -187,7 +187,7 @@ export function createSessionStrategy(services: SecretServices): AuthStrategy {
       const row = isWellFormedSessionId(value) ? await sessions.find(value) : undefined;
       if (row === undefined || row.invalid) {
         known.delete(value);
-        return sessions.refused(row);
+        return sessions.rejected(row);
       }
       const principal = principalOf(row);
       known.set(value, { row, principal });

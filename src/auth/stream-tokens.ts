@@ -204,7 +204,7 @@ export function createStreamTokens(
     invalidSql: 's.expires_at <= now()',
     columns: [],
     columnsOfSecret: [formatColumns(credentialColumns, 's')],
-    refusal:
+    rejection:
       'The stream token is unknown, or the token or its credentials expired or were revoked. Request a new one.',
   });
 
@@ -213,7 +213,7 @@ export function createStreamTokens(
       if (place !== 'stream-token') return { outcome: 'not-mine' };
       const row = STREAM_TOKEN.isWellFormed(value) ? await tokens.find(value) : undefined;
       const behind = row === undefined || row.invalid ? undefined : await renew(principalOf(row));
-      if (row === undefined || behind === undefined) return tokens.refused(row);
+      if (row === undefined || behind === undefined) return tokens.rejected(row);
       return {
         outcome: 'valid',
         principal: { ...behind, streamTokenId: row.id },

@@ -4,12 +4,12 @@ import type { Logger } from '../platform/log/log.ts';
 import type { LogEventCode } from '../platform/log/log-events.ts';
 import { createLineLimit, createOutageLog } from '../platform/log/log-limits.ts';
 import {
+  findWriteRejection,
   getDatabaseErrorCode,
   isConnectionLimit,
   isOutage,
   isPanic,
   READ_ONLY,
-  refusedWrite,
   toDatabaseError,
 } from './errors.ts';
 import {
@@ -45,8 +45,8 @@ const LINES_PER_MINUTE = 10;
 
 /** Formats an error as fields of a log line, without a stack. */
 function describeError(error: unknown): Readonly<Record<string, unknown>> {
-  const refusal = refusedWrite(error);
-  if (refusal !== undefined) return { ...refusal, error: messageOf(error) };
+  const rejection = findWriteRejection(error);
+  if (rejection !== undefined) return { ...rejection, error: messageOf(error) };
   if (error instanceof DatabaseUnreachableError) return { reason: error.reason, hint: error.hint };
   const { cause } = toDatabaseError(error);
   return { reason: cause == null ? 'the server ended the connection' : messageOf(cause) };
@@ -66,7 +66,7 @@ const doublePause = (ms: number): number => Math.min(2 * ms, LONGEST_PAUSE_MS);
 
 /**
  * Knows whether the database can be reached and whether it writes. The users of the database report what fails. A report
- * leads to a look: a new connection, or an attempt to write if a write was refused. Looks follow until the database can be
+ * leads to a look: a new connection, or an attempt to write if a write was rejected. Looks follow until the database can be
  * reached and writes. The log has a line when an outage begins, reminders, and a line when the outage is over.
  */
 export function watchDatabase(options: WatchOptions) {
@@ -80,8 +80,8 @@ export function watchDatabase(options: WatchOptions) {
   const failedWrites = createLimit('database.write_failed');
   const lostConnections = createLimit('database.connection_lost');
   let isReachable = true;
-  /** The error of a refused write, until an attempt to write succeeds. */
-  let refused: unknown;
+  /** The error of a rejected write, until an attempt to write succeeds. */
+  let rejected: unknown;
   let writeProblem: string | undefined;
   let looking: Promise<void> | undefined;
   let isRecovering = false;
@@ -104,17 +104,17 @@ export function watchDatabase(options: WatchOptions) {
     unreachable.over();
   }
 
-  function noteRefusal(error: unknown): void {
-    writeProblem = `The database cannot write, because ${refusedWrite(error)?.reason}.`;
+  function recordRejection(error: unknown): void {
+    writeProblem = `The database cannot write, because ${findWriteRejection(error)?.reason}.`;
     unwritable.failed(describeError(error));
   }
 
   function noteWritten(): void {
     // A session that is read-only stays read-only.
-    if (unwritable.lasting || getDatabaseErrorCode(refused) === READ_ONLY) onWritable();
+    if (unwritable.lasting || getDatabaseErrorCode(rejected) === READ_ONLY) onWritable();
     // A part of the database, such as a tablespace, may have no room.
-    else failedWrites.emit(describeError(refused));
-    refused = undefined;
+    else failedWrites.emit(describeError(rejected));
+    rejected = undefined;
     writeProblem = undefined;
     unwritable.over();
   }
@@ -132,12 +132,12 @@ export function watchDatabase(options: WatchOptions) {
 
   async function lookOnce(): Promise<void> {
     try {
-      if (refused === undefined) await reach();
-      const isTried = refused !== undefined;
-      const refusal = isTried ? await tryToWrite(server) : undefined;
+      if (rejected === undefined) await reach();
+      const isTried = rejected !== undefined;
+      const rejection = isTried ? await tryToWrite(server) : undefined;
       if (signal.aborted) return;
       noteReachable();
-      if (refusal !== undefined) noteRefusal(refusal);
+      if (rejection !== undefined) recordRejection(rejection);
       else if (isTried) noteWritten();
     } catch (error) {
       // What is being closed fails.
@@ -156,7 +156,7 @@ export function watchDatabase(options: WatchOptions) {
   async function recover(): Promise<void> {
     if (isRecovering) return;
     isRecovering = true;
-    for (let ms = FIRST_PAUSE_MS; !isReachable || refused !== undefined; ms = doublePause(ms)) {
+    for (let ms = FIRST_PAUSE_MS; !isReachable || rejected !== undefined; ms = doublePause(ms)) {
       await pause(ms);
       if (signal.aborted) return;
       await look();
@@ -213,9 +213,9 @@ export function watchDatabase(options: WatchOptions) {
     /** Reports the error of a statement. Resolves once an attempt to write has succeeded or failed. Never rejects. */
     async failed(error: unknown): Promise<void> {
       // A server that ends itself while it writes cannot be reached next.
-      if (signal.aborted || refusedWrite(error) === undefined || isPanic(error)) return;
-      const isFirst = refused === undefined;
-      refused ??= error;
+      if (signal.aborted || findWriteRejection(error) === undefined || isPanic(error)) return;
+      const isFirst = rejected === undefined;
+      rejected ??= error;
       await (isFirst ? look() : looking);
     },
     /**
@@ -223,7 +223,7 @@ export function watchDatabase(options: WatchOptions) {
      * @throws {DatabaseUnreachableError}
      * @throws {DatabaseSetupError}
      */
-    async refuse(past: { readonly direct: boolean }): Promise<void> {
+    async requireUsable(past: { readonly direct: boolean }): Promise<void> {
       await reach();
       if (past.direct && direct !== undefined) await checkConnection(direct);
     },

@@ -64,7 +64,7 @@ interface Waiter {
 interface ConnectionsOptions {
   readonly pool: pg.Pool;
   readonly server: DatabaseServer;
-  /** Undefined for a supervised server: a refused connection waits for the restart of the server. */
+  /** Undefined for a supervised server: a rejected connection waits for the restart of the server. */
   readonly watch: Pick<DatabaseWatch, 'broke'> | undefined;
   readonly log: Logger;
 }
@@ -148,7 +148,7 @@ export function createConnections({ pool, server, watch, log }: ConnectionsOptio
       attemptCount -= 1;
     }
     if (watch === undefined) {
-      // A restarting server refuses connections for a moment.
+      // A restarting server rejects connections for a moment.
       await serverReady(server);
       const client = await next().catch((again: unknown) => Promise.reject(toConnectError(again)));
       lentCount += 1;

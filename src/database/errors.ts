@@ -71,7 +71,7 @@ export function getDatabaseErrorCode(error: unknown): string {
 }
 
 /** Why a server that responds writes nothing, and what the operator must do. */
-export interface WriteRefusal {
+export interface WriteRejection {
   /** The cause, after "The database cannot write, because". */
   readonly reason: string;
   readonly hint: string;
@@ -80,7 +80,7 @@ export interface WriteRefusal {
 export const READ_ONLY = '25006';
 const UNIQUE_VIOLATION = '23505';
 
-const REFUSALS: Readonly<Record<string, WriteRefusal>> = {
+const WRITE_REJECTIONS: Readonly<Record<string, WriteRejection>> = {
   '53100': { reason: 'its disk is full', hint: 'make room on the disk of its data' },
   '58030': { reason: 'its disk fails', hint: 'look at that disk and at the log of the database' },
   [READ_ONLY]: {
@@ -94,7 +94,7 @@ const UNWRITABLE_FILES: Readonly<Record<string, RegExp>> = {
   '42501': /^(fd|md|smgr|slru|xlog|buffile|copydir|relmapper)\.c$/,
   XX000: /^fd\.c$/,
 };
-const UNWRITABLE: WriteRefusal = {
+const UNWRITABLE: WriteRejection = {
   reason: 'its files cannot be written',
   hint: 'its disk may have become read-only: look at that disk, and at the rights of the files',
 };
@@ -102,7 +102,7 @@ const UNWRITABLE: WriteRefusal = {
 /** Tables whose ids come from a sequence. Logical replication copies their rows and not the state of the sequences. */
 export const NUMBERED_TABLES = ['events', 'audit_log'] as const;
 const NUMBERED_KEYS: readonly string[] = NUMBERED_TABLES.map((table) => `${table}_pkey`);
-const BEHIND: WriteRefusal = {
+const BEHIND: WriteRejection = {
   reason: 'a sequence is behind its table',
   hint: 'run "npm run -s admin -- doctor", which names the sequence and the statement that advances it',
 };
@@ -114,11 +114,11 @@ function findReported(error: unknown): pg.DatabaseError | undefined {
 }
 
 /** Explains why the database does not write. Undefined if the error says nothing about writing. */
-export function refusedWrite(error: unknown): WriteRefusal | undefined {
+export function findWriteRejection(error: unknown): WriteRejection | undefined {
   const code = getDatabaseErrorCode(error);
   const { file = '', constraint = '' } = findReported(error) ?? {};
   if (code === UNIQUE_VIOLATION && NUMBERED_KEYS.includes(constraint)) return BEHIND;
-  return UNWRITABLE_FILES[code]?.test(file) ? UNWRITABLE : REFUSALS[code];
+  return UNWRITABLE_FILES[code]?.test(file) ? UNWRITABLE : WRITE_REJECTIONS[code];
 }
 
 /** PostgreSQL's own error for a write in a read-only transaction. */
@@ -132,7 +132,7 @@ export function toDatabaseError(error: unknown): DatabaseError {
   const code = getDatabaseErrorCode(error);
   const match = KINDS.find(([pattern]) => pattern.test(code));
   if (match !== undefined) return new DatabaseError(match[1], error);
-  if (refusedWrite(error) !== undefined) return new DatabaseError('unavailable', error);
+  if (findWriteRejection(error) !== undefined) return new DatabaseError('unavailable', error);
   // The server has ended the session, by its idle_in_transaction_session_timeout or transaction_timeout.
   if (error instanceof pg.DatabaseError && (error.severity === 'FATAL' || /^25P0[34]$/.test(code)))
     return new DatabaseError('unavailable', error);
@@ -150,15 +150,15 @@ export function toConnectError(error: unknown): DatabaseError {
 }
 
 /** A server that responds, but cannot do what it is asked: it has no memory, a pooler forgot a statement. */
-const REFUSED_WHILE_UP = /^(532|26000|42P05)/;
+const REJECTED_WHILE_UP = /^(532|26000|42P05)/;
 
 /**
- * Whether the server could not be reached, or refuses to write. The watches of the database tell of the outage, so lines
+ * Whether the server could not be reached, or rejects to write. The watches of the database tell of the outage, so lines
  * about its consequences are for debugging.
  */
 export function isOutage(error: unknown): boolean {
   const { kind, cause } = toDatabaseError(error);
-  return kind === 'unavailable' && !REFUSED_WHILE_UP.test(getDatabaseErrorCode(cause));
+  return kind === 'unavailable' && !REJECTED_WHILE_UP.test(getDatabaseErrorCode(cause));
 }
 
 /** Finds the level of a line about an error: `debug` in an outage, of which the watches of the database tell. */

@@ -82,7 +82,7 @@ const LARGE_CHUNK = 65_536;
 
 /**
  * Counts the bytes received on a connection before pg buffers them. Too many, for the loan or for a statement
- * without one, end the connection: there is no other way to refuse the rest of a row.
+ * without one, end the connection: there is no other way to reject the rest of a row.
  */
 function boundReceived(client: pg.Client, lending: Lending): { reset(): void } {
   const { stream } = client.connection;

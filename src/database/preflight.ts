@@ -6,7 +6,7 @@ import {
   DatabaseError,
   getDatabaseErrorCode,
   readOnlyError,
-  refusedWrite,
+  findWriteRejection,
   toDatabaseError,
 } from './errors.ts';
 import { ServerClient, type ServerConnection } from './pg-client.ts';
@@ -116,7 +116,7 @@ const adviceFor = (error: unknown, advice: readonly [RegExp, string][]): string 
 export const createUnreachable = (where: string, error: unknown): DatabaseUnreachableError =>
   new DatabaseUnreachableError(`${where}: ${messageOf(error)}`, adviceFor(error, CHECKS) ?? OTHERWISE, error);
 
-function refusal(setting: string, place: string, error: unknown): OperatorError {
+function rejection(setting: string, place: string, error: unknown): OperatorError {
   const message = messageOf(error);
   const correction = adviceFor(error, CORRECTIONS);
   return correction === undefined
@@ -174,7 +174,7 @@ async function onConnection<T>(
     await client.connect();
     return await work(client);
   } catch (error) {
-    throw error instanceof OperatorError ? error : refusal(address.setting, formatTarget(client), error);
+    throw error instanceof OperatorError ? error : rejection(address.setting, formatTarget(client), error);
   } finally {
     // After a failure there may be nothing left to close.
     void client.end().catch(() => undefined);
@@ -228,7 +228,7 @@ const WRITE = `SELECT set_config('work_mem', '64kB', true), set_config('temp_tab
 
 /**
  * Tries to write on a new connection.
- * @returns the error with which the server refuses to write, or undefined if the server writes.
+ * @returns the error with which the server rejects to write, or undefined if the server writes.
  * @throws {DatabaseUnreachableError}
  */
 export async function tryToWrite(address: ServerAddress): Promise<unknown> {
@@ -241,7 +241,7 @@ export async function tryToWrite(address: ServerAddress): Promise<unknown> {
     });
   } catch (error) {
     const cause = error instanceof DatabaseUnreachableError ? error.cause : error;
-    if (refusedWrite(cause) === undefined) throw error;
+    if (findWriteRejection(cause) === undefined) throw error;
     return cause;
   }
 }
@@ -254,9 +254,9 @@ const GRANT_RIGHTS =
 
 /** Converts an error of a migration, or of reading the history, if the operator can correct its cause. */
 export function setupError(setting: string, error: unknown): unknown {
-  const refusal = refusedWrite(error);
-  if (refusal === undefined && !LACKS_RIGHTS.test(getDatabaseErrorCode(error))) return error;
-  const advice = refusal === undefined ? GRANT_RIGHTS : `${refusal.reason}; ${refusal.hint}`;
+  const rejection = findWriteRejection(error);
+  if (rejection === undefined && !LACKS_RIGHTS.test(getDatabaseErrorCode(error))) return error;
+  const advice = rejection === undefined ? GRANT_RIGHTS : `${rejection.reason}; ${rejection.hint}`;
   const said = messageOf(toDatabaseError(error).cause);
   return new DatabaseSetupError(`The database of ${setting} cannot be used: ${advice} (${said}).`, {
     cause: error,

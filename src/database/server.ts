@@ -113,7 +113,7 @@ function postgresServer(
   // A command that waits for locks may wait in a transaction.
   const transactionLimitMs = isCommand ? undefined : config.operationTimeoutMs + IDLE_IN_TRANSACTION_MS;
   const base = { application_name: APPLICATION_NAME };
-  // A pooler refuses settings in the start-up message and shares sessions between clients: prepared
+  // A pooler rejects settings in the start-up message and shares sessions between clients: prepared
   // statements may be missing, and session settings would leak. So each transaction sets its own limits. PostgreSQL starts
   // the timer of transaction_timeout when a running transaction sets it.
   const settings = pooled

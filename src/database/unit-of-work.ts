@@ -88,7 +88,7 @@ export interface UnitOfWorkOptions {
 
 /**
  * One transaction on one connection for everything that a mutation reads and writes. It begins with the first
- * statement, so a mutation refused earlier costs the database nothing. It has no access to the pool, so work
+ * statement, so a mutation rejected earlier costs the database nothing. It has no access to the pool, so work
  * in a transaction cannot wait for a second connection.
  */
 export class UnitOfWork implements Queryable {

@@ -4,7 +4,7 @@ import { ApiError } from '../platform/errors.ts';
 import { readField } from '../platform/request-fields.ts';
 import { fieldNamed, needsMoreThan } from './core/permissions.ts';
 import type { DocumentCache } from './documents/document-cache.ts';
-import { type createOperationLimiter, refuseOfCaller } from './documents/limits.ts';
+import { type createOperationLimiter, rejectForCaller } from './documents/limits.ts';
 import { MULTIPART, type OperationHead, type OperationRequest } from './documents/operation-request.ts';
 import type {
   AdmittedOperation,
@@ -58,7 +58,7 @@ function checkStream(kind: PreparedOperation['kind'], { streamType }: OperationR
 export interface AdmissionOptions {
   readonly documents: DocumentCache;
   readonly limiter: OperationLimiter;
-  /** The refusal of a mutation with a session that another site made a browser send; undefined if it is allowed. */
+  /** The rejection of a mutation with a session that another site made a browser send; undefined if it is allowed. */
   readonly checkOrigin: (request: OperationHead) => ApiError | undefined;
   /** The stage of plugins. */
   readonly admit: NonNullable<OperationStages['admit']>;
@@ -66,7 +66,7 @@ export interface AdmissionOptions {
 
 type OperationLimiter = ReturnType<typeof createOperationLimiter>;
 
-/** Refuses operations over the limits of depth, fields and complexity. */
+/** Rejects operations over the limits of depth, fields and complexity. */
 export const useLimits = ({ check }: Pick<OperationLimiter, 'check'>): OperationPlugin => ({
   name: 'limits',
   stages: { admit: check },
@@ -115,7 +115,7 @@ export function createAdmission({ documents, limiter, checkOrigin, admit }: Admi
       if (closed !== undefined) throw credentialsMissing(fieldNamed(closed));
       const showsEventId = kind === 'query' && readField(headers, 'x-show-event-id') !== undefined;
       if (kind !== 'subscription') return { ...measured, showsEventId, visibleHeartbeats: false };
-      refuseOfCaller(cost.fields);
+      rejectForCaller(cost.fields);
       const visibleHeartbeats = asksForVisibleHeartbeats({ url, extensions: params.extensions });
       return { ...measured, showsEventId, visibleHeartbeats };
     },

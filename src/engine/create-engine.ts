@@ -29,7 +29,7 @@ import {
   type Subscribe,
 } from './operation/lifecycle.ts';
 import { contextOf } from './operation/operation-context.ts';
-import { refused } from './operation/outcome.ts';
+import { rejected } from './operation/outcome.ts';
 import { createResponseBounds } from './operation/response-bounds.ts';
 import type { CredentialWatch } from './subscriptions/credential-watch.ts';
 import { createEventRenderers, createSubscriptionArgs } from './subscriptions/event-responses.ts';
@@ -58,7 +58,7 @@ export interface EngineOptions extends Services, Pick<Accounts, 'passwords' | 's
   readonly origin: () => string;
 }
 
-/** Refuses keys that nothing would keep: a retry would run the mutation again. */
+/** Rejects keys that nothing would keep: a retry would run the mutation again. */
 const withoutKeys =
   (run: Execute, log: Logger): Execute =>
   (args) => {
@@ -72,10 +72,10 @@ const withoutKeys =
         status: 400,
       },
     );
-    return Promise.resolve(refused(error, { requestId, log }));
+    return Promise.resolve(rejected(error, { requestId, log }));
   };
 
-const refuseSubscription: Subscribe = () =>
+const rejectSubscription: Subscribe = () =>
   Promise.reject(
     new ApiError('BAD_REQUEST', 'This endpoint does not support subscriptions. Send a query or a mutation.', {
       status: 400,
@@ -173,7 +173,7 @@ export function createEngine(options: EngineOptions) {
           idOfSnapshot: feed.idOf,
         }),
         execute: withMutationFields(plugins, composeExecute(plugins, withoutKeys(executor.run, log)), log),
-        subscribe: composeSubscribe(plugins, refuseSubscription),
+        subscribe: composeSubscribe(plugins, rejectSubscription),
         inTime,
         respond: createResponder(limits),
         maxBodyBytes: config.maxBodyBytes,

@@ -13,7 +13,7 @@ import { createSingleStatementExecutor, type KeyedExecutor } from './mutations/s
 import { createIntrospectionCache } from './operation/introspection.ts';
 import type { EventExecutor } from './operation/lifecycle.ts';
 import type { OperationArgs, OperationContext } from './operation/operation-context.ts';
-import { executed, located, refused, rendered, type Single } from './operation/outcome.ts';
+import { executed, located, rejected, rendered, type Single } from './operation/outcome.ts';
 import { type LeftPart, renderInDatabase } from './queries/execute-in-database.ts';
 
 /** The error for an operation past its timeout. */
@@ -93,9 +93,9 @@ export function createExecutor(options: ExecutorOptions): Executor {
           : completed(written, left, await executeFields({ ...args, document: left.document }, reservation));
       return bounds.checked(outcome, context, reservation);
     } catch (error) {
-      // A refusal belongs to no field.
-      const refusal = reservation.refusal ?? (error instanceof ApiError ? error : undefined);
-      return refused(refusal ?? located(error, node), masking(context));
+      // A rejection belongs to no field.
+      const rejection = reservation.rejection ?? (error instanceof ApiError ? error : undefined);
+      return rejected(rejection ?? located(error, node), masking(context));
     }
   }
 
@@ -109,7 +109,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       const outcome = context.operation.mayIntrospect ? await introspection.respond(args, run) : await run();
       return bounds.checked(outcome, context, reservation);
     } catch (error) {
-      return refused(error, masking(context));
+      return rejected(error, masking(context));
     }
   }
 
@@ -129,14 +129,14 @@ export function createExecutor(options: ExecutorOptions): Executor {
 
   /**
    * Runs within the operation timeout and the memory bounds of responses. Work still running at the timeout
-   * keeps running until it notices; its result is discarded. `refuse` turns a refusal into a result, or throws
+   * keeps running until it notices; its result is discarded. `refuse` turns a rejection into a result, or throws
    * it. The time of the statements is added to `forWork`.
    */
   function inTime<T, R>(
     holder: string | undefined,
     reservation: Reservation,
     run: (cancellation: Cancellation) => Promise<T>,
-    refuse: (error: unknown) => R,
+    toResult: (error: unknown) => R,
     forWork?: CancellableWork,
   ): Promise<T | R> {
     const cancellation = new Cancellation(reservation, holder, forWork);
@@ -144,9 +144,9 @@ export function createExecutor(options: ExecutorOptions): Executor {
       // Called again when the work notices its timeout: nothing may be thrown past the promise then.
       const fail = (error: unknown) => {
         try {
-          resolve(refuse(error));
-        } catch (refusal) {
-          reject(refusal);
+          resolve(toResult(error));
+        } catch (rejection) {
+          reject(rejection);
         }
       };
       try {
@@ -163,8 +163,8 @@ export function createExecutor(options: ExecutorOptions): Executor {
       run(cancellation).then(
         (result) => {
           done();
-          if (reservation.refusal === undefined) resolve(result);
-          else fail(reservation.refusal);
+          if (reservation.rejection === undefined) resolve(result);
+          else fail(reservation.rejection);
         },
         (error: unknown) => {
           done();
@@ -174,7 +174,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     });
   }
 
-  /** The same for an operation, whose refusal is its outcome. */
+  /** The same for an operation, whose rejection is its outcome. */
   function bounded<T extends Single | undefined>(
     context: OperationContext,
     run: (cancellation: Cancellation) => Promise<T>,
@@ -184,7 +184,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       holderOf(sender),
       sender.reservation,
       run,
-      (error): Single => refused(error, masking(context)),
+      (error): Single => rejected(error, masking(context)),
       sender.work,
     );
   }
@@ -192,7 +192,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   /** Without extra steps a mutation always has an outcome. */
   const mutate = async (args: OperationArgs, cancellation: Cancellation): Promise<Single> =>
     (await executeSingleStatement(args, cancellation)) ??
-    (await executeMutation(args, cancellation)) ?? { kind: 'refused', errors: [] };
+    (await executeMutation(args, cancellation)) ?? { kind: 'rejected', errors: [] };
 
   return {
     async run(args) {
@@ -223,7 +223,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
             (cancellation) =>
               work(database.cancellable(cancellation, { takesTimeSlice: false }), reservation),
             (error): never => {
-              throw reservation.refusal ?? error;
+              throw reservation.rejection ?? error;
             },
             { databaseMs: 0, span: readers.span },
           );

@@ -60,7 +60,7 @@ export function excessOf(text: string): string | undefined {
   return undefined;
 }
 
-/** The refusal of a request that the route does not accept (contract section 4). */
+/** The rejection of a request that the route does not accept (contract section 4). */
 export function badRequest(message: string, status = 400, headers = {}): ApiError {
   return new ApiError('BAD_REQUEST', message, { status, headers });
 }
@@ -99,7 +99,7 @@ function checkContentType(header: string | undefined): void {
   }
 }
 
-/** Refuses encoded bodies (contract section 2): nothing would limit their size once decoded. */
+/** Rejects encoded bodies (contract section 2): nothing would limit their size once decoded. */
 function checkContentEncoding(headers: Pick<Headers, 'has'>): void {
   if (headers.has('content-encoding'))
     throw badRequest(

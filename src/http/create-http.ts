@@ -11,7 +11,7 @@ import { EXAMPLES } from '../schema/examples.ts';
 import type { Route } from './exchange.ts';
 import type { Pipeline } from './graphql.ts';
 import { createRequestHandler, type RequestHandler } from './handler.ts';
-import { type Refusals, type SlowOperations, useAccessLog } from './hooks/access-log.ts';
+import { type RejectionLog, type SlowOperations, useAccessLog } from './hooks/access-log.ts';
 import { type AuthenticationOptions, useAuthentication } from './hooks/authentication.ts';
 import { createCaching } from './hooks/caching.ts';
 import { createCompression } from './hooks/compression.ts';
@@ -38,7 +38,7 @@ import { createResults } from './yoga/yoga-result.ts';
 export interface HttpOptions extends Services, Accounts {
   readonly demoKey: DemoKey | undefined;
   readonly slowOperations: SlowOperations;
-  readonly refusals: Refusals;
+  readonly rejections: RejectionLog;
   readonly origins: Origins;
   readonly rateLimiter: RateLimiter;
   readonly restrictions: Restrictions;
@@ -117,7 +117,7 @@ function pluginsOf(
     useCors(cors),
     useVary(cors),
     useResponseHeaders(),
-    useAccessLog({ clock, log, metrics, slowOperations, refusals: options.refusals }),
+    useAccessLog({ clock, log, metrics, slowOperations, rejections: options.rejections }),
     useClientUsage(options.clientUsage),
     ...(config.environment === 'development' ? [useOriginReport(origins, log)] : []),
     useDeprecations(options.deprecatedUsage, metrics),

@@ -66,7 +66,7 @@ export interface ReceivedRequest {
   /** The IP address of the socket's peer; the local IP address for a call of `app.fetch`. */
   readonly peerAddress: string;
   /** Why the request was rejected before it was complete, such as a body over its limit. */
-  readonly refusal: ApiError | undefined;
+  readonly rejection: ApiError | undefined;
   /** Why the request has no URL to route by: it is rejected with this error before any routing. */
   readonly malformed: ApiError | undefined;
   /** The connection of the response; undefined for a call of `app.fetch`. */
@@ -189,14 +189,14 @@ export interface Route {
   readonly path: string;
   /** Any other is 405, with these as `Allow`. */
   readonly methods: readonly string[];
-  /** Whether it reads the body, and refuses one that could not be received. */
+  /** Whether it reads the body, and rejects one that could not be received. */
   readonly readsBody: boolean;
   /** Which bucket of its address a request without credentials takes a token of; undefined if no request takes any. */
   readonly bucket: AddressBucket | undefined;
   /**
-   * - `read`: they tell who asks, and bad ones are refused.
+   * - `read`: they tell who asks, and bad ones are rejected.
    * - `with-stream-token`: as `read`, and a stream token counts, here alone.
-   * - `required`: as `read`, and a request without any is refused too.
+   * - `required`: as `read`, and a request without any is rejected too.
    * - `optional`: what bad ones mean is for the route to say.
    * - `session`: it may come with a session, and nothing else counts; one that has ended is nobody's.
    * - `session-of-get`: as `session` for a GET; for others nothing counts.
@@ -234,7 +234,7 @@ export interface Route {
   readonly originCheck: 'none' | 'with-cookie' | 'always' | 'own';
   /** Whether it is a page that browsers open from any site, and never as a part of another page. */
   readonly documentOnly: boolean;
-  /** The form of its refusals. */
+  /** The form of its rejections. */
   readonly errors: (error: unknown, received: ReceivedRequest, log: Logger) => HttpResponse;
   /** Which path log and traces show: the one asked for, or that of the route if the one asked for is a secret. */
   readonly logged: 'asked' | 'route';
@@ -253,7 +253,7 @@ export type RouteProperties = Omit<Route, 'path' | 'handler'>;
 /** What a server knows of a new request. */
 export interface IncomingRequest {
   readonly peerAddress?: string | undefined;
-  readonly refusal?: ApiError | undefined;
+  readonly rejection?: ApiError | undefined;
   readonly malformed?: ApiError | undefined;
   readonly connection?: ClientSocket | undefined;
   /** Undefined without a socket. */

@@ -92,7 +92,7 @@ function withoutCredentials(error: unknown, { caller }: AdmittedRequest): unknow
     : error;
 }
 
-/** The GraphQL parameters of requests. All refuse as contract section 1 says. */
+/** The GraphQL parameters of requests. All reject as contract section 1 says. */
 export function graphqlParams(maxBodyBytes: number) {
   const membersOf = (request: HttpRequest, { searchParams }: RequestUrl) =>
     request.method === 'POST' ? postMembers(request, maxBodyBytes) : getMembers(searchParams);
@@ -112,7 +112,7 @@ export function graphqlParams(maxBodyBytes: number) {
     }
   }
 
-  /** Checks members, from whomever they are. What the credential fixes stays. Throws the refusal. */
+  /** Checks members, from whomever they are. What the credential fixes stays. Throws the rejection. */
   function check(members: SentParams, admitted: AdmittedRequest): OperationParams {
     const { fixedOperation } = admitted.credentials;
     if (fixedOperation !== undefined) return fixedOperation;
@@ -126,7 +126,7 @@ export function graphqlParams(maxBodyBytes: number) {
   return {
     parse,
     check,
-    /** Reads the members of a request and checks them. Throws the refusal. */
+    /** Reads the members of a request and checks them. Throws the rejection. */
     read: async (request: HttpRequest, url: RequestUrl, admitted: AdmittedRequest) =>
       check(await parse(request, url, admitted), admitted),
   };

@@ -28,9 +28,9 @@ import {
   type OperationResult,
   reportOf,
 } from '../engine/operation/operation-result.ts';
-import { errorsOf, type Outcome, type Refused, refused, type Single } from '../engine/operation/outcome.ts';
+import { errorsOf, type Outcome, type Rejected, rejected, type Single } from '../engine/operation/outcome.ts';
 import { toErrorCode } from '../engine/subscriptions/event-responses.ts';
-import { refusalOf, requireSubscription } from '../engine/subscriptions/subscriber.ts';
+import { rejectionOf, requireSubscription } from '../engine/subscriptions/subscriber.ts';
 import type { Logger } from '../platform/log/log.ts';
 import type { Attributes, Span } from '../platform/tracing/tracing.ts';
 import type { AdmittedRequest, RouteHandler } from './exchange.ts';
@@ -47,7 +47,7 @@ const MAX_NAME = 100;
 export interface PipelineOptions {
   readonly schema: GraphQLSchema;
   readonly requested: Pick<RequestedDocuments, 'find' | 'recordUse'>;
-  /** Parses a document that a plugin has put in place of the requested one. Throws the refusal. */
+  /** Parses a document that a plugin has put in place of the requested one. Throws the rejection. */
   readonly parseDocument: (text: string) => PreparedDocument;
   readonly check: ReturnType<typeof createAdmission>;
   readonly contextOf: ContextOf;
@@ -111,7 +111,7 @@ const acceptsAnyStream = () => undefined;
 export function createPipeline(options: PipelineOptions) {
   const { schema, requested, parseDocument, check, contextOf, execute, subscribe, inTime } = options;
   const { respond, maxBodyBytes, log } = options;
-  const refuse = (error: unknown, { requestId }: OperationRequest) => refused(error, { requestId, log });
+  const reject = (error: unknown, { requestId }: OperationRequest) => rejected(error, { requestId, log });
 
   /** Logs how the response to an operation was made, once it is complete. */
   async function logged<T>(outcome: Promise<T>, trace: Trace, { requestId }: OperationRequest): Promise<T> {
@@ -148,17 +148,17 @@ export function createPipeline(options: PipelineOptions) {
   }
 
   /** Stage `validate`. Returns the valid operation, or the errors of the document or its variables, masked. */
-  function validate(admitted: AdmittedOperation, run: OperationRun): ValidatedOperation | Refused {
+  function validate(admitted: AdmittedOperation, run: OperationRun): ValidatedOperation | Rejected {
     const { requestId } = run.sender;
-    const rejected = (errors: readonly GraphQLError[]): Refused => ({
-      kind: 'refused',
+    const withErrors = (errors: readonly GraphQLError[]): Rejected => ({
+      kind: 'rejected',
       errors: errors.map((error) => maskError(error, { requestId, log })),
     });
     const validated = check.validate(admitted, run, run.isCheckOnly ? acceptsAnyStream : undefined);
-    if (!('operation' in validated)) return rejected(validated);
+    if (!('operation' in validated)) return withErrors(validated);
     run.progress.reached = validated;
     const errors = check.validateVariables(validated, run);
-    return errors.length === 0 ? validated : rejected(errors);
+    return errors.length === 0 ? validated : withErrors(errors);
   }
 
   /** The context of a valid operation. */
@@ -214,7 +214,7 @@ export function createPipeline(options: PipelineOptions) {
   const { read, parse, check: checkParams } = graphqlParams(maxBodyBytes);
 
   /** The arguments of a requested operation, through all stages before its execution. Rejects with the rejection. */
-  async function prepare(run: OperationRun, isFast: boolean): Promise<OperationArgs | Refused> {
+  async function prepare(run: OperationRun, isFast: boolean): Promise<OperationArgs | Rejected> {
     const { params, sender } = run;
     const found = find(params, sender);
     const admitted = admit(found instanceof Promise ? await found : found, run);
@@ -250,7 +250,7 @@ export function createPipeline(options: PipelineOptions) {
       const run = runOf(params, request, sender, false);
       progress = run.progress;
       const admission = sender.work.span?.child('admission');
-      let args: OperationArgs | Refused | undefined;
+      let args: OperationArgs | Rejected | undefined;
       try {
         args = await prepare(run, admitted.fast);
       } finally {
@@ -258,14 +258,14 @@ export function createPipeline(options: PipelineOptions) {
       }
       outcome = 'kind' in args ? args : await start(args, params);
     } catch (error) {
-      outcome = refuse(error, sender);
+      outcome = reject(error, sender);
     }
     return respond({ outcome, ...(progress ?? NOTHING_REACHED) }, sender);
   };
 
   return {
     handler,
-    /** Rejects with the error that refuses the request. */
+    /** Rejects with the error that rejects the request. */
     read,
     /** The same without a check of the members, which plugins may change before `steps.check`. */
     parse,
@@ -291,7 +291,7 @@ export function createPipeline(options: PipelineOptions) {
       const contextValue = contextOf(ownOperation(document), NO_REQUEST, sender);
       const { effects } = contextValue;
       const args = { schema, document: document.node, contextValue, variableValues: variables };
-      const outcome = await execution(args).catch((error: unknown) => refuse(error, sender));
+      const outcome = await execution(args).catch((error: unknown) => reject(error, sender));
       return { outcome, reached: undefined, effects };
     },
     respond,
@@ -302,14 +302,14 @@ export function createPipeline(options: PipelineOptions) {
     async checkSubscription(params: OperationParams, request: HttpRequest, admitted: AdmittedRequest) {
       const sender = senderOf(admitted);
       const run = runOf(params, request, sender, true);
-      let refusal: Single | undefined;
+      let rejection: Single | undefined;
       try {
         const args = await prepare(run, admitted.fast);
-        refusal = 'kind' in args ? args : await refusalOf(args, log);
+        rejection = 'kind' in args ? args : await rejectionOf(args, log);
       } catch (error) {
-        refusal = refuse(error, sender);
+        rejection = reject(error, sender);
       }
-      return { refusal, operation: reportOf(run.progress, true) };
+      return { rejection, operation: reportOf(run.progress, true) };
     },
   };
 }

@@ -57,7 +57,7 @@ export function createRequestHandler(options: RequestHandlerOptions) {
     routeOf: createTable(routes, nothingRoute(routes)),
     graphql: pipeline.handler,
   });
-  const { receive, admit, handle, refuse } = requests;
+  const { receive, admit, handle, reject } = requests;
 
   /** Returns the response that is sent: encoded, with all headers, or 304 in its place. */
   async function finalizeResponse(
@@ -107,7 +107,7 @@ export function createRequestHandler(options: RequestHandlerOptions) {
     try {
       return (await admit(request, progress, url)) ?? (await handle(request, progress, url));
     } catch (error) {
-      return refuse(error, progress);
+      return reject(error, progress);
     }
   }
 
@@ -137,7 +137,7 @@ export function createRequestHandler(options: RequestHandlerOptions) {
     try {
       if (await isVerified(credentials.unverifiedSession, admitted)) return response;
     } catch (error) {
-      return refuse(error, admitted);
+      return reject(error, admitted);
     }
     // The request starts again without the cached caller. Until here, it has only taken a token.
     await counted.giveBack?.();

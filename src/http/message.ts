@@ -98,7 +98,7 @@ export interface HttpResponseOptions {
   readonly operation?: OperationReport | undefined;
 }
 
-/** The response of a route, a refusal or a library. */
+/** The response of a route, a rejection or a library. */
 export class HttpResponse {
   /** A compressed response has another body. */
   body: ResponseBody;

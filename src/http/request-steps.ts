@@ -33,10 +33,10 @@ import { reconnectsAfterEnd } from './response/event-stream-formats.ts';
 
 const LIST = new Intl.ListFormat('en', { type: 'disjunction' });
 
-/** Throws the refusal of a request that its route does not take. */
+/** Throws the rejection of a request that its route does not take. */
 function checkRoute(request: HttpRequest, admitted: AdmittedRequest, checkOrigin: OriginCheck): void {
   const { method } = request;
-  const { route, caller, refusal, credentials, screening } = admitted;
+  const { route, caller, rejection, credentials, screening } = admitted;
   const error = credentials.error ?? screening;
   // A host without authentication or a rate limit has not thrown it yet.
   if (error !== undefined && route.credentials !== 'optional' && !isSessionAlone(route.credentials))
@@ -55,7 +55,7 @@ function checkRoute(request: HttpRequest, admitted: AdmittedRequest, checkOrigin
   const checked = route.originCheck === 'with-cookie' && credentials.place === 'cookie';
   const crossSite = checked ? checkOrigin(request) : undefined;
   if (crossSite !== undefined) throw crossSite;
-  if (route.readsBody && refusal !== undefined) throw refusal;
+  if (route.readsBody && rejection !== undefined) throw rejection;
 }
 
 /** What the steps of requests need of the service, whichever host runs them. */
@@ -109,7 +109,7 @@ export function createRequestSteps(options: RequestStepsOptions) {
         route,
         startedAtMs: clock.elapsedMs(),
         peerAddress: normaliseAddress(incomingRequest.peerAddress ?? '127.0.0.1'),
-        refusal: incomingRequest.refusal,
+        rejection: incomingRequest.rejection,
         malformed: incomingRequest.malformed,
         connection: incomingRequest.connection,
         fast,
@@ -151,7 +151,7 @@ export function createRequestSteps(options: RequestStepsOptions) {
         status: 404,
       });
     },
-    refuse: (error: unknown, received: ReceivedRequest): HttpResponse =>
+    reject: (error: unknown, received: ReceivedRequest): HttpResponse =>
       received.route.errors(error, received, log),
     /** The stages of plugins after the route. */
     finish(

@@ -129,7 +129,7 @@ export function exceeded(
   return new ApiError(code, message, { details: { value, maximum } });
 }
 
-/** Refuses a response of at least `bytes` bytes (contract section 5). */
+/** Rejects a response of at least `bytes` bytes (contract section 5). */
 export function responseTooLarge(bytes: number, maximum: number): ApiError {
   return exceeded('COMPLEXITY_LIMIT', 'A response of at least', bytes, maximum, ' bytes');
 }
@@ -182,7 +182,7 @@ export function unauthenticated(message: string, headers: Readonly<Record<string
 
 /**
  * Runs code whose errors only go to a client, without capturing stack traces: they are most of the cost of a
- * refused document. No error thrown by `run` has a stack trace, so `run` must only create such errors.
+ * rejected document. No error thrown by `run` has a stack trace, so `run` must only create such errors.
  */
 export function withoutStackTraces<T>(run: () => T): T {
   const { stackTraceLimit } = Error;

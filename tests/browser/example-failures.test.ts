@@ -136,9 +136,9 @@ describe('the example page when something fails', () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     const form = await open();
-    const refused = form.getByText(/Too many attempts. Try again in\s+\d{3} s/);
-    // An attempt without a token is refused for a second and does not count.
-    for (let attempt = 0; !(await refused.isVisible()); attempt += 1) {
+    const rejected = form.getByText(/Too many attempts. Try again in\s+\d{3} s/);
+    // An attempt without a token is rejected for a second and does not count.
+    for (let attempt = 0; !(await rejected.isVisible()); attempt += 1) {
       await form.getByLabel('E-mail').fill('nobody@example.com');
       await form.getByLabel('Password').fill(`wrong number ${attempt}`);
       await form.getByRole('button', { name: 'Sign in' }).click();
@@ -212,8 +212,8 @@ describe('the example page when something fails', () => {
     const page = await openSignedIn();
     await waitUntilLive(page);
     await fillPost(page, 'Held back');
-    const refuse = (route: Route) => route.fulfill({ status: 403, json: { message: 'Forbidden' } });
-    await page.route('**/graphql**', refuse);
+    const reject = (route: Route) => route.fulfill({ status: 403, json: { message: 'Forbidden' } });
+    await page.route('**/graphql**', reject);
     await publish(page);
     await page.getByText('something on the way has answered with status 403.').waitFor();
     await page.unroute('**/graphql**');
@@ -252,10 +252,10 @@ describe('the example page when something fails', () => {
   it('keeps the text of a session that has ended for the same person, and follows its other tabs', async () => {
     const { openSignedIn, open, server, key, password, context } = await startExample();
     const page = await openSignedIn();
-    // A stream that opens later would be refused, and tell first.
+    // A stream that opens later would be rejected, and tell first.
     await waitUntilLive(page);
     await fillPost(page, 'Ada writes this');
-    // Before that, a query that is still on its way would be refused and tell.
+    // Before that, a query that is still on its way would be rejected and tell.
     await page.route('**/graphql', async (route) => {
       if (keyOf(route) !== undefined) await context.clearCookies();
       return route.continue();

@@ -96,7 +96,7 @@ describe.each(ORIGINS)('the example page from its %s origin', (from) => {
 
     await page.reload();
     await waitUntilLive(page);
-    // The service refuses the stream before the page knows that the logout was answered.
+    // The service rejects the stream before the page knows that the logout was answered.
     await page.route('**/logout', async (route) => {
       const response = await route.fetch();
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();

@@ -80,7 +80,7 @@ describe('the status line of GraphiQL', () => {
     await runOnce();
   });
 
-  it('stays with its tab, and says of a refusal and of errors what they are', async () => {
+  it('stays with its tab, and says of a rejection and of errors what they are', async () => {
     const page = await open();
     await run(page);
     await expect.poll(() => label(page)).toBe('Completed');

@@ -126,11 +126,11 @@ it('signs in, stays signed in over reloads in all tabs at once, and ends everyth
   await expect
     .poll(async () => (await server.gql('{ viewer { name } }', { key })).errors?.[0]?.extensions.code)
     .toBe('UNAUTHENTICATED');
-  const refused = await fetch(`${server.origin}/oauth/token`, {
+  const rejected = await fetch(`${server.origin}/oauth/token`, {
     method: 'POST',
     body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: last, client_id: clientId }),
   });
-  expect(await refused.json()).toMatchObject({ error: 'invalid_grant' });
+  expect(await rejected.json()).toMatchObject({ error: 'invalid_grant' });
 });
 
 it('takes no code that it has not asked for, and says why nobody is signed in', async () => {

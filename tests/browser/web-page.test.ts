@@ -196,13 +196,13 @@ describe('docs/web-page.md', () => {
     const server = await startServer(dataDir, { CORS_ORIGINS: `http://localhost:${other}` });
     const api = Number(new URL(server.origin).port);
 
-    const refused = await web.startVite(port, { VITE_API_URL: `http://localhost:${api}` });
+    const rejected = await web.startVite(port, { VITE_API_URL: `http://localhost:${api}` });
     const page = await (await browse(`http://localhost:${port}`, `http://localhost:${api}`))();
     await expect.poll(() => problem(page)).toContain('Failed to fetch');
     const logged = withPorts(blockOf('If it does not work', '', /another origin/), api, port).trim();
     await expect.poll(() => server.stdout).toContain(logged);
-    refused.kill('SIGTERM');
-    await refused.exited;
+    rejected.kill('SIGTERM');
+    await rejected.exited;
 
     await web.startVite(other, { VITE_API_URL: `http://127.0.0.1:${api}` });
     const lost = await (await browse(`http://localhost:${other}`, `http://127.0.0.1:${api}`))();

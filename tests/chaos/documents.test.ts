@@ -67,7 +67,7 @@ class Scene {
       release.change(async () => {
         const exit = await this.#commands.publish(release);
         if (exit.code !== 0) {
-          this.#expectRefused(release, exit);
+          this.#expectRejected(release, exit);
           return 'retired';
         }
         published.push(release);
@@ -119,7 +119,7 @@ class Scene {
     await this.#publish(release);
   }
 
-  #expectRefused({ numbers }: Release, exit: Exit): void {
+  #expectRejected({ numbers }: Release, exit: Exit): void {
     expect(exit.code).toBe(1);
     expect(parsed(exit)).toMatchObject({ published: 0, unchanged: 0 });
     expect(parsed(exit).rejected.map(({ id }: { id: string }) => id)).toEqual(numbers.map(idOf));

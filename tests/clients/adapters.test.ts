@@ -30,7 +30,7 @@ const DRIVERS = [
 
 const TITLES = json({ data: { titles: ['A'] } });
 const CREATED = json({ data: { create: true } });
-const REFUSED_MS = 30_000;
+const REJECTED_MS = 30_000;
 
 const opening = (id: string) => `retry: 1000\nid: ${id}`;
 const event = (id: string, tick: number) =>
@@ -41,7 +41,7 @@ const COMPLETE = 'event: complete\ndata:';
 function openClient(stub: ServiceStub, storage = new Map<string, string>()) {
   const clock = createVirtualClock();
   const openedMs = clock.nowMs();
-  let refusesUntilMs = openedMs;
+  let rejectsUntilMs = openedMs;
   const client = createClientWithClock(
     {
       url: stub.url,
@@ -52,17 +52,17 @@ function openClient(stub: ServiceStub, storage = new Map<string, string>()) {
         removeItem: (name) => void storage.delete(name),
       },
       fetch: async (input, init) => {
-        if (clock.nowMs() < refusesUntilMs) throw new TypeError('refused');
+        if (clock.nowMs() < rejectsUntilMs) throw new TypeError('refused');
         return fetch(input, init);
       },
     },
     clock,
   );
   onTestFinished(() => client.close());
-  const refuse = () => {
-    refusesUntilMs = openedMs + REFUSED_MS;
+  const reject = () => {
+    rejectsUntilMs = openedMs + REJECTED_MS;
   };
-  return { client, clock, refuse };
+  return { client, clock, reject };
 }
 
 function follow(driver: Driver, after?: string) {
@@ -106,10 +106,10 @@ describe.each(DRIVERS)('Through %s', (_name, drive) => {
     await follow(driver).arrive(1, 2);
   });
 
-  it('a service that refuses connections for 30 s is waited for', async () => {
+  it('a service that rejects connections for 30 s is waited for', async () => {
     const stub = await startStub(CREATED);
-    const { client, refuse } = openClient(stub);
-    refuse();
+    const { client, reject } = openClient(stub);
+    reject();
     expect(await drive(client).mutate('A', client.intent('write'))).toBe(true);
     expect(stub.requests).toHaveLength(1);
   });

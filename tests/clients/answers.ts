@@ -6,7 +6,7 @@ export interface Answers {
   /** With an event stream. */
   opened: number;
   /** With status 429. */
-  refused: number;
+  rejected: number;
 }
 
 interface HeadersReceived {
@@ -19,11 +19,11 @@ interface HeadersReceived {
  * on; the server knows of the stream earlier.
  */
 export function countAnswers(origin: string): Answers {
-  const answers = { opened: 0, refused: 0 };
+  const answers = { opened: 0, rejected: 0 };
   const note = (message: unknown) => {
     const { request, response } = message as HeadersReceived;
     if (request.origin !== origin) return;
-    if (response.statusCode === 429) answers.refused += 1;
+    if (response.statusCode === 429) answers.rejected += 1;
     if (response.statusCode !== 200) return;
     if (/multipart\/mixed|text\/event-stream/.test(response.headers.join('\n'))) answers.opened += 1;
   };

@@ -148,7 +148,7 @@ describe('Apollo Client', () => {
     expect(answers.opened).toBeGreaterThan(1);
   });
 
-  it('waits while a stream is refused', async () => {
+  it('waits while a stream is rejected', async () => {
     const service = await startService({ MAX_STREAMS_PER_CLIENT: '1' });
     const answers = countAnswers(service.origin);
     const first = postChanges(createClient(service.url, service.key)).subscribe();
@@ -156,7 +156,7 @@ describe('Apollo Client', () => {
     await until('the first stream', () => answers.opened >= 1);
     // By a client of its own: equal subscriptions of one client share a stream.
     const received = subscribed(service);
-    await until('a refusal', () => answers.refused > 0);
+    await until('a refusal', () => answers.rejected > 0);
     first.unsubscribe();
     await until('the second stream', () => answers.opened >= 2);
     await service.create('heard');
@@ -164,7 +164,7 @@ describe('Apollo Client', () => {
     expect(received.map(titleOf)).toEqual(['heard']);
   });
 
-  it('passes on a refusal for good', async () => {
+  it('passes on a rejection for good', async () => {
     const service = await startService();
     const received: PostChanged[] = [];
     await new Promise<void>((resolve) => {

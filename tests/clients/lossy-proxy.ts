@@ -14,16 +14,16 @@ export interface LossyProxy {
  * Passes requests on to `target`. Of the first `losses` that have a key, the answers are lost. The next `refusals` get 403
  * from the proxy itself.
  */
-export async function startLossyProxy(target: string, losses: number, refusals = 0): Promise<LossyProxy> {
+export async function startLossyProxy(target: string, losses: number, rejections = 0): Promise<LossyProxy> {
   const replayed: boolean[] = [];
-  let refused = 0;
+  let rejected = 0;
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const headers = new Headers(request.headers as Record<string, string>);
     for (const name of ['connection', 'host', 'content-length', 'expect']) headers.delete(name);
-    if (headers.has('idempotency-key') && replayed.length === losses && refused < refusals) {
-      refused += 1;
+    if (headers.has('idempotency-key') && replayed.length === losses && rejected < rejections) {
+      rejected += 1;
       response.writeHead(403, { 'content-type': 'application/json' });
       return void response.end('{"errors":[{"message":"Refused by a proxy"}]}');
     }

@@ -68,7 +68,7 @@ it('prints each change once and in order, over a service that is killed, and goe
   expect([['seven'], ['six', 'seven']]).toContainEqual(titlesOf(second));
 });
 
-it('ends with the error of the service where it is refused', async () => {
+it('ends with the error of the service where it is rejected', async () => {
   const service = await startService();
   const stranger = posts({ origin: service.origin, key: 'nobody' }, 'follow', join(service.dataDir, 'none'));
   expect(await stranger.exited).toMatchObject({ code: 1 });

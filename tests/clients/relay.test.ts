@@ -77,7 +77,7 @@ describe('Relay', () => {
     expect(thread.items()).toEqual([...bodies, 'sixth', 'seventh']);
   });
 
-  it('sends a comment once, also where an answer is lost and a proxy refuses the next attempt', async () => {
+  it('sends a comment once, also where an answer is lost and a proxy rejects the next attempt', async () => {
     const service = await startService();
     const { url, replayed } = await startLossyProxy(service.url, 1, 1);
     const postId = await createThread(service, []);

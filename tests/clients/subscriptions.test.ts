@@ -90,7 +90,7 @@ async function login({ origin, password }: LiveService): Promise<string> {
   return response.headers.getSetCookie()[0]?.split(';')[0] ?? '';
 }
 
-it('each recipe has each post once and in order, over servers that are killed or shut down, until it is refused', async () => {
+it('each recipe has each post once and in order, over servers that are killed or shut down, until it is rejected', async () => {
   const service = await startService();
   const cookie = await login(service);
   provideBrowserGlobals(cookie);
@@ -165,7 +165,7 @@ it('each recipe that is opened while the service is away has each post once it i
   expect(states.at(-1)).toBe('live');
 });
 
-it('is refused at once without credentials, by EventSource as well', async () => {
+it('is rejected at once without credentials, by EventSource as well', async () => {
   const service = await startService();
   provideBrowserGlobals('');
   const stranger = { ...service, key: 'nobody', headers: { authorization: 'Bearer nobody' } };

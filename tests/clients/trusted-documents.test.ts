@@ -24,7 +24,7 @@ async function publish({ name, section }: Toolchain, { dataDir }: LiveService): 
 }
 
 /** Whether the ids of a client are unknown. It asks for something else each time: clients remember answers. */
-async function isRefused({ read }: ClientById): Promise<boolean> {
+async function isRejected({ read }: ClientById): Promise<boolean> {
   try {
     await read(crypto.randomUUID());
     return false;
@@ -68,7 +68,7 @@ describe('where only ids may be sent', () => {
 
       const retire = ['document', 'retire', '--client', 'web', '--release', '1.4.0'];
       expect((await admin(retire, service.dataDir)).json, name).toEqual({ retired: 3 });
-      await until(`the end of the release for ${name}`, () => isRefused(client));
+      await until(`the end of the release for ${name}`, () => isRejected(client));
     }
   });
 

@@ -73,7 +73,7 @@ describe('the reference of a schema', () => {
     expect(one).not.toContain('selection');
   });
 
-  it('refuses an example that belongs nowhere', () => {
+  it('rejects an example that belongs nowhere', () => {
     const kind = OperationTypeNode.QUERY;
     const lost = { coordinate: 'Query.gone', title: '', operation: '', kind, response: '' };
     expect(() => apiReference(buildFromText('type Query { a: Int }'), '', [lost])).toThrow('Query.gone');

@@ -17,7 +17,7 @@ const CONTRACTIONS: Readonly<Record<string, string>> = {
 /** What the version before does not notice, of a table that it uses. */
 const EXPANSIONS = [
   /^CREATE (?:TABLE|INDEX|FUNCTION|OR REPLACE FUNCTION|TYPE|SEQUENCE)\b/,
-  // One that comes before could refuse or change what the version before writes.
+  // One that comes before could reject or change what the version before writes.
   /^CREATE TRIGGER "\w+" AFTER\b/,
   /^INSERT INTO\b/,
   /^COMMENT ON\b/,

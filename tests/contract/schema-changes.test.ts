@@ -60,7 +60,7 @@ describe('a change of the schema', () => {
     ['changes a type', BODY.replace('of: Int', 'of: String'), 'Old.of'],
     ['makes an input field required', BODY.replace('input In { x: Int', 'input In { x: Int!'), 'In.x'],
   ])(
-    'that %s is refused, whatever the report says: nobody may know who needs it',
+    'that %s is rejected, whatever the report says: nobody may know who needs it',
     (_what, after, element) => {
       const [broken = '', ...others] = brokenPromises(BEFORE, after, usage());
       expect(others).toEqual([]);
@@ -69,7 +69,7 @@ describe('a change of the schema', () => {
     },
   );
 
-  it('that retypes what is deprecated is refused, and names who uses it', () => {
+  it('that retypes what is deprecated is rejected, and names who uses it', () => {
     const after = BODY.replace('OLD', 'OLD').replace('y: Int @', 'y: String @');
     expect(brokenPromises(BEFORE, after, usage({ usage: [use('Query.a(y:)')] }))).toEqual([
       expect.stringContaining('reader (an-id), api-key, release 1.4.0: 2 times, last on 2027-02-11'),
@@ -117,7 +117,7 @@ describe('a change of the schema', () => {
       usage({ since: new Date('2027-02-20T00:00:00Z') }),
       'all uses since 2027-01-10',
     ],
-  ])('that removes it is refused with %s', (_what, report, why) => {
+  ])('that removes it is rejected with %s', (_what, report, why) => {
     expect(brokenPromises(BEFORE, without(...OLD), report)).toEqual([expect.stringContaining(why)]);
   });
 
@@ -145,7 +145,7 @@ describe('a change of the schema', () => {
     ).toEqual([]);
   });
 
-  it('that removes what was deprecated for no day, or in no release, is refused', () => {
+  it('that removes what was deprecated for no day, or in no release, is rejected', () => {
     const vague = without(/vague: Int @deprecated\([^)]*\)/);
     expect(brokenPromises(BEFORE, vague, usage())).toEqual([expect.stringContaining('names no day')]);
     // Deprecated and removed in one step.

@@ -17,7 +17,7 @@ import type {
 } from '../../src/http/exchange.ts';
 
 type Head = 'requestId' | 'route' | 'startedAtMs' | 'peerAddress' | 'fast' | 'headOnly' | 'allowUnverified';
-type Arrived = 'refusal' | 'malformed' | 'connection' | 'disconnectSignal' | 'reservation' | 'body';
+type Arrived = 'rejection' | 'malformed' | 'connection' | 'disconnectSignal' | 'reservation' | 'body';
 type Received = Head | Arrived | 'mediaType' | 'streamType' | 'trace' | 'work';
 type Located = Received | 'clientAddress' | 'forwarded';
 type Screened = Located | 'screening';

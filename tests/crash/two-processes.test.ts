@@ -38,7 +38,7 @@ describe('Two processes on one database that get every keyed mutation at once', 
     }
 
     const wrong: string[] = [];
-    const seen = { first: 0, replayed: 0, refused: 0 };
+    const seen = { first: 0, replayed: 0, rejected: 0 };
     async function race(number: number): Promise<void> {
       const titleOf = (duplicate: number) => `crash ${number}${isOther(duplicate, number) ? ' other' : ''}`;
       const answers = await Promise.all(
@@ -55,7 +55,7 @@ describe('Two processes on one database that get every keyed mutation at once', 
       if (first !== 1) wrong.push(`${number}: done ${first} times`);
       for (const { title, status, text } of answers) {
         if (title === winner?.title && status === 200 && text === winner.text) continue;
-        if (title !== winner?.title && status === 422) seen.refused += 1;
+        if (title !== winner?.title && status === 422) seen.rejected += 1;
         else wrong.push(`${number}: ${status} ${text}`);
       }
     }
@@ -69,9 +69,9 @@ describe('Two processes on one database that get every keyed mutation at once', 
     expect(wrong).toEqual([]);
     expect(await countRows(database)).toEqual({ posts: KEYS, events: KEYS, stored: KEYS });
     expect(seen.first).toBe(KEYS);
-    expect(seen.first + seen.replayed + seen.refused).toBe(KEYS * DUPLICATES);
+    expect(seen.first + seen.replayed + seen.rejected).toBe(KEYS * DUPLICATES);
     process.stdout.write(
-      `by ${ways.join(' and ')}: ${seen.first} done, ${seen.replayed} replayed, ${seen.refused} refused with 422\n`,
+      `by ${ways.join(' and ')}: ${seen.first} done, ${seen.replayed} replayed, ${seen.rejected} refused with 422\n`,
     );
   });
 });

@@ -108,9 +108,9 @@ it('Without root it says that the secrets are for root, and does nothing', async
 it('A command without settings, where an installation has some, creates no database and says what to run', async () => {
   const etc = await installation('postgres://nobody@127.0.0.1/none');
   const cwd = await temporaryFolder();
-  const refused = await onMachine(etc, cwd, [NODE, COMMAND, 'user', 'list']);
-  expect(refused).toMatchObject({ code: 1, stdout: '' });
-  expect(refused.stderr).toContain('run "content-graph-admin" with the same options');
+  const rejected = await onMachine(etc, cwd, [NODE, COMMAND, 'user', 'list']);
+  expect(rejected).toMatchObject({ code: 1, stdout: '' });
+  expect(rejected.stderr).toContain('run "content-graph-admin" with the same options');
   expect(existsSync(join(cwd, '.data'))).toBe(false);
   const meant = await onMachine(etc, cwd, ['env', 'DATA_DIR=./.data', NODE, COMMAND, 'user', 'list']);
   expect(meant, meant.stderr).toMatchObject({ code: 0, stdout: '[]\n' });

@@ -89,7 +89,7 @@ describe('deploy/compose/secrets.sh', () => {
     }
   });
 
-  it('refuses what would break the configuration', async () => {
+  it('rejects what would break the configuration', async () => {
     const folder = join(copied(), 'compose');
     await expect(run(join(folder, 'secrets.sh'), ['api.example.org', 'https://a"b'])).rejects.toMatchObject({
       code: 1,

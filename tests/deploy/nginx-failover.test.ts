@@ -71,17 +71,17 @@ it.each(['SIGKILL', 'SIGTERM'] as const)(
     const { instances, connect } = await startCluster([true, true]);
     const [first, second] = instances as [Instance, Instance];
     const subscribers = await openStreams(connect);
-    const refusals = () => subscribers.flatMap((subscriber) => subscriber.refusals);
+    const rejections = () => subscribers.flatMap((subscriber) => subscriber.rejections);
     for (const [stopped, remaining] of [
       [first, second],
       [second, first],
     ] as const) {
       await stopped.stop(signal);
-      const isDecided = async () => refusals().length > 0 || (await countStreams(remaining)) === STREAMS;
+      const isDecided = async () => rejections().length > 0 || (await countStreams(remaining)) === STREAMS;
       await until('all streams on one instance', isDecided);
       await stopped.start(ROOT);
     }
-    expect(refusals()).toEqual([]);
+    expect(rejections()).toEqual([]);
   },
 );
 
@@ -102,5 +102,5 @@ it('after a reload of nginx, its old workers close their streams, and clients re
   const subscribers = await openStreams(connect);
   await reload();
   await until('a new stream for each', () => subscribers.every(({ reconnects }) => reconnects > 0));
-  expect(subscribers.flatMap(({ refusals }) => refusals)).toEqual([]);
+  expect(subscribers.flatMap(({ rejections }) => rejections)).toEqual([]);
 });

@@ -60,9 +60,9 @@ describe('two user create with one e-mail at once', () => {
     await startServer(dataDir);
     const create = () => admin([...EVE, '--password', PASSWORD], dataDir);
     const results = await Promise.all([create(), create(), create()]);
-    const [made, ...refused] = results.sort((a, b) => Number(a.code) - Number(b.code));
+    const [made, ...rejected] = results.sort((a, b) => Number(a.code) - Number(b.code));
     expect(made?.code, made?.stderr).toBe(0);
-    for (const one of refused)
+    for (const one of rejected)
       expect(one).toMatchObject({
         code: 1,
         stdout: '',

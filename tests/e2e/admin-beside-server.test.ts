@@ -87,9 +87,9 @@ describe('the admin command beside a server on the embedded database', () => {
     const dataDir = await migratedFolder();
     const server = await startServer(dataDir);
     server.kill('SIGSTOP');
-    const refused = await admin(user('eve@example.org'), dataDir);
-    expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toMatch(new RegExp(`"${dataDir}" does not respond. Nothing was changed.`));
+    const rejected = await admin(user('eve@example.org'), dataDir);
+    expect(rejected).toMatchObject({ code: 1, stdout: '' });
+    expect(rejected.stderr).toMatch(new RegExp(`"${dataDir}" does not respond. Nothing was changed.`));
     server.kill('SIGCONT');
     expect(emails(await admin(['user', 'list'], dataDir))).not.toContain('eve@example.org');
   });

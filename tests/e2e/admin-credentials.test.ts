@@ -121,10 +121,10 @@ describe('api-key create', () => {
       );
       expect(await response.json()).not.toHaveProperty('errors');
     }
-    const refused = await admin(create, dataDir);
-    expect(refused.code).toBe(1);
-    expect(refused.stderr).toMatch(/at most 100/);
-    expect(refused.stdout).toBe('');
+    const rejected = await admin(create, dataDir);
+    expect(rejected.code).toBe(1);
+    expect(rejected.stderr).toMatch(/at most 100/);
+    expect(rejected.stdout).toBe('');
     expect((await admin(['api-key', 'revoke', first.json.id], dataDir)).code).toBe(0);
     expect((await admin(create, dataDir)).code).toBe(0);
   });

@@ -50,12 +50,12 @@ describe('An admin command in the process of a running server', () => {
     expect(await operators(dataDir)).toEqual([`${userInfo().username} r`, 'nobody o']);
   });
 
-  it('is refused to other users of the machine', async () => {
+  it('is rejected to other users of the machine', async () => {
     const dataDir = await migratedFolder();
     await startServer(dataDir);
-    const refused = await (await otherUser()).admin(['user', 'list'], dataDir);
-    expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toContain(`DATA_DIR "${dataDir}"`);
+    const rejected = await (await otherUser()).admin(['user', 'list'], dataDir);
+    expect(rejected).toMatchObject({ code: 1, stdout: '' });
+    expect(rejected.stderr).toContain(`DATA_DIR "${dataDir}"`);
   });
 
   it('shares the server with other commands, each with its own operator, whatever the length of the path', async () => {
@@ -147,7 +147,7 @@ describe('admin sql', () => {
       const many = await sql('SELECT n FROM generate_series(1, 1001) AS n');
       expect(many).toMatchObject({ code: 0, stderr: expect.stringContaining('more than 1000 rows') });
       expect(many.json).toHaveLength(1_000);
-      for (const refused of [
+      for (const rejected of [
         'DELETE FROM posts',
         'SELECT 1; DELETE FROM posts',
         'WITH gone AS (DELETE FROM posts RETURNING 1) SELECT * FROM gone',
@@ -155,7 +155,7 @@ describe('admin sql', () => {
         "SELECT setval('events_id_seq', 1)",
         'COMMIT',
       ])
-        expect(await sql(refused), refused).toMatchObject({
+        expect(await sql(rejected), rejected).toMatchObject({
           ...{
             code: 1,
             stdout: '',

@@ -115,7 +115,7 @@ describe('a backup beside a server', () => {
     expectOneLine(await launchServer(restored, productionSettings()).exited, /seeded by development/);
   });
 
-  it('is refused where the file cannot be, and where there is no database', async () => {
+  it('is rejected where the file cannot be, and where there is no database', async () => {
     const { dataDir, backups } = await quickFolders();
     await startServer(dataDir);
     const { folder: small } = await mountedDisk(1);
@@ -123,14 +123,14 @@ describe('a backup beside a server', () => {
     const readOnly = await mountedDisk(1);
     readOnly.makeReadOnly();
     writeFileSync(join(backups, 'there'), '');
-    const refusals = [
+    const rejections = [
       [small, /cannot be written: its disk is full/],
       [readOnly.folder, /cannot be written: its file system is read-only/],
       [join(backups, 'none'), /directory of ".*" does not exist/],
       [join(backups, 'there'), /cannot be written: a part of the path is a file/],
       [dataDir, /is in DATA_DIR/],
     ] as const;
-    for (const [folder, says] of refusals)
+    for (const [folder, says] of rejections)
       expectOneLine(await launchAdmin(['database', 'backup', join(folder, 'backup')], dataDir).exited, says);
     expectOneLine(
       await launchAdmin(['database', 'backup', join(backups, 'there')], dataDir).exited,

@@ -18,8 +18,11 @@ describe('npm run demo:reset', () => {
     const { data: before } = await first.gql(TITLES, { key });
     await first.gql('mutation { createPost(title: "Hello", body: "First post.") { id } }', { key });
 
-    const refused = await reset(dataDir);
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('in use by another process')]);
+    const rejected = await reset(dataDir);
+    expect([rejected.code, rejected.stderr]).toEqual([
+      1,
+      expect.stringContaining('in use by another process'),
+    ]);
     expect((await first.gql(TITLES, { key })).data).not.toEqual(before);
     first.kill('SIGTERM');
     await first.exited;
@@ -35,7 +38,7 @@ describe('npm run demo:reset', () => {
     expect((await second.gql(TITLES, { key })).errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
   });
 
-  it('refuses a folder that has no demo data, production, and a server of its own', async () => {
+  it('rejects a folder that has no demo data, production, and a server of its own', async () => {
     const empty = await migratedFolder();
     const seeded = await temporaryFolder();
     await writeFile(join(seeded, 'demo.json'), '{}');

@@ -43,14 +43,14 @@ describe('the embedded database', () => {
     expect(answered.filter((id) => !kept.has(id))).toEqual([]);
   });
 
-  it('refuses its folder to a second server, until the first is gone, however that dies', async () => {
+  it('rejects its folder to a second server, until the first is gone, however that dies', async () => {
     const dataDir = await migratedFolder();
     const first = await startServer(dataDir);
-    const refused = await launchServer(dataDir).exited;
-    expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain(`"${dataDir}" is in use by another process`);
-    expect(refused.stderr).toContain('DATA_DIR');
-    expect(refused.stderr).not.toContain('    at ');
+    const rejected = await launchServer(dataDir).exited;
+    expect(rejected.code).toBe(1);
+    expect(rejected.stderr).toContain(`"${dataDir}" is in use by another process`);
+    expect(rejected.stderr).toContain('DATA_DIR');
+    expect(rejected.stderr).not.toContain('    at ');
     const key = await demoKey(dataDir);
     expect((await first.gql('{ viewer { name } }', { key })).data.viewer.name).toBe('Ada');
     first.kill('SIGKILL');

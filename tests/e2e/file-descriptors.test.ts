@@ -66,7 +66,7 @@ describe('A limit of open files', () => {
   it('turns away the connections for which there are no descriptors, and nobody else', async () => {
     const beganMs = performance.now();
     const { service, origin } = await startLimited();
-    const refusals = () => service.stdout.match(/"event":"http\.connection_rejected"/g)?.length ?? 0;
+    const rejections = () => service.stdout.match(/"event":"http\.connection_rejected"/g)?.length ?? 0;
     const connected = oneConnection(origin);
     expect(await connected('/health/ready')).toBe(200);
     const held = hold(origin, CONNECTIONS);
@@ -84,11 +84,11 @@ describe('A limit of open files', () => {
     expect(code).toBe(0);
     // Ten lines in each minute that the service has run in.
     const minutes = Math.ceil((performance.now() - beganMs) / 60_000) + 1;
-    expect(refusals()).toBeLessThanOrEqual(10 * minutes);
+    expect(rejections()).toBeLessThanOrEqual(10 * minutes);
     const counts = stdout.matchAll(/"subject":"http\.connection_rejected","suppressedCount":(\d+)/g);
     const suppressed = [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
-    // Who has sent nothing for 10 s makes room: then not all others are refused.
-    expect(refusals() + suppressed).toBeGreaterThan(CONNECTIONS / 2);
+    // Who has sent nothing for 10 s makes room: then not all others are rejected.
+    expect(rejections() + suppressed).toBeGreaterThan(CONNECTIONS / 2);
   });
 
   it.each(['EMFILE', 'ENFILE'])('that is reached (%s) makes the database unavailable: 503', (code) => {

@@ -98,7 +98,7 @@ describe('another user of the machine reads nothing, changes nothing and listens
     await expectNothing(await otherUser(), dataDir, tmp);
   });
 
-  it('where that user made DATA_DIR beforehand: the service and its commands refuse it', async () => {
+  it('where that user made DATA_DIR beforehand: the service and its commands reject it', async () => {
     const { tmp } = await sharedMachine();
     const other = await otherUser();
     const dataDir = join(tmp, 'data');
@@ -106,9 +106,9 @@ describe('another user of the machine reads nothing, changes nothing and listens
     const { code, stderr } = await launchServer(dataDir, { TMPDIR: tmp }).exited;
     expect(code).toBe(1);
     expect(stderr).toMatch(/belongs to another user of this machine/);
-    const refused = await admin(EVE, dataDir, { TMPDIR: tmp });
-    expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toMatch(/belongs to another user of this machine/);
+    const rejected = await admin(EVE, dataDir, { TMPDIR: tmp });
+    expect(rejected).toMatchObject({ code: 1, stdout: '' });
+    expect(rejected.stderr).toMatch(/belongs to another user of this machine/);
     expect(await readdir(dataDir)).toEqual([]);
   });
 });
@@ -133,17 +133,20 @@ describe('An administration command', () => {
 });
 
 describe('a DATA_DIR that others can read or write', () => {
-  it.each(['755', '770', '711', '702'])('is refused by production in plain words (mode %s)', async (mode) => {
-    const dataDir = await temporaryFolder();
-    await chmod(dataDir, Number.parseInt(mode, 8));
-    const { code, stderr } = await launchServer(dataDir, productionSettings()).exited;
-    expect(code).toBe(1);
-    expect(stderr).toContain(`DATA_DIR "${dataDir}" is open to other users`);
-    expect(stderr).toContain('chmod');
-    expect(await readdir(dataDir)).toEqual([]);
-  });
+  it.each(['755', '770', '711', '702'])(
+    'is rejected by production in plain words (mode %s)',
+    async (mode) => {
+      const dataDir = await temporaryFolder();
+      await chmod(dataDir, Number.parseInt(mode, 8));
+      const { code, stderr } = await launchServer(dataDir, productionSettings()).exited;
+      expect(code).toBe(1);
+      expect(stderr).toContain(`DATA_DIR "${dataDir}" is open to other users`);
+      expect(stderr).toContain('chmod');
+      expect(await readdir(dataDir)).toEqual([]);
+    },
+  );
 
-  it('is refused where somebody has put something into it', async () => {
+  it('is rejected where somebody has put something into it', async () => {
     const { home } = await sharedMachine();
     const dataDir = join(home, 'data');
     await mkdir(dataDir);

@@ -81,8 +81,8 @@ it('a release is made of what differs from the last one, and the next is compare
 
   // It is gone again: nobody may know who uses it.
   project.edit('schema.graphql', (text) => text.replace(MORE, ''));
-  const refused = await project.script('release.ts');
-  expect(refused).toEqual({
+  const rejected = await project.script('release.ts');
+  expect(rejected).toEqual({
     ok: false,
     said: expect.stringContaining('Field Query.more was removed. It is deprecated: pass --usage FILE'),
   });

@@ -36,9 +36,9 @@ describe('a script of package.json', () => {
     expect(stdout).toContain(/^(?:start|test)$/.test(name) ? `npm ${name}` : `npm run ${name}`);
   });
 
-  // Vitest refuses the options of `npm test`.
+  // Vitest rejects the options of `npm test`.
   it.each(OURS.filter(([name]) => !/^test(?::clients)?$/.test(name)))(
-    '%s refuses an option that it does not have',
+    '%s rejects an option that it does not have',
     async (_name, file) => {
       const { code, stderr } = await runScript(file, ['--nonsense'], {}).exited;
       expect([code, stderr]).toEqual([2, expect.stringContaining('--nonsense')]);

@@ -12,7 +12,7 @@ import {
 } from '../support/processes/server.ts';
 
 describe('NODE_ENV=production', () => {
-  it('refuses to start on a folder that development has seeded, or on a copy of its database', async () => {
+  it('rejects to start on a folder that development has seeded, or on a copy of its database', async () => {
     const dataDir = await migratedFolder();
     const development = await startServer(dataDir);
     const key = await demoKey(dataDir);

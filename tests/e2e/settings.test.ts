@@ -62,7 +62,7 @@ describe('settings', () => {
   it.each([
     ['another encoding', Buffer.from('PORT=4000\nJWT_ISSUER=b\u00fccher\n', 'latin1')],
     ['UTF-16 without a byte order mark', Buffer.from('PORT=4000\n', 'utf16le')],
-  ])('in %s are refused', async (_name, bytes) => {
+  ])('in %s are rejected', async (_name, bytes) => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, '.env'), bytes);
     const program = [join(ROOT, 'node_modules/.bin/node'), join(ROOT, 'src/main.ts')];
@@ -94,7 +94,7 @@ describe('settings', () => {
     ]);
   });
 
-  it('are refused in the same way by the admin command', async () => {
+  it('are rejected in the same way by the admin command', async () => {
     const dataDir = await migratedFolder();
     const { code, stdout, stderr } = await admin(['user', 'list'], dataDir, { PORT: 'many', GRAPHIQL: 'on' });
     expect(code).toBe(1);
@@ -117,14 +117,14 @@ describe('NODE_ENV=production', () => {
       /SECRET_KEY is weak/,
     ],
   ];
-  it.each(cases)('refuses to start with %s', async (_name, settings, message) => {
+  it.each(cases)('rejects to start with %s', async (_name, settings, message) => {
     const { code, stderr } = await launchServer(await migratedFolder(), { ...withoutSecret, ...settings })
       .exited;
     expect(code).toBe(1);
     expect(stderr).toMatch(message);
   });
 
-  it('refuses to start with a PUBLIC_URL that is not https', async () => {
+  it('rejects to start with a PUBLIC_URL that is not https', async () => {
     const { code, stderr } = await launchServer(await migratedFolder(), {
       ...productionSettings(),
       PUBLIC_URL: 'http://api.example.com',
@@ -133,7 +133,7 @@ describe('NODE_ENV=production', () => {
     expect(stderr).toMatch(/PUBLIC_URL must be an https origin in production, but is "http:/);
   });
 
-  it('refuses to start where neither DATABASE_URL nor DATA_DIR is set', async () => {
+  it('rejects to start where neither DATABASE_URL nor DATA_DIR is set', async () => {
     const { code, stdout, stderr } = await launchServer('', productionSettings()).exited;
     expect(code).toBe(1);
     expect(stdout).toBe('');
@@ -164,9 +164,9 @@ describe('NODE_ENV=production', () => {
     });
     const introspection = '{ __schema { queryType { name } } }';
     expect((await server.gql(introspection)).status).toBe(401);
-    const refused = await server.gql(introspection, { key: json.key });
-    expect(refused.data).toBeUndefined();
-    expect(refused.errors?.[0]?.extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
+    const rejected = await server.gql(introspection, { key: json.key });
+    expect(rejected.data).toBeUndefined();
+    expect(rejected.errors?.[0]?.extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
     const page = await fetch(`${server.origin}/graphql`, { headers: { accept: 'text/html' } });
     expect(page.headers.get('content-type')).not.toMatch(/html/);
     expect(page.status).toBeGreaterThanOrEqual(400);

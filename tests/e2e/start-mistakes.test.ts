@@ -58,14 +58,14 @@ describe('HOST and PORT', () => {
 });
 
 describe('DATABASE_URL', () => {
-  const refusals: [string, string, RegExp][] = [
+  const rejections: [string, string, RegExp][] = [
     ['28P01', 'password authentication failed for user "ann"', /correct the user or the password/],
     ['28000', 'role "ann" does not exist', /correct the user, or allow it in pg_hba\.conf/],
     ['3D000', 'database "content" does not exist', /create the database or correct its name/],
   ];
-  it.each(refusals)('is refused with %s', async (refuses, saying, says) => {
+  it.each(rejections)('is rejected with %s', async (rejects, saying, says) => {
     const dataDir = join(await temporaryFolder(), 'never');
-    const DATABASE_URL = await fakePostgres({ refuses, saying });
+    const DATABASE_URL = await fakePostgres({ rejects, saying });
     const settings = { ...productionSettings(), DATABASE_URL };
     await expectBothSay(
       dataDir,
@@ -89,11 +89,11 @@ describe('DATABASE_URL', () => {
     );
   });
 
-  it('is right, and DIRECT_DATABASE_URL is refused', async () => {
+  it('is right, and DIRECT_DATABASE_URL is rejected', async () => {
     const settings = {
       ...productionSettings(),
       DATABASE_URL: await fakePostgres({ version: 170_000 }),
-      DIRECT_DATABASE_URL: await fakePostgres({ refuses: '28P01', saying: 'no' }),
+      DIRECT_DATABASE_URL: await fakePostgres({ rejects: '28P01', saying: 'no' }),
     };
     expectOneLine(await launchServer('', settings).exited, /^DIRECT_DATABASE_URL \(/);
     // Of the commands, those that migrate need it.
@@ -113,12 +113,12 @@ describe('DATABASE_URL', () => {
     ],
     [
       'it is starting',
-      () => fakePostgres({ refuses: '57P03', saying: 'the database system is starting up' }),
+      () => fakePostgres({ rejects: '57P03', saying: 'the database system is starting up' }),
       /starting up.*PostgreSQL is starting or stopping/,
     ],
     [
       'it has too many connections',
-      () => fakePostgres({ refuses: '53300', saying: 'sorry, too many clients already' }),
+      () => fakePostgres({ rejects: '53300', saying: 'sorry, too many clients already' }),
       /too many clients.*max_connections/,
     ],
     [

@@ -38,8 +38,8 @@ export interface Statuses {
 /** What must come where the operation is executed: with 403 exactly where `data` is null and each error told is FORBIDDEN, else with 200. */
 export type ExpectedAnswer = Pick<Executed, 'data' | 'errors'>;
 
-/** A refusal before execution: no `data`, and one or more errors, all with this code. */
-export interface ExpectedRefusal {
+/** A rejection before execution: no `data`, and one or more errors, all with this code. */
+export interface ExpectedRejection {
   readonly code: string;
   readonly status: Statuses;
   /** The arguments of which each error must name one; undefined where they need not. */
@@ -47,13 +47,13 @@ export interface ExpectedRefusal {
 }
 
 /**
- * What the contract says must come back for a case: the answer, or one of the refusals. Where the contract says exactly
+ * What the contract says must come back for a case: the answer, or one of the rejections. Where the contract says exactly
  * one thing, one of the two is empty. A subscription that may open has neither: over an event stream it opens, and
- * elsewhere it is BAD_REQUEST with 406, which also may come instead of a refusal.
+ * elsewhere it is BAD_REQUEST with 406, which also may come instead of a rejection.
  */
 export interface Verdict {
   readonly answer: ExpectedAnswer | undefined;
-  readonly refusals: readonly ExpectedRefusal[];
+  readonly rejections: readonly ExpectedRejection[];
   /** What the operation costs; undefined where it is not valid, or only introspects. */
   readonly cost: { readonly complexity: number; readonly depth: number } | undefined;
   /** Undefined where the document does not say which operation is meant. */
@@ -61,7 +61,7 @@ export interface Verdict {
   /** Whether a subscription may open, and whether it then hears of a post that `other-member` makes. */
   readonly opens?: boolean;
   readonly hears?: boolean;
-  /** Whether its caller lacks what a field of a mutation needs: with an Idempotency-Key it is refused before it begins. */
+  /** Whether its caller lacks what a field of a mutation needs: with an Idempotency-Key it is rejected before it begins. */
   readonly lacks?: boolean;
   /** What a mutation leaves behind where it is executed. */
   readonly leaves?: State;

@@ -69,8 +69,8 @@ export function matchesExecuted(
   return isRight && matches(data, body.data, known) ? known : undefined;
 }
 
-/** Whether the answer is a refusal with this status and code alone, and no replay. */
-export function isRefusal(answer: RawAnswer, status: number, code: string): boolean {
+/** Whether the answer is a rejection with this status and code alone, and no replay. */
+export function isRejection(answer: RawAnswer, status: number, code: string): boolean {
   const { data, errors = [] } = bodyOf(answer);
   return (
     answer.status === status &&

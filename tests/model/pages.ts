@@ -1,6 +1,6 @@
 import type { Context } from './schema.ts';
 import { byAge, MADE_TEXT, type Place } from './state.ts';
-import { badInput, type Fault, refuse } from './wrong.ts';
+import { badInput, type Fault, reject } from './wrong.ts';
 
 /** The arguments of lists and connections. Null equals absent. */
 export interface PageArguments {
@@ -46,7 +46,7 @@ export function connection<Row extends Place>(
   const { after, before, last } = args;
   const placeOf = (cursor: string | null | undefined) => (cursor == null ? undefined : places.get(cursor));
   const [from, to] = [placeOf(after), placeOf(before)];
-  refuse([
+  reject([
     ...sizeFaults(args),
     ...(after != null && from === undefined ? [badInput('after')] : []),
     ...(before != null && to === undefined ? [badInput('before')] : []),

@@ -3,7 +3,7 @@ import { FORBIDDEN, holds, needEmail, needSelf } from './permissions.ts';
 import type { Context, Resolvers } from './schema.ts';
 import { byAge, MADE_TEXT, named, type Place, type State, shownInstant } from './state.ts';
 import type { ChangeRow, CommentRow, KeyRow, PostRow, SessionRow, UserRow } from './tables.ts';
-import { badInput, refuse, textFaults, Wrong } from './wrong.ts';
+import { badInput, reject, textFaults, Wrong } from './wrong.ts';
 
 type Args<T = unknown> = PageArguments & T;
 const newestFirst = <Row extends PostRow | CommentRow | KeyRow>(rows: readonly Row[]) =>
@@ -27,7 +27,7 @@ type PostsArguments = Args<{ createdAfter?: number | null; tag?: string | null }
 function posts(_: never, args: PostsArguments, context: Context): readonly PostRow[] {
   const both = args.createdAfter != null && args.offset != null;
   const conflict = both ? [badInput('offset'), badInput('createdAfter')] : [];
-  refuse([...sizeFaults(args), ...textFaults('tag', args.tag, TAG), ...conflict]);
+  reject([...sizeFaults(args), ...textFaults('tag', args.tag, TAG), ...conflict]);
   const rows = newestFirst(tagged(context.state.posts, args.tag));
   const { createdAfter } = args;
   if (createdAfter == null) return slice(rows, args);
@@ -87,7 +87,7 @@ const onType = (type: string, fields: Readonly<Record<string, unknown>>) =>
 const Query = {
   node: (_: never, { id }: { id: string }, context: Context) => nodeOf(id, context),
   nodes(_: never, { ids }: { ids: readonly string[] }, context: Context) {
-    refuse(ids.length > MAX_IDS ? [badInput('ids')] : []);
+    reject(ids.length > MAX_IDS ? [badInput('ids')] : []);
     return ids.map((id) => nodeOf(id, context));
   },
   post(_: never, { id }: { id: string }, context: Context) {
@@ -99,7 +99,7 @@ const Query = {
     return named(context.state.users, id);
   },
   users(_: never, args: Args, context: Context) {
-    refuse(sizeFaults(args));
+    reject(sizeFaults(args));
     return slice(context.state.users, args);
   },
   usersConnection(_: never, args: Args, context: Context) {
@@ -136,14 +136,14 @@ const User = {
     return caller?.userId === id || caller?.role === 'admin' ? role.toUpperCase() : null;
   },
   comments(user: UserRow, args: Args, context: Context) {
-    refuse(sizeFaults(args));
+    reject(sizeFaults(args));
     return slice(commentsBy(context, user), args);
   },
   commentsConnection(user: UserRow, args: Args, context: Context) {
     return connection(commentsBy(context, user), args, context, { descending: true });
   },
   posts(user: UserRow, args: Args, context: Context) {
-    refuse(sizeFaults(args));
+    reject(sizeFaults(args));
     return slice(byAuthor(context, user), args);
   },
   postsConnection(user: UserRow, args: Args, context: Context) {
@@ -170,7 +170,7 @@ const Post = {
   author: ({ authorId }: PostRow, _: unknown, { state }: Context) => userOf(state, authorId),
   commentCount: (post: PostRow, _: unknown, context: Context) => commentsOn(context, post).length,
   comments(post: PostRow, args: Args, context: Context) {
-    refuse(sizeFaults(args));
+    reject(sizeFaults(args));
     return slice(commentsOn(context, post), args);
   },
   commentsConnection(post: PostRow, args: Args, context: Context) {

@@ -10,7 +10,7 @@ import {
 import type { Context, Resolvers } from './schema.ts';
 import { changed, MADE_TEXT, makeRow, makeText, makeVersioned, named, type State } from './state.ts';
 import type { CommentRow, KeyRow, PostRow, SessionRow, UserRow } from './tables.ts';
-import { badInput, type Fault, refuse, textFaults, Wrong } from './wrong.ts';
+import { badInput, type Fault, reject, textFaults, Wrong } from './wrong.ts';
 
 interface PostArguments extends OfVersion {
   readonly id: string;
@@ -30,9 +30,9 @@ function tell(state: State, kind: string, { id: postId, authorId }: PostRow, com
   state.changes = [...state.changes, { kind, postId, commentId: comment?.id ?? null, authorId }];
 }
 
-/** Refuses what is of another version than the caller has read. */
+/** Rejects what is of another version than the caller has read. */
 function checkVersion({ ifVersion }: OfVersion, { version }: { readonly version: number }): void {
-  refuse(ifVersion == null || ifVersion === version ? [] : [CONFLICT]);
+  reject(ifVersion == null || ifVersion === version ? [] : [CONFLICT]);
 }
 
 const idOf = ({ caller }: Context): string => caller?.userId ?? '';
@@ -45,7 +45,7 @@ const postFaults = ({ title, body, tags }: PostArguments): Fault[] => [
 ];
 
 function createPost(_: never, args: PostArguments, context: Context): PostRow {
-  refuse(postFaults(args));
+  reject(postFaults(args));
   const { title, body, tags } = args;
   const { state } = context;
   const authorId = idOf(context);
@@ -59,8 +59,8 @@ function createPost(_: never, args: PostArguments, context: Context): PostRow {
 function updatePost(_: never, args: PostArguments, context: Context): PostRow | undefined {
   const { state } = context;
   const post = named(state.posts, args.id);
-  const refused = post !== undefined && !mayChange(context, post.authorId) ? [FORBIDDEN] : [];
-  refuse([...postFaults(args), ...(post === undefined ? [NOT_FOUND] : refused)]);
+  const rejected = post !== undefined && !mayChange(context, post.authorId) ? [FORBIDDEN] : [];
+  reject([...postFaults(args), ...(post === undefined ? [NOT_FOUND] : rejected)]);
   if (post === undefined) return undefined;
   const { title, body, tags } = args;
   checkVersion(args, post);
@@ -75,7 +75,7 @@ function deletePost(_: never, args: OfVersion & { id: string }, context: Context
   const { state } = context;
   const post = named(state.posts, args.id);
   if (post === undefined) return false;
-  refuse(mayChange(context, post.authorId) ? [] : [FORBIDDEN]);
+  reject(mayChange(context, post.authorId) ? [] : [FORBIDDEN]);
   checkVersion(args, post);
   state.posts = state.posts.filter((row) => row !== post);
   tell(state, 'POST_DELETED', post);
@@ -86,7 +86,7 @@ function deletePost(_: never, args: OfVersion & { id: string }, context: Context
 function createComment(_: never, { postId, body }: { postId: string; body: string }, context: Context) {
   const { state } = context;
   const post = named(state.posts, postId);
-  refuse([...textFaults('body', body, { min: 1, max: 5_000 }), ...(post === undefined ? [NOT_FOUND] : [])]);
+  reject([...textFaults('body', body, { min: 1, max: 5_000 }), ...(post === undefined ? [NOT_FOUND] : [])]);
   const authorId = idOf(context);
   const comment = { ...makeVersioned(state), body, postId: post?.id ?? '', authorId };
   state.comments = [...state.comments, comment];
@@ -99,10 +99,10 @@ type CommentArguments = OfVersion & { readonly id: string; readonly body: string
 function updateComment(_: never, args: CommentArguments, context: Context): CommentRow | undefined {
   const { state } = context;
   const comment = named(state.comments, args.id);
-  const refused = comment !== undefined && !mayChange(context, comment.authorId) ? [FORBIDDEN] : [];
-  refuse([
+  const rejected = comment !== undefined && !mayChange(context, comment.authorId) ? [FORBIDDEN] : [];
+  reject([
     ...textFaults('body', args.body, { min: 1, max: 5_000 }),
-    ...(comment === undefined ? [NOT_FOUND] : refused),
+    ...(comment === undefined ? [NOT_FOUND] : rejected),
   ]);
   if (comment === undefined) return undefined;
   checkVersion(args, comment);
@@ -115,9 +115,9 @@ function updateComment(_: never, args: CommentArguments, context: Context): Comm
 
 function updateViewer(_: never, { name }: { readonly name: string }, context: Context): UserRow | undefined {
   const { state, caller } = context;
-  refuse(textFaults('name', name, { min: 1, max: 100 }));
+  reject(textFaults('name', name, { min: 1, max: 100 }));
   // An earlier field of the operation may have ended the session that it came with.
-  if (state.sessions.every(({ id }) => id !== caller?.sessionId)) refuse([UNAUTHENTICATED]);
+  if (state.sessions.every(({ id }) => id !== caller?.sessionId)) reject([UNAUTHENTICATED]);
   state.users = state.users.map((user) => (user.id === caller?.userId ? { ...user, name } : user));
   return state.users.find(({ id }) => id === caller?.userId);
 }
@@ -127,7 +127,7 @@ function deleteComment(_: never, args: OfVersion & { id: string }, context: Cont
   const comment = named(state.comments, args.id);
   if (comment === undefined) return false;
   const post = state.posts.find((row) => row.id === comment.postId);
-  refuse(mayChange(context, comment.authorId, post?.authorId ?? '') ? [] : [FORBIDDEN]);
+  reject(mayChange(context, comment.authorId, post?.authorId ?? '') ? [] : [FORBIDDEN]);
   checkVersion(args, comment);
   state.comments = state.comments.filter((row) => row !== comment);
   if (post !== undefined) tell(state, 'COMMENT_DELETED', post, comment);
@@ -152,7 +152,7 @@ function createApiKey(_: never, args: KeyArguments, context: Context) {
   const live = state.keys.filter(
     (row) => row.userId === userId && (row.expiresAt === null || row.expiresAt > Date.now()),
   );
-  refuse([
+  reject([
     ...textFaults('name', name, { min: 1, max: 100, visible: true }),
     ...(scopes.length === 0 || strange || repeated ? [badInput('scopes')] : []),
     ...(expiresAt !== null && expiresAt <= Date.now() ? [badInput('expiresAt')] : []),
@@ -162,7 +162,7 @@ function createApiKey(_: never, args: KeyArguments, context: Context) {
     ...(live.length >= MAX_KEYS ? [{ code: 'BAD_USER_INPUT' }] : []),
   ]);
   // An earlier field of the operation may have ended the session that it came with.
-  if (state.sessions.every(({ id }) => id !== caller?.sessionId)) refuse([UNAUTHENTICATED]);
+  if (state.sessions.every(({ id }) => id !== caller?.sessionId)) reject([UNAUTHENTICATED]);
   const secret = makeText(state, 'secret');
   const apiKey = { ...makeRow(state), userId, name, scopes, prefix: MADE_TEXT, expiresAt, secret };
   state.keys = [...state.keys, apiKey];
@@ -186,7 +186,7 @@ interface PasswordArguments {
 
 function changePassword(_: never, args: PasswordArguments, context: Context): boolean {
   const { state, caller } = context;
-  refuse([
+  reject([
     ...textFaults('newPassword', args.newPassword, { min: 12, max: 200 }),
     ...(args.currentPassword === context.password ? [] : [badInput('currentPassword')]),
   ]);

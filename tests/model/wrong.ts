@@ -28,7 +28,7 @@ export function faultsOf({ originalError }: GraphQLError): readonly Fault[] {
 }
 
 /** Throws unless the list is empty. */
-export function refuse(faults: readonly Fault[]): void {
+export function reject(faults: readonly Fault[]): void {
   if (faults.length > 0) throw new Wrong(faults);
 }
 

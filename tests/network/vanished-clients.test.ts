@@ -75,7 +75,7 @@ describe('a client that vanishes without a word', () => {
     expect(streams[0]?.text).not.toContain('after all');
   });
 
-  it('is not refused when it comes back while its dead streams fill its number', async () => {
+  it('is not rejected when it comes back while its dead streams fill its number', async () => {
     const { server, port, local, key, post } = await start({ MAX_STREAMS_PER_CLIENT: '2' });
     const side = namespace();
     for (const stream of [subscribeFrom(side, port, key), subscribeFrom(side, port, key)])

@@ -6,7 +6,7 @@ import { connect, postgresOf } from '../support/database/postgres.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
 import { run } from '../support/processes/started.ts';
-import { dataOf } from '../support/refusal.ts';
+import { dataOf } from '../support/rejection.ts';
 
 const app = useApp();
 const GRANTS = 20_000;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
 import { send } from '../support/keyed.ts';
-import { dataOf } from '../support/refusal.ts';
+import { dataOf } from '../support/rejection.ts';
 import { instanceOnOwnPool } from '../support/second-instance.ts';
 
 describe('A write that another transaction holds up', () => {

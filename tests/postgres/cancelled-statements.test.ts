@@ -5,7 +5,7 @@ import { holdTable, makeCommentsSlow, SLOW_BODY } from '../support/database/bloc
 import { connect, postgresOf } from '../support/database/postgres.ts';
 import { answerOf, type GraphqlOptions, graphqlPost } from '../support/graphql.ts';
 import { readMetric } from '../support/metrics.ts';
-import { dataOf, expectRefused } from '../support/refusal.ts';
+import { dataOf, expectRejected } from '../support/rejection.ts';
 import { instanceOnOwnPool, secondInstance } from '../support/second-instance.ts';
 import { clockOf } from '../support/time/stepped-clock.ts';
 
@@ -55,7 +55,7 @@ describe('a statement past its time', () => {
     // Its own connection holds the table, in a transaction; that the key was used is written by and by.
     await expect.poll(busy).toBe(1);
     const answers = await Promise.all([1, 2, 3].map(() => askAt(hasty, QUERY, { key })));
-    for (const answer of answers) expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+    for (const answer of answers) expectRejected(answer, { code: 'TIMEOUT', status: 504 });
     expect(await waiting()).toBe(0);
     await expect.poll(busy).toBe(1);
   });
@@ -79,7 +79,7 @@ describe('a statement of an operation past its time', () => {
     const hasty = hastyInstance();
     await hold(app);
     const answers = await Promise.all([1, 2, 3, 4].map(() => askAt(hasty, QUERY, { key: account.key })));
-    for (const answer of answers) expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+    for (const answer of answers) expectRejected(answer, { code: 'TIMEOUT', status: 504 });
     await expect.poll(busy).toBe(1);
     await expect.poll(() => readMetric(hasty, 'content_graph_graphql_operations_running')).toBe(0);
   });
@@ -94,7 +94,7 @@ describe('a statement of an operation past its time', () => {
       createComment(postId: $postId, body: "${SLOW_BODY}") { id }
     }`;
     const answer = await askAt(hastyInstance(), query, { key, variables: { postId, title } });
-    expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+    expectRejected(answer, { code: 'TIMEOUT', status: 504 });
     await expect.poll(busy).toBe(0);
     const { posts } = dataOf(await app.gql('{ posts(limit: 100) { title } }', { key }));
     expect(posts).not.toContainEqual({ title });
@@ -108,7 +108,7 @@ describe('a statement of an operation past its time', () => {
     onTestFinished(held.release);
     const deletion = 'mutation ($id: ID!) { deletePost(id: $id) }';
     const answer = await askAt(hastyInstance(), deletion, { key, variables: { id } });
-    expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+    expectRejected(answer, { code: 'TIMEOUT', status: 504 });
     await expect.poll(busy).toBe(1);
     await held.release();
     expect(

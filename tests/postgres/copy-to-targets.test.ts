@@ -7,7 +7,7 @@ import { launchServer, productionSettings, startServer } from '../support/proces
 import { run } from '../support/processes/started.ts';
 
 describe('admin database copy-to', () => {
-  it('refuses a target that holds anything, but not another schema of it', WAIT, async () => {
+  it('rejects a target that holds anything, but not another schema of it', WAIT, async () => {
     const dataDir = await migratedFolder();
     const url = await createTarget('not empty');
     for (const [named, make] of [
@@ -18,15 +18,15 @@ describe('admin database copy-to', () => {
       ['table "a_table"', 'CREATE TABLE public.a_table ()'],
     ] as const) {
       await run(url, make);
-      const refused = await copyTo(dataDir, url);
-      expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
-      expect(refused.stderr).toContain(`The target is not empty: its schema "public" has the ${named}.`);
+      const rejected = await copyTo(dataDir, url);
+      expect(rejected).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
+      expect(rejected.stderr).toContain(`The target is not empty: its schema "public" has the ${named}.`);
     }
     const elsewhere = await copyTo(dataDir, `${url}?schema=elsewhere`);
     expect(elsewhere.code, elsewhere.stderr).toBe(0);
   });
 
-  it('takes the mark of development along: production refuses demo accounts there, too', WAIT, async () => {
+  it('takes the mark of development along: production rejects demo accounts there, too', WAIT, async () => {
     const dataDir = await temporaryFolder();
     const url = await createTarget('seeded');
     const development = await startServer(dataDir);

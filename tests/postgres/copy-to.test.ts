@@ -100,14 +100,14 @@ describe('admin database copy-to', () => {
   );
 
   it(
-    'refuses a folder that a server uses, one without a database, and a database that is not in a folder',
+    'rejects a folder that a server uses, one without a database, and a database that is not in a folder',
     WAIT,
     async () => {
       const dataDir = await temporaryFolder();
       const url = await createTarget('refusals');
       await startServer(dataDir);
       const other = await temporaryFolder();
-      for (const [refused, reason] of [
+      for (const [rejected, reason] of [
         [await copyTo(dataDir, url), `"${dataDir}" is in use by another process`],
         [await copyTo(other, url), `There is no embedded database in "${other}"`],
         [await copyTo(dataDir, url, { DATABASE_URL: url }), 'unset it'],
@@ -116,8 +116,8 @@ describe('admin database copy-to', () => {
           'create the database or correct its name',
         ],
       ] as const) {
-        expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
-        expect(refused.stderr).toContain(reason);
+        expect(rejected).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
+        expect(rejected.stderr).toContain(reason);
       }
       expect(await copyTo(dataDir, 'mysql://x')).toMatchObject({ code: 2, stdout: '' });
     },

@@ -7,7 +7,7 @@ import { makeCommentsSlow, SLOW_BODY } from '../support/database/blocked.ts';
 import { besidePool } from '../support/database/postgres.ts';
 import { readMetric } from '../support/metrics.ts';
 import { startLoop } from '../support/processes/process.ts';
-import { dataOf } from '../support/refusal.ts';
+import { dataOf } from '../support/rejection.ts';
 import { clockOf } from '../support/time/stepped-clock.ts';
 
 describe('A client whose requests hold all connections', () => {

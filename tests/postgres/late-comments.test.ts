@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 import { createComment, createPost } from '../support/content.ts';
 import { besidePool } from '../support/database/postgres.ts';
-import { dataOf } from '../support/refusal.ts';
+import { dataOf } from '../support/rejection.ts';
 
 const FOLLOW = `query ($id: ID!, $after: String) { post(id: $id) { commentsConnection(first: 10, after: $after) {
   nodes { body } pageInfo { endCursor } } } }`;

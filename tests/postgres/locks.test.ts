@@ -7,7 +7,7 @@ import { gqlAs, PASSWORD, visitor } from '../support/credentials/session.ts';
 import { besidePool } from '../support/database/postgres.ts';
 import type { Answer } from '../support/graphql.ts';
 import { readMetric } from '../support/metrics.ts';
-import { dataOf } from '../support/refusal.ts';
+import { dataOf } from '../support/rejection.ts';
 
 /** PostgreSQL finds deadlocks before anybody gives up waiting (the service does so after 300 ms, PostgreSQL looks after 1 s). */
 process.env.PGOPTIONS = '-c deadlock_timeout=10ms';

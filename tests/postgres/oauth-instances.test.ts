@@ -106,7 +106,7 @@ describe('two instances that begin at the same moment', () => {
   const clock = clockOf(() => Date.now() + aheadMs);
   const app = useApp({ clock });
 
-  it('share a key soon, and refuse no token before, nor while keys take over under load', async () => {
+  it('share a key soon, and reject no token before, nor while keys take over under load', async () => {
     const owner = await app.account();
     const client = await oauthClient(app, { owner, grants: ['client_credentials'] });
     const own = () => instanceOnOwnPool(app, app.config, { clock });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { statement } from '../../src/database/statement.ts';
 import { useApp } from '../support/app.ts';
-import { dataOf } from '../support/refusal.ts';
+import { dataOf } from '../support/rejection.ts';
 
 const CONNECTIONS = 10;
 const app = useApp({ settings: { DATABASE_POOL_SIZE: String(CONNECTIONS) } });

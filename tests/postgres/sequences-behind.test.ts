@@ -16,8 +16,8 @@ it('A sequence behind its table, as after logical replication, is 503, and the l
     SELECT nextval(pg_get_serial_sequence('events', 'id')), 'POST_CREATED', gen_random_uuid() FROM generate_series(1, 20)`);
   await database.query(`SELECT setval(pg_get_serial_sequence('events', 'id'), 1)`);
 
-  const refused = await app.gql(CREATE, { key });
-  expect([refused.status, refused.errors?.[0]?.extensions.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);
+  const rejected = await app.gql(CREATE, { key });
+  expect([rejected.status, rejected.errors?.[0]?.extensions.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);
   await expect
     .poll(() => linesOf(app.logged, 'database.write_failed'))
     .toContainEqual(

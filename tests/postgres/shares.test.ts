@@ -7,7 +7,7 @@ import { freshCookie, gqlAs, login, PASSWORD, person, visitor } from '../support
 import { besidePool } from '../support/database/postgres.ts';
 import { send } from '../support/keyed.ts';
 import { readMetric } from '../support/metrics.ts';
-import { dataOf } from '../support/refusal.ts';
+import { dataOf } from '../support/rejection.ts';
 
 describe('Locks that one account holds', () => {
   const app = useApp({ settings: { DATABASE_POOL_SIZE: '6' } });

@@ -23,7 +23,7 @@ async function encrypted(DATABASE_URL: string): Promise<boolean | undefined> {
     log: createLogger({ level: 'fatal', pretty: false }),
   });
   try {
-    await database.watch.refuse({ direct: true });
+    await database.watch.requireUsable({ direct: true });
     const direct = await database.dedicatedClient();
     const { rows } = await direct.query<{ ssl: boolean }>(IS_ENCRYPTED.text).finally(() => direct.end());
     const [pooled] = await database.query(IS_ENCRYPTED, []);

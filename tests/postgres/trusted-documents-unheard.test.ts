@@ -30,7 +30,7 @@ async function publish(release: string, ids: readonly (keyof typeof TEXTS)[]): P
   await documents('publish', '--client', 'web', '--release', release, file);
 }
 
-it('an instance whose connection that listens is cut refuses what is retired meanwhile, and ends its streams once it hears again', async () => {
+it('an instance whose connection that listens is cut rejects what is retired meanwhile, and ends its streams once it hears again', async () => {
   const { url } = postgresOf(app);
   const proxy = await switchedProxy(url);
   await proxy.on();

@@ -42,8 +42,8 @@ describe('A service whose PostgreSQL comes, goes and comes back', () => {
     const query = '{ posts { id } }';
     const headers = { 'content-type': 'application/json', authorization };
     const body = JSON.stringify({ query });
-    const refused = await fetch(`http://127.0.0.1:${PORT}/graphql`, { method: 'POST', headers, body });
-    expect([401, 503]).toContain(refused.status);
+    const rejected = await fetch(`http://127.0.0.1:${PORT}/graphql`, { method: 'POST', headers, body });
+    expect([401, 503]).toContain(rejected.status);
     await proxy.on();
     await said(server, 'database.recovered');
     await until('the metrics to say so', async () => (await gauges(PORT)) === GOOD);
@@ -99,7 +99,7 @@ describe('Migrations', () => {
     expect(line.migrations).toEqual(['20991231000000_new']);
   });
 
-  it('by a user who may not create tables are refused in one line', async () => {
+  it('by a user who may not create tables are rejected in one line', async () => {
     const url = await database();
     const name = new URL(url).pathname.slice(1);
     const role = `${name}_reader`;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../../src/database/database.ts';
-import { refusedWrite } from '../../src/database/errors.ts';
+import { findWriteRejection } from '../../src/database/errors.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { tryToWrite } from '../../src/database/preflight.ts';
 import { loadConfig } from '../../src/platform/config/config.ts';
@@ -127,7 +127,7 @@ describe('A database that becomes read-only', () => {
     await cutOff(control);
     await expect.poll(() => read(app, key)).toBe(200);
     await setReadOnly(control, false);
-    // Whoever gets one of them is refused.
+    // Whoever gets one of them is rejected.
     await expect.poll(() => write(app, key)).toBe(200);
     await expect.poll(() => readiness(app)).toBe('200 ready');
     expect(linesOf(app.logged, 'database.write_failed')).toEqual([]);
@@ -196,7 +196,7 @@ const attempt = (connectionString: string) =>
   });
 
 describe('A try to write', () => {
-  it('needs no rights, leaves nothing, and is refused by files without rights and by a standby', async () => {
+  it('needs no rights, leaves nothing, and is rejected by files without rights and by a standby', async () => {
     const server = await startOwnPostgres({ settings: { temp_buffers: '1MB' } });
     const owner = await connect(server.url);
     await owner.query(
@@ -210,8 +210,8 @@ describe('A try to write', () => {
     expect(await relations()).toEqual(before);
     const files = join(server.path('data'), 'base/pgsql_tmp');
     await chmod(files, 0o500);
-    const refused = await attempt(url.href);
-    expect(refusedWrite(refused)?.reason).toBe('its files cannot be written');
+    const rejected = await attempt(url.href);
+    expect(findWriteRejection(rejected)?.reason).toBe('its files cannot be written');
     await chmod(files, 0o700);
     expect(await attempt(url.href)).toBeUndefined();
     const standby = await (await server.copy()).standby();

@@ -62,13 +62,13 @@ function instance(settings: Record<string, string>) {
 const LOST = /redis\.unavailable/;
 const BACK = /redis\.recovered/;
 
-describe('a Redis that refuses the password', () => {
+describe('a Redis that rejects the password', () => {
   it('is logged without it', async () => {
     const { hostname, port } = new URL(REDIS_URL);
     const password = 'hunter2-of-this-test';
-    const refused = instance({ REDIS_URL: `redis://nobody:${password}@${hostname}:${port || '6379'}` });
-    await expect.poll(() => refused.said(/WRONGPASS/)).toBeGreaterThan(0);
-    expect(refused.said(new RegExp(password))).toBe(0);
+    const rejected = instance({ REDIS_URL: `redis://nobody:${password}@${hostname}:${port || '6379'}` });
+    await expect.poll(() => rejected.said(/WRONGPASS/)).toBeGreaterThan(0);
+    expect(rejected.said(new RegExp(password))).toBe(0);
   });
 });
 

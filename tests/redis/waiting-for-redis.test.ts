@@ -11,7 +11,7 @@ it('A Redis that is missing at start costs one line without a stack, and its ret
   await server.printed(/redis\.unavailable.*REDIS_URL/);
   await proxy.on();
   await server.printed(/redis\.recovered/);
-  // A slow machine may get a reminder: one of the many attempts in which the connection was refused.
+  // A slow machine may get a reminder: one of the many attempts in which the connection was rejected.
   expect(server.stdout.match(/redis\.unavailable/g)?.length).toBeLessThan(5);
   expect(server.stdout).not.toMatch(/"stack"/);
 });

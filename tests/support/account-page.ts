@@ -1,6 +1,6 @@
 import type { TestApp } from './app.ts';
 import { gqlAs } from './credentials/session.ts';
-import { dataOf } from './refusal.ts';
+import { dataOf } from './rejection.ts';
 
 const ORIGIN = 'http://127.0.0.1:4000';
 

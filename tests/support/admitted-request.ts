@@ -20,7 +20,7 @@ export function admittedRequest(
     allowUnverified: false,
     mediaType: 'application/json',
     streamType: undefined,
-    refusal: undefined,
+    rejection: undefined,
     malformed: undefined,
     connection: undefined,
     disconnectSignal: undefined,

@@ -36,7 +36,7 @@ export interface TestApp {
   readonly app: App;
   readonly config: Config;
   readonly database: Database;
-  /** To look past the API, and to put there what it would refuse. */
+  /** To look past the API, and to put there what it would reject. */
   readonly prisma: PrismaClient;
   /** Every line that the service has logged. */
   readonly logged: string[];

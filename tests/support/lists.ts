@@ -1,6 +1,6 @@
 import type { TestApp } from './app.ts';
 import { createPost, past, seedComments, seedPosts } from './content.ts';
-import { dataOf } from './refusal.ts';
+import { dataOf } from './rejection.ts';
 
 /** A connection of the schema, with the list that it must lead through. */
 export interface Connection {

@@ -111,7 +111,7 @@ export const REQUESTS: readonly AskedOnWire[] = [
   }),
   post('variables that do not fit', 'query($n: Int) { posts(limit: $n) { id } }', [], { n: 'x' }),
   post('two operations and no name', 'query A { __typename } query B { __typename }'),
-  // Partial data, and data refused.
+  // Partial data, and data rejected.
   post('null for nothing', '{ post(id: "nothing") { id } }'),
   post('a scope that is missing', '{ viewer { sessions { id } } }'),
   post('partial data', '{ a: viewer { sessions { id } } posts(limit: 1) { id } }'),

@@ -43,7 +43,7 @@ class Transcript {
   }
 }
 
-/** Goes through the service once: what it writes, reads, refuses, stores and tells. The same everywhere. */
+/** Goes through the service once: what it writes, reads, rejects, stores and tells. The same everywhere. */
 export async function tour(app: TestApp): Promise<readonly string[]> {
   const transcript = new Transcript();
   const person = await visitor(app, { name: 'Zoë' });

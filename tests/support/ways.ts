@@ -50,7 +50,7 @@ function address({ query, variables, operationName }: Asked): string {
 
 const fields = ({ key, headers }: Asked) => ({ authorization: `Bearer ${key}`, ...headers });
 
-/** What an event stream of one result holds; what was refused before it opened is JSON. */
+/** What an event stream of one result holds; what was rejected before it opened is JSON. */
 async function streamed(response: Response): Promise<Told> {
   if (!response.headers.get('content-type')?.startsWith('text/event-stream'))
     return told(response.status, await response.text());

@@ -14,7 +14,7 @@ interface Known {
   readonly account: Account | undefined;
 }
 
-/** A key that is revoked is refused within half a second, as by the service. */
+/** A key that is revoked is rejected within half a second, as by the service. */
 const TTL_MS = 500;
 const MAX_KEYS = 10_000;
 const FIND_KEY = `SELECT k.id, k.user_id AS "userId", coalesce(k.burst, 100) AS burst,
@@ -45,7 +45,7 @@ export async function accountOf(key: string): Promise<Account | undefined> {
 const FIND_SESSION = `SELECT s.id, s.user_id AS "userId" FROM sessions s JOIN users u ON u.id = s.user_id
   WHERE s.hash = $1 AND s.expires_at > now() AND u.disabled_at IS NULL`;
 
-/** Asked for each time: a session that has ended is refused from the next request on, as by the service. */
+/** Asked for each time: a session that has ended is rejected from the next request on, as by the service. */
 export async function accountOfSession(cookie: string): Promise<Account | undefined> {
   const [found] = await rows<{ id: string; userId: string }>('session', FIND_SESSION, [
     hash('sha256', cookie, 'buffer'),

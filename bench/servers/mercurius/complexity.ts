@@ -105,7 +105,7 @@ function costOf(schema: GraphQLSchema, document: DocumentNode, variables: Variab
   return cost;
 }
 
-/** Refuses an operation that would cost too much; counts once for each text and each set of sizes. */
+/** Rejects an operation that would cost too much; counts once for each text and each set of sizes. */
 export function checkComplexity(schema: GraphQLSchema, document: DocumentNode, variables: Variables): void {
   const { complexity, aliases } = costOf(schema, document, variables);
   if (complexity <= MAX_COMPLEXITY && aliases <= MAX_ALIASES) return;

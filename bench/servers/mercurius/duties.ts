@@ -28,7 +28,7 @@ export const MERCURIUS_LIMITS = {
 
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-function refuse(reply: FastifyReply, status: number, code: string, message: string): void {
+function reject(reply: FastifyReply, status: number, code: string, message: string): void {
   void reply.code(status).send({ data: null, errors: [{ message, extensions: { code } }] });
 }
 
@@ -107,12 +107,12 @@ export function addDuties(app: FastifyInstance): void {
     const { authorization = '' } = request.headers;
     const key = authorization.startsWith('Bearer ') ? authorization.slice('Bearer '.length) : '';
     const admit = (account: Account | undefined) => {
-      if (account === undefined) return refuse(reply, 401, 'UNAUTHENTICATED', 'A valid API key is needed.');
+      if (account === undefined) return reject(reply, 401, 'UNAUTHENTICATED', 'A valid API key is needed.');
       request.accountId = account.userId;
       request.clientId = account.clientId;
       const { allowed, headers } = takeToken(account.clientId, account);
       reply.headers(headers);
-      if (!allowed) return refuse(reply, 429, 'RATE_LIMITED', 'Too many requests.');
+      if (!allowed) return reject(reply, 429, 'RATE_LIMITED', 'Too many requests.');
       done();
     };
     const session = /(?:^|; )session_id=([^;]+)/.exec(request.headers.cookie ?? '')?.[1];

@@ -5,7 +5,7 @@ import { relayStylePagination } from '@apollo/client/utilities';
 import { OperationTypeNode } from 'graphql';
 import { createIdempotencyKey } from '../../retry.ts';
 import { ResumingLink } from './resuming-link.ts';
-import { isTransient, pauseMs, refusalsAsErrors } from './retries.ts';
+import { isTransient, pauseMs, rejectionsAsErrors } from './retries.ts';
 import { fetchUnlessSilent } from './silence.ts';
 
 const ATTEMPTS = 8;
@@ -49,7 +49,7 @@ export function createClient(uri: string, apiKey?: string, ...links: readonly Ap
       idempotencyKeys,
       retries,
       new ResumingLink(),
-      refusalsAsErrors,
+      rejectionsAsErrors,
       ...links,
       new HttpLink({
         uri,

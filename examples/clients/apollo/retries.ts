@@ -26,7 +26,7 @@ export function pauseMs(attempt: number, error: ErrorLike): number {
  * HttpLink passes on the body of a refusal as a result, whatever its status. As an error, the links before this one
  * see it and try again.
  */
-export const refusalsAsErrors = new ApolloLink((operation, forward) =>
+export const rejectionsAsErrors = new ApolloLink((operation, forward) =>
   forward(operation).pipe(
     map((result) => {
       const { response } = operation.getContext();

@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import type { Database } from '../../database/database.ts';
 import { flushEntries } from '../../database/embedded/cluster.ts';
 import { secretFile } from '../../database/embedded/data-dir.ts';
-import { refuseNoDatabase } from '../../database/embedded/major-version.ts';
+import { requireDatabase } from '../../database/embedded/major-version.ts';
 import { watchPieces } from '../../database/transfer/pieces.ts';
 import { withSnapshot } from '../../database/transfer/snapshot.ts';
 import type { CommandServices, DefineCommands } from '../cli/connection.ts';
@@ -88,7 +88,7 @@ async function writeVerified(draft: string, options: BackUpOptions): Promise<Bac
 async function backUp(given: CommandServices, file: string, withSecretKey: boolean) {
   const { dataDir, database } = given.config;
   const progress = showProgress(given.io.stderr);
-  if (database.kind === 'embedded') refuseNoDatabase(dataDir);
+  if (database.kind === 'embedded') requireDatabase(dataDir);
   checkTarget(file, dataDir);
   const beganMs = performance.now();
   const draft = `${file}.${randomUUID()}.part`;

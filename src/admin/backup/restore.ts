@@ -81,7 +81,7 @@ async function restoreInto(
 }
 
 /** @throws {AdminError} if the directory has anything but what an interrupted restore has left */
-function refuseContent(dataDir: string): void {
+function requireEmpty(dataDir: string): void {
   const names = readdirSync(dataDir).filter((name) => !IGNORED.has(name));
   const left = names.includes(RESTORING) && !names.includes('postgres') ? [RESTORING, ...SECRET_FILES] : [];
   const other = names.find((name) => !left.includes(name));
@@ -153,7 +153,7 @@ async function restoreEmbedded(dataDir: string, options: RestoreOptions) {
   securePrivateDataDir(dataDir, { strict: config.environment === 'production' });
   const lock = await acquireDataDirLock(dataDir, 0, log);
   try {
-    refuseContent(dataDir);
+    requireEmpty(dataDir);
     const { result } = await readBackup(file, (backup) => restoreDirectory(dataDir, backup, options));
     publish(dataDir);
     return result;
@@ -186,7 +186,7 @@ async function restorePostgres(options: RestoreOptions) {
   const { config, log, file } = options;
   const database = await openDatabase({ config, log, isCommand: true });
   try {
-    await database.watch.refuse({ direct: true });
+    await database.watch.requireUsable({ direct: true });
     const work = (backup: OpenedBackup) =>
       database.alone((client) =>
         restoreInto(pgEndpoint(client), database.schema, backup, options, () =>

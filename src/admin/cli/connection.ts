@@ -58,7 +58,7 @@ export async function openAlone(options: OpenOptions): Promise<OpenedDatabase> {
     if (asIs) return { database, config, applied: [] };
     // The same rule as when the service starts (contract section 8).
     const migrating = migrates || config.database.kind === 'embedded' || config.environment !== 'production';
-    await database.watch.refuse({ direct: migrating });
+    await database.watch.requireUsable({ direct: migrating });
     if (migrating) return { database, config, applied: await migrate(database) };
     const pending = await pendingMigrations(database);
     if (pending.length > 0)
@@ -77,7 +77,7 @@ const INSTALLED = '/etc/content-graph/settings.env';
 const DEFAULT_DATA_DIR = '.data';
 
 /** A command without settings would create a database that nobody has asked for. Throws AdminError. */
-function refuseBesideInstallation({ database, environment }: Config): void {
+function rejectBesideInstallation({ database, environment }: Config): void {
   if (environment === 'production' || database.kind !== 'embedded') return;
   if (database.dataDir !== DEFAULT_DATA_DIR || existsSync(DEFAULT_DATA_DIR) || !existsSync(INSTALLED)) return;
   throw new AdminError(
@@ -94,7 +94,7 @@ export async function openForCommand<Relayed = never>(
   options: OpenOptions,
   relay: () => Promise<Relayed | undefined> = async () => undefined,
 ): Promise<OpenedDatabase | Relayed> {
-  refuseBesideInstallation(options.config);
+  rejectBesideInstallation(options.config);
   const giveUpAtMs = performance.now() + START_WAIT_MS;
   for (;;) {
     const relayed = await relay();

@@ -3,7 +3,7 @@ import { escapeIdentifier } from 'pg';
 import { type AuthoredWork, audit, OPERATOR } from '../../auth/audit.ts';
 import { type Database, openDatabase } from '../../database/database.ts';
 import { secretFile } from '../../database/embedded/data-dir.ts';
-import { refuseNoDatabase } from '../../database/embedded/major-version.ts';
+import { requireDatabase } from '../../database/embedded/major-version.ts';
 import { setupError } from '../../database/preflight.ts';
 import { copyIn } from '../../database/transfer/copy-in.ts';
 import { pgEndpoint, queryableOnEndpoint } from '../../database/transfer/endpoints.ts';
@@ -53,14 +53,14 @@ const copy = (source: Database, target: Database, progress: ProgressBar) =>
 
 async function copyTo({ config, log, io }: CommandServices, url: string) {
   const startedMs = performance.now();
-  refuseNoDatabase(getDataDir(config));
+  requireDatabase(getDataDir(config));
   const target = await openDatabase({
     config: loadConfig({ DATABASE_URL: url }),
     log,
     isCommand: true,
   });
   try {
-    await target.watch.refuse({ direct: true });
+    await target.watch.requireUsable({ direct: true });
     const { database: source } = await openAlone({ config, log, migrates: true });
     const progress = showProgress(io.stderr);
     const { tables, leftOut } = await copy(source, target, progress)

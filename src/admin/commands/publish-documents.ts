@@ -50,7 +50,7 @@ function checkAll(entries: readonly ManifestEntry[], { check }: DocumentCheck) {
 
 /**
  * Checks the documents of manifests as requests would be, and publishes them in one transaction: all of them, or with `partial`
- * those that are not refused. Throws UndoneError if any is refused otherwise, and AdminError, DatabaseError.
+ * those that are not rejected. Throws UndoneError if any is rejected otherwise, and AdminError, DatabaseError.
  */
 export async function publish(
   { database, config }: Opened,

@@ -1,4 +1,4 @@
-import { refuseNoDatabase } from '../../database/embedded/major-version.ts';
+import { requireDatabase } from '../../database/embedded/major-version.ts';
 import { DatabaseUnreachableError, messageOf } from '../../database/preflight.ts';
 import { ConfigError } from '../../platform/config/config.ts';
 import type { CommandServices, DefineCommands } from '../cli/connection.ts';
@@ -15,10 +15,10 @@ import {
 /** Never creates, migrates or moves a database. Never rejects. */
 async function openAndCheck({ config, open }: CommandServices): Promise<DoctorCheck[]> {
   try {
-    if (config.database.kind === 'embedded') refuseNoDatabase(config.database.dataDir);
+    if (config.database.kind === 'embedded') requireDatabase(config.database.dataDir);
     const { database } = await open();
     try {
-      await database.watch.refuse({ direct: true });
+      await database.watch.requireUsable({ direct: true });
       return await checkDatabase(config, database);
     } finally {
       await database.close();

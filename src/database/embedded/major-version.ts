@@ -25,7 +25,7 @@ function majorOf(data: string): string | undefined {
 }
 
 /** Throws OperatorError if another major version of PostgreSQL has written the data directory. Changes nothing. */
-export function refuseOtherMajor(dataDir: string): void {
+export function requireSameMajor(dataDir: string): void {
   const found = majorOf(dataIn(dataDir));
   if (found === undefined || found === EMBEDDED_MAJOR) return;
   throw new OperatorError(
@@ -34,7 +34,7 @@ export function refuseOtherMajor(dataDir: string): void {
 }
 
 /** Throws OperatorError where a database is still to come, so that no empty one takes its place. */
-export function refuseUnfinished(dataDir: string): void {
+export function requireFinished(dataDir: string): void {
   if (existsSync(dataIn(dataDir))) return;
   if (existsSync(join(dataDir, RESTORING)))
     throw new OperatorError(
@@ -53,8 +53,8 @@ export function isIncomplete(dataDir: string): boolean {
 }
 
 /** Throws OperatorError if there is no database in the data directory, in whatever state. */
-export function refuseNoDatabase(dataDir: string): void {
-  refuseUnfinished(dataDir);
+export function requireDatabase(dataDir: string): void {
+  requireFinished(dataDir);
   if (!existsSync(dataIn(dataDir)))
     throw new OperatorError(
       `There is no embedded database in "${dataDir}". Nothing was changed. Set DATA_DIR to the data directory of the service.`,

@@ -8,7 +8,7 @@ import {
   UnusableDataDirError,
 } from './data-dir.ts';
 import { acquireDataDirLock } from './data-dir-lock.ts';
-import { isIncomplete, refuseOtherMajor, refuseUnfinished } from './major-version.ts';
+import { isIncomplete, requireSameMajor, requireFinished } from './major-version.ts';
 import { supervise } from './supervisor.ts';
 import { WorkerStream } from './worker-stream.ts';
 import { EmbeddedStartError, type RunningWorker, startWorker } from './worker-thread.ts';
@@ -17,7 +17,7 @@ import { EmbeddedStartError, type RunningWorker, startWorker } from './worker-th
 const DATA = 'postgres';
 
 /** Throws UnusableDataDirError if a database that ran in the data directory could not run there now. */
-function refuseProblem(dataDir: string): void {
+function rejectUnhealthy(dataDir: string): void {
   const problem = findDataDirProblem(dataDir);
   if (problem !== undefined) throw new UnusableDataDirError(`${problem.reason}; ${problem.hint}`);
 }
@@ -28,7 +28,7 @@ const restarting = () => Object.assign(new Error('the embedded database restarts
 /**
  * Starts the embedded PostgreSQL of `dataDir`, a worker thread of this process, which it locks and, if needed, creates. A worker that dies later
  * is restarted. Waits up to `patienceMs` for a data directory that another process holds. A data directory that is open to other users is
- * closed to them or, if `strict`, refused. Throws UnsafeDataDirError, UnusableDataDirError, OperatorError, DataDirInUseError, EmbeddedStartError.
+ * closed to them or, if `strict`, rejected. Throws UnsafeDataDirError, UnusableDataDirError, OperatorError, DataDirInUseError, EmbeddedStartError.
  */
 export async function startEmbeddedServer(
   dataDir: string,
@@ -37,8 +37,8 @@ export async function startEmbeddedServer(
 ) {
   securePrivateDataDir(dataDir, { strict });
   checkContent(dataDir);
-  refuseOtherMajor(dataDir);
-  refuseUnfinished(dataDir);
+  requireSameMajor(dataDir);
+  requireFinished(dataDir);
   // PGlite would create an empty database where the files of one are lost.
   if (isIncomplete(dataDir))
     throw new EmbeddedStartError(dataDir, new Error('postgres/PG_VERSION is missing'));
@@ -46,12 +46,12 @@ export async function startEmbeddedServer(
   const lock = await acquireDataDirLock(dataDir, patienceMs, log);
   try {
     // A restore may have begun while this waited.
-    refuseUnfinished(dataDir);
+    requireFinished(dataDir);
     let running: RunningWorker | undefined;
     let startedBefore = false;
     const start = async () => {
       // PGlite would not say what is wrong, and create an empty database where the data has gone.
-      if (startedBefore) refuseProblem(dataDir);
+      if (startedBefore) rejectUnhealthy(dataDir);
       // Absolute, because the working directory belongs to the whole process.
       const started = await startWorker(dataDir, resolve(dataDir, DATA), log);
       startedBefore = true;

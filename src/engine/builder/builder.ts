@@ -20,7 +20,7 @@ import { OperatorError } from '../../platform/errors.ts';
 import type { Context } from '../core/context.ts';
 import { DEFAULT_LIMIT } from '../queries/pagination.ts';
 
-/** RFC 3339 section 5.6, `date-time`. Leap seconds are refused: a Date cannot represent them. */
+/** RFC 3339 section 5.6, `date-time`. Leap seconds are rejected: a Date cannot represent them. */
 const DATE_TIME =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d+)?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
 
@@ -107,7 +107,7 @@ const ON_EVERY_PATH: ReadonlySet<string> = new Set([
 ]);
 
 /** Resolvers run neither where the database writes the response nor for a mutation that is a single statement. */
-export function refuseUnknownPlugins(names: readonly string[]): void {
+export function rejectUnknownPlugins(names: readonly string[]): void {
   const unknown = names.find((name) => !ON_EVERY_PATH.has(name));
   if (unknown === undefined) return;
   throw new OperatorError(
@@ -136,7 +136,7 @@ export function createBuilder() {
     complexity: { defaultComplexity: 1, defaultListMultiplier: DEFAULT_LIMIT },
   });
 
-  refuseUnknownPlugins(builder.options.plugins ?? []);
+  rejectUnknownPlugins(builder.options.plugins ?? []);
 
   builder.scalarType('DateTime', {
     description:

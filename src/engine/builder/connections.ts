@@ -54,7 +54,7 @@ const within = (value: number, max: number) => Math.min(Math.max(value, 0), max)
 
 /**
  * The cost of a field whose selection is read once per item (contract sections 5 and 9). Out-of-range
- * arguments count as the nearest allowed value; the resolver refuses them.
+ * arguments count as the nearest allowed value; the resolver rejects them.
  */
 function listCost({
   limit,

@@ -22,9 +22,9 @@ async function loadNodes(
   enableLoaderBatches(context);
   const lists = await Promise.all(
     nodeTypes(schema).map(async ({ type, entity, ids: onlyIds, scope }) => {
-      // `resolveType` refuses the row if the scope is missing. The size of the row would count towards the limits.
-      const isRefused = !context.caller.scopes.has(scope);
-      const rows = await loadByIds(context, isRefused ? onlyIds : entity, wanted);
+      // `resolveType` rejects the row if the scope is missing. The size of the row would count towards the limits.
+      const isRejected = !context.caller.scopes.has(scope);
+      const rows = await loadByIds(context, isRejected ? onlyIds : entity, wanted);
       return rows.flatMap((row) => (row === undefined ? [] : { ...row, __typename: type.name }));
     }),
   );

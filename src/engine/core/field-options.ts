@@ -20,7 +20,7 @@ interface Counting {
 
 /**
  * Options of a field whose selection is read once per item of an argument, a list of ids (contract section 5).
- * Without the argument, as often as it may have items. Further items cost nothing: the resolver refuses them.
+ * Without the argument, as often as it may have items. Further items cost nothing: the resolver rejects them.
  */
 export const costsPerItemOf = <Name extends string>(argument: Name) => ({
   extensions: { countedArgument: argument } satisfies Counting,

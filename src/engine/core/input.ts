@@ -24,7 +24,7 @@ const INVISIBLE = /^[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}
 
 /**
  * Returns the text unchanged if it satisfies the rule. PostgreSQL cannot store NUL, and UTF-8 cannot encode
- * lone surrogates: both are refused, not replaced. Throws BAD_USER_INPUT.
+ * lone surrogates: both are rejected, not replaced. Throws BAD_USER_INPUT.
  */
 export function checkText(argument: string, text: string, { min, max, visible = false }: TextRule): string {
   if (text.includes('\0')) throw badInput(argument, 'must not contain the NUL character.');

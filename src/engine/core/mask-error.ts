@@ -149,14 +149,14 @@ function publish(
   return result;
 }
 
-export interface PublicRefusal extends Pick<PublicError, 'code' | 'status' | 'headers'> {
+export interface ErrorResponse extends Pick<PublicError, 'code' | 'status' | 'headers'> {
   readonly message: string;
   /** The entry in `errors`. */
   readonly entry: object;
 }
 
 /** The same for an error outside an execution. Hardly any of these has locations. */
-export function publicRefusal(error: unknown, options: MaskOptions): PublicRefusal {
+export function toErrorResponse(error: unknown, options: MaskOptions): ErrorResponse {
   if (error instanceof GraphQLError) {
     const entry = maskError(error, options);
     const { code, status, headers } = publicError(entry);

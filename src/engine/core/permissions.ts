@@ -13,7 +13,7 @@ declare global {
     interface FieldOptions {
       /** The scope that the caller needs for this field (contract section 3). */
       scope?: Scope;
-      /** Whether the field needs a session; all other credentials are refused. */
+      /** Whether the field needs a session; all other credentials are rejected. */
       session?: boolean;
       /**
        * The scope needed for rows of the caller's own account. The resolver checks it, adds it to `notedScopes`, and
@@ -60,7 +60,7 @@ export function getRequiredScopes(field: Field, own = false): readonly Scope[] {
   return given([scope, scopeForOwn, own ? undefined : scopeForOthers]);
 }
 
-/** Whether a field refuses a caller that has only these scopes and no account. */
+/** Whether a field rejects a caller that has only these scopes and no account. */
 export function needsMoreThan(scopes: ReadonlySet<Scope>, field: Field): boolean {
   return (
     permissionsOf(field).session === true || getRequiredScopes(field).some((scope) => !scopes.has(scope))

@@ -239,7 +239,7 @@ function dataOf({ prefix, members }: SingleStatementPlan, row: object): string {
 
 /**
  * Prepares a mutation that is a single statement. Undefined if it is none, its response may be too large, or a variable is
- * invalid, which an execution reports. Throws what the execution would be refused with before it writes.
+ * invalid, which an execution reports. Throws what the execution would be rejected with before it writes.
  */
 export function readyInsert(
   args: ExecutionArgs,

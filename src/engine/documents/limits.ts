@@ -110,7 +110,7 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
 }
 
 /** Throws BAD_USER_INPUT for a field that depends on who asks: many share the events of a subscription. */
-export function refuseOfCaller(fields: readonly SchemaField[]): void {
+export function rejectForCaller(fields: readonly SchemaField[]): void {
   const found = fields.find(isOfCaller);
   if (found !== undefined)
     throw new ApiError(

@@ -56,7 +56,7 @@ export type ReachedOperation = SelectedOperation | MeasuredOperation | AdmittedO
 /** Finds the documents of requests, as far as the policy for published documents lets them run. */
 export interface RequestedDocuments {
   /**
-   * The document of a request, immediately if this process knows the document. Throws and rejects with the refusal: DOCUMENT_NOT_FOUND,
+   * The document of a request, immediately if this process knows the document. Throws and rejects with the rejection: DOCUMENT_NOT_FOUND,
    * DOCUMENT_REQUIRED, those of Apollo's `persistedQuery` and of a text that cannot be parsed, and DatabaseError.
    */
   find(params: OperationParams, sender: OperationRequest): RequestedDocument | Promise<RequestedDocument>;

@@ -18,7 +18,7 @@ import { type Changes, principalOf } from '../core/context.ts';
 import { databaseKindOf } from '../core/mask-error.ts';
 import type { OperationRequest } from '../documents/operation-request.ts';
 import type { OperationArgs, OperationContext } from '../operation/operation-context.ts';
-import { executed, failuresOf, hasNoData, refused, type Single } from '../operation/outcome.ts';
+import { executed, failuresOf, hasNoData, rejected, type Single } from '../operation/outcome.ts';
 import type { createResponseBounds } from '../operation/response-bounds.ts';
 
 interface Owner {
@@ -150,7 +150,7 @@ export function createMutationExecutor(options: MutationOptions) {
       // From here on it cannot be cancelled: the response tells what was committed.
       if (failures.length > 0 || !cancellation.close()) {
         await work.rollback();
-        return { kind: 'refused', errors: failures };
+        return { kind: 'rejected', errors: failures };
       }
       // Contract section 9: if `data` is null, nothing was changed.
       if (hasNoData(outcome)) {
@@ -172,7 +172,7 @@ export function createMutationExecutor(options: MutationOptions) {
       // With an Idempotency-Key the client can retry at once, whatever the outcome was.
       if (steps !== undefined && reason instanceof DatabaseError && reason.kind === 'unknown')
         effects.headers['retry-after'] = '1';
-      return refused(reason, masking(context));
+      return rejected(reason, masking(context));
     } finally {
       if (!work.committed) context.caller = caller;
     }

@@ -19,7 +19,7 @@ interface Call {
 
 /**
  * The root fields that an operation is about to run, in order. A field that the caller may not call is none: the execution
- * refuses it. Nor does anything run with variables that do not fit.
+ * rejects it. Nor does anything run with variables that do not fit.
  */
 function callsOf(args: OperationArgs): Call[] {
   const { schema, contextValue: context } = args;
@@ -52,7 +52,7 @@ function resultOf(
 
 /**
  * The stage `mutationField` of all plugins, around whatever executes the operation: a single statement, a transaction with its
- * retries, or a replay. A mutation that a plugin refuses runs none of its fields, but a stored response is still replayed.
+ * retries, or a replay. A mutation that a plugin rejects runs none of its fields, but a stored response is still replayed.
  */
 export function withMutationFields(plugins: readonly OperationPlugin[], next: Execute, log: Logger): Execute {
   const hooks = plugins.flatMap(({ stages }) => stages.mutationField ?? []);
@@ -73,22 +73,22 @@ export function withMutationFields(plugins: readonly OperationPlugin[], next: Ex
     if (operation.kind !== 'mutation') return next(args);
     const startedMs = performance.now();
     const ends: ((end: MutationFieldEnd) => void)[] = [];
-    let refusal: GraphQLError | undefined;
+    let rejection: GraphQLError | undefined;
     for (const { call, node } of callsOf(args))
-      for (const hook of refusal === undefined ? hooks : []) {
+      for (const hook of rejection === undefined ? hooks : []) {
         try {
           const end = await hook(call);
           if (end !== undefined) ends.push(end);
         } catch (error) {
           const path = [node.alias?.value ?? node.name.value];
-          refusal = maskError(locatedError(error, node, path), { requestId, log });
+          rejection = maskError(locatedError(error, node, path), { requestId, log });
           break;
         }
       }
     const outcome =
-      refusal === undefined
+      rejection === undefined
         ? await next(args)
-        : ((await replayed(args)) ?? { kind: 'executed', result: { data: null, errors: [refusal] } });
+        : ((await replayed(args)) ?? { kind: 'executed', result: { data: null, errors: [rejection] } });
     const end = { result: resultOf(outcome, context), durationMs: performance.now() - startedMs };
     for (const tell of ends) {
       try {

@@ -4,7 +4,7 @@ import type { Parameter } from '../../database/statement.ts';
 import { databaseKindOf } from '../core/mask-error.ts';
 import { fillTimestamp, type KeyLockSql, type ReadyInsert, readyInsert } from '../core/single-statement.ts';
 import type { OperationArgs } from '../operation/operation-context.ts';
-import { located, refused, rendered, type Single } from '../operation/outcome.ts';
+import { located, rejected, rendered, type Single } from '../operation/outcome.ts';
 import { responseWith } from '../queries/execute-in-database.ts';
 import { afterCommit, type MutationOptions, type MutationSteps } from './mutation-executor.ts';
 
@@ -39,7 +39,7 @@ export function createSingleStatementExecutor(options: MutationOptions) {
     try {
       return readyInsert(args, context.operation.node, context);
     } catch {
-      // An execution refuses it for the same reason.
+      // An execution rejects it for the same reason.
       return undefined;
     }
   }
@@ -73,13 +73,13 @@ export function createSingleStatementExecutor(options: MutationOptions) {
       if (isAborted(kind)) return undefined;
       // The client can find out at once: its key tells.
       if (kind === 'unknown' && keyLock !== undefined) effects.headers['retry-after'] = '1';
-      return refused(located(error, operation.node), { requestId, log });
+      return rejected(located(error, operation.node), { requestId, log });
     }
   }
 
   /**
    * Runs a mutation as one statement, which commits by itself. Undefined if it was not done, and nothing was changed: it
-   * needs more than a statement, is going to be refused, the database aborted it in favour of another transaction, or its
+   * needs more than a statement, is going to be rejected, the database aborted it in favour of another transaction, or its
    * key is locked or has a response.
    */
   return async (

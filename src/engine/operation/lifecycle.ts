@@ -8,7 +8,7 @@ import type { Outcome, Single } from './outcome.ts';
 
 /** Runs a query or a mutation. Never rejects: errors are in the outcome, masked. */
 export type Execute = (args: OperationArgs) => Promise<Single>;
-/** Opens a subscription. Rejects with the refusal. */
+/** Opens a subscription. Rejects with the rejection. */
 export type Subscribe = (args: OperationArgs) => Promise<Outcome>;
 
 /** A root field of a mutation that is about to run, or whose stored response is about to be replayed. */
@@ -28,7 +28,7 @@ export interface MutationFieldEnd {
 
 /** The stages of an operation that plugins take part in, in order. */
 export interface OperationStages {
-  /** Before validation. Throws the refusal. */
+  /** Before validation. Throws the rejection. */
   admit?(operation: PreparedOperation, cost: Cost): void;
   /**
    * Before each root field of a mutation, once, however the mutation runs. Throws or rejects with the error of the field, and
@@ -37,15 +37,15 @@ export interface OperationStages {
   mutationField?(
     call: MutationFieldCall,
   ): Promise<((end: MutationFieldEnd) => void) | undefined> | ((end: MutationFieldEnd) => void) | undefined;
-  /** The stored response of a mutation that another plugin refuses; undefined if there is none. Never rejects. */
+  /** The stored response of a mutation that another plugin rejects; undefined if there is none. Never rejects. */
   replay?(args: OperationArgs): Promise<Single | undefined>;
   /** Around each query and each mutation. Calls `next`. Never rejects. */
   execute?(args: OperationArgs, next: Execute): Promise<Single>;
   /** Runs a mutation in place of `next`, which runs it without its Idempotency-Key. Never rejects. */
   executeMutation?(args: OperationArgs, next: Execute): Promise<Single>;
-  /** Around the opening of each subscription. Calls `next`. Rejects with the refusal. */
+  /** Around the opening of each subscription. Calls `next`. Rejects with the rejection. */
   subscribe?(args: OperationArgs, next: Subscribe): Promise<Outcome>;
-  /** Opens the stream of a subscription. Rejects with the refusal. */
+  /** Opens the stream of a subscription. Rejects with the rejection. */
   openStream?(args: OperationArgs): Promise<Outcome>;
 }
 
@@ -100,7 +100,7 @@ export interface EventReaders {
 export interface EventExecutor {
   /**
    * Runs work for event streams: once their line has a place, within the operation timeout and the memory
-   * bounds of responses. Rejects with the refusal, or with what `work` throws.
+   * bounds of responses. Rejects with the rejection, or with what `work` throws.
    */
   forEvents<T>(
     readers: EventReaders,

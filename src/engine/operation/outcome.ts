@@ -31,8 +31,8 @@ export interface RenderedResult {
 }
 
 /** Nothing was executed. */
-export interface Refused {
-  readonly kind: 'refused';
+export interface Rejected {
+  readonly kind: 'rejected';
   readonly errors: readonly GraphQLError[];
 }
 
@@ -46,23 +46,23 @@ interface Streamed {
 interface Unresumable {
   readonly kind: 'unresumable';
   readonly startId: string;
-  readonly outcome: Refused;
+  readonly outcome: Rejected;
 }
 
 /** The outcome of an operation with a single response. */
-export type Single = Executed | RenderedResult | Refused;
+export type Single = Executed | RenderedResult | Rejected;
 
 /** The outcome of any operation. */
 export type Outcome = Single | Streamed | Unresumable;
 
-export function refused(error: unknown, options: MaskOptions): Refused {
-  return { kind: 'refused', errors: [maskError(error, options)] };
+export function rejected(error: unknown, options: MaskOptions): Rejected {
+  return { kind: 'rejected', errors: [maskError(error, options)] };
 }
 
 /** Converts a result of graphql-js. Without a `data` entry nothing was executed. */
-export function executed(result: ExecutionResult, options: MaskOptions): Executed | Refused {
+export function executed(result: ExecutionResult, options: MaskOptions): Executed | Rejected {
   const errors = result.errors?.map((error) => maskError(error, options));
-  if (result.data === undefined) return { kind: 'refused', errors: errors ?? [] };
+  if (result.data === undefined) return { kind: 'rejected', errors: errors ?? [] };
   return { kind: 'executed', result: errors === undefined ? result : { ...result, errors } };
 }
 
@@ -84,7 +84,7 @@ export function errorsOf(outcome: Single): readonly GraphQLError[] {
 
 /** Whether the outcome has no data, which requires that nothing was changed. */
 export function hasNoData(outcome: Single): boolean {
-  return outcome.kind === 'refused' || (outcome.kind === 'executed' && outcome.result.data == null);
+  return outcome.kind === 'rejected' || (outcome.kind === 'executed' && outcome.result.data == null);
 }
 
 /** Errors caused by the service, not by the caller. */
@@ -143,7 +143,7 @@ export function serializeResponse(outcome: Single, told: ResponseExtras): string
     const asked = told.eventId !== undefined || told.deprecations !== undefined;
     return asked ? textWith(outcome.body, others(told)) : outcome.body;
   }
-  if (outcome.kind === 'refused')
+  if (outcome.kind === 'rejected')
     return JSON.stringify({ errors: outcome.errors, extensions: extensionsWith(undefined, told) });
   const { errors, data, extensions } = outcome.result;
   return JSON.stringify({ errors, data, extensions: extensionsWith(extensions, told) });

@@ -89,10 +89,10 @@ export function createResponseBounds({ pending, maxResponseBytes, limits }: Resp
       { shownCost: cost }: Pick<OperationContext, 'shownCost'>,
       reservation: Reservation,
     ): O {
-      if (reservation.refusal !== undefined) throw reservation.refusal;
+      if (reservation.rejection !== undefined) throw reservation.rejection;
       // A field that is too large fails the whole response, not only the field.
-      const refused = errorsOf(outcome).find((error) => publicError(error).code === 'COMPLEXITY_LIMIT');
-      if (refused !== undefined) throw refused;
+      const rejected = errorsOf(outcome).find((error) => publicError(error).code === 'COMPLEXITY_LIMIT');
+      if (rejected !== undefined) throw rejected;
       reservation.reserve(checkedSize(outcome, { cost, limits }, maxResponseBytes));
       return outcome;
     },

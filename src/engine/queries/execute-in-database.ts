@@ -33,7 +33,7 @@ interface FullQueryPlan {
   readonly members: readonly RootMember[];
   /** The members that are not `__typename`. */
   readonly roots: readonly FieldPlan[];
-  /** The scopes that each of the roots needs. If the caller lacks one, resolvers refuse the fields one by one. */
+  /** The scopes that each of the roots needs. If the caller lacks one, resolvers reject the fields one by one. */
   readonly scopesByRoot: ReadonlyMap<FieldPlan, ReadonlySet<Scope>>;
   /** The scopes that any of the roots needs. */
   readonly scopes: readonly Scope[];
@@ -188,9 +188,9 @@ export function planFullQuery(
   const missing = plan.scopes.find(lacks);
   if (missing !== undefined) recordFallback(context, `the caller lacks the scope ${missing}`);
   else if (plan.known !== undefined) return { plan, given: plan.known };
-  const isRefused = (root: FieldPlan) =>
+  const isRejected = (root: FieldPlan) =>
     missing !== undefined && [...(plan.scopesByRoot.get(root) ?? [])].some(lacks);
-  const resolved = resolveArguments(plan.roots, variables, context, isRefused);
+  const resolved = resolveArguments(plan.roots, variables, context, isRejected);
   const isComplete = resolved.written.size === plan.roots.length;
   const members = isComplete
     ? plan.members

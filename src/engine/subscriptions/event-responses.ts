@@ -17,7 +17,7 @@ import { createEffects, type EventsAfter, type OperationArgs } from '../operatio
 import {
   type CostCeilings,
   errorsOf,
-  refused,
+  rejected,
   type Single,
   serializeResponse,
 } from '../operation/outcome.ts';
@@ -231,7 +231,7 @@ export function createEventRenderers({ executor, limits, shared, log }: EventRen
         });
       } catch (error) {
         if (mayPass(toErrorCode(error))) throw error;
-        return serializeResponse(refused(error, { requestId, log }), { cost, limits });
+        return serializeResponse(rejected(error, { requestId, log }), { cost, limits });
       }
     }
 

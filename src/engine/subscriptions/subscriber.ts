@@ -16,7 +16,7 @@ import {
   type CostCeilings,
   executed,
   type Outcome,
-  refused,
+  rejected,
   type Single,
   serializeResponse,
 } from '../operation/outcome.ts';
@@ -46,8 +46,8 @@ async function eventReaderOf(args: OperationArgs): Promise<EventReader | Executi
   throw new Error('a subscription field returned no event reader');
 }
 
-/** What a valid subscription would be refused with if it were started; undefined if it would start. */
-export async function refusalOf(args: OperationArgs, log: Logger): Promise<Single | undefined> {
+/** What a valid subscription would be rejected with if it were started; undefined if it would start. */
+export async function rejectionOf(args: OperationArgs, log: Logger): Promise<Single | undefined> {
   const { requestId } = args.contextValue;
   const reader = await eventReaderOf(args);
   return reader instanceof EventReader ? undefined : executed(reader, { requestId, log });
@@ -69,13 +69,13 @@ async function recheckCredentials(
     const error = unauthenticated(
       'The credentials of this stream expired or were revoked. Subscribe again with other credentials.',
     );
-    return stream.finish(serializeResponse(refused(error, { requestId, log }), told));
+    return stream.finish(serializeResponse(rejected(error, { requestId, log }), told));
   }
   try {
     const contextValue = { ...args.contextValue, caller: present };
-    const refusal = await refusalOf({ ...args, contextValue }, log);
-    if (refusal === undefined) stream.interrupt();
-    else stream.finish(serializeResponse(refusal, told));
+    const rejection = await rejectionOf({ ...args, contextValue }, log);
+    if (rejection === undefined) stream.interrupt();
+    else stream.finish(serializeResponse(rejection, told));
   } catch (error) {
     log.emit('streams.recheck_failed', { err: error, requestId }, findLogLevel(error));
     stream.interrupt();
@@ -134,7 +134,7 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
   ): void {
     const { disconnectSignal } = sender;
     const endsWith = (error: () => ApiError) => () =>
-      stream.finish(serializeResponse(refused(error(), { requestId, log }), { ...told, cost }));
+      stream.finish(serializeResponse(rejected(error(), { requestId, log }), { ...told, cost }));
     if (published !== undefined) stream.onClose(watchPublished(published, endsWith(documentRetired)));
     stream.onClose(watchBlocked(sender, endsWith(addressBlocked)));
     if (isAuthenticated(caller))
@@ -153,11 +153,11 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
     const { requestId, sender, request, visibleHeartbeats } = args.contextValue;
     if (start.failure !== undefined) {
       leave();
-      const outcome = refused(lastEventIdError(start.failure), { requestId, log });
+      const outcome = rejected(lastEventIdError(start.failure), { requestId, log });
       return { kind: 'unresumable', startId: start.eventId, outcome };
     }
     sender.reservation.countFor(holderOf(sender));
-    // Admission has refused a subscription that accepts no stream.
+    // Admission has rejected a subscription that accepts no stream.
     const format = formats[sender.streamType ?? 'text/event-stream'];
     const subscription = subscriptionArgs(args);
     const { bytes } = subscription;

@@ -68,7 +68,7 @@ interface Asked {
 
 /**
  * The account page. It shows and changes what the API does, with the visitor's session, by the API's own operations.
- * What a form asks for is done, and then the browser is led to the page anew; what is refused is told beside the form.
+ * What a form asks for is done, and then the browser is led to the page anew; what is rejected is told beside the form.
  */
 export function createAccountHandler(options: AccountServices): RouteHandler {
   const { database, login, endSession, passwords, operations, securityLog, clock, log } = options;
@@ -149,7 +149,7 @@ export function createAccountHandler(options: AccountServices): RouteHandler {
   }
 
   /** Tells beside the form why it was not done. Throws what nobody can put right there. */
-  async function refuse(error: unknown, action: Action, asked: Asked): Promise<HttpResponse> {
+  async function reject(error: unknown, action: Action, asked: Asked): Promise<HttpResponse> {
     const { status, headers, errorCodes, problem, argument } = problemOf(error, asked.admitted, log);
     if (status === 401) return signInAgain(errorCodes);
     // In a response of the API, a wrong argument is one field's.
@@ -174,7 +174,7 @@ export function createAccountHandler(options: AccountServices): RouteHandler {
     try {
       return await perform(action, asked);
     } catch (error) {
-      return refuse(error, action, asked);
+      return reject(error, action, asked);
     }
   }
 

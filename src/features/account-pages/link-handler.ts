@@ -40,7 +40,7 @@ export function createLinkHandler(options: AccountServices): RouteHandler {
   // Others learn nothing of the address, which has the token in it, when the page is left.
   const headers = { 'referrer-policy': 'no-referrer' };
 
-  async function refuse(admitted: AdmittedRequest): Promise<HttpResponse> {
+  async function reject(admitted: AdmittedRequest): Promise<HttpResponse> {
     await limiter.credentials.failure(`address:${addressKey(admitted.clientAddress)}`);
     const reason = 'The link is unknown, used, expired or replaced.';
     securityLog.failedCredential(attemptOrigin(admitted), { kind: 'link', reason });
@@ -72,11 +72,11 @@ export function createLinkHandler(options: AccountServices): RouteHandler {
     token: string,
   ): Promise<HttpResponse> {
     const link = await findLink(readConnectionFor(database, holderOf(admitted)), token);
-    if (link === undefined) return refuse(admitted);
+    if (link === undefined) return reject(admitted);
     const form = await readForm(request);
     const problem = await problemOf(form);
     if (problem !== undefined) return pageResponse(passwordPage(link, problem), { status: 400, headers });
-    if (!(await set(link, token, form.get('password') ?? '', admitted))) return refuse(admitted);
+    if (!(await set(link, token, form.get('password') ?? '', admitted))) return reject(admitted);
     securityLog.passwordChanged(attemptOrigin(admitted), link.account);
     return pageResponse(passwordSetPage(), { headers });
   }
@@ -91,6 +91,6 @@ export function createLinkHandler(options: AccountServices): RouteHandler {
       return submit(request, admitted, token);
     }
     const link = await findLink(readConnectionFor(database, holderOf(admitted)), token);
-    return link === undefined ? refuse(admitted) : pageResponse(passwordPage(link), { headers });
+    return link === undefined ? reject(admitted) : pageResponse(passwordPage(link), { headers });
   };
 }

@@ -39,7 +39,7 @@ interface GraphiQLPageOptions {
 
 const TITLE = 'Content Graph API';
 
-/** Commented out if there is no key: a placeholder would be sent, and refused, with the schema query too. */
+/** Commented out if there is no key: a placeholder would be sent, and rejected, with the schema query too. */
 function headersFor(demo: DemoKey | 'hidden' | undefined): string {
   const lineFor = (key: string) => `"Authorization": "Bearer ${key}"`;
   if (demo === undefined) return `{\n  // ${lineFor('<your API key>')}\n}`;

@@ -212,7 +212,7 @@ export function createKeyRing({ database, config, clock, log }: TokenServices) {
     signer,
     /** The published key set (RFC 7517), including the key to sign with. Throws DatabaseError. */
     async published(): Promise<readonly JWK[]> {
-      // Never publish an empty set: whoever caches it refuses the first tokens.
+      // Never publish an empty set: whoever caches it rejects the first tokens.
       await signer();
       const { keys } = await noOlderThan(MAX_AGE_MS);
       return keys.map(({ id, publicJwk }) => ({ ...publicJwk, kid: id, alg: 'ES256', use: 'sig' }));

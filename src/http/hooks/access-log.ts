@@ -23,16 +23,16 @@ const FORBIDDEN = 403;
 const MAX_REPORTED = 100;
 
 /**
- * The log lines of requests that are refused because there are too many, or because their address is blocked. At the end
- * of a minute, one line for each client has the number of its further refusals.
+ * The log lines of requests that are rejected because there are too many, or because their address is blocked. At the end
+ * of a minute, one line for each client has the number of its further rejections.
  */
-export function createRefusals(log: Logger, metrics: Metrics, isBlocked: Restrictions['blocks']) {
-  const refusals = metrics.tally(
+export function createRejectionLog(log: Logger, metrics: Metrics, isBlocked: Restrictions['blocks']) {
+  const rejections = metrics.tally(
     'content_graph_client_rejected_requests_total',
     'Requests rejected with 429 or because of a blocked IP address, by client: the id of a key or application, or the kind of credentials. After 100 clients, "other".',
     ['client'],
   );
-  refusals.add('anonymous', '', 0);
+  rejections.add('anonymous', '', 0);
   const reported = new Set<string>();
   let counted = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
@@ -40,20 +40,20 @@ export function createRefusals(log: Logger, metrics: Metrics, isBlocked: Restric
   function endMinute(): void {
     clearTimeout(timer);
     timer = undefined;
-    const refused = counted;
+    const rejected = counted;
     counted = new Map();
-    for (const [client, more] of refused)
+    for (const [client, more] of rejected)
       if (more > 0) log.emit('http.requests_rejected', { client, rejectedCount: more });
   }
 
   function count({ caller }: FinishedRequest): void {
     const { client } = reportedClient(caller);
     if (reported.size < MAX_REPORTED) reported.add(client);
-    refusals.add(reported.has(client) ? client : OTHERS);
+    rejections.add(reported.has(client) ? client : OTHERS);
   }
 
   return {
-    /** True for the first refusal of a client in a minute. The others have no line of their own, and are counted. */
+    /** True for the first rejection of a client in a minute. The others have no line of their own, and are counted. */
     hasLine(finished: FinishedRequest, status: number): boolean {
       if (status !== TOO_MANY_REQUESTS && !(status === FORBIDDEN && isBlocked(finished))) return true;
       count(finished);
@@ -69,7 +69,7 @@ export function createRefusals(log: Logger, metrics: Metrics, isBlocked: Restric
   };
 }
 
-export type Refusals = ReturnType<typeof createRefusals>;
+export type RejectionLog = ReturnType<typeof createRejectionLog>;
 
 /** The metric has at most three series for each of these names, times its buckets. */
 const MAX_NAMES = 100;
@@ -156,7 +156,7 @@ interface AccessLogOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly slowOperations: SlowOperations;
-  readonly refusals: Refusals;
+  readonly rejections: RejectionLog;
 }
 
 const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -169,12 +169,12 @@ export const shownPath = ({ logged, path }: Route, { pathname }: Pick<RequestUrl
   logged === 'route' ? path : pathname.slice(0, MAX_PATH);
 
 /**
- * One observation per response, and one log line, except for further refusals of a client within a minute. The line
+ * One observation per response, and one log line, except for further rejections of a client within a minute. The line
  * has the method, path, operation and caller of the request, but never its headers, query string, text, variables or
  * body, which may contain secrets.
  */
 export function useAccessLog(options: AccessLogOptions): ServicePlugin {
-  const { clock, log, metrics, slowOperations, refusals } = options;
+  const { clock, log, metrics, slowOperations, rejections } = options;
   const requests = metrics.tally(
     'content_graph_http_requests_total',
     'HTTP responses, by route and status.',
@@ -212,7 +212,7 @@ export function useAccessLog(options: AccessLogOptions): ServicePlugin {
           times.note(operation, elapsedMs / 1000, trace?.span?.traceId);
         }
         const client = clientIdOf(finished);
-        if (refusals.hasLine(finished, response.status)) {
+        if (rejections.hasLine(finished, response.status)) {
           const { deprecated = [], published } = operation ?? {};
           const line = {
             requestId: finished.requestId,

@@ -26,7 +26,7 @@ export interface AuthenticationOptions {
   readonly resolvers: readonly Resolver[];
   /** The caller of a request without credentials. */
   readonly anonymous: Anonymous;
-  /** Whether the credentials were protected in transit. Otherwise they are refused. */
+  /** Whether the credentials were protected in transit. Otherwise they are rejected. */
   readonly isSecure: (request: HttpRequest, located: LocatedRequest) => boolean;
   /** Where clients find the issuer of access tokens (RFC 9728); undefined if the service has none. */
   readonly metadataUrl: (() => string) | undefined;
@@ -63,7 +63,7 @@ function keysUnavailable(cause: unknown): ApiError {
 
 /**
  * Resolves the credentials of a request to its caller, before anything else of it is read. Bad credentials
- * are recorded: the rate limit, which runs next, counts the request and refuses it. A request without
+ * are recorded: the rate limit, which runs next, counts the request and rejects it. A request without
  * credentials goes on, since the operation decides whether it needs any.
  */
 export function useAuthentication({

@@ -123,12 +123,12 @@ export function useRateLimit({
   ): Promise<Counted> {
     const { route, credentials } = authenticated;
     const buckets = bucketsOf(request, authenticated, kind);
-    const { taken, atMs, refusal } = await limiter.request(...buckets);
+    const { taken, atMs, rejection } = await limiter.request(...buckets);
     return {
       // Programs read these fields. No visitor of a page does.
       headers: route.documentOnly ? {} : rateLimitHeaders(taken, atMs),
       giveBack: credentials.unverifiedSession && (() => limiter.giveBack(...buckets)),
-      rejection: refusal,
+      rejection: rejection,
     };
   }
 

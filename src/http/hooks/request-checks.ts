@@ -9,7 +9,7 @@ import type { LocatedRequest } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
 import type { HttpRequest } from '../message.ts';
 
-/** Refuses a request that another site made a browser send; undefined if it is allowed. */
+/** Rejects a request that another site made a browser send; undefined if it is allowed. */
 export type OriginCheck = (request: BrowserRequest) => ApiError | undefined;
 /** What a browser says of the page that sends a request. */
 type BrowserRequest = Pick<HttpRequest, 'headers' | 'url'>;
@@ -97,18 +97,18 @@ export function createOrigins({ publicUrl, host, corsOrigins, corsTokenOrigins }
 
 export type Origins = ReturnType<typeof createOrigins>;
 
-/** Refuses the requests of blocked addresses, before their credentials are looked at. */
+/** Rejects the requests of blocked addresses, before their credentials are looked at. */
 export function useBlocks(
   restrictions: Pick<Restrictions, 'blocks' | 'loading'>,
   metrics: Metrics,
 ): ServicePlugin {
-  const refused = metrics.counter(
+  const rejected = metrics.counter(
     'content_graph_blocked_requests_total',
     'Requests of blocked IP addresses, rejected with 403.',
   );
   function check(located: LocatedRequest): undefined {
     if (!restrictions.blocks(located)) return undefined;
-    refused.inc();
+    rejected.inc();
     throw addressBlocked();
   }
   return {
@@ -125,7 +125,7 @@ export function useBlocks(
 
 /**
  * Judges what browsers say of a request (the `Origin` header; Fetch Metadata, section 2), before its credentials are
- * looked up: a refused one changes no cookie and costs no look-up.
+ * looked up: a rejected one changes no cookie and costs no look-up.
  */
 export function useSites({ check, checkOwn }: Pick<Origins, 'check' | 'checkOwn'>): ServicePlugin {
   return {

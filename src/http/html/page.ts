@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { publicRefusal } from '../../engine/core/mask-error.ts';
+import { toErrorResponse } from '../../engine/core/mask-error.ts';
 import type { Route } from '../exchange.ts';
 import { type HttpRequest, HttpResponse } from '../message.ts';
 
@@ -245,11 +245,11 @@ function titleOf(status: number): string {
   return status < 500 ? 'Unable to continue' : 'Something went wrong';
 }
 
-/** The form of refusals of pages for users: pages too, which lead on. */
+/** The form of rejections of pages for users: pages too, which lead on. */
 export const pageErrorsTo =
   (onwards?: Html): Route['errors'] =>
   (error, { requestId }, log) => {
-    const { code, status, headers, message } = publicRefusal(error, { requestId, log });
+    const { code, status, headers, message } = toErrorResponse(error, { requestId, log });
     const title = titleOf(status);
     return pageResponse(errorPage({ title, message, requestId, onwards }), {
       status,

@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql';
 import type { LoggedIn, Login } from '../../auth/login.ts';
-import { publicRefusal } from '../../engine/core/mask-error.ts';
+import { toErrorResponse } from '../../engine/core/mask-error.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressKey, attemptOrigin } from '../../platform/ip-address.ts';
 import type { Logger } from '../../platform/log/log.ts';
@@ -64,16 +64,16 @@ export const tooManyAttempts = (wait: string) => ({
   headers: { 'retry-after': wait },
 });
 
-/** A refusal in words for whoever reads the page. */
+/** A rejection in words for whoever reads the page. */
 interface ShownProblem extends Required<FailedSignIn> {
   /** The argument of the API that is wrong. */
   readonly argument?: string | undefined;
 }
 
-/** A refusal, or an error of the API, as a page tells it. Throws what is neither. */
+/** A rejection, or an error of the API, as a page tells it. Throws what is neither. */
 export function problemOf(error: unknown, { requestId }: ReceivedRequest, log: Logger): ShownProblem {
   if (!(error instanceof ApiError || error instanceof GraphQLError)) throw error;
-  const { code, status, headers, message } = publicRefusal(error, { requestId, log });
+  const { code, status, headers, message } = toErrorResponse(error, { requestId, log });
   const { argument, outcome } = error.extensions;
   const problem = message.replace(WAIT_AS_TOLD, `Try again in ${headers['retry-after']} seconds.`);
   return {
@@ -85,7 +85,7 @@ export function problemOf(error: unknown, { requestId }: ReceivedRequest, log: L
   };
 }
 
-/** Signs in with what the form of a page holds. Throws what is no refusal. */
+/** Signs in with what the form of a page holds. Throws what is no rejection. */
 export async function signInBy(
   form: URLSearchParams,
   request: HttpRequest,

@@ -10,7 +10,7 @@ export const wholeSeconds = (ms: number): number => Math.ceil(ms / 1000);
 /** What clients are told. Readers of a page do not see headers. */
 export const WAIT_AS_TOLD = 'Try again after the time in Retry-After.';
 
-/** The refusal of a request when its bucket is empty: the sentence says of what there was too much. */
+/** The rejection of a request when its bucket is empty: the sentence says of what there was too much. */
 function rateLimited(sentence: string, retryAfterMs: number): ApiError {
   return new ApiError('RATE_LIMITED', `${sentence} ${WAIT_AS_TOLD}`, {
     headers: { 'retry-after': String(Math.max(1, wholeSeconds(retryAfterMs))) },
@@ -32,7 +32,7 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
     'Tokens requested from rate limit buckets, by bucket (client, account, login, credential, metrics-token) and outcome (allowed, rejected).',
     ['bucket', 'outcome'],
   );
-  const refusals = metrics.counter(
+  const rejections = metrics.counter(
     'content_graph_rate_limited_requests_total',
     'Requests rejected with 429, by reason.',
     ['reason'],
@@ -50,7 +50,7 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
         const { allowed, retryAfterMs } = await store.take(...bucketsOf(names));
         checks.add(kind, allowed ? 'allowed' : 'rejected', allowed ? names.length : 1);
         if (allowed) return;
-        refusals.inc({ reason: 'failures' });
+        rejections.inc({ reason: 'failures' });
         throw rateLimited('Too many failed attempts.', retryAfterMs);
       },
       forgive: (...names) => store.giveBack(...bucketsOf(names)),
@@ -67,13 +67,13 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
       if (taken.allowed) {
         checks.add('client', 'allowed');
         if (account !== undefined) checks.add('account', 'allowed');
-        return { taken, atMs, refusal: undefined };
+        return { taken, atMs, rejection: undefined };
       }
-      refusals.inc({ reason: 'requests' });
+      rejections.inc({ reason: 'requests' });
       const shared = taken.policy === account?.policy;
       checks.add(shared ? 'account' : 'client', 'rejected');
       const whose = shared ? ' across all credentials of this account' : '';
-      return { taken, atMs, refusal: rateLimited(`Too many requests${whose}.`, taken.retryAfterMs) };
+      return { taken, atMs, rejection: rateLimited(`Too many requests${whose}.`, taken.retryAfterMs) };
     },
     /** Returns the tokens of a request that turned out not to be the client's. */
     giveBack: (client: Bucket, account?: Bucket): Promise<void> => store.giveBack(client, account),

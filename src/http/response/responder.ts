@@ -1,5 +1,5 @@
 import type { GraphQLError } from 'graphql';
-import { type MaskOptions, publicError, publicRefusal } from '../../engine/core/mask-error.ts';
+import { type MaskOptions, publicError, toErrorResponse } from '../../engine/core/mask-error.ts';
 import type { OperationRequest, StreamType } from '../../engine/documents/operation-request.ts';
 import { type OperationResult, reportOf } from '../../engine/operation/operation-result.ts';
 import {
@@ -24,13 +24,13 @@ export function jsonResponse(
   });
 }
 
-/** A refusal outside execution: `{"errors":[…]}` with the status of the code. */
+/** A rejection outside execution: `{"errors":[…]}` with the status of the code. */
 export function errorResponse(
   error: unknown,
   { requestId }: ReceivedRequest,
   log: MaskOptions['log'],
 ): HttpResponse {
-  const { entry, code, status, headers } = publicRefusal(error, { requestId, log });
+  const { entry, code, status, headers } = toErrorResponse(error, { requestId, log });
   return jsonResponse({ errors: [entry] }, { status, headers, errorCodes: [code] });
 }
 

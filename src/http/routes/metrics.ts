@@ -78,7 +78,7 @@ export function createMetricsHandler({
   const open = sharedText(() => createOpenMetricsRegistry(registry).metrics(), systemClock);
 
   /** Why the request gets no metrics; undefined if it does. */
-  async function refusalOf(
+  async function rejectionOf(
     request: HttpRequest,
     located: LocatedRequest,
     hostname: string,
@@ -109,8 +109,8 @@ export function createMetricsHandler({
   }
 
   return async (request, admitted, { hostname }) => {
-    const refusal = await refusalOf(request, admitted, hostname);
-    if (refusal !== undefined) throw refusal;
+    const rejection = await rejectionOf(request, admitted, hostname);
+    if (rejection !== undefined) throw rejection;
     const isOpen = OPEN_METRICS.test(request.headers.get('accept') ?? '');
     const type = isOpen ? Registry.OPENMETRICS_CONTENT_TYPE : registry.contentType;
     return new HttpResponse(await (isOpen ? open() : plain()), {

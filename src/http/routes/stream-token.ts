@@ -36,11 +36,11 @@ function checkLength(operation: FixedOperation): void {
     );
 }
 
-/** A refusal with the status of its code: never 200. */
-function refusalResponse(refusal: Single, operation: HttpResponse['operation']): HttpResponse {
-  const errors = errorsOf(refusal);
+/** A rejection with the status of its code: never 200. */
+function createErrorResponse(rejection: Single, operation: HttpResponse['operation']): HttpResponse {
+  const errors = errorsOf(rejection);
   const errorCodes = errors.map((error) => publicError(error).code);
-  const status = statusOf(refusal, 'application/graphql-response+json');
+  const status = statusOf(rejection, 'application/graphql-response+json');
   return jsonResponse({ errors }, { status, headers: headersOf(errors), errorCodes, operation });
 }
 
@@ -63,8 +63,8 @@ export function createStreamTokenHandler({ pipeline, issue, metrics }: StreamTok
     if (!isAuthenticated(caller)) throw credentialsMissing();
     // No client of Apollo's protocol asks for tokens: an unknown id is 404 here, however it is named.
     const { persistedQuery: _, ...params } = await pipeline.read(request, url, admitted);
-    const { refusal, operation: report } = await pipeline.checkSubscription(params, request, admitted);
-    if (refusal !== undefined) return refusalResponse(refusal, report);
+    const { rejection, operation: report } = await pipeline.checkSubscription(params, request, admitted);
+    if (rejection !== undefined) return createErrorResponse(rejection, report);
     const operation = fixed(params);
     checkLength(operation);
     const token = await issue(caller, operation).catch(sayLimit);

@@ -42,7 +42,7 @@ async function bind(server: NetServer, place: Place, options: ListenOptions): Pr
  * Tells before anything is created whether `listen` can work, by listening for a moment. Whoever connects in that
  * moment is disconnected. Throws OperatorError.
  */
-export async function refuseTakenPort(place: Place): Promise<void> {
+export async function requireFreePort(place: Place): Promise<void> {
   const server = createServer((socket) => socket.destroy());
   await bind(server, place, {});
   server.close();
@@ -67,7 +67,7 @@ interface ConnectionLimitOptions {
 
 /**
  * Closes connections that are one too many at once, before the process runs out of file descriptors: those that are left
- * are for the database and for files. Node says nothing of connections that the system refuses for want of descriptors.
+ * are for the database and for files. Node says nothing of connections that the system rejects for want of descriptors.
  */
 export function limitConnections(server: Server, { most, log }: ConnectionLimitOptions): { close(): void } {
   const lines = createLineLimit({ log, event: 'http.connection_rejected', maximum: LINES_PER_MINUTE });

@@ -87,7 +87,7 @@ export function onePerConnection(take: Take): Take {
   };
 }
 
-/** Responses to what Node's parser refuses before there is a request, by its error code. */
+/** Responses to what Node's parser rejects before there is a request, by its error code. */
 const PARSE_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
   HPE_HEADER_OVERFLOW: [
     '431 Request Header Fields Too Large',
@@ -157,7 +157,7 @@ const CLIENT_GONE = new DOMException('The client disconnected.', 'AbortError');
 const NO_BODY = new Uint8Array();
 /** What waits of smaller ones is bounded by the number of queued requests. */
 const SMALL_BODY = 4_096;
-const NOTHING_RECEIVED: ReceivedBody = { bytes: undefined, refusal: undefined, memory: undefined };
+const NOTHING_RECEIVED: ReceivedBody = { bytes: undefined, rejection: undefined, memory: undefined };
 
 /** Aborted when the connection closes before the response has ended. */
 function goneWith(outgoing: ServerResponse): AbortSignal {
@@ -196,7 +196,7 @@ export function createNodeServer({
     const address = named && !fast ? parseRequestUrl(incoming) : undefined;
     const malformed = fast || address !== undefined ? undefined : badAddress();
     const hasBody = malformed === undefined && method !== 'GET' && method !== 'HEAD';
-    const { bytes, refusal, memory } = hasBody
+    const { bytes, rejection, memory } = hasBody
       ? await receiveBody(incoming, { maxBytes: maxBodyBytes, budget })
       : NOTHING_RECEIVED;
     const body = memory !== undefined && memory.bytes > SMALL_BODY ? memory : undefined;
@@ -207,7 +207,7 @@ export function createNodeServer({
       // has disconnected, and its limits need an address.
       if (!socket.writable || peerAddress === undefined) return void outgoing.destroy();
       const streams = { drainLimitMs, onCutOff };
-      const broken = refusal !== undefined || malformed !== undefined;
+      const broken = rejection !== undefined || malformed !== undefined;
       // Node reads nothing that follows a request to upgrade, so no response may promise more (RFC 9110 section 7.8).
       const close = () => broken || headers.upgrade !== undefined || closing();
       const sending = { head: method === 'HEAD', close, streams, reservation };
@@ -219,7 +219,7 @@ export function createNodeServer({
         const incomingRequest = {
           peerAddress,
           httpVersion,
-          refusal,
+          rejection,
           connection: socket,
           disconnectSignal,
           reservation,
@@ -229,7 +229,7 @@ export function createNodeServer({
         return sendResponse(await fastPath.handle(plain, incomingRequest), outgoing, sending);
       }
       const request = new Request(address ?? 'http://localhost/', {
-        // Malformed requests are all refused the same way, preflights included.
+        // Malformed requests are all rejected the same way, preflights included.
         method: malformed === undefined ? method : 'GET',
         headers: headers as Record<string, string>,
         signal: goneWith(outgoing),
@@ -238,7 +238,7 @@ export function createNodeServer({
       const incomingRequest = {
         peerAddress,
         httpVersion,
-        refusal,
+        rejection,
         malformed,
         connection: socket,
         reservation,
@@ -279,7 +279,7 @@ export function createNodeServer({
       keepAliveTimeout: keepAliveTimeoutMs,
       // Node would keep the first line of some fields, such as Authorization, where a proxy may have kept the last.
       joinDuplicateHeaders: true,
-      // Our own code refuses these, with an error and a request id.
+      // Our own code rejects these, with an error and a request id.
       requireHostHeader: false,
     },
     take,

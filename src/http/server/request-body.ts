@@ -97,8 +97,8 @@ export class BodyMemory implements BodyCharge {
 
 export interface ReceivedBody {
   readonly bytes: Buffer<ArrayBuffer> | undefined;
-  /** Set if the body was refused. The rest of it is not read, so the connection cannot be reused. */
-  readonly refusal: ApiError | undefined;
+  /** Set if the body was rejected. The rest of it is not read, so the connection cannot be reused. */
+  readonly rejection: ApiError | undefined;
   /** Undefined if nothing is counted. It is released when the response is made. */
   readonly memory: BodyMemory | undefined;
 }
@@ -121,7 +121,7 @@ function noRoom(): ApiError {
 }
 
 /**
- * Collects a request body up to a limit. A larger Content-Length is refused before a byte is read. Chunks are
+ * Collects a request body up to a limit. A larger Content-Length is rejected before a byte is read. Chunks are
  * copied into one buffer as they arrive: a one-byte chunk kept as it is would occupy a hundred. Rejects if
  * the client disconnects early.
  */
@@ -129,28 +129,32 @@ export function receiveBody(
   request: IncomingMessage,
   { maxBytes, budget }: ReceiveOptions,
 ): Promise<ReceivedBody> {
-  const refused = (refusal: ApiError): ReceivedBody => ({ bytes: undefined, refusal, memory: undefined });
+  const createRejected = (rejection: ApiError): ReceivedBody => ({
+    bytes: undefined,
+    rejection,
+    memory: undefined,
+  });
   const announced = Number(request.headers['content-length'] ?? Number.NaN);
-  if (announced > maxBytes) return Promise.resolve(refused(bodyTooLarge(maxBytes)));
+  if (announced > maxBytes) return Promise.resolve(createRejected(bodyTooLarge(maxBytes)));
   return new Promise((resolve, reject) => {
     const expected = Number.isNaN(announced) ? maxBytes : announced;
     let whole: Buffer<ArrayBuffer> | undefined;
     let collected = NOTHING;
     let length = 0;
     let ended = false;
-    const refuse = (refusal: ApiError) => {
+    const finishRejected = (rejection: ApiError) => {
       ended = true;
       request.pause();
-      resolve(refused(refusal));
+      resolve(createRejected(rejection));
     };
     let source: ThrottledSource | undefined;
     const sourceOf = (): ThrottledSource => ({
       owner: request.socket.remoteAddress,
       number: intake.nextNumber(),
-      // What is refused stays paused.
+      // What is rejected stays paused.
       stream: { pause: () => request.pause(), resume: () => !ended && request.resume() },
     });
-    const memory = new BodyMemory(budget, () => refuse(noRoom()));
+    const memory = new BodyMemory(budget, () => finishRejected(noRoom()));
 
     function collect(chunk: Buffer<ArrayBuffer>): void {
       const needed = length + chunk.length;
@@ -170,10 +174,10 @@ export function receiveBody(
       if (ended) return;
       if (length + chunk.length > maxBytes) {
         memory.release();
-        refuse(bodyTooLarge(maxBytes));
+        finishRejected(bodyTooLarge(maxBytes));
       } else if (chunk.length === announced) {
         if (memory.take(announced)) whole = chunk;
-        else refuse(noRoom());
+        else finishRejected(noRoom());
       } else {
         collect(chunk);
         // What is complete comes to its end.
@@ -186,7 +190,7 @@ export function receiveBody(
       if (ended) return;
       ended = true;
       memory.complete();
-      resolve({ bytes: whole ?? collected.subarray(0, length), refusal: undefined, memory });
+      resolve({ bytes: whole ?? collected.subarray(0, length), rejection: undefined, memory });
     });
     request.on('error', reject);
     // 'close' also follows 'end'. An unused error would still cost its stack.

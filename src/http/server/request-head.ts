@@ -20,7 +20,7 @@ const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(\/.*)$/i;
 
 /**
  * Reduces an absolute target, which every server must accept (RFC 9112 section 3.2.2), to its path. A target
- * that names another host than the Host header stays as it is, and is refused later because it is not a path:
+ * that names another host than the Host header stays as it is, and is rejected later because it is not a path:
  * a proxy in front may have used either host.
  */
 function originForm(url: string, host: string): string {
@@ -42,7 +42,7 @@ export function parseRequestUrl({
   const end = target.indexOf('?');
   const path = end < 0 ? target : target.slice(0, end);
   if (!path.startsWith('/') || NOT_NORMAL.test(path) || !URL.canParse(address)) return undefined;
-  // Refuses whatever URL parsing rewrites: dot segments, backslashes, spaces, fragments.
+  // Rejects whatever URL parsing rewrites: dot segments, backslashes, spaces, fragments.
   return new URL(address).pathname === path ? address : undefined;
 }
 

@@ -126,7 +126,7 @@ export interface HostedOperationsOptions {
   readonly schema: GraphQLSchema;
   readonly steps: Steps;
   readonly results: Results;
-  /** Checks and counts a request as the route demands. Rejects with the refusal. */
+  /** Checks and counts a request as the route demands. Rejects with the rejection. */
   readonly admit: (request: HttpRequest, progress: RequestProgress, url: RequestUrl) => Promise<unknown>;
   readonly route: Route;
 }
@@ -175,7 +175,7 @@ export function createHostedOperations({
     return run;
   }
 
-  /** Admits an operation of a document, whoever put the document there. Throws the refusal. */
+  /** Admits an operation of a document, whoever put the document there. Throws the rejection. */
   function admit(run: Run, node: DocumentNode, params = run.params): Admitted {
     const { admitted, requested, published } = run;
     if (admitted?.node === node && admitted.params === params) return admitted;
@@ -187,7 +187,7 @@ export function createHostedOperations({
     return made;
   }
 
-  /** Admits and validates. Throws the refusal, or InvalidError. */
+  /** Admits and validates. Throws the rejection, or InvalidError. */
   function checked(run: Run, node: DocumentNode, params = run.params): ValidatedOperation {
     const admitted = admit(run, node, params);
     if (admitted.validated !== undefined) return admitted.validated;
@@ -265,7 +265,7 @@ export function createHostedOperations({
         run.requested = document;
         run.node = document.node;
         prepared.set(document.node, document);
-        // Refusals are for `admit`: a cache of plugins keeps what is thrown here for other requests with the text.
+        // Rejections are for `admit`: a cache of plugins keeps what is thrown here for other requests with the text.
         return document.node;
       });
     },
@@ -296,7 +296,7 @@ export function createHostedOperations({
     onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(execute),
   };
 
-  /** Returns a syntax error, which plugins may resolve. Rejects with any other refusal. */
+  /** Returns a syntax error, which plugins may resolve. Rejects with any other rejection. */
   async function requestedOf(
     params: OperationParams,
     { sender }: HostedOperation,

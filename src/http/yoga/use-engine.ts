@@ -46,7 +46,7 @@ const isServicePlugin = (plugin: unknown): plugin is ServicePlugin =>
 
 /** The plugin that hooks of requests, operations and results call into. */
 function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results }: Served) {
-  const { admit, handle, refuse } = requests;
+  const { admit, handle, reject } = requests;
   const operations = createHostedOperations({ schema, steps: pipeline.steps, results, admit, route });
   let envelop: Envelop | undefined;
   let endpoint: string = route.path;
@@ -61,7 +61,7 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
     async ({ request, serverContext, endResponse }) => {
       if (serverContext.progress === undefined) return;
       const response = await take(request, serverContext).catch((error: unknown) =>
-        refuse(error, serverContext.progress),
+        reject(error, serverContext.progress),
       );
       if (response === undefined) return;
       serverContext.made.response = response;
@@ -98,7 +98,7 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
       const { request, serverContext, setRequest, fetchAPI } = payload;
       receiveFromYoga(request, serverContext);
       const { headers, signal, method } = request;
-      // Yoga refuses HEAD.
+      // Yoga rejects HEAD.
       if (method === 'HEAD' && serverContext.progress !== undefined)
         setRequest(new fetchAPI.Request(request.url, { headers, signal }));
       return admitted(payload);

@@ -72,7 +72,7 @@ export function createYogaServer(options: YogaOptions) {
       } catch (error) {
         // Thrown by a hook of a plugin that nothing in Yoga catches.
         served.results.discard(hostedOf(serverContext));
-        return served.requests.refuse(error, progress);
+        return served.requests.reject(error, progress);
       }
     },
     close: async () => yoga.dispose(),

@@ -7,7 +7,7 @@ import {
   errorsOf,
   executed,
   type Outcome,
-  refused,
+  rejected,
   type Single,
   serializeResponse,
 } from '../../engine/operation/outcome.ts';
@@ -158,7 +158,7 @@ export function createResults(respond: Responder, log: Logger, limits: CostCeili
     const { http, ...extensions } = { ...result.extensions } as { readonly http?: HttpExtension };
     for (const [name, value] of Object.entries(http?.headers ?? {})) added.set(name.toLowerCase(), value);
     const masking = { requestId, log };
-    const errors = result.errors?.flatMap((error) => errorsOf(refused(publicOf(error), masking)));
+    const errors = result.errors?.flatMap((error) => errorsOf(rejected(publicOf(error), masking)));
     const outcome = executed(
       {
         ...(errors === undefined ? {} : { errors }),
@@ -196,7 +196,7 @@ export function createResults(respond: Responder, log: Logger, limits: CostCeili
       return { kind: 'stream', stream: new HostedStream({ source, results: result, textOf, log }) };
     }
     const { requestId } = hosted.sender;
-    return refused(new Error('a plugin returned several results'), { requestId, log });
+    return rejected(new Error('a plugin returned several results'), { requestId, log });
   }
 
   /** Closes a stream that a plugin has kept from its client. */
@@ -224,7 +224,7 @@ export function createResults(respond: Responder, log: Logger, limits: CostCeili
     },
     /** The result of a request that is rejected, by the engine or by a plugin. */
     ofError: (error: unknown, { sender: { requestId } }: HostedOperation): ExecutionResult =>
-      asResult(refused(publicOf(error), { requestId, log })),
+      asResult(rejected(publicOf(error), { requestId, log })),
     respond(result: Processed, hosted: HostedOperation): HttpResponse {
       const added = new Map<string, string>();
       const outcome = outcomeOf(result, hosted, added);

@@ -102,15 +102,15 @@ export class Reservation {
   #account = '';
   #bytes = 0;
   #abandoned = false;
-  #refusal: ApiError | undefined;
+  #rejection: ApiError | undefined;
 
   constructor(pending: PendingResponses) {
     this.#pending = pending;
   }
 
   /** Why there is no response: it is too large, or others hold too much. */
-  get refusal(): ApiError | undefined {
-    return this.#refusal;
+  get rejection(): ApiError | undefined {
+    return this.#rejection;
   }
 
   get bytes(): number {
@@ -121,12 +121,12 @@ export class Reservation {
   begin(account: string): void {
     this.countFor(account);
     this.#abandoned = false;
-    this.#refusal = undefined;
-    const refusal = this.#pending.checkShare(account, 1);
-    if (refusal !== undefined) throw refusal;
+    this.#rejection = undefined;
+    const rejection = this.#pending.checkShare(account, 1);
+    if (rejection !== undefined) throw rejection;
   }
 
-  /** Sets the account of a response that cannot be refused. */
+  /** Sets the account of a response that cannot be rejected. */
   countFor(account: string): void {
     this.release();
     this.#account = account;
@@ -138,13 +138,13 @@ export class Reservation {
    */
   receive(received: number): 'go on' | 'begin nothing more' | 'stop' {
     if (received > this.#pending.maxReceivedBytes) {
-      this.#refusal = tooMuchRead(received, this.#pending.maxReceivedBytes);
+      this.#rejection = tooMuchRead(received, this.#pending.maxReceivedBytes);
       return 'stop';
     }
-    if (this.#refusal !== undefined) return 'begin nothing more';
+    if (this.#rejection !== undefined) return 'begin nothing more';
     if (received <= UNCOUNTED_BYTES || this.#abandoned) return 'go on';
-    this.#refusal = this.#pending.grow(this.#account, received - this.#bytes);
-    if (this.#refusal !== undefined) return 'begin nothing more';
+    this.#rejection = this.#pending.grow(this.#account, received - this.#bytes);
+    if (this.#rejection !== undefined) return 'begin nothing more';
     this.#bytes = received;
     return 'go on';
   }
@@ -162,13 +162,13 @@ export class Reservation {
   reserve(bytes: number): void {
     const counted = bytes <= UNCOUNTED_BYTES ? 0 : bytes;
     if (counted > this.#bytes && !this.#abandoned) {
-      const refusal = this.#pending.grow(this.#account, counted - this.#bytes);
-      if (refusal !== undefined) throw refusal;
+      const rejection = this.#pending.grow(this.#account, counted - this.#bytes);
+      if (rejection !== undefined) throw rejection;
       this.#bytes = counted;
     } else this.resize(counted);
   }
 
-  /** The same for a response that exists already and cannot be refused. */
+  /** The same for a response that exists already and cannot be rejected. */
   resize(bytes: number): void {
     if (bytes === this.#bytes || this.#abandoned) return;
     this.#pending.add(this.#account, bytes - this.#bytes);
@@ -228,7 +228,7 @@ export class PendingResponses {
     return new Reservation(this);
   }
 
-  /** Returns the refusal if the account may not hold these bytes as well. */
+  /** Returns the rejection if the account may not hold these bytes as well. */
   checkShare(account: string, bytes: number): ApiError | undefined {
     const { quotaBytes: shareBytes } = this.#budget;
     if (this.#budget.isWithinQuota(account, bytes)) return undefined;
@@ -240,12 +240,12 @@ export class PendingResponses {
   }
 
   /**
-   * Counts more bytes for an account. Returns the refusal if they do not fit, even after slow readers were
+   * Counts more bytes for an account. Returns the rejection if they do not fit, even after slow readers were
    * cut off.
    */
   grow(account: string, bytes: number): ApiError | undefined {
-    const refusal = this.checkShare(account, bytes);
-    if (refusal !== undefined) return refusal;
+    const rejection = this.checkShare(account, bytes);
+    if (rejection !== undefined) return rejection;
     if (!this.#budget.freeFor(bytes))
       return new ApiError(
         'SERVICE_UNAVAILABLE',

@@ -153,7 +153,7 @@ const wrong = () => badInput('currentPassword', 'is not the current password.');
 
 /**
  * Checks the password of a caller with a session, in tens of milliseconds in which nothing may be locked, and goes on with
- * its hash. Undefined without a session, which the field refuses. A wrong one is BAD_USER_INPUT, because the caller has the
+ * its hash. Undefined without a session, which the field rejects. A wrong one is BAD_USER_INPUT, because the caller has the
  * permission but the argument is wrong. It counts in a bucket of its own, so that failed logins of others do not block
  * the owner; too many are RATE_LIMITED.
  */

@@ -174,7 +174,7 @@ export function defineChangeSubscriptions(
         }),
       },
       subscribe: (_root, args, context) => {
-        // What the filter refuses is refused before the stream opens.
+        // What the filter rejects is rejected before the stream opens.
         filterOf(args);
         return context.events();
       },

@@ -3,7 +3,7 @@ import { accountPage, alertIn } from '../../support/account-page.ts';
 import { useApp } from '../../support/app.ts';
 import { actions } from '../../support/audit.ts';
 import { cookieOf, freshCookie, gqlAs, login, PASSWORD, visitor } from '../../support/credentials/session.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 
 const app = useApp();
 const { open, send, listed } = accountPage(app);
@@ -17,9 +17,9 @@ describe('On the account page', () => {
     expect([done.status, done.headers.get('location')]).toEqual([303, '/account?done=rename']);
     expect(await (await open(cookie)).text()).toContain('Grace &lt;b&gt;');
     const long = `"${'x'.repeat(101)}`;
-    const refused = await send(cookie, { do: 'rename', name: long });
-    expect(refused.status).toBe(400);
-    const page = await refused.text();
+    const rejected = await send(cookie, { do: 'rename', name: long });
+    expect(rejected.status).toBe(400);
+    const page = await rejected.text();
     expect(alertIn(page)).toMatch(/^The name must/);
     expect(page).toContain(`value="&quot;${'x'.repeat(101)}"`);
     expect(page).toContain('<details open>');
@@ -45,9 +45,9 @@ describe('On the account page', () => {
         /^The new password is a commonly used password/,
       ],
     ] as const) {
-      const refused = await change(fields);
-      expect(refused.status).toBe(400);
-      const page = await refused.text();
+      const rejected = await change(fields);
+      expect(rejected.status).toBe(400);
+      const page = await rejected.text();
       expect(alertIn(page)).toMatch(alert);
       expect(page).not.toContain(NEW);
     }
@@ -83,9 +83,9 @@ describe('On the account page', () => {
       ['scope', 'users:read'],
       ['days', '90'],
     ];
-    const refused = await send(cookie, [...wish, ['currentPassword', 'wrong']]);
-    expect(refused.status).toBe(400);
-    const again = await refused.text();
+    const rejected = await send(cookie, [...wish, ['currentPassword', 'wrong']]);
+    expect(rejected.status).toBe(400);
+    const again = await rejected.text();
     expect(again).toContain('value="posts:read" checked');
     expect(again).not.toContain('value="posts:write" checked');
     expect(again).toContain('<option value="90" selected>');
@@ -122,8 +122,8 @@ describe('On the account page', () => {
   it('what is stored about the account is a file, for whoever gives the password', async () => {
     const { email, cookie, key } = await visitor(app, { name: 'Ada' });
     await app.gql('mutation { createPost(title: "Mine", body: "b") { id } }', { key });
-    const refused = await send(cookie, { do: 'download', currentPassword: 'wrong' });
-    expect([refused.status, refused.headers.get('content-disposition')]).toEqual([400, null]);
+    const rejected = await send(cookie, { do: 'download', currentPassword: 'wrong' });
+    expect([rejected.status, rejected.headers.get('content-disposition')]).toEqual([400, null]);
     const file = await send(cookie, { do: 'download', currentPassword: PASSWORD });
     expect(file.status).toBe(200);
     expect(file.headers.get('content-disposition')).toBe('attachment; filename="account.json"');
@@ -139,8 +139,8 @@ describe('On the account page', () => {
 
   it('everything is revoked at once, and one signs in again', async () => {
     const { email, cookie, key } = await visitor(app);
-    const refused = await send(cookie, { do: 'revoke-everything', currentPassword: 'wrong' });
-    expect(alertIn(await refused.text())).toBe('The password is wrong.');
+    const rejected = await send(cookie, { do: 'revoke-everything', currentPassword: 'wrong' });
+    expect(alertIn(await rejected.text())).toBe('The password is wrong.');
     const done = await send(cookie, { do: 'revoke-everything', currentPassword: PASSWORD });
     expect([done.status, done.headers.get('location')]).toEqual([303, '/account?done=revoke-everything']);
     expect(done.headers.getSetCookie()[0]).toMatch(/^session_id=;.*Max-Age=0/);

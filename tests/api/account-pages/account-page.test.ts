@@ -80,7 +80,7 @@ describe('The account page', () => {
     expect((await gqlAs(app, planted.cookie, '{ viewer { id } }')).status).toBe(401);
   });
 
-  it('refuses forms that come from elsewhere, before it looks at any cookie', async () => {
+  it('rejects forms that come from elsewhere, before it looks at any cookie', async () => {
     const { cookie } = await visitor(app, { name: 'Ada' });
     const elsewhere: Record<string, string>[] = [
       { origin: 'https://evil.example' },
@@ -93,8 +93,8 @@ describe('The account page', () => {
         { do: 'sign-out' },
         { do: 'sign-in', email: 'a@example.com', password: PASSWORD },
       ]) {
-        const refused = await send(cookie, fields, headers);
-        expect([refused.status, refused.headers.getSetCookie()]).toEqual([403, []]);
+        const rejected = await send(cookie, fields, headers);
+        expect([rejected.status, rejected.headers.getSetCookie()]).toEqual([403, []]);
       }
     }
     expect(await listed(cookie, 'name')).toEqual({ name: 'Ada' });
@@ -151,7 +151,7 @@ describe('The account page', () => {
     expect([page.status, page.headers.get('etag')]).toEqual([200, null]);
   });
 
-  it('refuses a form that it does not have, and any other method', async () => {
+  it('rejects a form that it does not have, and any other method', async () => {
     const { cookie } = await visitor(app);
     expect((await send(cookie, { do: 'delete' })).status).toBe(400);
     expect((await send(cookie, {})).status).toBe(400);

@@ -10,7 +10,7 @@ import {
   statusWith,
 } from '../../support/credentials/oauth.ts';
 import { freshCookie, gqlAs, person } from '../../support/credentials/session.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 
 const app = useApp();
 

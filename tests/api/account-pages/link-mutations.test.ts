@@ -4,7 +4,7 @@ import { useApp } from '../../support/app.ts';
 import { entries } from '../../support/audit.ts';
 import { gqlAs, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
 import { type Answer, graphqlPost } from '../../support/graphql.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 
 const app = useApp({ settings: { PUBLIC_URL: 'https://api.example.com' } });
 const RESET = `mutation ($email: String!, $password: String!) {

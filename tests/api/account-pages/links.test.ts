@@ -73,9 +73,9 @@ describe('A link', () => {
       [`\0${NEW}`, `\0${NEW}`],
       ['x'.repeat(201), 'x'.repeat(201)],
     ] as const) {
-      const refused = await send(path, { password, again });
-      expect(refused.status).toBe(400);
-      expect(await refused.text()).toContain('role="alert"');
+      const rejected = await send(path, { password, again });
+      expect(rejected.status).toBe(400);
+      expect(await rejected.text()).toContain('role="alert"');
     }
     expect(await canLogIn(email, PASSWORD)).toBe(true);
     expect((await send(path)).status).toBe(200);
@@ -194,17 +194,17 @@ describe('The page of a link', () => {
     expect(app.logged.join('\n')).not.toContain(new URLSearchParams(path.split('?')[1]).get('token'));
   });
 
-  it('keeps it to itself where it refuses, too', async () => {
+  it('keeps it to itself where it rejects, too', async () => {
     const { email } = await person(app);
     const path = await resetLink(email);
-    const refused: [number, Response][] = [
+    const rejected: [number, Response][] = [
       [400, await app.fetch(path, { headers: { 'sec-fetch-dest': 'iframe' } })],
       [400, await send(path, {}, { 'content-type': 'application/json' })],
       [403, await send(path, {}, { 'sec-fetch-site': 'cross-site' })],
       [405, await app.fetch(path, { method: 'PUT' })],
       [413, await send(path, { again: 'x'.repeat(60_000) })],
     ];
-    for (const [status, response] of refused) {
+    for (const [status, response] of rejected) {
       expect(response.status).toBe(status);
       expect(response.headers.get('referrer-policy'), String(status)).toBe('no-referrer');
       expect(response.headers.get('content-type')).toContain('text/html');

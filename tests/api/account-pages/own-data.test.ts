@@ -76,9 +76,9 @@ describe('The file of an account with very much', () => {
         headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
         body: new URLSearchParams({ do: 'download', currentPassword: PASSWORD }),
       });
-    const refused = await send();
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10']);
-    expect(await refused.text()).toContain('Another download of your data is running.');
+    const rejected = await send();
+    expect([rejected.status, rejected.headers.get('retry-after')]).toEqual([429, '10']);
+    expect(await rejected.text()).toContain('Another download of your data is running.');
     first.destroy();
     await expect.poll(async () => (await send()).status, { interval: 200 }).toBe(200);
   });

@@ -27,13 +27,13 @@ it.each(['download', 'create-key', 'change-password', 'revoke-everything'])(
     const include = { sessions: true, apiKeys: true };
     const before = await app.prisma.user.findUniqueOrThrow({ where: { id }, include });
     for (let time = 0; time < 3; time += 1) {
-      const refused = await send(cookie, action);
-      expect([refused.status, refused.headers.get('content-disposition')]).toEqual([400, null]);
+      const rejected = await send(cookie, action);
+      expect([rejected.status, rejected.headers.get('content-disposition')]).toEqual([400, null]);
     }
-    const refused = await send(cookie, action);
-    expect(refused.status).toBe(429);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(await refused.text()).toContain('role="alert"');
+    const rejected = await send(cookie, action);
+    expect(rejected.status).toBe(429);
+    expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await rejected.text()).toContain('role="alert"');
     const after = await app.prisma.user.findUniqueOrThrow({ where: { id }, include });
     const held = ({ passwordHash, sessions, apiKeys }: typeof before) => [
       passwordHash,

@@ -8,7 +8,7 @@ import { authorizeClient, oauthClient } from '../../support/credentials/oauth.ts
 import { cookieOf, gqlAs, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
 import { startTestJobRunner } from '../../support/job-runner.ts';
 import { linesOf } from '../../support/log-lines.ts';
-import { dataOf, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../support/rejection.ts';
 
 const app = useApp();
 const COMMENT = 'mutation ($id: ID!) { createComment(postId: $id, body: "b") { id } }';
@@ -128,7 +128,7 @@ describe('What people change of their accounts', () => {
     dataOf(await create());
     for (let time = 0; time < 2; time += 1) {
       const rejected = await create();
-      expectRefused(rejected, { code: 'RATE_LIMITED', status: 200, message: /10000 times today/ });
+      expectRejected(rejected, { code: 'RATE_LIMITED', status: 200, message: /10000 times today/ });
       expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThan(0);
     }
     expect(await app.prisma.apiKey.count({ where: { userId: admin.id } })).toBe(3);
@@ -138,7 +138,7 @@ describe('What people change of their accounts', () => {
     dataOf(changed);
     const cookie = cookieOf(changed);
     const newKey = CREATE_KEY.replace(PASSWORD, NEW_PASSWORD);
-    expectRefused(await gqlAs(app, cookie, newKey), { code: 'RATE_LIMITED' });
+    expectRejected(await gqlAs(app, cookie, newKey), { code: 'RATE_LIMITED' });
     dataOf(await gqlAs(app, cookie, `mutation { revokeEverything(currentPassword: "${NEW_PASSWORD}") }`));
     const did = ['createApiKey', 'createApiKey', 'deletePost', 'changePassword', 'revokeEverything'];
     expect(await actions(app, '--actor', admin.id)).toEqual(did);
@@ -154,7 +154,7 @@ describe('What people change of their accounts', () => {
     const data = { actorId: id, accountId: id, via: 'session:x', action: 'own.more', detail: {} };
     await app.prisma.auditEntry.create({ data: { ...data, number: 10_004 } });
     expect(await entries(app, '--actor', id)).toMatchObject([{ detail: { account: id, count: 4 } }]);
-    expectRefused(await gqlAs(app, cookie, CREATE_KEY), { code: 'RATE_LIMITED' });
+    expectRejected(await gqlAs(app, cookie, CREATE_KEY), { code: 'RATE_LIMITED' });
     expect(await actions(app, '--actor', id)).toEqual(['own.more']);
   });
 });

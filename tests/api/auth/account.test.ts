@@ -4,7 +4,7 @@ import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { cookieOf, freshCookie, gqlAs, login, PASSWORD, visitor } from '../../support/credentials/session.ts';
 import { JWT_SECRET, signToken } from '../../support/credentials/tokens.ts';
-import { dataOf, expectBadInput, expectForbidden } from '../../support/refusal.ts';
+import { dataOf, expectBadInput, expectForbidden } from '../../support/rejection.ts';
 
 const app = useApp({ settings: { JWT_SECRET } });
 const VIEWER = '{ viewer { id } }';
@@ -90,7 +90,7 @@ describe('Mutation.createApiKey', () => {
     expect(JSON.stringify(viewer)).not.toContain(key);
   });
 
-  it('refuses scopes beyond the role', async () => {
+  it('rejects scopes beyond the role', async () => {
     const member = await visitor(app);
     const variables = { name: 'x', scopes: ['posts:read', 'users:email'] };
     expectForbidden(await gqlAs(app, member.cookie, CREATE_KEY, { variables }));
@@ -106,7 +106,7 @@ describe('Mutation.createApiKey', () => {
     ['scopes', { scopes: ['everything'] }],
     ['scopes', { scopes: ['posts:read', 'posts:read'] }],
     ['expiresAt', { expiresAt: '2001-01-01T00:00:00Z' }],
-  ])('refuses a bad %s', async (argument, wrong) => {
+  ])('rejects a bad %s', async (argument, wrong) => {
     const { cookie } = await visitor(app);
     const variables = { name: 'x', scopes: ['posts:read'], ...wrong };
     expectBadInput(await gqlAs(app, cookie, CREATE_KEY, { variables }), argument);

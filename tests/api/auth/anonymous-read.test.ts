@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
-import { dataOf, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../support/rejection.ts';
 
 describe('ANONYMOUS_READ', () => {
   const app = useApp({ settings: { ANONYMOUS_READ: 'true' } });
@@ -49,7 +49,7 @@ describe('ANONYMOUS_READ', () => {
     ['Mutation.deleteComment', 'mutation { deleteComment(id: "x") }'],
   ])('opens nothing else, and the 401 names the field: %s', async (coordinate, query) => {
     const answer = await app.gql(query);
-    expectRefused(answer, { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(answer, { code: 'UNAUTHENTICATED', status: 401 });
     expect(answer.errors?.[0]?.message).toContain(`"${coordinate}" requires credentials`);
     expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer\b/);
     expect(answer.data ?? null).toBeNull();
@@ -59,7 +59,7 @@ describe('ANONYMOUS_READ', () => {
     const answer = await app.gql('query ($id: ID!) { post(id: $id) { author { email } } }', {
       variables: { id: postId },
     });
-    expectRefused(answer, { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(answer, { code: 'UNAUTHENTICATED', status: 401 });
     expect(answer.data).toBeUndefined();
   });
 
@@ -78,7 +78,7 @@ describe('ANONYMOUS_READ', () => {
     ],
   ])('executes nothing of an operation with something else in it, %s', async (_where, coordinate, query) => {
     const answer = await app.gql(query);
-    expectRefused(answer, { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(answer, { code: 'UNAUTHENTICATED', status: 401 });
     expect(answer.errors?.[0]?.message).toContain(`"${coordinate}" requires credentials`);
     expect(answer.data).toBeUndefined();
   });
@@ -92,7 +92,7 @@ describe('ANONYMOUS_READ', () => {
   });
 
   it('does not make bad credentials anonymous', async () => {
-    expectRefused(await app.gql('{ posts { id } }', { key: 'wrong' }), {
+    expectRejected(await app.gql('{ posts { id } }', { key: 'wrong' }), {
       code: 'UNAUTHENTICATED',
       status: 401,
     });

@@ -6,7 +6,7 @@ import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { age } from '../../support/database/aged.ts';
 import type { Answer } from '../../support/graphql.ts';
-import { dataOf, expectForbidden, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectForbidden, expectRejected } from '../../support/rejection.ts';
 import { clockOf } from '../../support/time/stepped-clock.ts';
 
 /** Revocations hold everywhere within a second (contract section 3): the clock of this service goes when it is told to. */
@@ -34,7 +34,7 @@ describe('The life of an API key', () => {
   const ask = (key: string) => app.gql('{ viewer { id } }', { key });
   const write = (key: string) => app.gql('mutation { createPost(title: "T", body: "B") { id } }', { key });
   function expectDead(answer: Answer): void {
-    expectRefused(answer, { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(answer, { code: 'UNAUTHENTICATED', status: 401 });
     expect(answer.data).toBeUndefined();
     expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
   }

@@ -3,7 +3,7 @@ import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { oldApiKeys } from '../../../src/auth/credentials.ts';
 import { useApp } from '../../support/app.ts';
 import { gqlAs, PASSWORD, visitor } from '../../support/credentials/session.ts';
-import { dataOf, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../support/rejection.ts';
 
 const app = useApp();
 const HOUR_MS = 3_600_000;
@@ -26,9 +26,9 @@ describe('the API keys of an account that are neither revoked nor expired', () =
   it('are 100 at most: the 101st is BAD_USER_INPUT and not made', async () => {
     const { id, cookie } = await withKeys(99);
     expect((await gqlAs(app, cookie, CREATE)).errors).toBeUndefined();
-    const refused = await gqlAs(app, cookie, CREATE);
-    expectRefused(refused, { code: 'BAD_USER_INPUT', message: /at most 100/ });
-    expect(refused.data).toBeNull();
+    const rejected = await gqlAs(app, cookie, CREATE);
+    expectRejected(rejected, { code: 'BAD_USER_INPUT', message: /at most 100/ });
+    expect(rejected.data).toBeNull();
     expect(await liveKeys(id)).toBe(100);
   });
 
@@ -58,7 +58,7 @@ describe('the API keys of an account that are neither revoked nor expired', () =
   it('are 100 at most also when many are asked for at once', async () => {
     const { id, cookie } = await withKeys(70);
     await Promise.all(times(48).map(() => gqlAs(app, cookie, CREATE)));
-    // The service may have refused some of them because too many waited.
+    // The service may have rejected some of them because too many waited.
     for (const _ of times(101)) if ((await gqlAs(app, cookie, CREATE)).errors !== undefined) break;
     expect(await liveKeys(id)).toBe(100);
   });
@@ -79,8 +79,8 @@ describe('the API keys of an account that are neither revoked nor expired', () =
     const made = dataOf(await gqlAs(app, cookie, CREATE)).createApiKey.apiKey.id;
     const revoke = 'mutation ($id: ID!) { revokeApiKey(id: $id) }';
     dataOf(await gqlAs(app, cookie, revoke, { variables: { id: made } }));
-    const refused = await gqlAs(app, cookie, CREATE);
-    expectRefused(refused, { code: 'BAD_USER_INPUT', message: /at most 1000 API keys/ });
+    const rejected = await gqlAs(app, cookie, CREATE);
+    expectRejected(rejected, { code: 'BAD_USER_INPUT', message: /at most 1000 API keys/ });
     expect(await app.prisma.apiKey.count({ where: { userId: id } })).toBe(1000);
     const old = new Date(Date.now() - 31 * 24 * HOUR_MS);
     await app.prisma.apiKey.updateMany({

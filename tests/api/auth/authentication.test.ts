@@ -82,7 +82,7 @@ describe('API keys', () => {
     ['an empty parameter', {}, ''],
     ['a parameter of no known kind', {}, 'nonsense'],
     ['a parameter with a key that nobody has', {}, API_KEY.generate()],
-  ])('refuse credentials that are %s with 401', async (_what, headers, parameter) => {
+  ])('reject credentials that are %s with 401', async (_what, headers, parameter) => {
     await expectUnauthenticated(await ask(headers as Record<string, string>, parameter));
   });
 
@@ -193,7 +193,7 @@ describe('a request without good credentials', () => {
     expect(data.posts).not.toContainEqual({ title: 'never' });
   });
 
-  it('is refused as 401 in the media type that it accepts', async () => {
+  it('is rejected as 401 in the media type that it accepts', async () => {
     const headers = { accept: 'application/graphql-response+json' };
     const response = await app.fetch('/graphql', graphqlPost(QUERY, { headers }));
     expect(response.headers.get('content-type')).toBe('application/graphql-response+json; charset=utf-8');

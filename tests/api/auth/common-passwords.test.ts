@@ -4,14 +4,14 @@ import { hashPassword, isOutdated } from '../../../src/auth/passwords.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { useApp } from '../../support/app.ts';
 import { cookieOf, freshCookie, gqlAs, login, PASSWORD, person } from '../../support/credentials/session.ts';
-import { expectBadInput } from '../../support/refusal.ts';
+import { expectBadInput } from '../../support/rejection.ts';
 
 const app = useApp();
 /** Both are on the list, in lower case. */
 const COMMON = ['1q2w3e4r5t6y', 'QWERTY123456'] as const;
 
 describe('A password that many people use', () => {
-  it.each(COMMON)('is refused for a new account and for an old one: %s', async (password) => {
+  it.each(COMMON)('is rejected for a new account and for an old one: %s', async (password) => {
     const account = ['--name', 'A', '--email', 'a@example.com', '--password', password];
     await expect(adminCommand(app, ['user', 'create', ...account])).rejects.toThrow(/commonly used password/);
     expect(await app.prisma.user.count({ where: { emailKey: 'a@example.com' } })).toBe(0);

@@ -38,10 +38,10 @@ describe('two session cookies', () => {
     ['others between them', (good: string) => `a=b; ${good}; c=d;session_id=x; e`],
   ])('are 401, %s', async (_which, cookies) => {
     const { cookie } = await visitor(app);
-    const refused = await gqlAs(app, cookies(cookie), VIEWER);
-    expect(refused.status).toBe(401);
+    const rejected = await gqlAs(app, cookies(cookie), VIEWER);
+    expect(rejected.status).toBe(401);
     // It would take away one of them, and perhaps the wrong one.
-    expect(refused.headers.getSetCookie()).toEqual([]);
+    expect(rejected.headers.getSetCookie()).toEqual([]);
     expect((await gqlAs(app, cookie, VIEWER)).status).toBe(200);
   });
 

@@ -17,7 +17,7 @@ import {
 import { basic, postForm } from '../../support/credentials/oauth.ts';
 import { freshCookie, gqlAs, PASSWORD } from '../../support/credentials/session.ts';
 import { JWT_SECRET } from '../../support/credentials/tokens.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
 
@@ -139,12 +139,12 @@ it('a stream that begins just after its credentials have ended is ended, too', a
   await prisma().apiKey.updateMany({ where: { userId: id }, data: { revokedAt: new Date() } });
   await expectEnded(readEventStream(first));
   const late = await ask();
-  // On a slow machine it is refused instead.
+  // On a slow machine it is rejected instead.
   if (late.status === 200) await expectEnded(readEventStream(late));
   else expect(late.status).toBe(401);
 });
 
-it('a mutation whose account is deleted while it runs is refused as unauthenticated', async () => {
+it('a mutation whose account is deleted while it runs is rejected as unauthenticated', async () => {
   const { id, key } = await app.account();
   const create = (headers: Record<string, string> = {}) =>
     app.gql('mutation { createPost(title: "Late", body: "b") { id } }', { key, headers });

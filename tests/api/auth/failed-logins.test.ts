@@ -24,7 +24,7 @@ async function statusesOf(attempts: readonly { email: string; password: string; 
 const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
 
 describe('failed logins', () => {
-  it('are refused past the limit for an account, from wherever they come, and the right password with them', async () => {
+  it('are rejected past the limit for an account, from wherever they come, and the right password with them', async () => {
     const { email } = await person(app);
     const guesses = times(4, () => ({ email, password: WRONG, from: anyAddress() }));
     const right = { email, password: PASSWORD, from: anyAddress() };
@@ -36,7 +36,7 @@ describe('failed logins', () => {
     expect(await statusesOf(guesses)).toEqual([401, 401, 401, 429]);
   });
 
-  it('are refused past the limit for an address, whatever the account', async () => {
+  it('are rejected past the limit for an address, whatever the account', async () => {
     const from = anyAddress();
     const guesses = times(4, () => ({ email: `${Math.random()}@example.com`, password: WRONG, from }));
     const { email } = await person(app);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
-import { dataOf, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../support/rejection.ts';
 import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 const app = useApp({ clock: steppedClock(Date.now()) });
@@ -10,7 +10,7 @@ it('a key that could not be looked up is looked up again by the next request, an
   const client = await app.database.dedicatedClient();
   try {
     await client.query('ALTER TABLE api_keys RENAME TO api_keys_elsewhere');
-    expectRefused(await app.gql('{ viewer { id } }', { key }), {
+    expectRejected(await app.gql('{ viewer { id } }', { key }), {
       code: 'INTERNAL_SERVER_ERROR',
       status: 500,
     });

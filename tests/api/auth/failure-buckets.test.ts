@@ -66,9 +66,9 @@ describe('while the bucket of failed credentials is empty', () => {
     const client = await oauthClient(app, { owner: { id }, grants: ['client_credentials'] });
     const bad = () => app.gql(QUERY, { key: 'wrong', headers: browser });
     for (const _ of times(10)) expect((await bad()).status).toBe(401);
-    const refused = await bad();
-    expect(refused.status).toBe(429);
-    expect(refused.headers.get('retry-after')).toBe('30');
+    const rejected = await bad();
+    expect(rejected.status).toBe(429);
+    expect(rejected.headers.get('retry-after')).toBe('30');
     expect((await app.gql(QUERY, { key, headers: browser })).status).toBe(200);
     expect((await app.gql(QUERY, { key: await signToken(id), headers: browser })).status).toBe(200);
     expect((await gqlAs(app, cookie, QUERY, { headers: browser })).status).toBe(200);

@@ -87,7 +87,7 @@ describe('JWT_JWKS_URL', () => {
       expect(asked).toBe(1);
     }));
 
-  it('a kid that nobody knows is refused, and does not make the service ask for each', () =>
+  it('a kid that nobody knows is rejected, and does not make the service ask for each', () =>
     withFreshInstance(async (call) => {
       const { id } = await app.account();
       expect((await call(await byRsa(id, 'rsa'))).status).toBe(200);

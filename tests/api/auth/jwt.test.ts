@@ -14,7 +14,7 @@ import {
   signToken,
   type TokenOptions,
 } from '../../support/credentials/tokens.ts';
-import { dataOf, expectForbidden } from '../../support/refusal.ts';
+import { dataOf, expectForbidden } from '../../support/rejection.ts';
 
 const rsa = newRsaPair();
 const ec = newEcPair();

@@ -5,7 +5,7 @@ import { secondInstance } from '../../support/second-instance.ts';
 
 const app = useApp();
 
-it('a key whose checksum is wrong is refused without a question to the database; a right one is looked up', async () => {
+it('a key whose checksum is wrong is rejected without a question to the database; a right one is looked up', async () => {
   const { key } = await app.account();
   let lookUps = 0;
   const watched = watchedDatabase(app.database, ({ name }) => {

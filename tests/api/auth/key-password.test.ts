@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { accountPage, alertIn } from '../../support/account-page.ts';
 import { useApp } from '../../support/app.ts';
 import { cookieOf, gqlAs, login, PASSWORD, type Person, visitor } from '../../support/credentials/session.ts';
-import { dataOf, expectBadInput, expectForbidden, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectBadInput, expectForbidden, expectRejected } from '../../support/rejection.ts';
 
 const FAILURES = 10;
 const app = useApp({
@@ -48,7 +48,7 @@ describe('createApiKey', () => {
     const owner = await visitor(app);
     const field = `createApiKey(name: "k", scopes: ["users:read"], currentPassword: "${PASSWORD}") { key }`;
     const rejected = await gqlAs(app, owner.cookie, `mutation { a: ${field} b: ${field} }`);
-    expectRefused(rejected, { code: 'BAD_USER_INPUT', message: /"createApiKey" can be selected only once/ });
+    expectRejected(rejected, { code: 'BAD_USER_INPUT', message: /"createApiKey" can be selected only once/ });
     expect(await countKeys(owner)).toBe(1);
   });
 
@@ -62,10 +62,10 @@ describe('createApiKey', () => {
     const owner = await visitor(app);
     for (let time = 0; time < FAILURES; time += 1) await createKey(owner.cookie, 'not the password');
     for (const password of ['not the password', PASSWORD])
-      expectRefused(await createKey(owner.cookie, password), { code: 'RATE_LIMITED' });
+      expectRejected(await createKey(owner.cookie, password), { code: 'RATE_LIMITED' });
     const response = await login(app, { email: owner.email, password: PASSWORD });
     expect(response.status).toBe(200);
-    expectRefused(await createKey(cookieOf(response), PASSWORD), { code: 'RATE_LIMITED' });
+    expectRejected(await createKey(cookieOf(response), PASSWORD), { code: 'RATE_LIMITED' });
     expect(await countKeys(owner)).toBe(1);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { disableAccount } from '../../../src/auth/revocation.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
 import { cookieOf, gqlAs, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 
 const app = useApp();
 const VIEWER = '{ viewer { id } }';
@@ -49,12 +49,12 @@ describe('POST /login', () => {
     expect((await login(app, { email: email.toUpperCase(), password: PASSWORD })).status).toBe(200);
   });
 
-  it('refuses a wrong password, an unknown e-mail, an account without password and a disabled one in the same words', async () => {
+  it('rejects a wrong password, an unknown e-mail, an account without password and a disabled one in the same words', async () => {
     const { email } = await person(app);
     const withoutPassword = await app.account();
     const disabled = await person(app);
     await disableAccount(app.database, disabled.id);
-    const refusals = await Promise.all(
+    const rejections = await Promise.all(
       [
         { email, password: 'not the password at all' },
         { email: 'nobody@example.com', password: PASSWORD },
@@ -63,11 +63,11 @@ describe('POST /login', () => {
         { email: disabled.email, password: PASSWORD },
       ].map((body) => login(app, body)),
     );
-    for (const refusal of refusals) {
-      expect(refusal.headers.get('www-authenticate')).not.toBeNull();
-      expect(refusal.headers.getSetCookie()).toEqual([]);
+    for (const rejection of rejections) {
+      expect(rejection.headers.get('www-authenticate')).not.toBeNull();
+      expect(rejection.headers.getSetCookie()).toEqual([]);
     }
-    const errors = await Promise.all(refusals.map(errorOf));
+    const errors = await Promise.all(rejections.map(errorOf));
     expect(new Set(errors.map((error) => JSON.stringify(error))).size).toBe(1);
     expect(errors[0]).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
   });
@@ -95,7 +95,7 @@ describe('POST /login', () => {
     ['a password that is no string', { email: 'a@example.com', password: 1 }, 400],
     ['no e-mail', { password: PASSWORD }, 400],
     ['a body beyond 1 MiB', JSON.stringify({ email: 'a', password: 'x'.repeat(1_048_576) }), 413],
-  ])('refuses %s', async (_what, body, status) => {
+  ])('rejects %s', async (_what, body, status) => {
     expect(await errorOf(await login(app, body))).toMatchObject({ status, code: 'BAD_REQUEST' });
   });
 
@@ -195,7 +195,7 @@ describe('POST /logout', () => {
     expect((await logout({})).status).toBe(204);
   });
 
-  it('is for sessions: another credential that counts is refused', async () => {
+  it('is for sessions: another credential that counts is rejected', async () => {
     const { key, cookie } = await visitor(app);
     expect((await logout({ authorization: `Bearer ${key}`, cookie })).status).toBe(403);
     expect((await logout({ authorization: 'Bearer nonsense', cookie })).status).toBe(401);

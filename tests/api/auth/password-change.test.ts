@@ -12,7 +12,7 @@ import {
   visitor,
 } from '../../support/credentials/session.ts';
 import { send, storedFor } from '../../support/keyed.ts';
-import { dataOf, expectBadInput, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectBadInput, expectRejected } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 
 const PAGE = 'https://app.example.com';
@@ -113,7 +113,7 @@ it.each([
   const variables = { ...CHANGED, large: 'x'.repeat(15_000) };
   for (const headers of [{}, { 'idempotency-key': 'k' }]) {
     const answer = await gqlAs(app, cookie, query, { variables, headers });
-    expectRefused(answer, { code, status });
+    expectRejected(answer, { code, status });
     expect(answer.headers.getSetCookie()).toEqual([]);
   }
   for (const session of [cookie, other]) expect(await statusWith(session)).toBe(200);
@@ -167,7 +167,7 @@ it('sets no cookie if nobody knows whether it is committed: one signs in with th
   expect((await login(app, { email, password: NEW_PASSWORD })).status).toBe(200);
 });
 
-it('refuses a wrong current password, and changes nothing then', async () => {
+it('rejects a wrong current password, and changes nothing then', async () => {
   const { email, cookie } = await visitor(app);
   const other = await freshCookie(app, email);
   const variables = { current: 'not the password at all', next: NEW_PASSWORD };
@@ -177,7 +177,7 @@ it('refuses a wrong current password, and changes nothing then', async () => {
 });
 
 it.each(['eleven char', 'x'.repeat(201), 'with a \0 in the middle'])(
-  'refuses %j as a new password',
+  'rejects %j as a new password',
   async (next) => {
     const { cookie } = await visitor(app);
     expectBadInput(

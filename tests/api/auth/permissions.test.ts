@@ -3,7 +3,7 @@ import { SCOPES, type Scope } from '../../../src/auth/scopes.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { createComment, createPost } from '../../support/content.ts';
 import type { Answer } from '../../support/graphql.ts';
-import { dataOf, expectForbidden, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectForbidden, expectRejected } from '../../support/rejection.ts';
 
 interface Ids {
   readonly post: string;
@@ -65,9 +65,9 @@ beforeAll(async () => {
 });
 
 /** Status 403 is for answers without data (contract section 3): `post` and `user` may be null and leave `data` there. */
-function expectRefusal(answer: Answer, query: string): void {
+function expectRejection(answer: Answer, query: string): void {
   if (/^\{ (post|user)\(/.test(query)) {
-    expectRefused(answer, { code: 'FORBIDDEN', status: 200 });
+    expectRejected(answer, { code: 'FORBIDDEN', status: 200 });
     expect(Object.values(answer.data)).toEqual([null]);
   } else expectForbidden(answer);
 }
@@ -82,14 +82,14 @@ describe.each(TABLE)('%s', (_coordinate, scope, query) => {
   it(`is FORBIDDEN to keys with every other scope, admins’ too, and the message names the field and the scope`, async () => {
     const key = await keyWith(SCOPES.filter((other) => other !== scope));
     const answer = await app.gql(query(ids), { key });
-    expectRefusal(answer, query(ids));
-    const [refused] = answer.errors ?? [];
-    const field = `\\w+\\.${refused?.path?.at(-1)}`;
-    expect(refused?.message).toMatch(new RegExp(`^Field "${field}" requires the scope "${scope}"\\.$`));
+    expectRejection(answer, query(ids));
+    const [rejected] = answer.errors ?? [];
+    const field = `\\w+\\.${rejected?.path?.at(-1)}`;
+    expect(rejected?.message).toMatch(new RegExp(`^Field "${field}" requires the scope "${scope}"\\.$`));
   });
 
   it('is FORBIDDEN to keys without scopes', async () => {
-    expectRefusal(await app.gql(query(ids), { key: await keyWith([]) }), query(ids));
+    expectRejection(await app.gql(query(ids), { key: await keyWith([]) }), query(ids));
   });
 });
 
@@ -109,13 +109,13 @@ describe('Scopes', () => {
       expectForbidden(await app.gql(`{ viewer { ${field} } }`, { key }));
   });
 
-  it('keep a refused mutation from writing', async () => {
+  it('keep a rejected mutation from writing', async () => {
     const { id, key } = await app.account({ scopes: ['posts:read', 'users:read'] });
     expectForbidden(await app.gql('mutation { createPost(title: "T", body: "B") { id } }', { key }));
     expect(dataOf(await app.gql(`{ user(id: "${id}") { posts { id } } }`, { key })).user.posts).toEqual([]);
   });
 
-  it('name what is missing in the refusal (RFC 6750 section 3.1)', async () => {
+  it('name what is missing in the rejection (RFC 6750 section 3.1)', async () => {
     const { key } = await app.account({ scopes: [] });
     const answer = await app.gql('{ posts { id } }', { key });
     expectForbidden(answer);

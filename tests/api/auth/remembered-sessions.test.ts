@@ -7,7 +7,7 @@ import { freshCookie, gqlAs, type Visitor, visitor } from '../../support/credent
 import { age } from '../../support/database/aged.ts';
 import { isOfRequest, watchedDatabase } from '../../support/database/watched.ts';
 import { graphqlPost } from '../../support/graphql.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { steppedClock } from '../../support/time/stepped-clock.ts';
 
@@ -90,19 +90,19 @@ const CASES = Object.entries(ENDINGS).flatMap(([how, end], index) =>
 );
 
 describe('a session that was used here and has ended elsewhere', () => {
-  it.each(CASES)('is refused as one never seen: $how, $what', async ({ end, asked }) => {
+  it.each(CASES)('is rejected as one never seen: $how, $what', async ({ end, asked }) => {
     const who = await visitor(app);
     const [seen, unseen, other] = [instanceOf(), instanceOf(), instanceOf()];
     expect((await ask(seen, who.cookie, ['/graphql', graphqlPost(WHOLE)])).status).toBe(200);
     const postsBefore = await app.prisma.post.count();
     await end(other, who);
     const expected = await contentOf(await ask(unseen, who.cookie, asked));
-    const refused = await contentOf(await ask(seen, who.cookie, asked));
+    const rejected = await contentOf(await ask(seen, who.cookie, asked));
     expect(expected.content.status).toBe(401);
     expect(new Map(expected.content.headers).get('set-cookie')).toContain('Max-Age=0');
-    expect(refused.content).toEqual(expected.content);
-    expect(failureOf(refused.id)).toEqual(failureOf(expected.id));
-    expect(failureOf(refused.id)).toHaveLength(1);
+    expect(rejected.content).toEqual(expected.content);
+    expect(failureOf(rejected.id)).toEqual(failureOf(expected.id));
+    expect(failureOf(rejected.id)).toHaveLength(1);
     expect(await app.prisma.post.count()).toBe(postsBefore);
   });
 });
@@ -155,9 +155,9 @@ describe('a session that was used here before', () => {
       app.prisma.user.update({ where: { id: admin.id }, data: { role }, select: { id: true } });
     expect(dataOf(await gqlAs(app, admin.cookie, query))).toEqual({ user: { email } });
     await setRole('member');
-    const refused = await gqlAs(app, admin.cookie, query);
-    expect(refused.data).toEqual({ user: null });
-    expect(refused.errors?.[0]?.extensions.code).toBe('FORBIDDEN');
+    const rejected = await gqlAs(app, admin.cookie, query);
+    expect(rejected.data).toEqual({ user: null });
+    expect(rejected.errors?.[0]?.extensions.code).toBe('FORBIDDEN');
     await setRole('admin');
     expect(dataOf(await gqlAs(app, admin.cookie, query))).toEqual({ user: { email } });
   });
@@ -185,7 +185,7 @@ describe('a session that was used here before', () => {
     },
   );
 
-  it('is refused for what it is, not for the use that its account makes of the service', async () => {
+  it('is rejected for what it is, not for the use that its account makes of the service', async () => {
     const { cookie } = await visitor(app);
     const config = { ...app.config, rateLimit: { burst: 1, perSecond: 0.001 } };
     const [instance, other] = [instanceOf({ config }), instanceOf()];

@@ -9,7 +9,7 @@ import { createPost } from '../../support/content.ts';
 import { type Visitor, visitor } from '../../support/credentials/session.ts';
 import { JWT_SECRET, signToken } from '../../support/credentials/tokens.ts';
 import { isOfRequest, watchedDatabase } from '../../support/database/watched.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
 import { clockOf } from '../../support/time/stepped-clock.ts';
@@ -59,7 +59,7 @@ const subscribe = (headers: Record<string, string>) =>
   });
 
 describe.each(Object.entries(KINDS))('%s', (name, { present, revoke }) => {
-  it('that is revoked is refused on every instance within a second', async () => {
+  it('that is revoked is rejected on every instance within a second', async () => {
     const who = await visitor(app);
     const headers = await present(who);
     const other = secondInstance(app, { clock });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { entries } from '../../support/audit.ts';
 import { freshCookie, gqlAs, login, PASSWORD, visitor } from '../../support/credentials/session.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 
 const app = useApp();
 const everything = (password: string) => `mutation { revokeEverything(currentPassword: "${password}") }`;
@@ -34,6 +34,6 @@ it('revokeEverything stands in an operation once, and nothing of that operation 
   const answer = await gqlAs(app, cookie, after);
   expect(answer.errors?.map(({ extensions }) => extensions.code)).toEqual(['UNAUTHENTICATED']);
   expect(await app.prisma.apiKey.count({ where: { name: 'k' } })).toBe(0);
-  // One unit of work: what was refused takes the rest along.
+  // One unit of work: what was rejected takes the rest along.
   expect(dataOf(await gqlAs(app, cookie, '{ viewer { sessions { id } } }')).viewer.sessions).toHaveLength(1);
 });

@@ -17,7 +17,7 @@ import {
 import { cookieOf, gqlAs, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
 import { JWT_SECRET, signToken } from '../../support/credentials/tokens.ts';
 import { watchedDatabase } from '../../support/database/watched.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 
 const app = useApp({
@@ -96,7 +96,7 @@ async function runAllFlows(): Promise<Record<string, string>> {
   };
 }
 
-/** What OAuth hands out, with the ways in which it is refused. All secrets that were in it, by what they are. */
+/** What OAuth hands out, with the ways in which it is rejected. All secrets that were in it, by what they are. */
 async function runOAuthFlows(): Promise<Record<string, string>> {
   const user = await person(app);
   const client = await oauthClient(app, {
@@ -147,7 +147,7 @@ async function runOAuthFlows(): Promise<Record<string, string>> {
 /** The links by which accounts set a password: some of them are used, and others wait. All tokens, by their links. */
 async function runLinkFlows(): Promise<Record<string, string>> {
   const tokens: Record<string, string> = {};
-  /** Opens a link, and sends a password that the page refuses and, where the link is to be used, a good one. */
+  /** Opens a link, and sends a password that the page rejects and, where the link is to be used, a good one. */
   const follow = async (what: string, link: string, passwords: readonly string[]) => {
     const { pathname, search, searchParams } = new URL(link);
     tokens[what] = searchParams.get('token') ?? '';

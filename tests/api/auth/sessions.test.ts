@@ -7,7 +7,7 @@ import { ORIGIN, useApp } from '../../support/app.ts';
 import { freshCookie, gqlAs, visitor } from '../../support/credentials/session.ts';
 import { age } from '../../support/database/aged.ts';
 import { graphqlPost } from '../../support/graphql.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 import { clockOf } from '../../support/time/stepped-clock.ts';
 
 const DAY_MS = 86_400_000;
@@ -31,10 +31,10 @@ describe('a session', () => {
     expect((await gqlAs(app, cookie, VIEWER)).status).toBe(200);
     const { cookie: unused } = await visitor(app);
     await pass(7 * DAY_MS);
-    const refused = await gqlAs(app, unused, VIEWER);
-    expect(refused.status).toBe(401);
-    expect(refused.headers.get('www-authenticate')).toContain('invalid_token');
-    expect(refused.headers.getSetCookie()[0]).toContain('Max-Age=0');
+    const rejected = await gqlAs(app, unused, VIEWER);
+    expect(rejected.status).toBe(401);
+    expect(rejected.headers.get('www-authenticate')).toContain('invalid_token');
+    expect(rejected.headers.getSetCookie()[0]).toContain('Max-Age=0');
   });
 
   it('ends thirty days after login, however much it is used', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { gqlAs, visitor } from '../../support/credentials/session.ts';
-import { dataOf, expectBadInput, expectForbidden, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectBadInput, expectForbidden, expectRejected } from '../../support/rejection.ts';
 
 const RENAME = 'mutation ($name: String!) { updateViewer(name: $name) { id name email role } }';
 
@@ -45,11 +45,11 @@ describe('Mutation.updateViewer', () => {
     expectForbidden(await app.gql('mutation { updateViewer(name: "New") { name } }', { key }));
   });
 
-  it('is refused if the session ends in the same operation, and nothing is changed', async () => {
+  it('is rejected if the session ends in the same operation, and nothing is changed', async () => {
     const { key, cookie } = await visitor(app, { name: 'Old' });
     const { sessions } = dataOf(await gqlAs(app, cookie, '{ viewer { sessions { id } } }')).viewer;
     const both = `mutation { revokeSession(id: "${sessions[0].id}") updateViewer(name: "New") { name } }`;
-    expectRefused(await gqlAs(app, cookie, both), { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(await gqlAs(app, cookie, both), { code: 'UNAUTHENTICATED', status: 401 });
     expect(dataOf(await app.gql('{ viewer { name } }', { key })).viewer.name).toBe('Old');
   });
 });

@@ -5,7 +5,7 @@ import { type Account, useApp } from '../../support/app.ts';
 import { createComment, createPost } from '../../support/content.ts';
 import { gqlAs, visitor } from '../../support/credentials/session.ts';
 import type { Answer } from '../../support/graphql.ts';
-import { dataOf, expectForbidden } from '../../support/refusal.ts';
+import { dataOf, expectForbidden } from '../../support/rejection.ts';
 import { subscribe } from '../../support/streams/subscriber.ts';
 
 /** All that keys of members can have but `users:read`. */
@@ -97,7 +97,7 @@ describe('User.email', () => {
         await createComment(app, by.key, post);
     });
 
-    /** Refused, with the scope that would do, and without the address. */
+    /** Rejected, with the scope that would do, and without the address. */
     function expectWithheld({ data, errors = [] }: Pick<Answer, 'data' | 'errors'>): void {
       expect(errors.length).toBeGreaterThan(0);
       for (const { message, extensions } of errors) {
@@ -155,12 +155,12 @@ describe('User.email', () => {
       expectWithheld({ data: null, errors });
     });
 
-    it('does not tell by its refusal whose account it is', async () => {
-      const refusalOf = async (id: string) => {
+    it('does not tell by its rejection whose account it is', async () => {
+      const rejectionOf = async (id: string) => {
         const { data, errors } = await app.gql(`{ post(id: "${id}") { author { email } } }`, { key });
         return { data, errors };
       };
-      expect(await refusalOf(own)).toEqual(await refusalOf(theirs));
+      expect(await rejectionOf(own)).toEqual(await rejectionOf(theirs));
     });
   });
 });

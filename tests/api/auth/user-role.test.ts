@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { gqlAs, visitor } from '../../support/credentials/session.ts';
-import { dataOf, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../support/rejection.ts';
 import { subscribe } from '../../support/streams/subscriber.ts';
 
 const app = useApp();
@@ -69,14 +69,14 @@ describe('User.role', () => {
     const { key } = await app.account({ scopes: ['posts:read'] });
     await createPost(app, member.key);
     const answer = await app.gql('{ posts(limit: 1) { author { role } } }', { key });
-    expectRefused(answer, { code: 'FORBIDDEN', message: /users:read/ });
+    expectRejected(answer, { code: 'FORBIDDEN', message: /users:read/ });
     expect(answer.data).toEqual({ posts: [{ author: { role: null } }] });
   });
 
   it('cannot be selected in a subscription, which many share', async () => {
     const query = 'subscription { postCreated { author { ...R } } } fragment R on User { role }';
     const answer = await app.gql(query, { key: member.key, headers: { accept: 'text/event-stream' } });
-    expectRefused(answer, { code: 'BAD_USER_INPUT', message: /"role".*subscription/ });
+    expectRejected(answer, { code: 'BAD_USER_INPUT', message: /"role".*subscription/ });
     const without = 'subscription { postCreated { author { name role @skip(if: true) } } }';
     const stream = await subscribe(app, { query: without, key: member.key });
     await createPost(app, member.key);

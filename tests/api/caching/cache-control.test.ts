@@ -72,11 +72,11 @@ describe('by session', () => {
     const response = await open.fetch('/logout', { method: 'POST', headers });
     expect([response.status, response.headers.get('clear-site-data')]).toEqual([204, '"cache"']);
     expect(cacheControl(response)).toBe('no-store');
-    const refused = await open.fetch('/logout', {
+    const rejected = await open.fetch('/logout', {
       method: 'POST',
       headers: { cookie, origin: 'https://elsewhere.example.com' },
     });
-    expect([refused.status, refused.headers.get('clear-site-data')]).toEqual([403, null]);
+    expect([rejected.status, rejected.headers.get('clear-site-data')]).toEqual([403, null]);
   });
 });
 

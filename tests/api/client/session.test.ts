@@ -63,7 +63,7 @@ describe('The session of a client', () => {
 });
 
 describe('A client that renders a page', () => {
-  it('acts with the session of the visitor, and is refused what the visitor is refused', async () => {
+  it('acts with the session of the visitor, and is rejected what the visitor is rejected', async () => {
     const account = await person(app);
     const browser = createBrowserFetch();
     await open({ fetch: browser.send }).session.signIn(account.email, account.password);

@@ -66,14 +66,14 @@ describe.each([
     expect(answer.size).toBeGreaterThan(10_000);
   });
 
-  it('with api_key in its address is not, also where the header is in effect or the key is refused', async () => {
+  it('with api_key in its address is not, also where the header is in effect or the key is rejected', async () => {
     const both = `${address({ query: LIST })}&api_key=${key}`;
     const headers = { authorization: `Bearer ${key}` };
     expect((await ask(both, { headers })).encoding).toBeUndefined();
     expect((await ask(`/metrics?api_key=${key}`)).encoding).toBeUndefined();
   });
 
-  it('for a mutation is not, done or refused', async () => {
+  it('for a mutation is not, done or rejected', async () => {
     const many = Array.from(
       { length: 10 },
       (_, at) => `p${at}: createPost(title: "t", body: $body) { id title body }`,
@@ -91,8 +91,8 @@ describe.each([
     const replayed = await mutate({ body: 'y' }, keyed);
     expect(replayed.headers.get('idempotency-replayed')).toBe('true');
     expect(replayed.encoding).toBeUndefined();
-    const refused = await mutate({});
-    expect([JSON.parse(refused.text).errors.length, refused.encoding]).toEqual([1, undefined]);
+    const rejected = await mutate({});
+    expect([JSON.parse(rejected.text).errors.length, rejected.encoding]).toEqual([1, undefined]);
   });
 
   it('for a stream is not, in either format', async () => {
@@ -125,8 +125,8 @@ describe.each([
     });
     expect([response.status, response.headers.get('content-encoding')]).toEqual([200, null]);
     await readEventStream(response).close();
-    const refused = await ask(address({ stream_token: 'x'.repeat(2_000) }));
-    expect([refused.status, refused.encoding]).toEqual([401, undefined]);
+    const rejected = await ask(address({ stream_token: 'x'.repeat(2_000) }));
+    expect([rejected.status, rejected.encoding]).toEqual([401, undefined]);
     const long = `subscription { ${'a'.repeat(90)}: ${Array.from({ length: 40 }, (_, at) => `nothing${at}`).join(' ')} }`;
     const wrong = await ask('/graphql/stream-token', graphqlPost(long, { key }));
     expect(wrong.status).toBe(400);

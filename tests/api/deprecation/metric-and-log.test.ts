@@ -2,7 +2,7 @@ import { type GraphQLObjectType, type GraphQLSchema, GraphQLObjectType as Object
 import { describe, expect, it } from 'vitest';
 import { buildSchema } from '../../../src/schema/schema.ts';
 import { useApp } from '../../support/app.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 import { openByToken, requestToken } from '../../support/streams/stream-token.ts';
 
 function typeOf(schema: GraphQLSchema, name: string): GraphQLObjectType {

@@ -179,7 +179,7 @@ describe('an operation that uses nothing deprecated', () => {
   });
 });
 
-it('values that fit no type are refused as ever', async () => {
+it('values that fit no type are rejected as ever', async () => {
   const { errors } = await told(CHOSEN, { choice: [[{ label: 1 }], 7, null], orders: { OLD: 'OLD' } });
   expect(errors[0].extensions.code).toBe('BAD_USER_INPUT');
 });

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 
 describe('A subscription to changes', () => {
-  const refusalIn = async (response: Response, multipart: boolean) => {
+  const readRejection = async (response: Response, multipart: boolean) => {
     if (
       !response.headers.get('content-type')?.startsWith(multipart ? 'multipart/mixed' : 'text/event-stream')
     )
@@ -39,7 +39,7 @@ describe('A subscription to changes', () => {
   };
 
   it.each(FORMATS)(
-    'over %s is refused for an empty list of kinds, and for a kind that there is none of',
+    'over %s is rejected for an empty list of kinds, and for a kind that there is none of',
     async (format) => {
       const accept = format === 'sse' ? 'text/event-stream' : ACCEPT_MULTIPART;
       for (const kinds of [[], ['POST_READ'], [null]]) {
@@ -49,7 +49,7 @@ describe('A subscription to changes', () => {
           query: CHANGES,
           variables: { kinds },
         });
-        expect(await refusalIn(response, format === 'multipart')).toMatchObject({
+        expect(await readRejection(response, format === 'multipart')).toMatchObject({
           errors: [
             { extensions: { code: 'BAD_USER_INPUT', ...(kinds.length === 0 ? { argument: 'kinds' } : {}) } },
           ],
@@ -60,8 +60,8 @@ describe('A subscription to changes', () => {
 
   it('needs the scope posts:read, and credentials', async () => {
     const { key } = await createApiKey(app.database, { userId: ada.id, name: 'k', scopes: ['users:read'] });
-    const refused = await requestStream(app, { key, query: CHANGES });
-    expect(await refusalIn(refused, false)).toMatchObject({
+    const rejected = await requestStream(app, { key, query: CHANGES });
+    expect(await readRejection(rejected, false)).toMatchObject({
       errors: [{ extensions: { code: 'FORBIDDEN' } }],
     });
     const reader = await createApiKey(app.database, { userId: ada.id, name: 'k', scopes: ['posts:read'] });
@@ -70,12 +70,12 @@ describe('A subscription to changes', () => {
     await writer.createPost(linus);
     expect(toldIn(await stream.count(1))).toEqual(told(writer.changes));
     const unknown = await requestStream(app, { key: 'none', query: CHANGES });
-    expect(await refusalIn(unknown, false)).toMatchObject({
+    expect(await readRejection(unknown, false)).toMatchObject({
       errors: [{ extensions: { code: 'UNAUTHENTICATED' } }],
     });
   });
 
-  it('is refused for an id that is none, and goes on from the end', async () => {
+  it('is rejected for an id that is none, and goes on from the end', async () => {
     const response = await requestStream(app, { key: ada.key, query: CHANGES, header: 'nonsense' });
     expect(await readEventStream(response).next()).toMatchObject({
       errors: [{ extensions: { code: 'BAD_USER_INPUT', argument: 'lastEventId' } }],

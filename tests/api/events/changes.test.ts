@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../support/app.ts';
 import { eventsReadable } from '../../support/database/events.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import {
   type ChangeFilter,
@@ -237,7 +237,7 @@ describe('Changes', () => {
     expect(toldIn(await resumed.count(4))).toEqual(expected.slice(3));
   });
 
-  it('that were rolled back, refused or none are told to nobody', async () => {
+  it('that were rolled back, rejected or none are told to nobody', async () => {
     const writer = new Writer(app);
     const post = await writer.createPost(ada, 'the same');
     const comment = await writer.createComment(linus, post, 'the same');

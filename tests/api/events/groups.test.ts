@@ -116,17 +116,17 @@ describe('subscribers who get the same', () => {
 });
 
 describe('different subscriptions', () => {
-  it('past MAX_DISTINCT_SUBSCRIPTIONS are refused with 503, and fit again once one has gone', async () => {
+  it('past MAX_DISTINCT_SUBSCRIPTIONS are rejected with 503, and fit again once one has gone', async () => {
     const config = { ...app.config, maxDistinctSubscriptions: 2 };
     const instance = secondInstance(app, { config });
     const one = await subscribe(instance, { key, query: AUTHORS });
     await subscribe(instance, { key });
     await subscribe(instance, { key: other });
     const third = { key, query: 'subscription { postCreated { id } }' };
-    const refused = await requestStream(instance, third);
-    expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-    expect(refused.status).toBe(503);
-    expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }] });
+    const rejected = await requestStream(instance, third);
+    expect(rejected.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(rejected.status).toBe(503);
+    expect(await rejected.json()).toMatchObject({ errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }] });
     expect(await readMetric(instance, 'content_graph_event_streams_open')).toBe(3);
     await one.close();
     await expect.poll(async () => (await requestStream(instance, third)).status).toBe(200);

@@ -37,7 +37,7 @@ describe.each(METHODS)('an event id that cannot be gone on from, over %s', (meth
   afterEach(closeAll);
 
   /** One `next` with the error and the current id, then `complete` and the end; from that id it goes on live. */
-  async function expectRefused({ stream, startId }: Subscriber, code: string): Promise<void> {
+  async function expectRejected({ stream, startId }: Subscriber, code: string): Promise<void> {
     const { id, errors } = received(await stream.event());
     expect(errors?.map(({ extensions }) => extensions.code)).toEqual([code]);
     expect(id).toBe(startId);
@@ -50,10 +50,10 @@ describe.each(METHODS)('an event id that cannot be gone on from, over %s', (meth
   }
 
   it('is BAD_USER_INPUT where it is malformed', async () => {
-    const refused = await open('nonsense');
-    const { errors } = received(await refused.stream.event());
+    const rejected = await open('nonsense');
+    const { errors } = received(await rejected.stream.event());
     expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', argument: 'lastEventId' } }]);
-    await expectRefused(await open('nonsense'), 'BAD_USER_INPUT');
+    await expectRejected(await open('nonsense'), 'BAD_USER_INPUT');
   });
 
   it('is BAD_USER_INPUT whatever was changed about a good one', async () => {
@@ -75,7 +75,7 @@ describe.each(METHODS)('an event id that cannot be gone on from, over %s', (meth
     await closeAll();
     await createPost(app, key);
     await dropEvents(app);
-    await expectRefused(await open(startId), 'EVENT_HISTORY_EXPIRED');
+    await expectRejected(await open(startId), 'EVENT_HISTORY_EXPIRED');
   });
 
   it('is good while nothing after it was dropped', async () => {
@@ -95,8 +95,8 @@ describe.each(METHODS)('an event id that cannot be gone on from, over %s', (meth
     await createPost(app, key, { title: 'of the old generation' });
     const seen = (await stream.until('of the old generation')).at(-1)?.id ?? '';
     await renewLog(app.database);
-    await expectRefused(await open(seen), 'EVENT_HISTORY_EXPIRED');
-    await expectRefused(await open(stream.startId), 'EVENT_HISTORY_EXPIRED');
+    await expectRejected(await open(seen), 'EVENT_HISTORY_EXPIRED');
+    await expectRejected(await open(stream.startId), 'EVENT_HISTORY_EXPIRED');
   });
 
   it('is not given out any more by streams that were open when another generation began', async () => {

@@ -108,9 +108,9 @@ describe('a service that goes down', () => {
   it('still completes what is complete', async () => {
     const { key } = await app.account();
     app.app.endStreams();
-    const refused = await subscribe(app, { key, header: 'nonsense' });
-    expect((await refused.receive()).errors).toHaveLength(1);
-    expect(await refused.stream.event()).toMatchObject({ event: 'complete' });
+    const rejected = await subscribe(app, { key, header: 'nonsense' });
+    expect((await rejected.receive()).errors).toHaveLength(1);
+    expect(await rejected.stream.event()).toMatchObject({ event: 'complete' });
     const query = await requestStream(app, { key, query: '{ __typename }' });
     expect(await query.text()).toContain('event: complete');
   });

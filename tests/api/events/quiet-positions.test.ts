@@ -254,8 +254,8 @@ describe('Visible heartbeats', () => {
     expect([event, numberOf(id)]).toEqual(['heartbeat', await newest()]);
   });
 
-  it('are refused where the value is any other', async () => {
-    const refused = async (response: Response) => [
+  it('are rejected where the value is any other', async () => {
+    const rejected = async (response: Response) => [
       response.status,
       ((await response.json()) as { errors: readonly { extensions: { code: string } }[] }).errors[0]
         ?.extensions.code,
@@ -263,15 +263,15 @@ describe('Visible heartbeats', () => {
     for (const heartbeat of ['', 'hidden', 'VISIBLE', 'true', 'visible '])
       expect([
         heartbeat,
-        await refused(await instance.fetch(search({ heartbeat }), body(undefined))),
+        await rejected(await instance.fetch(search({ heartbeat }), body(undefined))),
       ]).toEqual([heartbeat, [400, 'BAD_REQUEST']]);
     for (const heartbeat of ['', 'invisible', true, 1, {}, ['visible']])
-      expect([heartbeat, await refused(await instance.fetch('/graphql', body({ heartbeat })))]).toEqual([
+      expect([heartbeat, await rejected(await instance.fetch('/graphql', body({ heartbeat })))]).toEqual([
         heartbeat,
         [400, 'BAD_REQUEST'],
       ]);
     const token = await issueToken(app, authorization(), { query: CHANGES, variables: variables() });
-    expect(await refused(await requestByToken(instance, token, { search: { heartbeat: 'no' } }))).toEqual([
+    expect(await rejected(await requestByToken(instance, token, { search: { heartbeat: 'no' } }))).toEqual([
       400,
       'BAD_REQUEST',
     ]);

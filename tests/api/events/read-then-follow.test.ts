@@ -161,8 +161,8 @@ describe('The event id of an answer', () => {
           expect.not.objectContaining({ eventId: expect.anything() }),
         ]);
       }
-    const refused = [await ask('{ nonsense }', SHOW), await ask('{ post(id: 1.5) { id } }', SHOW)];
-    for (const { errors, extensions } of refused) {
+    const rejected = [await ask('{ nonsense }', SHOW), await ask('{ post(id: 1.5) { id } }', SHOW)];
+    for (const { errors, extensions } of rejected) {
       expect(errors).toBeDefined();
       expect(extensions ?? {}).not.toHaveProperty('eventId');
     }

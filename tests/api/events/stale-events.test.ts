@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { readMetric } from '../../support/metrics.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 import { subscribe, titlesOf } from '../../support/streams/subscriber.ts';
 
 const app = useApp();

@@ -160,7 +160,7 @@ describe('an event stream on a socket', () => {
     await expect.poll(() => readMetric(app, 'content_graph_distinct_subscriptions')).toBe(0);
   });
 
-  it.each(TRANSPORTS)('refuses HEAD, over $name', async (transport) => {
+  it.each(TRANSPORTS)('rejects HEAD, over $name', async (transport) => {
     const { connection, received } = await dial();
     connection.write(get(TITLES, '1.1', [...fields(transport), 'connection: close']).replace('GET', 'HEAD'));
     await once(connection, 'close');

@@ -95,8 +95,8 @@ describe('Subscription.postCreated over Server-Sent Events', () => {
 
   it('sends nothing of a mutation that failed', async () => {
     const stream = await open(overPost(TITLES));
-    const refused = await app.gql('mutation { createPost(title: " ", body: "b") { id } }', { key });
-    expect(refused.errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
+    const rejected = await app.gql('mutation { createPost(title: " ", body: "b") { id } }', { key });
+    expect(rejected.errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
     const half = await app.gql(
       `mutation {
         good: createPost(title: "kept", body: "b") { id }
@@ -127,7 +127,7 @@ describe('Subscription.postCreated over Server-Sent Events', () => {
     ['no credentials', async () => '', 401, 'UNAUTHENTICATED'],
     ['bad credentials', async () => 'nonsense', 401, 'UNAUTHENTICATED'],
     ['a missing scope', async () => (await app.account({ scopes: ['posts:write'] })).key, 403, 'FORBIDDEN'],
-  ])('is refused by status before it opens for %s', async (_what, credential, status, code) => {
+  ])('is rejected by status before it opens for %s', async (_what, credential, status, code) => {
     const value = await credential();
     for (const answer of [await overPost(TITLES, value), await overGet(TITLES, value)]) {
       expect(answer.status).toBe(status);
@@ -160,13 +160,13 @@ describe('Subscription.postCreated over Server-Sent Events', () => {
     await expect.poll(openStreams).toBe(before);
   });
 
-  it('refuses streams past MAX_STREAMS_PER_CLIENT with 429, and takes another once one has gone', async () => {
+  it('rejects streams past MAX_STREAMS_PER_CLIENT with 429, and takes another once one has gone', async () => {
     const { key: own } = await app.account();
     const streams = await Promise.all(Array.from({ length: 10 }, () => open(overPost(TITLES, own))));
-    const refused = await overPost(TITLES, own);
-    expect(refused.status).toBe(429);
-    expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-    expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
+    const rejected = await overPost(TITLES, own);
+    expect(rejected.status).toBe(429);
+    expect(rejected.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(await rejected.json()).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
     await streams[0]?.close();
     await expect
       .poll(async () => {

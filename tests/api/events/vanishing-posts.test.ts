@@ -3,7 +3,7 @@ import type { Database } from '../../../src/database/database.ts';
 import { statement } from '../../../src/database/statement.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { subscribe } from '../../support/streams/subscriber.ts';
 

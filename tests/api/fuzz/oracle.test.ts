@@ -56,7 +56,7 @@ describe('The service answers as the contract says, which an oracle reads by its
       const accept = verdict.kind === 'subscription' ? STREAM : ACCEPT[accepted];
       const told = await ask(asked, accepted, accept);
       if (verdict.kind === 'mutation') await world.refresh();
-      const opens = verdict.answer === undefined && verdict.refusals.length === 0;
+      const opens = verdict.answer === undefined && verdict.rejections.length === 0;
       if (told === undefined) expect(opens).toBe(true);
       else expect(disagreement(verdict, told)).toBeUndefined();
     },

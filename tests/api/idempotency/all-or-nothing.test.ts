@@ -4,7 +4,7 @@ import { createApiKey } from '../../../src/auth/api-keys.ts';
 import type { Scope } from '../../../src/auth/scopes.ts';
 import { statement } from '../../../src/database/statement.ts';
 import { agree, withKnown } from '../../model/agree.ts';
-import { isRefusal, matchesExecuted } from '../../model/answers.ts';
+import { isRejection, matchesExecuted } from '../../model/answers.ts';
 import { executed, mayBeStored, operationIn } from '../../model/execution.ts';
 import { contentField, type Known, textOf } from '../../model/mutations.ts';
 import { type Caller, lacksAccess } from '../../model/permissions.ts';
@@ -127,7 +127,7 @@ describe('A mutation', () => {
         const mayRun = !keyed || !lacksAccess({ caller }, asked);
         const made = mayRun
           ? matchesExecuted(expected, answer)
-          : isRefusal(answer, 403, 'FORBIDDEN') && new Map<string, string>();
+          : isRejection(answer, 403, 'FORBIDDEN') && new Map<string, string>();
         expect(made, `${answer.status} ${answer.text} and not ${JSON.stringify(expected)}`).toBeInstanceOf(
           Map,
         );

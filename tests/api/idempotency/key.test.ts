@@ -24,8 +24,8 @@ describe('Idempotency-Key', () => {
   it.each(MALFORMED)('with %s is 400 on a mutation, which does not run', async (_what, idempotencyKey) => {
     const { key, id } = await app.account();
     const request = { query: CREATE_POST, variables: { title: `malformed ${id}` }, key, idempotencyKey };
-    const refused = await send(app, request);
-    expect(refused).toMatchObject({ status: 400, codes: ['BAD_REQUEST'], replayed: null });
+    const rejected = await send(app, request);
+    expect(rejected).toMatchObject({ status: 400, codes: ['BAD_REQUEST'], replayed: null });
     expect(await postsNamed(app, `malformed ${id}`)).toBe(0);
     expect(await storedFor(app, id)).toBe(0);
   });
@@ -93,8 +93,8 @@ describe('Idempotency-Key', () => {
     const first = await send(app, { ...base, ...one });
     expect(first.status).toBe(200);
     for (let turn = 0; turn < 2; turn += 1) {
-      const refused = await send(app, { ...base, ...other });
-      expect(refused).toMatchObject({ status: 422, codes: ['IDEMPOTENCY_KEY_REUSED'], replayed: null });
+      const rejected = await send(app, { ...base, ...other });
+      expect(rejected).toMatchObject({ status: 422, codes: ['IDEMPOTENCY_KEY_REUSED'], replayed: null });
     }
     expect(await send(app, { ...base, ...one })).toMatchObject({ text: first.text, replayed: 'true' });
     expect(await storedFor(app, id)).toBe(1);

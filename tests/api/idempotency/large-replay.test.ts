@@ -29,9 +29,9 @@ it('counts a long stored response for its account before it is read', async () =
 
   const { watched, longest } = watchedBytes(app.database);
   const narrow = { ...app.config, maxPendingResponseBytes: 8 * 100_000 };
-  const refused = await send(secondInstance(app, { config: narrow, database: watched }), request);
-  expect(refused.status).toBe(429);
-  expect(JSON.parse(refused.text).errors[0].extensions.code).toBe('RATE_LIMITED');
+  const rejected = await send(secondInstance(app, { config: narrow, database: watched }), request);
+  expect(rejected.status).toBe(429);
+  expect(JSON.parse(rejected.text).errors[0].extensions.code).toBe('RATE_LIMITED');
   expect(longest()).toBeLessThan(1_000);
 
   const wide = await send(secondInstance(app, { database: watched }), request);

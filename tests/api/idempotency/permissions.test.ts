@@ -150,15 +150,18 @@ describe('A stored response', () => {
       'mutation { updatePost(id: "x", title: "t") { comments { id } } }',
       ['posts:write'],
     ],
-  ])('is refused to a key without the scope %s, and stays', async (_whose, query, scopes, variables = {}) => {
-    const { id, key } = await app.account();
-    const request = { query, variables, idempotencyKey: 'k' };
-    const first = await send(app, { ...request, key });
-    expect(first).toMatchObject({ status: 200, replayed: null });
-    expectForbidden(await send(app, { ...request, key: await keyOf(id, scopes) }));
-    expect(await send(app, { ...request, key })).toMatchObject(replayOf(first));
-    expect(await storedFor(app, id)).toBe(1);
-  });
+  ])(
+    'is rejected to a key without the scope %s, and stays',
+    async (_whose, query, scopes, variables = {}) => {
+      const { id, key } = await app.account();
+      const request = { query, variables, idempotencyKey: 'k' };
+      const first = await send(app, { ...request, key });
+      expect(first).toMatchObject({ status: 200, replayed: null });
+      expectForbidden(await send(app, { ...request, key: await keyOf(id, scopes) }));
+      expect(await send(app, { ...request, key })).toMatchObject(replayOf(first));
+      expect(await storedFor(app, id)).toBe(1);
+    },
+  );
 
   it('is given where the scope is only needed for what the variables leave out', async () => {
     const { id, key } = await app.account();
@@ -192,16 +195,16 @@ describe('A stored response', () => {
     expectForbidden(await send(app, { ...other, key: lesser }));
     expect(await send(app, { ...other, key: least })).toMatchObject(replayOf(ofOther));
     expect(await send(app, { ...other, key: admin.key })).toMatchObject(replayOf(ofOther));
-    // Refused the first time, nothing is done, and the key is left to those who may.
-    const refused = { ...other, idempotencyKey: 'refused' };
-    expectForbidden(await send(app, { ...refused, key: lesser }));
-    const done = await send(app, { ...refused, key: admin.key });
+    // Rejected the first time, nothing is done, and the key is left to those who may.
+    const rejected = { ...other, idempotencyKey: 'refused' };
+    expectForbidden(await send(app, { ...rejected, key: lesser }));
+    const done = await send(app, { ...rejected, key: admin.key });
     expect(done).toMatchObject({ status: 200, replayed: null });
-    expectForbidden(await send(app, { ...refused, key: lesser }));
-    expect(await send(app, { ...refused, key: admin.key })).toMatchObject(replayOf(done));
+    expectForbidden(await send(app, { ...rejected, key: lesser }));
+    expect(await send(app, { ...rejected, key: admin.key })).toMatchObject(replayOf(done));
   });
 
-  it('is not made by a refusal for lack of a scope, which uses nothing up for those who have it', async () => {
+  it('is not made by a rejection for lack of a scope, which uses nothing up for those who have it', async () => {
     const { id, key } = await app.account();
     const lesser = await keyOf(id, ['posts:read']);
     const title = `refused ${id}`;
@@ -250,7 +253,7 @@ describe('A stored response', () => {
       sendUntilAnswered(app, { ...request, cookie: person.cookie }),
       ...Array.from({ length: 5 }, () => sendUntilAnswered(app, { ...request, key: person.key })),
     ]);
-    // Whoever is first: the key may be, and is refused as well.
+    // Whoever is first: the key may be, and is rejected as well.
     expect([200, 403]).toContain(first.status);
     for (const answer of others) {
       expect(answer).toMatchObject({ status: 403 });

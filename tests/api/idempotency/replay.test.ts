@@ -107,7 +107,7 @@ describe('The response to a mutation with an Idempotency-Key', () => {
     }
   });
 
-  it('comes back when it is 403, and what came before the refused field is undone', async () => {
+  it('comes back when it is 403, and what came before the rejected field is undone', async () => {
     const [author, other] = [await app.account(), await app.account()];
     const id = await createPost(app, other.key);
     const title = `before the refusal ${author.id}`;

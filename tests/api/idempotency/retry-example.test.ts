@@ -91,7 +91,7 @@ describe('examples/retry.ts', () => {
     expect(await postsNamed(app, title)).toBe(1);
   });
 
-  it('does not repeat what would be refused again', async () => {
+  it('does not repeat what would be rejected again', async () => {
     const { id, key } = await app.account();
     const lesser = await createApiKey(app.database, { userId: id, name: 'lesser', scopes: ['posts:read'] });
     const { url, seen } = await unreliable();
@@ -140,7 +140,7 @@ describe('examples/retry.ts', () => {
       expect(await postsNamed(app, title)).toBe(1);
     });
 
-    it('stays the same while the credentials are refused', async () => {
+    it('stays the same while the credentials are rejected', async () => {
       const { key, id } = await app.account();
       const lesser = await createApiKey(app.database, { userId: id, name: 'lesser', scopes: ['posts:read'] });
       const { url } = await unreliable('answer is lost');

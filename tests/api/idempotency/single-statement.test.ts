@@ -77,7 +77,7 @@ describe('A keyed mutation that is one statement', () => {
     );
   });
 
-  it('is refused with other variables, and the first response stays', async () => {
+  it('is rejected with other variables, and the first response stays', async () => {
     const { key, id } = await app.account();
     const request = { query: CREATE_ALONE, variables: { title: `one ${id}` }, key, idempotencyKey: 'k' };
     const first = await send(app, request);

@@ -112,7 +112,7 @@ describe('The table of stored responses', () => {
     expect(await postsNamed(app, `keyless ${id}`)).toBe(5);
   });
 
-  it('is read once, by its index, for a replay and for a refusal of a reused key', async () => {
+  it('is read once, by its index, for a replay and for a rejection of a reused key', async () => {
     const { key } = await app.account();
     const request = { query: CREATE_POST, variables: { title: 'indexed' }, key, idempotencyKey: 'k' };
     await send(app, request);

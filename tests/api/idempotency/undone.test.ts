@@ -59,7 +59,7 @@ describe('A keyed mutation without data, rolled back and not stored yet', () => 
     expect(await storedFor(app, account.id)).toBe(1);
   });
 
-  it('gives way to another instance that has stored the same refusal', async () => {
+  it('gives way to another instance that has stored the same rejection', async () => {
     const account = await app.account();
     const postId = newId();
     const late = instanceWith(async () => void (await send(app, request(account, postId))));

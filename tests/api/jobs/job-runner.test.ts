@@ -246,12 +246,12 @@ describe('the job runner', () => {
   });
 
   it('that cannot get its turn counts as a failure of every job, and is logged ever more rarely', async () => {
-    let refused = true;
+    let rejected = true;
     const database = {
       ...app.database,
       kind: 'postgres' as const,
       async dedicatedClient(options?: { readonly limited?: boolean }) {
-        if (refused)
+        if (rejected)
           throw Object.assign(new Error('remaining connection slots are reserved'), { code: '53300' });
         return app.database.dedicatedClient(options);
       },
@@ -266,7 +266,7 @@ describe('the job runner', () => {
     expect(await metrics.registry.metrics()).toContain(
       'content_graph_job_failures_total{job_name="some"} 5\n',
     );
-    refused = false;
+    rejected = false;
     await runAll();
     expect(linesOf(logged, 'job.runner_recovered')).toHaveLength(1);
   });

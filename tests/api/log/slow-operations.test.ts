@@ -47,7 +47,7 @@ describe('slow operations', () => {
     expect(JSON.stringify(line)).not.toMatch(new RegExp(SECRET, 'i'));
   });
 
-  it('are mutations too, but not what is refused', async () => {
+  it('are mutations too, but not what is rejected', async () => {
     const { key } = await app.account();
     const written = await app.gql(`mutation { createPost(title: "${SECRET}", body: "b") { id } }`, { key });
     expect(lineFor(written.headers)).toEqual([
@@ -56,9 +56,9 @@ describe('slow operations', () => {
         documentShape: 'mutation { createPost(title: "", body: "") { id } }',
       }),
     ]);
-    const refused = await app.gql(`{ ${SECRET} }`, { key });
-    expect(refused.errors).toHaveLength(1);
-    expect(lineFor(refused.headers)).toEqual([]);
+    const rejected = await app.gql(`{ ${SECRET} }`, { key });
+    expect(rejected.errors).toHaveLength(1);
+    expect(lineFor(rejected.headers)).toEqual([]);
   });
 });
 

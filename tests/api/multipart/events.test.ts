@@ -110,11 +110,11 @@ describe('a stream in the multipart protocol', () => {
     }
     expect(await open()).toBe(20);
     for (const accept of [ACCEPT_MULTIPART, 'text/event-stream']) {
-      const refused = await requestStream(socket, { key: own, accept });
-      expect(refused.status).toBe(429);
-      expect(refused.headers.get('content-type')).toBe('application/json; charset=utf-8');
-      expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-      expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
+      const rejected = await requestStream(socket, { key: own, accept });
+      expect(rejected.status).toBe(429);
+      expect(rejected.headers.get('content-type')).toBe('application/json; charset=utf-8');
+      expect(rejected.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+      expect(await rejected.json()).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
     }
     for (const stream of streams) await stream.close();
     await expect.poll(open).toBe(0);

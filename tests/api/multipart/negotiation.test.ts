@@ -104,7 +104,7 @@ describe('Accept with the multipart protocol', () => {
     [APOLLO, GRAPHQL, 400],
     // An error in the document is 200 in this type (contract section 4).
     [`${MULTIPART}, ${JSON_TYPE}`, JSON_TYPE, 200],
-  ])('with "%s" has refusals as %s, by their status', async (accept, expected, invalid) => {
+  ])('with "%s" has rejections as %s, by their status', async (accept, expected, invalid) => {
     const { key: narrow } = await app.account({ scopes: ['posts:write'] });
     for (const [asked, status, code] of [
       [{ query: SUBSCRIPTION, credential: 'nonsense' }, 401, 'UNAUTHENTICATED'],

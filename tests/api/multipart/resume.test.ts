@@ -44,15 +44,15 @@ describe.each(METHODS)('an id of a multipart stream, over %s', (method) => {
   });
 
   /** One payload with the error and the current position, and the end. */
-  async function expectRefused(id: string, code: string): Promise<void> {
-    const refused = await subscribeMultipart(app, { key, method, header: id });
-    const payload = await refused.payload();
+  async function expectRejected(id: string, code: string): Promise<void> {
+    const rejected = await subscribeMultipart(app, { key, method, header: id });
+    const payload = await rejected.payload();
     expect(payload).not.toHaveProperty('data');
     const { errors, id: current } = receivedIn(payload);
     expect(errors?.map(({ extensions }) => extensions.code)).toEqual([code]);
-    expect(current).toBe(refused.startId);
-    expect(await refused.part()).toBeUndefined();
-    expect(refused.closed).toBe(true);
+    expect(current).toBe(rejected.startId);
+    expect(await rejected.part()).toBeUndefined();
+    expect(rejected.closed).toBe(true);
     const onward = await subscribeMultipart(app, { key, method, header: current });
     await createPost(app, key, { title: 'onward' });
     expect((await onward.receive()).title).toBe('onward');
@@ -64,17 +64,17 @@ describe.each(METHODS)('an id of a multipart stream, over %s', (method) => {
     await close();
     await createPost(app, key);
     await dropEvents(app);
-    await expectRefused(startId, 'EVENT_HISTORY_EXPIRED');
+    await expectRejected(startId, 'EVENT_HISTORY_EXPIRED');
   });
 
   it('is EVENT_HISTORY_EXPIRED in another generation of the log', async () => {
     const { startId, close } = await subscribeMultipart(app, { key });
     await close();
     await renewLog(app.database);
-    await expectRefused(startId, 'EVENT_HISTORY_EXPIRED');
+    await expectRejected(startId, 'EVENT_HISTORY_EXPIRED');
   });
 
   it('is BAD_USER_INPUT where it is malformed', async () => {
-    await expectRefused('nonsense', 'BAD_USER_INPUT');
+    await expectRejected('nonsense', 'BAD_USER_INPUT');
   });
 });

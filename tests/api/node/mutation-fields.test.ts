@@ -2,7 +2,7 @@ import { type GraphQLArgument, GraphQLList, getNullableType, isRequiredArgument 
 import { createYoga } from 'graphql-yoga';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { App } from '../../../src/app/create-app.ts';
-import { refuseUnknownPlugins } from '../../../src/engine/builder/builder.ts';
+import { rejectUnknownPlugins } from '../../../src/engine/builder/builder.ts';
 import { useIdempotency } from '../../../src/engine/mutations/idempotency/idempotent-executor.ts';
 import type { MutationFieldEnd } from '../../../src/engine/operation/lifecycle.ts';
 import { useAuthentication } from '../../../src/http/hooks/authentication.ts';
@@ -27,7 +27,7 @@ interface Seen {
 /** A rule for `createPost`, and one that sees every field. */
 function rules() {
   const seen: Seen[] = [];
-  const rule = { refuses: false };
+  const rule = { rejects: false };
   const watching: ServicePlugin = {
     name: 'watching',
     stages: {
@@ -44,7 +44,7 @@ function rules() {
     name: 'refusing',
     stages: {
       mutationField({ field }) {
-        if (field === 'createPost' && rule.refuses)
+        if (field === 'createPost' && rule.rejects)
           throw new ApiError('RATE_LIMITED', 'Too many posts.', { headers: { 'retry-after': '7' } });
         return undefined;
       },
@@ -85,7 +85,7 @@ describe.each(HOSTS)('A rule for fields of mutations, on $host', ({ yogaPlugins 
   });
   beforeEach(() => {
     seen.length = 0;
-    rule.refuses = false;
+    rule.rejects = false;
   });
   const create = (selection = 'id', title = 'T') =>
     `mutation { createPost(title: "${title}", body: "b") { ${selection} } }`;
@@ -142,8 +142,8 @@ describe.each(HOSTS)('A rule for fields of mutations, on $host', ({ yogaPlugins 
     expect(seen).toEqual([]);
   });
 
-  it('refuses the mutation as a whole, with the error of the field', async () => {
-    rule.refuses = true;
+  it('rejects the mutation as a whole, with the error of the field', async () => {
+    rule.rejects = true;
     const answer = await app.gql(create('id', 'refused'), author);
     expect(answer.data).toBeNull();
     expect(answer.errors).toMatchObject([
@@ -154,14 +154,14 @@ describe.each(HOSTS)('A rule for fields of mutations, on $host', ({ yogaPlugins 
     expect(await count('refused')).toBe(0);
   });
 
-  it('refuses a mutation with a key, which stays free, and no replay', async () => {
+  it('rejects a mutation with a key, which stays free, and no replay', async () => {
     const request = { query: create('id', 'later'), idempotencyKey: 'rule-later', key: author.key };
-    rule.refuses = true;
+    rule.rejects = true;
     expect((await send(app, request)).codes).toEqual(['RATE_LIMITED']);
-    rule.refuses = false;
+    rule.rejects = false;
     const first = await send(app, request);
     expect(first).toMatchObject({ status: 200, replayed: null, codes: [] });
-    rule.refuses = true;
+    rule.rejects = true;
     expect(await send(app, request)).toMatchObject({ text: first.text, replayed: 'true' });
     const other = { ...request, query: create('id', 'other') };
     expect((await send(app, other)).codes).toEqual(['IDEMPOTENCY_KEY_REUSED']);
@@ -201,6 +201,6 @@ describe('A rule for fields of mutations, in a Yoga server of one’s own', () =
   });
 });
 
-it('A plugin of Pothos that may wrap resolvers is refused at start, with what to write instead', () => {
-  expect(() => refuseUnknownPlugins(['rejections', 'timing'])).toThrow(/"timing" .*"mutationField"/);
+it('A plugin of Pothos that may wrap resolvers is rejected at start, with what to write instead', () => {
+  expect(() => rejectUnknownPlugins(['rejections', 'timing'])).toThrow(/"timing" .*"mutationField"/);
 });

@@ -5,7 +5,7 @@ import { type Account, useApp } from '../../support/app.ts';
 import { past, seedPosts } from '../../support/content.ts';
 import { visitor } from '../../support/credentials/session.ts';
 import { answerOf, graphqlPost } from '../../support/graphql.ts';
-import { dataOf, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { type SeededNodes, seedNodes } from './seeded-nodes.ts';
 
@@ -115,7 +115,7 @@ describe('Hostile ids of nodes', () => {
       '{ nodes(ids: []) { ... on User { x: name } ... on Post { x: tags } } }',
       {},
     ],
-  ])('are refused before anything runs: %s', async (_what, query, variables) => {
+  ])('are rejected before anything runs: %s', async (_what, query, variables) => {
     const answer = await app.gql(query, { key: reader.key, variables });
     expect(answer.data).toBeUndefined();
     expect(answer.errors?.length).toBeGreaterThan(0);
@@ -154,17 +154,17 @@ describe('Hostile ids of nodes', () => {
     const wide = await ask(
       'query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Post { comments(limit: 50) { id } } } }',
     );
-    expectRefused(wide, { code: 'COMPLEXITY_LIMIT', status: 400 });
+    expectRejected(wide, { code: 'COMPLEXITY_LIMIT', status: 400 });
     const aliases = (count: number) =>
       Array.from({ length: count }, (_, at) => `a${at}: nodes(ids: $ids) { id }`).join(' ');
     const many = dataOf(await ask(`query ($ids: [ID!]!) { ${aliases(24)} }`));
     expect(Object.values(many)).toHaveLength(24);
-    expectRefused(await ask(`query ($ids: [ID!]!) { ${aliases(31)} }`), {
+    expectRejected(await ask(`query ($ids: [ID!]!) { ${aliases(31)} }`), {
       code: 'COMPLEXITY_LIMIT',
       status: 400,
     });
     const deep = `${'... on Post { author { posts(limit: 1) { '.repeat(5)}id${' } } }'.repeat(5)}`;
-    expectRefused(await ask(`query ($ids: [ID!]!) { nodes(ids: $ids) { ${deep} } }`), {
+    expectRejected(await ask(`query ($ids: [ID!]!) { nodes(ids: $ids) { ${deep} } }`), {
       code: 'DEPTH_LIMIT',
       status: 400,
     });
@@ -180,7 +180,7 @@ describe('Hostile ids of nodes', () => {
         const options = { key: reader.key, variables: { ids: new Array(count).fill(large) } };
         return answerOf(await fetch('/graphql', graphqlPost(query, options)));
       };
-      expectRefused(await ask(30), { code: 'COMPLEXITY_LIMIT', status: 400 });
+      expectRejected(await ask(30), { code: 'COMPLEXITY_LIMIT', status: 400 });
       expect(dataOf(await ask(3)).nodes[2].body).toBe(body);
     }
   });

@@ -65,7 +65,7 @@ describe('The number of SQL statements for nodes', () => {
     expect((await read(app.app, selection, seeded.mixed.slice(0, 1))).statements).toBe(1);
   });
 
-  it('is one per type if some of the objects are refused', async () => {
+  it('is one per type if some of the objects are rejected', async () => {
     const { statements, nodes } = await read(app.app, PLAIN, hundred(), limited);
     expect(nodes.filter((node) => node === null)).toHaveLength(34);
     expect(statements).toBe(TYPES);

@@ -3,7 +3,7 @@ import type { Scope } from '../../../src/auth/scopes.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { answerOf, graphqlPost } from '../../support/graphql.ts';
-import { dataOf, expectBadInput, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectBadInput, expectRejected } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { type SeededNodes, seedNodes } from './seeded-nodes.ts';
 
@@ -117,9 +117,9 @@ describe('Query.node and Query.nodes', () => {
       expect(next).toEqual({ edges: [], pageInfo: { hasNextPage: false, endCursor: null } });
     });
 
-    it('refuses only the objects of a type whose scope is missing, each at its path', async () => {
+    it('rejects only the objects of a type whose scope is missing, each at its path', async () => {
       const ids = [...seeded.mixed.slice(0, 3), newId()];
-      for (const [key, refused] of [
+      for (const [key, hidden] of [
         [await keyWith('posts:read'), [0]],
         [await keyWith('users:read'), [1, 2]],
         [await keyWith('posts:write'), [0, 1, 2]],
@@ -131,19 +131,19 @@ describe('Query.node and Query.nodes', () => {
         );
         expect(status).toBe(200);
         expect(data.nodes).toEqual(
-          ids.map((id, at) => (at === 3 || (refused as readonly number[]).includes(at) ? null : { id })),
+          ids.map((id, at) => (at === 3 || (hidden as readonly number[]).includes(at) ? null : { id })),
         );
         expect(errors?.map(({ path, extensions }) => [path, extensions.code])).toEqual(
-          refused.map((at) => [['nodes', at], 'FORBIDDEN']),
+          hidden.map((at) => [['nodes', at], 'FORBIDDEN']),
         );
       }
     });
 
-    it('refuses a node whose scope is missing with null beside the rest, and tells nothing of unknown ids', async () => {
+    it('rejects a node whose scope is missing with null beside the rest, and tells nothing of unknown ids', async () => {
       const key = await keyWith('posts:read');
       const query = 'query ($id: ID!, $none: ID!) { a: node(id: $id) { id } b: node(id: $none) { id } }';
       const answer = await ask(query, { id: seeded.mixed[0], none: newId() }, key);
-      expectRefused(answer, { code: 'FORBIDDEN' });
+      expectRejected(answer, { code: 'FORBIDDEN' });
       expect(answer.errors?.[0]?.path).toEqual(['a']);
       expect(answer.data).toEqual({ a: null, b: null });
     });
@@ -153,7 +153,7 @@ describe('Query.node and Query.nodes', () => {
       const own = await ask(query, { ids: [reader.id] });
       expect(dataOf(own).nodes).toEqual([{ email: reader.email }]);
       const others = await ask(query, { ids: [reader.id, seeded.mixed[0]] });
-      expectRefused(others, { code: 'FORBIDDEN' });
+      expectRejected(others, { code: 'FORBIDDEN' });
       expect(others.errors?.[0]?.path).toEqual(['nodes', 1, 'email']);
       expect(others.data.nodes).toEqual([{ email: reader.email }, null]);
       const admin = await app.account({ role: 'admin' });
@@ -163,22 +163,22 @@ describe('Query.node and Query.nodes', () => {
       const keys = await ask('query ($id: ID!) { node(id: $id) { ... on User { apiKeys { id } } } }', {
         id: reader.id,
       });
-      expectRefused(keys, { code: 'FORBIDDEN' });
+      expectRejected(keys, { code: 'FORBIDDEN' });
       const lists = await ask(
         'query ($id: ID!) { node(id: $id) { ... on User { posts { id } } } }',
         { id: reader.id },
         await keyWith('users:read'),
       );
-      expectRefused(lists, { code: 'FORBIDDEN' });
+      expectRejected(lists, { code: 'FORBIDDEN' });
       expect(lists.data).toEqual({ node: null });
     });
 
     it('takes a hundred ids and no more', async () => {
       const ids = Array.from({ length: 100 }, (_, at) => seeded.mixed[at % 9] ?? '');
       expect(dataOf(await ask(EVERY_TYPE, { ids })).nodes.map(({ id }: { id: string }) => id)).toEqual(ids);
-      const refused = await ask(EVERY_TYPE, { ids: [...ids, 'x'] });
-      expectBadInput(refused, 'ids', /"ids" .*0 to 100.*101/);
-      expect(refused.data ?? null).toBeNull();
+      const tooMany = await ask(EVERY_TYPE, { ids: [...ids, 'x'] });
+      expectBadInput(tooMany, 'ids', /"ids" .*0 to 100.*101/);
+      expect(tooMany.data ?? null).toBeNull();
     });
 
     it.each([
@@ -226,11 +226,11 @@ describe('Query.node without credentials, where ANONYMOUS_READ is on', () => {
     seeded = await seedNodes(app, 1);
   });
 
-  it('reads posts and comments, with the names of their authors; users are refused', async () => {
+  it('reads posts and comments, with the names of their authors; users are rejected', async () => {
     const query = `query ($ids: [ID!]!) { nodes(ids: $ids) { id
       ... on Post { author { name } } ... on Comment { body } ... on User { name } } }`;
     const answer = await app.gql(query, { variables: { ids: seeded.mixed } });
-    expectRefused(answer, { code: 'FORBIDDEN' });
+    expectRejected(answer, { code: 'FORBIDDEN' });
     expect(answer.errors?.[0]?.path).toEqual(['nodes', 0]);
     expect(answer.data.nodes).toEqual([
       null,
@@ -243,6 +243,6 @@ describe('Query.node without credentials, where ANONYMOUS_READ is on', () => {
     const answer = await app.gql('query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on User { email } } }', {
       variables: { ids: seeded.posts },
     });
-    expectRefused(answer, { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(answer, { code: 'UNAUTHENTICATED', status: 401 });
   });
 });

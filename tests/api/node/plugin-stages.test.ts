@@ -100,7 +100,7 @@ describe.each([
     expect(ran).not.toContain('admit');
   });
 
-  it('for a request that is refused, until its refusal', async () => {
+  it('for a request that is rejected, until its rejection', async () => {
     await app.gql('{ posts { id } }');
     expect(ran).toEqual([...BEFORE, ...AFTER]);
     ran.length = 0;

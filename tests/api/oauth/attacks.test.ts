@@ -38,7 +38,7 @@ const refresh = (token: string, by = client) =>
   askToken(app, by, { grant_type: 'refresh_token', refresh_token: token });
 
 /** Where an authorization request ends: at the client with an error, or on an error page of ours. */
-async function refusal(url: string): Promise<{ at: string; error: string | null; status: number }> {
+async function rejection(url: string): Promise<{ at: string; error: string | null; status: number }> {
   const { response, left } = await new Browser(app).open(url);
   if (left !== undefined) {
     const answer = new URLSearchParams(left.hash.slice(1) || left.search);
@@ -160,9 +160,9 @@ describe('an address to come back to', () => {
   ])('%s is not gone to, with a code or with an error', async (_what, redirectUri) => {
     const { challenge } = PKCE();
     const answers = [
-      await refusal(authorizeUrl(client, { challenge, redirectUri })),
-      await refusal(authorizeUrl(client, { challenge, redirectUri, scope: 'nonsense' })),
-      await refusal(authorizeUrl(client, { redirectUri })),
+      await rejection(authorizeUrl(client, { challenge, redirectUri })),
+      await rejection(authorizeUrl(client, { challenge, redirectUri, scope: 'nonsense' })),
+      await rejection(authorizeUrl(client, { redirectUri })),
     ];
     expect(answers.map(({ at, status }) => [at, status])).toEqual(answers.map(() => ['here', 400]));
   });
@@ -175,7 +175,7 @@ describe('an address to come back to', () => {
     });
     const { challenge } = PKCE();
     const ask = (redirectUri: string) =>
-      refusal(authorizeUrl(native, { challenge, redirectUri, extra: { prompt: 'none' } }));
+      rejection(authorizeUrl(native, { challenge, redirectUri, extra: { prompt: 'none' } }));
     expect(await ask('http://127.0.0.1:51004/callback')).toMatchObject({ error: 'login_required' });
     for (const wrong of [
       'http://127.0.0.1:51004/other',
@@ -196,11 +196,11 @@ describe('PKCE', () => {
     ['without its method', challenge, { code_challenge_method: undefined }],
     ['too short', 'short', {}],
     ['without a challenge', undefined, { code_challenge_method: 'S256' }],
-  ])('that is %s is refused for every client', async (_what, given, extra) => {
+  ])('that is %s is rejected for every client', async (_what, given, extra) => {
     const publicClient = await oauthClient(app, { owner: await app.account(), public: true });
     for (const asking of [client, publicClient])
       expect(
-        await refusal(authorizeUrl(asking, { ...(given && { challenge: given }), extra })),
+        await rejection(authorizeUrl(asking, { ...(given && { challenge: given }), extra })),
       ).toMatchObject({
         at: REDIRECT_URI,
         error: 'invalid_request',
@@ -211,10 +211,10 @@ describe('PKCE', () => {
 describe('an authorization request', () => {
   const challenge = PKCE().challenge;
 
-  it('for scopes beyond the client’s is refused', async () => {
+  it('for scopes beyond the client’s is rejected', async () => {
     const reader = await oauthClient(app, { owner: await app.account(), scopes: ['posts:read'] });
     for (const scope of ['posts:write', 'posts:read posts:write', 'users:email', 'openid', 'nonsense'])
-      expect(await refusal(authorizeUrl(reader, { challenge, scope })), scope).toMatchObject({
+      expect(await rejection(authorizeUrl(reader, { challenge, scope })), scope).toMatchObject({
         at: REDIRECT_URI,
         error: 'invalid_scope',
       });
@@ -233,9 +233,11 @@ describe('an authorization request', () => {
   });
 
   it('names its client, its response type and the issuer it got an answer from', async () => {
-    expect((await refusal(authorizeUrl({ id: other.id.replace(/./, 'f') }, { challenge }))).at).toBe('here');
+    expect((await rejection(authorizeUrl({ id: other.id.replace(/./, 'f') }, { challenge }))).at).toBe(
+      'here',
+    );
     expect(
-      await refusal(authorizeUrl(client, { challenge, extra: { response_type: 'token' } })),
+      await rejection(authorizeUrl(client, { challenge, extra: { response_type: 'token' } })),
     ).toMatchObject({ at: REDIRECT_URI, error: 'unsupported_response_type' });
     const { left } = await new Browser(app).open(authorizeUrl(client, { extra: { prompt: 'none' } }));
     expect(left?.searchParams.get('iss')).toBe('http://127.0.0.1:4000');

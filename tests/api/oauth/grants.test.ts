@@ -15,7 +15,7 @@ import {
   type TestClient,
 } from '../../support/credentials/oauth.ts';
 import { freshCookie, gqlAs, person } from '../../support/credentials/session.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
 import { clockOf } from '../../support/time/stepped-clock.ts';
@@ -139,7 +139,7 @@ const ENDS: readonly [string, (tokens: Granted) => Promise<unknown>][] = [
 ];
 
 describe.each(ENDS)('an access token, once %s,', (how, end) => {
-  it('is refused on every instance within a second', async () => {
+  it('is rejected on every instance within a second', async () => {
     const tokens = await granted();
     const other = secondInstance(app, { clock });
     expect([await statusWith(app, tokens.access), await statusWith(other, tokens.access)]).toEqual([
@@ -176,7 +176,7 @@ describe('a token of a client alone', () => {
   it.each([
     ['the client is deleted', (id: string) => deleteOAuthClient(app.database, id)],
     ['its owner is disabled', (_id: string, owner: string) => disableAccount(app.database, owner)],
-  ])('is refused once %s, and there are no new ones', async (_how, end) => {
+  ])('is rejected once %s, and there are no new ones', async (_how, end) => {
     const owner = await app.account();
     const client = await oauthClient(app, { owner, grants: ['client_credentials'] });
     const { body } = await askToken(app, client, { grant_type: 'client_credentials' });

@@ -38,7 +38,7 @@ async function stored(): Promise<{ count: number; bytes: number }> {
 
 describe('an authorization request', () => {
   it.each(['state', 'login_hint', 'ui_locales'])(
-    'with more than 2048 characters of %s is refused in OAuth’s form, and leaves nothing',
+    'with more than 2048 characters of %s is rejected in OAuth’s form, and leaves nothing',
     async (name) => {
       const before = await stored();
       const { left } = await new Browser(app).open(
@@ -53,7 +53,7 @@ describe('an authorization request', () => {
     },
   );
 
-  it('with more than 5000 bytes in all is refused, however many parameters they are in', async () => {
+  it('with more than 5000 bytes in all is rejected, however many parameters they are in', async () => {
     const before = await stored();
     const extra = {
       state: 'x'.repeat(2_000),

@@ -192,22 +192,22 @@ describe('a full queue of OAuth calls', () => {
   it.each([
     ['users', (address: string) => begin(app, client, address), 303],
     ['programs', ask, 200],
-  ])('of %s refuses who has most of it with 429, and lets others in', async (_whose, send, good) => {
+  ])('of %s rejects who has most of it with 429, and lets others in', async (_whose, send, good) => {
     const crowd = Array.from({ length: 40 }, () => send('198.51.100.1'));
     const others = ['198.51.100.2', '198.51.100.3'].map((address) => send(address));
     for (const { status } of await Promise.all(others)) expect(status).toBe(good);
     const answers = await Promise.all(crowd);
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([good, 429]));
-    const refused = answers.find(({ status }) => status === 429);
-    expect(refused?.headers.get('retry-after')).toBe('1');
+    const rejected = answers.find(({ status }) => status === 429);
+    expect(rejected?.headers.get('retry-after')).toBe('1');
   });
 
   it('says 503 only where everybody in it has one entry', async () => {
     const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => ask(`198.51.100.${index}`)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 503]));
-    const refused = answers.find(({ status }) => status === 503);
-    expect(refused?.body.error).toBe('temporarily_unavailable');
-    expect(refused?.headers.get('retry-after')).toBe('1');
+    const rejected = answers.find(({ status }) => status === 503);
+    expect(rejected?.body.error).toBe('temporarily_unavailable');
+    expect(rejected?.headers.get('retry-after')).toBe('1');
   });
 });
 

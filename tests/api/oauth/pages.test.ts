@@ -18,7 +18,7 @@ import {
   type Person,
   person,
 } from '../../support/credentials/session.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 
 const app = useApp();
 const SESSIONS = '{ viewer { sessions { id } } }';
@@ -108,14 +108,17 @@ describe('signing in', () => {
     );
   });
 
-  it('with a wrong password is refused, in the same words as for an unknown account', async () => {
+  it('with a wrong password is rejected, in the same words as for an unknown account', async () => {
     const texts: string[] = [];
     for (const email of [user.email, 'nobody@example.com']) {
       const { browser, response } = await start();
-      const { response: refused } = await browser.submit(await response.text(), { email, password: 'wrong' });
-      expect(refused.status).toBe(401);
+      const { response: rejected } = await browser.submit(await response.text(), {
+        email,
+        password: 'wrong',
+      });
+      expect(rejected.status).toBe(401);
       expect(browser.cookie('session_id')).toBeUndefined();
-      const page = await refused.text();
+      const page = await rejected.text();
       texts.push(/role="alert">(.*?)</.exec(page)?.[1] ?? '');
       expect(page).toContain(`value="${email}"`);
     }
@@ -139,9 +142,9 @@ describe('signing in', () => {
     const beside = /action="([^"]+)\/login"/.exec(await second.text())?.[1] ?? '';
 
     const email = `${'ü'.repeat(300)}@example.com`;
-    const refused = await send(browser, action, { email, password: 'wrong' });
-    expect([refused.status, refused.headers.get('location')]).toEqual([303, page]);
-    const [cookie = '', ...others] = refused.headers.getSetCookie();
+    const rejected = await send(browser, action, { email, password: 'wrong' });
+    expect([rejected.status, rejected.headers.get('location')]).toEqual([303, page]);
+    const [cookie = '', ...others] = rejected.headers.getSetCookie();
     expect(others).toEqual([]);
     expect(cookie).toMatch(/^__Host-[^;]{1,1000}; Path=\/; HttpOnly; Secure; SameSite=Strict; Max-Age=60$/);
     expect(cookie).not.toContain('wrong');
@@ -157,7 +160,7 @@ describe('signing in', () => {
     expect(text).toContain(`value="${'ü'.repeat(254)}"`);
     expect(await isTold(page)).toEqual([200, false]);
 
-    // What is no refusal of this sign-in says nothing.
+    // What is no rejection of this sign-in says nothing.
     const name = cookie.split('=')[0] ?? '';
     for (const value of ['', 'x', `..`, `1.${page.split('/').at(-1)}`, `-1.${page.split('/').at(-1)}.eA`]) {
       browser.adopt(name, value);
@@ -172,8 +175,8 @@ describe('signing in', () => {
     const other = /href="([^"]+another-account)"/.exec(consent)?.[1] ?? '';
     const form = await (await browser.fetch(other)).text();
     const wrong = { email: 'nobody@example.com', password: 'wrong' };
-    const { response: refused } = await browser.submit(form, wrong, '/login');
-    expect(refused.status).toBe(401);
+    const { response: rejected } = await browser.submit(form, wrong, '/login');
+    expect(rejected.status).toBe(401);
     expect(await (await browser.fetch(other)).text()).toContain('name="password"');
   });
 
@@ -238,9 +241,12 @@ describe('the pages', () => {
     const asking = await oauthClient(strict, { owner: await strict.account() });
     const ask = () => strict.fetch(authorizeUrl(asking, { challenge }), { redirect: 'manual' });
     for (let i = 0; i < 3; i += 1) expect((await ask()).status).toBe(303);
-    const refused = await ask();
-    expect([refused.status, refused.headers.get('content-type')]).toEqual([429, 'text/html; charset=utf-8']);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    const rejected = await ask();
+    expect([rejected.status, rejected.headers.get('content-type')]).toEqual([
+      429,
+      'text/html; charset=utf-8',
+    ]);
+    expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThan(0);
     // What the account does elsewhere is counted elsewhere.
     expect((await strict.fetch('/oauth/jwks')).status).toBe(200);
   });
@@ -257,10 +263,10 @@ describe('failed logins on the page', () => {
     const page = await response.text();
     for (let i = 0; i < 3; i += 1)
       await browser.submit(page, { email: victim.email, password: `wrong ${i}` });
-    const { response: refused } = await browser.submit(page, { email: victim.email, password: PASSWORD });
-    expect(refused.status).toBe(429);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(await refused.text()).toMatch(/Try again in \d+ seconds/);
+    const { response: rejected } = await browser.submit(page, { email: victim.email, password: PASSWORD });
+    expect(rejected.status).toBe(429);
+    expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await rejected.text()).toMatch(/Try again in \d+ seconds/);
     expect((await login(strict, { email: victim.email, password: PASSWORD })).status).toBe(429);
   });
 });

@@ -76,7 +76,7 @@ describe('a signing key that takes over', () => {
     expect(await published(app)).toEqual([id]);
   });
 
-  it('refuses no live token under load, on any instance', async () => {
+  it('rejects no live token under load, on any instance', async () => {
     const client = await newClient();
     const instances = [app, secondInstance(app, { clock }), secondInstance(app, { clock })] as const;
     const tokens: string[] = [];

@@ -104,7 +104,7 @@ describe('an access token', () => {
     expect(data).toEqual({ viewer: { id: user.id, email: user.email } });
   });
 
-  it('is refused once it has been changed, or as another type', async () => {
+  it('is rejected once it has been changed, or as another type', async () => {
     const { access } = await granted();
     const [header = '', payload = '', signature = ''] = access.split('.');
     const other = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
@@ -199,7 +199,7 @@ describe('the key set and the metadata', () => {
 describe('a token of another issuer or for another audience', () => {
   const production = { PUBLIC_URL: 'https://api.example.com' };
 
-  it('is refused where PUBLIC_URL says who issues', async () => {
+  it('is rejected where PUBLIC_URL says who issues', async () => {
     const elsewhere = secondInstance(app, { config: { ...app.config, publicUrl: production.PUBLIC_URL } });
     const owner = await app.account();
     const client = await oauthClient(app, { owner, grants: ['client_credentials'] });

@@ -46,7 +46,7 @@ async function blocks() {
 }
 
 describe('A blocked address', () => {
-  it('is refused on all instances, whatever it asks for, until it is unblocked', async () => {
+  it('is rejected on all instances, whatever it asks for, until it is unblocked', async () => {
     const address = '203.0.113.7';
     const other = secondInstance(app);
     const instances = [app, other];
@@ -103,7 +103,7 @@ describe('A blocked address', () => {
     expect((await adminCommand(app, ['block', 'remove', address])).failure).toContain('is not blocked');
   });
 
-  it('keeps the tokens of its bucket, and its refusals have no X-RateLimit fields', async () => {
+  it('keeps the tokens of its bucket, and its rejections have no X-RateLimit fields', async () => {
     const [watched, address] = ['203.0.113.60', '203.0.113.61'] as const;
     const rateLimit = { burst: 5, perSecond: 1 };
     const instance = secondInstance(app, { clock: steppedClock(), config: { ...app.config, rateLimit } });
@@ -243,7 +243,7 @@ describe('However a block is written', () => {
     ['10.9.8.7'],
     ['::ffff:10.9.8.0/120'],
     ['10.9.8.0/24'],
-  ])('%s is refused: it would do nothing', async (...written) => {
+  ])('%s is rejected: it would do nothing', async (...written) => {
     expect((await adminCommand(app, ['block', 'add', ...written])).failure).toContain('never blocked');
     expect(await blocks()).toEqual([]);
   });

@@ -71,7 +71,7 @@ describe('The limits of a key', () => {
 });
 
 describe('A suspended key', () => {
-  it('is refused on all instances, its streams end, and those of its account stay; resumed, it works again', async () => {
+  it('is rejected on all instances, its streams end, and those of its account stay; resumed, it works again', async () => {
     const { key, email } = await app.account();
     const other = secondInstance(app);
     const id = await keyIdOf(email);
@@ -145,9 +145,9 @@ describe('The limits of an account', () => {
         await expect.poll(() => policyOf(own, instance)).toBe('"default";q=20;w=2000');
     // Each of them takes from the same bucket.
     await expect.poll(() => statusOf(key), { interval: 1 }).toBe(429);
-    const refused = await app.fetch('/graphql', graphqlPost('{ __typename }', { key: generous.key }));
-    expect(refused.status).toBe(429);
-    expect(await refused.text()).toContain('across all credentials of this account');
+    const rejected = await app.fetch('/graphql', graphqlPost('{ __typename }', { key: generous.key }));
+    expect(rejected.status).toBe(429);
+    expect(await rejected.text()).toContain('across all credentials of this account');
     // Others are not held back.
     expect(await statusOf((await app.account()).key)).toBe(200);
 

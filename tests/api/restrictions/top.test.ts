@@ -149,7 +149,7 @@ it.each([
   ['--seconds', '601'],
   ['--seconds', 'x'],
   ['--sort-by', 'name'],
-])('%s %s is refused', async (...options) => {
+])('%s %s is rejected', async (...options) => {
   await expect(adminCommand(app, ['top', ...options])).rejects.toMatchObject({
     exitCode: expect.any(Number),
   });

@@ -136,8 +136,8 @@ describe('GET /graphql?stream_token=…', () => {
     const { key } = await app.account();
     const token = await issueToken(app, bearer(key));
     const opened = await Promise.all(Array.from({ length: 10 }, () => openByToken(app, token)));
-    const refused = await requestByToken(app, token);
-    expect(refused.status).toBe(429);
+    const rejected = await requestByToken(app, token);
+    expect(rejected.status).toBe(429);
     const byKey = await app.fetch(
       '/graphql',
       graphqlPost(TITLES, { headers: { ...bearer(key), accept: 'text/event-stream' } }),

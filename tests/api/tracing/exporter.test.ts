@@ -30,13 +30,13 @@ function useExporter(further: Readonly<Record<string, string>> = {}) {
 }
 
 describe('An exporter', () => {
-  const refused: readonly [string, Collector['answer']][] = [
+  const rejected: readonly [string, Collector['answer']][] = [
     ['refuses', (response) => void response.writeHead(400).end('no')],
     ['is in trouble', (response) => void response.writeHead(503).end()],
     ['hangs up', (response) => void response.destroy()],
     ['does not answer', () => undefined],
   ];
-  describe.each(refused)('whose collector %s', (_, answer) => {
+  describe.each(rejected)('whose collector %s', (_, answer) => {
     const { collector, app, outcomes, asks } = useExporter();
 
     it('holds up nothing, is counted and told of, and goes on when the collector does', async () => {
@@ -48,7 +48,7 @@ describe('An exporter', () => {
       collector.answer = (response) => void response.writeHead(200).end();
       await asks(1);
       await expect.poll(async () => (await outcomes()).exported).toBeGreaterThan(0);
-      // Once for each time that it went wrong: a refusal under way may come after the first success.
+      // Once for each time that it went wrong: a rejection under way may come after the first success.
       await expect.poll(() => linesOf(app.logged, 'tracing.recovered')).not.toEqual([]);
     });
   });

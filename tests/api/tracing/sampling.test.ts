@@ -47,13 +47,13 @@ describe('Which traces are sampled', () => {
 
   it('is for a trusted proxy to say, and for nobody else', async () => {
     const byProxy = await asked(whenAsked, { sampled: true });
-    const refused = await asked(whenAsked, { sampled: false });
+    const rejected = await asked(whenAsked, { sampled: false });
     const byStranger = await asked(whenAsked, { sampled: true, peerAddress: STRANGER });
     const own = await asked(whenAsked);
-    const ids = [byProxy, refused, byStranger, own].map(({ traceId }) => traceId);
+    const ids = [byProxy, rejected, byStranger, own].map(({ traceId }) => traceId);
     expect(await exported(collector, whenAsked, ids)).toEqual([byProxy.traceId]);
     // Whoever began a trace finds it in the log, sampled or not.
-    for (const one of [byProxy, refused, byStranger]) expect(one.traceId).toBe(one.sent);
+    for (const one of [byProxy, rejected, byStranger]) expect(one.traceId).toBe(one.sent);
     expect(own.traceId).toBeUndefined();
   });
 

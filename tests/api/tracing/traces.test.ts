@@ -153,7 +153,7 @@ describe('A trace', () => {
     }
   });
 
-  it('of an operation that is refused ends, with the code', async () => {
+  it('of an operation that is rejected ends, with the code', async () => {
     const { traceId, header } = newTraceparent();
     const { status } = await app.fetch(
       '/graphql',

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ORIGIN, useApp } from '../../support/app.ts';
 import { authorizeUrl, Browser, oauthClient, PKCE } from '../../support/credentials/oauth.ts';
 import { gqlAs, type Visitor, visitor } from '../../support/credentials/session.ts';
-import { dataOf, expectForbidden } from '../../support/refusal.ts';
+import { dataOf, expectForbidden } from '../../support/rejection.ts';
 
 const APP = 'https://app.example.com';
 const READER = 'https://reader.example.org';

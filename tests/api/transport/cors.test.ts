@@ -64,7 +64,7 @@ describe('CORS_ORIGINS', () => {
     );
   });
 
-  it('lets a named origin read a refusal too', async () => {
+  it('lets a named origin read a rejection too', async () => {
     const { status, headers } = await app.fetch('/graphql', { method: 'POST', headers: { origin: NAMED } });
     expect(status).toBe(401);
     expect(headers.get('access-control-allow-origin')).toBe(NAMED);

@@ -22,7 +22,7 @@ function under(app: TestApp, origin: string): Pick<TestApp, 'fetch'> {
 describe('in development', () => {
   const app = useApp({ settings: { NODE_ENV: 'development', CORS_ORIGINS } });
 
-  it('a refused origin is logged once, with the setting that would allow it', async () => {
+  it('a rejected origin is logged once, with the setting that would allow it', async () => {
     const origin = 'http://localhost:3000';
     await app.fetch(ASK, { headers: { origin } });
     await app.fetch('/login', { headers: { origin } });
@@ -38,7 +38,7 @@ describe('in development', () => {
     });
   });
 
-  it('a refused preflight is logged too', async () => {
+  it('a rejected preflight is logged too', async () => {
     const origin = 'https://preflight.example';
     await app.fetch('/graphql', {
       method: 'OPTIONS',
@@ -64,13 +64,13 @@ describe('in development', () => {
   it('a 403 by origin names the origin and the setting', async () => {
     const { cookie, email } = await visitor(app);
     const headers = { origin: 'https://other.example' };
-    const refused = [
+    const rejected = [
       await app.gql('mutation { deletePost(id: "x") }', { headers: { cookie, ...headers } }),
       (await (await login(app, { email, password: PASSWORD }, headers)).json()) as {
         errors: { message: string }[];
       },
     ];
-    for (const { errors } of refused)
+    for (const { errors } of rejected)
       expect(errors?.[0]?.message).toMatch(/https:\/\/other\.example.*CORS_ORIGINS/);
   });
 

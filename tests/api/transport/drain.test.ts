@@ -70,7 +70,7 @@ class Client {
   }
 }
 
-async function refused(port: number): Promise<string> {
+async function rejected(port: number): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   const [error] = (await once(socket, 'error')) as [NodeJS.ErrnoException];
   return error.code ?? '';
@@ -86,7 +86,7 @@ describe('a service that stops', () => {
       expect(head).not.toMatch(/^connection: close$/im);
     }
     const { drained } = await leave(LONG_MS);
-    expect(await refused(port)).toBe('ECONNREFUSED');
+    expect(await rejected(port)).toBe('ECONNREFUSED');
     for (const client of [one, two]) {
       const head = await client.ask();
       expect(head).toMatch(/^HTTP\/1\.1 200 /);

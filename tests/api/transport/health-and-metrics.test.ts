@@ -109,7 +109,7 @@ describe('/metrics', () => {
     ['a wrong token', { authorization: 'Bearer a-token-of-24-character!' }],
     ['a shorter token', { authorization: 'Bearer a-token' }],
     ['an empty token', { authorization: 'Bearer ' }],
-  ])('are refused to %s from elsewhere with 401', async (_who, headers) => {
+  ])('are rejected to %s from elsewhere with 401', async (_who, headers) => {
     const response = await from('203.0.113.9', headers);
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toBe('Bearer');
@@ -118,12 +118,12 @@ describe('/metrics', () => {
     });
   });
 
-  it('are refused where a proxy on this machine passes a request on', async () => {
+  it('are rejected where a proxy on this machine passes a request on', async () => {
     expect((await from('127.0.0.1', { 'x-forwarded-for': '203.0.113.9' })).status).toBe(401);
   });
 
   // A page of another site can point its name at this machine (DNS rebinding).
-  it('are refused on loopback under a name from elsewhere', async () => {
+  it('are rejected on loopback under a name from elsewhere', async () => {
     const named = (origin: string, headers: Record<string, string> = {}) =>
       app.app.fetch(new Request(`${origin}/metrics`, { headers }), { peerAddress: '127.0.0.1' });
     expect((await named('http://evil.example:4000')).status).toBe(401);

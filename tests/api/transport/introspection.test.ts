@@ -1,7 +1,7 @@
 import { getIntrospectionQuery } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
-import { dataOf, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../support/rejection.ts';
 
 const LOOKS = [
   '{ __typename }',
@@ -101,11 +101,11 @@ describe('introspection, switched on', () => {
   });
 
   it.each([MIXED, HIDDEN])('needs credentials as soon as something else is asked for: %s', async (query) => {
-    expectRefused(await app.gql(query), { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(await app.gql(query), { code: 'UNAUTHENTICATED', status: 401 });
   });
 
-  it('is refused with bad credentials, which count', async () => {
-    expectRefused(await app.gql('{ __typename }', { key: 'wrong' }), {
+  it('is rejected with bad credentials, which count', async () => {
+    expectRejected(await app.gql('{ __typename }', { key: 'wrong' }), {
       code: 'UNAUTHENTICATED',
       status: 401,
     });
@@ -116,21 +116,21 @@ describe('introspection, switched on', () => {
       `{ __schema { queryType ${'{ fields { type '.repeat(levels)}{ name }${' } }'.repeat(levels)} } }`;
     expect(dataOf(await app.gql(nested(2)))).toBeTruthy();
     const { key } = await app.account();
-    expectRefused(await app.gql(nested(3), { key }), { code: 'DEPTH_LIMIT', status: 400 });
+    expectRejected(await app.gql(nested(3), { key }), { code: 'DEPTH_LIMIT', status: 400 });
   });
 
   it('judges the operation that is named, not the others beside it', async () => {
     const query = 'query Look { __typename } query Read { viewer { id } }';
     expect(dataOf(await app.gql(query, { operationName: 'Look' }))).toEqual({ __typename: 'Query' });
     const read = await app.gql(query, { operationName: 'Read' });
-    expectRefused(read, { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(read, { code: 'UNAUTHENTICATED', status: 401 });
   });
 });
 
 describe('introspection, switched off', () => {
   const app = useApp({ settings: { INTROSPECTION: 'false' } });
 
-  it.each(LOOKS.slice(1))('is refused with credentials too: %s', async (query) => {
+  it.each(LOOKS.slice(1))('is rejected with credentials too: %s', async (query) => {
     const { key } = await app.account();
     const { data, errors = [] } = await app.gql(query, { key });
     expect(data).toBeUndefined();
@@ -139,7 +139,7 @@ describe('introspection, switched off', () => {
   });
 
   it.each(LOOKS)('needs credentials: %s', async (query) => {
-    expectRefused(await app.gql(query), { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(await app.gql(query), { code: 'UNAUTHENTICATED', status: 401 });
   });
 
   it('leaves __typename in place', async () => {

@@ -30,9 +30,9 @@ const times = (count: number, status: number) => Array.from({ length: count }, (
 describe('wrong tokens for /metrics', () => {
   it('are 429 past the failures of an address, and the right one passes nevertheless', async () => {
     expect(await guesses('203.0.113.1', 12)).toEqual([...times(10, 401), 429, 429]);
-    const refused = await scrape('203.0.113.1', 'another guess');
-    expect(Number(refused.headers.get('retry-after'))).toBe(30);
-    expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
+    const rejected = await scrape('203.0.113.1', 'another guess');
+    expect(Number(rejected.headers.get('retry-after'))).toBe(30);
+    expect(await rejected.json()).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
     expect((await scrape('203.0.113.1', TOKEN)).status).toBe(200);
     expect((await scrape('203.0.113.1')).status).toBe(401);
     expect(await guesses('203.0.113.2', 1)).toEqual([401]);

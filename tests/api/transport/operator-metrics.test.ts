@@ -96,7 +96,7 @@ describe('/metrics', () => {
 describe('/metrics of a service with small buckets', () => {
   const app = useApp({ settings: { RATE_LIMIT_BURST: '2', RATE_LIMIT_PER_SECOND: '0.001' } });
 
-  it('count what buckets allow and refuse', async () => {
+  it('count what buckets allow and reject', async () => {
     const { key } = await app.account();
     for (let count = 0; count < 3; count += 1) await app.gql('{ __typename }', { key });
     const text = await (await app.fetch('/metrics')).text();

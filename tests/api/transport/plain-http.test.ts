@@ -29,27 +29,27 @@ function from(peer: string, path: string, headers: Record<string, string> = {}, 
 const VIEWER = `/graphql?query=${encodeURIComponent('{ viewer { id } }')}`;
 const TLS = { 'x-forwarded-proto': 'https', 'x-forwarded-for': CLIENT };
 
-async function refused(response: Response): Promise<void> {
+async function rejected(response: Response): Promise<void> {
   expect(response.status).toBe(403);
   expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN' } }] });
 }
 
 describe('credentials over plain HTTP in production', () => {
-  it('are refused, each kind of them, and not looked at', async () => {
+  it('are rejected, each kind of them, and not looked at', async () => {
     const { key, cookie, email } = await visitor(app);
     for (const presented of [key, 'nonsense'])
-      await refused(await from(CLIENT, VIEWER, { authorization: `Bearer ${presented}` }));
-    await refused(await from(CLIENT, `${VIEWER}&api_key=${key}`));
-    await refused(await from(CLIENT, VIEWER, { cookie }));
+      await rejected(await from(CLIENT, VIEWER, { authorization: `Bearer ${presented}` }));
+    await rejected(await from(CLIENT, `${VIEWER}&api_key=${key}`));
+    await rejected(await from(CLIENT, VIEWER, { cookie }));
     const login = await from(CLIENT, '/login', {}, { email, password: PASSWORD });
     expect(login.headers.getSetCookie()).toEqual([]);
-    await refused(login);
-    await refused(await from(CLIENT, '/logout', { cookie }, {}));
+    await rejected(login);
+    await rejected(await from(CLIENT, '/logout', { cookie }, {}));
   });
 
-  it('are refused with the token for metrics as well', async () => {
+  it('are rejected with the token for metrics as well', async () => {
     const authorization = `Bearer ${METRICS_TOKEN}`;
-    await refused(await from(CLIENT, '/metrics', { authorization }));
+    await rejected(await from(CLIENT, '/metrics', { authorization }));
     expect((await from(PROXY, '/metrics', { ...TLS, authorization })).status).toBe(200);
   });
 
@@ -60,13 +60,13 @@ describe('credentials over plain HTTP in production', () => {
     expect((await from(PROXY, '/login', TLS, { email, password: PASSWORD })).status).toBe(200);
   });
 
-  it('are refused where anybody else says so, or the proxy says otherwise, or nothing', async () => {
+  it('are rejected where anybody else says so, or the proxy says otherwise, or nothing', async () => {
     const { key } = await app.account();
     const authorization = `Bearer ${key}`;
-    await refused(await from(CLIENT, VIEWER, { ...TLS, authorization }));
+    await rejected(await from(CLIENT, VIEWER, { ...TLS, authorization }));
     for (const proto of ['http', 'https, http', ''])
-      await refused(await from(PROXY, VIEWER, { ...TLS, 'x-forwarded-proto': proto, authorization }));
-    await refused(await from(PROXY, VIEWER, { 'x-forwarded-for': CLIENT, authorization }));
+      await rejected(await from(PROXY, VIEWER, { ...TLS, 'x-forwarded-proto': proto, authorization }));
+    await rejected(await from(PROXY, VIEWER, { 'x-forwarded-for': CLIENT, authorization }));
   });
 
   it.each(['127.0.0.1', '::1', '::ffff:127.0.0.1'])(
@@ -150,10 +150,12 @@ describe('a request that a proxy on this machine passes on', () => {
 
   it.each(FORWARDED)('is not local without TRUST_PROXY: %s', async (_name, headers) => {
     const { key, cookie, email } = await visitor(forgetful);
-    await refused(await ask(forgetful, '/login', headers, { email, password: PASSWORD }));
-    await refused(await ask(forgetful, VIEWER, { ...headers, authorization: `Bearer ${key}` }));
-    await refused(await ask(forgetful, VIEWER, { ...headers, cookie }));
-    await refused(await ask(forgetful, '/metrics', { ...headers, authorization: `Bearer ${METRICS_TOKEN}` }));
+    await rejected(await ask(forgetful, '/login', headers, { email, password: PASSWORD }));
+    await rejected(await ask(forgetful, VIEWER, { ...headers, authorization: `Bearer ${key}` }));
+    await rejected(await ask(forgetful, VIEWER, { ...headers, cookie }));
+    await rejected(
+      await ask(forgetful, '/metrics', { ...headers, authorization: `Bearer ${METRICS_TOKEN}` }),
+    );
     expect((await ask(forgetful, '/metrics', headers)).status).toBe(401);
   });
 
@@ -168,8 +170,8 @@ describe('a request that a proxy on this machine passes on', () => {
   it('is not local with TRUST_PROXY either, and over TLS where the proxy says so', async () => {
     const { key } = await app.account();
     const authorization = `Bearer ${key}`;
-    await refused(await from(PROXY, VIEWER, { forwarded: 'for=127.0.0.1', authorization }));
-    await refused(await from(PROXY, VIEWER, { 'x-forwarded-for': '127.0.0.1', authorization }));
+    await rejected(await from(PROXY, VIEWER, { forwarded: 'for=127.0.0.1', authorization }));
+    await rejected(await from(PROXY, VIEWER, { 'x-forwarded-for': '127.0.0.1', authorization }));
     expect((await from(PROXY, VIEWER, { 'x-forwarded-proto': 'https', authorization })).status).toBe(200);
   });
 });
@@ -185,7 +187,7 @@ describe('credentials over plain HTTP in development', () => {
 });
 
 describe('OAuth over plain HTTP in production', () => {
-  it('is refused in OAuth’s form or by a page, but for what is public', async () => {
+  it('is rejected in OAuth’s form or by a page, but for what is public', async () => {
     for (const path of ['/oauth/token', '/oauth/revoke', '/oauth/introspect']) {
       const response = await from(CLIENT, path, {}, {});
       expect([response.status, await response.json()]).toEqual([

@@ -1,7 +1,7 @@
 import { getIntrospectionQuery, type IntrospectionOptions } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../support/app.ts';
-import { dataOf, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../support/rejection.ts';
 import { repeated } from '../../support/schema/repeated.ts';
 
 const app = useApp();
@@ -21,7 +21,7 @@ const doubling = repeated(
 /** Without a level of depth: each takes in the one before in two places. */
 const flat = repeated(25, (i) => `fragment F${i + 1} on Post { ... on Post { ...F${i} } ... { ...F${i} } }`);
 
-describe('a hostile document is refused', () => {
+describe('a hostile document is rejected', () => {
   it.each([
     ['alias overload', `{ ${repeated(300, (i) => `a${i}: __typename`)} }`, 'COMPLEXITY_LIMIT'],
     ['alias overload, nested', POST(repeated(200, (i) => `a${i}: id`)), 'COMPLEXITY_LIMIT'],
@@ -113,7 +113,7 @@ describe('a hostile document is refused', () => {
   it('duplicates in an operation beside the one that is named', async () => {
     const query = `query A { __typename } query B ${POST(repeated(900, () => 'id'))}`;
     const answer = await app.gql(query, { key: account.key, operationName: 'A' });
-    expectRefused(answer, { code: 'COMPLEXITY_LIMIT', status: 400 });
+    expectRejected(answer, { code: 'COMPLEXITY_LIMIT', status: 400 });
   });
 
   it('array batching', async () => {
@@ -132,18 +132,18 @@ describe('huge variables', () => {
   const ask = (query: string, variables: Record<string, unknown>) =>
     app.gql(query, { key: account.key, variables });
 
-  it('past the limit of a body are refused', async () => {
+  it('past the limit of a body are rejected', async () => {
     const answer = await ask('{ __typename }', { pad: 'x'.repeat(1_100_000) });
-    expectRefused(answer, { code: 'BAD_REQUEST', status: 413 });
+    expectRejected(answer, { code: 'BAD_REQUEST', status: 413 });
   });
 
-  it('that do not fit are refused without being sent back', async () => {
+  it('that do not fit are rejected without being sent back', async () => {
     const answer = await ask('query ($n: Int) { posts(limit: $n) { id } }', { n: 'x'.repeat(250_000) });
-    expectRefused(answer, { code: 'BAD_USER_INPUT', argument: 'n' });
+    expectRejected(answer, { code: 'BAD_USER_INPUT', argument: 'n' });
     expect(answer.errors?.[0]?.message.length).toBeLessThan(2_000);
   });
 
-  it('are refused at the first few mistakes', async () => {
+  it('are rejected at the first few mistakes', async () => {
     const tags = Array.from({ length: 19_000 }, () => 1);
     const query = 'mutation ($tags: [String!]) { createPost(title: "t", body: "b", tags: $tags) { id } }';
     const answer = await ask(query, { tags });

@@ -34,14 +34,14 @@ async function send({ method = 'GET', target = '/graphql', version = '1.1', head
   return { status: Number(head.split(' ')[1]), head: head.toLowerCase(), body: rest.join('\r\n\r\n') };
 }
 
-const REFUSAL = { errors: [{ message: expect.any(String), extensions: { code: 'BAD_REQUEST' } }] };
+const REJECTION = { errors: [{ message: expect.any(String), extensions: { code: 'BAD_REQUEST' } }] };
 const QUERY = JSON.stringify({ query: '{ __typename }' });
 
 async function expectBadRequest(sent: Sent): Promise<void> {
   const { status, head, body } = await send(sent);
   expect([sent.target, status]).toEqual([sent.target, 400]);
   expect(head).toMatch(/^x-request-id: \S+$/m);
-  expect(JSON.parse(body)).toEqual(REFUSAL);
+  expect(JSON.parse(body)).toEqual(REJECTION);
 }
 
 describe('a path that is not in normal form', () => {
@@ -81,7 +81,7 @@ describe('a path that is not in normal form', () => {
     '*',
   ];
 
-  it.each(OTHER_SPELLINGS)('is refused with 400 before any route sees it: %s', async (target) => {
+  it.each(OTHER_SPELLINGS)('is rejected with 400 before any route sees it: %s', async (target) => {
     await expectBadRequest({ target });
     await expectBadRequest({ target, method: 'OPTIONS' });
     await expectBadRequest({ target, method: 'POST', body: QUERY });
@@ -142,7 +142,7 @@ describe('the Host of a request', () => {
     ['user information', ['host: user@localhost']],
     ['a port that is none', ['host: localhost:99999']],
     ['a list', ['host: a, b']],
-  ])('is refused with 400 where it is %s, on every way in', async (_what, headers) => {
+  ])('is rejected with 400 where it is %s, on every way in', async (_what, headers) => {
     const before = socket.fastAnswers;
     await expectBadRequest({ headers });
     await expectBadRequest({ headers, target: '/health/live' });
@@ -183,11 +183,11 @@ describe('what only Yoga would answer', () => {
 });
 
 describe('a body with a Content-Encoding', () => {
-  it.each(['gzip', 'br', 'deflate', 'identity', 'x'])('is refused with 415: "%s"', async (encoding) => {
+  it.each(['gzip', 'br', 'deflate', 'identity', 'x'])('is rejected with 415: "%s"', async (encoding) => {
     const headers = ['host: localhost', `content-encoding: ${encoding}`];
-    const refused = await send({ method: 'POST', headers, body: QUERY });
-    expect([refused.status, JSON.parse(refused.body)]).toEqual([415, REFUSAL]);
-    expect(refused.head).toMatch(/^accept-encoding: identity$/m);
+    const rejected = await send({ method: 'POST', headers, body: QUERY });
+    expect([rejected.status, JSON.parse(rejected.body)]).toEqual([415, REJECTION]);
+    expect(rejected.head).toMatch(/^accept-encoding: identity$/m);
     expect(
       (await send({ method: 'POST', headers: [...headers, 'origin: http://localhost'], body: QUERY })).status,
     ).toBe(415);
@@ -197,7 +197,7 @@ describe('a body with a Content-Encoding', () => {
       headers,
       body: '{"email":"a","password":"b"}',
     });
-    expect([login.status, JSON.parse(login.body)]).toEqual([415, REFUSAL]);
+    expect([login.status, JSON.parse(login.body)]).toEqual([415, REJECTION]);
   });
 
   it('says no more than 401 to a stranger', async () => {
@@ -230,7 +230,7 @@ describe('the address of a client', () => {
     return Number(answer.split(' ')[1]);
   }
 
-  it('is that of its socket on every way in: one that is refused refuses no other', async () => {
+  it('is that of its socket on every way in: one that is rejected rejects no other', async () => {
     for (const target of ['/graphql', '/graphql?"']) {
       const [one, other] = target === '/graphql' ? ['127.0.0.2', '127.0.0.3'] : ['127.0.0.4', '127.0.0.5'];
       for (const status of [200, 200, 200, 429]) expect(await from(one, target)).toBe(status);

@@ -56,13 +56,13 @@ describe('every route of the table', () => {
     expect(production.app.routes.map(({ path }) => path)).not.toContain('/example/*');
   });
 
-  it('refuses other methods with 405, its own as Allow, and the errors of its form', async () => {
+  it('rejects other methods with 405, its own as Allow, and the errors of its form', async () => {
     const { key } = await app.account();
     const other = ({ methods }: Route) =>
       ['PUT', 'DELETE', 'GET', 'POST'].filter((it) => !methods.includes(it));
     const routes = app.app.routes.filter((route) => other(route).length > 0);
     expect(routes.length).toBeGreaterThan(15);
-    const refusal = new ApiError('BAD_REQUEST', 'wrong method', { status: 405 });
+    const rejection = new ApiError('BAD_REQUEST', 'wrong method', { status: 405 });
     const looked = await each(routes, async (route) => {
       const responses = await Promise.all(
         other(route).map(async (method) => {
@@ -76,7 +76,7 @@ describe('every route of the table', () => {
       return [...new Set(responses.map((it) => JSON.stringify(it)))];
     });
     const expected = await each(routes, async (route) => {
-      const shown = route.errors(refusal, admittedRequest(), log).toResponse();
+      const shown = route.errors(rejection, admittedRequest(), log).toResponse();
       const body = await shown.text();
       const type = shown.headers.get('content-type');
       return [JSON.stringify([405, route.methods.join(', '), type, body.slice(0, 10)])];
@@ -110,13 +110,13 @@ describe('every route of the table', () => {
     expect(await each(routes, encoding)).toEqual(wanted(routes, ({ compressible }) => compressible));
   });
 
-  it('is refused over plain HTTP in production if its body or its answer has credentials', async () => {
+  it('is rejected over plain HTTP in production if its body or its answer has credentials', async () => {
     const { routes } = production.app;
-    const isRefused = async (route: Route) => {
+    const isRejected = async (route: Route) => {
       const request = new Request(`http://api.example.com${pathOf(route)}`, { method: usualMethod(route) });
       return (await production.app.fetch(request, { peerAddress: '203.0.113.7' })).status === 403;
     };
-    expect(await each(routes, isRefused)).toEqual(wanted(routes, ({ needsTls }) => needsTls));
+    expect(await each(routes, isRejected)).toEqual(wanted(routes, ({ needsTls }) => needsTls));
   });
 
   it('takes a token and tells of it, or does not', async () => {
@@ -128,17 +128,17 @@ describe('every route of the table', () => {
     expect(await each(routes, takes)).toEqual(wanted(routes, isReported));
   });
 
-  it('refuses bad credentials if it reads any, and does not look at them if it ignores them', async () => {
+  it('rejects bad credentials if it reads any, and does not look at them if it ignores them', async () => {
     const routes = app.app.routes.filter(({ credentials }) =>
       /read|stream-token|required|ignored/.test(credentials),
     );
-    const refuses = async (route: Route) => {
+    const rejects = async (route: Route) => {
       const headers = { authorization: 'Bearer nonsense' };
       const response = await app.fetch(pathOf(route), { method: usualMethod(route), headers });
       return response.status === 401;
     };
     const wantedOf = ({ credentials }: Route) => credentials !== 'ignored';
-    expect(await each(routes, refuses)).toEqual(wanted(routes, wantedOf));
+    expect(await each(routes, rejects)).toEqual(wanted(routes, wantedOf));
   });
 
   it('may be read by pages of CORS_ORIGINS, by its methods, or by none', async () => {
@@ -157,23 +157,23 @@ describe('every route of the table', () => {
         methods.includes('POST') && (originCheck !== 'none' || bucket !== undefined),
     );
     const { key, cookie } = await visitor(app);
-    const refusesWith = (credentials: Record<string, string>) => async (route: Route) => {
+    const rejectsWith = (credentials: Record<string, string>) => async (route: Route) => {
       const headers = { origin: 'https://elsewhere.example.com', ...credentials };
       return (await app.fetch(pathOf(route), { method: 'POST', headers })).status === 403;
     };
     const isAlways = ({ originCheck }: Route) => originCheck === 'always' || originCheck === 'own';
     const always = wanted(routes, isAlways);
-    expect(await each(routes, refusesWith({}))).toEqual(always);
-    expect(await each(routes, refusesWith({ authorization: `Bearer ${key}` }))).toEqual(always);
+    expect(await each(routes, rejectsWith({}))).toEqual(always);
+    expect(await each(routes, rejectsWith({ authorization: `Bearer ${key}` }))).toEqual(always);
     // What reads its own credentials takes no cookie.
     const ofCookie = wanted(routes, (route) =>
       route.credentials === 'own' ? isAlways(route) : route.originCheck !== 'none',
     );
-    expect(await each(routes, refusesWith({ cookie }))).toEqual(ofCookie);
+    expect(await each(routes, rejectsWith({ cookie }))).toEqual(ofCookie);
     // The forms of the service's own pages.
     const ofOwn = wanted(routes, ({ originCheck }) => originCheck === 'own');
     for (const credentials of [{}, { cookie }])
-      expect(await each(routes, refusesWith({ ...credentials, origin: OWN }))).toEqual(ofOwn);
+      expect(await each(routes, rejectsWith({ ...credentials, origin: OWN }))).toEqual(ofOwn);
   });
 
   it('opens as a document only, if it is a page for users', async () => {

@@ -23,7 +23,7 @@ describe('/graphql', () => {
   const postCount = async () =>
     (await app.gql('{ posts(limit: 100) { id } }', { key: authorization.slice(7) })).data.posts.length;
 
-  /** Expects a refusal that is no GraphQL at all (contract section 4). */
+  /** Expects a rejection that is no GraphQL at all (contract section 4). */
   async function expectBadRequest(response: Response, status: number) {
     const { data, errors } = (await response.json()) as Record<string, unknown>;
     expect(response.status).toBe(status);
@@ -89,7 +89,7 @@ describe('/graphql', () => {
     expect(await type('*/*')).toBe('application/json; charset=utf-8');
   });
 
-  it('refuses a mutation over GET with 405 and Allow, and runs nothing of it', async () => {
+  it('rejects a mutation over GET with 405 and Allow, and runs nothing of it', async () => {
     const before = await postCount();
     const response = await get({ query: MUTATION });
     expect(response.headers.get('allow')).toBe('POST');
@@ -97,19 +97,19 @@ describe('/graphql', () => {
     expect(await postCount()).toBe(before);
   });
 
-  it('refuses a mutation over GET for that, also if it is above a limit', async () => {
+  it('rejects a mutation over GET for that, also if it is above a limit', async () => {
     const dear = 'author { posts(limit: 100) { comments(limit: 100) { id } } }';
     const query = `mutation { createPost(title: "T", body: "B") { ${dear} } }`;
     await expectBadRequest(await get({ query }), 405);
   });
 
-  it('refuses a mutation over GET also where a query stands beside it', async () => {
+  it('rejects a mutation over GET also where a query stands beside it', async () => {
     const query = `${MUTATION} query Q { viewer { name } }`;
     await expectBadRequest(await get({ query, operationName: 'M' }), 405);
     expect((await get({ query, operationName: 'Q' })).status).toBe(200);
   });
 
-  it.each(['PUT', 'PATCH', 'DELETE'])('refuses %s with 405 and Allow', async (method) => {
+  it.each(['PUT', 'PATCH', 'DELETE'])('rejects %s with 405 and Allow', async (method) => {
     const response = await app.fetch('/graphql', { method, headers: { authorization } });
     expect(response.headers.get('allow')).toBe('GET, HEAD, POST');
     await expectBadRequest(response, 405);
@@ -130,7 +130,7 @@ describe('/graphql', () => {
     ['an operation name that is no string', { query: QUERY, operationName: 1 }],
     ['extensions that are no object', { query: QUERY, extensions: 'x' }],
     ['bytes that are not UTF-8', new Blob([new Uint8Array([0x22, 0xff, 0x22])])],
-  ])('refuses a body of %s with 400', async (_what, body) => {
+  ])('rejects a body of %s with 400', async (_what, body) => {
     await expectBadRequest(await post(body), 400);
   });
 
@@ -138,7 +138,7 @@ describe('/graphql', () => {
     ['no query', {}],
     ['variables that are no JSON', { query: QUERY, variables: '{' }],
     ['variables that are no object', { query: QUERY, variables: '[1]' }],
-  ])('refuses GET with %s with 400', async (_what, parameters) => {
+  ])('rejects GET with %s with 400', async (_what, parameters) => {
     await expectBadRequest(await get(parameters as Record<string, string>), 400);
   });
 
@@ -150,11 +150,11 @@ describe('/graphql', () => {
     'application/jsonp',
     'application/json; charset=iso-8859-1',
     '',
-  ])('refuses a body of type "%s" with 415', async (type) => {
+  ])('rejects a body of type "%s" with 415', async (type) => {
     await expectBadRequest(await post({ query: QUERY }, { 'content-type': type }), 415);
   });
 
-  it('refuses a media type that it cannot answer in with 406', async () => {
+  it('rejects a media type that it cannot answer in with 406', async () => {
     await expectBadRequest(await post({ query: QUERY }, { accept: 'image/png' }), 406);
     await expectBadRequest(await post({ query: QUERY }, { accept: 'application/json;q=0' }), 406);
   });
@@ -171,7 +171,7 @@ describe('/graphql', () => {
     await response.body?.cancel();
   });
 
-  it('refuses a subscription with 406 unless it accepts a stream', async () => {
+  it('rejects a subscription with 406 unless it accepts a stream', async () => {
     for (const accept of ['application/json', 'application/graphql-response+json', '*/*']) {
       await expectBadRequest(await post({ query: SUBSCRIPTION }, { accept }), 406);
       await expectBadRequest(await get({ query: SUBSCRIPTION }, { accept }), 406);

@@ -2,7 +2,7 @@ import { parse, specifiedRules, validate } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildSchema } from '../../../src/schema/schema.ts';
 import { useApp } from '../../support/app.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 import { STRANGE } from '../../support/schema/client-texts.ts';
 
 const schema = buildSchema();
@@ -15,8 +15,8 @@ function errorsOf(text: string) {
   }));
 }
 
-/** One query or mutation, which a text without names selects, and no fragment in itself: that is refused before. */
-const REFUSED = STRANGE.filter((text) => {
+/** One query or mutation, which a text without names selects, and no fragment in itself: that is rejected before. */
+const REJECTED = STRANGE.filter((text) => {
   const operations = parse(text).definitions.filter(({ kind }) => kind === 'OperationDefinition');
   const messages = errorsOf(text).map(({ message }) => message);
   return (
@@ -34,7 +34,7 @@ describe('A document that the fast validator does not accept', () => {
     ({ key } = await app.account());
   });
 
-  it.each(REFUSED)('is refused with all errors of the full validation, every time: %s', async (text) => {
+  it.each(REJECTED)('is rejected with all errors of the full validation, every time: %s', async (text) => {
     for (let time = 0; time < 3; time += 1) {
       const { data, errors = [] } = await app.gql(text, { key });
       expect(data).toBeUndefined();

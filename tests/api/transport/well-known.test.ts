@@ -119,11 +119,11 @@ describe('/.well-known/oauth-protected-resource', () => {
       headers: { 'content-type': 'application/json' },
       body: '{"email":"a","password":"b"}',
     };
-    const refused: [string, RequestInit][] = [
+    const rejected: [string, RequestInit][] = [
       ['/login', wrong],
       ['/oauth/token', { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' } }],
     ];
-    for (const [path, init] of refused) {
+    for (const [path, init] of rejected) {
       const { status, headers } = await app.fetch(path, init);
       expect([path, status, headers.get('www-authenticate')?.includes('resource_metadata')]).toEqual([
         path,

@@ -22,7 +22,7 @@ describe('Wrong bodies', () => {
       body,
     });
 
-  it('of 5 MB are refused with 413, whatever they hold', async () => {
+  it('of 5 MB are rejected with 413, whatever they hold', async () => {
     const big = 'x'.repeat(5 * MEGABYTE);
     for (const body of [
       big,
@@ -35,7 +35,7 @@ describe('Wrong bodies', () => {
     }
   });
 
-  it('of garbage are refused with 400', async () => {
+  it('of garbage are rejected with 400', async () => {
     const notJson = (bytes: Uint8Array) => {
       try {
         JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -75,7 +75,7 @@ describe('Wrong bodies', () => {
     );
   });
 
-  it('of garbage in the query text are refused by the parser or by validation', async () => {
+  it('of garbage in the query text are rejected by the parser or by validation', async () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc
@@ -165,7 +165,7 @@ describe('Wrong bodies', () => {
       'list types',
       (depth: number) => `query ($a: ${'['.repeat(depth)}Int${']'.repeat(depth)}) { __typename }`,
     ],
-  ])('with a query 10,000 deep (%s) are refused before anything runs', async (_what, query) => {
+  ])('with a query 10,000 deep (%s) are rejected before anything runs', async (_what, query) => {
     const response = await post(JSON.stringify({ query: query(10_000) }));
     expect(response.status).toBe(400);
     // They break two limits at once, depth and tokens, and contract section 5 does not say which is looked at first.
@@ -173,7 +173,7 @@ describe('Wrong bodies', () => {
     expect(['DEPTH_LIMIT', 'GRAPHQL_PARSE_FAILED']).toContain(code);
   });
 
-  it('are refused over GET alike', async () => {
+  it('are rejected over GET alike', async () => {
     const value = fc.oneof(fc.string({ unit: 'binary', maxLength: 50 }), fc.json({ maxDepth: 3 }));
     const search = fc.dictionary(
       fc.constantFrom('query', 'variables', 'operationName', 'extensions', 'other'),

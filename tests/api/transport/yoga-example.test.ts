@@ -6,7 +6,7 @@ import { createYogaOf } from '../../../examples/yoga.ts';
 import type { App } from '../../../src/app/create-app.ts';
 import { useAuthentication } from '../../../src/http/hooks/authentication.ts';
 import { useEngine } from '../../../src/http/yoga/use-engine.ts';
-import { expectRefused } from '../../support/refusal.ts';
+import { expectRejected } from '../../support/rejection.ts';
 import { CREATE, EVENTS, POSTS, useHost, type YogaHost } from '../../support/yoga-host.ts';
 
 const DEEP = `{ posts ${'{ author { posts '.repeat(6)}{ id } ${'} }'.repeat(6)} }`;
@@ -27,8 +27,8 @@ describe('examples/yoga.ts', () => {
     const answer = await host.ask(POSTS);
     expect(answer.data.posts).toHaveLength(1);
     expect(Number(answer.headers.get('x-ratelimit-remaining'))).toBeLessThan(50);
-    expectRefused(await host.ask(POSTS, { key: undefined }), { code: 'UNAUTHENTICATED', status: 401 });
-    expectRefused(await host.ask(POSTS, { key: 'cg_wrong' }), { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(await host.ask(POSTS, { key: undefined }), { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(await host.ask(POSTS, { key: 'cg_wrong' }), { code: 'UNAUTHENTICATED', status: 401 });
   });
 
   it('runs a mutation with a key once', async () => {
@@ -43,19 +43,19 @@ describe('examples/yoga.ts', () => {
     await host.expectEvents();
   });
 
-  it('refuses operations over the limits', async () => {
-    expectRefused(await host.ask(DEEP), { code: 'DEPTH_LIMIT', status: 400 });
+  it('rejects operations over the limits', async () => {
+    expectRejected(await host.ask(DEEP), { code: 'DEPTH_LIMIT', status: 400 });
   });
 
-  it('returns the refusal and the errors of a request to no other request with the same text', async () => {
-    expectRefused(await host.ask(POSTS, { key: undefined }), { code: 'UNAUTHENTICATED', status: 401 });
+  it('returns the rejection and the errors of a request to no other request with the same text', async () => {
+    expectRejected(await host.ask(POSTS, { key: undefined }), { code: 'UNAUTHENTICATED', status: 401 });
     expect((await host.ask(POSTS)).errors).toBeUndefined();
     const wrong = await host.ask(NAMED, { variables: { limit: 'many' } });
-    expectRefused(wrong, { code: 'BAD_USER_INPUT' });
+    expectRejected(wrong, { code: 'BAD_USER_INPUT' });
     expect((await host.ask(NAMED, { variables: { limit: 1 } })).data.posts).toHaveLength(1);
-    expectRefused(await host.ask('{ nothing }'), { code: 'GRAPHQL_VALIDATION_FAILED' });
+    expectRejected(await host.ask('{ nothing }'), { code: 'GRAPHQL_VALIDATION_FAILED' });
     const stranger = await host.ask('{ nothing }', { key: undefined });
-    expectRefused(stranger, { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(stranger, { code: 'UNAUTHENTICATED', status: 401 });
   });
 
   it('responds to HEAD without a body', async () => {
@@ -89,7 +89,7 @@ describe('a Yoga server without some plugins of the service, with one of Yoga an
     return (request) => yoga.fetch(new Request(request.url.replace('/graphql', '/api'), request));
   });
 
-  it('refuses a mutation with a key, which nothing would keep', async () => {
+  it('rejects a mutation with a key, which nothing would keep', async () => {
     const before = await countPosts(host);
     const [first, second] = await host.keyed(CREATE);
     expect(first).toEqual(second);
@@ -98,14 +98,14 @@ describe('a Yoga server without some plugins of the service, with one of Yoga an
     expect((await host.ask(CREATE)).errors).toBeUndefined();
   });
 
-  it('refuses subscriptions', async () => {
+  it('rejects subscriptions', async () => {
     const answer = await host.post({ query: EVENTS }, { accept: 'text/event-stream' });
-    expectRefused(answer, { code: 'BAD_REQUEST', status: 400 });
+    expectRejected(answer, { code: 'BAD_REQUEST', status: 400 });
   });
 
-  it('refuses bad credentials, although nothing counts them', async () => {
+  it('rejects bad credentials, although nothing counts them', async () => {
     const answer = await host.ask(POSTS, { key: 'cg_wrong' });
-    expectRefused(answer, { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(answer, { code: 'UNAUTHENTICATED', status: 401 });
     expect(answer.headers.get('www-authenticate')).toMatch(/invalid_token.*resource_metadata/);
   });
 

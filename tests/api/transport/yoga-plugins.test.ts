@@ -93,11 +93,11 @@ describe('Plugins of Yoga', () => {
     ['queries', POSTS, 'application/json'],
     ['streams', EVENTS, 'text/event-stream'],
   ])(
-    'refuse %s that another site could send, with the plugin’s own message',
+    'reject %s that another site could send, with the plugin’s own message',
     async (_what, query, accept) => {
-      const refused = await get(query, { accept });
-      expect(refused.status).toBe(403);
-      const { errors } = await refused.json();
+      const rejected = await get(query, { accept });
+      expect(rejected.status).toBe(403);
+      const { errors } = await rejected.json();
       expect(errors).toEqual([
         { message: 'Required CSRF header(s) not present', extensions: { code: 'FORBIDDEN' } },
       ]);
@@ -423,7 +423,7 @@ describe('A plugin of Yoga', () => {
     },
   );
 
-  it('refuses a request with a status and headers of its own', async () => {
+  it('rejects a request with a status and headers of its own', async () => {
     const response = await ask({
       onParams() {
         throw createGraphQLError('Closed on Sundays.', {

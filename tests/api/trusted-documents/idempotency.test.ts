@@ -76,7 +76,7 @@ describe.each(NAMINGS)('a mutation that is named by %s with an Idempotency-Key',
 });
 
 describe('a mutation that is named over GET', () => {
-  it.each(NAMINGS)('is refused as its text is, by %s', async (_name, members) => {
+  it.each(NAMINGS)('is rejected as its text is, by %s', async (_name, members) => {
     const id = await published(app, 'mutation { createPost(title: "over GET", body: "b") { id } }');
     const response = await sendMembers(app, members(id), { key, method: 'GET' });
     expect(response.status).toBe(405);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { adminCommand } from '../../support/admin-command.ts';
 import { type Account, useApp } from '../../support/app.ts';
-import { dataOf, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { issueToken, openByToken, requestByToken } from '../../support/streams/stream-token.ts';
 import { askMembers, freshId, NAMINGS, publish, published, retire } from '../../support/trusted-documents.ts';
@@ -31,7 +31,7 @@ describe('where texts must be listed', () => {
     for (const query of texts) expect((await way.ask(app, { key, query })).data).toEqual(viewer());
   });
 
-  it.each(WAYS)('any other text is refused over $name', async (way) => {
+  it.each(WAYS)('any other text is rejected over $name', async (way) => {
     await published(app, 'query One { viewer { id name } }');
     const texts = [
       'query Two { viewer { id name } }',
@@ -49,12 +49,12 @@ describe('where texts must be listed', () => {
 
   it('a text runs as soon as it is published, and no more once it is retired', async () => {
     const query = 'query Late { viewer { id } }';
-    for (let i = 0; i < 3; i += 1) expectRefused(await app.gql(query, { key }), REQUIRED);
+    for (let i = 0; i < 3; i += 1) expectRejected(await app.gql(query, { key }), REQUIRED);
     const id = await published(app, query);
     expect(dataOf(await app.gql(query, { key }))).toEqual(viewer());
     await retire(app, id);
     await expect.poll(async () => (await app.gql(query, { key })).status).toBe(400);
-    expectRefused(await app.gql(query, { key }), REQUIRED);
+    expectRejected(await app.gql(query, { key }), REQUIRED);
   });
 
   it('a published text is told which operation it lacks, as by its id', async () => {
@@ -63,7 +63,7 @@ describe('where texts must be listed', () => {
     for (const members of [{ query }, { documentId }])
       for (const operationName of [undefined, 'C']) {
         const answer = await askMembers(app, { ...members, operationName }, { key });
-        expectRefused(answer, { code: 'GRAPHQL_VALIDATION_FAILED', status: 200 });
+        expectRejected(answer, { code: 'GRAPHQL_VALIDATION_FAILED', status: 200 });
       }
   });
 
@@ -77,7 +77,7 @@ describe('where texts must be listed', () => {
     const id = await published(app, 'query ById { viewer { id } }');
     expect(dataOf(await askMembers(app, members(id), { key }))).toEqual(viewer());
     const unknown = await askMembers(app, members(freshId()), { key });
-    expectRefused(
+    expectRejected(
       unknown,
       naming === 'persistedQuery'
         ? { code: 'PERSISTED_QUERY_NOT_FOUND' }
@@ -141,7 +141,7 @@ describe('where the feature is off', () => {
   it.each(NAMINGS)('no id is known by %s, and all texts run', async (naming, members) => {
     const off = instanceOf('off');
     const id = await published(app, 'query Known { viewer { id } }');
-    expectRefused(
+    expectRejected(
       await askMembers(off, members(id), { key }),
       naming === 'persistedQuery'
         ? { code: 'PERSISTED_QUERY_NOT_SUPPORTED', message: /^PersistedQueryNotSupported$/ }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { FIND_DOCUMENTS } from '../../../src/engine/documents/trusted/document-store.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { watchedDatabase } from '../../support/database/watched.ts';
-import { expectRefused } from '../../support/refusal.ts';
+import { expectRejected } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { askMembers, freshId, NAMINGS, published, retire } from '../../support/trusted-documents.ts';
 
@@ -26,7 +26,7 @@ describe('looking up documents', () => {
         ? { code: 'PERSISTED_QUERY_NOT_SUPPORTED' }
         : { code: 'DOCUMENT_NOT_FOUND', status: 404 };
     for (const id of ['', 'x'.repeat(129), 'x'.repeat(100_000), 'a\u0000b', 'a\nb', '\u007f', 'é', '\ud800'])
-      expectRefused(await askMembers(instance, members(id), { key }), refusal);
+      expectRejected(await askMembers(instance, members(id), { key }), refusal);
     expect(asked).toEqual([]);
     expect((await askMembers(instance, members('x'.repeat(128)), { key })).errors).toHaveLength(1);
     expect(asked).toEqual([['x'.repeat(128)]]);

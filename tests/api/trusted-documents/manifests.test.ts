@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { adminCommand } from '../../support/admin-command.ts';
 import { useApp } from '../../support/app.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 import {
   askMembers,
   type Files,
@@ -99,7 +99,7 @@ describe('a file of documents', () => {
     expect(twice.json).toMatchObject({ published: 0, rejected: [{ id }] });
   });
 
-  it('may have it where the other text is refused by itself, and is refused then, too', async () => {
+  it('may have it where the other text is rejected by itself, and is rejected then, too', async () => {
     const id = freshId();
     for (const texts of [
       [TEXT, '{ nothing }'],
@@ -115,7 +115,7 @@ describe('a file of documents', () => {
     }
   });
 
-  it.each([0, 2, 1.5])('of another version of Apollo’s is refused: %d', async (version) => {
+  it.each([0, 2, 1.5])('of another version of Apollo’s is rejected: %d', async (version) => {
     const failure = await failureOf({ 'm.json': { format: FORMAT, version, operations: [] } });
     expect(failure).toMatch(
       new RegExp(
@@ -124,7 +124,7 @@ describe('a file of documents', () => {
     );
   });
 
-  it('that leads from names to ids is refused with what to give instead', async () => {
+  it('that leads from names to ids is rejected with what to give instead', async () => {
     const failure = await failureOf({ 'map.json': { Mine: 'abc', Other: `sha256:${sha256('x')}` } });
     expect(failure).toMatch(
       /map\.json maps names to ids and has no query strings\. Nothing was published\. .+ maps ids to query strings\.$/,
@@ -146,12 +146,12 @@ describe('a file of documents', () => {
     ['Apollo’s with no operations', { format: FORMAT, version: 1 }, /has an unknown format/],
     ['nothing', {}, /is empty/],
     ['nothing, of Apollo’s', { format: FORMAT, version: 1, operations: [] }, /is empty/],
-  ])('of no known form is refused: %s', async (_what, content, message) => {
+  ])('of no known form is rejected: %s', async (_what, content, message) => {
     for (const partial of [false, true])
       expect(await failureOf({ 'file.json': content }, { partial })).toMatch(message);
   });
 
-  it('that cannot be read is refused, with all others', async () => {
+  it('that cannot be read is rejected, with all others', async () => {
     const id = freshId();
     const missing = ['document', 'publish', '--client', 'web', '/nowhere/at/all.json'];
     expect((await adminCommand(app, missing)).failure).toMatch(

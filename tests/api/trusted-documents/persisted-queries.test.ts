@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { TestApp } from '../../support/app.ts';
 import { useApp } from '../../support/app.ts';
-import { dataOf, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../support/rejection.ts';
 import { NO_FAST_PATH, useSocket } from '../../support/socket.ts';
 import { askMembers, published, retire } from '../../support/trusted-documents.ts';
 
@@ -64,14 +64,14 @@ describe.each([
   it.each(ACCEPTED)('a hash has status 200 and PERSISTED_QUERY_NOT_SUPPORTED for %s', async (accept) => {
     for (const method of ['GET', 'POST'] as const) {
       const answer = await askMembers(socket, hash(), { key, method, headers: { accept } });
-      expectRefused(answer, NOT_SUPPORTED);
+      expectRejected(answer, NOT_SUPPORTED);
       expect(answer.headers.get('cache-control')).toMatch(/^no-store/);
     }
   });
 
   it('a document by `documentId` is 404, also beside the hash', async () => {
     for (const members of [{ documentId: sha256Hash }, { documentId: sha256Hash, ...hash() }])
-      expectRefused(await askMembers(socket, members, { key }), { code: 'DOCUMENT_NOT_FOUND', status: 404 });
+      expectRejected(await askMembers(socket, members, { key }), { code: 'DOCUMENT_NOT_FOUND', status: 404 });
   });
 });
 
@@ -84,28 +84,28 @@ describe('A hash that is not published', () => {
     const { key } = await app.account();
     const other = await published(app, QUERY);
     const ask = () => askMembers(app, hash('f'.repeat(64)), { key, headers: { accept } });
-    expectRefused(await ask(), NOT_FOUND);
+    expectRejected(await ask(), NOT_FOUND);
     await retire(app, other);
-    expectRefused(await ask(), NOT_FOUND);
+    expectRejected(await ask(), NOT_FOUND);
   });
 
   it('is PERSISTED_QUERY_NOT_FOUND where only published documents may run, though none is', async () => {
     const { key } = await required.account();
-    expectRefused(await askMembers(required, hash(), { key }), NOT_FOUND);
+    expectRejected(await askMembers(required, hash(), { key }), NOT_FOUND);
   });
 
   it('is PERSISTED_QUERY_NOT_SUPPORTED where ids are off', async () => {
     const { key } = await off.account();
-    expectRefused(await askMembers(off, hash(), { key }), NOT_SUPPORTED);
+    expectRejected(await askMembers(off, hash(), { key }), NOT_SUPPORTED);
   });
 
   it('is PERSISTED_QUERY_NOT_SUPPORTED if no document can have it', async () => {
     const { key } = await app.account();
     for (const value of ['', 'é', 'x'.repeat(129)])
-      expectRefused(await askMembers(app, hash(value), { key }), NOT_SUPPORTED);
+      expectRejected(await askMembers(app, hash(value), { key }), NOT_SUPPORTED);
   });
 
   it('is 401 without credentials', async () => {
-    expectRefused(await askMembers(app, hash()), { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(await askMembers(app, hash()), { code: 'UNAUTHENTICATED', status: 401 });
   });
 });

@@ -23,7 +23,7 @@ async function list(...args: readonly string[]): Promise<Listed[]> {
 }
 const isListed = async (id: string) => (await list()).some((document) => document.id === id);
 
-/** Publishes one text, which must be refused. Why. */
+/** Publishes one text, which must be rejected. Why. */
 async function reasonFor(text: string, id = freshId()): Promise<string> {
   const { json, failure } = await publish(app, { [id]: text });
   expect(json).toMatchObject({ published: 0, unchanged: 0, rejected: [{ id }] });
@@ -129,7 +129,7 @@ describe('publishing', () => {
   });
 });
 
-describe('what a request would be refused with', () => {
+describe('what a request would be rejected with', () => {
   const nested = (levels: number) =>
     `query Deep { posts(limit: 1) ${'{ author { posts(limit: 1) '.repeat(levels)}{ id }${' } }'.repeat(levels)} }`;
   const wide = (limit: string, definition = '') =>
@@ -155,7 +155,7 @@ describe('what a request would be refused with', () => {
     ['tokens', `query Long { ${'a: __typename '.repeat(2_000)} }`, /1000/],
     ['NUL', '{ post(id: "\u0000") { id } }', /^It has characters that are no text\.$/],
     ['half a character', '{ post(id: "\ud800") { id } }', /./],
-  ])('is why a document is refused: %s', async (_what, text, reason) => {
+  ])('is why a document is rejected: %s', async (_what, text, reason) => {
     expect(await reasonFor(text)).toMatch(reason);
   });
 

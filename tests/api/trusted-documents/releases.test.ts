@@ -41,7 +41,7 @@ describe('two releases at once', () => {
     expect([count('published'), count('unchanged')]).toEqual([MANY, MANY]);
   });
 
-  it('with two texts for an id leave exactly one of them refused, whole', async () => {
+  it('with two texts for an id leave exactly one of them rejected, whole', async () => {
     for (let round = 0; round < 5; round += 1) {
       const id = freshId();
       const [one, two] = [ids(`one-${round}`), ids(`two-${round}`)];

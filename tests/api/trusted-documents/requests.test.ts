@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
-import { dataOf, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../support/rejection.ts';
 import { askMembers, freshId, NAMINGS, publish, published } from '../../support/trusted-documents.ts';
 
 const app = useApp();
@@ -34,11 +34,11 @@ describe.each(BOTH)('a document that is named by %s over %s', (naming, method, m
     expect(dataOf(await ask('B'))).toEqual({ b: 'Query', viewer: { id: userId } });
     expect(dataOf(await ask('A'))).toEqual({ a: 'Query' });
     for (const name of [undefined, 'C'])
-      expectRefused(await ask(name), { code: 'GRAPHQL_VALIDATION_FAILED' });
+      expectRejected(await ask(name), { code: 'GRAPHQL_VALIDATION_FAILED' });
   });
 
   it.each(['application/json', 'application/graphql-response+json', '*/*', 'text/event-stream'])(
-    'is refused where nobody has published it, for %s',
+    'is rejected where nobody has published it, for %s',
     async (accept) => {
       await published(app, '{ viewer { id } }');
       const id = freshId();
@@ -65,10 +65,10 @@ describe.each(BOTH)('a document that is named by %s over %s', (naming, method, m
     for (const id of [known, freshId(), 'x'.repeat(200), ''])
       for (const others of more) {
         const answer = await askMembers(app, { ...members(id), ...others }, { method });
-        expectRefused(answer, { code: 'UNAUTHENTICATED', status: 401 });
+        expectRejected(answer, { code: 'UNAUTHENTICATED', status: 401 });
       }
     const answer = await askMembers(app, members(known), { method, key: 'wrong' });
-    expectRefused(answer, { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(answer, { code: 'UNAUTHENTICATED', status: 401 });
   });
 
   it('has its own permissions, limits and variables checked as a text has', async () => {
@@ -100,14 +100,14 @@ describe.each(BOTH)('a document that is named by %s over %s', (naming, method, m
 describe('a request that names no document rightly', () => {
   const BAD = { code: 'BAD_REQUEST', status: 400 } as const;
 
-  it.each(METHODS)('is refused with a text and an id over %s', async (method) => {
+  it.each(METHODS)('is rejected with a text and an id over %s', async (method) => {
     const id = await published(app, '{ viewer { id } }');
     const answer = await askMembers(app, { documentId: id, query: '{ viewer { id } }' }, { key, method });
-    expectRefused(answer, { ...BAD, message: /both "query" and "documentId"/ });
+    expectRejected(answer, { ...BAD, message: /both "query" and "documentId"/ });
   });
 
-  it.each([[3], [true], [{}], [['x']]])('is refused where documentId is %j', async (documentId) => {
-    expectRefused(await askMembers(app, { documentId }, { key }), {
+  it.each([[3], [true], [{}], [['x']]])('is rejected where documentId is %j', async (documentId) => {
+    expectRejected(await askMembers(app, { documentId }, { key }), {
       ...BAD,
       message: /"documentId" must be a string/,
     });
@@ -120,18 +120,18 @@ describe('a request that names no document rightly', () => {
     [{ extensions: { persistedQuery: {} } }],
     [{ extensions: { persistedQuery: { sha256Hash: 3 } } }],
     [{ extensions: { persistedQuery: 'x' } }],
-  ])('is refused with nothing but %j', async (members) => {
-    expectRefused(await askMembers(app, members, { key }), {
+  ])('is rejected with nothing but %j', async (members) => {
+    expectRejected(await askMembers(app, members, { key }), {
       ...BAD,
       message: /no "query" and no "documentId"/,
     });
   });
 
-  it('is refused where it names two documents, and not where it names one twice', async () => {
+  it('is rejected where it names two documents, and not where it names one twice', async () => {
     const [one, two] = [await published(app, '{ viewer { id } }'), await published(app, '{ __typename }')];
     const both = (documentId: string, sha256Hash: string) =>
       askMembers(app, { documentId, extensions: { persistedQuery: { sha256Hash } } }, { key });
-    expectRefused(await both(one, two), { ...BAD, message: /has two document ids/ });
+    expectRejected(await both(one, two), { ...BAD, message: /has two document ids/ });
     expect(dataOf(await both(one, one))).toEqual({ viewer: { id: userId } });
   });
 
@@ -158,6 +158,6 @@ describe('a text with the hash of persistedQuery', () => {
     expect(dataOf(await ask(id))).toEqual({ viewer: { id: userId } });
     const fresh = freshId();
     expect(dataOf(await ask(fresh, '{ t: __typename }'))).toEqual({ t: 'Query' });
-    expectRefused(await ask(fresh), { code: 'PERSISTED_QUERY_NOT_FOUND' });
+    expectRejected(await ask(fresh), { code: 'PERSISTED_QUERY_NOT_FOUND' });
   });
 });

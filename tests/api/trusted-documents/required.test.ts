@@ -6,7 +6,7 @@ import { askToken } from '../../support/credentials/oauth.ts';
 import { postsNamed } from '../../support/keyed.ts';
 import { OLD_TOKENS, OTHER_WAYS } from '../../support/other-ways/requests.ts';
 import { type OtherWay, PAGE, PLANTED, PUBLISHED, RUNS, SECRET } from '../../support/other-ways/way.ts';
-import { dataOf, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { issueToken } from '../../support/streams/stream-token.ts';
 import { askMembers, published } from '../../support/trusted-documents.ts';
@@ -45,7 +45,7 @@ const instanceOf = (
   options = {},
 ) => secondInstance(app, { config: { ...app.config, trustedDocuments, introspection }, ...options });
 
-/** Whose requests reach what: each must be refused. */
+/** Whose requests reach what: each must be rejected. */
 const WHERE: readonly {
   readonly name: string;
   readonly make: () => ReturnType<typeof instanceOf>;
@@ -108,7 +108,7 @@ describe.each(WHERE)('$name', ({ make, key }) => {
     for (const way of ways) {
       const outcome = await outcomeOf(instance, way, key());
       got[way.name] = outcome;
-      // Some may be refused for either of two reasons.
+      // Some may be rejected for either of two reasons.
       expected[way.name] = way.outcome.split(' or ').includes(outcome) ? outcome : way.outcome;
     }
     expect(got).toEqual(expected);
@@ -130,8 +130,8 @@ describe.each(['listed', 'required'] as const)('where documents are %s', (policy
     for (const key of [account.key, undefined])
       dataOf(await askMembers(open, { query, ...names }, key === undefined ? {} : { key }));
     const refused = await askMembers(closed, { query }, { key: account.key });
-    expectRefused(refused, { code: 'DOCUMENT_REQUIRED', status: 400 });
-    expectRefused(await askMembers(closed, { query }), { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(refused, { code: 'DOCUMENT_REQUIRED', status: 400 });
+    expectRejected(await askMembers(closed, { query }), { code: 'UNAUTHENTICATED', status: 401 });
   });
 
   it('introspection is open beside an operation that is not asked for', async () => {
@@ -145,12 +145,12 @@ describe.each(['listed', 'required'] as const)('where documents are %s', (policy
   });
 
   it.each(['application/json', 'application/graphql-response+json', 'text/event-stream', '*/*'])(
-    'a text is refused in the same words for %s, and as 401 without credentials',
+    'a text is rejected in the same words for %s, and as 401 without credentials',
     async (accept) => {
       const instance = instanceOf(policy, true);
       const ask = (key?: string) =>
         askMembers(instance, { query: '{ posts { id } }' }, { headers: { accept }, ...(key && { key }) });
-      expectRefused(await ask(), { code: 'UNAUTHENTICATED', status: 401 });
+      expectRejected(await ask(), { code: 'UNAUTHENTICATED', status: 401 });
       const { status, errors, data } = await ask(account.key);
       expect([status, data]).toEqual([400, undefined]);
       const message = expect.stringMatching(/^Only published documents are allowed/);

@@ -4,7 +4,7 @@ import { buildSchema } from '../../../src/schema/schema.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { answerOf } from '../../support/graphql.ts';
-import { dataOf, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { openNamed, requestNamed, STREAM_WAYS } from '../../support/streams/named-stream.ts';
 import { askMembers, publish, published } from '../../support/trusted-documents.ts';
@@ -43,7 +43,7 @@ async function same(instance: Pick<TestApp, 'fetch'>, text: string, order: reado
 
 describe('a document that was published with another schema', () => {
   it.each([[['id', 'text', 'id']], [['text', 'id', 'text']]] as const)(
-    'is refused as its text where that is valid no more, asked for by %j',
+    'is rejected as its text where that is valid no more, asked for by %j',
     async (order) => {
       const old = 'query Old { posts(limit: 1) { title body } }';
       const answer = await same(secondInstance(app, { schema: withoutBody() }), old, order);
@@ -76,7 +76,7 @@ describe('a document that was published with another schema', () => {
     const [way] = STREAM_WAYS;
     const gone = await published(app, 'subscription Gone { postCreated { body } }');
     const rejected = await answerOf(await requestNamed(instance, { documentId: gone }, way, key));
-    expectRefused(rejected, { code: 'GRAPHQL_VALIDATION_FAILED' });
+    expectRejected(rejected, { code: 'GRAPHQL_VALIDATION_FAILED' });
     const still = await published(app, 'subscription Still { postCreated { title } }');
     const stream = await openNamed(instance, { documentId: still }, way, key);
     await createPost(app, key, { title: 'told' });
@@ -115,7 +115,7 @@ describe('a document that was published with other settings', () => {
     expect(answer?.errors?.map(({ extensions }) => extensions.code)).toEqual(['DEPTH_LIMIT']);
   });
 
-  it('is refused as its text where that is too long to be read now', async () => {
+  it('is rejected as its text where that is too long to be read now', async () => {
     const operationLimits = { ...app.config.operationLimits, maxTokens: 10 };
     const answer = await same(
       secondInstance(app, { config: { ...app.config, operationLimits } }),

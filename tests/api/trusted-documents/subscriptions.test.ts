@@ -4,7 +4,7 @@ import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { answerOf } from '../../support/graphql.ts';
 import { readMetric } from '../../support/metrics.ts';
-import { expectRefused } from '../../support/refusal.ts';
+import { expectRejected } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { openNamed, requestNamed, STREAM_WAYS } from '../../support/streams/named-stream.ts';
 import { issueToken, openByToken, requestByToken, requestToken } from '../../support/streams/stream-token.ts';
@@ -38,10 +38,10 @@ describe.each(NAMINGS)('a subscription that is named by %s', (naming, members) =
     expect(await readMetric(instance, 'content_graph_distinct_subscriptions')).toBe(1);
   });
 
-  it.each(STREAM_WAYS)('is refused over $name where nobody has published it', async (way) => {
+  it.each(STREAM_WAYS)('is rejected over $name where nobody has published it', async (way) => {
     await published(app, TITLES);
     const answer = await answerOf(await requestNamed(app, members(freshId()), way, key));
-    expectRefused(
+    expectRejected(
       answer,
       naming === 'persistedQuery'
         ? { code: 'PERSISTED_QUERY_NOT_FOUND', message: /^PersistedQueryNotFound$/ }
@@ -79,15 +79,15 @@ describe.each(NAMINGS)('a subscription that is named by %s', (naming, members) =
 
   it('has no stream token without a published subscription', async () => {
     const unknown = await answerOf(await requestToken(app, headers, members(freshId())));
-    expectRefused(unknown, { code: 'DOCUMENT_NOT_FOUND', status: 404 });
+    expectRejected(unknown, { code: 'DOCUMENT_NOT_FOUND', status: 404 });
     const query = await published(app, '{ viewer { id } }');
     const other = await answerOf(await requestToken(app, headers, members(query)));
-    expectRefused(other, { code: 'BAD_REQUEST', status: 400 });
+    expectRejected(other, { code: 'BAD_REQUEST', status: 400 });
     const id = await published(app, TITLES);
     const unnamed = await answerOf(await requestToken(app, headers, members(id)));
-    expectRefused(unnamed, { code: 'GRAPHQL_VALIDATION_FAILED', status: 400 });
+    expectRejected(unnamed, { code: 'GRAPHQL_VALIDATION_FAILED', status: 400 });
     const stranger = await answerOf(await requestToken(app, {}, members(id)));
-    expectRefused(stranger, { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(stranger, { code: 'UNAUTHENTICATED', status: 401 });
   });
 
   it('is what the list of stream tokens says', async () => {
@@ -101,17 +101,17 @@ describe.each(NAMINGS)('a subscription that is named by %s', (naming, members) =
 });
 
 describe('a stream token', () => {
-  it('is refused with a text and an id', async () => {
+  it('is rejected with a text and an id', async () => {
     const id = await published(app, TITLES);
     const query = 'subscription { postCreated { id } }';
     const answer = await answerOf(await requestToken(app, headers, { documentId: id, query }));
-    expectRefused(answer, { code: 'BAD_REQUEST', status: 400 });
+    expectRejected(answer, { code: 'BAD_REQUEST', status: 400 });
   });
 
   it('opens nothing beside an id', async () => {
     const id = await published(app, 'subscription { postCreated { id } }');
     const token = await issueToken(app, headers, { documentId: id });
     const answer = await answerOf(await requestByToken(app, token, { search: { documentId: id } }));
-    expectRefused(answer, { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(answer, { code: 'UNAUTHENTICATED', status: 401 });
   });
 });

@@ -132,7 +132,7 @@ describe('the texts that clients send', () => {
     expect([metric.get('session'), metric.get('anonymous')]).toEqual([1, 1]);
   });
 
-  it('are neither introspection, nor published, nor named by their ids, nor refused for another reason', async () => {
+  it('are neither introspection, nor published, nor named by their ids, nor rejected for another reason', async () => {
     const { id, key } = await namedKey('quiet');
     const text = 'query Quiet { viewer { id } }';
     const documentId = await published(app, text);
@@ -146,7 +146,7 @@ describe('the texts that clients send', () => {
     expect(metric.get(id) ?? 0).toBe(0);
   });
 
-  it('are told no more once they are published, and as what the next step refuses under listed', async () => {
+  it('are told no more once they are published, and as what the next step rejects under listed', async () => {
     const { id, key } = await namedKey('two steps');
     const text = 'query Steps { viewer { id } }';
     await counted('allowed', (ask) => ask({ query: text }, key));
@@ -157,7 +157,7 @@ describe('the texts that clients send', () => {
     expect(await unknown('listed', id)).toMatchObject([{ rejectedBy: 'required', count: 1 }]);
   });
 
-  it('count under listed, whether they are refused or would be by the next step', async () => {
+  it('count under listed, whether they are rejected or would be by the next step', async () => {
     const { id, key } = await namedKey('listed');
     const text = 'query Listed { viewer { id } }';
     await published(app, text);

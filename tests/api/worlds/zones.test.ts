@@ -6,7 +6,7 @@ import { createPost } from '../../support/content.ts';
 import { askToken, basic, oauthClient, postForm, statusWith } from '../../support/credentials/oauth.ts';
 import { PASSWORD, visitor } from '../../support/credentials/session.ts';
 import { send } from '../../support/keyed.ts';
-import { dataOf } from '../../support/refusal.ts';
+import { dataOf } from '../../support/rejection.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -99,7 +99,7 @@ describe.each(['Europe/Berlin', 'America/New_York', 'Asia/Kathmandu'])('On a ser
     isNow((await app.database.query(USER, [person.id]))[0]?.ms);
   });
 
-  it('a revoked access token stays refused until it has expired', async () => {
+  it('a revoked access token stays rejected until it has expired', async () => {
     const client = await oauthClient(app, { owner: await app.account(), grants: ['client_credentials'] });
     const { body } = await askToken(app, client, { grant_type: 'client_credentials' });
     expect(await statusWith(app, body.access_token)).toBe(200);

@@ -42,7 +42,7 @@ interface Attempt {
 const attempts = (mark: string): Attempt[] =>
   ATTEMPTS.map(([path, body]) => ({ to: marked(path, mark), body: JSON.stringify(body) }));
 
-/** Runs in the page or in its service worker: one request after the other, each until it is answered or refused. */
+/** Runs in the page or in its service worker: one request after the other, each until it is answered or rejected. */
 const WORKER = `
   oninstall = () => skipWaiting();
   onactivate = (event) => event.waitUntil(clients.claim());

@@ -83,7 +83,7 @@ export class Crowd {
       subscribers: this.#subscribers.length,
       events: sum(({ items }) => items.length),
       connections: sum(({ connections }) => connections),
-      refused: sum(({ refused }) => refused),
+      rejected: sum(({ rejected }) => rejected),
     };
   }
 

@@ -38,7 +38,7 @@ export class Listener implements Omit<Account, 'titles'> {
   at: Target | undefined;
   connections = 0;
   /** How often there was nobody to connect to. */
-  refused = 0;
+  rejected = 0;
   #lastId: string | undefined;
   #socket: Socket | undefined;
   readonly #stopped = Promise.withResolvers<void>();
@@ -93,15 +93,15 @@ export class Listener implements Omit<Account, 'titles'> {
         socket.destroy();
       }
     });
-    // Refused, or broken by a kill.
+    // Rejected, or broken by a kill.
     socket.on('error', () => undefined);
     await new Promise<void>((resolve) => socket.once('close', () => resolve()));
     const { status } = response;
     const opened = this.at !== undefined;
     this.at = undefined;
-    if (status === undefined) this.refused += 1;
+    if (status === undefined) this.rejected += 1;
     const owed = serving !== undefined && serving === target.serving && !this.#isStopped;
-    // An instance that goes away refuses connections, and no requests.
+    // An instance that goes away rejects connections, and no requests.
     if (status !== undefined && status !== 200) this.complaints.push(`status ${status} from ${target.name}`);
     else if (owed)
       this.complaints.push(`${opened ? 'cut off' : 'not let in'} by ${target.name}, which ran on`);

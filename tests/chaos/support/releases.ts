@@ -16,7 +16,7 @@ export interface ReleaseOptions {
   /** The numbers of its documents. */
   readonly first: number;
   readonly count: number;
-  /** What its texts begin with: an id is published with several only to be refused. */
+  /** What its texts begin with: an id is published with several only to be rejected. */
   readonly letter?: string;
 }
 

@@ -44,7 +44,7 @@ interface Answer {
 }
 
 /** What trying again does not change. */
-const REFUSALS = ['BAD_REQUEST', 'BAD_USER_INPUT', 'COMPLEXITY_LIMIT', 'FORBIDDEN', 'NOT_FOUND'];
+const WRITE_REJECTIONS = ['BAD_REQUEST', 'BAD_USER_INPUT', 'COMPLEXITY_LIMIT', 'FORBIDDEN', 'NOT_FOUND'];
 
 /** Sends mutations, each with a key under which it tries again until it is told or the test ends. */
 export class Sender {
@@ -64,8 +64,8 @@ export class Sender {
     for (;;) {
       this.#ended.throwIfAborted();
       const { data, errors } = (await this.#attempt(body, idempotencyKey)) ?? {};
-      const refusal = errors?.find(({ extensions }) => REFUSALS.includes(extensions.code));
-      if (refusal !== undefined) throw new Error(`${refusal.message}: ${body}`);
+      const rejection = errors?.find(({ extensions }) => WRITE_REJECTIONS.includes(extensions.code));
+      if (rejection !== undefined) throw new Error(`${rejection.message}: ${body}`);
       if (data != null && errors === undefined) {
         const ids = Object.entries(data).map(([field, value]) => [
           field,

@@ -17,9 +17,9 @@ interface Outcome {
   /** Undefined of an answer: it follows from the errors that are told. */
   readonly status?: number;
   readonly answer?: ExpectedAnswer;
-  /** Of a refusal. */
+  /** Of a rejection. */
   readonly code?: string;
-  /** Of a refusal: the arguments of which each error names one. */
+  /** Of a rejection: the arguments of which each error names one. */
   readonly oneOf?: readonly string[];
   readonly allow?: string;
   /** An event stream that goes on. */
@@ -43,19 +43,19 @@ function statusFor(statuses: Statuses, code: string, { accept }: Way): number {
 
 /** What the contract lets come back, this way. */
 function outcomesOf(verdict: Verdict, way: Way): readonly Outcome[] {
-  const { answer, refusals, kind, opens = false, lacks = false } = verdict;
-  const refused = refusals.map(({ code, status, oneOf }) => ({
+  const { answer, rejections, kind, opens = false, lacks = false } = verdict;
+  const rejected = rejections.map(({ code, status, oneOf }) => ({
     code,
     status: statusFor(status, code, way),
     ...(oneOf === undefined ? {} : { oneOf }),
   }));
   if (kind === 'mutation' && way.method === 'GET')
-    return [{ status: 405, code: 'BAD_REQUEST', allow: 'POST' }, ...refused];
+    return [{ status: 405, code: 'BAD_REQUEST', allow: 'POST' }, ...rejected];
   if (kind === 'subscription' && way.accept !== STREAM)
-    return [{ status: 406, code: 'BAD_REQUEST' }, ...refused];
-  if (opens) return [{ status: 200, opens }, ...refused];
-  if (lacks && way.keyed) return [{ status: 403, code: 'FORBIDDEN' }, ...refused];
-  return answer === undefined ? refused : [{ answer }, ...refused];
+    return [{ status: 406, code: 'BAD_REQUEST' }, ...rejected];
+  if (opens) return [{ status: 200, opens }, ...rejected];
+  if (lacks && way.keyed) return [{ status: 403, code: 'FORBIDDEN' }, ...rejected];
+  return answer === undefined ? rejected : [{ answer }, ...rejected];
 }
 
 function answerDifference(expected: ExpectedAnswer, { json, data, errors }: Reading): Difference | undefined {
@@ -86,8 +86,8 @@ function outcomeDifference(
     return isOpen === opens ? undefined : { kind: 'stream', expected: wanted, got: shown(reply.text) };
   }
   if (code !== undefined) {
-    const isRefused = reading.data === undefined && reading.errors.every((error) => error.code === code);
-    if (!isRefused || reading.errors.length === 0)
+    const isRejected = reading.data === undefined && reading.errors.every((error) => error.code === code);
+    if (!isRejected || reading.errors.length === 0)
       return { kind: `not ${code}`, expected: wanted, got: shown(reply.text) };
   }
   if (oneOf !== undefined && !reading.errors.every(({ argument = '' }) => oneOf.includes(argument)))
@@ -101,7 +101,7 @@ function outcomeDifference(
   return { kind: 'Allow', expected: allow, got: shown(reply.headers.allow) };
 }
 
-/** What is refused as HTTP, before anything of GraphQL is looked at, may be told as plain JSON. */
+/** What is rejected as HTTP, before anything of GraphQL is looked at, may be told as plain JSON. */
 function contentType({ accept }: Way, status: number): RegExp {
   if (accept === STREAM && status === 200) return /^text\/event-stream; charset=utf-8$/;
   if (accept !== 'application/graphql-response+json') return /^application\/json; charset=utf-8$/;

@@ -26,14 +26,14 @@ export class Tally {
   readonly paths = new Map<string, number>();
 
   /** Counts a case, by what the contract says of it. */
-  judged({ answer, refusals, kind }: Verdict): void {
+  judged({ answer, rejections, kind }: Verdict): void {
     this.cases += 1;
-    const [refusal] = refusals;
+    const [rejection] = rejections;
     if (answer !== undefined) {
       const codes = new Set(answer.errors.flatMap(({ oneOf }) => oneOf.slice(0, 1).map(({ code }) => code)));
       const ending = codes.size === 0 ? '' : `, with ${[...codes].sort().join(' and ')}`;
       add(this.outcomes, `${kind} ${answer.data === null ? 'without data' : 'with data'}${ending}`);
-    } else add(this.outcomes, refusal === undefined ? `${kind} that opens` : `refused, ${refusal.code}`);
+    } else add(this.outcomes, rejection === undefined ? `${kind} that opens` : `refused, ${rejection.code}`);
   }
 
   sent(way: Way, { reply }: Tried): void {

@@ -91,7 +91,7 @@ function replayDifference(
   // Contract section 6: a key is an account's.
   const stored = verdict.kind === 'mutation' && hasAccount && isStored(first);
   const replayed = second.headers['idempotency-replayed'];
-  // An e-mail of somebody else may be refused for lack of a scope: then nothing is stored.
+  // An e-mail of somebody else may be rejected for lack of a scope: then nothing is stored.
   const failed = stored && read(first).errors.length > 0;
   if (failed && second.status === 403 && replayed === undefined) return undefined;
   const wanted = stored ? 'true' : undefined;
@@ -155,7 +155,7 @@ function leftDifference(
   return { kind, expected: 'nothing is changed', got: shown(reply.text) };
 }
 
-const NO_VERDICT: Verdict = { answer: undefined, refusals: [], cost: undefined, kind: undefined };
+const NO_VERDICT: Verdict = { answer: undefined, rejections: [], cost: undefined, kind: undefined };
 
 /** What the oracle says of a case, before it is sent. It may be the one that fails. */
 export function judged(world: World, test: Case): Tried {
@@ -189,8 +189,8 @@ export async function tryWay(stage: Stage, test: Case, way: Way, known?: Verdict
 }
 
 /** What an answer says, where it must be the same whichever way it came; undefined where the contract leaves a choice. */
-function saidBy({ verdict: { answer, refusals }, reply }: Tried): string | undefined {
-  if (reply === undefined || refusals.length > 1 || holdsMade(answer?.data)) return undefined;
+function saidBy({ verdict: { answer, rejections }, reply }: Tried): string | undefined {
+  if (reply === undefined || rejections.length > 1 || holdsMade(answer?.data)) return undefined;
   if (answer?.data === null || answer?.errors.some(({ oneOf }) => oneOf.length > 1)) return undefined;
   const { json, errors } = read(reply);
   if (errors.some(({ code }) => code === 'BAD_REQUEST')) return undefined;

@@ -53,7 +53,7 @@ export type NameStyle =
   | 'fields'
   | 'huge';
 
-/** The kinds of names that one document has. Names that are refused for their length are few. */
+/** The kinds of names that one document has. Names that are rejected for their length are few. */
 export function randomStyles(random: Random): readonly NameStyle[] {
   const style = () =>
     weighted<NameStyle>(random, [

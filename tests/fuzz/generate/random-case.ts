@@ -8,7 +8,7 @@ import type { Known } from './known.ts';
 import { writeDocument } from './operations.ts';
 import { writeLarge } from './sizes.ts';
 
-/** Those who may do much ask most: to the others nearly everything is refused. */
+/** Those who may do much ask most: to the others nearly everything is rejected. */
 const CALLER_WEIGHTS: Readonly<Partial<Record<CallerName, number>>> = {
   member: 8,
   admin: 7,

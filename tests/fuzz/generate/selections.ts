@@ -37,7 +37,7 @@ const scopeOf = ({ random }: Draft, scope: Scope, apart: boolean): Scope =>
 /** The fields to choose from. At the end of the depth those that lead on are left out, where there are others. */
 function fieldsOf(draft: Draft, type: Owner, depth: number): readonly Field[] {
   const every = Object.values(type.getFields());
-  // What a session alone may do is refused to nearly all, and a refusal undoes the rest of a mutation.
+  // What a session alone may do is rejected to nearly all, and a rejection undoes the rest of a mutation.
   const open = every.filter(({ description }) => description?.includes('session') !== true);
   const isMutation = type === draft.schema.getMutationType();
   // What is made needs nothing that is there already, and so succeeds most often.

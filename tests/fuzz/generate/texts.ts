@@ -38,11 +38,11 @@ const PIECES = [
 ] as const;
 
 /** What no text may hold (contract section 1). */
-const REFUSED = ['\0', '\ud800', '\udc00', 'x\udfff'] as const;
+const REJECTED = ['\0', '\ud800', '\udc00', 'x\udfff'] as const;
 
-/** Texts of all kinds, now and then one that is refused, or long. */
+/** Texts of all kinds, now and then one that is rejected, or long. */
 export function randomText(random: Random): string {
-  if (oneIn(random, 30)) return random.pick(REFUSED);
+  if (oneIn(random, 30)) return random.pick(REJECTED);
   if (oneIn(random, 40)) return random.pick(['', ' ', '\n\t', '\u3000']);
   if (oneIn(random, 40)) {
     const length = random.pick([50, 51, 100, 101, 200, 201, 5_000, 5_001]);

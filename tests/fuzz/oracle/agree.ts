@@ -65,19 +65,19 @@ function answerDiffers({ answer }: Verdict, told: ToldAnswer): string | undefine
   return difference(answer.data, told.data);
 }
 
-/** A subscription is refused by its field, which the error names then. */
-function isRefusedSo(
-  { refusals, kind }: Verdict,
+/** A subscription is rejected by its field, which the error names then. */
+function isRejectedSo(
+  { rejections, kind }: Verdict,
   { status, accepted, data, errors = [] }: ToldAnswer,
 ): boolean {
-  return refusals.some(
-    (refusal) =>
+  return rejections.some(
+    (rejection) =>
       data == null &&
       errors.length > 0 &&
-      refusal.status[accepted] === status &&
+      rejection.status[accepted] === status &&
       errors.every(
         ({ extensions, path }) =>
-          extensions.code === refusal.code && (path === undefined || kind === 'subscription'),
+          extensions.code === rejection.code && (path === undefined || kind === 'subscription'),
       ),
   );
 }
@@ -85,9 +85,9 @@ function isRefusedSo(
 /** What of an answer is not as the verdict has it; undefined where all of it is. */
 export function disagreement(verdict: Verdict, told: ToldAnswer): string | undefined {
   const { cost } = verdict;
-  const stands = isRefusedSo(verdict, told) ? undefined : answerDiffers(verdict, told);
+  const stands = isRejectedSo(verdict, told) ? undefined : answerDiffers(verdict, told);
   if (stands !== undefined)
-    return `${stands} (${told.status}, ${shown(told.errors)}; refusals: ${shown(verdict.refusals)})`;
+    return `${stands} (${told.status}, ${shown(told.errors)}; refusals: ${shown(verdict.rejections)})`;
   if (cost === undefined || told.cost === undefined) return undefined;
   const same = cost.complexity === told.cost.complexity && cost.depth === told.cost.depth;
   return same ? undefined : `the cost is ${shown(told.cost)} and not ${shown(cost)}`;

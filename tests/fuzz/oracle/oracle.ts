@@ -14,17 +14,17 @@ import { hasRepeatedField } from '../../model/once.ts';
 import { lacksAccess } from '../../model/permissions.ts';
 import { isMade, stateOf } from '../../model/state.ts';
 import { atRoot, rootFields, Walk } from '../../model/walk.ts';
-import { type Case, type ExpectedAnswer, type ExpectedRefusal, MADE, type Verdict } from '../case.ts';
+import { type Case, type ExpectedAnswer, type ExpectedRejection, MADE, type Verdict } from '../case.ts';
 import type { World } from '../world.ts';
 import { MAX_TOKENS, type Measured, measure, passed } from './limits.ts';
 import { operationOf, ownNames, readText, wrongVariable } from './text.ts';
 
-const always = (code: string, status: number): ExpectedRefusal => ({
+const always = (code: string, status: number): ExpectedRejection => ({
   code,
   status: { response: status, json: status },
 });
 /** GraphQL over HTTP, section 6.4: the older media type is always 200. */
-const byMediaType = (code: string): ExpectedRefusal => ({ code, status: { response: 400, json: 200 } });
+const byMediaType = (code: string): ExpectedRejection => ({ code, status: { response: 400, json: 200 } });
 
 const UNAUTHENTICATED = always('UNAUTHENTICATED', 401);
 const TOO_MANY_TOKENS = always('GRAPHQL_PARSE_FAILED', 400);
@@ -35,25 +35,25 @@ const limit = (code: string) => always(code, 400);
 
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
-/** What is known so far of why a request is refused. */
+/** What is known so far of why a request is rejected. */
 class Findings {
-  readonly refusals: ExpectedRefusal[] = [];
+  readonly rejections: ExpectedRejection[] = [];
   /** Whether one of them must come. */
-  refused = false;
+  rejected = false;
 
-  must(...refusals: readonly ExpectedRefusal[]): void {
-    this.refused = true;
-    this.may(...refusals);
+  must(...rejections: readonly ExpectedRejection[]): void {
+    this.rejected = true;
+    this.may(...rejections);
   }
 
-  may(...refusals: readonly ExpectedRefusal[]): void {
-    this.refusals.push(...refusals);
+  may(...rejections: readonly ExpectedRejection[]): void {
+    this.rejections.push(...rejections);
   }
 
   verdict(kind: Verdict['kind'], cost?: Verdict['cost'], answer?: ExpectedAnswer): Verdict {
-    const { refusals, refused } = this;
-    const opens = kind === 'subscription' && !refused;
-    return { kind, cost, refusals, answer: refused ? undefined : answer, opens };
+    const { rejections, rejected } = this;
+    const opens = kind === 'subscription' && !rejected;
+    return { kind, cost, rejections, answer: rejected ? undefined : answer, opens };
   }
 }
 
@@ -106,7 +106,7 @@ function validity(findings: Findings, asked: ToExecute): void {
 }
 
 /** Contract section 4: an error of an input names it. Where there are too many the last of them only says so. */
-function namesOf(errors: readonly GraphQLError[]): Pick<ExpectedRefusal, 'oneOf'> {
+function namesOf(errors: readonly GraphQLError[]): Pick<ExpectedRejection, 'oneOf'> {
   const names = errors.map(({ message }) => wrongVariable(message));
   return names.length > 10 || names.includes(undefined)
     ? {}
@@ -116,7 +116,7 @@ function namesOf(errors: readonly GraphQLError[]): Pick<ExpectedRefusal, 'oneOf'
 function limits(findings: Findings, measured: Measured): void {
   const { surely, perhaps } = passed(measured);
   findings.may(...[...perhaps].map(limit));
-  if (surely.size > 0) findings.refused = true;
+  if (surely.size > 0) findings.rejected = true;
 }
 
 function costOf({ complexity, depth }: Measured): Verdict['cost'] {
@@ -192,7 +192,7 @@ export function judge(world: World, test: Case): Verdict {
   if (tooLongName) findings.must(limit('COMPLEXITY_LIMIT'));
   if (document === undefined) {
     findings.must(NOT_PARSED);
-    // A text that is also too large is refused for that.
+    // A text that is also too large is rejected for that.
     findings.may(limit('COMPLEXITY_LIMIT'), limit('DEPTH_LIMIT'));
     // What comes after the first mistake may be counted.
     if (test.document.length > MAX_TOKENS) findings.may(TOO_MANY_TOKENS);
@@ -210,7 +210,7 @@ export function judge(world: World, test: Case): Verdict {
   const { caller } = asked;
   if (anonymous && !isIntrospection(asked)) return only(UNAUTHENTICATED, kind);
   validity(findings, asked);
-  const valid = !findings.refused;
+  const valid = !findings.rejected;
   if (!valid) findings.may(...perhaps.map(limit));
   const measured = measure(asked);
   limits(findings, measured);
@@ -223,7 +223,7 @@ export function judge(world: World, test: Case): Verdict {
     if (filtersOf(asked)?.kinds?.length === 0) findings.must(WRONG_VARIABLES);
     return { ...findings.verdict(kind, cost), hears: hears(world, asked) };
   }
-  if (findings.refused) return findings.verdict(kind, cost);
+  if (findings.rejected) return findings.verdict(kind, cost);
   const lacks = kind === 'mutation' && lacksAccess(asked, asked);
   if (hasRepeatedField(asked)) {
     findings.must(WRONG_VARIABLES);
@@ -240,15 +240,15 @@ export function judge(world: World, test: Case): Verdict {
 }
 
 /**
- * A document that only introspects needs no credentials where nothing is wrong with it. Where it may be refused for a
- * limit, it may be refused for its credentials before.
+ * A document that only introspects needs no credentials where nothing is wrong with it. Where it may be rejected for a
+ * limit, it may be rejected for its credentials before.
  */
 function withoutCredentials(findings: Findings, anonymous: boolean): Findings {
-  if (anonymous && findings.refusals.every((refusal) => refusal === UNAUTHENTICATED))
-    findings.refusals.length = 0;
+  if (anonymous && findings.rejections.every((rejection) => rejection === UNAUTHENTICATED))
+    findings.rejections.length = 0;
   return findings;
 }
 
-function only(refusal: ExpectedRefusal, kind?: Verdict['kind']): Verdict {
-  return { kind, cost: undefined, refusals: [refusal], answer: undefined };
+function only(rejection: ExpectedRejection, kind?: Verdict['kind']): Verdict {
+  return { kind, cost: undefined, rejections: [rejection], answer: undefined };
 }

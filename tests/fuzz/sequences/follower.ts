@@ -25,12 +25,12 @@ export class Follower {
     this.clients = clients;
   }
 
-  /** Asks for the stream. The response where it is refused. */
+  /** Asks for the stream. The response where it is rejected. */
   async open(
     world: World,
     instance: number,
     { key, cookie }: { readonly key?: string; readonly cookie?: string },
-  ): Promise<{ readonly response: Response; readonly refused: string | undefined }> {
+  ): Promise<{ readonly response: Response; readonly rejected: string | undefined }> {
     const response = await world.instances[instance]?.fetch('/graphql', {
       method: 'POST',
       headers: {
@@ -43,7 +43,7 @@ export class Follower {
       body: JSON.stringify({ query: QUERY }),
     });
     if (response === undefined) throw new Error('no such instance');
-    if (response.status !== 200) return { response, refused: await response.text() };
+    if (response.status !== 200) return { response, rejected: await response.text() };
     const stream = openEventStream(response);
     this.#stream = stream;
     this.instance = instance;
@@ -54,7 +54,7 @@ export class Follower {
     this.#read(stream).catch((error: unknown) => {
       if (this.#stream === stream && this.state === 'open') this.complaints.push(String(error));
     });
-    return { response, refused: undefined };
+    return { response, rejected: undefined };
   }
 
   async #read(stream: EventStream): Promise<void> {

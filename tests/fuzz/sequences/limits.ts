@@ -52,7 +52,7 @@ function withBuckets(
 
 /**
  * What a request for a token may come to, each with the state after it. While Redis is lost an instance uses buckets of
- * its own: then nobody is refused who has not asked for as much as a bucket holds.
+ * its own: then nobody is rejected who has not asked for as much as a bucket holds.
  */
 export function* takes(
   before: State,

@@ -1,5 +1,5 @@
 import { withKnown } from '../../model/agree.ts';
-import { isRefusal, matchesExecuted } from '../../model/answers.ts';
+import { isRejection, matchesExecuted } from '../../model/answers.ts';
 import { type Executed, executed, mayBeStored } from '../../model/execution.ts';
 import { hasRepeatedField } from '../../model/once.ts';
 import { holds, lacksAccess, neededFor } from '../../model/permissions.ts';
@@ -125,23 +125,23 @@ function* answered(state: State, sent: Sent, answer: RawAnswer, move: number): G
   }
   const slot = slotOf(sent);
   if (slot !== undefined && lacksAccess({ caller: callerOf(state, credential) }, asked)) {
-    if (isRefusal(answer, 403, 'FORBIDDEN')) yield state;
+    if (isRejection(answer, 403, 'FORBIDDEN')) yield state;
     return;
   }
   const stored = storedFor(state, sent);
   if (stored === undefined) {
     if (answer.replayed !== null) return;
     if (hasRepeatedField(asked)) {
-      if (isRefusal(answer, 200, 'BAD_USER_INPUT')) yield state;
+      if (isRejection(answer, 200, 'BAD_USER_INPUT')) yield state;
       return;
     }
     const done = after(state, sent, move);
     const known = matchesExecuted(done.stored.result, answer);
     if (known !== undefined) yield withKnown(withText(done.state, slot, answer.text), known);
   } else if (stored.fingerprint !== fingerprintOf(operation)) {
-    if (isRefusal(answer, 422, 'IDEMPOTENCY_KEY_REUSED')) yield state;
+    if (isRejection(answer, 422, 'IDEMPOTENCY_KEY_REUSED')) yield state;
   } else if (!mayHave(state, stored, credential)) {
-    if (isRefusal(answer, 403, 'FORBIDDEN')) yield state;
+    if (isRejection(answer, 403, 'FORBIDDEN')) yield state;
   } else if (answer.replayed === 'true') {
     const known = matchesExecuted(stored.result, answer);
     if (known === undefined || (stored.text !== undefined && stored.text !== answer.text)) return;
@@ -163,9 +163,9 @@ export function* explain(
     for (const taken of takes(state, limits, asked, redisLost)) {
       if (alone && taken.remaining !== undefined && taken.remaining !== remaining) continue;
       if (!taken.allowed) {
-        if (isRefusal(answer, 429, 'RATE_LIMITED')) yield taken.state;
+        if (isRejection(answer, 429, 'RATE_LIMITED')) yield taken.state;
       } else if (standing === 'ended') {
-        if (isRefusal(answer, 401, 'UNAUTHENTICATED')) yield taken.state;
+        if (isRejection(answer, 401, 'UNAUTHENTICATED')) yield taken.state;
       } else yield* answered(taken.state, sent, answer, move);
     }
     if (!storm || !isOutage(answer)) continue;

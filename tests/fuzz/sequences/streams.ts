@@ -1,4 +1,4 @@
-import { isRefusal } from '../../model/answers.ts';
+import { isRejection } from '../../model/answers.ts';
 import { isMade } from '../../model/state.ts';
 import { send } from '../../support/keyed.ts';
 import { sentAs, type Watcher } from './cast.ts';
@@ -61,24 +61,24 @@ export class Streams {
     const isFull = full(counts(['open']));
     // One that has just gone may still be counted.
     const mayBeFull = full(counts(['open', 'cut', 'broken', 'refused']));
-    const { response, refused } = await follower.open(this.#world, instance, sentAs(credential));
+    const { response, rejected } = await follower.open(this.#world, instance, sentAs(credential));
     const after = states.flatMap((state) =>
       [...this.#explained(state, credential, instance, redisLost())]
         .filter(({ expected }) => {
           if (expected === 'open')
-            return (!isFull && refused === undefined) || (mayBeFull && response.status === 429);
-          return refused !== undefined && response.status === expected;
+            return (!isFull && rejected === undefined) || (mayBeFull && response.status === 429);
+          return rejected !== undefined && response.status === expected;
         })
         .map(({ state: one }) => one),
     );
     if (after.length === 0) {
       const what = `a stream at instance ${instance} with a ${credential.kind} of account ${credential.account}`;
       throw new Violation(`${what} is answered with ${response.status}`, [
-        refused ?? 'an open stream',
+        rejected ?? 'an open stream',
         `open streams of the client and the account: ${counts(['open']).join(', ')}`,
       ]);
     }
-    if (refused !== undefined && before === undefined) return after;
+    if (rejected !== undefined && before === undefined) return after;
     if (before !== undefined) this.#followers.splice(this.#followers.indexOf(before), 1);
     this.#followers.push(follower);
     return after;
@@ -161,7 +161,7 @@ export class Streams {
     if (service === undefined) throw new Error('no such instance');
     const query = 'mutation { createPost(title: "last", body: "b") { id } }';
     const answer = await send(service, { query, key: this.#watcher.key });
-    if (answer.status !== 200 || isRefusal(answer, 200, ''))
+    if (answer.status !== 200 || isRejection(answer, 200, ''))
       throw new Violation('the last post is refused', [answer.text]);
     return JSON.parse(answer.text).data.createPost.id;
   }
@@ -169,11 +169,11 @@ export class Streams {
   async #resume(follower: Follower, instance: number): Promise<void> {
     const deadlineMs = performance.now() + CATCH_UP_MS;
     for (;;) {
-      const { response, refused } = await follower.open(this.#world, instance, { key: this.#watcher.key });
-      if (refused === undefined) return;
+      const { response, rejected } = await follower.open(this.#world, instance, { key: this.#watcher.key });
+      if (rejected === undefined) return;
       // Places of streams that have just gone are free again in a moment.
       if (response.status !== 429 || performance.now() > deadlineMs)
-        throw new Violation(`a stream that comes back is answered with ${response.status}`, [refused]);
+        throw new Violation(`a stream that comes back is answered with ${response.status}`, [rejected]);
     }
   }
 

@@ -7,7 +7,7 @@ import { connect } from '../../support/database/postgres.ts';
 import { startOwnPostgres } from '../../support/processes/own-postgres.ts';
 import { temporaryFolder } from '../../support/processes/process.ts';
 import { admin } from '../../support/processes/server.ts';
-import { expectRefused } from '../../support/refusal.ts';
+import { expectRejected } from '../../support/rejection.ts';
 
 const WAITING =
   "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
@@ -38,5 +38,5 @@ it('a server that speaks German says the same: who is deleted under way gets 401
   await expect.poll(async () => (await observer.query(WAITING)).rows.length).toBe(1);
   await client.query('DELETE FROM users WHERE id = $1', [id]);
   await client.query('COMMIT');
-  expectRefused(await answer, { code: 'UNAUTHENTICATED', status: 401 });
+  expectRejected(await answer, { code: 'UNAUTHENTICATED', status: 401 });
 });

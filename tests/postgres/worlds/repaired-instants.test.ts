@@ -60,7 +60,7 @@ describe.each(['Europe/Berlin', 'America/New_York', 'Asia/Kathmandu'])('On a ser
         const expected = Date.now() / 1000 + (of === 'ends of keys' ? 90 * 60 : 0);
         expect({ of, off: Math.abs(at - expected) > 60 }).toEqual({ of, off: false });
       }
-    // A revoked token stays refused until it has expired, at least.
+    // A revoked token stays rejected until it has expired, at least.
     const blocked = await client.query('SELECT FROM revoked_tokens WHERE expires_at < $1', [
       ends.toISOString(),
     ]);

@@ -92,16 +92,16 @@ describe('An installation in a schema of its own', () => {
     }
   });
 
-  it('is not guessed at: a search path that leads to it without ?schema is refused in one line', async () => {
+  it('is not guessed at: a search path that leads to it without ?schema is rejected in one line', async () => {
     const { url, name } = await twoInstallations();
     await run(url, `ALTER DATABASE ${name} SET search_path = app, public`);
     const server = launchServer('', { ...productionSettings(), DATABASE_URL: url });
-    const refusal =
+    const rejection =
       /^DATABASE_URL \([^\n]*\) has a search path that leads to the schema "app"[^\n]*\?schema=app[^\n]*\n$/;
-    expect(await server.exited).toMatchObject({ code: 1, stderr: expect.stringMatching(refusal) });
+    expect(await server.exited).toMatchObject({ code: 1, stderr: expect.stringMatching(rejection) });
     expect(await admin(USER, '', { DATABASE_URL: url }, PASSWORD)).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(refusal),
+      stderr: expect.stringMatching(rejection),
     });
     const settings = { DATABASE_URL: `${url}?schema=public` };
     expect(await admin(USER, '', settings, PASSWORD)).toMatchObject({ code: 0, stderr: '' });

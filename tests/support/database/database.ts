@@ -52,7 +52,7 @@ export async function createTestDatabase({
   const name = `content_graph_test_${randomBytes(6).toString('hex')}`;
   const client = new pg.Client({ connectionString: template.url });
   await client.connect();
-  // Two copies of one template at a time are refused: whoever comes second waits.
+  // Two copies of one template at a time are rejected: whoever comes second waits.
   await client.query('SELECT pg_advisory_lock(4711)');
   await client.query(`CREATE DATABASE ${name} TEMPLATE ${template.name}`);
   await client.query('SELECT pg_advisory_unlock(4711)');

@@ -40,7 +40,7 @@ function rowWith(version: number): Buffer {
 
 /** What the server does with those who connect. */
 export type Manner =
-  | { readonly refuses: string; readonly saying: string }
+  | { readonly rejects: string; readonly saying: string }
   | { readonly version: number }
   | { readonly writes: string };
 
@@ -52,8 +52,8 @@ export async function fakePostgres(manner: Manner): Promise<string> {
     socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
     let greeted = false;
     socket.on('data', () => {
-      if ('refuses' in manner)
-        socket.end(message('E', `SFATAL\0VFATAL\0C${manner.refuses}\0M${manner.saying}\0\0`));
+      if ('rejects' in manner)
+        socket.end(message('E', `SFATAL\0VFATAL\0C${manner.rejects}\0M${manner.saying}\0\0`));
       else if ('writes' in manner) socket.end(manner.writes);
       else socket.write(greeted ? rowWith(manner.version) : AUTHENTICATED);
       greeted = true;

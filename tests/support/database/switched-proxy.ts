@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { freePort } from '../../../scripts/cluster/processes.ts';
 
-/** A way to a PostgreSQL that is switched on and off. While it is off, its port refuses connections. */
+/** A way to a PostgreSQL that is switched on and off. While it is off, its port rejects connections. */
 export interface SwitchedProxy {
   readonly url: string;
   on(): Promise<void>;

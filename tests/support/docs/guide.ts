@@ -65,20 +65,20 @@ export type Pasted = Extract<Step, { readonly place: Place }>;
  * @throws {Error} if the file, or exactly one line with an anchor, does not exist
  */
 export function pasteBlock({ guide, place, text }: Pasted, old: string | undefined): string {
-  const refuse = (reason: string) =>
+  const reject = (reason: string) =>
     new Error(`${guide} cannot be pasted: ${place.file} ${reason}. Change the guide with the code.`);
   if (place.kind === 'new') {
-    if (old !== undefined) throw refuse('exists already');
+    if (old !== undefined) throw reject('exists already');
     return text;
   }
-  if (old === undefined) throw refuse('does not exist');
+  if (old === undefined) throw reject('does not exist');
   const lines = old.split('\n');
   const find = (anchor: string, from = 0): number => {
     const found = lines.flatMap((line, index) => (index >= from && line.includes(anchor) ? [index] : []));
     const [index] = found;
     // The end of a part is the first such line after its beginning. Later lines may look alike.
     if (index !== undefined && (found.length === 1 || from > 0)) return index;
-    throw refuse(`has ${found.length === 0 ? 'no line' : `${found.length} lines`} with \`${anchor}\``);
+    throw reject(`has ${found.length === 0 ? 'no line' : `${found.length} lines`} with \`${anchor}\``);
   };
   const start = find(place.anchor);
   const added = text.replace(/\n$/, '').split('\n');

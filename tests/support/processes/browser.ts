@@ -11,7 +11,7 @@ export interface Browser {
   readonly context: BrowserContext;
   /** The folder in which it keeps what it stores, until `close`. */
   readonly profile: string;
-  /** The addresses beyond the origin that pages asked for, all of which were refused. */
+  /** The addresses beyond the origin that pages asked for, all of which were rejected. */
   readonly strayRequests: readonly string[];
   close(): Promise<void>;
 }
@@ -47,7 +47,7 @@ const ARGUMENTS = [
 /** Twice Playwright's own: a busy machine is slow, not wrong. */
 const PATIENCE_MS = 120_000;
 
-/** Refuses, and lists, what is asked of other origins. `data:` and `blob:` never leave the browser and pass. */
+/** Rejects, and lists, what is asked of other origins. `data:` and `blob:` never leave the browser and pass. */
 async function confine(
   context: BrowserContext,
   reached: ReadonlySet<string>,

@@ -55,7 +55,7 @@ function binaries(): string {
   return found;
 }
 
-/** PostgreSQL refuses to run as root. */
+/** PostgreSQL rejects to run as root. */
 function unprivileged(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));

@@ -22,7 +22,7 @@ export const PAGES: readonly string[] = [
   'query ($skip: Boolean!, $include: Boolean!) { posts @skip(if: $skip) @include(if: $include) { id @skip(if: false) } }',
 ];
 
-/** Documents that the full validation refuses, each for a reason of its own, and some that are unusual only. */
+/** Documents that the full validation rejects, each for a reason of its own, and some that are unusual only. */
 export const STRANGE: readonly string[] = [
   'type Query { a: Int }',
   '{ __typename } type User { id: ID }',

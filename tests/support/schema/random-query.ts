@@ -54,8 +54,8 @@ function nodeIds(draw: Draw, { userIds, postIds, commentIds }: KnownData): strin
   return Array.from({ length: draw(5) }, () => pick(draw, names));
 }
 
-/** The one field that a member is refused on other accounts. */
-const REFUSED = 'User.email';
+/** The one field that a member is rejected on other accounts. */
+const REJECTED = 'User.email';
 
 /** The members of a connection that both lead to its nodes: one name may stand for two things under them. */
 const NODE_FIELDS = new Set(['nodes', 'edges']);
@@ -216,7 +216,7 @@ class Writer {
       const named = getNamedType(field.type);
       const coordinate = `${type.name}.${field.name}`;
       if (this.#skippedFields.has(coordinate)) return false;
-      if (coordinate === REFUSED && !this.#fault(8)) return false;
+      if (coordinate === REJECTED && !this.#fault(8)) return false;
       if (isConnection(named) && !this.#connections) return false;
       return isLeafType(named) || depth > 0;
     });
@@ -274,7 +274,7 @@ export function randomQueries(
 /** What the payload of a mutation shows of a post without reading any further. */
 const PAYLOAD = ['id', 'title', 'body', 'commentCount', 'createdAt', '__typename'];
 
-/** Random mutations that are one statement, now and then with an argument that is refused. */
+/** Random mutations that are one statement, now and then with an argument that is rejected. */
 export function randomPosts(data: KnownData): fc.Arbitrary<RandomQuery> {
   const text = fc.constantFrom('t', 'Über "quotes"\\\n', '🐧\u2028', '\u0001');
   const member = fc.tuple(fc.constantFrom('', '__proto__: ', 'toJSON: ', 'a: '), fc.constantFrom(...PAYLOAD));

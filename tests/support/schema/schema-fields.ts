@@ -10,7 +10,7 @@ import {
   isRequiredArgument,
 } from 'graphql';
 import type { TestApp } from '../app.ts';
-import { dataOf } from '../refusal.ts';
+import { dataOf } from '../rejection.ts';
 
 /** One field of the schema, and the way to it from a root. */
 export interface SchemaField {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
 import type { TestApp } from '../app.ts';
-import { dataOf } from '../refusal.ts';
+import { dataOf } from '../rejection.ts';
 import { openEventStream } from './event-stream.ts';
 import { ACCEPT_MULTIPART, openMultipart } from './multipart-stream.ts';
 import { requestStream, type SubscribeOptions } from './subscriber.ts';

@@ -9,8 +9,8 @@ it('the list of common passwords has as many entries as the contract says, and a
   const contract = readFileSync(new URL('../../../docs/contract.md', import.meta.url), 'utf8');
   const [, all, long] = PROMISE.exec(contract) ?? [];
   const passwords = dictionary['passwords-common'];
-  const refused = await Promise.all(passwords.map((password) => isCommon(password, PASSWORD.min)));
+  const rejected = await Promise.all(passwords.map((password) => isCommon(password, PASSWORD.min)));
   const roundTo = (unit: number, count: number) => Math.round(count / unit) * unit;
   expect(roundTo(1_000, passwords.length).toLocaleString('en')).toBe(all);
-  expect(String(roundTo(100, refused.filter(Boolean).length))).toBe(long);
+  expect(String(roundTo(100, rejected.filter(Boolean).length))).toBe(long);
 });

@@ -8,7 +8,7 @@ type Types = PothosSchemaTypes.ExtendDefaultTypes<BuilderTypes>;
 type FieldBuilder = PothosSchemaTypes.ObjectFieldBuilder<Types, PostRow>;
 
 /** Why a schema with these fields of `Post` cannot be built. */
-function refusalOf(fields: (t: FieldBuilder) => FieldMap): string {
+function rejectionOf(fields: (t: FieldBuilder) => FieldMap): string {
   const { toolkit, post } = defineTypes();
   toolkit.builder.objectFields(post.Post, fields);
   try {
@@ -22,19 +22,19 @@ function refusalOf(fields: (t: FieldBuilder) => FieldMap): string {
 const description = 'A field that is declared wrong.';
 const maxCharacters = 100;
 
-describe('A schema is refused, with what to do, if', () => {
+describe('A schema is rejected, with what to do, if', () => {
   it('a text has no bound', () => {
-    const refusal = refusalOf((t) => ({ text: t.string({ description, resolve: () => '' }) }));
-    expect(refusal).toMatch(/^Post\.text has no "maxCharacters"/);
+    const rejection = rejectionOf((t) => ({ text: t.string({ description, resolve: () => '' }) }));
+    expect(rejection).toMatch(/^Post\.text has no "maxCharacters"/);
   });
 
   it('a list of values has no bound', () => {
-    const refusal = refusalOf((t) => ({ list: t.intList({ description, resolve: () => [] }) }));
-    expect(refusal).toMatch(/^Post\.list has no "maxCharacters"/);
+    const rejection = rejectionOf((t) => ({ list: t.intList({ description, resolve: () => [] }) }));
+    expect(rejection).toMatch(/^Post\.list has no "maxCharacters"/);
   });
 
   it('SQL reads a column that is not declared', () => {
-    const refusal = refusalOf((t) => ({
+    const rejection = rejectionOf((t) => ({
       text: t.string({
         description,
         maxCharacters,
@@ -43,14 +43,14 @@ describe('A schema is refused, with what to do, if', () => {
         resolve: ({ title }) => title,
       }),
     }));
-    expect(refusal).toMatch(
+    expect(rejection).toMatch(
       /^The SQL of Post\.text reads "body" .* declares id, title: add the column to "columns"/,
     );
   });
 
   it('SQL names its row, or no column of it', () => {
     const ofSql = (sql: (row: object) => string) =>
-      refusalOf((t) => ({
+      rejectionOf((t) => ({
         text: t.string({
           description,
           maxCharacters,
@@ -64,7 +64,7 @@ describe('A schema is refused, with what to do, if', () => {
   });
 
   it('an argument is not given to the SQL, or not used by it', () => {
-    const refusal = refusalOf((t) => ({
+    const rejection = rejectionOf((t) => ({
       text: t.string({
         description,
         maxCharacters,
@@ -74,8 +74,8 @@ describe('A schema is refused, with what to do, if', () => {
         resolve: ({ body }) => body,
       }),
     }));
-    expect(refusal).toMatch(/^Post\.text takes length, but its "sql" has no "parameters"/);
-    const unused = refusalOf((t) => ({
+    expect(rejection).toMatch(/^Post\.text takes length, but its "sql" has no "parameters"/);
+    const unused = rejectionOf((t) => ({
       text: t.string({
         description,
         maxCharacters,
@@ -93,7 +93,7 @@ describe('A schema is refused, with what to do, if', () => {
   });
 
   it('a list of timestamps has SQL', () => {
-    const refusal = refusalOf((t) => ({
+    const rejection = rejectionOf((t) => ({
       instants: t.field({
         type: ['DateTime'],
         description,
@@ -102,15 +102,15 @@ describe('A schema is refused, with what to do, if', () => {
         resolve: () => [],
       }),
     }));
-    expect(refusal).toMatch(/^Post\.instants is a list of timestamps/);
+    expect(rejection).toMatch(/^Post\.instants is a list of timestamps/);
   });
 });
 
-describe('A schema is not refused', () => {
+describe('A schema is not rejected', () => {
   it('for a field that says that nothing bounds it', () => {
-    const refusal = refusalOf((t) => ({
+    const rejection = rejectionOf((t) => ({
       text: t.string({ description, maxCharacters: Number.POSITIVE_INFINITY, resolve: () => '' }),
     }));
-    expect(refusal).toBe('nothing');
+    expect(rejection).toBe('nothing');
   });
 });

@@ -48,7 +48,7 @@ describe('DateTime', () => {
     'Sat, 21 Nov 2026 09:30:00 GMT',
     'now',
     '２０２６-11-21T09:30:00Z',
-  ])('refuses what is of another form: "%s"', (text) => {
+  ])('rejects what is of another form: "%s"', (text) => {
     expect(() => parseDateTime(text)).toThrow(GraphQLError);
   });
 
@@ -66,12 +66,12 @@ describe('DateTime', () => {
     '2016-12-31T23:59:60Z',
     '2026-01-01T00:00:00+24:00',
     '2026-01-01T00:00:00+00:60',
-  ])('refuses what does not exist: %s', (text) => {
+  ])('rejects what does not exist: %s', (text) => {
     expect(() => parseDateTime(text)).toThrow(/does not exist/);
   });
 
   it.each([[null], [undefined], [0], [1_790_000_000_000], [true], [{}], [[]], [new Date()]])(
-    'refuses what is no string: %s',
+    'rejects what is no string: %s',
     (value) => {
       expect(() => parseDateTime(value)).toThrow(GraphQLError);
     },

@@ -38,7 +38,7 @@ function expectRemaining({ remaining }: Taken, tokens: number): void {
 
 describe('the token bucket', () => {
   it('allows and holds what the model does, whatever comes when', async () => {
-    let refused = 0;
+    let rejected = 0;
     await fc.assert(
       fc.asyncProperty(policies, steps(5_000), async (policy, sequence) => {
         const model = new BucketModel(policy);
@@ -54,13 +54,13 @@ describe('the token bucket', () => {
           const hair = isAHairFrom(model.tokens, 1);
           const taken = take(bucket);
           follow(taken, [model], hair);
-          if (!taken.allowed) refused += 1;
+          if (!taken.allowed) rejected += 1;
           expectRemaining(taken, model.tokens);
         }
       }),
       { numRuns: 500 },
     );
-    expect(refused).toBeGreaterThan(500);
+    expect(rejected).toBeGreaterThan(500);
   });
 
   it('says truly when the next token is there and when it is full', () => {
@@ -99,8 +99,8 @@ describe('the token bucket', () => {
 
 describe('a bucket of one client and one that several share', () => {
   it('give a token both or neither, as the models do, and tell of the emptier', async () => {
-    let refusedByShared = 0;
-    let refusedByOwn = 0;
+    let rejectedByShared = 0;
+    let rejectedByOwn = 0;
     await fc.assert(
       fc.asyncProperty(sharings, steps(2_000), async ({ own, shared }, sequence) => {
         const models = own.map((policy) => new BucketModel(policy));
@@ -122,8 +122,8 @@ describe('a bucket of one client and one that several share', () => {
           const ownIsEmpty = model.tokens < 1;
           const taken = take(bucket, common);
           follow(taken, both, hair);
-          if (!taken.allowed && ownIsEmpty) refusedByOwn += 1;
-          else if (!taken.allowed) refusedByShared += 1;
+          if (!taken.allowed && ownIsEmpty) rejectedByOwn += 1;
+          else if (!taken.allowed) rejectedByShared += 1;
           expectRemaining(taken, Math.min(model.tokens, sharedModel.tokens));
           if (Math.abs(model.tokens - sharedModel.tokens) > EPSILON)
             expect(taken.policy).toBe(model.tokens < sharedModel.tokens ? bucket.policy : shared);
@@ -131,7 +131,7 @@ describe('a bucket of one client and one that several share', () => {
       }),
       { numRuns: 500 },
     );
-    expect(Math.min(refusedByOwn, refusedByShared)).toBeGreaterThan(500);
+    expect(Math.min(rejectedByOwn, rejectedByShared)).toBeGreaterThan(500);
   });
 
   it('are waited for until each has a token', () => {

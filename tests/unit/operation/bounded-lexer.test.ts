@@ -21,8 +21,8 @@ function read(text: string, limits: Partial<typeof UNLIMITED> = {}): DocumentNod
   return documents.parse(text).node;
 }
 
-/** What a text is refused with; undefined for a document. */
-function refusal(text: string, limits: Partial<typeof UNLIMITED>) {
+/** What a text is rejected with; undefined for a document. */
+function rejection(text: string, limits: Partial<typeof UNLIMITED>) {
   try {
     read(text, limits);
     return undefined;
@@ -107,7 +107,7 @@ describe('The limits of a document', () => {
         const { tokens = 0, aliases, directives } = counted(parse(text));
         const exact = { maxTokens: tokens, maxAliases: aliases, maxDirectives: directives };
         expect(print(read(text, exact))).toBe(print(parse(text)));
-        expect(refusal(text, { maxTokens: tokens - 1 })).toEqual({
+        expect(rejection(text, { maxTokens: tokens - 1 })).toEqual({
           code: 'GRAPHQL_PARSE_FAILED',
           value: tokens,
           maximum: tokens - 1,
@@ -118,7 +118,7 @@ describe('The limits of a document', () => {
         ] as const;
         for (const [value, limit] of cases)
           if (value > 0)
-            expect(refusal(text, limit)).toEqual({
+            expect(rejection(text, limit)).toEqual({
               code: 'COMPLEXITY_LIMIT',
               value,
               maximum: value - 1,
@@ -130,11 +130,11 @@ describe('The limits of a document', () => {
 
   it('are exceeded by the value of the whole document', () => {
     const many = (count: number) => Array.from({ length: count }, (_, i) => `a${i}: b @c`).join(' ');
-    expect(refusal(`{ ${many(9)} }`, { maxAliases: 2 })).toMatchObject({ value: 9, maximum: 2 });
-    expect(refusal(`{ ${many(9)} }`, { maxDirectives: 2 })).toMatchObject({ value: 9, maximum: 2 });
+    expect(rejection(`{ ${many(9)} }`, { maxAliases: 2 })).toMatchObject({ value: 9, maximum: 2 });
+    expect(rejection(`{ ${many(9)} }`, { maxDirectives: 2 })).toMatchObject({ value: 9, maximum: 2 });
     const deep = { code: 'DEPTH_LIMIT', value: 5_002, maximum: 60 };
-    expect(refusal(`{ a(b: ${'['.repeat(5_000)}`, {})).toEqual(deep);
-    expect(refusal(`{ a(b: ${'['.repeat(5_000)}${']'.repeat(5_000)}) }`, {})).toEqual(deep);
+    expect(rejection(`{ a(b: ${'['.repeat(5_000)}`, {})).toEqual(deep);
+    expect(rejection(`{ a(b: ${'['.repeat(5_000)}${']'.repeat(5_000)}) }`, {})).toEqual(deep);
   });
 
   it('stop the parser at any text with too many tokens', () => {
@@ -142,9 +142,9 @@ describe('The limits of a document', () => {
       fc.property(
         fc.string({ unit: fc.constantFrom('"', '\\', '#', '\n', '.', '{', ')', '@', 'a', '1', '￿') }),
         (text) => {
-          const refused = refusal(text, { maxTokens: 3 });
+          const rejected = rejection(text, { maxTokens: 3 });
           expect(['no document', 'GRAPHQL_PARSE_FAILED', undefined]).toContain(
-            typeof refused === 'object' ? refused.code : refused,
+            typeof rejected === 'object' ? rejected.code : rejected,
           );
         },
       ),
@@ -158,8 +158,8 @@ describe('The limits of a document', () => {
       ['maxAliases', 1],
       ['maxDirectives', 5],
     ] as const) {
-      expect(refusal(text, { [limit]: value })).toBeUndefined();
-      expect(refusal(text, { [limit]: value - 1 })).toMatchObject({ value });
+      expect(rejection(text, { [limit]: value })).toBeUndefined();
+      expect(rejection(text, { [limit]: value - 1 })).toMatchObject({ value });
     }
   });
 
@@ -171,7 +171,7 @@ describe('The limits of a document', () => {
       `query ($${long}: T) { a }`,
       `{ a @${long} }`,
     ])
-      expect(refusal(text, {})).toEqual({ code: 'COMPLEXITY_LIMIT', value: 101, maximum: 100 });
+      expect(rejection(text, {})).toEqual({ code: 'COMPLEXITY_LIMIT', value: 101, maximum: 100 });
   });
 
   it.each([
@@ -183,7 +183,7 @@ describe('The limits of a document', () => {
   ])('stop the parser before nested brackets overflow the stack: %s%s', (start, part) => {
     const text = start + part.repeat(50_000);
     const value = text.match(/[([{]/g)?.length;
-    expect(refusal(text, {})).toEqual({ code: 'DEPTH_LIMIT', value, maximum: 60 });
+    expect(rejection(text, {})).toEqual({ code: 'DEPTH_LIMIT', value, maximum: 60 });
   });
 });
 
@@ -209,7 +209,7 @@ describe('A text that is no document', () => {
         ...Object(errorOf(() => parse(text))),
         extensions: { code: 'GRAPHQL_PARSE_FAILED' },
       });
-      expect(refusal(`{ a: b c: d } ${text}`, { maxAliases: 1 })).toBe('no document');
+      expect(rejection(`{ a: b c: d } ${text}`, { maxAliases: 1 })).toBe('no document');
     },
   );
 });

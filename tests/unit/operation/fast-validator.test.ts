@@ -55,7 +55,7 @@ const known = fc.oneof(
 );
 
 describe('Accepting a document without the full validation', () => {
-  it('leads to nothing that the full validation refuses, however documents are changed', () => {
+  it('leads to nothing that the full validation rejects, however documents are changed', () => {
     const counts = { tried: 0, valid: 0, accepted: 0 };
     fc.assert(
       fc.property(mutatedTexts(known), (text) => {
@@ -114,7 +114,7 @@ describe('Accepting a document without the full validation', () => {
       type Query { f(c: Colour, n: Int! = 1, l: [[Int!]], i: In, x: Float): Int }`);
     const takes = fastValidatorOf(own);
     const accepted = ['c: RED', 'l: [[1], null]', 'l: 1', 'l: [1, [2]]', 'x: 1', 'x: 1.5', ''];
-    const refused = [
+    const rejected = [
       'c: BLUE',
       'c: "RED"',
       'n: null',
@@ -129,7 +129,7 @@ describe('Accepting a document without the full validation', () => {
       expect(errorsOf(asked(argument), own), argument).toEqual([]);
       expect(takes(asked(argument)), argument).toBe(true);
     }
-    for (const argument of refused) expect(takes(asked(argument)), argument).toBe(false);
+    for (const argument of rejected) expect(takes(asked(argument)), argument).toBe(false);
     // A place with a default takes a variable that may be absent (GraphQL section 5.8.5).
     expect(takes(parse('query ($n: Int) { f(n: $n) }'))).toBe(true);
     expect(takes(parse('query ($n: Int) { f(l: [[$n]]) }'))).toBe(false);

@@ -155,7 +155,7 @@ describe('a client at its number of streams', () => {
     expect(limit.total).toBe(1);
   });
 
-  it('is refused where all of them answer, and loses none of another client', async () => {
+  it('is rejected where all of them answer, and loses none of another client', async () => {
     const { watch } = make();
     const limit = createStreamLimit({ maximum: 1, accountFactor: 1, halfOpen: watch });
     const open = (client: string, connection: Socket) => limit.open({ client, connection });

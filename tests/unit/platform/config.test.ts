@@ -253,7 +253,7 @@ describe('loadConfig', () => {
     ['MAX_DEPTH', ['0', 'deep']],
     ['SHUTDOWN_DELAY_SECONDS', ['-1', '601']],
     ['LOG_LEVEL', ['loud']],
-  ])('refuses a wrong %s by name', (name, values) => {
+  ])('rejects a wrong %s by name', (name, values) => {
     for (const value of values) expect(namesOf({ [name]: value })).toEqual([name]);
   });
 
@@ -285,7 +285,7 @@ describe('loadConfig', () => {
     ],
     ['no public address', { ...PRODUCTION, PUBLIC_URL: '' }, 'PUBLIC_URL'],
     ['a public address without TLS', { ...PRODUCTION, PUBLIC_URL: 'http://api.example.com' }, 'PUBLIC_URL'],
-  ])('refuses production with %s', (_what, environment, name) => {
+  ])('rejects production with %s', (_what, environment, name) => {
     expect(namesOf(environment)).toEqual([name]);
   });
 

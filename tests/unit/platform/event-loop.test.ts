@@ -72,7 +72,7 @@ describe('The event loop as something that is shared', () => {
     for (let number = 0; number < 20; number += 1) {
       await loop.enter('careful');
       await round();
-      // A request that is refused before it waits for the loop, or a result that comes back.
+      // A request that is rejected before it waits for the loop, or a result that comes back.
       work(10);
       loop.charge('busy');
       work(2);

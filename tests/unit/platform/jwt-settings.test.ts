@@ -33,7 +33,7 @@ describe('JWT_PUBLIC_KEY', () => {
     ['another curve', pem(generateKeyPairSync('ec', { namedCurve: 'secp384r1' }).publicKey)],
     ['another kind', pem(generateKeyPairSync('ed25519').publicKey)],
     ['rubbish in PEM', '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----'],
-  ])('is refused where it is %s, and not repeated', (_what, value) => {
+  ])('is rejected where it is %s, and not repeated', (_what, value) => {
     const [problem = '', ...others] = problemsOf({ JWT_PUBLIC_KEY: value });
     expect(others).toEqual([]);
     expect(problem).toMatch(/^JWT_PUBLIC_KEY must hold public keys in PEM/);

@@ -87,7 +87,7 @@ function holdTimers(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-/** Resolves once the system has refused more and the output has paused. */
+/** Resolves once the system has rejected more and the output has paused. */
 const paused = () => expect.poll(() => vi.getTimerCount(), SOON).toBe(1);
 const SOON = { interval: 1 };
 /** A try still under way would go on after the test, in real time, with whatever file gets the number of this one. */

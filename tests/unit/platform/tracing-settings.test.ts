@@ -82,7 +82,7 @@ describe('The settings of traces', () => {
     ['OTEL_BSP_SCHEDULE_DELAY', '0'],
     ['OTEL_BSP_MAX_QUEUE_SIZE', '0'],
     ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', '0'],
-  ])('refuse %s=%s', (name, value) => {
+  ])('reject %s=%s', (name, value) => {
     expect(problemsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} must be `))]);
   });
 

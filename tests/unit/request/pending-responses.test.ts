@@ -73,7 +73,7 @@ describe('answers that are being built or wait', () => {
     expect(reservation.receive(500 * KIB)).toBe('go on');
     expect(reservation.bytes).toBe(500 * KIB);
     expect(reservation.receive(513 * KIB)).toBe('stop');
-    expect(reservation.refusal?.extensions).toEqual({
+    expect(reservation.rejection?.extensions).toEqual({
       code: 'COMPLEXITY_LIMIT',
       value: 513 * KIB,
       maximum: 512 * KIB,
@@ -81,7 +81,7 @@ describe('answers that are being built or wait', () => {
     const [other, third] = [begun(pending, 'a'), begun(pending, 'a')];
     expect(other.receive(500 * KIB)).toBe('go on');
     expect(third.receive(100 * KIB)).toBe('begin nothing more');
-    expect(third.refusal?.code).toBe('RATE_LIMITED');
+    expect(third.rejection?.code).toBe('RATE_LIMITED');
   });
 
   it('past the whole: SERVICE_UNAVAILABLE where no reader is slow', () => {

@@ -256,7 +256,7 @@ const list = (clientNames: readonly string[]) =>
   );
 
 /**
- * The texts that clients send and the step after a policy would refuse, the last used first. As far as instances have stored
+ * The texts that clients send and the step after a policy would reject, the last used first. As far as instances have stored
  * them, which they do every 10 s. Throws DatabaseError.
  */
 export const listUnpublishedUsage = (

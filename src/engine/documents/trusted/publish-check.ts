@@ -2,7 +2,7 @@ import { GraphQLError, type GraphQLSchema, Kind } from 'graphql';
 import type { Config } from '../../../platform/config/config.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { createDocumentCache } from '../document-cache.ts';
-import { createOperationLimiter, refuseOfCaller } from '../limits.ts';
+import { createOperationLimiter, rejectForCaller } from '../limits.ts';
 import type { PreparedDocument, PreparedOperation } from '../prepared-operation.ts';
 
 /** A document that may be published; or why not, for its author. */
@@ -51,11 +51,11 @@ export function createDocumentCheck(
   function checkOperation(operation: PreparedOperation): void {
     const cost = limiter.costOf(operation, leastVariables(operation));
     limiter.check(operation, cost);
-    if (operation.kind === 'subscription') refuseOfCaller(cost.fields);
+    if (operation.kind === 'subscription') rejectForCaller(cost.fields);
   }
 
-  /** Throws what a request would be refused with. */
-  function refusal(document: PreparedDocument): string | undefined {
+  /** Throws what a request would be rejected with. */
+  function rejection(document: PreparedDocument): string | undefined {
     const operations = document.node.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
     if (operations.length === 0) return 'It has no operation.';
     const errors = documents.validate(document);
@@ -74,7 +74,7 @@ export function createDocumentCheck(
       let document: PreparedDocument | undefined;
       try {
         document = documents.parse(text);
-        const reason = refusal(document);
+        const reason = rejection(document);
         return reason === undefined ? { document } : { reason: named(document, reason) };
       } catch (error) {
         if (!(error instanceof ApiError || error instanceof GraphQLError)) throw error;

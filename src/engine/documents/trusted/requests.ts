@@ -40,10 +40,10 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
   const { policy: service, documents, catalog, uses, recordUse } = options;
 
   /**
-   * Rejects with the refusal of an id that is not published. Where any document may run and none was ever published, clients
+   * Rejects with the rejection of an id that is not published. Where any document may run and none was ever published, clients
    * of Apollo's protocol would send each document twice for ever.
    */
-  async function refuse({ id, persistedQuery, policy }: NamedDocument): Promise<never> {
+  async function reject({ id, persistedQuery, policy }: NamedDocument): Promise<never> {
     if (!persistedQuery) throw documentNotFound(id);
     const canBeKnown =
       policy !== 'off' && isPublishableId(id) && (policy !== 'allowed' || (await catalog.hasDocuments()));
@@ -53,8 +53,8 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
   function byId(named: NamedDocument) {
     const { id, policy } = named;
     const accept = (known: KnownDocument | undefined): RequestedDocument | Promise<never> =>
-      known === undefined ? refuse(named) : { document: known.prepared(), published: { by: 'id', key: id } };
-    if (policy === 'off' || !isPublishableId(id)) return refuse(named);
+      known === undefined ? reject(named) : { document: known.prepared(), published: { by: 'id', key: id } };
+    if (policy === 'off' || !isPublishableId(id)) return reject(named);
     const found = catalog.byId.get(id);
     return found instanceof Promise ? found.then(accept) : accept(found);
   }
@@ -118,7 +118,7 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
   }
 
   /** Callers who may run nothing get 401, whatever else is wrong (contract section 3). */
-  const refusal = (error: unknown, { caller }: OperationRequest): unknown =>
+  const rejection = (error: unknown, { caller }: OperationRequest): unknown =>
     canExecute(caller) ? error : credentialsMissing();
 
   return {
@@ -127,10 +127,10 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
         const found = choose(params, sender);
         if (!(found instanceof Promise)) return found;
         return found.catch((error: unknown) => {
-          throw refusal(error, sender);
+          throw rejection(error, sender);
         });
       } catch (error) {
-        throw refusal(error, sender);
+        throw rejection(error, sender);
       }
     },
     recordUse({ operation, published }, { caller }) {

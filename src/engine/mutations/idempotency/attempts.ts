@@ -206,7 +206,7 @@ export function createAttempts(options: AttemptOptions) {
       },
       async onRollback(executed) {
         // Another attempt may get another response: with this one the mutation counts as not run.
-        if (executed.kind === 'refused' || isRetriable(executed)) return executed;
+        if (executed.kind === 'rejected' || isRetriable(executed)) return executed;
         made = make(executed, UNRESTRICTED);
         storedBytes.take(owner.userId, made.response.body);
         // The lock ended with the transaction, so another request may hold the key now.
@@ -223,7 +223,7 @@ export function createAttempts(options: AttemptOptions) {
 
   /**
    * Runs the mutation as one statement that also stores its response. Does neither if it needs more than a statement,
-   * is going to be refused, or the key is locked or has a response. It shows its own row only, so it notes no
+   * is going to be rejected, or the key is locked or has a response. It shows its own row only, so it notes no
    * scopes.
    */
   async function trySingleStatement({

@@ -13,7 +13,7 @@ import type { RequestedOperation } from '../../documents/limits.ts';
 import { coercedVariables, variableErrors } from '../../documents/variables.ts';
 import type { Execute, OperationPlugin } from '../../operation/lifecycle.ts';
 import type { OperationArgs } from '../../operation/operation-context.ts';
-import { type RenderedResult, refused, type Single } from '../../operation/outcome.ts';
+import { type RenderedResult, rejected, type Single } from '../../operation/outcome.ts';
 import { checkedLength } from '../../operation/response-bounds.ts';
 import { type Attempt, type AttemptOptions, createAttempts, type KeyedMutation } from './attempts.ts';
 import {
@@ -64,8 +64,8 @@ function readIdempotencyKey(headers: Pick<RequestFields, 'get' | 'has'>): string
 /**
  * What became of a mutation with a key. `stored_…`: it ran, and its response was stored by the statement that wrote or in
  * its transaction. `not_stored`: it failed, so that it may run again. `replayed`: the stored response was sent; `waited`:
- * the same, after waiting for the first request. `reused`: refused, since the key belongs to another mutation.
- * `in_progress`: refused, since the first request took too long.
+ * the same, after waiting for the first request. `reused`: rejected, since the key belongs to another mutation.
+ * `in_progress`: rejected, since the first request took too long.
  */
 const OUTCOMES = [
   'stored_statement',
@@ -77,7 +77,7 @@ const OUTCOMES = [
   'in_progress',
 ] as const;
 
-/** Counts what became of mutations with a key, and makes the refusals. */
+/** Counts what became of mutations with a key, and makes the rejections. */
 export function createKeyOutcomes(metrics: Metrics) {
   const tally = metrics.tally(
     'content_graph_idempotency_requests_total',
@@ -197,7 +197,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
         )
       ) {
         stored = await find(keyed.args, owner);
-        if (stored === undefined) throw storedBytes.refusal();
+        if (stored === undefined) throw storedBytes.rejection();
         return replay(stored, keyed);
       }
       const alone = await trySingleStatement(keyed);
@@ -207,7 +207,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
         outcomes.add('stored_statement');
         return alone.outcome;
       }
-      // Perhaps refused before anybody looked: a busy service, a table that is locked, a lost connection.
+      // Perhaps rejected before anybody looked: a busy service, a table that is locked, a lost connection.
       const look = alone.outcome === undefined ? find : storedBefore;
       stored = await look(keyed.args, owner);
       if (stored !== undefined) {
@@ -244,7 +244,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
       const stored = await find(args, owner);
       return stored && replay(stored, { args, owner, requestFingerprint: found.requestFingerprint, asked });
     } catch (error) {
-      return refused(error, { requestId, log });
+      return rejected(error, { requestId, log });
     }
   }
 
@@ -266,11 +266,11 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
       if (replayCheck.hasAccess(asked, caller) && (await storedBefore(args, owner)) !== undefined)
         throw outcomes.reused();
       return {
-        kind: 'refused',
+        kind: 'rejected',
         errors: found.errors.map((error) => maskError(error, { requestId, log })),
       };
     } catch (error) {
-      return refused(error, { requestId, log });
+      return rejected(error, { requestId, log });
     }
   }
 

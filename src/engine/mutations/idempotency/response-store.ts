@@ -301,7 +301,7 @@ export const oldResponses = (retentionMs: number): Job =>
 const MAX_ACCOUNTS = 10_000;
 /** The sum is read again once this process has stored this fraction (1/8) of the account's budget. */
 const PART = 8;
-/** How long an account that is over its budget is refused before its sum is read again. */
+/** How long an account that is over its budget is rejected before its sum is read again. */
 const ASK_AGAIN_MS = 10_000;
 /** What a row and its index entries take besides the body. */
 const ROW_BYTES = 256;
@@ -357,7 +357,7 @@ export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions)
     if (account !== undefined) account.sinceBytes += Buffer.byteLength(body) + OVERHEAD_BYTES + ROW_BYTES;
   }
 
-  const refusal = () =>
+  const rejection = () =>
     new ApiError(
       'RATE_LIMITED',
       `The stored responses of your account have reached the limit of ${maxBytes} bytes. Wait until older ones expire, or send the mutation without an Idempotency-Key.`,
@@ -381,15 +381,15 @@ export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions)
       return known.measuring.then(isOver);
     },
     /**
-     * Counts a response that is about to be stored. Throws the refusal if others have used up the budget since it was
+     * Counts a response that is about to be stored. Throws the rejection if others have used up the budget since it was
      * looked at: so an account goes beyond it by one response at most, here.
      */
     take(userId: string, body: string): void {
       const account = accounts.get(userId);
-      if (account !== undefined && isOver(account)) throw refusal();
+      if (account !== undefined && isOver(account)) throw rejection();
       stored(userId, body);
     },
     stored,
-    refusal,
+    rejection,
   };
 }

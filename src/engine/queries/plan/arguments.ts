@@ -131,7 +131,7 @@ export function resolveArguments(
   roots: readonly FieldPlan[],
   variables: VariableValues,
   context: Context,
-  isRefused: (root: FieldPlan) => boolean,
+  isRejected: (root: FieldPlan) => boolean,
 ): PlanArguments {
   const byField = new Map<FieldPlan, FieldArguments>();
   const written = new Set<FieldPlan>();
@@ -149,7 +149,7 @@ export function resolveArguments(
     return true;
   };
   for (const root of roots)
-    if (!isRefused(root) && visit(root)) written.add(root);
+    if (!isRejected(root) && visit(root)) written.add(root);
     else shape += '!';
   return { byField, list: [...byField.values()], written, shape };
 }

@@ -28,7 +28,7 @@ export interface ObjectPlan {
   readonly bytes: (property: string) => number;
   /** By response name. */
   readonly fieldPlans: Map<string, FieldPlan>;
-  /** The scopes without which columns of the rows are refused. */
+  /** The scopes without which columns of the rows are rejected. */
   readonly scopes: Set<Scope>;
   /** The members of the response object, in order. */
   readonly members: readonly PlannedField[];

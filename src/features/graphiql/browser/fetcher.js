@@ -82,15 +82,15 @@ async function run(
     const told = show(await resultOf(first));
     return status.answered(first.status, told);
   }
-  const refusal = await followStream(first, open, signal, {
+  const rejection = await followStream(first, open, signal, {
     opened: status.opened,
     broken: status.broken,
     moved: status.moved,
     event: (result) => status.event(show(result)),
   });
-  if (refusal === undefined) return status.ended();
-  const told = show(await resultOf(refusal));
-  return status.answered(refusal.status, told);
+  if (rejection === undefined) return status.ended();
+  const told = show(await resultOf(rejection));
+  return status.answered(rejection.status, told);
 }
 
 /** What went wrong, where there was no answer. */

@@ -89,7 +89,7 @@ async function reopen(
  * @param {Open} open sends the operation again, with `Last-Event-ID`
  * @param {AbortSignal} signal ends it
  * @param {Told} told
- * @returns {Promise<Response | undefined>} a refusal, where the stream was asked for again and refused for good
+ * @returns {Promise<Response | undefined>} a rejection, where the stream was asked for again and rejected for good
  */
 export async function followStream(first, open, signal, told) {
   /** @type {string | undefined} */

@@ -22,13 +22,13 @@ const TABS = 'graphiql:tabState';
 /** Headers hold a credential, which may be gone by the next visit. The others are derived from the rest. */
 const NOT_STORED = new Set(['headers', 'response', 'hash']);
 
-/** What the browser refuses to store, because it is full or set so, lasts as long as the page. */
+/** A value that the browser does not store, because its storage is full or disabled, lasts as long as the page. */
 const kept = new Map();
 
 /**
  * @template T
  * @param {(local: Storage) => T} use
- * @returns {T | undefined} undefined if the browser refuses
+ * @returns {T | undefined} undefined if the browser throws
  */
 function withLocalStorage(use) {
   try {
@@ -136,7 +136,7 @@ function isReload() {
 
 /**
  * The stored tabs. Any visit but a reload finds every example among them, and no tab without text, which Play could
- * only refuse. A link with an operation (`?query=…&variables=…`) opens it.
+ * only reject. A link with an operation (`?query=…&variables=…`) opens it.
  * @param {readonly import('../routes.ts').Example[]} examples
  * @returns {Tabs}
  */

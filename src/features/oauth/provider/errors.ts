@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Configuration, KoaContextWithOIDC, default as Provider } from 'oidc-provider';
-import { type MaskOptions, publicRefusal } from '../../../engine/core/mask-error.ts';
+import { type MaskOptions, toErrorResponse } from '../../../engine/core/mask-error.ts';
 import type { AdmittedRequest, ReceivedRequest, Route } from '../../../http/exchange.ts';
 import { errorPage, pageHeaders } from '../../../http/html/page.ts';
 import type { HttpResponse, HttpResponseOptions } from '../../../http/message.ts';
@@ -18,7 +18,7 @@ const OAUTH_CODES: Partial<Record<ErrorCode, string>> = {
   INTERNAL_SERVER_ERROR: 'server_error',
 };
 
-export interface OAuthRefusal extends Required<Pick<HttpResponseOptions, 'errorCodes'>> {
+export interface OAuthErrorResponse extends Required<Pick<HttpResponseOptions, 'errorCodes'>> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly error: string;
@@ -26,12 +26,12 @@ export interface OAuthRefusal extends Required<Pick<HttpResponseOptions, 'errorC
 }
 
 /** An error in OAuth's terms. Internal errors are logged in full and hidden from the client. */
-export function oauthRefusal(
+export function toOAuthError(
   error: unknown,
   { requestId }: ReceivedRequest,
   log: MaskOptions['log'],
-): OAuthRefusal {
-  const { code, status, headers, message } = publicRefusal(error, { requestId, log });
+): OAuthErrorResponse {
+  const { code, status, headers, message } = toErrorResponse(error, { requestId, log });
   // RFC 6749 section 5.2: ASCII only, no quotes or backslashes.
   const description = message.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?');
   const name = OAUTH_CODES[code] ?? 'invalid_request';
@@ -39,13 +39,13 @@ export function oauthRefusal(
 }
 
 /** The JSON response of RFC 6749. */
-export function oauthErrorResponse({ error, description, ...options }: OAuthRefusal): HttpResponse {
+export function oauthErrorResponse({ error, description, ...options }: OAuthErrorResponse): HttpResponse {
   return jsonResponse({ error, error_description: description }, options);
 }
 
-/** The form of refusals of endpoints that programs call. */
+/** The form of rejections of endpoints that programs call. */
 export const oauthErrors: Route['errors'] = (error, received, log) =>
-  oauthErrorResponse(oauthRefusal(error, received, log));
+  oauthErrorResponse(toOAuthError(error, received, log));
 
 interface Named {
   readonly error: string;
@@ -112,7 +112,7 @@ export function createErrorRenderer(
     const { requestId } = call.admitted;
     ctx.set(pageHeaders());
     if (!('expose' in error) || error.expose !== true) {
-      const { status, headers, description, errorCodes } = oauthRefusal(error, call.admitted, log);
+      const { status, headers, description, errorCodes } = toOAuthError(error, call.admitted, log);
       call.errorCodes = errorCodes;
       ctx.status = status;
       ctx.set({ ...headers });

@@ -109,13 +109,13 @@ const sliceEnds = () =>
   });
 
 /**
- * What a call is charged until it is known not to be refused: more use than any caller with valid secrets has. So a
+ * What a call is charged until it is known not to be rejected: more use than any caller with valid secrets has. So a
  * caller with wrong secrets, who has no recent use, goes ahead of others only once.
  */
 const UNKNOWN_MS = 10_000;
 
 /** Called with the outcome of a call. */
-export type ReportOutcome = (refused: boolean) => void;
+export type ReportOutcome = (rejected: boolean) => void;
 
 export type OAuthRequests = ReturnType<typeof createOAuthRequests>;
 
@@ -186,8 +186,8 @@ export function createOAuthRequestQueue(maxWaiting: number, metrics: Metrics) {
       }
       void leaveAfter(work, owner);
       const weight = queue.use.add(owner, UNKNOWN_MS);
-      return (refused) => {
-        if (!refused) queue.use.takeBack(owner, weight);
+      return (rejected) => {
+        if (!rejected) queue.use.takeBack(owner, weight);
       };
     },
   };

@@ -7,7 +7,7 @@ import type { AdmittedRequest } from '../../../http/exchange.ts';
 import { type HttpRequest, HttpResponse } from '../../../http/message.ts';
 import type { Logger } from '../../../platform/log/log.ts';
 import { isPublic } from '../clients.ts';
-import { type LibraryCall, nameClientErrors, oauthErrorResponse, oauthRefusal } from './errors.ts';
+import { type LibraryCall, nameClientErrors, oauthErrorResponse, toOAuthError } from './errors.ts';
 import type { ReportOutcome } from './oauth-transaction.ts';
 import { RESUME_COOKIE } from './provider.ts';
 
@@ -79,7 +79,7 @@ interface Seen extends LibraryCall {
   failure: unknown;
 }
 
-/** Events for requests that the library refused, for the log. */
+/** Events for requests that the library rejected, for the log. */
 const ERRORS = ['grant.error', 'revocation.error', 'introspection.error', 'authorization.error'] as const;
 
 /**
@@ -147,7 +147,7 @@ export function createLibraryCalls(
       else headers.delete('content-security-policy');
       // HTML error pages are already rendered by us.
       if (failure !== undefined && !isPage)
-        return { response: oauthErrorResponse(oauthRefusal(failure, admitted, log)), client };
+        return { response: oauthErrorResponse(toOAuthError(failure, admitted, log)), client };
       return { response: finished, client };
     },
   };

@@ -45,7 +45,7 @@ export function withoutOpenIdParameters(parameters: URLSearchParams): URLSearchP
 
 /**
  * Removes a `resource` that names our only resource (RFC 8707), by any of its names, since it is the default.
- * An empty value counts as absent (RFC 6749 section 3.1). Any other value stays, and is refused later.
+ * An empty value counts as absent (RFC 6749 section 3.1). Any other value stays, and is rejected later.
  */
 export function withoutOwnResource(parameters: URLSearchParams, issuer: string): URLSearchParams {
   const kept = new URLSearchParams(parameters);

@@ -29,38 +29,38 @@ export function knownBrowser(request: HttpRequest): { readonly hash: string; rea
 }
 
 /** No other host can set a cookie of this name, not even a sibling domain (RFC 6265bis section 4.1.3.2). */
-const REFUSAL_COOKIE = '__Host-oauth_refused';
-const REFUSAL_ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Strict';
+const REJECTION_COOKIE = '__Host-oauth_refused';
+const REJECTION_ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Strict';
 /** Long enough for a redirect on a slow line. */
-const REFUSAL_SECONDS = 60;
+const REJECTION_SECONDS = 60;
 /** The seconds to wait, none for a wrong password; the id of the authorization; the e-mail. */
-const REFUSAL_VALUE = /^(\d{0,9})\.([\w-]+)\.([\w-]*)$/;
+const REJECTION_VALUE = /^(\d{0,9})\.([\w-]+)\.([\w-]*)$/;
 
-/** A sign-in that was refused, for the page that asks again. */
-export interface RefusedSignIn {
+/** A sign-in that was rejected, for the page that asks again. */
+export interface RejectedSignIn {
   readonly email: string;
   readonly failed: FailedSignIn;
 }
 
 /**
- * Carries the refusal from the response to the form to the page that shows it: what a browser goes back to or loads again
- * is no response to a form then, which it would send once more. Undefined for a refusal that another page would meet too.
+ * Carries the rejection from the response to the form to the page that shows it: what a browser goes back to or loads again
+ * is no response to a form then, which it would send once more. Undefined for a rejection that another page would meet too.
  */
-export function refusalCookie(uid: string, { email, failed }: RefusedSignIn): string | undefined {
+export function createRejectionCookie(uid: string, { email, failed }: RejectedSignIn): string | undefined {
   const asked = failed.status === 429 ? failed.headers?.['retry-after'] : undefined;
   const wait = failed === WRONG ? '' : asked;
   if (wait === undefined) return undefined;
   const value = `${wait}.${uid}.${Buffer.from(email).toString('base64url')}`;
-  return `${REFUSAL_COOKIE}=${value}; ${REFUSAL_ATTRIBUTES}; Max-Age=${REFUSAL_SECONDS}`;
+  return `${REJECTION_COOKIE}=${value}; ${REJECTION_ATTRIBUTES}; Max-Age=${REJECTION_SECONDS}`;
 }
 
 /** Deletes the cookie: what has been shown is not shown again. */
-export const CLEAR_REFUSAL = `${REFUSAL_COOKIE}=; ${REFUSAL_ATTRIBUTES}; Max-Age=0`;
+export const CLEAR_REJECTION = `${REJECTION_COOKIE}=; ${REJECTION_ATTRIBUTES}; Max-Age=0`;
 
-/** What was refused in this authorization just now. */
-export function refusalIn({ headers }: HttpRequest, uid: string): RefusedSignIn | undefined {
-  const [value = '', ...others] = cookiesNamed(headers.get('cookie'), REFUSAL_COOKIE);
-  const [, wait = '', of, email = ''] = REFUSAL_VALUE.exec(value) ?? [];
+/** What was rejected in this authorization just now. */
+export function readRejection({ headers }: HttpRequest, uid: string): RejectedSignIn | undefined {
+  const [value = '', ...others] = cookiesNamed(headers.get('cookie'), REJECTION_COOKIE);
+  const [, wait = '', of, email = ''] = REJECTION_VALUE.exec(value) ?? [];
   if (of !== uid || others.length > 0) return undefined;
   const failed = wait === '' ? WRONG : tooManyAttempts(wait);
   return { email: Buffer.from(email, 'base64url').toString(), failed };

@@ -7,7 +7,7 @@ import type { AdmittedRequest } from '../../../http/exchange.ts';
 import type { HttpRequest, HttpResponse } from '../../../http/message.ts';
 import { jsonResponse } from '../../../http/response/responder.ts';
 import type { AccessToken, OwnTokens } from '../access-token.ts';
-import { basicChallenge, type OAuthRefusal, oauthErrorResponse } from '../provider/errors.ts';
+import { basicChallenge, type OAuthErrorResponse, oauthErrorResponse } from '../provider/errors.ts';
 import { withoutOwnResource } from '../provider/provider.ts';
 import type { LibraryCalls, ProviderCallResult } from '../provider/provider-bridge.ts';
 
@@ -28,7 +28,7 @@ export interface EndpointRequest {
 }
 
 /** RFC 8707 section 2. */
-const WRONG_RESOURCE: OAuthRefusal = {
+const WRONG_RESOURCE: OAuthErrorResponse = {
   status: 400,
   headers: {},
   error: 'invalid_target',

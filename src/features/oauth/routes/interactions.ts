@@ -14,7 +14,7 @@ import { signInPath } from '../paths.ts';
 import type { OAuthRequests } from '../provider/oauth-transaction.ts';
 import { BROWSER, RESOURCE } from '../provider/provider.ts';
 import type { LibraryCalls } from '../provider/provider-bridge.ts';
-import { CLEAR_REFUSAL, type RefusedSignIn, readBrowserId, refusalCookie, refusalIn } from './cookies.ts';
+import { CLEAR_REJECTION, type RejectedSignIn, readBrowserId, createRejectionCookie, readRejection } from './cookies.ts';
 import type { EndpointRequest } from './endpoints.ts';
 import {
   type ActiveAccount,
@@ -155,9 +155,9 @@ export function createInteractions(options: InteractionOptions) {
   }
 
   /** Asks again. The browser is led to the page, where it can be: what it goes back to is no response to a form then. */
-  async function refuse(context: UnderWay, { email, failed }: RefusedSignIn): Promise<HttpResponse> {
+  async function reject(context: UnderWay, { email, failed }: RejectedSignIn): Promise<HttpResponse> {
     const { uid } = context;
-    const cookie = refusalCookie(uid, { email: email.slice(0, MAX_EMAIL), failed });
+    const cookie = createRejectionCookie(uid, { email: email.slice(0, MAX_EMAIL), failed });
     if (cookie === undefined) return showLogin(context, email, failed);
     const page = signInPath('interaction', uid);
     // Whoever is signed in has asked for another account.
@@ -165,16 +165,16 @@ export function createInteractions(options: InteractionOptions) {
     return seeOther(isOther ? `${page}?${OTHER_ACCOUNT}` : page, { 'set-cookie': cookie });
   }
 
-  function showRefused(context: UnderWay, { email, failed }: RefusedSignIn): HttpResponse {
-    const headers = { ...failed.headers, 'set-cookie': CLEAR_REFUSAL };
+  function showRejection(context: UnderWay, { email, failed }: RejectedSignIn): HttpResponse {
+    const headers = { ...failed.headers, 'set-cookie': CLEAR_REJECTION };
     return showLogin(context, email, { ...failed, headers });
   }
 
   async function show(context: UnderWay): Promise<HttpResponse> {
     const { request, interaction, client, uid, finish } = context;
     const { searchParams } = new URL(request.url);
-    const refused = refusalIn(request, uid);
-    if (refused !== undefined) return showRefused(context, refused);
+    const rejected = readRejection(request, uid);
+    if (rejected !== undefined) return showRejection(context, rejected);
     if (searchParams.has(OTHER_ACCOUNT)) return showLogin(context);
     const signedIn = await signedInWith(context);
     if (signedIn === undefined) {
@@ -203,7 +203,7 @@ export function createInteractions(options: InteractionOptions) {
     // The cookie of a session that has been opened must arrive.
     settle();
     const result = await signInBy(form, request, admitted, { login, log });
-    if ('problem' in result) return refuse(context, { email, failed: result });
+    if ('problem' in result) return reject(context, { email, failed: result });
     try {
       await signIns.replace(request, interaction, result.sessionId).catch(sayExpired);
     } catch (error) {

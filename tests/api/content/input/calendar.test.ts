@@ -3,7 +3,7 @@ import { useApp } from '../../../support/app.ts';
 import { createPost } from '../../../support/content.ts';
 import { PASSWORD, visitor } from '../../../support/credentials/session.ts';
 import { send } from '../../../support/keyed.ts';
-import { dataOf } from '../../../support/refusal.ts';
+import { dataOf } from '../../../support/rejection.ts';
 
 /** RFC 3339 has years from 0000 to 9999: an offset may lead out of them. */
 const OUTSIDE = ['9999-12-31T23:59:59.999-00:01', '9999-12-31T20:00:00-12:00', '0000-01-01T00:00:00+00:01'];
@@ -18,7 +18,7 @@ describe('An instant at the edge of the calendar', () => {
   const app = useApp();
   const since = 'query ($at: DateTime) { posts(createdAfter: $at) { id } }';
 
-  it.each(OUTSIDE)('is refused outside of it, as what is no instant: %s', async (outside) => {
+  it.each(OUTSIDE)('is rejected outside of it, as what is no instant: %s', async (outside) => {
     const { key, cookie } = await visitor(app);
     const told = async (at: string) => {
       const create = `mutation { createApiKey(name: "k", scopes: ["posts:read"], expiresAt: "${at}", currentPassword: "${PASSWORD}") { apiKey { expiresAt } } }`;
@@ -29,9 +29,9 @@ describe('An instant at the edge of the calendar', () => {
       ];
       return answers.map(({ status, codes }) => ({ status, codes }));
     };
-    const refused = await told('9999-13-01T00:00:00Z');
-    expect(refused.flatMap(({ codes }) => codes)).toHaveLength(3);
-    expect(await told(outside)).toEqual(refused);
+    const rejected = await told('9999-13-01T00:00:00Z');
+    expect(rejected.flatMap(({ codes }) => codes)).toHaveLength(3);
+    expect(await told(outside)).toEqual(rejected);
   });
 
   it.each(INSIDE)('is taken inside of it: %s', async (at) => {

@@ -7,7 +7,7 @@ import { buildSchema } from '../../../../src/schema/schema.ts';
 import { useApp } from '../../../support/app.ts';
 import { createPost } from '../../../support/content.ts';
 import { freshCookie, gqlAs, PASSWORD, type Visitor, visitor } from '../../../support/credentials/session.ts';
-import { dataOf, expectBadInput } from '../../../support/refusal.ts';
+import { dataOf, expectBadInput } from '../../../support/rejection.ts';
 
 const longer = <Rule extends TextRule>(rule: Rule): Rule => ({ ...rule, max: rule.max + 1 });
 /** None of its limits is the one that the product ships with. */
@@ -144,8 +144,8 @@ describe.each(Object.entries(LIMITS))(
     it.each(operations)('holds in %s', async (operation) => {
       const atMost = await send(operation, ofLength(limit));
       const above = await send(operation, ofLength(limit + 1));
-      const refusals = [atMost, above].map(({ errors = [] }) => errors.length);
-      expect(refusals, `what the operation checks ${remedy}`).toEqual([0, 1]);
+      const rejections = [atMost, above].map(({ errors = [] }) => errors.length);
+      expect(rejections, `what the operation checks ${remedy}`).toEqual([0, 1]);
       dataOf(atMost);
       expectBadInput(above, argument, new RegExp(`${limit}`));
     });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../../support/app.ts';
 import { createPost } from '../../../support/content.ts';
-import { dataOf, expectBadInput } from '../../../support/refusal.ts';
+import { dataOf, expectBadInput } from '../../../support/rejection.ts';
 
 interface TextArgument {
   readonly coordinate: string;

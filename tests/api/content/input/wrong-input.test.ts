@@ -3,7 +3,7 @@ import { type GraphQLArgument, getNamedType } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../../support/app.ts';
 import { createPost } from '../../../support/content.ts';
-import { expectBadInput } from '../../../support/refusal.ts';
+import { expectBadInput } from '../../../support/rejection.ts';
 import { expectClosedSet } from '../../../support/schema/closed-set.ts';
 import { fieldsOf, introspect, type SchemaField } from '../../../support/schema/schema-fields.ts';
 import {
@@ -67,7 +67,7 @@ describe('Wrong input, over the whole schema', () => {
     });
   }
 
-  /** The arguments to try one by one. Over JSON a valid subscription is refused for its transport, whatever its arguments are. */
+  /** The arguments to try one by one. Over JSON a valid subscription is rejected for its transport, whatever its arguments are. */
   const argumentsWhere = (wanted: (arg: GraphQLArgument) => boolean) =>
     fields
       .filter(({ operation, coordinate }) => operation !== 'subscription' && !SESSION_ONLY.test(coordinate))
@@ -114,7 +114,7 @@ describe('Wrong input, over the whole schema', () => {
     );
   });
 
-  it('of unknown fields, arguments, variables and types is refused by validation', async () => {
+  it('of unknown fields, arguments, variables and types is rejected by validation', async () => {
     const name = fc.stringMatching(/^[a-z]{3,8}Zz$/);
     const document = fc
       .tuple(anyField(), name, fc.nat(3))
@@ -130,7 +130,7 @@ describe('Wrong input, over the whole schema', () => {
       fc.asyncProperty(document, async (query) => {
         const response = await send(query ?? '');
         const codes = await expectClosedSet(response);
-        // What depends on who asks is refused in a subscription before it is read any further.
+        // What depends on who asks is rejected in a subscription before it is read any further.
         const ofCaller = /^subscription\b.*\brole\b/s.test(query ?? '');
         const expected = ofCaller ? 'BAD_USER_INPUT' : 'GRAPHQL_VALIDATION_FAILED';
         expect(new Set(codes)).toEqual(new Set([expected]));

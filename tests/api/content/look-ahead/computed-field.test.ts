@@ -176,7 +176,7 @@ describe('A computed field with an argument that was added with one declaration 
     expect(paths).toEqual(['fast_path', other === '' ? 'database_response' : 'loaders']);
   });
 
-  it('refuses an argument as its resolver does', async () => {
+  it('rejects an argument as its resolver does', async () => {
     const { answer, paths, fallbackReason } = await ask(
       'query ($id: ID!) { post(id: $id) { id preview(length: 0) } }',
     );

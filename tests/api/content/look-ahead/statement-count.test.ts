@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../../support/app.ts';
 import { past, seedComments, seedPosts } from '../../../support/content.ts';
 import { useCountedDatabase } from '../../../support/database/statement-count.ts';
-import { dataOf } from '../../../support/refusal.ts';
+import { dataOf } from '../../../support/rejection.ts';
 import { clockOf } from '../../../support/time/stepped-clock.ts';
 
 const POSTS = 100;

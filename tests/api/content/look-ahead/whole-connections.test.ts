@@ -163,7 +163,7 @@ describe('A connection', () => {
     expect(JSON.stringify(whole.data)).toBe(JSON.stringify(executed.data));
   });
 
-  it('is executed where the caller lacks a scope: what needs it is refused, the rest is there', async () => {
+  it('is executed where the caller lacks a scope: what needs it is rejected, the rest is there', async () => {
     const other = await app.account({ scopes: ['users:read'] });
     const query = '{ viewer { id email } usersConnection(first: 1) { nodes { id email } } }';
     const { data, errors } = await app.gql(query, { key: other.key });

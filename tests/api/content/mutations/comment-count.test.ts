@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../../support/app.ts';
 import { createComment, createPost, seedComments } from '../../../support/content.ts';
-import { dataOf } from '../../../support/refusal.ts';
+import { dataOf } from '../../../support/rejection.ts';
 
 describe('Post.commentCount', () => {
   const app = useApp();
@@ -56,7 +56,7 @@ describe('Post.commentCount', () => {
         app.gql(turn % 2 === 0 ? both(one, two) : both(two, one), { key: author.key }),
       ),
     );
-    // Transactions that lock in opposite order may be refused, whole, for the client to try again.
+    // Transactions that lock in opposite order may be rejected, whole, for the client to try again.
     const codes = answers.flatMap(({ errors = [] }) => errors.map(({ extensions }) => extensions.code));
     for (const code of codes) expect(['SERVICE_UNAVAILABLE', 'TIMEOUT']).toContain(code);
     const done = answers.filter(({ errors }) => errors === undefined).length;
@@ -68,7 +68,7 @@ describe('Post.commentCount', () => {
     }
   });
 
-  it('lets a post go while others comment on it: each comment is made before or refused', async () => {
+  it('lets a post go while others comment on it: each comment is made before or rejected', async () => {
     const [author, reader] = await accounts(2);
     if (author === undefined || reader === undefined) throw new Error('no accounts');
     for (let round = 0; round < 4; round += 1) {

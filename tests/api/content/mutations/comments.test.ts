@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { newId } from '../../../../src/platform/ids.ts';
 import { type Account, useApp } from '../../../support/app.ts';
 import { createComment, createPost } from '../../../support/content.ts';
-import { dataOf, expectBadInput, expectForbidden, expectRefused } from '../../../support/refusal.ts';
+import { dataOf, expectBadInput, expectForbidden, expectRejected } from '../../../support/rejection.ts';
 
 const app = useApp();
 
@@ -46,14 +46,14 @@ describe('Mutation.createComment', () => {
   });
 
   it.each([newId(), 'no-uuid', '', '\0'])('says NOT_FOUND of an unknown post: %j', async (postId) => {
-    expectRefused(await comment(await app.account(), postId, 'Hello?'), { code: 'NOT_FOUND' });
+    expectRejected(await comment(await app.account(), postId, 'Hello?'), { code: 'NOT_FOUND' });
   });
 
   it('says NOT_FOUND of a post that is gone', async () => {
     const author = await app.account();
     const postId = await createPost(app, author.key);
     dataOf(await app.gql(`mutation { deletePost(id: "${postId}") }`, { key: author.key }));
-    expectRefused(await comment(author, postId, 'Too late.'), { code: 'NOT_FOUND' });
+    expectRejected(await comment(author, postId, 'Too late.'), { code: 'NOT_FOUND' });
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../../support/app.ts';
-import { dataOf, expectBadInput, expectRefused } from '../../../support/refusal.ts';
+import { dataOf, expectBadInput, expectRejected } from '../../../support/rejection.ts';
 
 describe('Mutation.createPost', () => {
   const app = useApp();
@@ -61,12 +61,12 @@ describe('Mutation.createPost', () => {
     expectBadInput(await create([null]), 'tags');
   });
 
-  it('leaves nothing behind where it is refused', async () => {
+  it('leaves nothing behind where it is rejected', async () => {
     const { id, key } = await app.account();
     const query = 'mutation { createPost(title: "T", body: "", tags: ["refused"]) { id } }';
-    const refused = await app.gql(query, { key });
-    expectBadInput(refused, 'body', /1 to 50000/);
-    expect(refused.data).toBeNull();
+    const rejected = await app.gql(query, { key });
+    expectBadInput(rejected, 'body', /1 to 50000/);
+    expect(rejected.data).toBeNull();
     const left = `{ user(id: "${id}") { posts { id } } posts(tag: "refused") { id } }`;
     expect(dataOf(await app.gql(left, { key }))).toEqual({ user: { posts: [] }, posts: [] });
   });
@@ -75,7 +75,7 @@ describe('Mutation.createPost', () => {
     const { key } = await app.account();
     for (const args of ['title: "T"', 'body: "B"', 'title: null, body: "B"']) {
       const answer = await app.gql(`mutation { createPost(${args}) { id } }`, { key });
-      expectRefused(answer, { code: 'GRAPHQL_VALIDATION_FAILED' });
+      expectRejected(answer, { code: 'GRAPHQL_VALIDATION_FAILED' });
     }
     const query = 'mutation ($title: String!) { createPost(title: $title, body: "B") { id } }';
     expectBadInput(await app.gql(query, { key, variables: { title: null } }), 'title');

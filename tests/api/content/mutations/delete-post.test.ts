@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { newId } from '../../../../src/platform/ids.ts';
 import { type Account, useApp } from '../../../support/app.ts';
 import { createComment, createPost } from '../../../support/content.ts';
-import { dataOf, expectForbidden } from '../../../support/refusal.ts';
+import { dataOf, expectForbidden } from '../../../support/rejection.ts';
 
 describe('Mutation.deletePost', () => {
   const app = useApp();

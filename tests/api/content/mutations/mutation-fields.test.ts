@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../../../src/platform/ids.ts';
 import { type Account, useApp } from '../../../support/app.ts';
 import { createPost } from '../../../support/content.ts';
-import { dataOf } from '../../../support/refusal.ts';
+import { dataOf } from '../../../support/rejection.ts';
 
 describe('Mutations of several fields', () => {
   const app = useApp();
@@ -100,7 +100,7 @@ describe('Mutations of several fields', () => {
     expect((await read(theirs)).title).toBe('Theirs');
   });
 
-  it('undo a field whose payload is refused, the event of a new post with it', async () => {
+  it('undo a field whose payload is rejected, the event of a new post with it', async () => {
     const stranger = await app.account();
     const theirs = await createPost(app, stranger.key);
     const count = () => app.prisma.event.count();

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { useApp } from '../../../support/app.ts';
 import { answerOf, graphqlPost } from '../../../support/graphql.ts';
-import { dataOf, expectRefused } from '../../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../../support/rejection.ts';
 import { secondInstance } from '../../../support/second-instance.ts';
 
 describe('A mutation that is one statement', () => {
@@ -41,7 +41,7 @@ describe('A mutation that is one statement', () => {
       BEGIN RAISE EXCEPTION 'no event'; END $$;
       CREATE TRIGGER refuse BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION refuse_event()`);
     try {
-      expectRefused(await create(key, 'eventless'), { code: 'INTERNAL_SERVER_ERROR', status: 500 });
+      expectRejected(await create(key, 'eventless'), { code: 'INTERNAL_SERVER_ERROR', status: 500 });
     } finally {
       await sql('DROP TRIGGER refuse ON events');
     }
@@ -83,7 +83,7 @@ describe('A mutation that is one statement', () => {
       expect(app.database.kind).toBe('embedded');
       expect(await stored('slow')).toEqual([{ tags: 1, events: 1 }]);
     } else {
-      expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+      expectRejected(answer, { code: 'TIMEOUT', status: 504 });
       expect(await stored('slow')).toEqual([]);
     }
   });
@@ -94,7 +94,7 @@ describe('A mutation that is one statement', () => {
     const restore = () => sql('ALTER TABLE IF EXISTS users_away RENAME TO users');
     onTestFinished(async () => void (await restore()));
     const query = 'mutation { createPost(title: "unread", body: "b") { id author { name } } }';
-    expectRefused(await app.gql(query, { key }), { code: 'INTERNAL_SERVER_ERROR', status: 500 });
+    expectRejected(await app.gql(query, { key }), { code: 'INTERNAL_SERVER_ERROR', status: 500 });
     await restore();
     expect(await stored('unread')).toEqual([]);
   });

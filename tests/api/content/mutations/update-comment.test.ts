@@ -4,7 +4,7 @@ import type { Scope } from '../../../../src/auth/scopes.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { type Account, useApp } from '../../../support/app.ts';
 import { createComment, createPost } from '../../../support/content.ts';
-import { dataOf, expectBadInput, expectForbidden, expectRefused } from '../../../support/refusal.ts';
+import { dataOf, expectBadInput, expectForbidden, expectRejected } from '../../../support/rejection.ts';
 
 const SELECTION = '{ id body createdAt author { id } post { id commentCount } }';
 const UPDATE = `mutation ($id: ID!, $body: String!) { updateComment(id: $id, body: $body) ${SELECTION} }`;
@@ -64,7 +64,7 @@ describe('Mutation.updateComment', () => {
   });
 
   it.each([newId(), 'no-uuid', '', '\0'])('says NOT_FOUND of an unknown comment: %j', async (id) => {
-    expectRefused(await update(await app.account(), id, 'New.'), { code: 'NOT_FOUND' });
+    expectRejected(await update(await app.account(), id, 'New.'), { code: 'NOT_FOUND' });
   });
 
   it('and the deletion of its post come one after the other', async () => {
@@ -75,7 +75,7 @@ describe('Mutation.updateComment', () => {
     const deletion = app.gql(`mutation { deletePost(id: "${postId}") }`, { key: author.key });
     expect(dataOf(await deletion)).toEqual({ deletePost: true });
     for (const answer of await Promise.all(changes))
-      if (answer.data === null) expectRefused(answer, { code: 'NOT_FOUND' });
+      if (answer.data === null) expectRejected(answer, { code: 'NOT_FOUND' });
       else expect(dataOf(answer).updateComment.id).toBe(id);
     expect(await read(author, id)).toBeNull();
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { newId } from '../../../../src/platform/ids.ts';
 import { type Account, useApp } from '../../../support/app.ts';
 import { createComment, createPost } from '../../../support/content.ts';
-import { dataOf, expectBadInput, expectForbidden, expectRefused } from '../../../support/refusal.ts';
+import { dataOf, expectBadInput, expectForbidden, expectRejected } from '../../../support/rejection.ts';
 
 const SELECTION = '{ id title body tags commentCount createdAt author { id } }';
 const UPDATE = `mutation ($id: ID!, $title: String, $body: String, $tags: [String!]) {
@@ -57,7 +57,7 @@ describe('Mutation.updatePost', () => {
   it.each([newId(), 'no-uuid', ''])('says NOT_FOUND of an unknown post: %j', async (id) => {
     const author = await app.account();
     const answer = await update(author, id, { title: 'New' });
-    expectRefused(answer, { code: 'NOT_FOUND' });
+    expectRejected(answer, { code: 'NOT_FOUND' });
     expect(answer.data).toBeNull();
   });
 

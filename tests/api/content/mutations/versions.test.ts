@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { newId } from '../../../../src/platform/ids.ts';
 import { type Account, useApp } from '../../../support/app.ts';
 import { createComment, createPost, past, seedComments, seedPosts } from '../../../support/content.ts';
-import { dataOf, expectForbidden, expectRefused } from '../../../support/refusal.ts';
+import { dataOf, expectForbidden, expectRejected } from '../../../support/rejection.ts';
 
 const app = useApp();
 
@@ -98,7 +98,7 @@ describe.each(KINDS)('The version of a $kind', ({ make, old, ...kind }) => {
         await update(author, id, 'a', v),
         await remove(author, id, v),
       ]) {
-        expectRefused(answer, { code: 'CONFLICT', message: /version 2/ });
+        expectRejected(answer, { code: 'CONFLICT', message: /version 2/ });
         expect(answer.errors?.[0]?.extensions).toEqual({ code: 'CONFLICT', version: 2 });
         expect(answer.data).toBeNull();
       }
@@ -112,7 +112,7 @@ describe.each(KINDS)('The version of a $kind', ({ make, old, ...kind }) => {
   it('is not looked at where there is nothing, or where it is not permitted', async () => {
     const [author, other] = [await app.account(), await app.account()];
     for (const id of [newId(), 'no-uuid']) {
-      expectRefused(await update(author, id, 'a', 7), { code: 'NOT_FOUND' });
+      expectRejected(await update(author, id, 'a', 7), { code: 'NOT_FOUND' });
       expect(dataOf(await remove(author, id, 7)).it).toBe(false);
     }
     const id = await make(author);
@@ -128,7 +128,7 @@ describe.each(KINDS)('The version of a $kind', ({ make, old, ...kind }) => {
     const [made, ...others] = answers.filter(({ data }) => data !== null);
     expect(others).toEqual([]);
     for (const answer of answers.filter((one) => one !== made))
-      expectRefused(answer, { code: 'CONFLICT', message: /version 2/ });
+      expectRejected(answer, { code: 'CONFLICT', message: /version 2/ });
     expect(await read(author, id)).toEqual(made?.data.it);
   });
 
@@ -141,10 +141,10 @@ describe.each(KINDS)('The version of a $kind', ({ make, old, ...kind }) => {
         variables: { id, text: 'b', v },
         headers: { 'idempotency-key': `${id}-${name}` },
       });
-    expectRefused(await attempt('one', 2), { code: 'CONFLICT' });
+    expectRejected(await attempt('one', 2), { code: 'CONFLICT' });
     dataOf(await update(author, id, 'a'));
     const replayed = await attempt('one', 2);
-    expectRefused(replayed, { code: 'CONFLICT', message: /version 1/ });
+    expectRejected(replayed, { code: 'CONFLICT', message: /version 1/ });
     expect(replayed.headers.get('idempotency-replayed')).toBe('true');
     expect(dataOf(await attempt('two', 2)).it).toMatchObject({ text: 'b', version: 3 });
     expect(dataOf(await attempt('two', 2)).it).toMatchObject({ text: 'b', version: 3 });
@@ -180,9 +180,9 @@ describe('The version of a post', () => {
         `mutation { a: updatePost(id: "${id}", title: "A", ifVersion: ${one}) { version } b: updatePost(id: "${id}", title: "B", ifVersion: ${two}) { version } }`,
         { key: author.key },
       );
-    const refused = await both(1, 1);
-    expectRefused(refused, { code: 'CONFLICT', message: /version 2/ });
-    expect(refused.errors?.[0]?.path).toEqual(['b']);
+    const rejected = await both(1, 1);
+    expectRejected(rejected, { code: 'CONFLICT', message: /version 2/ });
+    expect(rejected.errors?.[0]?.path).toEqual(['b']);
     // All was rolled back.
     expect(dataOf(await both(1, 2))).toEqual({ a: { version: 2 }, b: { version: 3 } });
   });

@@ -13,7 +13,7 @@ import {
   readPage,
   seedLists,
 } from '../../../support/lists.ts';
-import { dataOf, expectBadInput } from '../../../support/refusal.ts';
+import { dataOf, expectBadInput } from '../../../support/rejection.ts';
 
 const COUNT = 30;
 const RUNS = 12;
@@ -36,7 +36,7 @@ describe.each(CONNECTION_COORDINATES)('%s, backwards', (coordinate) => {
     return found;
   };
   const page = (args: string) => readPage(app, key, connection(), args);
-  const refused = (args: string) => app.gql(connection().query(args, '{ nodes { id } }'), { key });
+  const rejected = (args: string) => app.gql(connection().query(args, '{ nodes { id } }'), { key });
 
   it('yields exactly the list, whatever the page sizes', async () => {
     const list = await readList(app, key, connection());
@@ -117,16 +117,16 @@ describe.each(CONNECTION_COORDINATES)('%s, backwards', (coordinate) => {
     );
   });
 
-  it('refuses what does not go together, sizes out of range and strings that are no cursors', async () => {
+  it('rejects what does not go together, sizes out of range and strings that are no cursors', async () => {
     const { pageInfo } = await page('first: 1');
     const cursor = JSON.stringify(pageInfo.endCursor);
-    expectBadInput(await refused('first: 1, last: 1'), 'last');
-    expectBadInput(await refused('limit: 1, last: 1'), 'last');
-    expectBadInput(await refused(`last: 1, after: ${cursor}, before: ${cursor}`), 'before');
-    expectBadInput(await refused(`first: 1, after: ${cursor}, before: ${cursor}`), 'before');
-    expectBadInput(await refused('last: -1'), 'last', /0 to 100/);
-    expectBadInput(await refused('last: 101'), 'last', /0 to 100/);
-    expectBadInput(await refused('last: 1, before: "nonsense"'), 'before', /cursor/);
+    expectBadInput(await rejected('first: 1, last: 1'), 'last');
+    expectBadInput(await rejected('limit: 1, last: 1'), 'last');
+    expectBadInput(await rejected(`last: 1, after: ${cursor}, before: ${cursor}`), 'before');
+    expectBadInput(await rejected(`first: 1, after: ${cursor}, before: ${cursor}`), 'before');
+    expectBadInput(await rejected('last: -1'), 'last', /0 to 100/);
+    expectBadInput(await rejected('last: 101'), 'last', /0 to 100/);
+    expectBadInput(await rejected('last: 1, before: "nonsense"'), 'before', /cursor/);
   });
 });
 

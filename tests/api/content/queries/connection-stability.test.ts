@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../../support/app.ts';
 import { createComment, createPost, past, seedPosts } from '../../../support/content.ts';
 import { connectionsOf, pageArguments, readPage } from '../../../support/lists.ts';
-import { dataOf } from '../../../support/refusal.ts';
+import { dataOf } from '../../../support/rejection.ts';
 
 /** What others do between two pages: insert a post somewhere, or delete the one at a place. */
 type Change = { readonly insertAt: number } | { readonly deleteAt: number };

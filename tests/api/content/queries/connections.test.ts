@@ -7,7 +7,7 @@ import {
   readPage,
   seedLists,
 } from '../../../support/lists.ts';
-import { dataOf, expectBadInput } from '../../../support/refusal.ts';
+import { dataOf, expectBadInput } from '../../../support/rejection.ts';
 
 const app = useApp();
 let key = '';
@@ -25,7 +25,7 @@ describe.each(CONNECTION_COORDINATES)('%s', (coordinate) => {
     return found;
   };
   const page = (args = '') => readPage(app, key, connection(), args);
-  const refused = (args: string) => app.gql(connection().query(args, '{ nodes { id } }'), { key });
+  const rejected = (args: string) => app.gql(connection().query(args, '{ nodes { id } }'), { key });
 
   it('has edges and nodes alike, and cursors that say where the page lies', async () => {
     const { edges, nodes, pageInfo } = await page('first: 3');
@@ -40,10 +40,10 @@ describe.each(CONNECTION_COORDINATES)('%s', (coordinate) => {
     });
   });
 
-  it('takes `first` and `limit` for the same, and refuses both at once', async () => {
+  it('takes `first` and `limit` for the same, and rejects both at once', async () => {
     expect(await page('first: 2')).toEqual(await page('limit: 2'));
     expect(await page('first: 2, limit: null')).toEqual(await page('first: null, limit: 2'));
-    expectBadInput(await refused('first: 2, limit: 2'), 'first', /limit/);
+    expectBadInput(await rejected('first: 2, limit: 2'), 'first', /limit/);
   });
 
   it('takes null for absent', async () => {
@@ -79,7 +79,7 @@ describe.each(CONNECTION_COORDINATES)('%s', (coordinate) => {
     expect((await page(`first: ${nodes.length - 1}`)).pageInfo.hasNextPage).toBe(true);
   });
 
-  it('refuses a cursor that it never gave', async () => {
+  it('rejects a cursor that it never gave', async () => {
     const { edges } = await page('first: 1');
     const good = edges[0]?.cursor ?? '';
     const flipped = `${good.slice(0, 8)}${good[8] === 'A' ? 'B' : 'A'}${good.slice(9)}`;
@@ -95,7 +95,7 @@ describe.each(CONNECTION_COORDINATES)('%s', (coordinate) => {
       'é',
       '../..',
     ])
-      expectBadInput(await refused(pageArguments(1, bad)), 'after', /cursor/);
+      expectBadInput(await rejected(pageArguments(1, bad)), 'after', /cursor/);
   });
 });
 

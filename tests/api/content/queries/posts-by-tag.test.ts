@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { useApp } from '../../../support/app.ts';
 import { createPost, past, seedPosts } from '../../../support/content.ts';
 import { planOf, statementsOf } from '../../../support/database/watched-statements.ts';
-import { dataOf, expectBadInput } from '../../../support/refusal.ts';
+import { dataOf, expectBadInput } from '../../../support/rejection.ts';
 
 describe('Query.posts(tag:)', () => {
   const app = useApp();
@@ -94,7 +94,7 @@ describe('Query.posts(tag:)', () => {
     ['51 characters', 'x'.repeat(51)],
     ['NUL', 'a\0'],
     ['a lone surrogate', '\ud83d'],
-  ])('refuses what can be no tag: %s', async (_what, tag) => {
+  ])('rejects what can be no tag: %s', async (_what, tag) => {
     const { key } = await app.account();
     const list = 'query ($tag: String!) { posts(tag: $tag) { id } }';
     expectBadInput(await app.gql(list, { key, variables: { tag } }), 'tag');

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../../support/app.ts';
 import { past, seedPosts } from '../../../support/content.ts';
-import { dataOf, expectBadInput } from '../../../support/refusal.ts';
+import { dataOf, expectBadInput } from '../../../support/rejection.ts';
 
 describe('Query.posts(createdAfter:)', () => {
   const app = useApp();
@@ -59,7 +59,7 @@ describe('Query.posts(createdAfter:)', () => {
     expect(await postsAfter('9999-12-31T00:00:59.999-23:59')).toEqual([]);
   });
 
-  it.each([0, 1])('refuses offset %i beside it', async (offset) => {
+  it.each([0, 1])('rejects offset %i beside it', async (offset) => {
     const query = `{ posts(createdAfter: "2020-01-01T00:00:00Z", offset: ${offset}) { id } }`;
     expectBadInput(await app.gql(query, { key }), 'offset', /createdAfter/);
   });
@@ -72,7 +72,7 @@ describe('Query.posts(createdAfter:)', () => {
     '2020-02-30T00:00:00Z',
     '2020-01-01T24:00:00Z',
     5,
-  ])('refuses %j', async (since) => {
+  ])('rejects %j', async (since) => {
     const query = 'query ($createdAfter: DateTime) { posts(createdAfter: $createdAfter) { id } }';
     expectBadInput(await app.gql(query, { key, variables: { createdAfter: since } }), 'createdAfter');
     const literal = await app.gql(`{ posts(createdAfter: ${JSON.stringify(since)}) { id } }`, { key });

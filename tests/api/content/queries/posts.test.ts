@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../../support/app.ts';
 import { past, seedPosts } from '../../../support/content.ts';
-import { dataOf } from '../../../support/refusal.ts';
+import { dataOf } from '../../../support/rejection.ts';
 
 const COUNT = 130;
 

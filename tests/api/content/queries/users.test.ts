@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../../../src/platform/ids.ts';
 import { useApp } from '../../../support/app.ts';
 import { past } from '../../../support/content.ts';
-import { dataOf } from '../../../support/refusal.ts';
+import { dataOf } from '../../../support/rejection.ts';
 import { clockOf } from '../../../support/time/stepped-clock.ts';
 
 const app = useApp();

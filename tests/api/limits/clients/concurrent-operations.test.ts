@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Account, useApp } from '../../../support/app.ts';
 import { holdTable } from '../../../support/database/blocked.ts';
 import { readMetric } from '../../../support/metrics.ts';
-import { dataOf, expectRefused } from '../../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../../support/rejection.ts';
 import { clockOf } from '../../../support/time/stepped-clock.ts';
 
 const QUERY = '{ posts { id } }';
@@ -47,11 +47,11 @@ describe('operations at a time', () => {
   it('are so many, a few more wait, and the rest of who has most of the line is sent away with 429', async () => {
     const { held, inside, inLine } = await full();
     const third = await ask();
-    expectRefused(third, { code: 'RATE_LIMITED', status: 429 });
+    expectRejected(third, { code: 'RATE_LIMITED', status: 429 });
     expect(third.headers.get('retry-after')).toBe('1');
     expect((await ask('mutation { deletePost(id: "x") }')).status).toBe(429);
     const theirs = await app.gql(QUERY, { key: another.key });
-    expectRefused(theirs, { code: 'SERVICE_UNAVAILABLE', status: 503 });
+    expectRejected(theirs, { code: 'SERVICE_UNAVAILABLE', status: 503 });
     expect(theirs.headers.get('retry-after')).toBe('1');
     await held.release();
     dataOf(await inside);
@@ -63,8 +63,8 @@ describe('operations at a time', () => {
   it('do not hold up what is answered without any', async () => {
     const { held, inside, inLine } = await full();
     expect((await app.fetch('/health/live')).status).toBe(200);
-    expectRefused(await ask('{ nowhere }'), { code: 'GRAPHQL_VALIDATION_FAILED' });
-    expectRefused(await ask('{'), { code: 'GRAPHQL_PARSE_FAILED' });
+    expectRejected(await ask('{ nowhere }'), { code: 'GRAPHQL_VALIDATION_FAILED' });
+    expectRejected(await ask('{'), { code: 'GRAPHQL_PARSE_FAILED' });
     await held.release();
     await Promise.all([inside, inLine]);
     await expectNobody();

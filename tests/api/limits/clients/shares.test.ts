@@ -8,7 +8,7 @@ import type { Answer } from '../../../support/graphql.ts';
 import { send } from '../../../support/keyed.ts';
 import { readMetric } from '../../../support/metrics.ts';
 import { liveBytes } from '../../../support/processes/live-bytes.ts';
-import { dataOf, expectRefused } from '../../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../../support/rejection.ts';
 import { secondInstance } from '../../../support/second-instance.ts';
 import { requestStream, subscribe } from '../../../support/streams/subscriber.ts';
 import { clockOf } from '../../../support/time/stepped-clock.ts';
@@ -53,24 +53,24 @@ describe('A full line', () => {
     const { held, crowd } = await fillLine(() => ask(0));
     const others = [ask(1), ask(2), ask(3)];
     const displaced = await Promise.all(crowd.slice(2));
-    for (const refused of displaced) {
-      expectRefused(refused, { code: 'RATE_LIMITED', status: 429 });
-      expect(refused.headers.get('retry-after')).toBe('1');
+    for (const rejected of displaced) {
+      expectRejected(rejected, { code: 'RATE_LIMITED', status: 429 });
+      expect(rejected.headers.get('retry-after')).toBe('1');
     }
     expect(await waiting()).toBe(4);
     await held.release();
     for (const answer of await Promise.all([...crowd.slice(0, 2), ...others])) dataOf(answer);
   });
 
-  it('takes no token when it refuses a request: X-RateLimit-Remaining counts the request itself alone', async () => {
+  it('takes no token when it rejects a request: X-RateLimit-Remaining counts the request itself alone', async () => {
     const { key } = await app.account();
     const ask = () => app.gql(QUERY, { key });
     const readRemaining = ({ headers }: Answer) => Number(headers.get('x-ratelimit-remaining'));
     const remaining = readRemaining(await ask());
     const { held, crowd } = await fillLine(ask);
-    const refused = await ask();
-    expectRefused(refused, { code: 'RATE_LIMITED', status: 429 });
-    expect(readRemaining(refused)).toBe(remaining - crowd.length - 1);
+    const rejected = await ask();
+    expectRejected(rejected, { code: 'RATE_LIMITED', status: 429 });
+    expect(readRemaining(rejected)).toBe(remaining - crowd.length - 1);
     await held.release();
     for (const answer of await Promise.all(crowd)) dataOf(answer);
     expect(readRemaining(await ask())).toBe(remaining - crowd.length - 2);
@@ -212,10 +212,10 @@ describe('The groups of subscribers', () => {
       }
     };
     const { key } = await app.account();
-    const refused = await fill(key);
-    expect(refused.status).toBe(429);
-    expect(refused.headers.get('retry-after')).toBe('5');
-    expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
+    const rejected = await fill(key);
+    expect(rejected.status).toBe(429);
+    expect(rejected.headers.get('retry-after')).toBe('5');
+    expect(await rejected.json()).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
     const own = await readMetric(instance, 'content_graph_distinct_subscription_bytes');
     expect(own).toBeGreaterThan(10_000);
     expect(own).toBeLessThanOrEqual(300_000 / 8);
@@ -282,13 +282,13 @@ describe('Stored responses', () => {
     const other = await app.account();
     const titles = () => app.prisma.post.count({ where: { authorId: id } });
     let made = 0;
-    let refused = await create(key, 'key 0');
-    while (refused.status === 200 && made < 100) {
+    let rejected = await create(key, 'key 0');
+    while (rejected.status === 200 && made < 100) {
       made += 1;
-      refused = await create(key, `key ${made}`);
+      rejected = await create(key, `key ${made}`);
     }
-    expect(refused).toMatchObject({ status: 429, codes: ['RATE_LIMITED'] });
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(rejected).toMatchObject({ status: 429, codes: ['RATE_LIMITED'] });
+    expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(made).toBeGreaterThan(10);
     expect(await titles()).toBe(made);
     const [{ bytes } = { bytes: 0 }] = await app.prisma.$queryRaw<

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { useApp } from '../../../support/app.ts';
 import { seedPosts } from '../../../support/content.ts';
 import { graphqlPost } from '../../../support/graphql.ts';
-import { dataOf } from '../../../support/refusal.ts';
+import { dataOf } from '../../../support/rejection.ts';
 import { type Socket, useSocket } from '../../../support/socket.ts';
 
 const TIMEOUT_MS = 3_000;
@@ -117,7 +117,7 @@ describe('a request that cannot be read', () => {
       400,
     ],
     ['a host that is none', 'GET /health/live HTTP/1.1\r\nhost: a b\r\nconnection: close\r\n\r\n', 400],
-  ])('is refused in the shape of all refusals: %s', async (_what, request, status) => {
+  ])('is rejected in the shape of all rejections: %s', async (_what, request, status) => {
     const { statusLine, head, body } = parseAnswer(await socket.send(request));
     expect(statusLine).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(head).toMatch(/^content-type: application\/json/m);

@@ -29,7 +29,7 @@ async function leave(responses: readonly Response[]): Promise<void> {
 }
 
 describe('the streams of a client', () => {
-  it('are ten at most: the eleventh is refused before it opens, and another client is not', async () => {
+  it('are ten at most: the eleventh is rejected before it opens, and another client is not', async () => {
     const streams = await fill();
     const eleventh = await open();
     expect(eleventh.status).toBe(429);
@@ -68,12 +68,12 @@ describe('the streams of a client', () => {
   });
 
   it('are not counted where none opens', async () => {
-    const refused = [
+    const rejected = [
       'subscription { postCreated { nowhere } }',
       'subscription { postCreated { author { posts { author { posts { author { posts { author { posts { id } } } } } } } } } }',
       'subscription { a: postCreated { id } b: postCreated { id } }',
     ];
-    for (const _ of times(5)) for (const query of refused) await (await open(query)).text();
+    for (const _ of times(5)) for (const query of rejected) await (await open(query)).text();
     const forbidden = await app.account({ scopes: ['users:read'] });
     for (const _ of times(11)) expect((await requestStream(app, { key: forbidden.key })).status).toBe(403);
     await leave(await fill());

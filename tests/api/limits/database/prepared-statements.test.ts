@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { statement } from '../../../../src/database/statement.ts';
 import { type Account, useApp } from '../../../support/app.ts';
-import { dataOf } from '../../../support/refusal.ts';
+import { dataOf } from '../../../support/rejection.ts';
 
 const PREPARED = statement<{ name: string; text: string }>(
   'list_prepared',

@@ -4,7 +4,7 @@ import { type Account, type TestApp, useApp } from '../../../support/app.ts';
 import { seedPosts } from '../../../support/content.ts';
 import { holdTable, makeCommentsSlow, SLOW_BODY } from '../../../support/database/blocked.ts';
 import { readMetric } from '../../../support/metrics.ts';
-import { expectRefused } from '../../../support/refusal.ts';
+import { expectRejected } from '../../../support/rejection.ts';
 import { clockOf } from '../../../support/time/stepped-clock.ts';
 
 const CREATE_AND_COMMENT = `mutation ($postId: ID!, $title: String!) {
@@ -50,7 +50,7 @@ describe('the time of a database statement', () => {
     const { key } = account;
     const held = await hold(app, 'posts');
     const answer = await app.gql('{ posts { id } }', { key });
-    expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+    expectRejected(answer, { code: 'TIMEOUT', status: 504 });
     expect(answer.data ?? null).toBeNull();
     await held.release();
     await titles(app, key);
@@ -72,7 +72,7 @@ describe('the time of a database statement', () => {
     const { id: authorId, key } = account;
     const [id] = await seedPosts(app, [{ authorId, title: 'to stay' }]);
     const held = await hold(app, 'comments');
-    expectRefused(await app.gql(DELETE, { key, variables: { id } }), { code: 'TIMEOUT', status: 504 });
+    expectRejected(await app.gql(DELETE, { key, variables: { id } }), { code: 'TIMEOUT', status: 504 });
     await held.release();
     expect(await titles(app, key)).toContain('to stay');
   });
@@ -81,7 +81,7 @@ describe('the time of a database statement', () => {
     const { key } = await app.account();
     const held = await hold(app, 'api_keys');
     const answer = await app.gql('{ posts { id } }', { key });
-    expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+    expectRejected(answer, { code: 'TIMEOUT', status: 504 });
     expect(answer.headers.get('x-ratelimit-remaining')).toBeTruthy();
     await held.release();
     await titles(app, key);
@@ -115,7 +115,7 @@ describe('the time of an operation', () => {
     const [postId = ''] = await seedPosts(app, [{ authorId: id }]);
     const title = 'rolled back';
     const answer = await app.gql(CREATE_AND_COMMENT, { key, variables: { postId, title } });
-    expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+    expectRejected(answer, { code: 'TIMEOUT', status: 504 });
     expect(await titles(app, key)).not.toContain(title);
   });
 
@@ -123,7 +123,7 @@ describe('the time of an operation', () => {
     const { key } = account;
     const held = await hold(app, 'posts');
     const answers = await Promise.all([1, 2, 3].map(() => app.gql('{ posts { id } }', { key })));
-    for (const answer of answers) expectRefused(answer, { code: 'TIMEOUT', status: 504 });
+    for (const answer of answers) expectRejected(answer, { code: 'TIMEOUT', status: 504 });
     await held.release();
     await expect.poll(() => readMetric(app, 'content_graph_graphql_operations_running')).toBe(0);
     expect(await readMetric(app, 'content_graph_graphql_operations_waiting')).toBe(0);

@@ -70,7 +70,7 @@ describe('the limit of a body', () => {
     });
   });
 
-  it('refuses one byte more with 413', async () => {
+  it('rejects one byte more with 413', async () => {
     const response = await post(bodyOf(LIMIT + 1));
     expect(response.status).toBe(413);
     expect(response.headers.get('cache-control')).toBe('no-store');
@@ -80,7 +80,7 @@ describe('the limit of a body', () => {
     });
   });
 
-  it('refuses by the length announced, before any of the body is there', async () => {
+  it('rejects by the length announced, before any of the body is there', async () => {
     const answer = await socket.send(head('content-length: 5000000'));
     expect(statusLine(answer)).toBe('HTTP/1.1 413 Payload Too Large');
   });
@@ -98,7 +98,7 @@ describe('the limit of a body', () => {
     expect(await response.json()).toEqual({ data: { viewer: { name: 'Ada' } } });
   });
 
-  it('refuses 5 MB with 413 also without credentials, and goes on answering', async () => {
+  it('rejects 5 MB with 413 also without credentials, and goes on answering', async () => {
     const [first, second] = await Promise.all([
       socket.send(head('content-length: 5000000').replace(key, 'none'), 'x'.repeat(1_000)),
       post(bodyOf(100)),

@@ -7,7 +7,7 @@ import { clockOf } from '../../../support/time/stepped-clock.ts';
 /** Of all bodies, an eighth is for one account. */
 const ALL_BYTES = 800_000;
 const BODY_BYTES = 20_000;
-/** Together less than all: none is refused for want of room. */
+/** Together less than all: none is rejected for want of room. */
 const MANY = 30;
 
 const app = useApp({
@@ -25,7 +25,7 @@ const post = (key: string) =>
     }),
   });
 
-it('The bodies of one account take an eighth of the memory for bodies: others are not refused', async () => {
+it('The bodies of one account take an eighth of the memory for bodies: others are not rejected', async () => {
   const { key } = await app.account();
   const other = await app.account();
   // Look-ups of keys are remembered: the table holds up nothing else.
@@ -43,8 +43,8 @@ it('The bodies of one account take an eighth of the memory for bodies: others ar
   await expect
     .poll(() => statuses.length)
     .toBeGreaterThanOrEqual(MANY - Math.floor(ALL_BYTES / 8 / BODY_BYTES));
-  const refused = statuses.filter((status) => status === 429);
-  expect(refused).toHaveLength(statuses.length);
+  const rejected = statuses.filter((status) => status === 429);
+  expect(rejected).toHaveLength(statuses.length);
   const others = [post(other.key), post(other.key)];
   await held.release();
   for (const response of await Promise.all(others)) expect(response.status).toBe(200);

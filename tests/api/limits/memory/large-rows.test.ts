@@ -11,10 +11,10 @@ const LENGTHS = [3 * MAXIMUM, 50 * MAXIMUM];
 describe.each(LENGTHS)('a row of %i characters, where answers have at most 100,000 bytes', (length) => {
   const app = useApp({ settings: { MAX_RESPONSE_BYTES: String(MAXIMUM) } });
 
-  it('is refused with COMPLEXITY_LIMIT wherever it is asked for, changes nothing, and the rest is answered', async () => {
+  it('is rejected with COMPLEXITY_LIMIT wherever it is asked for, changes nothing, and the rest is answered', async () => {
     const { id, key } = await app.account();
     const [postId = ''] = await seedPosts(app, [{ authorId: id, title: 'Large', body: 'x'.repeat(length) }]);
-    const refused = { status: 400, data: undefined };
+    const rejected = { status: 400, data: undefined };
     const code = (errors: { extensions: { code: string } }[] = []) =>
       errors.map(({ extensions }) => extensions.code);
     for (const query of [
@@ -28,7 +28,7 @@ describe.each(LENGTHS)('a row of %i characters, where answers have at most 100,0
       `mutation { a: createPost(title: "t", body: "b") { id } b: updatePost(id: "${postId}", title: "changed") { body } }`,
     ]) {
       const { status, data, errors } = await app.gql(query, { key });
-      expect({ query, status, data }).toEqual({ query, ...refused });
+      expect({ query, status, data }).toEqual({ query, ...rejected });
       expect(code([...(errors ?? [])])).toEqual(['COMPLEXITY_LIMIT']);
       if (query.startsWith('mutation')) {
         const keyed = await send(app, { query, key, idempotencyKey: query.slice(0, 30) });
@@ -44,7 +44,7 @@ describe.each(LENGTHS)('a row of %i characters, where answers have at most 100,0
 describe('an answer of more than 2^29 characters, which no text can hold', () => {
   const app = useApp();
 
-  it('is refused after a mutation, which is rolled back', async () => {
+  it('is rejected after a mutation, which is rolled back', async () => {
     const { id, key } = await app.account();
     const body = '\u0001'.repeat(50_000);
     for (let written = 0; written < 100; written += 20)

@@ -66,10 +66,10 @@ describe('an account whose answers nobody reads', () => {
     const waiting = await ask(socket.origin, hoarder.key, LARGE);
     await expect.poll(pending).toBeGreaterThan(LARGE_BYTES);
 
-    const refused = await socket.fetch('/graphql', graphqlPost(LARGE, { key: hoarder.key }));
-    expect(refused.status).toBe(429);
-    expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-    expect(await refused.json()).toEqual({
+    const rejected = await socket.fetch('/graphql', graphqlPost(LARGE, { key: hoarder.key }));
+    expect(rejected.status).toBe(429);
+    expect(rejected.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(await rejected.json()).toEqual({
       errors: [{ message: expect.any(String), extensions: { code: 'RATE_LIMITED' } }],
     });
 

@@ -33,7 +33,7 @@ describe('a mutation whose answer is too large', () => {
       create(1).replace('id ', 'id author { posts(limit: 5) { body a: body b: body } } '),
       BODY,
     ],
-  ])('is refused with COMPLEXITY_LIMIT and changes nothing: %s', async (_what, query, body) => {
+  ])('is rejected with COMPLEXITY_LIMIT and changes nothing: %s', async (_what, query, body) => {
     const { key } = await app.account();
     const variables = { title: 'never', body };
     const { status, data, errors } = await app.gql(query, { key, variables });
@@ -51,8 +51,8 @@ describe('a mutation whose answer is too large', () => {
     const { key } = await app.account();
     const idempotencyKey = 'too large';
     const variables = { title: 'small after all', body: BODY };
-    const refused = await send(app, { query: create(4), variables, key, idempotencyKey });
-    expect([refused.status, refused.codes]).toEqual([400, ['COMPLEXITY_LIMIT']]);
+    const rejected = await send(app, { query: create(4), variables, key, idempotencyKey });
+    expect([rejected.status, rejected.codes]).toEqual([400, ['COMPLEXITY_LIMIT']]);
     const done = await send(app, { query: create(1), variables, key, idempotencyKey });
     expect([done.status, done.replayed]).toEqual([200, null]);
     const again = await send(app, { query: create(1), variables, key, idempotencyKey });
@@ -60,7 +60,7 @@ describe('a mutation whose answer is too large', () => {
     expect(await titles(key)).toEqual([{ title: 'small after all' }]);
   });
 
-  it('that was stored while larger ones were allowed is refused and stays stored', async () => {
+  it('that was stored while larger ones were allowed is rejected and stays stored', async () => {
     const { key } = await app.account();
     const request = {
       query: create(3),
@@ -77,8 +77,8 @@ describe('a mutation whose answer is too large', () => {
     });
     onTestFinished(() => smaller.close());
     const fetch = (path: string, init?: RequestInit) => smaller.fetch(new Request(`${ORIGIN}${path}`, init));
-    const refused = await send({ fetch }, request);
-    expect([refused.status, refused.codes, refused.replayed]).toEqual([400, ['COMPLEXITY_LIMIT'], null]);
+    const rejected = await send({ fetch }, request);
+    expect([rejected.status, rejected.codes, rejected.replayed]).toEqual([400, ['COMPLEXITY_LIMIT'], null]);
     const again = await send(app, request);
     expect([again.status, again.replayed, again.text === first.text]).toEqual([200, 'true', true]);
   });
@@ -87,7 +87,7 @@ describe('a mutation whose answer is too large', () => {
 describe('a connection with its cursors', () => {
   const app = useApp({ settings });
 
-  it('is given at exactly the maximum, and refused with its size at one byte more', async () => {
+  it('is given at exactly the maximum, and rejected with its size at one byte more', async () => {
     const { id: authorId, key } = await app.account();
     const posts = await seedPosts(
       app,
@@ -106,9 +106,9 @@ describe('a connection with its cursors', () => {
     const longest = await ask();
     expect([longest.status, (await longest.text()).length]).toEqual([200, MAXIMUM]);
     await lengthen(MAXIMUM - short + 1);
-    const refused = await ask();
-    const { errors } = JSON.parse(await refused.text());
-    expect([refused.status, errors[0].extensions]).toEqual([
+    const rejected = await ask();
+    const { errors } = JSON.parse(await rejected.text());
+    expect([rejected.status, errors[0].extensions]).toEqual([
       400,
       { code: 'COMPLEXITY_LIMIT', value: MAXIMUM + 1, maximum: MAXIMUM },
     ]);
@@ -158,7 +158,7 @@ describe('introspection', () => {
       'aliases at the root',
       `{ ${repeated(20, (i) => `s${i}: __schema { types { ...t } }`)} } fragment t on __Type { description fields { description args { description type { name } } type { description fields { description args { name } type { name description } } } } }`,
     ],
-  ])('that is too large is refused before it runs: %s', async (_what, query) => {
+  ])('that is too large is rejected before it runs: %s', async (_what, query) => {
     const { key } = await app.account();
     const { status, data, errors } = await app.gql(query, { key });
     expect([status, errors?.[0]?.extensions.code]).toEqual([400, 'COMPLEXITY_LIMIT']);

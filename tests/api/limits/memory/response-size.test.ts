@@ -8,7 +8,7 @@ const MAXIMUM = 8_388_608;
 const BODY = 'x'.repeat(50_000);
 const POSTS = 100;
 
-/** Refused with the figure and the ceiling, in the message and beside it (contract section 5). */
+/** Rejected with the figure and the ceiling, in the message and beside it (contract section 5). */
 function expectTooLarge({ status, data, errors = [] }: Answer, maximum = MAXIMUM): void {
   // Not `toBeUndefined`: a failure would print megabytes.
   expect(data === undefined).toBe(true);
@@ -26,7 +26,7 @@ function expectTooLarge({ status, data, errors = [] }: Answer, maximum = MAXIMUM
   expect(message).toContain(String(extensions.maximum));
 }
 
-describe('an answer of more than 8 MiB is refused with COMPLEXITY_LIMIT', () => {
+describe('an answer of more than 8 MiB is rejected with COMPLEXITY_LIMIT', () => {
   const app = useApp();
   let reader: Account;
   let postId: string;
@@ -84,9 +84,9 @@ describe('an answer of more than 8 MiB is refused with COMPLEXITY_LIMIT', () => 
 
   it('also a dozen of them at once, while others are answered', async () => {
     const query = `{ posts(limit: 100) { ${bodies} } }`;
-    const refused = Promise.all(Array.from({ length: 12 }, () => app.gql(query, { key: reader.key })));
+    const rejected = Promise.all(Array.from({ length: 12 }, () => app.gql(query, { key: reader.key })));
     expect((await app.fetch('/health/live')).status).toBe(200);
-    for (const answer of await refused) expectTooLarge(answer);
+    for (const answer of await rejected) expectTooLarge(answer);
   });
 
   it('one of just under 8 MiB is given whole', async () => {

@@ -11,7 +11,7 @@ import { secondInstance } from '../../../support/second-instance.ts';
 const LENGTHS = [20, 21, 120];
 const CONTENT: readonly Scope[] = ['posts:read', 'posts:write', 'comments:write'];
 
-describe('A refusal by size', () => {
+describe('A rejection by size', () => {
   const app = useApp({
     settings: {
       MAX_RESPONSE_BYTES: '10000',

@@ -3,7 +3,7 @@ import { useApp } from '../../../support/app.ts';
 import { holdTable } from '../../../support/database/blocked.ts';
 import { readMetric } from '../../../support/metrics.ts';
 import { liveBytes } from '../../../support/processes/live-bytes.ts';
-import { dataOf } from '../../../support/refusal.ts';
+import { dataOf } from '../../../support/rejection.ts';
 import { clockOf } from '../../../support/time/stepped-clock.ts';
 
 const QUERY = '{ posts(limit: 1) { id } }';

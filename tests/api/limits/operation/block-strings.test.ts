@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../../support/app.ts';
-import { dataOf, expectRefused } from '../../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../../support/rejection.ts';
 
 const times = (count: number, text: (n: number) => string) =>
   Array.from({ length: count }, (_, n) => text(n)).join(' ');
@@ -20,8 +20,8 @@ describe('A document with block strings', () => {
       times(31, (n) => `a${n}: __typename`),
       times(51, () => '... @include(if: true) { __typename }'),
     ])
-      expectRefused(await ask(fields), { code: 'COMPLEXITY_LIMIT', status: 400 });
-    expectRefused(await ask(`${name}: __typename`), { code: 'COMPLEXITY_LIMIT', status: 400 });
+      expectRejected(await ask(fields), { code: 'COMPLEXITY_LIMIT', status: 400 });
+    expectRejected(await ask(`${name}: __typename`), { code: 'COMPLEXITY_LIMIT', status: 400 });
   });
 
   it.each([

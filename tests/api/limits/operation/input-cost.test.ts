@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildSchema } from '../../../../src/schema/schema.ts';
 import { useApp } from '../../../support/app.ts';
-import { dataOf, expectRefused } from '../../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../../support/rejection.ts';
 
 const app = useApp({ settings: { INTROSPECTION: 'true' } });
 let key = '';
@@ -21,19 +21,19 @@ const post = async (body: string, headers: Record<string, string> = {}) => {
 
 const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 const withVariables = (variables: string) => `{"query":"{ __typename }","variables":${variables}}`;
-const REFUSED = { status: 400, codes: ['BAD_REQUEST'] };
+const REJECTED = { status: 400, codes: ['BAD_REQUEST'] };
 
 describe('A JSON body', () => {
-  it('is refused for too many values or levels, with a key and without one, before anything else is done', async () => {
+  it('is rejected for too many values or levels, with a key and without one, before anything else is done', async () => {
     const zeros = (count: number) => `{"z":[${Array.from({ length: count }, () => '0').join()}]}`;
     // The request, its query and variables, the list, and `z`.
     expect(await post(withVariables(zeros(19_996)))).toEqual({ status: 200, codes: [] });
-    expect(await post(withVariables(zeros(19_997)))).toEqual(REFUSED);
+    expect(await post(withVariables(zeros(19_997)))).toEqual(REJECTED);
     expect(await post(withVariables(`{"z":${nested(62)}}`))).toEqual({ status: 200, codes: [] });
-    expect(await post(withVariables(`{"z":${nested(63)}}`))).toEqual(REFUSED);
+    expect(await post(withVariables(`{"z":${nested(63)}}`))).toEqual(REJECTED);
     const keyed = { 'idempotency-key': 'nested' };
     const mutation = `{"query":"mutation { deleteComment(id: \\"x\\") }","variables":{"z":${nested(100_000)}}}`;
-    expect(await post(mutation, keyed)).toEqual(REFUSED);
+    expect(await post(mutation, keyed)).toEqual(REJECTED);
   });
 
   it('may hold long strings with as many commas and brackets as fit', async () => {
@@ -57,15 +57,15 @@ describe('A JSON body', () => {
 });
 
 describe('Introspection', () => {
-  it('of more than 128 KiB is refused, also where a response may be larger', async () => {
+  it('of more than 128 KiB is rejected, also where a response may be larger', async () => {
     const types = Array.from(
       { length: 20 },
       (_, index) =>
         `a${index}: __schema { types { name description fields { name description args { name description } } } }`,
     );
-    const refused = await app.gql(`{ ${types.join(' ')} }`);
-    expectRefused(refused, { code: 'COMPLEXITY_LIMIT', status: 400 });
-    expect(refused.errors?.[0]?.extensions.maximum).toBe(131_072);
+    const rejected = await app.gql(`{ ${types.join(' ')} }`);
+    expectRejected(rejected, { code: 'COMPLEXITY_LIMIT', status: 400 });
+    expect(rejected.errors?.[0]?.extensions.maximum).toBe(131_072);
   });
 
   it('gives the same to the same text, whoever asks, and knows operations and variables apart', async () => {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../../support/app.ts';
 import { answerOf } from '../../../support/graphql.ts';
 import { storedFor } from '../../../support/keyed.ts';
-import { expectRefused } from '../../../support/refusal.ts';
+import { expectRejected } from '../../../support/rejection.ts';
 import { type Told, WAYS, WRITING_WAYS } from '../../../support/ways.ts';
 
 const app = useApp();
@@ -74,10 +74,10 @@ it('nor in a subscription, which does not open then', async () => {
   const query = encodeURIComponent(`subscription { ${name(101)}: postCreated { id } }`);
   const headers = { authorization: `Bearer ${account.key}`, accept: 'text/event-stream' };
   const answer = await answerOf(await app.fetch(`/graphql?query=${query}`, { headers }));
-  expectRefused(answer, { code: 'COMPLEXITY_LIMIT' });
+  expectRejected(answer, { code: 'COMPLEXITY_LIMIT' });
 });
 
-it('a text of nothing but a name is refused at once, however long', async () => {
+it('a text of nothing but a name is rejected at once, however long', async () => {
   const [way] = WAYS;
   if (way === undefined) throw new Error('there is no way');
   const query = `{ ${name(100_000)}: posts(limit: 100) { ${name(99_999)}: id } }`;

@@ -9,7 +9,7 @@ beforeAll(async () => {
   account = await app.account();
 });
 
-/** What the service says that an operation costs, run or refused. */
+/** What the service says that an operation costs, run or rejected. */
 async function costOf(query: string, variables?: Record<string, unknown>) {
   const { extensions, errors } = await app.gql(query, {
     key: account.key,
@@ -40,7 +40,7 @@ describe('X-Show-Cost', () => {
     },
   );
 
-  it('is there where the cost is what refuses it', async () => {
+  it('is there where the cost is what rejects it', async () => {
     const { status, errors, extensions } = await app.gql(
       '{ posts(limit: 100) { comments(limit: 100) { id } } }',
       { key: account.key, headers: { 'x-show-cost': '1' } },
@@ -163,7 +163,7 @@ describe('complexity and depth', () => {
     [10_001, 1 + 1_000],
     [-5, 1],
   ])(
-    'an offset of %i counts as the nearest that is taken: the field refuses it by name',
+    'an offset of %i counts as the nearest that is taken: the field rejects it by name',
     async (offset, complexity) => {
       const { extensions, errors } = await app.gql(`{ posts(limit: 0, offset: ${offset}) { id } }`, {
         key: account.key,

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../../support/app.ts';
 import type { Answer } from '../../../support/graphql.ts';
-import { dataOf, expectRefused } from '../../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../../support/rejection.ts';
 import { repeated } from '../../../support/schema/repeated.ts';
 
 const app = useApp();
@@ -16,7 +16,7 @@ const ask = (query: string, headers: Record<string, string> = {}) =>
   app.gql(query, { key: account.key, headers });
 
 function expectLimit(answer: Answer, code: string, value: number, maximum: number, status = 400): void {
-  expectRefused(answer, { code, status });
+  expectRejected(answer, { code, status });
   expect(answer.data).toBeUndefined();
   const [error] = answer.errors ?? [];
   expect(error?.extensions).toEqual({ code, value, maximum });
@@ -52,12 +52,12 @@ describe('the complexity', () => {
     dataOf(await withSize(10));
   });
 
-  it('counts sizes out of range as the nearest allowed: the field refuses them by name', async () => {
-    expectRefused(await ask('{ posts(limit: 2000000000) { id } }'), {
+  it('counts sizes out of range as the nearest allowed: the field rejects them by name', async () => {
+    expectRejected(await ask('{ posts(limit: 2000000000) { id } }'), {
       code: 'BAD_USER_INPUT',
       argument: 'limit',
     });
-    expectRefused(await ask('{ posts(limit: -5) { id } }'), { code: 'BAD_USER_INPUT', argument: 'limit' });
+    expectRejected(await ask('{ posts(limit: -5) { id } }'), { code: 'BAD_USER_INPUT', argument: 'limit' });
   });
 });
 
@@ -70,7 +70,7 @@ describe('aliases, tokens, directives and root fields', () => {
   it('1,000 tokens are taken and 1,001 are not', async () => {
     const withTokens = (count: number) =>
       `{ post(id: [${repeated(count - 12, String)}]) { id } } # a comment`;
-    expectRefused(await ask(withTokens(1_000)), { code: 'GRAPHQL_VALIDATION_FAILED' });
+    expectRejected(await ask(withTokens(1_000)), { code: 'GRAPHQL_VALIDATION_FAILED' });
     expectLimit(await ask(withTokens(1_001)), 'GRAPHQL_PARSE_FAILED', 1_001, 1_000);
   });
 
@@ -110,14 +110,14 @@ describe('limits', () => {
   });
 
   it('hold for invalid documents too', async () => {
-    expectRefused(await ask(`{ nowhere ${TOO_DEEP.slice(1)}`), { code: 'DEPTH_LIMIT', status: 400 });
-    expectRefused(await ask(nested(5, 'nowhere(x: 1)')), { code: 'DEPTH_LIMIT', status: 400 });
+    expectRejected(await ask(`{ nowhere ${TOO_DEEP.slice(1)}`), { code: 'DEPTH_LIMIT', status: 400 });
+    expectRejected(await ask(nested(5, 'nowhere(x: 1)')), { code: 'DEPTH_LIMIT', status: 400 });
   });
 
   it('hold for mutations, of which nothing is executed', async () => {
     const title = 'never written';
     const query = `mutation { createPost(title: "${title}", body: "b") { author ${nested(5).slice(9, -2)} } }`;
-    expectRefused(await ask(query), { code: 'DEPTH_LIMIT', status: 400 });
+    expectRejected(await ask(query), { code: 'DEPTH_LIMIT', status: 400 });
     const { posts } = dataOf(await ask('{ posts(limit: 100) { title } }'));
     expect(posts).not.toContainEqual({ title });
   });
@@ -128,7 +128,7 @@ describe('limits', () => {
     expectLimit(await subscribe(deep), 'DEPTH_LIMIT', 11, 10, 200);
     const dear =
       'subscription { postCreated { author { posts(limit: 100) { comments(limit: 100) { id } } } } }';
-    expectRefused(await subscribe(dear), { code: 'COMPLEXITY_LIMIT' });
+    expectRejected(await subscribe(dear), { code: 'COMPLEXITY_LIMIT' });
     const aliased = `subscription { postCreated { ${repeated(31, (i) => `a${i}: id`)} } }`;
     expectLimit(await subscribe(aliased), 'COMPLEXITY_LIMIT', 31, 30, 200);
   });
@@ -142,8 +142,8 @@ describe('limits', () => {
   });
 
   it('tell a caller without credentials nothing', async () => {
-    expectRefused(await app.gql(TOO_DEEP), { code: 'UNAUTHENTICATED', status: 401 });
-    expectRefused(await app.gql(`{ ${repeated(400, (i) => `a${i}: posts { id }`)} }`), {
+    expectRejected(await app.gql(TOO_DEEP), { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(await app.gql(`{ ${repeated(400, (i) => `a${i}: posts { id }`)} }`), {
       code: 'UNAUTHENTICATED',
       status: 401,
     });
@@ -155,7 +155,7 @@ describe('limits', () => {
       __typename: 'Query',
     });
     const deep = await app.gql(query, { key: account.key, operationName: 'Deep' });
-    expectRefused(deep, { code: 'DEPTH_LIMIT', status: 400 });
+    expectRejected(deep, { code: 'DEPTH_LIMIT', status: 400 });
   });
 });
 
@@ -166,20 +166,20 @@ describe('limits that the settings change', () => {
 
   it('are those', async () => {
     const { key } = await strict.account();
-    const refusal = async (query: string) => (await strict.gql(query, { key })).errors?.[0]?.extensions;
-    expect(await refusal('{ viewer { id } }')).toBeUndefined();
-    expect(await refusal('{ viewer { posts { id } } }')).toEqual({
+    const rejection = async (query: string) => (await strict.gql(query, { key })).errors?.[0]?.extensions;
+    expect(await rejection('{ viewer { id } }')).toBeUndefined();
+    expect(await rejection('{ viewer { posts { id } } }')).toEqual({
       code: 'DEPTH_LIMIT',
       value: 3,
       maximum: 2,
     });
-    expect(await refusal('{ posts(limit: 10) { id } }')).toEqual({
+    expect(await rejection('{ posts(limit: 10) { id } }')).toEqual({
       code: 'COMPLEXITY_LIMIT',
       value: 11,
       maximum: 10,
     });
-    expect(await refusal('{ a: __typename }')).toEqual({ code: 'COMPLEXITY_LIMIT', value: 1, maximum: 0 });
-    expect(await refusal(`{ ${repeated(49, () => '__typename')} }`)).toEqual({
+    expect(await rejection('{ a: __typename }')).toEqual({ code: 'COMPLEXITY_LIMIT', value: 1, maximum: 0 });
+    expect(await rejection(`{ ${repeated(49, () => '__typename')} }`)).toEqual({
       code: 'GRAPHQL_PARSE_FAILED',
       value: 51,
       maximum: 50,

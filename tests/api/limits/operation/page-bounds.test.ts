@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../../support/app.ts';
 import { createPost } from '../../../support/content.ts';
-import { dataOf, expectBadInput } from '../../../support/refusal.ts';
+import { dataOf, expectBadInput } from '../../../support/rejection.ts';
 
 /** Every argument of the schema that sizes or places a page, with its upper bound. */
 const BOUNDED: readonly (readonly [coordinate: string, argument: string, max: number])[] = [
@@ -43,7 +43,7 @@ describe.each(BOUNDED)('%s(%s:)', (coordinate, argument, max) => {
   const ask = (value: number | null | undefined) =>
     app.gql(query, { key, variables: value === undefined ? {} : { value } });
 
-  it.each([-1, max + 1, -2_147_483_648, 2_147_483_647])('refuses %i by name and range', async (value) => {
+  it.each([-1, max + 1, -2_147_483_648, 2_147_483_647])('rejects %i by name and range', async (value) => {
     const answer = await ask(value);
     expectBadInput(answer, argument, new RegExp(`"${argument}".*0 to ${max}`));
     expect(answer.data === null || Object.values(answer.data).every((part) => part === null)).toBe(true);

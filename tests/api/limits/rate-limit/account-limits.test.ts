@@ -4,7 +4,7 @@ import { type TestApp, useApp } from '../../../support/app.ts';
 import { askToken, oauthClient } from '../../../support/credentials/oauth.ts';
 import { freshCookie, gqlAs, PASSWORD, visitor } from '../../../support/credentials/session.ts';
 import { JWT_SECRET, signToken } from '../../../support/credentials/tokens.ts';
-import { dataOf } from '../../../support/refusal.ts';
+import { dataOf } from '../../../support/rejection.ts';
 import { requestStream } from '../../../support/streams/subscriber.ts';
 import { steppedClock } from '../../../support/time/stepped-clock.ts';
 
@@ -147,10 +147,10 @@ describe('all credentials of an account together', () => {
     expect(await allowedOf([byKey(await keyOf(id, { perSecond: 500 }))], 110)).toBe(100);
   });
 
-  it('lose nothing by a request that is refused: neither bucket is touched', async () => {
+  it('lose nothing by a request that is rejected: neither bucket is touched', async () => {
     const { id, key } = await app.account();
     const keys = await Promise.all(times(4).map(() => keyOf(id)));
-    // Refused by the client's bucket, which takes nothing from the account's.
+    // Rejected by the client's bucket, which takes nothing from the account's.
     expect(await allowedOf([byKey(key)], 300)).toBe(100);
     expect(
       await allowedOf(
@@ -158,7 +158,7 @@ describe('all credentials of an account together', () => {
         100,
       ),
     ).toBe(300);
-    // Refused by the account's bucket, which takes nothing from the client's.
+    // Rejected by the account's bucket, which takes nothing from the client's.
     const last = byKey(keys[3] ?? '');
     expect(await allowedOf([last], 200)).toBe(0);
     clock.advance(5_000);
@@ -188,12 +188,12 @@ describe('all credentials of an account together', () => {
       Math.ceil((clock.now() + (394 / 80) * 1_000) / 1_000),
     );
     while ((await app.gql(QUERY, { key: first })).status === 200);
-    const refused = await app.gql(QUERY, { key: first });
-    expect(refused.status).toBe(429);
-    expect(refused.errors?.[0]?.extensions.code).toBe('RATE_LIMITED');
-    expect(refused.errors?.[0]?.message).toMatch(/account/);
-    expect(remainingOf(refused)).toBe(0);
-    expect(refused.headers.get('retry-after')).toBe('1');
+    const rejected = await app.gql(QUERY, { key: first });
+    expect(rejected.status).toBe(429);
+    expect(rejected.errors?.[0]?.extensions.code).toBe('RATE_LIMITED');
+    expect(rejected.errors?.[0]?.message).toMatch(/account/);
+    expect(remainingOf(rejected)).toBe(0);
+    expect(rejected.headers.get('retry-after')).toBe('1');
     clock.advance(1_000);
     expect((await app.gql(QUERY, { key: first })).status).toBe(200);
   });
@@ -207,9 +207,9 @@ describe('a bucket', () => {
     const { key } = await app.account();
     expect(await allowedOf([byKey(key)], 101)).toBe(100);
     clock.adjust(ms);
-    const refused = await app.gql(QUERY, { key });
-    expect(refused.status).toBe(429);
-    expect(refused.headers.get('x-ratelimit-reset')).toBe(String(Math.ceil((clock.now() + 5_000) / 1_000)));
+    const rejected = await app.gql(QUERY, { key });
+    expect(rejected.status).toBe(429);
+    expect(rejected.headers.get('x-ratelimit-reset')).toBe(String(Math.ceil((clock.now() + 5_000) / 1_000)));
     clock.advance(50);
     expect((await app.gql(QUERY, { key })).status).toBe(200);
     clock.adjust(-ms);
@@ -256,9 +256,9 @@ describe('the event streams of an account', () => {
     const streams: Response[] = [];
     for (const key of keys) for (const _ of times(10)) streams.push(await requestStream(app, { key }));
     expect(streams.filter(({ status }) => status === 200)).toHaveLength(40);
-    const refused = streams.at(-1);
-    expect(refused?.status).toBe(429);
-    expect(await refused?.json()).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
+    const rejected = streams.at(-1);
+    expect(rejected?.status).toBe(429);
+    expect(await rejected?.json()).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
     const others = await requestStream(app, { key: other.key });
     expect(others.status).toBe(200);
     await streams[0]?.body?.cancel();

@@ -29,7 +29,7 @@ function newAddress(): Headers {
 const asks = {
   graphql: (headers: Headers) => app.fetch('/graphql?query={__typename}', { headers }),
   whoAmI: (headers: Headers) => app.fetch('/login', { headers }),
-  // Refused for its body, which costs no password hash.
+  // Rejected for its body, which costs no password hash.
   login: (headers: Headers) => login(app, '{}', headers),
   logout: (headers: Headers) => app.fetch('/logout', { method: 'POST', headers }),
   token: (headers: Headers) => app.fetch('/oauth/token', { method: 'POST', headers }),

@@ -12,7 +12,7 @@ const position = fc.record({
   id: fc.uuid(),
 });
 
-function refusalOf(cursor: string): ApiError {
+function rejectionOf(cursor: string): ApiError {
   try {
     decodeCursor('after', cursor);
   } catch (error) {
@@ -22,8 +22,8 @@ function refusalOf(cursor: string): ApiError {
   throw new Error(`"${cursor}" was taken`);
 }
 
-function expectRefused(cursor: string): void {
-  const { code, extensions, message } = refusalOf(cursor);
+function expectRejected(cursor: string): void {
+  const { code, extensions, message } = rejectionOf(cursor);
   expect(code).toBe('BAD_USER_INPUT');
   expect(extensions.argument).toBe('after');
   expect(message).toContain('"after"');
@@ -63,9 +63,9 @@ describe('a cursor', () => {
     expect(encodeCursor(place)).toBe('AQAAAaH9cPI7AZql8nwbfj2PAAEjRWeJq22b');
   });
 
-  it('that somebody else made is refused by name', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), expectRefused));
-    fc.assert(fc.property(fc.base64String(), expectRefused));
+  it('that somebody else made is rejected by name', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), expectRejected));
+    fc.assert(fc.property(fc.base64String(), expectRejected));
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 27, maxLength: 27 }), (bytes) => {
         // The check is 16 bits wide: some bytes do fit by chance, and mean a place then.
@@ -79,7 +79,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('with one character changed, less or more is refused', () => {
+  it('with one character changed, less or more is rejected', () => {
     const character = fc.constantFrom(
       ...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/= ',
     );
@@ -87,11 +87,11 @@ describe('a cursor', () => {
       fc.property(position, fc.nat({ max: 35 }), character, (place, at, other) => {
         const cursor = encodeCursor(place);
         fc.pre(cursor[at] !== other);
-        expectRefused(cursor.slice(0, at) + other + cursor.slice(at + 1));
+        expectRejected(cursor.slice(0, at) + other + cursor.slice(at + 1));
       }),
     );
     const cursor = encodeCursor({ createdAt: new Date(0), id: '019aa5f2-7c1b-7e3d-8f00-0123456789ab' });
     for (const text of ['', cursor.slice(1), cursor.slice(0, -1), `${cursor}A`, `${cursor}=`, ` ${cursor}`])
-      expectRefused(text);
+      expectRejected(text);
   });
 });

@@ -15,9 +15,9 @@ describe('A failure that says nothing of the mutation', () => {
     ).data.viewer.sessions;
     const query = `mutation { revokeSession(id: "${sessions[0].id}") createApiKey(name: "k", scopes: ["posts:read"], currentPassword: "${PASSWORD}") { key } }`;
     const request = { query, idempotencyKey: 'k' };
-    const refused = await send(app, { ...request, cookie: person.cookie });
-    expect(refused).toMatchObject({ status: 401, codes: ['UNAUTHENTICATED'], replayed: null });
-    expect(refused.headers.get('www-authenticate')).not.toBeNull();
+    const rejected = await send(app, { ...request, cookie: person.cookie });
+    expect(rejected).toMatchObject({ status: 401, codes: ['UNAUTHENTICATED'], replayed: null });
+    expect(rejected.headers.get('www-authenticate')).not.toBeNull();
     expect(await storedFor(app, person.id)).toBe(0);
     const cookie = await freshCookie(app, person.email);
     const again = await send(app, { ...request, cookie });

@@ -11,7 +11,7 @@ const from = (address: string, key?: string) =>
 const requestsOf = ({ logged }: TestApp, status: number) =>
   linesOf(logged, 'http.request').filter((line) => line.status === status);
 
-it('Of the requests of a client that are refused in a minute, one has a line, and one line has the number of the others', async () => {
+it('Of the requests of a client that are rejected in a minute, one has a line, and one line has the number of the others', async () => {
   const settings = {
     TRUST_PROXY: '127.0.0.1',
     RATE_LIMIT_BURST: '5',

@@ -23,14 +23,14 @@ describe('An Idempotency-Key under which nothing was executed', () => {
     ['a variable that does not fit', 400, { variables: { title: 7 } }, {}],
     ['a variable that is missing', 400, { variables: {} }, {}],
     ['the operation’s name', 400, { operationName: 'Other' }, {}],
-  ])('is free after a refusal because of %s', async (_what, status, wrong, credentials) => {
+  ])('is free after a rejection because of %s', async (_what, status, wrong, credentials) => {
     const { key, id } = await app.account();
     const title = `after a refusal ${id}`;
     const accept = 'application/graphql-response+json';
     const request = { query: CREATE_POST, variables: { title }, key, idempotencyKey: 'k', accept };
     refill();
-    const refused = await send(app, { ...request, ...wrong, ...credentials });
-    expect(refused).toMatchObject({ status, replayed: null });
+    const rejected = await send(app, { ...request, ...wrong, ...credentials });
+    expect(rejected).toMatchObject({ status, replayed: null });
     expect(await storedFor(app, id)).toBe(0);
     refill();
     expect(await send(app, request)).toMatchObject({ status: 200, replayed: null });

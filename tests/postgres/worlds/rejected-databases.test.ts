@@ -28,17 +28,17 @@ it.each([
   ['another encoding than UTF8', () => encoded('LATIN1'), /has the encoding LATIN1/],
   ['no encoding', () => encoded('SQL_ASCII'), /has the encoding SQL_ASCII/],
   ['triggers that are turned off', replica, /has session_replication_role = replica/],
-])('a database with %s is refused in one line', async (_what, make, reason) => {
+])('a database with %s is rejected in one line', async (_what, make, reason) => {
   const url = await make();
-  const refusal = expect.stringMatching(
+  const rejection = expect.stringMatching(
     new RegExp(`^DATABASE_URL \\([^\\n]*\\) ${reason.source}[^\\n]*\\n$`),
   );
   for (const settings of [productionSettings(), { SECRET_KEY: 'x'.repeat(40) }]) {
     const server = launchServer('', { ...settings, DATABASE_URL: url });
-    expect(await server.exited).toMatchObject({ code: 1, stderr: refusal });
+    expect(await server.exited).toMatchObject({ code: 1, stderr: rejection });
   }
   expect(await admin(['user', 'list'], '', { DATABASE_URL: url })).toMatchObject({
     code: 1,
-    stderr: refusal,
+    stderr: rejection,
   });
 });

@@ -3,7 +3,7 @@ import type { Scope } from '../../../src/auth/scopes.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { past, seedComments, seedPosts } from '../../support/content.ts';
 import { type Answer, answerOf, type GraphqlOptions, graphqlPost } from '../../support/graphql.ts';
-import { dataOf, expectRefused } from '../../support/refusal.ts';
+import { dataOf, expectRejected } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 
 const COUNT = 100;
@@ -40,7 +40,7 @@ describe('The size of what a caller may not read', () => {
       variables: { ids: new Array(COUNT).fill(post) },
     });
 
-  function expectAllRefused({ status, data, errors = [] }: Answer): void {
+  function expectAllRejected({ status, data, errors = [] }: Answer): void {
     expect(status).toBe(200);
     expect(data.nodes).toEqual(new Array(COUNT).fill(null));
     expect(errors.map(({ path, extensions }) => [path, extensions.code])).toEqual(
@@ -55,11 +55,11 @@ describe('The size of what a caller may not read', () => {
   ])('is not measured in a node, which is null with FORBIDDEN: %s', async (selection) => {
     const keys = [await keyWith('posts:write'), await keyWith('users:read')];
     for (const lookAhead of WAYS) {
-      for (const key of keys) expectAllRefused(await ask(key, selection, lookAhead));
+      for (const key of keys) expectAllRejected(await ask(key, selection, lookAhead));
       // The same operation, in the same cache, for a caller who may read it.
       const allowed = await ask(reader.key, selection, lookAhead);
-      expectRefused(allowed, { code: 'COMPLEXITY_LIMIT', status: 400 });
-      for (const key of keys) expectAllRefused(await ask(key, selection, lookAhead));
+      expectRejected(allowed, { code: 'COMPLEXITY_LIMIT', status: 400 });
+      for (const key of keys) expectAllRejected(await ask(key, selection, lookAhead));
     }
   });
 

@@ -123,9 +123,9 @@ describe('no stream token is issued', () => {
     for (let i = 0; i < 9; i += 1) issued.push(...(await Promise.all(Array.from({ length: 12 }, ask))));
     expect(issued.filter((status) => status === 200)).toHaveLength(MAX_LIVE_TOKENS);
     expect(issued.filter((status) => status === 429)).toHaveLength(8);
-    const refused = await requestToken(app, bearer(full.key));
-    expect([refused.status, await codesOf(refused)]).toEqual([429, ['RATE_LIMITED']]);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    const rejected = await requestToken(app, bearer(full.key));
+    expect([rejected.status, await codesOf(rejected)]).toEqual([429, ['RATE_LIMITED']]);
+    expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
   });
 
   it(`past ${MAX_LIVE_TOKENS} that are still good: not those that have expired, or whose session has ended`, async () => {
@@ -166,7 +166,7 @@ describe('no stream token is issued', () => {
   });
 });
 
-describe('a stream token is refused with 401', () => {
+describe('a stream token is rejected with 401', () => {
   const QUERY = encodeURIComponent('{ viewer { id } }');
   const STREAM = { accept: 'text/event-stream' };
   const JSON_POST = { method: 'POST', headers: { 'content-type': 'application/json' } };

@@ -21,7 +21,7 @@ function tarHeader(): Buffer {
 }
 
 describe('a restore', () => {
-  it('refuses what is no complete backup, in one line, and leaves the directory empty', async () => {
+  it('rejects what is no complete backup, in one line, and leaves the directory empty', async () => {
     const { dataDir, backups, restored } = await quickFolders();
     const server = await startServer(dataDir);
     const good = join(backups, 'good');
@@ -80,8 +80,8 @@ describe('a restore', () => {
     for (const [name, [content, says]] of Object.entries(cases)) {
       const file = join(backups, name);
       writeFileSync(file, content);
-      const refused = await launchAdmin(['database', 'restore', file], restored).exited;
-      expectOneLine(refused, says);
+      const rejected = await launchAdmin(['database', 'restore', file], restored).exited;
+      expectOneLine(rejected, says);
       expect({ name, left: readdirSync(restored) }).toEqual({ name, left: ['lock'] });
     }
 

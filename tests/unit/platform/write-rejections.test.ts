@@ -1,6 +1,11 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { isOutage, refusedWrite, toCommitError, toDatabaseError } from '../../../src/database/errors.ts';
+import {
+  findWriteRejection,
+  isOutage,
+  toCommitError,
+  toDatabaseError,
+} from '../../../src/database/errors.ts';
 
 /** An error as pg makes it of what the server says. */
 const said = (fields: Partial<pg.DatabaseError>) =>
@@ -13,9 +18,9 @@ describe('An error of the database', () => {
     ['25006', 'utility.c', 'it is read-only'],
     ['42501', 'md.c', 'its files cannot be written'],
     ['XX000', 'fd.c', 'its files cannot be written'],
-  ])('%s of %s refuses to write: for a moment, and as the watch tells', (code, file, reason) => {
+  ])('%s of %s rejects to write: for a moment, and as the watch tells', (code, file, reason) => {
     const error = toDatabaseError(said({ code, file }));
-    expect(refusedWrite(error)?.reason).toBe(reason);
+    expect(findWriteRejection(error)?.reason).toBe(reason);
     expect(error.kind).toBe('unavailable');
     expect(isOutage(error)).toBe(true);
   });
@@ -27,7 +32,7 @@ describe('An error of the database', () => {
     ['23505', 'nbtinsert.c', 'other'],
   ])('%s of %s does not', (code, file, kind) => {
     const error = toDatabaseError(said({ code, file }));
-    expect(refusedWrite(error)).toBeUndefined();
+    expect(findWriteRejection(error)).toBeUndefined();
     expect(error.kind).toBe(kind);
     expect(isOutage(error)).toBe(false);
   });

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Answer } from './graphql.ts';
 
-export interface Refusal {
+export interface Rejection {
   readonly code: string;
   readonly status?: number;
   readonly argument?: string;
@@ -9,7 +9,7 @@ export interface Refusal {
 }
 
 /** Expects exactly one error, as contract section 4 has it. */
-export function expectRefused(answer: Answer, { code, status = 200, argument, message }: Refusal): void {
+export function expectRejected(answer: Answer, { code, status = 200, argument, message }: Rejection): void {
   const { errors = [] } = answer;
   expect(errors.map(({ extensions }) => extensions.code)).toEqual([code]);
   expect(answer.status).toBe(status);
@@ -19,12 +19,12 @@ export function expectRefused(answer: Answer, { code, status = 200, argument, me
 
 /** Expects BAD_USER_INPUT that names the argument. */
 export function expectBadInput(answer: Answer, argument: string, message = new RegExp(argument)): void {
-  expectRefused(answer, { code: 'BAD_USER_INPUT', argument, message });
+  expectRejected(answer, { code: 'BAD_USER_INPUT', argument, message });
 }
 
 /** Expects FORBIDDEN with nothing else in the answer, which is status 403 (contract section 3). */
 export function expectForbidden(answer: Answer): void {
-  expectRefused(answer, { code: 'FORBIDDEN', status: 403 });
+  expectRejected(answer, { code: 'FORBIDDEN', status: 403 });
   expect(answer.data ?? null).toBeNull();
 }
 
