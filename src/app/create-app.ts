@@ -6,7 +6,7 @@ import { createAccounts } from '../auth/create-accounts.ts';
 import { expiredSessions, expiredStreamTokens, expiredTokens, oldApiKeys } from '../auth/credentials.ts';
 import { endedBlocks } from '../auth/restriction-store.ts';
 import { createRestrictions } from '../auth/restrictions.ts';
-import { type Database, halfLine, type Services } from '../database/database.ts';
+import { createLongWorkQueue, type Database, type Services } from '../database/database.ts';
 import { type Job, startJobRunner } from '../database/jobs.ts';
 import { createListener } from '../database/listener.ts';
 import { registerDatabaseMetrics, watchClock } from '../database/monitoring.ts';
@@ -154,7 +154,7 @@ export function createApp({
   const clock = given ?? clockWatch.clock;
   // Reading and executing events, however many subscribers there are: that bounds the statements ahead of a query.
   // Whoever waits for events is read more of them at once.
-  const eventQueue = halfLine(config, { maxPriorityWaitMs: 0 });
+  const eventQueue = createLongWorkQueue(config, { maxPriorityWaitMs: 0 });
   const feed = createEventFeed({ database, log, queue: eventQueue });
   const buckets = createBuckets(config, { clock, log, metrics });
   const rateLimiter = createRateLimiter({

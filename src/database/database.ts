@@ -287,7 +287,7 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
   };
 }
 
-type HalfLineOptions = Omit<FairQueueOptions, 'concurrency' | 'maxPerOwner' | 'maxPerOwnerAlone'>;
+type LongWorkQueueOptions = Omit<FairQueueOptions, 'concurrency' | 'maxPerOwner' | 'maxPerOwnerAlone'>;
 
 /**
  * PostgreSQL shows an event once every older transaction has ended. Five open transactions of one account tripled the
@@ -305,12 +305,12 @@ function sizes({ database }: Config): { readonly concurrency: number; readonly m
  * Creates the queue of work that holds a database connection for long. While there are other owners, one owner has half
  * of the connections at most, and another owner finds one more. The other connections stay free for reads.
  */
-export function halfLine(config: Config, options: HalfLineOptions = {}): FairQueue {
+export function createLongWorkQueue(config: Config, options: LongWorkQueueOptions = {}): FairQueue {
   return new FairQueue({ ...options, ...sizes(config) });
 }
 
 /** Creates the queue of mutation transactions. One owner never has more than three, and at most half of the connections. */
-export function transactionLine(config: Config, options: HalfLineOptions = {}): FairQueue {
+export function createTransactionQueue(config: Config, options: LongWorkQueueOptions = {}): FairQueue {
   const { concurrency, maxPerOwner: half } = sizes(config);
   const maxPerOwner = Math.min(TRANSACTIONS_OF_OWNER, half);
   return new FairQueue({ ...options, concurrency, maxPerOwner, maxPerOwnerAlone: maxPerOwner });

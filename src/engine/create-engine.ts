@@ -1,7 +1,7 @@
 import type { GraphQLSchema } from 'graphql';
 import type { Accounts } from '../auth/create-accounts.ts';
 import { isAuthenticated } from '../auth/principal.ts';
-import { type Services, transactionLine } from '../database/database.ts';
+import { createTransactionQueue, type Services } from '../database/database.ts';
 import { secretKeyOf } from '../database/embedded/data-dir.ts';
 import { createPipeline, type Pipeline } from '../http/graphql.ts';
 import type { OriginCheck } from '../http/hooks/request-checks.ts';
@@ -94,7 +94,7 @@ export function createEngine(options: EngineOptions) {
   // The owner that has used the database least goes first.
   const waiting = { maxWaiting: config.maxQueuedOperations, use: database.queue.use };
   const queue = new FairQueue({ concurrency: config.maxConcurrentOperations, ...waiting });
-  const writeQueue = transactionLine(config, waiting);
+  const writeQueue = createTransactionQueue(config, waiting);
   const halfOpen = createHalfOpenWatch({ log, onEnd: streamMetrics.cutOff });
   const streams = createStreamLimit({
     maximum: config.maxStreamsPerClient,

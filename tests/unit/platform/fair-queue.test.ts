@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Cancellation } from '../../../src/database/cancellation.ts';
-import { halfLine, transactionLine } from '../../../src/database/database.ts';
+import { createLongWorkQueue, createTransactionQueue } from '../../../src/database/database.ts';
 import { loadConfig } from '../../../src/platform/config/config.ts';
 import { FairQueue, QueueFullError, RecentUse } from '../../../src/platform/fairness/fair-queue.ts';
 import { stopTimeInTest } from '../../support/time/timers.ts';
@@ -104,7 +104,7 @@ describe('The queue for a shared resource', () => {
 
   it.each([
     ['all but a tenth of its slots', 'all of them', () => new FairQueue({ concurrency: 20 }), [18, 20]],
-    ['half of the connections', 'one more', () => halfLine(TWENTY_CONNECTIONS), [10, 11]],
+    ['half of the connections', 'one more', () => createLongWorkQueue(TWENTY_CONNECTIONS), [10, 11]],
   ] as const)(
     'gives one owner %s until no other owner has come for ten seconds, then %s',
     (_early, _late, create, [early, late]) => {
@@ -128,7 +128,7 @@ describe('The queue for a shared resource', () => {
 
   it('gives one owner three mutation transactions, however long it has been alone', () => {
     const passTime = stopTimeInTest();
-    const queue = transactionLine(TWENTY_CONNECTIONS);
+    const queue = createTransactionQueue(TWENTY_CONNECTIONS);
     const enter = (owner: string) =>
       Array.from({ length: 5 }, () => queue.acquire(owner)).filter(Boolean).length;
     expect(enter('one')).toBe(3);
