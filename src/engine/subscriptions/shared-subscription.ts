@@ -1,5 +1,5 @@
 import { findLogLevel, isOutage } from '../../database/errors.ts';
-import type { RecentUse } from '../../platform/fairness/fair-queue.ts';
+import type { DecayingUsage } from '../../platform/fairness/fair-queue.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import {
   advance,
@@ -32,11 +32,11 @@ const COMPARED = 8;
  * hundred subscriptions have two shares, not a hundred.
  */
 export class SubscriptionOwners {
-  readonly #use: RecentUse;
+  readonly #use: DecayingUsage;
   /** The owners with the number of their streams. An owner that is charged goes to the end. */
   readonly #streams = new Map<string, number>();
 
-  constructor(use: RecentUse) {
+  constructor(use: DecayingUsage) {
     this.#use = use;
   }
 
@@ -88,7 +88,7 @@ export interface SharedSubscriptionOptions extends BatchReaderOptions {
   readonly writeQueue: TimeSlicedQueue;
   readonly metrics: StreamMetrics;
   /** Recent use of event reads. */
-  readonly use: RecentUse;
+  readonly use: DecayingUsage;
   readonly log: Logger;
 }
 

@@ -11,7 +11,7 @@ const MAX_HALF_LIVES = 500;
  * How much each owner has recently used of something that is shared. Instead of making past use smaller as time
  * passes, later use weighs more: so owners compare without a clock.
  */
-export class RecentUse {
+export class DecayingUsage {
   readonly #weights = new LRUCache<string, number>({ max: MAX_OWNERS });
   #startMs = performance.now();
 
@@ -91,7 +91,7 @@ export interface FairQueueOptions {
   /** Up to this limit, waiting time counts in favour of owners with little use. */
   readonly maxPriorityWaitMs?: number;
   /** Recent use of the resource by owner. Queues for the same resource share it. */
-  readonly use?: RecentUse;
+  readonly use?: DecayingUsage;
 }
 
 /** With ten slots or more, the most that one owner may have: others find a free slot, however long its work takes. */
@@ -114,7 +114,7 @@ const DEFAULT_MAX_PRIORITY_WAIT_MS = 2_000;
  * connection.
  */
 export class FairQueue<T = undefined> {
-  readonly use: RecentUse;
+  readonly use: DecayingUsage;
   readonly #concurrency: number;
   /** How many slots an owner may have, and how many each owner has: only counted where the limit is below all slots. */
   readonly #maxPerOwner: number;
@@ -136,7 +136,7 @@ export class FairQueue<T = undefined> {
     maxPerOwnerAlone = concurrency,
     maxWaiting = Number.POSITIVE_INFINITY,
     maxPriorityWaitMs = DEFAULT_MAX_PRIORITY_WAIT_MS,
-    use = new RecentUse(),
+    use = new DecayingUsage(),
   }: FairQueueOptions) {
     this.#concurrency = concurrency;
     this.#maxPerOwner = maxPerOwner;

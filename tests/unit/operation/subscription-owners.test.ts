@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { SubscriptionOwners } from '../../../src/engine/subscriptions/shared-subscription.ts';
-import { RecentUse } from '../../../src/platform/fairness/fair-queue.ts';
+import { DecayingUsage } from '../../../src/platform/fairness/fair-queue.ts';
 
 it('what a group of many accounts reads is charged to all of them alike, and first to who has used little', () => {
-  const use = new RecentUse();
+  const use = new DecayingUsage();
   const owners = new SubscriptionOwners(use);
   const accounts = Array.from({ length: 50 }, (_, index) => `account ${index}`);
   for (const account of accounts) owners.add(account);
@@ -20,7 +20,7 @@ it('what a group of many accounts reads is charged to all of them alike, and fir
 });
 
 it('an account is charged until its last stream has left', () => {
-  const owners = new SubscriptionOwners(new RecentUse());
+  const owners = new SubscriptionOwners(new DecayingUsage());
   owners.add('one');
   owners.add('one');
   owners.remove('one');

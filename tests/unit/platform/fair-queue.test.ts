@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Cancellation } from '../../../src/database/cancellation.ts';
 import { createLongWorkQueue, createTransactionQueue } from '../../../src/database/database.ts';
 import { loadConfig } from '../../../src/platform/config/config.ts';
-import { FairQueue, QueueFullError, RecentUse } from '../../../src/platform/fairness/fair-queue.ts';
+import { DecayingUsage, FairQueue, QueueFullError } from '../../../src/platform/fairness/fair-queue.ts';
 import { stopTimeInTest } from '../../support/time/timers.ts';
 
 const HEAVY_MS = 60_000;
@@ -256,7 +256,7 @@ describe('The queue for a shared resource', () => {
 
 describe('Recent use', () => {
   it('is compared without a clock, decays, and survives being scaled down', () => {
-    const use = new RecentUse();
+    const use = new DecayingUsage();
     expect(use.weightOf('nobody')).toBe(0);
     use.add(undefined, HEAVY_MS);
     expect(use.weightOf(undefined)).toBe(0);
