@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import pg from 'pg';
-import { SeenBefore } from '../platform/cache.ts';
+import { Doorkeeper } from '../platform/cache.ts';
 import { encodeParameter, type Query, type Statement } from './statement.ts';
 
 /** The part of `pg` that custom query classes such as pg-cursor use. Its types omit it. */
@@ -49,7 +49,7 @@ const BYTES_A_CHARACTER = 170;
  */
 export class PreparedBudget {
   readonly connectionBytes: number;
-  readonly #seen = new SeenBefore();
+  readonly #seen = new Doorkeeper();
 
   constructor(connections: number) {
     this.connectionBytes = Math.min(CONNECTION_BYTES, Math.floor(POOL_BYTES / connections));

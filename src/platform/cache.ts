@@ -12,7 +12,7 @@ function hashOf(text: string): number {
  * Tells texts that come again from those that come once, without keeping any: a text displaces the one that had its
  * slot. Two texts with one hash count as the same, so it may only decide what is worth keeping.
  */
-export class SeenBefore {
+export class Doorkeeper {
   readonly #hashes = new Int32Array(SLOTS);
 
   /** Whether the text was seen before, not too long ago. From now on it was. */

@@ -8,7 +8,7 @@ import {
   validate,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { SeenBefore } from '../../platform/cache.ts';
+import { Doorkeeper } from '../../platform/cache.ts';
 import { withoutStackTraces } from '../../platform/errors.ts';
 import { analyzeDocument } from './analysis.ts';
 import { BoundedLexer } from './bounded-lexer.ts';
@@ -69,7 +69,7 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
     maxSize: MAX_CACHED_TOKENS,
     sizeCalculation: ({ node: { tokenCount = limits.maxTokens } }) => tokenCount + 1,
   });
-  const seen = new SeenBefore();
+  const seen = new Doorkeeper();
   const isValid = createFastValidator(schema);
   const findDeprecated = createDeprecations(schema);
   let schemaId: string | undefined;

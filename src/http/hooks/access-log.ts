@@ -4,7 +4,7 @@ import { shapeOf } from '../../engine/documents/analysis.ts';
 import type { OperationReport } from '../../engine/operation/operation-result.ts';
 import type { Clock } from '../../platform/deadline.ts';
 import { ERRORS } from '../../platform/errors.ts';
-import { FrequentNames } from '../../platform/fairness/usage.ts';
+import { TopNames } from '../../platform/fairness/usage.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { createLineLimit } from '../../platform/log/log-limits.ts';
 import { TimingsBy } from '../../platform/metrics/instruments.ts';
@@ -83,7 +83,7 @@ const newTimings = () => new TimingsBy(BUCKETS_SECONDS);
  * one. A document that is not valid has no name worth keeping.
  */
 function createOperationTimes(metrics: Metrics) {
-  const names = new FrequentNames({ most: MAX_NAMES, create: newTimings });
+  const names = new TopNames({ most: MAX_NAMES, create: newTimings });
   const anonymous = newTimings();
   const other = newTimings();
 

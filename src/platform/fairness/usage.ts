@@ -6,7 +6,7 @@ export class DailyLimitError extends Error {
   }
 }
 
-export interface FrequentNamesOptions<Value> {
+export interface TopNamesOptions<Value> {
   /** How many names are kept. */
   readonly most: number;
   readonly create: () => Value;
@@ -31,13 +31,13 @@ const MAX_CANDIDATES = 100;
  * the others, frequent ones are found as by Misra and Gries ("Finding repeated elements", 1982): each candidate's count is
  * at most its uses. From time to time they replace kept names that are used less.
  */
-export class FrequentNames<Value> {
-  readonly #options: FrequentNamesOptions<Value>;
+export class TopNames<Value> {
+  readonly #options: TopNamesOptions<Value>;
   readonly #kept = new Map<string, Kept<Value>>();
   readonly #candidates = new Map<string, number>();
   #others = 0;
 
-  constructor(options: FrequentNamesOptions<Value>) {
+  constructor(options: TopNamesOptions<Value>) {
     this.#options = options;
   }
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { CredentialCheckResult } from '../../../auth/authenticate.ts';
 import { type Statement, statement } from '../../../database/statement.ts';
-import { SeenBefore } from '../../../platform/cache.ts';
+import { Doorkeeper } from '../../../platform/cache.ts';
 import { type WrittenStatement, writeStatement } from '../page-statement.ts';
 import { type Given, type PlanArguments, type PlanSql, planSql } from './arguments.ts';
 
@@ -34,7 +34,7 @@ const ofTexts = new LRUCache<string, Statement<JsonRow>>({
 });
 
 /** Statements that are used once are not cached. */
-const seen = new SeenBefore();
+const seen = new Doorkeeper();
 
 let plans = 0;
 

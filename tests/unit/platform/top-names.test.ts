@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { FrequentNames } from '../../../src/platform/fairness/usage.ts';
+import { TopNames } from '../../../src/platform/fairness/usage.ts';
 
-const open = (most: number) => new FrequentNames<object>({ most, create: () => ({}) });
-const keptBy = (names: FrequentNames<object>) => new Set([...names.entries()].map(([name]) => name));
+const open = (most: number) => new TopNames<object>({ most, create: () => ({}) });
+const keptBy = (names: TopNames<object>) => new Set([...names.entries()].map(([name]) => name));
 
-function useOften(names: FrequentNames<object>, name: string, times: number): void {
+function useOften(names: TopNames<object>, name: string, times: number): void {
   for (let time = 0; time < times; time += 1) names.use(name);
 }
 
