@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { DatabaseError } from '../database/errors.ts';
 import { type Statement, statement } from '../database/statement.ts';
-import { inBatches } from '../platform/async.ts';
+import { runInBatches } from '../platform/async.ts';
 import { OperatorError } from '../platform/errors.ts';
 import { type AuthoredWork, auditAccounts, OPERATOR } from './audit.ts';
 import {
@@ -111,7 +111,7 @@ export async function revokeForAllAccounts(
   let ended: RevokedCounts = Object.fromEntries(revocation.revocations.map(({ kind }) => [kind, 0]));
   let busy: string[] = [];
   let last = BEFORE_ALL;
-  const accounts = await inBatches(PAGE, async () => {
+  const accounts = await runInBatches(PAGE, async () => {
     const ids = (await database.query(NEXT, [last, PAGE])).map(({ id }) => id);
     if (ids.length === 0) return 0;
     const done = await revokeForUnlocked(database, ids, revocation, LOCK_FREE);

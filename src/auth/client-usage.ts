@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { findLogLevel } from '../database/errors.ts';
 import { deletion } from '../database/jobs.ts';
 import { type Queryable, statement } from '../database/statement.ts';
-import { atMost } from '../platform/deadline.ts';
+import { withTimeout } from '../platform/deadline.ts';
 import { addressNetwork } from '../platform/ip-address.ts';
 import type { Logger } from '../platform/log/log.ts';
 import { type ClientIdentity, isAuthenticated, reportedClient } from './principal.ts';
@@ -155,7 +155,7 @@ export function createClientUsage({ database, log }: { readonly database: Querya
     /** Stores what was counted, and stops. */
     async close(): Promise<void> {
       clearInterval(timer);
-      await atMost(CLOSE_MS, store());
+      await withTimeout(CLOSE_MS, store());
     },
   };
 }

@@ -1,5 +1,5 @@
-import { inBatches } from '../platform/async.ts';
-import { atMost } from '../platform/deadline.ts';
+import { runInBatches } from '../platform/async.ts';
+import { withTimeout } from '../platform/deadline.ts';
 import type { LogFields, Logger } from '../platform/log/log.ts';
 import type { LogEventCode } from '../platform/log/log-events.ts';
 import type { Metrics } from '../platform/metrics/metrics.ts';
@@ -47,7 +47,7 @@ export function deletion(name: string, ...parts: readonly Deletable[]): Job {
     async run(db, signal) {
       let total = 0;
       for (const { drop, values } of batches)
-        total += await inBatches(BATCH, async () => (await db.query(drop, values)).length, signal);
+        total += await runInBatches(BATCH, async () => (await db.query(drop, values)).length, signal);
       return total;
     },
   };
@@ -67,7 +67,7 @@ async function acquireJobLock(database: Database): Promise<{ release(): Promise<
   let client: Awaited<ReturnType<Database['dedicatedClient']>> | undefined;
   const release = async () => {
     // A server that does not respond must not delay the next run. A connection that is already lost needs no closing.
-    await atMost(RELEASE_LIMIT_MS, client?.end().catch(() => undefined) ?? Promise.resolve());
+    await withTimeout(RELEASE_LIMIT_MS, client?.end().catch(() => undefined) ?? Promise.resolve());
   };
   try {
     client = await database.dedicatedClient({ limited: true });
@@ -229,7 +229,7 @@ export function startJobRunner({ jobs, database, log, ...options }: JobRunnerOpt
     async stop(): Promise<void> {
       stopping.abort();
       clearTimeout(timer);
-      await atMost(STOP_LIMIT_MS, running);
+      await withTimeout(STOP_LIMIT_MS, running);
     },
   };
 }

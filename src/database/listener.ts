@@ -1,5 +1,5 @@
 import type { Client, QueryResultRow } from 'pg';
-import { atMost } from '../platform/deadline.ts';
+import { withTimeout } from '../platform/deadline.ts';
 import type { Logger } from '../platform/log/log.ts';
 import { createOutageLog } from '../platform/log/log-limits.ts';
 import type { Database } from './database.ts';
@@ -82,7 +82,7 @@ export function createListener(options: ListenerOptions): Listener {
   /** Does not wait for an unresponsive server. */
   async function end(which: Client): Promise<void> {
     const ended = which.end().catch((error: unknown) => log.emit('database.close_failed', { err: error }));
-    await atMost(END_LIMIT_MS, ended);
+    await withTimeout(END_LIMIT_MS, ended);
   }
 
   async function connect(): Promise<void> {

@@ -1,5 +1,5 @@
 import { Buffer, isAscii } from 'node:buffer';
-import { remember } from '../platform/cache.ts';
+import { memoize } from '../platform/cache.ts';
 import { ApiError } from '../platform/errors.ts';
 import { readField } from '../platform/request-fields.ts';
 import type { HttpRequest } from './message.ts';
@@ -84,7 +84,7 @@ export function parseJson(text: string, what: string): unknown {
   }
 }
 
-const isJsonType = remember((header) => {
+const isJsonType = memoize((header) => {
   const [type = '', ...parameters] = header.split(';').map((part) => part.trim().toLowerCase());
   const charset = parameters.find((parameter) => parameter.startsWith('charset='));
   return type === 'application/json' && (charset === undefined || /^charset="?utf-?8"?$/.test(charset));

@@ -1,5 +1,5 @@
 import { MULTIPART, type SingleType, type StreamType } from '../engine/documents/operation-request.ts';
-import { remember } from '../platform/cache.ts';
+import { memoize } from '../platform/cache.ts';
 
 /** The types of responses. */
 export interface Negotiated {
@@ -82,7 +82,7 @@ const prefersHtml = (given: readonly Range[]): boolean =>
   given.some(({ type }) => type === 'text/html') &&
   choose(given, ['text/html', ...SINGLE, MULTIPART]) === 'text/html';
 
-const negotiated = remember((accept): Negotiated => {
+const negotiated = memoize((accept): Negotiated => {
   const given = ranges(accept);
   const single = choose(given, SINGLE);
   return { single, stream: chooseStream(given, single), html: prefersHtml(given) };

@@ -54,7 +54,7 @@ export function gathered<Key, Value>(
  * briefly. `run` returns how many rows it changed; so does this, in total. It ends early, between two statements, if
  * `signal` is aborted. Throws what `run` throws.
  */
-export async function inBatches(
+export async function runInBatches(
   size: number,
   run: () => Promise<number>,
   signal?: AbortSignal,

@@ -44,15 +44,15 @@ export class SmallMap<Key, Value> extends Map<Key, Value> {
   }
 }
 
-const MAX_REMEMBERED = 200;
+const MAX_MEMOIZED = 200;
 const MAX_LENGTH = 200;
 
 /**
  * Caches the results of a pure function, for inputs that nearly every request repeats, such as an Accept header. The
  * results for long inputs are not cached.
  */
-export function remember<T>(compute: (text: string) => T): (text: string) => T {
-  const known = new SmallMap<string, T>(MAX_REMEMBERED);
+export function memoize<T>(compute: (text: string) => T): (text: string) => T {
+  const known = new SmallMap<string, T>(MAX_MEMOIZED);
   return (text) => {
     const found = known.get(text);
     if (found !== undefined || known.has(text)) return found as T;

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { remember } from './cache.ts';
+import { memoize } from './cache.ts';
 
 const LOOPBACK_HOSTS = new Set(['127.0.0.1', '::1', 'localhost']);
 
@@ -12,7 +12,7 @@ export function isLoopbackHost(host: string): boolean {
  * The address in the form that Node's BlockList takes: IPv4-mapped IPv6 becomes IPv4, and the brackets and
  * port that some proxies add are removed.
  */
-export const normaliseAddress = remember((address) =>
+export const normaliseAddress = memoize((address) =>
   address
     .replace(/^\[(.*)\](?::\d+)?$/, '$1')
     .replace(/^(\d+(?:\.\d+){3}):\d+$/, '$1')
@@ -63,7 +63,7 @@ export const attemptOrigin = ({
 }) => ({ requestId, address });
 
 /** The address or network of an `addressKey`, in a form that can be blocked. */
-export const addressNetwork = remember((address) => {
+export const addressNetwork = memoize((address) => {
   const key = addressKey(address);
   return key === address ? address : `${key}::/64`;
 });

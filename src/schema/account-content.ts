@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type AccountContent, defineExportSection } from '../auth/data-export.ts';
 import type { Database } from '../database/database.ts';
 import { type Statement, statement } from '../database/statement.ts';
-import { inBatches } from '../platform/async.ts';
+import { runInBatches } from '../platform/async.ts';
 import { COMMENT_DELETED, POST_DELETED } from './event-kinds.ts';
 import { postQueues } from './post/queue.ts';
 
@@ -103,7 +103,7 @@ async function drop(database: Database, account: string): Promise<Deleted> {
   const deleted = { ...NOTHING_DELETED };
   let dueMs = performance.now();
   for (const { counts, targets, lock, remove } of DELETIONS)
-    await inBatches(1, async () => {
+    await runInBatches(1, async () => {
       await delay(Math.max(0, dueMs - performance.now()));
       dueMs = performance.now() + (BATCH / EVENTS_PER_SECOND) * 1_000;
       // Another process may delete some of the rows at the same time, so the loop ends when no row is left.

@@ -6,7 +6,7 @@ import { violatedForeignKey } from '../../database/errors.ts';
 import { statement } from '../../database/statement.ts';
 import { runInPrisma } from '../../database/unit-of-work.ts';
 import { REVOCATIONS } from '../../features/features.ts';
-import { inBatches } from '../../platform/async.ts';
+import { runInBatches } from '../../platform/async.ts';
 import { ACCOUNT_CONTENT } from '../../schema/account-content.ts';
 import { AdminError } from '../cli/output.ts';
 
@@ -47,12 +47,12 @@ async function begin(database: Database, email: string, contentPolicy: ContentPo
   });
   await revokeInBatches(database, [id], REVOCATIONS);
   await database.unitOfWork().run((work) => revokeAllCredentials(work, [id], REVOCATIONS));
-  await inBatches(BATCH, async () => (await database.query(DROP_KEYS, [id, BATCH])).length);
+  await runInBatches(BATCH, async () => (await database.query(DROP_KEYS, [id, BATCH])).length);
   return id;
 }
 
 const deleteStoredResponses = (database: Database, id: string) =>
-  inBatches(BATCH, async () => (await database.query(DELETE_STORED_RESPONSES, [id, BATCH])).length);
+  runInBatches(BATCH, async () => (await database.query(DELETE_STORED_RESPONSES, [id, BATCH])).length);
 
 /** Removes the row. False if a mutation that is still running has written something under it. */
 async function dropAccount(database: Database, id: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { atMost } from '../../platform/deadline.ts';
+import { withTimeout } from '../../platform/deadline.ts';
 import { openSocketDir } from './messages.ts';
 import type { ServedCommands } from './received-command.ts';
 
@@ -47,7 +47,7 @@ export async function listenForCommands(dataDir: string, served: ServedCommands)
       // This also removes the socket.
       server.close();
       dir.close();
-      await atMost(END_WAIT_MS, Promise.all(running.values()));
+      await withTimeout(END_WAIT_MS, Promise.all(running.values()));
       for (const socket of running.keys()) socket.destroy();
     },
   };

@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.ts';
 import { findLogLevel } from '../../database/errors.ts';
 import { deletion } from '../../database/jobs.ts';
 import { type Queryable, statement } from '../../database/statement.ts';
-import { atMost } from '../../platform/deadline.ts';
+import { withTimeout } from '../../platform/deadline.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import type { DeprecatedElement } from './deprecations.ts';
 import type { PublishedBy } from './operation-request.ts';
@@ -214,7 +214,7 @@ export function createDeprecatedUsage({
     /** Stores what was counted, and stops. */
     async close(): Promise<void> {
       clearInterval(timer);
-      await atMost(CLOSE_MS, (running ?? Promise.resolve()).then(store));
+      await withTimeout(CLOSE_MS, (running ?? Promise.resolve()).then(store));
     },
   };
 }

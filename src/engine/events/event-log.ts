@@ -1,7 +1,7 @@
 import type { Database } from '../../database/database.ts';
 import type { Job } from '../../database/jobs.ts';
 import { formatColumns, type Queryable, statement } from '../../database/statement.ts';
-import { inBatches } from '../../platform/async.ts';
+import { runInBatches } from '../../platform/async.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import {
   CHECKSUM_SQL,
@@ -348,7 +348,7 @@ export async function pruneEvents(db: Queryable, olderThanMs: number, signal?: A
     if (era !== null && xid !== null && id !== null) after = [era, xid, id];
     return dropped;
   };
-  const dropped = await inBatches(BATCH, batch, signal);
+  const dropped = await runInBatches(BATCH, batch, signal);
   await db.query(RECORD_BLOCKING_TRANSACTION, [olderThanMs]);
   return dropped;
 }

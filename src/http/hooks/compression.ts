@@ -9,7 +9,7 @@ import {
   zstdCompressSync,
 } from 'node:zlib';
 import { holderOf } from '../../auth/principal.ts';
-import { remember } from '../../platform/cache.ts';
+import { memoize } from '../../platform/cache.ts';
 import { FairQueue } from '../../platform/fairness/fair-queue.ts';
 import type { AdmittedRequest } from '../exchange.ts';
 import type { AskedRequest } from '../lifecycle.ts';
@@ -41,7 +41,7 @@ function weightOf(parameters: readonly string[]): number {
  * The codings that an Accept-Encoding header prefers (RFC 9110 section 12.5.3); undefined for none. By weight, then by our
  * own order. A coding that is not named has the weight of `*`.
  */
-const preferredEncodings = remember((acceptEncoding): Preferred | undefined => {
+const preferredEncodings = memoize((acceptEncoding): Preferred | undefined => {
   const weights = new Map<string, number>();
   for (const member of acceptEncoding.toLowerCase().split(',')) {
     const [name = '', ...parameters] = member.split(';').map((piece) => piece.trim());

@@ -1,4 +1,4 @@
-import { remember } from '../../platform/cache.ts';
+import { memoize } from '../../platform/cache.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { isSessionAlone, type Route } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
@@ -39,7 +39,7 @@ const ALLOWED = [
 const PREFLIGHT_MAX_AGE_SECONDS = 7_200;
 
 /** The fields that a preflight asks for, with those that the service knows. */
-const allowedFields = remember((asked): string => {
+const allowedFields = memoize((asked): string => {
   const others = asked.split(',').map((name) => name.trim().toLowerCase());
   return [...new Set([...ALLOWED, ...others.filter((name) => name !== '')])].join(', ');
 });

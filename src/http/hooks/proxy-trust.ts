@@ -1,4 +1,4 @@
-import { remember } from '../../platform/cache.ts';
+import { memoize } from '../../platform/cache.ts';
 import type { Config } from '../../platform/config/config.ts';
 import {
   clientAddress,
@@ -35,7 +35,7 @@ export function createProxyTrust(
   { trustProxy, environment, publicUrl }: Pick<Config, 'trustProxy' | 'environment' | 'publicUrl'>,
   log: Logger,
 ) {
-  const isTrustedProxy = remember(trustedProxies(trustProxy));
+  const isTrustedProxy = memoize(trustedProxies(trustProxy));
   /**
    * Whether to send HSTS. On a developer's machine it would make the browser require TLS for all of
    * localhost.

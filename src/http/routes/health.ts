@@ -1,7 +1,7 @@
 import type { Database } from '../../database/database.ts';
 import { readOnlyError } from '../../database/errors.ts';
 import { MigrationError, pendingMigrations } from '../../database/migrate.ts';
-import { atMost, type Clock } from '../../platform/deadline.ts';
+import { type Clock, withTimeout } from '../../platform/deadline.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { build } from '../../platform/process.ts';
 import type { RouteHandler } from '../exchange.ts';
@@ -56,7 +56,7 @@ export function createReadiness({
       looking = undefined;
     });
     const reason = looking;
-    return (await atMost(PROBE_LIMIT_MS, reason)) ? reason : 'The database does not respond.';
+    return (await withTimeout(PROBE_LIMIT_MS, reason)) ? reason : 'The database does not respond.';
   }
 
   async function lookAtDatabase(): Promise<string | undefined> {

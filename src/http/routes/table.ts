@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http';
-import { remember } from '../../platform/cache.ts';
+import { memoize } from '../../platform/cache.ts';
 import type { Route, RouteHandler, RouteProperties } from '../exchange.ts';
 import { html, pageErrorsTo } from '../html/page.ts';
 import type { RequestUrl } from '../message.ts';
@@ -192,7 +192,7 @@ export const isFastPathRequest = (method: string | undefined, target: string | u
   (target === PATHS.graphql || PLAIN_TARGET.test(target));
 
 /** The GraphQL URL on a host. URL getters compute on each access, and nearly all requests ask for this URL. */
-const graphqlUrl = remember((host): RequestUrl => {
+const graphqlUrl = memoize((host): RequestUrl => {
   const { href, hostname, pathname, search, searchParams } = new URL(PATHS.graphql, `http://${host}`);
   return { href, hostname, pathname, search, searchParams };
 });

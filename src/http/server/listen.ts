@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { type AddressInfo, createServer, type ListenOptions, Server as NetServer } from 'node:net';
 import { setImmediate as nextLoopIteration } from 'node:timers/promises';
 import { type Config, ownOrigin } from '../../platform/config/config.ts';
-import { atMost } from '../../platform/deadline.ts';
+import { withTimeout } from '../../platform/deadline.ts';
 import { OperatorError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { createLineLimit } from '../../platform/log/log-limits.ts';
@@ -105,9 +105,9 @@ export async function drain(server: Server, { graceMs, onDeaf }: DrainOptions): 
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   onDeaf();
   const startedMs = performance.now();
-  await atMost(graceMs, closed);
+  await withTimeout(graceMs, closed);
   const closing = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
-  await atMost(LIMIT_MS - (performance.now() - startedMs), closed);
+  await withTimeout(LIMIT_MS - (performance.now() - startedMs), closed);
   clearInterval(closing);
   server.closeAllConnections();
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { remember } from '../../platform/cache.ts';
+import { memoize } from '../../platform/cache.ts';
 import { ApiError } from '../../platform/errors.ts';
 
 /**
@@ -9,7 +9,7 @@ const NOT_NORMAL =
   /%(?:2[dDeE]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]|5[fF]|7[eE]|(?![0-9a-fA-F][0-9a-fA-F]))|\/\//;
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i;
 
-const isHost = remember((host) => HOST.test(host) && URL.canParse(`http://${host}/`));
+const isHost = memoize((host) => HOST.test(host) && URL.canParse(`http://${host}/`));
 
 /** True if the request names one host, as RFC 9112 section 3.2 requires. HTTP/1.0 does not require a host. */
 export function namesHost({ httpVersion, headers: { host } }: IncomingMessage): boolean {

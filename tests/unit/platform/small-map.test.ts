@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { remember, SmallMap } from '../../../src/platform/cache.ts';
+import { memoize, SmallMap } from '../../../src/platform/cache.ts';
 
 describe('A small map', () => {
   it('never has more entries than it may, and only values that were set last', () => {
@@ -24,7 +24,7 @@ describe('A small map', () => {
 
 describe('A remembered function', () => {
   it('gives what the function gives, for any texts in any order', () => {
-    const length = remember((text) => (text === 'none' ? undefined : text.length));
+    const length = memoize((text) => (text === 'none' ? undefined : text.length));
     fc.assert(
       fc.property(fc.array(fc.constantFrom('', 'a', 'none', 'b'.repeat(500), '__proto__')), (texts) => {
         for (const text of texts) expect(length(text)).toBe(text === 'none' ? undefined : text.length);
@@ -34,7 +34,7 @@ describe('A remembered function', () => {
 
   it('computes a text once, a long one each time, and keeps no more than so many', () => {
     let computed = 0;
-    const compute = remember(() => {
+    const compute = memoize(() => {
       computed += 1;
     });
     compute('short');

@@ -2,7 +2,7 @@ import { setImmediate as nextLoopIteration } from 'node:timers/promises';
 import { type Caller, reportedClient } from '../../../auth/principal.ts';
 import { findLogLevel } from '../../../database/errors.ts';
 import type { Queryable } from '../../../database/statement.ts';
-import { atMost } from '../../../platform/deadline.ts';
+import { withTimeout } from '../../../platform/deadline.ts';
 import type { Logger } from '../../../platform/log/log.ts';
 import type { Metrics } from '../../../platform/metrics/metrics.ts';
 import { digestOf, type PreparedDocument } from '../prepared-operation.ts';
@@ -151,7 +151,7 @@ export function createUnpublishedUsage({
     },
     async close() {
       clearInterval(timer);
-      await atMost(CLOSE_MS, (running ?? Promise.resolve()).then(next));
+      await withTimeout(CLOSE_MS, (running ?? Promise.resolve()).then(next));
     },
   };
 }

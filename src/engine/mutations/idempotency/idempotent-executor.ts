@@ -4,7 +4,7 @@ import type { GraphQLError, GraphQLSchema } from 'graphql';
 import { holderOf, isAuthenticated } from '../../../auth/principal.ts';
 import { readConnectionFor } from '../../../auth/secrets.ts';
 import { DatabaseError } from '../../../database/errors.ts';
-import { atMost } from '../../../platform/deadline.ts';
+import { withTimeout } from '../../../platform/deadline.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import type { Metrics } from '../../../platform/metrics/metrics.ts';
 import { type RequestFields, readField } from '../../../platform/request-fields.ts';
@@ -182,7 +182,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
     const name = lockName(owner);
     const deadlineMs = performance.now() + WAIT_LIMIT_MS;
     for (let first = running.get(name); first !== undefined; first = running.get(name)) {
-      if (!(await atMost(deadlineMs - performance.now(), first))) throw outcomes.inProgress();
+      if (!(await withTimeout(deadlineMs - performance.now(), first))) throw outcomes.inProgress();
       const stored = await first;
       if (stored !== undefined) return replay(stored, keyed, true);
     }
