@@ -1,6 +1,6 @@
 import { decodeProtectedHeader, errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
 import { type Queryable, statement } from '../database/statement.ts';
-import { gathered } from '../platform/async.ts';
+import { batchReads } from '../platform/async.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { Clock } from '../platform/deadline.ts';
 import { isUuid } from '../platform/ids.ts';
@@ -202,7 +202,7 @@ export function createJwtStrategy({ database, clock, ...verification }: JwtStrat
   const { keys } = verification;
   const known = createCredentialCache<Subject | undefined>(clock);
 
-  const find = gathered((asked: readonly { readonly userId: string; readonly jti: string | null }[]) =>
+  const find = batchReads((asked: readonly { readonly userId: string; readonly jti: string | null }[]) =>
     database.query(FIND_SUBJECTS, [asked.map(({ userId }) => userId), asked.map(({ jti }) => jti)]),
   );
 

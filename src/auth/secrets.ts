@@ -5,7 +5,7 @@ import { Cancellation } from '../database/cancellation.ts';
 import type { Database } from '../database/database.ts';
 import { findLogLevel } from '../database/errors.ts';
 import { type Queryable, type Statement, statement } from '../database/statement.ts';
-import { gathered } from '../platform/async.ts';
+import { batchReads } from '../platform/async.ts';
 import type { Clock } from '../platform/deadline.ts';
 import type { LogFields, Logger } from '../platform/log/log.ts';
 import type { LogEventCode } from '../platform/log/log-events.ts';
@@ -80,7 +80,7 @@ export function storeOncePerMinute<Use>({
   store,
 }: UseStore<Use>): (use: Use) => void {
   const noted = new LRUCache<string, number>({ max: MAX_NOTED_USES });
-  const storeSoon = gathered(
+  const storeSoon = batchReads(
     async (uses: readonly Use[]) => {
       await store(uses);
       return uses;
@@ -220,7 +220,7 @@ const STRANGERS = 'unknown credentials';
 
 /** Looks rows up by key, many in one statement. Undefined if there is none. Rejects with DatabaseError. */
 export function lookUp<Row>(db: Queryable, statement: Statement<Row>, keyOf: (row: Row) => string) {
-  return gathered(async (keys: readonly string[]) => {
+  return batchReads(async (keys: readonly string[]) => {
     const found = new Map((await db.query(statement, [keys])).map((row) => [keyOf(row), row]));
     return keys.map((key) => found.get(key));
   });

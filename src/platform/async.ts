@@ -2,7 +2,7 @@
 const MAX_RUNNING = 4;
 const MAX_KEYS = 500;
 
-export interface GatherOptions<Key> {
+export interface BatchReadsOptions<Key> {
   /** Keys of the same identity count once in a read. */
   readonly identityOf?: (key: Key) => unknown;
   readonly maxRunning?: number;
@@ -15,9 +15,14 @@ export interface GatherOptions<Key> {
  * Batches reads of single values: keys that arrive while enough reads are running share the next read, which begins
  * after they have come. `read` returns the values in the order of the keys. Rejects with what it throws.
  */
-export function gathered<Key, Value>(
+export function batchReads<Key, Value>(
   read: (keys: readonly Key[]) => Promise<readonly Value[]>,
-  { identityOf = (key) => key, maxRunning = MAX_RUNNING, maxKeys = MAX_KEYS, pause }: GatherOptions<Key> = {},
+  {
+    identityOf = (key) => key,
+    maxRunning = MAX_RUNNING,
+    maxKeys = MAX_KEYS,
+    pause,
+  }: BatchReadsOptions<Key> = {},
 ): (key: Key) => Promise<Value> {
   const waiting = new Map<unknown, PromiseWithResolvers<Value> & { readonly key: Key }>();
   let running = 0;

@@ -1,4 +1,4 @@
-import { gathered } from '../../platform/async.ts';
+import { batchReads } from '../../platform/async.ts';
 import type { FairQueue } from '../../platform/fairness/fair-queue.ts';
 import {
   advance,
@@ -92,10 +92,10 @@ function beforeFrom(last: KnownEvent, distances: readonly bigint[]): CommittedBe
 export function createEventFeed({ database, log, queue }: EventFeedOptions): EventFeed {
   const tail = createLogTail({ database, log });
   // Thousands may connect at once. The end of the log must be read after each of them came, but not for each.
-  const present = gathered(async (_readers: readonly 'all'[]) => [await readNow(database, log)], {
+  const present = batchReads(async (_readers: readonly 'all'[]) => [await readNow(database, log)], {
     maxRunning: 1,
   });
-  const findInLog = gathered((names: readonly EventName[]) => findEvents(database, names), {
+  const findInLog = batchReads((names: readonly EventName[]) => findEvents(database, names), {
     identityOf: ({ id, checksum }) => `${id} ${checksum}`,
   });
 

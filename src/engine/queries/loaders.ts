@@ -1,7 +1,7 @@
 import { setImmediate as nextLoopIteration } from 'node:timers/promises';
 import { contextCacheSymbol } from '@pothos/core';
 import { type Queryable, type Statement, statement } from '../../database/statement.ts';
-import { gathered } from '../../platform/async.ts';
+import { batchReads } from '../../platform/async.ts';
 import { notFound } from '../../platform/errors.ts';
 import type { Context } from '../core/context.ts';
 import { type Entity, isRead, type ListRelation, selectList } from './entity.ts';
@@ -89,7 +89,7 @@ export async function inLoaderBatch<Key, Value>(
   let load = batches.get(kind) as ((key: Key) => Promise<Value>) | undefined;
   if (load === undefined) {
     // By the next iteration of the event loop, all resolvers that got values of the last batch have requested their keys.
-    load = gathered(read, { maxRunning: 1, maxKeys: Number.POSITIVE_INFINITY, pause: nextTurn });
+    load = batchReads(read, { maxRunning: 1, maxKeys: Number.POSITIVE_INFINITY, pause: nextTurn });
     batches.set(kind, load);
   }
   return Promise.all(keys.map(load));

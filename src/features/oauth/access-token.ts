@@ -5,7 +5,7 @@ import { hasExpired, overridesOf, type StoredOverrides } from '../../auth/princi
 import { effectiveScopes, type Role } from '../../auth/scopes.ts';
 import { byteaText, createCredentialCache, createUseRecorder, FRESH } from '../../auth/secrets.ts';
 import { statement } from '../../database/statement.ts';
-import { gathered } from '../../platform/async.ts';
+import { batchReads } from '../../platform/async.ts';
 import { isUuid } from '../../platform/ids.ts';
 import { OAUTH_KIND } from './grants.ts';
 import type { KeyRing, TokenServices } from './signing-keys.ts';
@@ -99,7 +99,7 @@ export function createOwnTokens({ database, clock, config }: TokenServices, keys
     issuer,
     audience: issuer === undefined ? undefined : audienceOf(issuer),
   };
-  const standingOf = gathered((tokens: readonly Reference[]) =>
+  const standingOf = batchReads((tokens: readonly Reference[]) =>
     database.query(STANDINGS, [
       tokens.map(({ clientId }) => clientId),
       tokens.map(({ userId }) => userId ?? null),

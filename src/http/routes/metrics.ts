@@ -15,7 +15,7 @@ import { type BucketPolicy, memoryBuckets } from '../rate-limit/bucket-store.ts'
 const MAKINGS: BucketPolicy = { burst: 20, perSecond: 10 };
 
 /** Shares a text that is expensive to produce, and refreshes it at a limited rate. */
-export function sharedText(
+export function createThrottledText(
   make: () => Promise<string>,
   clock: Pick<Clock, 'elapsedMs'>,
 ): () => Promise<string> {
@@ -74,8 +74,8 @@ export function createMetricsHandler({
 }: MetricsRouteOptions): RouteHandler {
   // Each text takes milliseconds, because process metrics are read from the operating system. The limit protects the
   // process, so real time counts.
-  const plain = sharedText(() => registry.metrics(), systemClock);
-  const open = sharedText(() => createOpenMetricsRegistry(registry).metrics(), systemClock);
+  const plain = createThrottledText(() => registry.metrics(), systemClock);
+  const open = createThrottledText(() => createOpenMetricsRegistry(registry).metrics(), systemClock);
 
   /** Why the request gets no metrics; undefined if it does. */
   async function rejectionOf(

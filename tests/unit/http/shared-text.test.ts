@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { sharedText } from '../../../src/http/routes/metrics.ts';
+import { createThrottledText } from '../../../src/http/routes/metrics.ts';
 import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 function make() {
   const clock = steppedClock();
   const made: string[] = [];
   const failing = { now: false };
-  const text = sharedText(async () => {
+  const text = createThrottledText(async () => {
     if (failing.now) throw new Error('no text');
     made.push(`text ${made.length}`);
     return made.at(-1) ?? '';
