@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { ClientConfig } from 'pg';
 import pg from 'pg';
 import type { Deadline } from '../platform/deadline.ts';
-import { eventLoop, intake, type ThrottledSource } from '../platform/fairness/event-loop.ts';
+import { eventLoop, readThrottle, type ThrottledSource } from '../platform/fairness/event-loop.ts';
 import type { Cancellation } from './cancellation.ts';
 import { CONNECTION_LOST, TRANSACTION_RESOLUTION_UNKNOWN } from './errors.ts';
 import { NamedQuery } from './pg-query.ts';
@@ -46,7 +46,7 @@ export function lendFor(client: pg.ClientBase, cancellation: Cancellation | unde
   const lending = lendings.get(client);
   if (lending === undefined) throw new Error('the connection is not limited');
   lending.to = cancellation;
-  lending.number = intake.nextNumber();
+  lending.number = readThrottle.nextNumber();
 }
 
 const QUERY_CANCELED = '57014';
@@ -99,7 +99,7 @@ function boundReceived(client: pg.Client, lending: Lending): { reset(): void } {
     // Parsing copies it: that is its owner's work.
     if (chunk.length >= LARGE_CHUNK) eventLoop.charge(lending.owner);
     parse(chunk);
-    intake.take(lending, chunk.length);
+    readThrottle.take(lending, chunk.length);
   });
   return {
     reset() {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../../platform/errors.ts';
-import { intake, type ThrottledSource } from '../../platform/fairness/event-loop.ts';
+import { readThrottle, type ThrottledSource } from '../../platform/fairness/event-loop.ts';
 import { MemoryBudget } from '../../platform/fairness/memory-budget.ts';
 import { bodyTooLarge } from '../body.ts';
 import type { BodyCharge } from '../exchange.ts';
@@ -150,7 +150,7 @@ export function receiveBody(
     let source: ThrottledSource | undefined;
     const sourceOf = (): ThrottledSource => ({
       owner: request.socket.remoteAddress,
-      number: intake.nextNumber(),
+      number: readThrottle.nextNumber(),
       // What is rejected stays paused.
       stream: { pause: () => request.pause(), resume: () => !ended && request.resume() },
     });
@@ -183,7 +183,7 @@ export function receiveBody(
         // What is complete comes to its end.
         if (chunk.length < LARGE_CHUNK || length === announced) return;
         source ??= sourceOf();
-        intake.take(source, chunk.length);
+        readThrottle.take(source, chunk.length);
       }
     });
     request.on('end', () => {

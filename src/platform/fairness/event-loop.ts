@@ -134,7 +134,7 @@ export const eventLoop = new EventLoop();
 /** The bytes that are read in one time slice: about a millisecond of work. */
 const TIME_SLICE_BYTES = 262_144;
 /** How long new connections come first. */
-const INTAKE_LOOK_MS = 20;
+const CONNECTIONS_FIRST_MS = 20;
 
 /** A connection that sends much: a result of the database, the body of a request. */
 export interface ThrottledSource {
@@ -150,7 +150,7 @@ export interface ThrottledSource {
  * one account's large results on ten connections would take the event loop for a tenth of a second in each iteration. Of
  * one owner's connections, the first is read to its end before the next, because each has a buffer that grows.
  */
-class Intake {
+class ReadThrottle {
   readonly #paused = new Set<ThrottledSource>();
   #numbers = 0;
   #taken = 0;
@@ -175,7 +175,7 @@ class Intake {
   readonly #startSlice = (): void => {
     const { connections } = eventLoop;
     const nowMs = performance.now();
-    if (connections !== this.#connections && nowMs - this.#sliceStartMs < INTAKE_LOOK_MS) {
+    if (connections !== this.#connections && nowMs - this.#sliceStartMs < CONNECTIONS_FIRST_MS) {
       this.#connections = connections;
       setImmediate(this.#startSlice);
       return;
@@ -199,4 +199,4 @@ class Intake {
 }
 
 /** Of this process. */
-export const intake = new Intake();
+export const readThrottle = new ReadThrottle();

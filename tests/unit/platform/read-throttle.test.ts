@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { intake, type ThrottledSource } from '../../../src/platform/fairness/event-loop.ts';
+import { readThrottle, type ThrottledSource } from '../../../src/platform/fairness/event-loop.ts';
 
 const CHUNK = 65_536;
 const A_TURN = 4;
 
 /** A connection with chunks to send. The system reads it for as long as it is not paused. */
 class Sender implements ThrottledSource {
-  readonly number = intake.nextNumber();
+  readonly number = readThrottle.nextNumber();
   readonly owner: string | undefined;
   readonly stream = { pause: () => this.#pause(true), resume: () => this.#pause(false) };
   left: number;
@@ -32,7 +32,7 @@ class Sender implements ThrottledSource {
     let taken = 0;
     for (; taken < 32 && this.left > 0 && !this.#paused; taken += 1) {
       this.left -= 1;
-      intake.take(this, CHUNK);
+      readThrottle.take(this, CHUNK);
     }
     return taken;
   }
