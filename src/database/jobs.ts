@@ -99,7 +99,7 @@ function createJobMetrics(metrics: Metrics, names: readonly string[]) {
     'job_name',
     () => lastSuccess,
   );
-  const duration = metrics.timingsBy(
+  const duration = metrics.labelledHistogram(
     'content_graph_job_duration_seconds',
     'Duration of completed jobs.',
     DURATION_BUCKETS_SECONDS,

@@ -93,13 +93,13 @@ export function registerDatabaseMetrics(
       () => freeOn(database.dataDir),
     );
   const { statements, waits, failures, pool } = statistics;
-  metrics.readTimings(
+  metrics.readHistogram(
     'content_graph_database_statement_duration_seconds',
     'Time from sending a statement on a connection until its result is complete.',
     [],
     () => [[{}, statements]],
   );
-  metrics.readTimings(
+  metrics.readHistogram(
     'content_graph_database_connection_wait_seconds',
     'Time that an operation waits for a connection of the pool.',
     [],
@@ -135,7 +135,7 @@ export function registerDatabaseMetrics(
     'Whether the database accepts writes (1), or rejected a write and has accepted none since (0) because the disk is full, failing or read-only.',
     () => (watch.writeProblem === undefined ? 1 : 0),
   );
-  metrics.readTally(
+  metrics.readCounter(
     'content_graph_database_errors_total',
     'Failed statements and failed attempts to get a connection, by kind of error.',
     ['kind'],

@@ -1,4 +1,4 @@
-import { Tally, Timings } from '../platform/metrics/instruments.ts';
+import { FastCounter, FastHistogram } from '../platform/metrics/instruments.ts';
 import type { Attributes, Span } from '../platform/tracing/tracing.ts';
 import { DatabaseError, type DatabaseErrorKind } from './errors.ts';
 import type { Query } from './statement.ts';
@@ -25,10 +25,10 @@ const WAIT_BUCKETS_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 /** What a database has done, and how it is. */
 export class DatabaseStatistics {
   /** From when a statement is given to a connection until it is done. */
-  readonly statements = new Timings(STATEMENT_BUCKETS_SECONDS);
+  readonly statements = new FastHistogram(STATEMENT_BUCKETS_SECONDS);
   /** From when a connection is asked for until there is one. */
-  readonly waits = new Timings(WAIT_BUCKETS_SECONDS);
-  readonly failures = new Tally();
+  readonly waits = new FastHistogram(WAIT_BUCKETS_SECONDS);
+  readonly failures = new FastCounter();
   readonly pool: () => PoolState;
   /** Whether the last contact with the database succeeded. False until there is one. */
   up = false;

@@ -2,7 +2,7 @@ import type { ExecutionArgs } from 'graphql';
 import type { Caller } from '../../auth/principal.ts';
 import type { Scope } from '../../auth/scopes.ts';
 import type { Queryable } from '../../database/statement.ts';
-import type { Tally } from '../../platform/metrics/instruments.ts';
+import type { FastCounter } from '../../platform/metrics/instruments.ts';
 import type { Preparations } from '../core/before-transaction.ts';
 import type { AnswerPath, Context, EventReader } from '../core/context.ts';
 import type { OperationHead, OperationRequest } from '../documents/operation-request.ts';
@@ -63,7 +63,7 @@ export type ContextOf = (
 
 export interface ContextOptions extends Pick<Context, 'origin' | 'db' | 'lookAhead' | 'maxResponseBytes'> {
   /** Counts the paths taken. */
-  readonly paths: Tally;
+  readonly paths: FastCounter;
   /** True if the paths of each operation are recorded, too, for the debug log. */
   readonly traced: boolean;
   readonly eventsAfter: EventsAfter;

@@ -47,17 +47,17 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
     'content_graph_event_streams_aborted_total',
     'Event streams aborted because the client reads too slowly or is dead.',
   );
-  const lag = metrics.timings(
+  const lag = metrics.fastHistogram(
     'content_graph_event_delivery_lag_seconds',
     'Time from the start of the transaction that creates an event until the event is written, observed once for each event and up to 32 streams.',
     LAG_BUCKETS_SECONDS,
   );
-  const opened = metrics.tally(
+  const opened = metrics.fastCounter(
     'content_graph_event_streams_opened_total',
     'Event streams opened, by format.',
     ['format'],
   );
-  const ended = metrics.tally(
+  const ended = metrics.fastCounter(
     'content_graph_event_streams_ended_total',
     'Event streams closed, by reason: finished, interrupted, failed, or client_disconnected, which includes aborted streams.',
     ['reason'],

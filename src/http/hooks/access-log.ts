@@ -7,7 +7,7 @@ import { ERRORS } from '../../platform/errors.ts';
 import { TopNames } from '../../platform/fairness/usage.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { createLineLimit } from '../../platform/log/log-limits.ts';
-import { TimingsBy } from '../../platform/metrics/instruments.ts';
+import { LabelledHistogram } from '../../platform/metrics/instruments.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import type { FinishedRequest, Route } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
@@ -27,7 +27,7 @@ const MAX_REPORTED = 100;
  * of a minute, one line for each client has the number of its further rejections.
  */
 export function createRejectionLog(log: Logger, metrics: Metrics, isBlocked: Restrictions['blocks']) {
-  const rejections = metrics.tally(
+  const rejections = metrics.fastCounter(
     'content_graph_client_rejected_requests_total',
     'Requests rejected with 429 or because of a blocked IP address, by client: the id of a key or application, or the kind of credentials. After 100 clients, "other".',
     ['client'],
@@ -76,31 +76,31 @@ const MAX_NAMES = 100;
 /** Operation names can be as long as the body. */
 const MAX_NAME = 100;
 const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
-const newTimings = () => new TimingsBy(BUCKETS_SECONDS);
+const newHistogram = () => new LabelledHistogram(BUCKETS_SECONDS);
 
 /**
  * Names come from clients, who can make up any number. The most frequent have series of their own, all others together
  * one. A document that is not valid has no name worth keeping.
  */
 function createOperationTimes(metrics: Metrics) {
-  const names = new TopNames({ most: MAX_NAMES, create: newTimings });
-  const anonymous = newTimings();
-  const other = newTimings();
+  const names = new TopNames({ most: MAX_NAMES, create: newHistogram });
+  const anonymous = newHistogram();
+  const other = newHistogram();
 
   function* series() {
     const all = [...names.entries(), ['anonymous', anonymous] as const, ['other', other] as const];
     for (const [operation, byKind] of all)
-      for (const [kind, timings] of byKind.entries()) yield [{ operation, kind }, timings] as const;
+      for (const [kind, histogram] of byKind.entries()) yield [{ operation, kind }, histogram] as const;
   }
 
-  metrics.readTimings(
+  metrics.readHistogram(
     'content_graph_graphql_operation_duration_seconds',
     'Time from request to response, for subscriptions until the stream opens, by operation name and kind. The 100 most frequent names are separate, all others are "other", and operations without a name are "anonymous".',
     ['operation', 'kind'],
     series,
   );
 
-  function timingsOf({ name: operationName, document }: OperationReport): TimingsBy {
+  function histogramOf({ name: operationName, document }: OperationReport): LabelledHistogram {
     if (document === undefined) return other;
     // A client may have chosen one of our own words.
     if (operationName === undefined || operationName === 'anonymous') return anonymous;
@@ -111,7 +111,7 @@ function createOperationTimes(metrics: Metrics) {
 
   return {
     note: (operation: OperationReport, seconds: number, traceId: string | undefined) =>
-      timingsOf(operation).of(operation.kind).observe(seconds, traceId),
+      histogramOf(operation).of(operation.kind).observe(seconds, traceId),
   };
 }
 
@@ -175,22 +175,22 @@ export const shownPath = ({ logged, path }: Route, { pathname }: Pick<RequestUrl
  */
 export function useAccessLog(options: AccessLogOptions): ServicePlugin {
   const { clock, log, metrics, slowOperations, rejections } = options;
-  const requests = metrics.tally(
+  const requests = metrics.fastCounter(
     'content_graph_http_requests_total',
     'HTTP responses, by route and status.',
     ['route', 'status'],
   );
-  const errors = metrics.tally('content_graph_response_errors_total', 'Errors in responses, by error code.', [
+  const errors = metrics.fastCounter('content_graph_response_errors_total', 'Errors in responses, by error code.', [
     'code',
   ]);
   for (const code of Object.keys(ERRORS)) errors.add(code, '', 0);
   const times = createOperationTimes(metrics);
-  const operations = metrics.tally(
+  const operations = metrics.fastCounter(
     'content_graph_graphql_operations_total',
     'GraphQL operations, by kind and code of the first error, which is empty without errors.',
     ['kind', 'code'],
   );
-  const duration = metrics.timingsBy(
+  const duration = metrics.labelledHistogram(
     'content_graph_http_request_duration_seconds',
     'Time from request to response, for event streams until the stream opens, by route.',
     DURATION_BUCKETS_SECONDS,

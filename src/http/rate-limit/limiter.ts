@@ -27,7 +27,7 @@ interface RateLimiterOptions {
 
 /** Limits the requests of clients, and failed guesses. */
 export function createRateLimiter({ store, clock, failures, metrics }: RateLimiterOptions) {
-  const checks = metrics.tally(
+  const checks = metrics.fastCounter(
     'content_graph_rate_limit_checks_total',
     'Tokens requested from rate limit buckets, by bucket (client, account, login, credential, metrics-token) and outcome (allowed, rejected).',
     ['bucket', 'outcome'],

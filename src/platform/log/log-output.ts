@@ -1,5 +1,5 @@
 import { write, writeSync } from 'node:fs';
-import { Tally } from '../metrics/instruments.ts';
+import { FastCounter } from '../metrics/instruments.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 
 /** Lines are written in blocks: a system call per line would cost more than the request it logs. */
@@ -20,9 +20,9 @@ const STANDARD_ERROR = 2;
  */
 export class LogOutput {
   /** Lines that were dropped, by reason. */
-  readonly dropped = new Tally();
+  readonly dropped = new FastCounter();
   /** Writes that failed, by the code of the error. */
-  readonly failures = new Tally();
+  readonly failures = new FastCounter();
   readonly #fd: number;
   #waiting = '';
   #block: Buffer | undefined;
@@ -141,13 +141,13 @@ export const logOutput = new LogOutput(1);
 
 export function registerLogMetrics(metrics: Metrics): void {
   const { dropped, failures } = logOutput;
-  metrics.readTally(
+  metrics.readCounter(
     'content_graph_log_lines_dropped_total',
     'Log lines dropped because the queue to standard output is full or standard output is closed, by reason.',
     ['reason'],
     dropped,
   );
-  metrics.readTally(
+  metrics.readCounter(
     'content_graph_log_write_failures_total',
     'Failed writes to standard output, by error code.',
     ['code'],

@@ -1,7 +1,7 @@
 type LabelValue = string | number;
 
 /** Counts by the values of one or two labels, which must be few. Costs its caller two look-ups. */
-export class Tally {
+export class FastCounter {
   readonly #counts = new Map<LabelValue, Map<LabelValue, { value: number }>>();
 
   add(first: LabelValue, second: LabelValue = '', by = 1): void {
@@ -30,7 +30,7 @@ export interface Exemplar {
 }
 
 /** Durations counted by bucket: a histogram that costs its caller a few additions. */
-export class Timings {
+export class FastHistogram {
   /** Upper bounds in seconds, in order. */
   readonly bounds: readonly number[];
   /** How many are in each bucket; the last is for those above all bounds. */
@@ -55,25 +55,25 @@ export class Timings {
   }
 }
 
-/** Timings by the value of a label. The values must be few. */
-export class TimingsBy {
+/** Histograms by the value of a label. The values must be few. */
+export class LabelledHistogram {
   readonly #bounds: readonly number[];
-  readonly #timings = new Map<string, Timings>();
+  readonly #histograms = new Map<string, FastHistogram>();
 
   constructor(bounds: readonly number[]) {
     this.#bounds = bounds;
   }
 
-  of(value: string): Timings {
-    let found = this.#timings.get(value);
+  of(value: string): FastHistogram {
+    let found = this.#histograms.get(value);
     if (found === undefined) {
-      found = new Timings(this.#bounds);
-      this.#timings.set(value, found);
+      found = new FastHistogram(this.#bounds);
+      this.#histograms.set(value, found);
     }
     return found;
   }
 
-  entries(): Iterable<[value: string, timings: Timings]> {
-    return this.#timings;
+  entries(): Iterable<[value: string, histogram: FastHistogram]> {
+    return this.#histograms;
   }
 }

@@ -9,7 +9,7 @@ import {
   Registry,
 } from 'prom-client';
 import type { Build } from '../process.ts';
-import { Tally, Timings, TimingsBy } from './instruments.ts';
+import { FastCounter, FastHistogram, LabelledHistogram } from './instruments.ts';
 
 type Labels = Readonly<Record<string, string | number>>;
 
@@ -18,7 +18,7 @@ interface ReadHistogramOptions {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
-  readonly read: () => Iterable<readonly [Labels, Timings]>;
+  readonly read: () => Iterable<readonly [Labels, FastHistogram]>;
 }
 
 /** A histogram of what others have counted. */
@@ -83,8 +83,8 @@ function findProcessMetrics(): Registry {
 export function createMetrics() {
   const registry = Registry.merge([findProcessMetrics()]);
 
-  /** A histogram of timings that are kept elsewhere. */
-  function readTimings(
+  /** A histogram whose values are kept elsewhere. */
+  function readHistogram(
     name: string,
     help: string,
     labelNames: readonly string[],
@@ -93,12 +93,12 @@ export function createMetrics() {
     new ReadHistogram({ registry, name, help, labelNames, read });
   }
 
-  /** A counter of a tally that is kept elsewhere. */
-  function readTally(
+  /** A counter whose values are kept elsewhere. */
+  function readCounter(
     name: string,
     help: string,
     [first, second]: readonly [string, string?],
-    tally: Tally,
+    counter: FastCounter,
   ): void {
     new Counter({
       registers: [registry],
@@ -107,7 +107,7 @@ export function createMetrics() {
       labelNames: second === undefined ? [first] : [first, second],
       collect() {
         this.reset();
-        for (const [one, other, count] of tally.entries())
+        for (const [one, other, count] of counter.entries())
           this.inc(second === undefined ? { [first]: one } : { [first]: one, [second]: other }, count);
       },
     });
@@ -118,12 +118,12 @@ export function createMetrics() {
     counter: <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
       new Counter({ registers: [registry], name, help, labelNames }),
     /** A counter with one or two labels, for what happens at every request: prom-client's costs a microsecond. */
-    tally(name: string, help: string, labelNames: readonly [string, string?]): Tally {
-      const tally = new Tally();
-      readTally(name, help, labelNames, tally);
-      return tally;
+    fastCounter(name: string, help: string, labelNames: readonly [string, string?]): FastCounter {
+      const counter = new FastCounter();
+      readCounter(name, help, labelNames, counter);
+      return counter;
     },
-    readTally,
+    readCounter,
     gauge: (name: string, help: string, collect: () => number) =>
       new Gauge({
         name,
@@ -152,20 +152,25 @@ export function createMetrics() {
       });
     },
     /** A histogram of seconds. */
-    timings(name: string, help: string, bounds: readonly number[]): Timings {
-      const timings = new Timings(bounds);
-      readTimings(name, help, [], () => [[{}, timings]]);
-      return timings;
+    fastHistogram(name: string, help: string, bounds: readonly number[]): FastHistogram {
+      const histogram = new FastHistogram(bounds);
+      readHistogram(name, help, [], () => [[{}, histogram]]);
+      return histogram;
     },
     /** A histogram of seconds for each value of a label. */
-    timingsBy(name: string, help: string, bounds: readonly number[], label: string): TimingsBy {
-      const timings = new TimingsBy(bounds);
-      readTimings(name, help, [label], function* () {
-        for (const [value, of] of timings.entries()) yield [{ [label]: value }, of] as const;
+    labelledHistogram(
+      name: string,
+      help: string,
+      bounds: readonly number[],
+      label: string,
+    ): LabelledHistogram {
+      const histogram = new LabelledHistogram(bounds);
+      readHistogram(name, help, [label], function* () {
+        for (const [value, of] of histogram.entries()) yield [{ [label]: value }, of] as const;
       });
-      return timings;
+      return histogram;
     },
-    readTimings,
+    readHistogram,
   };
 }
 

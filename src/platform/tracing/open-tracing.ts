@@ -1,13 +1,13 @@
 import type { TracingSettings } from '../config/config.ts';
 import type { Logger } from '../log/log.ts';
-import { Tally } from '../metrics/instruments.ts';
+import { FastCounter } from '../metrics/instruments.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Tracing } from './tracing.ts';
 
 type SpanOutcome = 'exported' | 'failed' | 'dropped';
 
-function createOutcomes(): Tally {
-  const outcomes = new Tally();
+function createOutcomes(): FastCounter {
+  const outcomes = new FastCounter();
   for (const outcome of ['exported', 'failed', 'dropped'] satisfies SpanOutcome[])
     outcomes.add(outcome, '', 0);
   return outcomes;
@@ -25,7 +25,7 @@ export async function openTracing(
 }
 
 export function registerTracing(metrics: Metrics, tracing: Pick<Tracing, 'outcomes'> | undefined): void {
-  metrics.readTally(
+  metrics.readCounter(
     'content_graph_trace_spans_total',
     'Ended spans of sampled traces, by outcome: exported, failed if the collector rejects them, or dropped if the queue is full.',
     ['outcome'],

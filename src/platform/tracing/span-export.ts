@@ -9,14 +9,14 @@ import { BatchSpanProcessor, type SpanExporter, type SpanProcessor } from '@open
 import type { TracingSettings } from '../config/config.ts';
 import type { Logger } from '../log/log.ts';
 import { createOutageLog } from '../log/log-limits.ts';
-import type { Tally } from '../metrics/instruments.ts';
+import type { FastCounter } from '../metrics/instruments.ts';
 
 const CONCURRENT_EXPORTS = 4;
 
 /** Where the outcomes of spans are told. */
 export interface ExportReport {
   readonly log: Logger;
-  readonly outcomes: Tally;
+  readonly outcomes: FastCounter;
 }
 
 /** Made of the parts of `OTLPTraceExporter`, which itself reads the environment. */

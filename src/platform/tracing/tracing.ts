@@ -1,5 +1,5 @@
 import type { SpanKind } from '@opentelemetry/api';
-import type { Tally } from '../metrics/instruments.ts';
+import type { FastCounter } from '../metrics/instruments.ts';
 
 /** The attributes of a span, named by OpenTelemetry's semantic conventions. They have no variable, no credential and no IP address of a client. */
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -44,7 +44,7 @@ export interface Tracing {
   /** @returns A span below its cause and linked to the cause, or undefined if the cause is not sampled. */
   follow(name: string, cause: string, options?: SpanOptions): Span | undefined;
   /** Ended spans that were exported, that the exporter failed on, and that found the queue full. */
-  readonly outcomes: Tally;
+  readonly outcomes: FastCounter;
   /** Exports the spans that have ended, within two seconds. Never rejects. */
   close(): Promise<void>;
 }

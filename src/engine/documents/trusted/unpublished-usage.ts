@@ -69,7 +69,7 @@ export function createUnpublishedUsage({
   all,
   log,
 }: UnpublishedUsageOptions): UnpublishedUsage {
-  const unpublished = metrics.tally(
+  const unpublished = metrics.fastCounter(
     'content_graph_graphql_unpublished_operations_total',
     'Operations whose document is not published, by client.',
     ['client'],
