@@ -5,7 +5,7 @@ import type { Config } from '../platform/config/config.ts';
 import { type PublicKeyAlgorithm, parseJwk, parsePublicKeys } from '../platform/crypto.ts';
 import type { Clock } from '../platform/deadline.ts';
 import type { Logger } from '../platform/log/log.ts';
-import { createOutageLog } from '../platform/log/log-limits.ts';
+import { createOutageReporter } from '../platform/log/log-limits.ts';
 import { ANONYMOUS_SCOPES } from './scopes.ts';
 
 /** The algorithms of contract section 3. */
@@ -152,7 +152,7 @@ function remoteKeys({ url, defaultScopes, clock, log }: RemoteKeysOptions): Stan
   let set: { readonly keys: readonly PublishedKey[]; readonly askedMs: number } | undefined;
   let failure: { readonly error: unknown; readonly atMs: number } | undefined;
   let fetching: Promise<void> | undefined;
-  const outage = createOutageLog(log, 'jwks.fetch_failed', 'jwks.recovered');
+  const outage = createOutageReporter(log, 'jwks.fetch_failed', 'jwks.recovered');
 
   const passedSince = (atMs = Number.NEGATIVE_INFINITY) => clock.elapsedMs() - atMs;
   const age = () => passedSince(set?.askedMs);

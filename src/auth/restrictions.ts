@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { isOutage } from '../database/errors.ts';
 import type { Clock } from '../platform/deadline.ts';
 import { LOOPBACK, listOf, networkOf, normaliseAddress, trustedProxies } from '../platform/ip-address.ts';
-import { createOutageLog } from '../platform/log/log-limits.ts';
+import { createOutageReporter } from '../platform/log/log-limits.ts';
 import { type AccountLimits, readAccountLimits, readBlocks } from './restriction-store.ts';
 import type { UseServices } from './secrets.ts';
 
@@ -63,7 +63,7 @@ export function createRestrictions(options: RestrictionsOptions) {
   const { database, clock, log, hears, recheckMs } = options;
   const isProxy = trustedProxies(options.trustProxy);
   const loopback = listOf(LOOPBACK);
-  const outage = createOutageLog(log, 'restrictions.refresh_failed', 'restrictions.recovered');
+  const outage = createOutageReporter(log, 'restrictions.refresh_failed', 'restrictions.recovered');
   const watched = new Set<() => void>();
   let isBlocked = lookUpIn([], clock);
   let limits: ReadonlyMap<string, AccountLimits> = new Map();

@@ -1,5 +1,5 @@
 import type { Logger } from '../platform/log/log.ts';
-import { createLineLimit } from '../platform/log/log-limits.ts';
+import { createLogRateLimiter } from '../platform/log/log-limits.ts';
 
 /** Where an attempt to authenticate comes from. */
 export interface AttemptOrigin {
@@ -31,15 +31,15 @@ const LINES_PER_MINUTE = 100;
 
 /** What an investigation needs to know of logins and credentials (OWASP Logging Cheat Sheet, "authn"). */
 export function createSecurityLog(log: Logger) {
-  const logins = createLineLimit({ log, event: 'auth.login_failed', maximum: LINES_PER_MINUTE });
-  const credentials = new Map<string, ReturnType<typeof createLineLimit>>();
+  const logins = createLogRateLimiter({ log, event: 'auth.login_failed', maximum: LINES_PER_MINUTE });
+  const credentials = new Map<string, ReturnType<typeof createLogRateLimiter>>();
 
   /** Each type has its own limit: one that can be failed more easily must not hide the others. */
   function findLimit(credentialType: string) {
     let limit = credentials.get(credentialType);
     if (limit === undefined) {
       const event = 'auth.credential_rejected';
-      limit = createLineLimit({ log, event, maximum: LINES_PER_MINUTE, about: { credentialType } });
+      limit = createLogRateLimiter({ log, event, maximum: LINES_PER_MINUTE, about: { credentialType } });
       credentials.set(credentialType, limit);
     }
     return limit;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log/log.ts';
 import type { LogEventCode } from '../platform/log/log-events.ts';
-import { createLineLimit, createOutageLog } from '../platform/log/log-limits.ts';
+import { createLogRateLimiter, createOutageReporter } from '../platform/log/log-limits.ts';
 import {
   findWriteRejection,
   getDatabaseErrorCode,
@@ -73,10 +73,10 @@ export function watchDatabase(options: WatchOptions) {
   const { server, direct, isSupervised, log, onLook, isConnected, onWritable } = options;
   const closing = new AbortController();
   const { signal } = closing;
-  const waiting = createOutageLog(log, 'database.waiting', 'database.recovered');
-  const unreachable = createOutageLog(log, 'database.unreachable', 'database.recovered');
-  const unwritable = createOutageLog(log, 'database.not_writable', 'database.writable');
-  const createLimit = (event: LogEventCode) => createLineLimit({ log, event, maximum: LINES_PER_MINUTE });
+  const waiting = createOutageReporter(log, 'database.waiting', 'database.recovered');
+  const unreachable = createOutageReporter(log, 'database.unreachable', 'database.recovered');
+  const unwritable = createOutageReporter(log, 'database.not_writable', 'database.writable');
+  const createLimit = (event: LogEventCode) => createLogRateLimiter({ log, event, maximum: LINES_PER_MINUTE });
   const failedWrites = createLimit('database.write_failed');
   const lostConnections = createLimit('database.connection_lost');
   let isReachable = true;

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Cancellable } from '../platform/fairness/fair-queue.ts';
 import type { Logger } from '../platform/log/log.ts';
-import { createOutageLog } from '../platform/log/log-limits.ts';
+import { createOutageReporter } from '../platform/log/log-limits.ts';
 import type { DatabaseWatch } from './availability.ts';
 import { DatabaseError, isConnectionLimit, toConnectError } from './errors.ts';
 import { limitStatements, ServerClient } from './pg-client.ts';
@@ -78,7 +78,7 @@ const FULL_MS = 1_000;
  * A request only waits while another request has a connection or tries to open one, so it is always woken.
  */
 export function createConnections({ pool, server, watch, log }: ConnectionsOptions) {
-  const full = createOutageLog(
+  const full = createOutageReporter(
     log,
     'database.connection_limit_reached',
     'database.connection_limit_recovered',

@@ -1,7 +1,7 @@
 import type { Client, QueryResultRow } from 'pg';
 import { withTimeout } from '../platform/deadline.ts';
 import type { Logger } from '../platform/log/log.ts';
-import { createOutageLog } from '../platform/log/log-limits.ts';
+import { createOutageReporter } from '../platform/log/log-limits.ts';
 import type { Database } from './database.ts';
 import { messageOf } from './preflight.ts';
 
@@ -77,7 +77,7 @@ export function createListener(options: ListenerOptions): Listener {
   let pauseMs = FIRST_PAUSE_MS;
   let probing = false;
   let missed = 0;
-  const outage = createOutageLog(log, 'listener.disconnected', 'listener.reconnected');
+  const outage = createOutageReporter(log, 'listener.disconnected', 'listener.reconnected');
 
   /** Does not wait for an unresponsive server. */
   async function end(which: Client): Promise<void> {

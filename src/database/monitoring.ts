@@ -1,7 +1,7 @@
 import type { Config } from '../platform/config/config.ts';
 import type { Clock } from '../platform/deadline.ts';
 import type { Logger } from '../platform/log/log.ts';
-import { createOutageLog } from '../platform/log/log-limits.ts';
+import { createOutageReporter } from '../platform/log/log-limits.ts';
 import type { Metrics } from '../platform/metrics/metrics.ts';
 import type { Database } from './database.ts';
 import { freeBytes } from './embedded/data-dir.ts';
@@ -41,7 +41,7 @@ export function watchClock(database: Queryable, clock: Clock, metrics: Metrics, 
     'Offset of this machine’s clock to the database’s clock, measured every minute. Positive if this machine’s clock is ahead.',
     () => aheadMs / 1_000,
   );
-  const outage = createOutageLog(log, 'clock.skewed', 'clock.recovered');
+  const outage = createOutageReporter(log, 'clock.skewed', 'clock.recovered');
 
   async function look(): Promise<void> {
     try {

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Config } from '../platform/config/config.ts';
 import { createDeadline } from '../platform/deadline.ts';
 import type { Logger } from '../platform/log/log.ts';
-import { createOutageLog } from '../platform/log/log-limits.ts';
+import { createOutageReporter } from '../platform/log/log-limits.ts';
 import { cancelStatement } from './cancellation.ts';
 import { findDataDirProblem } from './embedded/data-dir.ts';
 import { startEmbeddedServer } from './embedded/server.ts';
@@ -42,7 +42,7 @@ const INTERVAL_MS = 10_000;
 
 /** Logs problems of the data directory while the embedded database runs, before a write fails. */
 function watchDataDir(dataDir: string, log: Logger): { close(): void } {
-  const outage = createOutageLog(log, 'embedded_db.data_dir_unhealthy', 'embedded_db.data_dir_recovered');
+  const outage = createOutageReporter(log, 'embedded_db.data_dir_unhealthy', 'embedded_db.data_dir_recovered');
   const timer = setInterval(() => {
     const problem = findDataDirProblem(dataDir);
     if (problem === undefined) outage.over();

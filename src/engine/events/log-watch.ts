@@ -2,7 +2,7 @@ import type { Database } from '../../database/database.ts';
 import type { Listener } from '../../database/listener.ts';
 import { EVENTS_CHANNEL } from '../../database/session-settings.ts';
 import type { Logger } from '../../platform/log/log.ts';
-import { createOutageLog } from '../../platform/log/log-limits.ts';
+import { createOutageReporter } from '../../platform/log/log-limits.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { BLOCKED, HORIZON } from './event-log.ts';
 import type { EventFeed } from './feed.ts';
@@ -119,7 +119,7 @@ export interface LogWatchOptions {
  * listens, which bypasses a pooler and does not wait for other clients.
  */
 export function watchLog({ database, listener, log }: LogWatchOptions) {
-  const waiting = createOutageLog(log, 'events.blocked', 'events.unblocked');
+  const waiting = createOutageReporter(log, 'events.blocked', 'events.unblocked');
   let seconds = 0;
   let looking = false;
 

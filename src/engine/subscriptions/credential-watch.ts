@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Principal } from '../../auth/principal.ts';
 import { isOutage } from '../../database/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';
-import { createOutageLog } from '../../platform/log/log-limits.ts';
+import { createOutageReporter } from '../../platform/log/log-limits.ts';
 
 export interface CredentialWatchOptions {
   /**
@@ -81,7 +81,7 @@ export function createCredentialWatch({
   log,
 }: CredentialWatchOptions): CredentialWatch {
   const credentials = new Map<string, Watched>();
-  const failing = createOutageLog(
+  const failing = createOutageReporter(
     log,
     'streams.credential_check_failed',
     'streams.credential_check_recovered',

@@ -6,7 +6,7 @@ import type { Clock } from '../../platform/deadline.ts';
 import { ERRORS } from '../../platform/errors.ts';
 import { TopNames } from '../../platform/fairness/usage.ts';
 import type { Logger } from '../../platform/log/log.ts';
-import { createLineLimit } from '../../platform/log/log-limits.ts';
+import { createLogRateLimiter } from '../../platform/log/log-limits.ts';
 import { LabelledHistogram } from '../../platform/metrics/instruments.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import type { FinishedRequest, Route } from '../exchange.ts';
@@ -124,7 +124,7 @@ const MAX_SHAPE = 10_000;
  * line of the request has the same `requestId`.
  */
 export function createSlowOperations(thresholdMs: number, log: Logger) {
-  const lines = createLineLimit({ log, maximum: LINES_PER_MINUTE, event: 'graphql.slow_operation' });
+  const lines = createLogRateLimiter({ log, maximum: LINES_PER_MINUTE, event: 'graphql.slow_operation' });
   return {
     /** Logs an operation that has taken at least `thresholdMs`. With 0, no operation is slow. */
     note({ operation, requestId, caller, errorCodes }: FinishedRequest, durationMs: number): void {

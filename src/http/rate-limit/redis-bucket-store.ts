@@ -2,7 +2,7 @@ import { type ClientContext, Redis, type Result } from 'ioredis';
 import type { Config } from '../../platform/config/config.ts';
 import type { Clock } from '../../platform/deadline.ts';
 import type { Logger } from '../../platform/log/log.ts';
-import { createOutageLog } from '../../platform/log/log-limits.ts';
+import { createOutageReporter } from '../../platform/log/log-limits.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { type Bucket, type BucketStore, describe, memoryBuckets, type Taken } from './bucket-store.ts';
 
@@ -94,7 +94,7 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
     retryStrategy: (attempt) => Math.min(attempt * 100, BACK_OFF_MS),
   });
   redis.defineCommand('tokenBucket', { lua: SCRIPT });
-  const outage = createOutageLog(log, 'redis.unavailable', 'redis.recovered');
+  const outage = createOutageReporter(log, 'redis.unavailable', 'redis.recovered');
   let retryAtMs = 0;
   metrics.gauge(
     'content_graph_rate_limit_redis_up',

@@ -6,7 +6,7 @@ import { type Config, ownOrigin } from '../../platform/config/config.ts';
 import { withTimeout } from '../../platform/deadline.ts';
 import { OperatorError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';
-import { createLineLimit } from '../../platform/log/log-limits.ts';
+import { createLogRateLimiter } from '../../platform/log/log-limits.ts';
 
 type Place = Pick<Config, 'host' | 'port'>;
 
@@ -70,7 +70,7 @@ interface ConnectionLimitOptions {
  * are for the database and for files. Node says nothing of connections that the system rejects for want of descriptors.
  */
 export function limitConnections(server: Server, { most, log }: ConnectionLimitOptions): { close(): void } {
-  const lines = createLineLimit({ log, event: 'http.connection_rejected', maximum: LINES_PER_MINUTE });
+  const lines = createLogRateLimiter({ log, event: 'http.connection_rejected', maximum: LINES_PER_MINUTE });
   if (most !== undefined) server.maxConnections = most;
   server.on('drop', (dropped) => {
     lines.emit({ peer: dropped?.remoteAddress, limit: most });

@@ -1,7 +1,7 @@
 import type { LogFields, Logger } from './log.ts';
 import type { LogEventCode } from './log-events.ts';
 
-export interface LineLimitOptions {
+export interface LogRateLimiterOptions {
   readonly log: Logger;
   readonly event: LogEventCode;
   /** Lines in a minute. */
@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000;
  * Logs at most `maximum` lines of an event in a minute, so that they cannot fill the disk or hide other lines. At the end of
  * the minute one line has the number of the suppressed lines.
  */
-export function createLineLimit({ log, event, maximum, about }: LineLimitOptions) {
+export function createLogRateLimiter({ log, event, maximum, about }: LogRateLimiterOptions) {
   let written = 0;
   let suppressedCount = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -46,12 +46,12 @@ export function createLineLimit({ log, event, maximum, about }: LineLimitOptions
 const FIRST_REMINDER_MS = 5_000;
 const LONGEST_REMINDER_MS = 60_000;
 
-export type OutageLog = ReturnType<typeof createOutageLog>;
+export type OutageReporter = ReturnType<typeof createOutageReporter>;
 
 /**
  * Logs a lasting failure with `failure`: immediately, then at growing intervals. Logs `recovery` once when it is over.
  */
-export function createOutageLog(log: Logger, failure: LogEventCode, recovery: LogEventCode) {
+export function createOutageReporter(log: Logger, failure: LogEventCode, recovery: LogEventCode) {
   let sinceMs: number | undefined;
   let nextMs = 0;
   let pauseMs = FIRST_REMINDER_MS;

@@ -8,7 +8,7 @@ import { ProtobufTraceSerializer, TraceExporterMetricsHelper } from '@openteleme
 import { BatchSpanProcessor, type SpanExporter, type SpanProcessor } from '@opentelemetry/sdk-trace';
 import type { TracingSettings } from '../config/config.ts';
 import type { Logger } from '../log/log.ts';
-import { createOutageLog } from '../log/log-limits.ts';
+import { createOutageReporter } from '../log/log-limits.ts';
 import type { FastCounter } from '../metrics/instruments.ts';
 
 const CONCURRENT_EXPORTS = 4;
@@ -54,7 +54,7 @@ function describeFailure(error: (Error & { readonly code?: unknown }) | undefine
  */
 export function createSpanExport(settings: TracingSettings, { log, outcomes }: ExportReport): SpanProcessor {
   const { queue, timeoutMs } = settings;
-  const outage = createOutageLog(log, 'tracing.export_failed', 'tracing.recovered');
+  const outage = createOutageReporter(log, 'tracing.export_failed', 'tracing.recovered');
   const exporter = createExporter(settings);
   let unsent = 0;
   const batches = new BatchSpanProcessor({

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { lookUp } from '../../../auth/secrets.ts';
 import type { Queryable, Statement } from '../../../database/statement.ts';
 import type { Logger } from '../../../platform/log/log.ts';
-import { createOutageLog } from '../../../platform/log/log-limits.ts';
+import { createOutageReporter } from '../../../platform/log/log-limits.ts';
 import type { DocumentCache } from '../document-cache.ts';
 import type { PublishedBy } from '../operation-request.ts';
 import type { PreparedDocument } from '../prepared-operation.ts';
@@ -175,7 +175,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     cached: digests,
     hears,
   });
-  const outage = createOutageLog(log, 'documents.refresh_failed', 'documents.recovered');
+  const outage = createOutageReporter(log, 'documents.refresh_failed', 'documents.recovered');
   let checking = false;
   let again = false;
   let closed = false;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLogger } from '../../../src/platform/log/log.ts';
-import { createOutageLog } from '../../../src/platform/log/log-limits.ts';
+import { createOutageReporter } from '../../../src/platform/log/log-limits.ts';
 import { INFO, linesOf, WARN } from '../../support/log-lines.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -10,11 +10,11 @@ function outageLog() {
   const logged: string[] = [];
   const destination = { write: (line: string) => void logged.push(line) };
   const log = createLogger({ level: 'info', pretty: false, destination });
-  return { logged, outage: createOutageLog(log, 'redis.unavailable', 'redis.recovered') };
+  return { logged, outage: createOutageReporter(log, 'redis.unavailable', 'redis.recovered') };
 }
 
 /** Reports a failed attempt every 100 ms. */
-function failFor(outage: ReturnType<typeof createOutageLog>, seconds: number): void {
+function failFor(outage: ReturnType<typeof createOutageReporter>, seconds: number): void {
   for (let attempt = 0; attempt < 10 * seconds; attempt += 1) {
     outage.failed({ reason: 'refused' });
     vi.advanceTimersByTime(100);

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { createLogger } from '../../../src/platform/log/log.ts';
-import { createLineLimit } from '../../../src/platform/log/log-limits.ts';
+import { createLogRateLimiter } from '../../../src/platform/log/log-limits.ts';
 import { linesOf } from '../../support/log-lines.ts';
 
 it('what a line says is not worked out for suppressed lines', () => {
   const logged: string[] = [];
   const destination = { write: (line: string) => void logged.push(line) };
-  const lines = createLineLimit({
+  const lines = createLogRateLimiter({
     log: createLogger({ level: 'info', pretty: false, destination }),
     maximum: 2,
     event: 'http.connection_rejected',
