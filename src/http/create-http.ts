@@ -18,7 +18,12 @@ import { createCompression } from './hooks/compression.ts';
 import { useCors, useOriginReport, useResponseHeaders, useVary } from './hooks/headers.ts';
 import { createProxyTrust, type ProxyTrust } from './hooks/proxy-trust.ts';
 import { type RateLimitOptions, useRateLimit } from './hooks/rate-limit.ts';
-import { type Origins, useBlocks, useFairScheduling, useSites } from './hooks/request-checks.ts';
+import {
+  type Origins,
+  useCsrfProtection,
+  useFairScheduling,
+  useIpBlocklist,
+} from './hooks/request-checks.ts';
 import { createRequestTraces, type RequestTraces } from './hooks/tracing.ts';
 import { useClientUsage, useDeprecations } from './hooks/usage.ts';
 import type { ServicePlugin } from './lifecycle.ts';
@@ -121,8 +126,8 @@ function pluginsOf(
     useClientUsage(options.clientUsage),
     ...(config.environment === 'development' ? [useOriginReport(origins, log)] : []),
     useDeprecations(options.deprecatedUsage, metrics),
-    useBlocks(options.restrictions, metrics),
-    useSites(origins),
+    useIpBlocklist(options.restrictions, metrics),
+    useCsrfProtection(origins),
     useAuthentication(parts.authentication),
     useRateLimit(parts.rateLimit),
     useFairScheduling(),

@@ -98,7 +98,7 @@ export function createOrigins({ publicUrl, host, corsOrigins, corsTokenOrigins }
 export type Origins = ReturnType<typeof createOrigins>;
 
 /** Rejects the requests of blocked addresses, before their credentials are looked at. */
-export function useBlocks(
+export function useIpBlocklist(
   restrictions: Pick<Restrictions, 'blocks' | 'loading'>,
   metrics: Metrics,
 ): ServicePlugin {
@@ -127,7 +127,7 @@ export function useBlocks(
  * Judges what browsers say of a request (the `Origin` header; Fetch Metadata, section 2), before its credentials are
  * looked up: a rejected one changes no cookie and costs no look-up.
  */
-export function useSites({ check, checkOwn }: Pick<Origins, 'check' | 'checkOwn'>): ServicePlugin {
+export function useCsrfProtection({ check, checkOwn }: Pick<Origins, 'check' | 'checkOwn'>): ServicePlugin {
   return {
     name: 'sites',
     stages: {
