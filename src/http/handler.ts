@@ -20,7 +20,7 @@ import {
   type RequestUrl,
 } from './message.ts';
 import { createRequestSteps, type RequestServices } from './request-steps.ts';
-import { createTable, NOT_FOUND_ROUTE, nothingRoute, isFastPathRequest, targetOf, urlOf } from './routes/table.ts';
+import { createTable, NOT_FOUND_ROUTE, notFoundRoute, isFastPathRequest, targetOf, urlOf } from './routes/table.ts';
 import { createYogaServer, type YogaOptions } from './yoga/yoga-host.ts';
 import { createResults } from './yoga/yoga-result.ts';
 
@@ -54,7 +54,7 @@ export function createRequestHandler(options: RequestHandlerOptions) {
   const { routes, compression, caching, pipeline, yogaPlugins, schema, limits, pending, log } = options;
   const requests = createRequestSteps({
     ...options,
-    routeOf: createTable(routes, nothingRoute(routes)),
+    routeOf: createTable(routes, notFoundRoute(routes)),
     graphql: pipeline.handler,
   });
   const { receive, admit, handle, reject } = requests;

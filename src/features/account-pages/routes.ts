@@ -1,6 +1,6 @@
 import type { Route, RouteProperties } from '../../http/exchange.ts';
 import { html, pageErrors, pageErrorsTo, seeOther } from '../../http/html/page.ts';
-import { ACCOUNT, OPEN, SECRET } from '../../http/routes/table.ts';
+import { ACCOUNT, CREDENTIAL_ROUTE, PUBLIC_ROUTE } from '../../http/routes/table.ts';
 import type { CreateFeature } from '../feature.ts';
 import type { AccountServices } from './account-data.ts';
 import { createAccountHandler } from './account-handler.ts';
@@ -9,7 +9,7 @@ import { ACCOUNT_PATHS, PASSWORD_FORM } from './paths.ts';
 
 /** For pages of one person: no cache keeps them, no page of another site frames or reads them. */
 const PAGE: RouteProperties = {
-  ...SECRET,
+  ...CREDENTIAL_ROUTE,
   methods: ['GET'],
   readsBody: false,
   bucket: 'pages',
@@ -46,7 +46,7 @@ const createRoutes = (services: AccountServices): Route[] => [
     handler: createLinkHandler(services),
   },
   {
-    ...OPEN,
+    ...PUBLIC_ROUTE,
     path: ACCOUNT_PATHS.changePassword,
     handler: async () => seeOther(`${ACCOUNT}#${PASSWORD_FORM}`),
   },

@@ -1,7 +1,7 @@
 import type { Route } from '../../http/exchange.ts';
 import { html, pageErrorsTo } from '../../http/html/page.ts';
 import { type DemoKey, demoKeyFor } from '../../http/local-request.ts';
-import { HOME, OPEN, PATHS } from '../../http/routes/table.ts';
+import { HOME, PATHS, PUBLIC_ROUTE } from '../../http/routes/table.ts';
 import { createExampleHandler, EXAMPLE, isBuilt, redirectPermanently } from './example.ts';
 import { startPage } from './pages.ts';
 
@@ -14,14 +14,14 @@ export interface DevelopmentOptions {
 /** Pages for development (contract section 2). In production they are 404. */
 export function developmentRoutes({ graphiql, demoKey }: DevelopmentOptions): Route[] {
   const example: Route = {
-    ...OPEN,
+    ...PUBLIC_ROUTE,
     path: `${EXAMPLE}*`,
     varies: ['Accept'],
     handler: createExampleHandler(),
   };
   return [
     {
-      ...OPEN,
+      ...PUBLIC_ROUTE,
       path: HOME,
       // The page may show a key.
       storable: false,
@@ -32,7 +32,7 @@ export function developmentRoutes({ graphiql, demoKey }: DevelopmentOptions): Ro
       },
     },
     {
-      ...OPEN,
+      ...PUBLIC_ROUTE,
       // The endpoint under its other spelling.
       path: `${PATHS.graphql}/`,
       storable: false,

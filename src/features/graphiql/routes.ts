@@ -4,7 +4,7 @@ import type { Route } from '../../http/exchange.ts';
 import { type Html, html, ICON, MARK } from '../../http/html/page.ts';
 import { type DemoKey, demoKeyFor, withToken } from '../../http/local-request.ts';
 import { HttpResponse } from '../../http/message.ts';
-import { OPEN, PATHS } from '../../http/routes/table.ts';
+import { PATHS, PUBLIC_ROUTE } from '../../http/routes/table.ts';
 
 /** An operation to try. */
 export interface Example {
@@ -187,7 +187,7 @@ export function graphiqlRoutes({
   };
   return {
     page: {
-      ...OPEN,
+      ...PUBLIC_ROUTE,
       path: PATHS.graphql,
       storable: false,
       varies: ['Accept'],
@@ -206,7 +206,7 @@ export function graphiqlRoutes({
       },
     },
     assets: {
-      ...OPEN,
+      ...PUBLIC_ROUTE,
       path: `${ASSETS}*`,
       async handler(_request, _state, { pathname }) {
         const { hash, files } = await loaded();

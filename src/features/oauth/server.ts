@@ -6,7 +6,7 @@ import type { AdmittedRequest, Route, RouteHandler, RouteProperties } from '../.
 import { pageErrors } from '../../http/html/page.ts';
 import { type HttpResponse, PlainRequest } from '../../http/message.ts';
 import { jsonResponse } from '../../http/response/responder.ts';
-import { NOT_FOUND_ROUTE, SECRET } from '../../http/routes/table.ts';
+import { NOT_FOUND_ROUTE, CREDENTIAL_ROUTE } from '../../http/routes/table.ts';
 import { createKeyedHash } from '../../platform/crypto.ts';
 import { addressKey, attemptOrigin } from '../../platform/ip-address.ts';
 import type { CreateFeature, FeatureServices, RouteServices } from '../feature.ts';
@@ -29,7 +29,12 @@ import { createSignIns } from './routes/sign-in.ts';
 import { createKeyRing, type KeyRing } from './signing-keys.ts';
 
 /** For what clients call. */
-const ENDPOINT: RouteProperties = { ...SECRET, bucket: 'tokens', credentials: 'own', errors: oauthErrors };
+const ENDPOINT: RouteProperties = {
+  ...CREDENTIAL_ROUTE,
+  bucket: 'tokens',
+  credentials: 'own',
+  errors: oauthErrors,
+};
 /** For what clients learn about the service. */
 const FACTS: RouteProperties = { ...ENDPOINT, methods: ['GET', 'HEAD'], bucket: undefined, needsTls: false };
 const METADATA: RouteProperties = { ...FACTS, storable: true, compressible: true };

@@ -28,7 +28,7 @@ export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource/graphql'
 export const OAUTH_METADATA = '/.well-known/oauth-authorization-server';
 
 /** For what is the same for everybody. */
-export const OPEN: RouteProperties = {
+export const PUBLIC_ROUTE: RouteProperties = {
   methods: ['GET', 'HEAD'],
   readsBody: false,
   bucket: undefined,
@@ -47,11 +47,11 @@ export const OPEN: RouteProperties = {
 };
 
 /** For what tells how the service is. A cache would report the state of an instance that has stopped since. */
-const WATCH: RouteProperties = { ...OPEN, probe: true, storable: false };
+const WATCH: RouteProperties = { ...PUBLIC_ROUTE, probe: true, storable: false };
 
 /** For what is between a caller and the service. */
-const PRIVATE: RouteProperties = {
-  ...OPEN,
+const API_ROUTE: RouteProperties = {
+  ...PUBLIC_ROUTE,
   methods: ['POST'],
   readsBody: true,
   bucket: 'requests',
@@ -61,8 +61,8 @@ const PRIVATE: RouteProperties = {
 };
 
 /** For handlers that respond with credentials or revoke them. */
-export const SECRET: RouteProperties = {
-  ...PRIVATE,
+export const CREDENTIAL_ROUTE: RouteProperties = {
+  ...API_ROUTE,
   needsTls: true,
   compressible: false,
   logged: 'route',
@@ -70,7 +70,7 @@ export const SECRET: RouteProperties = {
 
 /** For a path at which there is nothing. */
 export const NOT_FOUND_ROUTE: Route = {
-  ...SECRET,
+  ...CREDENTIAL_ROUTE,
   path: 'other',
   methods: METHODS,
   bucket: undefined,
@@ -94,7 +94,7 @@ type CoreRoutes = { readonly [Name in keyof Paths]: Route & { readonly path: Pat
 
 /** The route of operations. */
 export const graphqlRoute = (handler: RouteHandler): CoreRoutes['graphql'] => ({
-  ...PRIVATE,
+  ...API_ROUTE,
   path: PATHS.graphql,
   methods: ['GET', 'HEAD', 'POST'],
   varies: ['Accept', 'X-Show-Cost', 'X-Show-Event-Id', 'X-Show-Deprecations'],
@@ -110,14 +110,14 @@ export function coreRoutes(handlers: CoreHandlers, page: Route | undefined): Cor
     graphql: { ...graphqlRoute(handlers.graphql), page },
     // Where no credentials come along, there is nothing to protect.
     streamToken: {
-      ...SECRET,
+      ...CREDENTIAL_ROUTE,
       path: PATHS.streamToken,
       credentials: 'required',
       needsTls: false,
       handler: handlers.streamToken,
     },
     login: {
-      ...SECRET,
+      ...CREDENTIAL_ROUTE,
       path: PATHS.login,
       bucket: 'logins',
       methods: ['GET', 'HEAD', 'POST'],
@@ -126,7 +126,7 @@ export function coreRoutes(handlers: CoreHandlers, page: Route | undefined): Cor
       handler: handlers.login,
     },
     logout: {
-      ...SECRET,
+      ...CREDENTIAL_ROUTE,
       path: PATHS.logout,
       readsBody: false,
       credentials: 'optional',
@@ -137,7 +137,7 @@ export function coreRoutes(handlers: CoreHandlers, page: Route | undefined): Cor
     live: { ...WATCH, path: PATHS.live, handler: handlers.live },
     ready: { ...WATCH, path: PATHS.ready, handler: handlers.ready },
     metrics: { ...WATCH, path: PATHS.metrics, varies: ['Accept'], handler: handlers.metrics },
-    securityTxt: { ...OPEN, path: PATHS.securityTxt, handler: handlers.securityTxt },
+    securityTxt: { ...PUBLIC_ROUTE, path: PATHS.securityTxt, handler: handlers.securityTxt },
   };
 }
 
@@ -174,7 +174,7 @@ const PLACES = [
 ];
 
 /** The route of paths at which there is nothing: JSON for programs, and a page for browsers, which leads on. */
-export function nothingRoute(routes: readonly Route[]): Route {
+export function notFoundRoute(routes: readonly Route[]): Route {
   const place = PLACES.find(({ path }) => routes.some((route) => route.path === path));
   const onwards = place && html`<a href="${place.path}">${place.name}</a>`;
   const route: Route = { ...NOT_FOUND_ROUTE, varies: ['Accept'] };

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { createCompression } from '../../../src/http/hooks/compression.ts';
 import { HttpResponse, PlainRequest } from '../../../src/http/message.ts';
-import { NOT_FOUND_ROUTE, OPEN } from '../../../src/http/routes/table.ts';
+import { NOT_FOUND_ROUTE, PUBLIC_ROUTE } from '../../../src/http/routes/table.ts';
 import { admittedRequest } from '../../support/admitted-request.ts';
 
 const CROWD = 30;
@@ -12,7 +12,7 @@ const URL_ASKED = 'http://127.0.0.1/graphql';
 
 it('Whoever asks for one large answer does not wait behind all of another who asks for many', async () => {
   const compression = createCompression();
-  const route = { ...NOT_FOUND_ROUTE, ...OPEN };
+  const route = { ...NOT_FOUND_ROUTE, ...PUBLIC_ROUTE };
   const finished: string[] = [];
   const ask = async (peerAddress: string) => {
     const request = new PlainRequest('GET', URL_ASKED, { 'accept-encoding': 'gzip' }, new Uint8Array());
