@@ -36,7 +36,7 @@ import type { Route } from '../http/exchange.ts';
 import type { RequestHandler } from '../http/handler.ts';
 import { createRejectionLog, createSlowOperations } from '../http/hooks/access-log.ts';
 import { createOrigins } from '../http/hooks/request-checks.ts';
-import { createOwnOperations } from '../http/internal-operations.ts';
+import { createInternalOperations } from '../http/internal-operations.ts';
 import type { ServicePlugin } from '../http/lifecycle.ts';
 import type { DemoKey } from '../http/local-request.ts';
 import { createRateLimiter } from '../http/rate-limit/limiter.ts';
@@ -266,7 +266,7 @@ export function createApp({
     sessions: accounts.credentials.sessions,
     passwordChangeRevocations: PASSWORD_CHANGE_REVOCATIONS,
     limiter: rateLimiter,
-    operations: createOwnOperations(schema, pipeline),
+    operations: createInternalOperations(schema, pipeline),
     exportSections: EXPORT_SECTIONS,
   };
   const { parts, ...http } = createHttp({

@@ -11,7 +11,7 @@ import type { Database } from '../database/database.ts';
 import type { Job } from '../database/jobs.ts';
 import type { SchemaToolkit } from '../engine/builder/schema-toolkit.ts';
 import type { Route } from '../http/exchange.ts';
-import type { OwnOperations } from '../http/internal-operations.ts';
+import type { InternalOperations } from '../http/internal-operations.ts';
 import type { RateLimiter } from '../http/rate-limit/limiter.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { Metrics } from '../platform/metrics/metrics.ts';
@@ -61,7 +61,7 @@ export interface RouteServices {
   readonly limiter: RateLimiter;
   readonly securityLog: SecurityLog;
   /** Operations of the API, for pages that do what it does. */
-  readonly operations: OwnOperations;
+  readonly operations: InternalOperations;
   /** All that is stored about an account. */
   readonly exportSections: readonly ExportSection[];
 }

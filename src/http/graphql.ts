@@ -86,7 +86,7 @@ export function senderOf(admitted: AdmittedRequest): OperationRequest {
 }
 
 /** An operation of the service's own: no header says how it is shown, and no limit for documents of clients counts. */
-const ownOperation = (document: PreparedDocument): ExecutedOperation => ({
+const asInternalOperation = (document: PreparedDocument): ExecutedOperation => ({
   operation: document.operation(undefined),
   published: undefined,
   shownCost: undefined,
@@ -282,13 +282,13 @@ export function createPipeline(options: PipelineOptions) {
     /**
      * Runs an operation of the service's own for the caller of a request: its route has let the caller in. Never rejects.
      */
-    async executeOwn(
+    async executeInternal(
       document: PreparedDocument,
       variables: Readonly<Record<string, unknown>>,
       admitted: AdmittedRequest,
     ): Promise<OperationResult> {
       const sender = senderOf(admitted);
-      const contextValue = contextOf(ownOperation(document), NO_REQUEST, sender);
+      const contextValue = contextOf(asInternalOperation(document), NO_REQUEST, sender);
       const { effects } = contextValue;
       const args = { schema, document: document.node, contextValue, variableValues: variables };
       const outcome = await execution(args).catch((error: unknown) => reject(error, sender));

@@ -7,7 +7,7 @@ import type { AdmittedRequest } from './exchange.ts';
 import type { Pipeline } from './graphql.ts';
 
 /** Operations of pages: what a page does is what the API does, by the same rules, locks and audit entries. */
-export function createOwnOperations(schema: GraphQLSchema, pipeline: Pick<Pipeline, 'executeOwn'>) {
+export function createInternalOperations(schema: GraphQLSchema, pipeline: Pick<Pipeline, 'executeInternal'>) {
   // Operators set limits for the documents of clients.
   const { operationLimits: limits, introspection } = loadConfig({});
   const documents = createDocumentCache({ schema, introspection, limits });
@@ -34,7 +34,7 @@ export function createOwnOperations(schema: GraphQLSchema, pipeline: Pick<Pipeli
       variables: Readonly<Record<string, unknown>>,
       admitted: AdmittedRequest,
     ): Promise<{ readonly data: Data; readonly headers: Readonly<Record<string, string>> }> {
-      const { outcome, effects } = await pipeline.executeOwn(documentOf(document), variables, admitted);
+      const { outcome, effects } = await pipeline.executeInternal(documentOf(document), variables, admitted);
       if (outcome.kind === 'stream' || outcome.kind === 'unresumable')
         throw new Error('a page opens no stream');
       const [error] = errorsOf(outcome);
@@ -49,4 +49,4 @@ export function createOwnOperations(schema: GraphQLSchema, pipeline: Pick<Pipeli
 /** Nobody asks for the cost. */
 const NO_LIMITS = { maxDepth: 0, maxComplexity: 0 };
 
-export type OwnOperations = ReturnType<typeof createOwnOperations>;
+export type InternalOperations = ReturnType<typeof createInternalOperations>;

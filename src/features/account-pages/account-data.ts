@@ -2,7 +2,7 @@ import { exportAccount } from '../../auth/data-export.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { readConnectionFor } from '../../auth/secrets.ts';
 import type { AdmittedRequest } from '../../http/exchange.ts';
-import type { OwnOperations } from '../../http/internal-operations.ts';
+import type { InternalOperations } from '../../http/internal-operations.ts';
 import { HttpResponse } from '../../http/message.ts';
 import { STREAM_HEADERS } from '../../http/response/event-stream-formats.ts';
 import { ApiError, OperatorError } from '../../platform/errors.ts';
@@ -57,7 +57,7 @@ const documentOf = (hasGrants: boolean) => `query AccountPage {
 }`;
 
 /** Reads the account of a request's session. Throws the errors of the API. */
-export function accountReader(operations: OwnOperations) {
+export function accountReader(operations: InternalOperations) {
   const document = documentOf(operations.offers('User', 'oauthGrants'));
   return async (admitted: AdmittedRequest): Promise<Account> => {
     const { data } = await operations.run<{ readonly viewer: Account }>(document, {}, admitted);

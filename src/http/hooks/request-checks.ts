@@ -112,7 +112,7 @@ export function useIpBlocklist(
     throw addressBlocked();
   }
   return {
-    name: 'blocks',
+    name: 'ip-blocklist',
     stages: {
       screen(_request, located) {
         if (located.route.probe) return undefined;
@@ -129,7 +129,7 @@ export function useIpBlocklist(
  */
 export function useCsrfProtection({ check, checkOwn }: Pick<Origins, 'check' | 'checkOwn'>): ServicePlugin {
   return {
-    name: 'sites',
+    name: 'csrf-protection',
     stages: {
       screen(request, { route }) {
         const { headers, method } = request;
