@@ -55,7 +55,11 @@ function sayLimit(error: unknown): never {
  * `POST /graphql/stream-token` (contract section 3): responds with a token that opens one subscription, for addresses
  * where a secret that lives longer must not stand, such as those of an EventSource.
  */
-export function createStreamTokenHandler({ pipeline, issue, metrics }: StreamTokenRouteOptions): RouteHandler {
+export function createStreamTokenHandler({
+  pipeline,
+  issue,
+  metrics,
+}: StreamTokenRouteOptions): RouteHandler {
   const issued = metrics.counter('content_graph_stream_tokens_issued_total', 'Stream tokens issued.');
 
   return async (request, admitted, url) => {

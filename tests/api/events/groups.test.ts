@@ -126,7 +126,9 @@ describe('different subscriptions', () => {
     const rejected = await requestStream(instance, third);
     expect(rejected.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
     expect(rejected.status).toBe(503);
-    expect(await rejected.json()).toMatchObject({ errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }] });
+    expect(await rejected.json()).toMatchObject({
+      errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }],
+    });
     expect(await readMetric(instance, 'content_graph_event_streams_open')).toBe(3);
     await one.close();
     await expect.poll(async () => (await requestStream(instance, third)).status).toBe(200);
