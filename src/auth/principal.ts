@@ -139,7 +139,7 @@ export function accountOf({ caller }: Pick<ClientIdentity, 'caller'>): string | 
 /**
  * Who the memory of a response counts for: the account, whichever of its credentials is used, or the address.
  */
-export function holderOf(state: ClientIdentity): string {
+export function chargedTo(state: ClientIdentity): string {
   return accountOf(state) ?? clientOf(state);
 }
 

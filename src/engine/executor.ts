@@ -1,5 +1,5 @@
 import { execute } from 'graphql';
-import { holderOf } from '../auth/principal.ts';
+import { chargedTo } from '../auth/principal.ts';
 import { type CancellableWork, Cancellation } from '../database/cancellation.ts';
 import { createDeadline, within } from '../platform/deadline.ts';
 import { ApiError } from '../platform/errors.ts';
@@ -133,13 +133,13 @@ export function createExecutor(options: ExecutorOptions): Executor {
    * it. The time of the statements is added to `forWork`.
    */
   function inTime<T, R>(
-    holder: string | undefined,
+    owner: string | undefined,
     reservation: Reservation,
     run: (cancellation: Cancellation) => Promise<T>,
     toResult: (error: unknown) => R,
     forWork?: CancellableWork,
   ): Promise<T | R> {
-    const cancellation = new Cancellation(reservation, holder, forWork);
+    const cancellation = new Cancellation(reservation, owner, forWork);
     return new Promise<T | R>((resolve, reject) => {
       // Called again when the work notices its timeout: nothing may be thrown past the promise then.
       const fail = (error: unknown) => {
@@ -150,7 +150,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
         }
       };
       try {
-        reservation.begin(holder ?? SHARED);
+        reservation.begin(owner ?? SHARED);
       } catch (error) {
         fail(error);
         return;
@@ -181,7 +181,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   ): Promise<T | Single> {
     const { sender } = context;
     return inTime(
-      holderOf(sender),
+      chargedTo(sender),
       sender.reservation,
       run,
       (error): Single => rejected(error, masking(context)),

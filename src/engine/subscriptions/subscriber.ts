@@ -1,5 +1,5 @@
 import { createSourceEventStream, type ExecutionResult, validateSubscriptionArgs } from 'graphql';
-import { accountOf, clientOf, holderOf, isAuthenticated, type Principal } from '../../auth/principal.ts';
+import { accountOf, clientOf, chargedTo, isAuthenticated, type Principal } from '../../auth/principal.ts';
 import { findLogLevel } from '../../database/errors.ts';
 import { ApiError, addressBlocked, documentRetired, unauthenticated } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';
@@ -156,7 +156,7 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
       const outcome = rejected(lastEventIdError(start.failure), { requestId, log });
       return { kind: 'unresumable', startId: start.eventId, outcome };
     }
-    sender.reservation.countFor(holderOf(sender));
+    sender.reservation.countFor(chargedTo(sender));
     // Admission has rejected a subscription that accepts no stream.
     const format = formats[sender.streamType ?? 'text/event-stream'];
     const subscription = subscriptionArgs(args);
@@ -166,7 +166,7 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
       format,
       start,
       visibleHeartbeats,
-      owner: holderOf(sender),
+      owner: chargedTo(sender),
       bytes,
     });
     stream.onClose(leave);

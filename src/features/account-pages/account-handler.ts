@@ -4,7 +4,7 @@ import { readConnectionFor } from '../../auth/secrets.ts';
 import { badRequest, readForm } from '../../http/body.ts';
 import type { AdmittedRequest, RouteHandler } from '../../http/exchange.ts';
 import { OWN_SITES } from '../../http/hooks/request-checks.ts';
-import { type HtmlPageOptions, pageResponse, pauseFor, seeOther } from '../../http/html/page.ts';
+import { type HtmlPageOptions, pageResponse, redirectSameSite, seeOther } from '../../http/html/page.ts';
 import { problemOf, signInBy } from '../../http/html/sign-in.ts';
 import type { HttpRequest, HttpResponse } from '../../http/message.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
@@ -185,6 +185,6 @@ export function createAccountHandler(options: AccountServices): RouteHandler {
     const told = done !== undefined && ENDS_SESSION.has(done) !== isSession(caller) ? done : undefined;
     if (isSession(caller)) return show({ caller, admitted }, { done: told });
     const problem = severalCookies(request) ?? (done === 'sign-in' ? NOT_KEPT : undefined);
-    return pauseFor(request, ACCOUNT) ?? pageResponse(signInPage({ email: '', problem, done: told }));
+    return redirectSameSite(request, ACCOUNT) ?? pageResponse(signInPage({ email: '', problem, done: told }));
   };
 }

@@ -1,6 +1,6 @@
 import { AccountError, checkPassword, LOCK_ACCOUNT } from '../../auth/accounts.ts';
 import { audit } from '../../auth/audit.ts';
-import { holderOf } from '../../auth/principal.ts';
+import { chargedTo } from '../../auth/principal.ts';
 import { revokeInBatches, setPassword } from '../../auth/revocation.ts';
 import { readConnectionFor } from '../../auth/secrets.ts';
 import { readForm } from '../../http/body.ts';
@@ -71,7 +71,7 @@ export function createLinkHandler(options: AccountServices): RouteHandler {
     admitted: AdmittedRequest,
     token: string,
   ): Promise<HttpResponse> {
-    const link = await findLink(readConnectionFor(database, holderOf(admitted)), token);
+    const link = await findLink(readConnectionFor(database, chargedTo(admitted)), token);
     if (link === undefined) return reject(admitted);
     const form = await readForm(request);
     const problem = await problemOf(form);
@@ -90,7 +90,7 @@ export function createLinkHandler(options: AccountServices): RouteHandler {
         throw forbidden('This form can only be sent from the page of the link. Open the link again.');
       return submit(request, admitted, token);
     }
-    const link = await findLink(readConnectionFor(database, holderOf(admitted)), token);
+    const link = await findLink(readConnectionFor(database, chargedTo(admitted)), token);
     return link === undefined ? reject(admitted) : pageResponse(passwordPage(link), { headers });
   };
 }

@@ -1,5 +1,5 @@
 import type { default as Provider } from 'oidc-provider';
-import { holderOf } from '../../auth/principal.ts';
+import { chargedTo } from '../../auth/principal.ts';
 import { SCOPES } from '../../auth/scopes.ts';
 import { secretKeyOf } from '../../database/embedded/data-dir.ts';
 import type { AdmittedRequest, Route, RouteHandler, RouteProperties } from '../../http/exchange.ts';
@@ -113,14 +113,14 @@ function routesOf(
   const endpoint =
     (handle: (arrived: EndpointRequest) => Promise<HttpResponse>): RouteHandler =>
     (request, admitted) =>
-      requests.run('program', holderOf(admitted), async () =>
+      requests.run('program', chargedTo(admitted), async () =>
         handle({ provider: await provider(), request, admitted }),
       );
 
   const page =
     (handle: (arrived: PageRequest) => Promise<HttpResponse>): RouteHandler =>
     (request, admitted, { pathname }) =>
-      requests.run('user', holderOf(admitted), async () =>
+      requests.run('user', chargedTo(admitted), async () =>
         handle({ provider: await provider(), request, admitted, uid: signInOf(pathname) }),
       );
 

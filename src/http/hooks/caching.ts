@@ -13,7 +13,7 @@ const DIGEST_LENGTH = 27;
  * The strong validator of a response in a coding, as an ETag (RFC 9110 section 8.8.3). It names the bytes of one
  * representation, so those that differ in media type or coding have validators of their own.
  */
-function validatorOf(
+function computeEtag(
   content: string | Buffer,
   { headers }: HttpResponse,
   encoding: Encoding | undefined,
@@ -106,7 +106,7 @@ export function createCaching(publicSeconds: number): Caching {
     const { whole } = response;
     if (whole === undefined || !canBeAskedAgain(response, request))
       return { response, cacheControl: undefined, isShared: false };
-    const validator = validatorOf(whole, response, encoding);
+    const validator = computeEtag(whole, response, encoding);
     response.headers.set('etag', validator);
     const cacheControl =
       response.operation === undefined ? undefined : cacheControlOf(request, admitted, response);

@@ -8,7 +8,7 @@ import {
   zstdCompress,
   zstdCompressSync,
 } from 'node:zlib';
-import { holderOf } from '../../auth/principal.ts';
+import { chargedTo } from '../../auth/principal.ts';
 import { memoize } from '../../platform/cache.ts';
 import { FairQueue } from '../../platform/fairness/fair-queue.ts';
 import type { AdmittedRequest } from '../exchange.ts';
@@ -179,7 +179,7 @@ export function createCompression() {
       };
       if (response.isFile && typeof content !== 'string') return fileIn(encoding, content).then(replaceWith);
       if (size > MAX_INLINE_BYTES)
-        return withSlot(holderOf(admitted), content, encoding, QUICK[encoding]).then(replaceWith);
+        return withSlot(chargedTo(admitted), content, encoding, QUICK[encoding]).then(replaceWith);
       return replaceWith(inline[encoding](content, optionsOf(encoding, QUICK[encoding], size)));
     },
   };

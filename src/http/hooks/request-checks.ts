@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { holderOf } from '../../auth/principal.ts';
+import { chargedTo } from '../../auth/principal.ts';
 import type { Restrictions } from '../../auth/restrictions.ts';
 import { ApiError, addressBlocked, forbidden } from '../../platform/errors.ts';
 import { eventLoop } from '../../platform/fairness/event-loop.ts';
@@ -164,7 +164,7 @@ export function useFairScheduling(): ServicePlugin {
     stages: {
       schedule(_request, admitted) {
         if (admitted.route.credentials === 'ignored') return undefined;
-        const owner = holderOf(admitted);
+        const owner = chargedTo(admitted);
         if (admitted.body?.own(owner) === false) throw tooMuch();
         return eventLoop.enter(owner);
       },

@@ -203,7 +203,7 @@ const FROM_HERE = 'from-here';
  * from another site comes without the session's SameSite=Strict cookie; a navigation from one of our own pages carries it.
  * Undefined for everybody else.
  */
-export function pauseFor({ headers, url }: HttpRequest, path: string): HttpResponse | undefined {
+export function redirectSameSite({ headers, url }: HttpRequest, path: string): HttpResponse | undefined {
   if (headers.get('sec-fetch-site') !== 'cross-site' || new URL(url).searchParams.has(FROM_HERE))
     return undefined;
   const onwards = `${path}?${FROM_HERE}`;

@@ -1,4 +1,4 @@
-import { holderOf } from '../../../auth/principal.ts';
+import { chargedTo } from '../../../auth/principal.ts';
 import type { Scope } from '../../../auth/scopes.ts';
 import type { Database } from '../../../database/database.ts';
 import type { Logger } from '../../../platform/log/log.ts';
@@ -210,7 +210,7 @@ export function createAttempts(options: AttemptOptions) {
         made = make(executed, UNRESTRICTED);
         storedBytes.take(owner.userId, made.response.body);
         // The lock ended with the transaction, so another request may hold the key now.
-        const db = database.owned(holderOf(context.sender));
+        const db = database.owned(chargedTo(context.sender));
         return (await storeResponseAlone(db, owner, made.response, options, holder.held))
           ? made.outcome
           : undefined;

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { GraphQLError, GraphQLSchema } from 'graphql';
-import { holderOf, isAuthenticated } from '../../../auth/principal.ts';
+import { chargedTo, isAuthenticated } from '../../../auth/principal.ts';
 import { readConnectionFor } from '../../../auth/secrets.ts';
 import { DatabaseError } from '../../../database/errors.ts';
 import { withTimeout } from '../../../platform/deadline.ts';
@@ -138,7 +138,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
     if (!stored.fingerprint.equals(requestFingerprint)) throw outcomes.reused();
     replayCheck.require(asked, caller, stored);
     const { reservation } = sender;
-    reservation.begin(holderOf(sender));
+    reservation.begin(chargedTo(sender));
     reservation.reserve(checkedLength(stored.body, maxResponseBytes));
     outcomes.add(waited ? 'waited' : 'replayed');
     effects.headers['idempotency-replayed'] = 'true';
@@ -151,8 +151,8 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
    */
   function find(args: OperationArgs, owner: KeyOwner): Promise<StoredResponse | undefined> {
     const { sender } = args.contextValue;
-    return findResponse(readConnectionFor(database, holderOf(sender)), owner, options, (bytes) => {
-      sender.reservation.begin(holderOf(sender));
+    return findResponse(readConnectionFor(database, chargedTo(sender)), owner, options, (bytes) => {
+      sender.reservation.begin(chargedTo(sender));
       sender.reservation.reserve(bytes);
     });
   }
@@ -193,7 +193,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
       if (
         await storedBytes.isFull(
           owner.userId,
-          readConnectionFor(database, holderOf(keyed.args.contextValue.sender)),
+          readConnectionFor(database, chargedTo(keyed.args.contextValue.sender)),
         )
       ) {
         stored = await find(keyed.args, owner);

@@ -4,7 +4,7 @@ import type { Login } from '../../../auth/login.ts';
 import { SESSION } from '../../../auth/principal.ts';
 import { type Scope, scopesOfRole } from '../../../auth/scopes.ts';
 import { badRequest, readForm } from '../../../http/body.ts';
-import { pageResponse, pauseFor, seeOther } from '../../../http/html/page.ts';
+import { pageResponse, redirectSameSite, seeOther } from '../../../http/html/page.ts';
 import { type FailedSignIn, problemOf, signInBy } from '../../../http/html/sign-in.ts';
 import type { HttpResponse } from '../../../http/message.ts';
 import type { Logger } from '../../../platform/log/log.ts';
@@ -178,8 +178,8 @@ export function createInteractions(options: InteractionOptions) {
     if (searchParams.has(OTHER_ACCOUNT)) return showLogin(context);
     const signedIn = await signedInWith(context);
     if (signedIn === undefined) {
-      const pause = pauseFor(request, signInPath('interaction', uid));
-      if (pause !== undefined) return pause;
+      const redirect = redirectSameSite(request, signInPath('interaction', uid));
+      if (redirect !== undefined) return redirect;
       const lost = signIns.openedIn(interaction) !== undefined;
       return showLogin(context, undefined, lost ? { problem: UNKNOWN_HERE } : undefined);
     }
