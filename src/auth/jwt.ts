@@ -202,8 +202,8 @@ export function createJwtStrategy({ database, clock, ...verification }: JwtStrat
   const { keys } = verification;
   const known = createCredentialCache<Subject | undefined>(clock);
 
-  const find = batchReads((asked: readonly { readonly userId: string; readonly jti: string | null }[]) =>
-    database.query(FIND_SUBJECTS, [asked.map(({ userId }) => userId), asked.map(({ jti }) => jti)]),
+  const find = batchReads((requested: readonly { readonly userId: string; readonly jti: string | null }[]) =>
+    database.query(FIND_SUBJECTS, [requested.map(({ userId }) => userId), requested.map(({ jti }) => jti)]),
   );
 
   async function ask(userId: string, jti: string | undefined): Promise<Subject | undefined> {

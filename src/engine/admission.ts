@@ -87,9 +87,13 @@ export function createAdmission({ documents, limiter, checkOrigin, admit }: Admi
       }
     },
     /** Computes the cost of an operation that the caller may request in this way. @throws {ApiError} the rejection */
-    measure(selected: SelectedOperation, asked: AskedOperation, check = checkTransport): MeasuredOperation {
+    measure(
+      selected: SelectedOperation,
+      requested: AskedOperation,
+      check = checkTransport,
+    ): MeasuredOperation {
       const { operation } = selected;
-      const { params, request, sender } = asked;
+      const { params, request, sender } = requested;
       if (!canExecute(sender.caller) && !(documents.introspection && onlyLooksAtSchema(operation)))
         throw credentialsMissing();
       const isChecked = operation.kind === 'mutation' && isSession(sender.caller);
@@ -137,8 +141,8 @@ export function createAdmission({ documents, limiter, checkOrigin, admit }: Admi
       return { ...admitted, deprecated, showsDeprecations };
     },
     /** @returns the errors of the variables of a valid operation */
-    validateVariables({ operation }: ValidatedOperation, asked: AskedOperation): readonly GraphQLError[] {
-      const { params, request } = asked;
+    validateVariables({ operation }: ValidatedOperation, requested: AskedOperation): readonly GraphQLError[] {
+      const { params, request } = requested;
       // With an Idempotency-Key, a reused key is reported before variables that do not fit.
       const isKeyed = operation.kind === 'mutation' && request.headers.has('idempotency-key');
       return isKeyed ? [] : documents.checkVariables(operation, params.variables);

@@ -13,7 +13,7 @@ import { createSingleStatementExecutor, type KeyedExecutor } from './mutations/s
 import { createIntrospectionCache } from './operation/introspection.ts';
 import type { EventExecutor } from './operation/lifecycle.ts';
 import type { OperationArgs, OperationContext } from './operation/operation-context.ts';
-import { executed, located, rejected, rendered, type Single } from './operation/outcome.ts';
+import { executed, located, rejected, rendered, type SingleResult } from './operation/outcome.ts';
 import { type LeftPart, renderInDatabase } from './queries/execute-in-database.ts';
 
 /** The error for an operation past its timeout. */
@@ -44,7 +44,7 @@ interface Written {
 }
 
 /** The outcome of an operation of which the database has written some root fields and resolvers have made the others. */
-function completed({ data: written }: Written, { names }: LeftPart, executed: Single): Single {
+function completed({ data: written }: Written, { names }: LeftPart, executed: SingleResult): SingleResult {
   if (executed.kind !== 'executed' || executed.result.data == null) return executed;
   const { result } = executed;
   const made = result.data ?? {};
@@ -57,7 +57,7 @@ function completed({ data: written }: Written, { names }: LeftPart, executed: Si
 /** Runs operations. Never throws: errors are in the outcome, masked. */
 export interface Executor extends EventExecutor, KeyedExecutor {
   /** Runs a query on the pool, or a mutation in one unit of work that commits before the response. */
-  run(args: OperationArgs): Promise<Single>;
+  run(args: OperationArgs): Promise<SingleResult>;
 }
 
 /**
@@ -76,7 +76,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   async function executeInDatabase(
     args: OperationArgs,
     reservation: Reservation,
-  ): Promise<Single | undefined> {
+  ): Promise<SingleResult | undefined> {
     const { contextValue: context } = args;
     const { node } = context.operation;
     try {
@@ -99,7 +99,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     }
   }
 
-  async function executeFields(args: OperationArgs, reservation: Reservation): Promise<Single> {
+  async function executeFields(args: OperationArgs, reservation: Reservation): Promise<SingleResult> {
     const { contextValue: context } = args;
     try {
       const run = async () => {
@@ -117,7 +117,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     args: OperationArgs,
     cancellation: Cancellation,
     reservation: Reservation,
-  ): Promise<Single> {
+  ): Promise<SingleResult> {
     const { contextValue } = args;
     contextValue.db = database.cancellable(cancellation);
     const written = contextValue.lookAhead ? await executeInDatabase(args, reservation) : undefined;
@@ -175,22 +175,22 @@ export function createExecutor(options: ExecutorOptions): Executor {
   }
 
   /** The same for an operation, whose rejection is its outcome. */
-  function bounded<T extends Single | undefined>(
+  function bounded<T extends SingleResult | undefined>(
     context: OperationContext,
     run: (cancellation: Cancellation) => Promise<T>,
-  ): Promise<T | Single> {
+  ): Promise<T | SingleResult> {
     const { sender } = context;
     return inTime(
       chargedTo(sender),
       sender.reservation,
       run,
-      (error): Single => rejected(error, masking(context)),
+      (error): SingleResult => rejected(error, masking(context)),
       sender.work,
     );
   }
 
   /** Without extra steps a mutation always has an outcome. */
-  const mutate = async (args: OperationArgs, cancellation: Cancellation): Promise<Single> =>
+  const mutate = async (args: OperationArgs, cancellation: Cancellation): Promise<SingleResult> =>
     (await executeSingleStatement(args, cancellation)) ??
     (await executeMutation(args, cancellation)) ?? { kind: 'rejected', errors: [] };
 

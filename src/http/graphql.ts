@@ -28,7 +28,7 @@ import {
   type OperationResult,
   reportOf,
 } from '../engine/operation/operation-result.ts';
-import { errorsOf, type Outcome, type Rejected, rejected, type Single } from '../engine/operation/outcome.ts';
+import { errorsOf, type Outcome, type Rejected, rejected, type SingleResult } from '../engine/operation/outcome.ts';
 import { toErrorCode } from '../engine/subscriptions/event-responses.ts';
 import { rejectionOf, requireSubscription } from '../engine/subscriptions/subscriber.ts';
 import type { Logger } from '../platform/log/log.ts';
@@ -302,7 +302,7 @@ export function createPipeline(options: PipelineOptions) {
     async checkSubscription(params: OperationParams, request: HttpRequest, admitted: AdmittedRequest) {
       const sender = senderOf(admitted);
       const run = runOf(params, request, sender, true);
-      let rejection: Single | undefined;
+      let rejection: SingleResult | undefined;
       try {
         const args = await prepare(run, admitted.fast);
         rejection = 'kind' in args ? args : await rejectionOf(args, log);

@@ -31,13 +31,13 @@ export function batchReads<Key, Value>(
     running += 1;
     while (waiting.size > 0) {
       if (pause !== undefined) await pause();
-      const asked = [...waiting].slice(0, maxKeys);
-      for (const [identity] of asked) waiting.delete(identity);
+      const requested = [...waiting].slice(0, maxKeys);
+      for (const [identity] of requested) waiting.delete(identity);
       try {
-        const values = await read(asked.map(([, { key }]) => key));
-        for (const [index, [, { resolve }]] of asked.entries()) resolve(values[index] as Value);
+        const values = await read(requested.map(([, { key }]) => key));
+        for (const [index, [, { resolve }]] of requested.entries()) resolve(values[index] as Value);
       } catch (error) {
-        for (const [, { reject }] of asked) reject(error);
+        for (const [, { reject }] of requested) reject(error);
       }
     }
     running -= 1;
@@ -47,10 +47,10 @@ export function batchReads<Key, Value>(
     const identity = identityOf(key);
     const known = waiting.get(identity);
     if (known !== undefined) return known.promise;
-    const asked = { key, ...Promise.withResolvers<Value>() };
-    waiting.set(identity, asked);
+    const requested = { key, ...Promise.withResolvers<Value>() };
+    waiting.set(identity, requested);
     if (running < maxRunning) void run();
-    return asked.promise;
+    return requested.promise;
   };
 }
 

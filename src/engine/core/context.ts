@@ -131,11 +131,11 @@ export function principalOf({ caller }: Pick<Context, 'caller'>): Principal {
  */
 export function afterSnapshot({ db, onSnapshot }: Pick<Context, 'db' | 'onSnapshot'>): Queryable {
   if (onSnapshot === undefined) return db;
-  let told: Promise<void> | undefined;
+  let snapshotRead: Promise<void> | undefined;
   return {
     async query(statement, values) {
-      told ??= readSnapshotName(db).then(onSnapshot);
-      await told;
+      snapshotRead ??= readSnapshotName(db).then(onSnapshot);
+      await snapshotRead;
       return db.query(statement, values);
     },
   };

@@ -81,7 +81,7 @@ export interface RequestedOperation {
 }
 
 /** The fields that an operation selects, at any depth. What @skip and @include remove does not count. */
-export type RequestedFields = (asked: RequestedOperation) => readonly SchemaField[];
+export type RequestedFields = (requested: RequestedOperation) => readonly SchemaField[];
 
 /**
  * Measures every operation of any type, even an invalid one, once before validation and execution. The cost is kept

@@ -41,8 +41,8 @@ interface HeartbeatRequest extends Pick<StreamRequest, 'url'> {
  * @throws {ApiError} BAD_REQUEST for any value but "visible"
  */
 export function asksForVisibleHeartbeats({ url, extensions }: HeartbeatRequest): boolean {
-  const asked = new URL(url).searchParams.get('heartbeat') ?? extensions?.heartbeat;
-  if (asked == null) return false;
-  if (asked === 'visible') return true;
+  const requested = new URL(url).searchParams.get('heartbeat') ?? extensions?.heartbeat;
+  if (requested == null) return false;
+  if (requested === 'visible') return true;
   throw new ApiError('BAD_REQUEST', 'Parameter "heartbeat" must be "visible", or absent.', { status: 400 });
 }

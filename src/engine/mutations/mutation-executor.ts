@@ -18,7 +18,7 @@ import { type Changes, principalOf } from '../core/context.ts';
 import { databaseKindOf } from '../core/mask-error.ts';
 import type { OperationRequest } from '../documents/operation-request.ts';
 import type { OperationArgs, OperationContext } from '../operation/operation-context.ts';
-import { executed, failuresOf, hasNoData, rejected, type Single } from '../operation/outcome.ts';
+import { executed, failuresOf, hasNoData, rejected, type SingleResult } from '../operation/outcome.ts';
 import type { createResponseBounds } from '../operation/response-bounds.ts';
 
 interface Owner {
@@ -88,12 +88,12 @@ export interface MutationSteps {
   /** Runs before anything is written. False ends the mutation without executing it. */
   before(work: UnitOfWork): Promise<boolean>;
   /** Runs after execution, before the commit. Returns the outcome of the response. */
-  after(work: UnitOfWork, outcome: Single): Promise<Single>;
+  after(work: UnitOfWork, outcome: SingleResult): Promise<SingleResult>;
   /**
    * Runs instead of `after` if there is no data and the writes are rolled back. Returns the outcome to respond
    * with; undefined if the mutation counts as not run.
    */
-  onRollback(outcome: Single): Promise<Single | undefined>;
+  onRollback(outcome: SingleResult): Promise<SingleResult | undefined>;
 }
 
 /** An error after the commit undoes nothing, so the client gets it as one of unknown outcome. */
@@ -116,7 +116,7 @@ export function createMutationExecutor(options: MutationOptions) {
     cancellation: Cancellation,
     retries: Retries,
     steps?: MutationSteps,
-  ): Promise<Single | undefined | typeof RETRY> {
+  ): Promise<SingleResult | undefined | typeof RETRY> {
     let opened: OpenedSession | undefined;
     const changes: Changes = { fields: [], ids: [] };
     const { contextValue: context } = args;
@@ -183,7 +183,7 @@ export function createMutationExecutor(options: MutationOptions) {
     args: OperationArgs,
     cancellation: Cancellation,
     steps?: MutationSteps,
-  ): Promise<Single | undefined> => {
+  ): Promise<SingleResult | undefined> => {
     const { contextValue } = args;
     const { operation, caller, sender, requestId } = contextValue;
     const author = authorOf(caller, requestId);

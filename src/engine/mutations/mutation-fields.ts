@@ -10,7 +10,7 @@ import type {
   OperationPlugin,
 } from '../operation/lifecycle.ts';
 import type { OperationArgs } from '../operation/operation-context.ts';
-import type { Single } from '../operation/outcome.ts';
+import type { SingleResult } from '../operation/outcome.ts';
 
 interface Call {
   readonly call: MutationFieldCall;
@@ -41,7 +41,7 @@ function callsOf(args: OperationArgs): Call[] {
 
 /** A mutation is committed once the ids of what it changed are known. */
 function resultOf(
-  outcome: Single,
+  outcome: SingleResult,
   { effects, sender }: OperationArgs['contextValue'],
 ): MutationFieldEnd['result'] {
   if (effects.headers['idempotency-replayed'] !== undefined) return 'replayed';
@@ -59,7 +59,7 @@ export function withMutationFields(plugins: readonly OperationPlugin[], next: Ex
   if (hooks.length === 0) return next;
   const replays = plugins.flatMap(({ stages }) => stages.replay ?? []);
 
-  async function replayed(args: OperationArgs): Promise<Single | undefined> {
+  async function replayed(args: OperationArgs): Promise<SingleResult | undefined> {
     for (const replay of replays) {
       const outcome = await replay(args);
       if (outcome !== undefined) return outcome;

@@ -4,7 +4,7 @@ import type { Parameter } from '../../database/statement.ts';
 import { databaseKindOf } from '../core/mask-error.ts';
 import { fillTimestamp, type KeyLockSql, type ReadyInsert, readyInsert } from '../core/single-statement.ts';
 import type { OperationArgs } from '../operation/operation-context.ts';
-import { located, rejected, rendered, type Single } from '../operation/outcome.ts';
+import { located, rejected, rendered, type SingleResult } from '../operation/outcome.ts';
 import { responseWith } from '../queries/execute-in-database.ts';
 import { afterCommit, type MutationOptions, type MutationSteps } from './mutation-executor.ts';
 
@@ -18,9 +18,9 @@ export interface KeyLock {
 /** Runs mutations with an Idempotency-Key. Never throws: errors are in the outcome, masked. */
 export interface KeyedExecutor {
   /** Runs a mutation in a transaction with extra steps. Undefined if `before` ended it or `onRollback` returned undefined. */
-  runMutation(args: OperationArgs, steps: MutationSteps): Promise<Single | undefined>;
+  runMutation(args: OperationArgs, steps: MutationSteps): Promise<SingleResult | undefined>;
   /** Runs a mutation as one statement with the lock of its key. Undefined if it was not done: nothing was changed. */
-  runSingleStatement(args: OperationArgs, keyLock: KeyLock): Promise<Single | undefined>;
+  runSingleStatement(args: OperationArgs, keyLock: KeyLock): Promise<SingleResult | undefined>;
 }
 
 /** A retry sends its response again, only to find that it is stored. Longer ones are looked for first. */
@@ -49,7 +49,7 @@ export function createSingleStatementExecutor(options: MutationOptions) {
     { contextValue: context }: OperationArgs,
     cancellation: Cancellation,
     keyLock: KeyLock | undefined,
-  ): Promise<Single | undefined> {
+  ): Promise<SingleResult | undefined> {
     const work = database.unitOfWork({ singleStatement: true }, cancellation);
     const response = responseWith(data);
     try {
@@ -86,7 +86,7 @@ export function createSingleStatementExecutor(options: MutationOptions) {
     args: OperationArgs,
     cancellation: Cancellation,
     keyLock?: KeyLock,
-  ): Promise<Single | undefined> => {
+  ): Promise<SingleResult | undefined> => {
     const insert = ready(args);
     if (insert === undefined) return undefined;
     if (keyLock !== undefined && insert.data.length > MOST_KEYED_CHARACTERS) return undefined;

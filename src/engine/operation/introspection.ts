@@ -2,7 +2,7 @@ import type { ExecutionResult } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { onlyLooksAtSchema } from '../documents/prepared-operation.ts';
 import type { OperationArgs } from './operation-context.ts';
-import { rendered, type Single } from './outcome.ts';
+import { rendered, type SingleResult } from './outcome.ts';
 
 /** Tools send the same few texts. A response has 128 KiB at most. */
 const MAX_CACHED = 32;
@@ -23,7 +23,7 @@ export function createIntrospectionCache() {
 
   return {
     /** The response to a query, from the cache or by executing it. Rejects with what `run` throws. */
-    async respond(args: OperationArgs, run: () => Promise<Single>): Promise<Single> {
+    async respond(args: OperationArgs, run: () => Promise<SingleResult>): Promise<SingleResult> {
       const key = keyOf(args);
       if (key === undefined) return run();
       const tellsCost = args.contextValue.shownCost !== undefined;

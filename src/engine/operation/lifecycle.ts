@@ -4,10 +4,10 @@ import type { Span } from '../../platform/tracing/tracing.ts';
 import type { Cost } from '../documents/cost.ts';
 import type { PreparedOperation } from '../documents/prepared-operation.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
-import type { Outcome, Single } from './outcome.ts';
+import type { Outcome, SingleResult } from './outcome.ts';
 
 /** Runs a query or a mutation. Never rejects: errors are in the outcome, masked. */
-export type Execute = (args: OperationArgs) => Promise<Single>;
+export type Execute = (args: OperationArgs) => Promise<SingleResult>;
 /** Opens a subscription. Rejects with the rejection. */
 export type Subscribe = (args: OperationArgs) => Promise<Outcome>;
 
@@ -38,11 +38,11 @@ export interface OperationStages {
     call: MutationFieldCall,
   ): Promise<((end: MutationFieldEnd) => void) | undefined> | ((end: MutationFieldEnd) => void) | undefined;
   /** The stored response of a mutation that another plugin rejects; undefined if there is none. Never rejects. */
-  replay?(args: OperationArgs): Promise<Single | undefined>;
+  replay?(args: OperationArgs): Promise<SingleResult | undefined>;
   /** Around each query and each mutation. Calls `next`. Never rejects. */
-  execute?(args: OperationArgs, next: Execute): Promise<Single>;
+  execute?(args: OperationArgs, next: Execute): Promise<SingleResult>;
   /** Runs a mutation in place of `next`, which runs it without its Idempotency-Key. Never rejects. */
-  executeMutation?(args: OperationArgs, next: Execute): Promise<Single>;
+  executeMutation?(args: OperationArgs, next: Execute): Promise<SingleResult>;
   /** Around the opening of each subscription. Calls `next`. Rejects with the rejection. */
   subscribe?(args: OperationArgs, next: Subscribe): Promise<Outcome>;
   /** Opens the stream of a subscription. Rejects with the rejection. */
@@ -110,5 +110,10 @@ export interface EventExecutor {
    * Executes the selection of a subscription on one event, in its own context: loader caches must not outlive
    * the event. Never throws.
    */
-  runEvent(args: OperationArgs, event: unknown, db: Queryable, reservation: Reservation): Promise<Single>;
+  runEvent(
+    args: OperationArgs,
+    event: unknown,
+    db: Queryable,
+    reservation: Reservation,
+  ): Promise<SingleResult>;
 }

@@ -50,10 +50,10 @@ interface Unresumable {
 }
 
 /** The outcome of an operation with a single response. */
-export type Single = Executed | RenderedResult | Rejected;
+export type SingleResult = Executed | RenderedResult | Rejected;
 
 /** The outcome of any operation. */
-export type Outcome = Single | Streamed | Unresumable;
+export type Outcome = SingleResult | Streamed | Unresumable;
 
 export function rejected(error: unknown, options: MaskOptions): Rejected {
   return { kind: 'rejected', errors: [maskError(error, options)] };
@@ -78,22 +78,22 @@ export function rendered(body: string): RenderedResult {
   return { kind: 'rendered', status: 200, body, errors: [] };
 }
 
-export function errorsOf(outcome: Single): readonly GraphQLError[] {
+export function errorsOf(outcome: SingleResult): readonly GraphQLError[] {
   return outcome.kind === 'executed' ? (outcome.result.errors ?? []) : outcome.errors;
 }
 
 /** Whether the outcome has no data, which requires that nothing was changed. */
-export function hasNoData(outcome: Single): boolean {
+export function hasNoData(outcome: SingleResult): boolean {
   return outcome.kind === 'rejected' || (outcome.kind === 'executed' && outcome.result.data == null);
 }
 
 /** Errors caused by the service, not by the caller. */
-export function failuresOf(outcome: Single): readonly GraphQLError[] {
+export function failuresOf(outcome: SingleResult): readonly GraphQLError[] {
   return errorsOf(outcome).filter((error) => publicError(error).status >= 500);
 }
 
 /** Whether some error says something about the moment or the credentials, and not about the operation. */
-export function isRetriable(outcome: Single): boolean {
+export function isRetriable(outcome: SingleResult): boolean {
   return errorsOf(outcome).some((error) => publicError(error).retriable);
 }
 
@@ -110,18 +110,20 @@ export interface ResponseExtras {
 }
 
 /** All extras but the cost. */
-const others = ({ eventId, deprecations }: ResponseExtras): object => ({
+const extensionEntries = ({ eventId, deprecations }: ResponseExtras): object => ({
   ...(eventId === undefined ? {} : { eventId }),
   ...(deprecations === undefined ? {} : { deprecations }),
 });
 
 function extensionsWith(
   extensions: ExecutionResult['extensions'],
-  told: ResponseExtras,
+  extras: ResponseExtras,
 ): ExecutionResult['extensions'] {
-  const { cost, limits, eventId, deprecations } = told;
+  const { cost, limits, eventId, deprecations } = extras;
   const known =
-    eventId === undefined && deprecations === undefined ? extensions : { ...extensions, ...others(told) };
+    eventId === undefined && deprecations === undefined
+      ? extensions
+      : { ...extensions, ...extensionEntries(extras) };
   if (cost === undefined) return known;
   const { complexity, depth } = cost;
   const { maxComplexity: maximumComplexity, maxDepth: maximumDepth } = limits;
@@ -138,15 +140,15 @@ export function textWith(json: string, added: object): string {
 }
 
 /** The response as JSON: errors first, as the GraphQL specification suggests (section 7.1). */
-export function serializeResponse(outcome: Single, told: ResponseExtras): string {
+export function serializeResponse(outcome: SingleResult, extras: ResponseExtras): string {
   if (outcome.kind === 'rendered') {
-    const asked = told.eventId !== undefined || told.deprecations !== undefined;
-    return asked ? textWith(outcome.body, others(told)) : outcome.body;
+    const requested = extras.eventId !== undefined || extras.deprecations !== undefined;
+    return requested ? textWith(outcome.body, extensionEntries(extras)) : outcome.body;
   }
   if (outcome.kind === 'rejected')
-    return JSON.stringify({ errors: outcome.errors, extensions: extensionsWith(undefined, told) });
+    return JSON.stringify({ errors: outcome.errors, extensions: extensionsWith(undefined, extras) });
   const { errors, data, extensions } = outcome.result;
-  return JSON.stringify({ errors, data, extensions: extensionsWith(extensions, told) });
+  return JSON.stringify({ errors, data, extensions: extensionsWith(extensions, extras) });
 }
 
 /** Errors of the document and its variables. No other moment and no other credentials change the response. */
@@ -164,7 +166,7 @@ const OF_PERSISTED_QUERY: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /** The HTTP status of an outcome (contract sections 3 and 4, GraphQL over HTTP section 6.4). */
-export function statusOf(outcome: Single, mediaType: MediaType): number {
+export function statusOf(outcome: SingleResult, mediaType: MediaType): number {
   if (outcome.kind === 'rendered') return outcome.status;
   const errors = errorsOf(outcome).map(publicError);
   const [first] = errors;

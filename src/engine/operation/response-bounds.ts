@@ -7,7 +7,7 @@ import {
   type CostCeilings,
   errorsOf,
   type ResponseExtras,
-  type Single,
+  type SingleResult,
   serializeResponse,
 } from './outcome.ts';
 
@@ -51,14 +51,14 @@ export function leastLength(value: unknown, maximum: number): number {
 }
 
 /** The size of the response text, or a lower bound if the text certainly fits. Throws COMPLEXITY_LIMIT above `maximum`. */
-export function checkedSize(outcome: Single, told: ResponseExtras, maximum: number): number {
-  if (outcome.kind !== 'executed') return checkedLength(serializeResponse(outcome, told), maximum);
+export function checkedSize(outcome: SingleResult, extras: ResponseExtras, maximum: number): number {
+  if (outcome.kind !== 'executed') return checkedLength(serializeResponse(outcome, extras), maximum);
   const { data, errors } = outcome.result;
   const least = leastLength(data, maximum);
   if (least > maximum) throw responseTooLarge(least, maximum);
-  const isOnlyData = errors === undefined && told.cost === undefined;
+  const isOnlyData = errors === undefined && extras.cost === undefined;
   if (isOnlyData && MAX_BYTES_A_UNIT * least <= maximum) return least;
-  const bytes = Buffer.byteLength(serializeResponse(outcome, told));
+  const bytes = Buffer.byteLength(serializeResponse(outcome, extras));
   if (bytes > maximum) throw responseTooLarge(bytes, maximum);
   return bytes;
 }
@@ -84,7 +84,7 @@ export function createResponseBounds({ pending, maxResponseBytes, limits }: Resp
      * response or the data read for it is too large, and RATE_LIMITED or SERVICE_UNAVAILABLE if other responses
      * hold too much.
      */
-    checked<O extends Single>(
+    checked<O extends SingleResult>(
       outcome: O,
       { shownCost: cost }: Pick<OperationContext, 'shownCost'>,
       reservation: Reservation,

@@ -167,12 +167,12 @@ export class BatchReader {
       readerPosition = passed.readerPosition;
       if (!passed.skipped) wanted.push({ event, readerPosition });
     }
-    const asked = wanted.map(({ event }) => event);
-    const trace = this.deliveries.of(asked);
+    const requested = wanted.map(({ event }) => event);
+    const trace = this.deliveries.of(requested);
     readers.span = trace?.span;
     let texts: readonly (string | undefined)[];
     try {
-      texts = await this.#read(asked, readers, timeouts);
+      texts = await this.#read(requested, readers, timeouts);
     } catch (error) {
       trace?.end(0, toErrorCode(error));
       throw error;

@@ -18,7 +18,7 @@ import {
   type CostCeilings,
   errorsOf,
   rejected,
-  type Single,
+  type SingleResult,
   serializeResponse,
 } from '../operation/outcome.ts';
 import { type EventPlan, planEvents, readEvents, subscribedEvents } from '../queries/event-query.ts';
@@ -178,7 +178,7 @@ function planKey(plan: EventPlan): string {
 }
 
 /** Removes the locations of errors, because subscribers with other documents share the response. */
-function unlocated(outcome: Single): Single {
+function unlocated(outcome: SingleResult): SingleResult {
   if (outcome.kind !== 'executed') return outcome;
   const { errors, ...result } = outcome.result;
   if (errors === undefined) return outcome;

@@ -17,7 +17,7 @@ import {
   executed,
   type Outcome,
   rejected,
-  type Single,
+  type SingleResult,
   serializeResponse,
 } from '../operation/outcome.ts';
 import type { CredentialWatch } from './credential-watch.ts';
@@ -47,7 +47,7 @@ async function eventReaderOf(args: OperationArgs): Promise<EventReader | Executi
 }
 
 /** What a valid subscription would be rejected with if it were started; undefined if it would start. */
-export async function rejectionOf(args: OperationArgs, log: Logger): Promise<Single | undefined> {
+export async function rejectionOf(args: OperationArgs, log: Logger): Promise<SingleResult | undefined> {
   const { requestId } = args.contextValue;
   const reader = await eventReaderOf(args);
   return reader instanceof EventReader ? undefined : executed(reader, { requestId, log });
@@ -64,18 +64,18 @@ async function recheckCredentials(
   { limits, log }: { readonly limits: CostCeilings; readonly log: Logger },
 ): Promise<void> {
   const { shownCost: cost, requestId } = args.contextValue;
-  const told = { cost, limits };
+  const extras = { cost, limits };
   if (present === undefined) {
     const error = unauthenticated(
       'The credentials of this stream expired or were revoked. Subscribe again with other credentials.',
     );
-    return stream.finish(serializeResponse(rejected(error, { requestId, log }), told));
+    return stream.finish(serializeResponse(rejected(error, { requestId, log }), extras));
   }
   try {
     const contextValue = { ...args.contextValue, caller: present };
     const rejection = await rejectionOf({ ...args, contextValue }, log);
     if (rejection === undefined) stream.interrupt();
-    else stream.finish(serializeResponse(rejection, told));
+    else stream.finish(serializeResponse(rejection, extras));
   } catch (error) {
     log.emit('streams.recheck_failed', { err: error, requestId }, findLogLevel(error));
     stream.interrupt();
@@ -111,7 +111,7 @@ export const openEvents =
  * an id.
  */
 export function useEventIds(options: EventIdOptions): OperationPlugin {
-  const told = { limits: options.limits, log: options.log };
+  const extras = { limits: options.limits, log: options.log };
   const {
     fanOut,
     createRenderer,
@@ -141,7 +141,7 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
       stream.onClose(
         credentials.watch(
           caller,
-          (present) => void recheckCredentials(stream, subscription.rebuild(), present, told),
+          (present) => void recheckCredentials(stream, subscription.rebuild(), present, extras),
         ),
       );
     if (disconnectSignal?.disconnected) stream.close();

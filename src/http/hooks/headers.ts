@@ -39,8 +39,8 @@ const ALLOWED = [
 const PREFLIGHT_MAX_AGE_SECONDS = 7_200;
 
 /** The fields that a preflight asks for, with those that the service knows. */
-const allowedFields = memoize((asked): string => {
-  const others = asked.split(',').map((name) => name.trim().toLowerCase());
+const allowedFields = memoize((requested): string => {
+  const others = requested.split(',').map((name) => name.trim().toLowerCase());
   return [...new Set([...ALLOWED, ...others.filter((name) => name !== '')])].join(', ');
 });
 
@@ -58,9 +58,9 @@ export function useCors({ corsOrigins, corsTokenOrigins }: CorsOptions): Service
   return {
     name: 'cors',
     stages: {
-      respond({ method, headers: asked }, { headers }, { route }) {
+      respond({ method, headers: requested }, { headers }, { route }) {
         if (allowed.size === 0) return;
-        const origin = asked.get('origin');
+        const origin = requested.get('origin');
         if (origin === null || !allowed.has(origin) || !route.cors) return;
         headers.set('access-control-allow-origin', origin);
         if (withCookies.has(origin)) headers.set('access-control-allow-credentials', 'true');
@@ -68,7 +68,7 @@ export function useCors({ corsOrigins, corsTokenOrigins }: CorsOptions): Service
         if (method !== 'OPTIONS') return;
         headers.set('access-control-allow-methods', route.methods.join(', '));
         headers.set('access-control-max-age', String(PREFLIGHT_MAX_AGE_SECONDS));
-        const fields = asked.get('access-control-request-headers');
+        const fields = requested.get('access-control-request-headers');
         if (fields !== null) headers.set('access-control-allow-headers', allowedFields(fields));
       },
     },

@@ -6,7 +6,7 @@ import {
   type CostCeilings,
   errorsOf,
   type ResponseExtras,
-  type Single,
+  type SingleResult,
   serializeResponse,
   statusOf,
 } from '../../engine/operation/outcome.ts';
@@ -62,7 +62,7 @@ export function createResponder(limits: CostCeilings): Responder {
     // A client that accepts nothing but a stream is rejected in JSON.
     const mediaType = single ?? streamType ?? 'application/json';
     const extras = extrasOf(result, limits);
-    const oneEvent = (type: StreamType, event: Single, errorCodes: readonly string[], id?: string) => {
+    const oneEvent = (type: StreamType, event: SingleResult, errorCodes: readonly string[], id?: string) => {
       const format = STREAM_FORMATS[type];
       const headers = { ...format.headers(id), ...effects?.headers };
       return new HttpResponse(format.whole(serializeResponse(event, extras), id), {

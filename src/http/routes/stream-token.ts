@@ -3,7 +3,7 @@ import { credentialsMissing, isAuthenticated, type Principal } from '../../auth/
 import { type IssuedToken, StreamTokenLimitError } from '../../auth/stream-tokens.ts';
 import { publicError } from '../../engine/core/mask-error.ts';
 import type { OperationParams } from '../../engine/documents/prepared-operation.ts';
-import { errorsOf, type Single, statusOf } from '../../engine/operation/outcome.ts';
+import { errorsOf, type SingleResult, statusOf } from '../../engine/operation/outcome.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { badRequest } from '../body.ts';
@@ -37,7 +37,7 @@ function checkLength(operation: FixedOperation): void {
 }
 
 /** A rejection with the status of its code: never 200. */
-function createErrorResponse(rejection: Single, operation: HttpResponse['operation']): HttpResponse {
+function createErrorResponse(rejection: SingleResult, operation: HttpResponse['operation']): HttpResponse {
   const errors = errorsOf(rejection);
   const errorCodes = errors.map((error) => publicError(error).code);
   const status = statusOf(rejection, 'application/graphql-response+json');

@@ -8,7 +8,7 @@ import {
   executed,
   type Outcome,
   rejected,
-  type Single,
+  type SingleResult,
   serializeResponse,
 } from '../../engine/operation/outcome.ts';
 import { ApiError, type ErrorCode } from '../../platform/errors.ts';
@@ -137,7 +137,7 @@ export function createResults(respond: Responder, log: Logger, limits: CostCeili
   /** The streams that have begun. */
   const streams = new WeakMap<OperationProgress, EventSource>();
 
-  function asResult(outcome: Single): ExecutionResult {
+  function asResult(outcome: SingleResult): ExecutionResult {
     if (outcome.kind === 'rendered') {
       const { result, isUnchanged } = lazily(outcome.body);
       made.set(result, { outcome, isUnchanged });
@@ -154,7 +154,7 @@ export function createResults(respond: Responder, log: Logger, limits: CostCeili
     result: ExecutionResult,
     { sender: { requestId } }: HostedOperation,
     added: Map<string, string>,
-  ): Single {
+  ): SingleResult {
     const { http, ...extensions } = { ...result.extensions } as { readonly http?: HttpExtension };
     for (const [name, value] of Object.entries(http?.headers ?? {})) added.set(name.toLowerCase(), value);
     const masking = { requestId, log };

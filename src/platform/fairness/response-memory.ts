@@ -3,16 +3,16 @@ import type { Metrics } from '../metrics/metrics.ts';
 import { MemoryBudget } from './memory-budget.ts';
 
 /**
- * A reader that takes less than this of a waiting response within its time is cut off (contract section 5).
+ * A client that takes less than this of a waiting response within its time is cut off (contract section 5).
  */
 const LEAST_TAKEN_BYTES = 262_144;
 const CHECK_INTERVAL_MS = 250;
-/** A reader slower than this, for at least SLOW_AFTER_MS, is cut off if others need the room. */
+/** A client slower than this, for at least SLOW_AFTER_MS, is cut off if others need the room. */
 const SLOW_BYTES_PER_SECOND = 262_144;
 const SLOW_AFTER_MS = 250;
 
 /** A socket that has not taken all of a response yet. */
-interface Reader {
+interface Client {
   /** Bytes still to be taken. */
   remaining(): number;
   /** Ends it at once and frees what it held. */
@@ -21,15 +21,15 @@ interface Reader {
   readonly windowMs?: number | undefined;
 }
 
-/** When a reader was last looked at, and how much it had to take then. */
+/** When a client was last looked at, and how much it had to take then. */
 interface Look {
   readonly atMs: number;
   readonly remaining: number;
 }
 
-const lookAt = (reader: Reader): Look => ({ atMs: performance.now(), remaining: reader.remaining() });
+const lookAt = (client: Client): Look => ({ atMs: performance.now(), remaining: client.remaining() });
 
-/** The bytes per second that a reader has taken since a look; infinite if the look is too recent to tell. */
+/** The bytes per second that a client has taken since a look; infinite if the look is too recent to tell. */
 function paceSince(before: Look, now: Look): number {
   const elapsedMs = now.atMs - before.atMs;
   if (elapsedMs < SLOW_AFTER_MS) return Number.POSITIVE_INFINITY;
@@ -37,48 +37,48 @@ function paceSince(before: Look, now: Look): number {
 }
 
 /**
- * Cuts off readers that take too little of what waits for them: all that miss their time, and the slowest if
+ * Cuts off clients that take too little of what waits for them: all that miss their time, and the slowest if
  * room is needed.
  */
-function createSlowReaders(onCutOff: () => void) {
-  const waiting = new Map<Reader, Look>();
+function createSlowClients(onCutOff: () => void) {
+  const waiting = new Map<Client, Look>();
   let timer: NodeJS.Timeout | undefined;
 
-  function cutOff(reader: Reader): void {
+  function cutOff(client: Client): void {
     onCutOff();
-    reader.cutOff();
+    client.cutOff();
   }
 
-  /** A reader that has taken enough in its time has the same time again. */
+  /** A client that has taken enough in its time has the same time again. */
   function cutOffStalled(): void {
-    for (const [reader, before] of waiting) {
-      const now = lookAt(reader);
-      if (now.atMs - before.atMs < (reader.windowMs ?? Number.POSITIVE_INFINITY)) continue;
-      if (before.remaining - now.remaining < LEAST_TAKEN_BYTES) cutOff(reader);
-      else waiting.set(reader, now);
+    for (const [client, before] of waiting) {
+      const now = lookAt(client);
+      if (now.atMs - before.atMs < (client.windowMs ?? Number.POSITIVE_INFINITY)) continue;
+      if (before.remaining - now.remaining < LEAST_TAKEN_BYTES) cutOff(client);
+      else waiting.set(client, now);
     }
   }
 
   return {
-    /** Watches a reader. Returns a function that stops watching. */
-    watch(reader: Reader): () => void {
-      waiting.set(reader, lookAt(reader));
+    /** Watches a client. Returns a function that stops watching. */
+    watch(client: Client): () => void {
+      waiting.set(client, lookAt(client));
       timer ??= setInterval(cutOffStalled, CHECK_INTERVAL_MS).unref();
       return () => {
-        if (!waiting.delete(reader) || waiting.size > 0) return;
+        if (!waiting.delete(client) || waiting.size > 0) return;
         clearInterval(timer);
         timer = undefined;
       };
     },
-    /** Cuts off slow readers, the slowest first, until `isEnough`. */
+    /** Cuts off slow clients, the slowest first, until `isEnough`. */
     cutOffSlowest(isEnough: () => boolean): void {
       const slow = [...waiting]
-        .map(([reader, look]) => ({ reader, pace: paceSince(look, lookAt(reader)) }))
+        .map(([client, look]) => ({ client, pace: paceSince(look, lookAt(client)) }))
         .filter(({ pace }) => pace < SLOW_BYTES_PER_SECOND)
         .sort((a, b) => a.pace - b.pace);
-      for (const { reader } of slow) {
+      for (const { client } of slow) {
         if (isEnough()) return;
-        cutOff(reader);
+        cutOff(client);
       }
     },
   };
@@ -179,9 +179,9 @@ export class Reservation {
     this.resize(0);
   }
 
-  /** Watches the pace of a reader. Returns a function that stops watching and releases the response. */
-  waitFor(reader: Reader): () => void {
-    const ended = this.#pending.watch(reader);
+  /** Watches the pace of a client. Returns a function that stops watching and releases the response. */
+  waitFor(client: Client): () => void {
+    const ended = this.#pending.watch(client);
     return () => {
       ended();
       this.release();
@@ -194,13 +194,13 @@ function tooMuchRead(value: number, maximum: number): ApiError {
 }
 
 /**
- * Responses that are being built or wait for their readers. What they hold is bounded, in total and per
- * account, and readers that are too slow are cut off (contract section 5).
+ * Responses that are being built or wait for their clients. What they hold is bounded, in total and per
+ * account, and clients that are too slow are cut off (contract section 5).
  */
 export class PendingResponses {
   readonly maxReceivedBytes: number;
   readonly #budget: MemoryBudget;
-  readonly #readers: ReturnType<typeof createSlowReaders>;
+  readonly #clients: ReturnType<typeof createSlowClients>;
 
   constructor({ maxBytes, maxReceivedBytes }: PendingLimits, metrics: Metrics) {
     this.maxReceivedBytes = maxReceivedBytes;
@@ -208,8 +208,8 @@ export class PendingResponses {
       'content_graph_responses_aborted_total',
       'Responses aborted because clients read them too slowly.',
     );
-    const readers = createSlowReaders(() => cutOff.inc({}));
-    const budget = new MemoryBudget(maxBytes, readers.cutOffSlowest);
+    const clients = createSlowClients(() => cutOff.inc({}));
+    const budget = new MemoryBudget(maxBytes, clients.cutOffSlowest);
     metrics.gauge(
       'content_graph_response_pending_bytes',
       'Bytes of responses that are being built or that sockets have not yet accepted.',
@@ -220,7 +220,7 @@ export class PendingResponses {
       'Limit of content_graph_response_pending_bytes, from MAX_PENDING_RESPONSE_BYTES.',
       () => maxBytes,
     );
-    this.#readers = readers;
+    this.#clients = clients;
     this.#budget = budget;
   }
 
@@ -240,7 +240,7 @@ export class PendingResponses {
   }
 
   /**
-   * Counts more bytes for an account. Returns the rejection if they do not fit, even after slow readers were
+   * Counts more bytes for an account. Returns the rejection if they do not fit, even after slow clients were
    * cut off.
    */
   grow(account: string, bytes: number): ApiError | undefined {

@@ -32,7 +32,7 @@ function leastVariables({ node, document }: PreparedOperation): Record<string, u
 }
 
 /** With the place in the text, if it has one. */
-function told({ message, locations = [] }: GraphQLError): string {
+function formatError({ message, locations = [] }: GraphQLError): string {
   const [place] = locations;
   return place === undefined ? message : `${message} (line ${place.line}, column ${place.column})`;
 }
@@ -59,7 +59,7 @@ export function createDocumentCheck(
     const operations = document.node.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
     if (operations.length === 0) return 'It has no operation.';
     const errors = documents.validate(document);
-    if (errors.length > 0) return errors.map(told).join(' ');
+    if (errors.length > 0) return errors.map(formatError).join(' ');
     for (const operation of document.operations()) checkOperation(operation);
     return undefined;
   }
@@ -78,7 +78,7 @@ export function createDocumentCheck(
         return reason === undefined ? { document } : { reason: named(document, reason) };
       } catch (error) {
         if (!(error instanceof ApiError || error instanceof GraphQLError)) throw error;
-        const reason = error instanceof ApiError ? error.message : told(error);
+        const reason = error instanceof ApiError ? error.message : formatError(error);
         return { reason: document === undefined ? reason : named(document, reason) };
       }
     },

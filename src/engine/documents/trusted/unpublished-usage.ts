@@ -74,7 +74,7 @@ export function createUnpublishedUsage({
     'Operations whose document is not published, by client.',
     ['client'],
   );
-  const told = new Set<string>();
+  const reported = new Set<string>();
   let clients = new Map<string, Client>();
   let texts = 0;
 
@@ -112,8 +112,8 @@ export function createUnpublishedUsage({
   }
 
   function tell(client: string): string {
-    if (!told.has(client) && told.size >= MAX_CLIENTS) return OTHER;
-    told.add(client);
+    if (!reported.has(client) && reported.size >= MAX_CLIENTS) return OTHER;
+    reported.add(client);
     return client;
   }
 

@@ -9,7 +9,7 @@ import {
   errorsOf,
   isRetriable,
   type RenderedResult,
-  type Single,
+  type SingleResult,
   serializeResponse,
   statusOf,
 } from '../../operation/outcome.ts';
@@ -154,7 +154,7 @@ export interface KeyedMutation {
 
 export interface Attempt {
   /** Undefined if the mutation did not run. */
-  readonly outcome: Single | undefined;
+  readonly outcome: SingleResult | undefined;
   /** The response that is committed under the key, as far as known. */
   readonly stored: StoredResponse | undefined;
 }
@@ -184,7 +184,7 @@ export function createAttempts(options: AttemptOptions) {
     const holder = createHolder(owner);
     const notedScopes = new Set<Scope>();
     context.notedScopes = notedScopes;
-    const make = (executed: Single, policy: ReplayPolicy) => {
+    const make = (executed: SingleResult, policy: ReplayPolicy) => {
       const status = statusOf(executed, 'application/json');
       const body = serializeResponse(executed, { cost: context.shownCost, limits });
       const outcome: RenderedResult = { kind: 'rendered', status, body, errors: errorsOf(executed) };

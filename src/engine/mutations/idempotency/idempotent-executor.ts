@@ -13,7 +13,7 @@ import type { RequestedOperation } from '../../documents/limits.ts';
 import { coercedVariables, variableErrors } from '../../documents/variables.ts';
 import type { Execute, OperationPlugin } from '../../operation/lifecycle.ts';
 import type { OperationArgs } from '../../operation/operation-context.ts';
-import { type RenderedResult, rejected, type Single } from '../../operation/outcome.ts';
+import { type RenderedResult, rejected, type SingleResult } from '../../operation/outcome.ts';
 import { checkedLength } from '../../operation/response-bounds.ts';
 import { type Attempt, type AttemptOptions, createAttempts, type KeyedMutation } from './attempts.ts';
 import {
@@ -177,7 +177,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
     }
   }
 
-  async function runKeyed(keyed: KeyedMutation): Promise<Single> {
+  async function runKeyed(keyed: KeyedMutation): Promise<SingleResult> {
     const { owner } = keyed;
     const name = lockName(owner);
     const deadlineMs = performance.now() + WAIT_LIMIT_MS;
@@ -232,12 +232,12 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
     }
   }
 
-  async function replayStored(args: OperationArgs): Promise<Single | undefined> {
+  async function replayStored(args: OperationArgs): Promise<SingleResult | undefined> {
     const { caller, request, requestId, operation } = args.contextValue;
     try {
       const key = readIdempotencyKey(request.headers);
       if (key === undefined || !isAuthenticated(caller)) return undefined;
-      const asked = { operation, variables: args.variableValues ?? {} };
+      const requested = { operation, variables: args.variableValues ?? {} };
       const owner = { userId: caller.userId, key };
       const found = computeFingerprint(args.schema, key, asked);
       if (!('requestFingerprint' in found) || !replayCheck.hasAccess(asked, caller)) return undefined;
@@ -248,13 +248,13 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
     }
   }
 
-  async function runOnce(args: OperationArgs, next: Execute): Promise<Single> {
+  async function runOnce(args: OperationArgs, next: Execute): Promise<SingleResult> {
     const { caller, request, requestId, operation } = args.contextValue;
     try {
       const key = readIdempotencyKey(request.headers);
       // Keys belong to accounts, and without an account a mutation can do nothing.
       if (key === undefined || !isAuthenticated(caller)) return await next(args);
-      const asked = { operation, variables: args.variableValues ?? {} };
+      const requested = { operation, variables: args.variableValues ?? {} };
       const owner = { userId: caller.userId, key };
       const found = computeFingerprint(args.schema, key, asked);
       // Who may not run it neither learns anything from the key nor uses it up.
@@ -263,7 +263,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
         return await runKeyed({ args, owner, requestFingerprint: found.requestFingerprint, asked });
       }
       // What was stored ran with variables that fit. As without a key, these come before permissions.
-      if (replayCheck.hasAccess(asked, caller) && (await storedBefore(args, owner)) !== undefined)
+      if (replayCheck.hasAccess(requested, caller) && (await storedBefore(args, owner)) !== undefined)
         throw outcomes.reused();
       return {
         kind: 'rejected',

@@ -21,7 +21,7 @@ const isSecret = (field: SchemaField) => permissionsOf(field).secret === true;
  * some rows are stored with the response.
  */
 export function createReplayCheck(requestedFields: RequestedFields) {
-  const asksForSecret = (asked: RequestedOperation) => requestedFields(asked).some(isSecret);
+  const asksForSecret = (requested: RequestedOperation) => requestedFields(requested).some(isSecret);
   return {
     /** What to store with a response that has data. */
     getReplayPolicy(
@@ -30,19 +30,19 @@ export function createReplayCheck(requestedFields: RequestedFields) {
       notedScopes: ReadonlySet<string>,
     ): ReplayPolicy {
       const scopes = [...notedScopes];
-      if (!asksForSecret(asked)) return { sessionId: null, scopes };
+      if (!asksForSecret(requested)) return { sessionId: null, scopes };
       // A secret requested without a session is never replayed.
       const sessionId = isSession(caller) ? (caller.credentialId ?? null) : null;
       return { sessionId, scopes: sessionId === null ? null : scopes };
     },
     /** Throws FORBIDDEN if the caller lacks what any field of the operation needs, whatever the rows. */
-    requireAccess(asked: RequestedOperation, caller: Caller): void {
-      for (const field of requestedFields(asked))
+    requireAccess(requested: RequestedOperation, caller: Caller): void {
+      for (const field of requestedFields(requested))
         requirePermissions(caller, permissionsOf(field), fieldNamed(field));
     },
     /** Whether `requireAccess` lets the caller pass. */
-    hasAccess: (asked: RequestedOperation, caller: Caller): boolean =>
-      requestedFields(asked).every((field) => hasPermissions(caller, permissionsOf(field))),
+    hasAccess: (requested: RequestedOperation, caller: Caller): boolean =>
+      requestedFields(requested).every((field) => hasPermissions(caller, permissionsOf(field))),
     /** Throws FORBIDDEN if a caller who has access may not receive the stored response. */
     require(asked: RequestedOperation, caller: Caller, { sessionId, scopes }: ReplayPolicy): void {
       for (const field of requestedFields(asked))
@@ -51,7 +51,7 @@ export function createReplayCheck(requestedFields: RequestedFields) {
       // A secret that was shown without a session is nobody's to see again.
       const isSomebodyElses =
         scopes === null
-          ? asksForSecret(asked)
+          ? asksForSecret(requested)
           : sessionId !== null && (!isSession(caller) || caller.credentialId !== sessionId);
       if (isSomebodyElses)
         throw forbidden(

@@ -109,7 +109,7 @@ export function createInteractions(options: InteractionOptions) {
 
   /** The scopes that the client requests, as far as the account can hold them. */
   function scopesFor({ client, interaction }: UnderWay, { role }: ActiveAccount): Scope[] {
-    const asked = text(interaction.params.scope).split(' ');
+    const requested = text(interaction.params.scope).split(' ');
     const held = scopesOfRole(role);
     return getGrantableScopes(client, { alone: false }).filter(
       (scope) => asked.includes(scope) && held.includes(scope),
