@@ -36,7 +36,7 @@ const LIMIT_MS = kept ? 20 * 60_000 : (1.5 * minutes + 60) * 60_000;
 type Against = (mix: Mix, durationMs?: number) => Promise<Outcome>;
 
 const told = (mix: Mix, outcome: Outcome) =>
-  `${row(mix.join(' + '), outcome).join(' | ')} (answers: ${counts(outcome.answers)})`;
+  `${row(mix.join(' + '), outcome).join(' | ')} (answers: ${counts(outcome.responses)})`;
 
 /** What must not happen, however slow the machine is. */
 function problemsOf(mix: Mix, { rejected, peakBytes }: Outcome): string[] {

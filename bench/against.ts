@@ -11,7 +11,7 @@ import { tagPosts } from './data/tags.ts';
 import { openWorkspace } from './data/workspace.ts';
 import { withCleanup } from './harness/cleanup.ts';
 import { type Figures, ratios } from './harness/measure.ts';
-import { checkAnswers, measureAll, settingOf } from './harness/side-by-side.ts';
+import { checkResponses, measureAll, settingOf } from './harness/side-by-side.ts';
 import { spread, table } from './report/markdown.ts';
 import { progress } from './report/results.ts';
 import { chosenWorkloads, type Workload } from './workloads.ts';
@@ -52,7 +52,7 @@ await withCleanup(async (cleanup) => {
     await startContestant(cleanup, await other.openWorkspace(cleanup, options), OTHER),
     await startContestant(cleanup, await other.openWorkspace(cleanup, options), OTHER_AGAIN),
   ];
-  await checkAnswers(running, WORKLOADS);
+  await checkResponses(running, WORKLOADS);
   const measured = await measureAll(running, ROUNDS);
   const divide = (contestant: Contestant, workload: Workload) => {
     const others = measured.get(OTHER)?.get(workload) ?? [];

@@ -10,7 +10,7 @@ import { CONTESTANTS, type Running, runs, startContestant } from './contestants.
 import { tagPosts } from './data/tags.ts';
 import { openWorkspace } from './data/workspace.ts';
 import { withCleanup } from './harness/cleanup.ts';
-import { checkAnswers, measureAll, settingOf } from './harness/side-by-side.ts';
+import { checkResponses, measureAll, settingOf } from './harness/side-by-side.ts';
 import { writeCharts } from './report/charts.ts';
 import { comparison } from './report/comparison.ts';
 import { ratiosToFloor } from './report/ratios.ts';
@@ -42,7 +42,7 @@ await withCleanup(async (cleanup) => {
   for (const contestant of CONTESTANTS)
     if (CHOSEN.some((workload) => runs(contestant, workload)))
       running.push(await startContestant(cleanup, workspace, contestant));
-  await checkAnswers(running, CHOSEN);
+  await checkResponses(running, CHOSEN);
   progress('all answers are equal');
   const measured = await measureAll(running, ROUNDS);
   const ratios = ratiosToFloor(measured);

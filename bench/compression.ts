@@ -1,5 +1,5 @@
 /**
- * What compressed answers cost and save: bytes of an answer and CPU time of the service for it, as it is, with gzip,
+ * What compressed answers cost and save: bytes of a response and CPU time of the service for it, as it is, with gzip,
  * br and zstd. Interleaved in rounds on one server.
  */
 import { PRODUCT, type Running, startContestant } from './contestants.ts';

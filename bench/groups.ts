@@ -36,7 +36,7 @@ const TEXTS: Readonly<Record<string, (index: number) => string>> = {
     `subscription { postCreated { id comments(limit: 1, offset: ${index % 10_000}) { id body } } }`,
 };
 
-/** The statuses of the answers, by how many there were, once all have come. */
+/** The statuses of the responses, by how many there were, once all have come. */
 async function openAll(
   port: number,
   keys: readonly string[],

@@ -31,7 +31,7 @@ interface Probed {
   readonly cpuMs: () => Promise<number>;
 }
 
-function checkAnswer({ name, code }: Probe, body: Buffer): void {
+function checkResponse({ name, code }: Probe, body: Buffer): void {
   const { errors } = JSON.parse(body.toString()) as { errors?: { extensions: { code: string } }[] };
   const got = errors?.[0]?.extensions.code;
   if (got !== code)
@@ -51,18 +51,18 @@ async function measure(
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // What is past the limit of a body is answered before it is read, and its connection closed.
   const open = () => Connection.open(server.port, reject);
-  let answered = 0;
+  let responded = 0;
   let next = 0;
   const again = (connection: Connection) => {
     if (next === count) return connection.close();
     connection.send(requestOf(next++), (_status, body) => {
       try {
-        checkAnswer(probe, body);
+        checkResponse(probe, body);
       } catch (error) {
         return reject(error);
       }
-      answered += 1;
-      if (answered === count) resolve();
+      responded += 1;
+      if (responded === count) resolve();
       if (!probe.closes) return again(connection);
       connection.close();
       if (next < count) open().then(again, reject);

@@ -15,7 +15,7 @@ import { openWorkspace } from './data/workspace.ts';
 import { withCleanup } from './harness/cleanup.ts';
 import { inTurn, type Requests } from './harness/load.ts';
 import { type Figures, measure, ratios } from './harness/measure.ts';
-import { CONNECTIONS, checkAnswers, measureAll, settingOf } from './harness/side-by-side.ts';
+import { CONNECTIONS, checkResponses, measureAll, settingOf } from './harness/side-by-side.ts';
 import { figure, spread, table } from './report/markdown.ts';
 import { progress } from './report/results.ts';
 import { requestsOf } from './workloads/requests.ts';
@@ -128,7 +128,7 @@ await withCleanup(async (cleanup) => {
     const contestant: Contestant = { ...PRODUCT, name };
     running.push(await startContestant(cleanup, workspace, contestant, { settings }));
   }
-  await checkAnswers(running, CHOSEN);
+  await checkResponses(running, CHOSEN);
   const measured = await measureAll(running, ROUNDS);
   const [base, ...others] = running.map(({ contestant }) => contestant);
   const rows = CHOSEN.flatMap((workload) =>

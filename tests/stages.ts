@@ -78,7 +78,7 @@ const FULL_ONLY = [
   ...tests('unit', ['operation/fast-validator']),
   ...tests('api', [
     'limits/database/prepared-statements',
-    'limits/memory/{large-rows,pending-answers,stream-token-memory,waiting-memory}',
+    'limits/memory/{large-rows,pending-responses,stream-token-memory,waiting-memory}',
   ]),
   ...tests('postgres', [
     'backup',

@@ -13,7 +13,7 @@ const PASSWORD = 'correct horse battery staple';
 const KEYS = 4;
 /** Where the attacker's OAuth client waits for its codes. Nobody goes there. */
 export const CALLBACK = 'https://client.example/callback';
-/** Almost as much as an answer may have, in characters of three bytes. */
+/** Almost as much as a response may have, in characters of three bytes. */
 const COMMENTS = 500;
 const COMMENT_CHARACTERS = 5_000;
 

@@ -6,7 +6,7 @@ import { ACCOUNT, anyKey, asked, bearer, besideLongMutation, byKeys, type Move, 
 const POSTS_IN_POSTS = `{ posts(limit: 100) { body author { posts(limit: 45) { title } } } }`;
 const EXECUTED = `{ viewer { email } posts(limit: 69) { author { posts(limit: 69) { id } } } }`;
 export const CREATE_30 = `mutation { ${repeat(30, (i) => `a${i}: createPost(title: "t", body: "b") { id author { posts(limit: 40) { title } } }`)} }`;
-/** Almost as long as an answer may be. */
+/** Almost as long as a response may be. */
 const LARGE = repeat(5, (i) => `c${i}: comments(limit: 100, offset: ${i * 100}) { body }`);
 const SCHEMA = '{ __schema { types { name description fields { name description args { name } } } } }';
 /** As many as an account has room for. */
@@ -16,15 +16,15 @@ const BODY_BYTES = 255_000;
 const lockPost = (postId: string) =>
   `mutation { u: updatePost(id: "${postId}", title: "t") { id } ${repeat(29, (i) => `a${i}: createPost(title: "t", body: "b") { author { posts(limit: 40) { title } } }`)} }`;
 const changePost = (postId: string) => `mutation { updatePost(id: "${postId}", title: "t") { id } }`;
-const answerLargely = (largePostId: string) =>
+const respondLargely = (largePostId: string) =>
   `mutation { createComment(postId: "${largePostId}", body: "b") { post { ${LARGE} } } }`;
 
-/** Stores what there is room for, then has the same answers again and again. */
+/** Stores what there is room for, then has the same responses again and again. */
 const replays: Move = async (target) => {
   const { attacker } = target;
   const run = randomUUID();
   const key = (n: number) => `${run}-${n % STORED}`;
-  const query = answerLargely(attacker.largePostId);
+  const query = respondLargely(attacker.largePostId);
   for (let n = 0; n < STORED && !target.signal.aborted; n += 1) {
     const fields = { ...bearer(attacker.keys[0]), 'idempotency-key': key(n) };
     await asked(target, postRequest('/graphql', { query }, fields));
@@ -65,7 +65,7 @@ export const BY_KEYS: Readonly<Record<string, Move>> = {
     headers: { 'x-show-cost': '1' },
   }),
   'thirty posts in a keyed mutation': byKeys(() => ({ query: CREATE_30 }), { key: anyKey }),
-  'large stored answers': byKeys(({ largePostId }) => ({ query: answerLargely(largePostId) }), {
+  'large stored answers': byKeys(({ largePostId }) => ({ query: respondLargely(largePostId) }), {
     key: anyKey,
   }),
   'replays of large stored answers': replays,

@@ -14,7 +14,7 @@ import {
   type Target,
   whileWanted,
 } from './sending.ts';
-import { type Answer, ask, cookieOf, fieldOf, formOf, getOf } from './wire.ts';
+import { ask, cookieOf, fieldOf, formOf, getOf, type ResponseData } from './wire.ts';
 
 const LOGGING_IN = 12;
 const KEY_LOOPS = 5;
@@ -62,9 +62,9 @@ const tokens: Move = (target) => {
 };
 
 /** A server that does nothing sends nobody anywhere: the next request goes there all the same. */
-const nextPath = (answer: Answer, otherwise: string) => {
-  if (answer.status >= 400) throw new Error('it is refused');
-  return fieldOf(answer, 'location') ?? otherwise;
+const nextPath = (response: ResponseData, otherwise: string) => {
+  if (response.status >= 400) throw new Error('it is refused');
+  return fieldOf(response, 'location') ?? otherwise;
 };
 
 /** A sign-in from the client to its tokens, and what the refresh token gives. */

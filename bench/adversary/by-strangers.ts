@@ -21,7 +21,7 @@ async function untilStopped({ signal }: Target, sockets: readonly Socket[]): Pro
   for (const socket of sockets) socket.destroy();
 }
 
-/** The first answers of a connection are noted. */
+/** The first responses of a connection are noted. */
 function sending(target: Target, text: string): Socket {
   const socket = connectFrom(target, () => socket.write(text));
   socket.once('data', (part: Buffer) => {

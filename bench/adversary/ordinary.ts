@@ -5,7 +5,7 @@ import { quantile } from '../harness/load.ts';
 import { peakBytes, resetPeak } from '../harness/process-time.ts';
 import type { Ordinary } from './accounts.ts';
 import { ORIGIN } from './sending.ts';
-import { type Answer, ask, connectFrom, cookieOf, getOf } from './wire.ts';
+import { ask, connectFrom, cookieOf, getOf, type ResponseData } from './wire.ts';
 
 /** Together at most 15 requests a second, of the 20 that a client has. */
 const READS_PER_SECOND = 9;
@@ -135,22 +135,22 @@ export async function ordinaryClient(
   const way = { port, from: ADDRESS };
   resetPeak(pid);
   const events = watchEvents(port, ordinary, all);
-  const send = async (kind: Kind, request: Buffer): Promise<Answer | undefined> => {
+  const send = async (kind: Kind, request: Buffer): Promise<ResponseData | undefined> => {
     const startMs = performance.now();
-    const answer = await ask(way, request).catch(() => undefined);
-    const status = answer?.status ?? 0;
+    const response = await ask(way, request).catch(() => undefined);
+    const status = response?.status ?? 0;
     if (status !== 200 && status !== 204) reject(`${kind} ${status}`);
-    else if (answer?.body.includes('"errors"')) reject(`${kind} ${status} with errors`);
+    else if (response?.body.includes('"errors"')) reject(`${kind} ${status} with errors`);
     else times[kind].push(performance.now() - startMs);
-    return answer;
+    return response;
   };
   const read = { query: '{ posts(limit: 5) { id title author { name } } }' };
   const readByKey = postRequest('/graphql', read, { authorization: `Bearer ${ordinary.key}` });
   const { email, password } = ordinary;
   const logIn = postRequest('/login', { email, password }, {});
   const bySession = async () => {
-    const answer = await send('login', logIn);
-    const cookie = answer && cookieOf(answer, 'session_id');
+    const response = await send('login', logIn);
+    const cookie = response && cookieOf(response, 'session_id');
     if (cookie === undefined) return;
     const fields = { cookie, origin: ORIGIN };
     await send('read', postRequest('/graphql', read, fields));

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { postRequest } from '../harness/connection.ts';
 import type { Attacker } from './accounts.ts';
-import { type Answer, ask, cookieOf, requestOf, type Way, Wire } from './wire.ts';
+import { ask, cookieOf, type ResponseData, requestOf, type Way, Wire } from './wire.ts';
 
 /** Where a move goes, until when, and who makes it. */
 export interface Target extends Way {
@@ -37,11 +37,11 @@ const noteWhile = ({ signal, note }: Target, what: string) => {
 };
 
 /** One request, noted. */
-export async function asked(target: Target, request: Buffer): Promise<Answer> {
+export async function asked(target: Target, request: Buffer): Promise<ResponseData> {
   try {
-    const answer = await ask(target, request);
-    noteWhile(target, String(answer.status));
-    return answer;
+    const response = await ask(target, request);
+    noteWhile(target, String(response.status));
+    return response;
   } catch (error) {
     noteWhile(target, (error as Error).message);
     throw error;
@@ -135,10 +135,10 @@ export async function whileWanted(
 /** Logs in. Undefined where that is rejected. */
 export async function sessionOf(target: Target): Promise<string | undefined> {
   const { email, password } = target.attacker;
-  const answer = await asked(target, postRequest('/login', { email, password }, {}));
-  if (answer.status !== 200) return undefined;
+  const response = await asked(target, postRequest('/login', { email, password }, {}));
+  if (response.status !== 200) return undefined;
   // A server that does nothing answers without one.
-  return cookieOf(answer, 'session_id') ?? 'session_id=none';
+  return cookieOf(response, 'session_id') ?? 'session_id=none';
 }
 
 /** What a page of the service sends. */

@@ -15,7 +15,7 @@ export interface Outcome extends Noticed {
   /** By how much the database grew. */
   readonly storedBytes: number;
   /** What the attackers got, by how often. */
-  readonly answers: Readonly<Record<string, number>>;
+  readonly responses: Readonly<Record<string, number>>;
 }
 
 export interface Scene {
@@ -59,9 +59,9 @@ export function createTrials({ service, accounts: { attackers, ordinary }, store
     if (attacker === undefined) throw new Error('there is no attacker');
     const { rssBytes } = await service.memory();
     const storedBefore = await stored();
-    const answers: Record<string, number> = {};
+    const responses: Record<string, number> = {};
     const note = (what: string) => {
-      answers[what] = (answers[what] ?? 0) + 1;
+      responses[what] = (responses[what] ?? 0) + 1;
     };
     const stop = new AbortController();
     const [from, stranger] = [`127.0.1.${number + 1}`, `127.0.2.${number + 1}`];
@@ -80,7 +80,7 @@ export function createTrials({ service, accounts: { attackers, ordinary }, store
       await untilQuiet(service);
       const storedBytes = (await stored()) - storedBefore;
       const grownBytes = Math.max(0, noticed.peakBytes - rssBytes);
-      return { ...noticed, grownBytes, storedBytes, answers };
+      return { ...noticed, grownBytes, storedBytes, responses };
     } finally {
       stop.abort();
       await tidy();
@@ -109,7 +109,7 @@ export function medians(all: readonly Outcome[]): Outcome {
     grownBytes: of(({ grownBytes }) => grownBytes),
     storedBytes: of(({ storedBytes }) => storedBytes),
     rejected: sums(({ rejected }) => rejected),
-    answers: sums(({ answers }) => answers),
+    responses: sums(({ responses }) => responses),
     samples: all.reduce((sum, { samples }) => sum + samples, 0),
   };
 }

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 
-/** An answer. Of its body only the beginning is kept: large ones must not keep whoever takes the times busy. */
-export interface Answer {
+/** A response. Of its body only the beginning is kept: large ones must not keep whoever takes the times busy. */
+export interface ResponseData {
   readonly status: number;
   readonly head: string;
   readonly body: string;
@@ -23,7 +23,7 @@ export const connectFrom = ({ port, from }: Way, onConnect: () => void): Socket 
 /** A keep-alive connection with one request on its way at a time, which forgets what it reads. */
 export class Wire {
   readonly #socket: Socket;
-  #onAnswer: ((answer: Answer) => void) | undefined;
+  #onResponse: ((response: ResponseData) => void) | undefined;
   #onEnd: (error: Error) => void = () => undefined;
   #start = Buffer.alloc(0);
   #head: string | undefined;
@@ -54,8 +54,8 @@ export class Wire {
   }
 
   /** `onEnd` is called instead of `onAnswer` if the connection ends before it. */
-  send(request: Buffer, onAnswer: (answer: Answer) => void, onEnd: (error: Error) => void): void {
-    this.#onAnswer = onAnswer;
+  send(request: Buffer, onResponse: (response: ResponseData) => void, onEnd: (error: Error) => void): void {
+    this.#onResponse = onResponse;
     this.#onEnd = onEnd;
     if (this.#open) this.#socket.write(request);
     else onEnd(new Error('the connection is closed'));
@@ -69,7 +69,7 @@ export class Wire {
   #end(error: Error): void {
     if (!this.#open) return;
     this.close();
-    if (this.#onAnswer !== undefined) this.#onEnd(error);
+    if (this.#onResponse !== undefined) this.#onEnd(error);
   }
 
   #take(part: Buffer): void {
@@ -103,18 +103,18 @@ export class Wire {
     }
     const head = this.#head ?? '';
     const body = this.#start.toString('utf8', head.length + HEAD_END.length);
-    const onAnswer = this.#onAnswer;
+    const onResponse = this.#onResponse;
     this.#head = undefined;
-    this.#onAnswer = undefined;
+    this.#onResponse = undefined;
     this.#start = Buffer.alloc(0);
     this.#tail = Buffer.alloc(0);
     if (/\r\nconnection: *close/i.test(head)) this.close();
-    onAnswer?.({ status: Number(head.slice(9, 12)), head, body });
+    onResponse?.({ status: Number(head.slice(9, 12)), head, body });
   }
 }
 
-/** One request on a connection of its own. Rejects if that cannot be made or ends before the answer. */
-export async function ask(way: Way, request: Buffer): Promise<Answer> {
+/** One request on a connection of its own. Rejects if that cannot be made or ends before the response. */
+export async function ask(way: Way, request: Buffer): Promise<ResponseData> {
   const wire = await Wire.open(way);
   try {
     return await new Promise((resolve, reject) => wire.send(request, resolve, reject));
@@ -123,12 +123,12 @@ export async function ask(way: Way, request: Buffer): Promise<Answer> {
   }
 }
 
-/** A header field of an answer. */
-export const fieldOf = ({ head }: Answer, name: string): string | undefined =>
+/** A header field of a response. */
+export const fieldOf = ({ head }: ResponseData, name: string): string | undefined =>
   new RegExp(`\\r\\n${name}: *([^\\r]*)`, 'i').exec(head)?.[1];
 
-/** What an answer sets as a cookie of this name, as it is sent back. */
-export const cookieOf = ({ head }: Answer, name: string): string | undefined =>
+/** What a response sets as a cookie of this name, as it is sent back. */
+export const cookieOf = ({ head }: ResponseData, name: string): string | undefined =>
   new RegExp(`\\r\\nset-cookie: *(${name}=[^;\\r]+)`, 'i').exec(head)?.[1];
 
 export type Fields = Readonly<Record<string, string>>;

@@ -56,7 +56,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-async function untilItAnswers(url: string, ended: () => boolean): Promise<void> {
+async function untilItResponds(url: string, ended: () => boolean): Promise<void> {
   const untilMs = performance.now() + START_LIMIT_MS;
   for (;;) {
     const client = new pg.Client({ connectionString: url });
@@ -122,7 +122,7 @@ async function startOwn(): Promise<Postgres> {
     };
     const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
     try {
-      await untilItAnswers(url, ended);
+      await untilItResponds(url, ended);
     } catch (error) {
       await stop();
       throw error;

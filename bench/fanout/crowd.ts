@@ -45,9 +45,9 @@ export async function startCrowd(cleanup: AsyncDisposableStack): Promise<Crowd> 
     kind: Kind,
     limitMs?: number,
   ): Promise<Extract<Told, { kind: Kind }>> {
-    const answer = next(kind, limitMs);
+    const response = next(kind, limitMs);
     tell(wish);
-    const told: Told = await answer;
+    const told: Told = await response;
     if (told.kind === 'failed') throw new Error(told.reason);
     return told as Extract<Told, { kind: Kind }>;
   }

@@ -4,7 +4,7 @@ import { within } from '../harness/within.ts';
 
 /** A keep-alive connection for one request after another. */
 export interface Line {
-  /** Sends a request; resolves to when its answer arrived, in the machine's time. Rejects unless it is data. */
+  /** Sends a request; resolves to when its response arrived, in the machine's time. Rejects unless it is data. */
   ask(request: Buffer): Promise<number>;
   close(): void;
 }
@@ -18,7 +18,7 @@ export async function openLine(port: number): Promise<Line> {
   const connection = await Connection.open(port, broken.reject);
   return {
     ask(request) {
-      const answer = new Promise<number>((resolve, reject) => {
+      const response = new Promise<number>((resolve, reject) => {
         connection.send(request, (status, body) => {
           const atMs = machineMs();
           if (status === 200 && !body.includes('"errors"')) resolve(atMs);
@@ -28,7 +28,7 @@ export async function openLine(port: number): Promise<Line> {
       return within(
         ANSWER_LIMIT_MS,
         () => 'the request for an event has no answer',
-        Promise.race([answer, broken.promise]),
+        Promise.race([response, broken.promise]),
       );
     },
     close: () => connection.close(),

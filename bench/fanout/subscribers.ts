@@ -40,7 +40,7 @@ let failure: string | undefined;
 
 const tell = (told: Told) => void process.send?.(told);
 
-function answer(told: Told): void {
+function response(told: Told): void {
   clearTimeout(deadline);
   deadline = undefined;
   waiting = false;
@@ -49,10 +49,10 @@ function answer(told: Told): void {
 
 function fail(reason: string): void {
   failure ??= reason;
-  if (deadline !== undefined) answer({ kind: 'failed', reason: failure });
+  if (deadline !== undefined) response({ kind: 'failed', reason: failure });
 }
 
-function answerWithin(limitMs: number, missing: () => string): void {
+function respondWithin(limitMs: number, missing: () => string): void {
   deadline = setTimeout(() => fail(`after ${limitMs} ms ${missing()}`), limitMs);
   if (failure !== undefined) fail(failure);
 }
@@ -67,7 +67,7 @@ function onLive(subscriber: number, stream: Stream): void {
   ids[subscriber] = stream.lastEventId;
   live += 1;
   if (begun < wish.subscribers) open(begun++);
-  if (live === wish.subscribers) answer({ kind: 'connected', elapsedMs: machineMs() - startedMs, retries });
+  if (live === wish.subscribers) response({ kind: 'connected', elapsedMs: machineMs() - startedMs, retries });
 }
 
 function open(subscriber: number): void {
@@ -84,7 +84,7 @@ function open(subscriber: number): void {
           const events = stream.take(READ.subarray(0, size));
           arrivals.note(subscriber, events, size, machineMs());
           if (!wasLive && stream.live) onLive(subscriber, stream);
-          if (waiting && arrivals.complete) answer(arrivals.received());
+          if (waiting && arrivals.complete) response(arrivals.received());
         } catch (error) {
           if (!(error instanceof RejectedError && error.passing)) fail((error as Error).message);
           socket.resetAndDestroy();
@@ -114,7 +114,7 @@ function connectAll(next: ConnectWish): void {
   live = 0;
   retries = 0;
   startedMs = machineMs();
-  answerWithin(
+  respondWithin(
     next.limitMs,
     () => `${live} of ${next.subscribers} subscribers have their first block; ${retries} had to try again`,
   );
@@ -141,8 +141,8 @@ process.on('message', (message: Wish) => {
       return tell({ kind: 'expecting' });
     case 'wait':
       waiting = true;
-      answerWithin(message.limitMs, () => arrivals.missing());
-      if (waiting && arrivals.complete) answer(arrivals.received());
+      respondWithin(message.limitMs, () => arrivals.missing());
+      if (waiting && arrivals.complete) response(arrivals.received());
       return;
     case 'lags':
       return tell(arrivals.lags(message.knownMs));

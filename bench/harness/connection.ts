@@ -67,7 +67,7 @@ export class Connection {
   #take(part: Buffer): void {
     this.#parts.push(part);
     this.#size += part.length;
-    // Large answers come in many parts, which are put together once.
+    // Large responses come in many parts, which are put together once.
     if (this.#head?.length !== undefined && this.#size < this.#head.bodyStart + this.#head.length) return;
     const received = this.#parts.length === 1 ? part : Buffer.concat(this.#parts);
     this.#parts = [received];

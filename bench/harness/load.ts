@@ -18,7 +18,7 @@ export interface LoadOptions {
   readonly requests: Requests;
   readonly connections: number;
   readonly durationMs: number;
-  /** Looks at each answer; what it throws ends the run. By default anything but data does. */
+  /** Looks at each response; what it throws ends the run. By default anything but data does. */
   readonly check?: (status: number, body: Buffer) => void;
 }
 
@@ -169,16 +169,16 @@ export async function openLoop({
   }
 }
 
-/** An answer, and all of it as it was on the wire. */
-export interface Answer {
+/** A response, and all of it as it was on the wire. */
+export interface ResponseData {
   readonly status: number;
   readonly text: string;
   readonly received: Buffer;
 }
 
 /** One request on a connection of its own. */
-export async function once(port: number, request: Buffer): Promise<Answer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+export async function once(port: number, request: Buffer): Promise<ResponseData> {
+  const { promise, resolve, reject } = Promise.withResolvers<ResponseData>();
   const connection = await Connection.open(port, reject);
   connection.send(request, (status, body, received) =>
     resolve({ status, text: body.toString(), received: Buffer.from(received) }),

@@ -39,23 +39,23 @@ export async function startServer({ file, ...options }: ServerOptions): Promise<
       pid: child.pid as number,
       port,
       async usage() {
-        const answer = next('usage');
+        const response = next('usage');
         wish({ kind: 'usage' });
-        return answer;
+        return response;
       },
       async memory() {
-        const answer = next('memory');
+        const response = next('memory');
         wish({ kind: 'memory' });
-        return answer;
+        return response;
       },
       async profile(meanwhile) {
         const started = next('profiling');
         wish({ kind: 'profile-start' });
         await started;
         await meanwhile();
-        const answer = next('profile');
+        const response = next('profile');
         wish({ kind: 'profile-stop' });
-        return (await answer).profile;
+        return (await response).profile;
       },
       stop: () => endChild(child, () => wish({ kind: 'stop' })),
     };

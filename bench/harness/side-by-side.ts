@@ -1,8 +1,8 @@
 import { type Contestant, type Running, runs } from '../contestants.ts';
 import { removeWritten } from '../data/content.ts';
 import { progress } from '../report/results.ts';
-import { normalised } from '../workloads/answers.ts';
 import { requestsOf } from '../workloads/requests.ts';
+import { normalised } from '../workloads/responses.ts';
 import { GROUPS, type Workload, writes } from '../workloads.ts';
 import { inTurn, once } from './load.ts';
 import { type Figures, measure } from './measure.ts';
@@ -31,7 +31,7 @@ export function settingOf(
 }
 
 /** What a server answers to some requests of a workload, in the form that all share. */
-async function answersOf({ contestant, server, workspace }: Running, workload: Workload) {
+async function readResponses({ contestant, server, workspace }: Running, workload: Workload) {
   const requests = requestsOf(workload, contestant.dialect, workspace);
   const next = inTurn(requests);
   const texts: string[] = [];
@@ -47,15 +47,15 @@ async function answersOf({ contestant, server, workspace }: Running, workload: W
 }
 
 /** Throws unless all servers answer every workload with the same data. */
-export async function checkAnswers(
+export async function checkResponses(
   running: readonly Running[],
   workloads: readonly Workload[],
 ): Promise<void> {
   for (const workload of workloads) {
     const asked = running.filter(({ contestant }) => runs(contestant, workload));
-    const answers = await Promise.all(asked.map((entry) => answersOf(entry, workload)));
-    const [first] = answers;
-    for (const { name, text } of answers)
+    const responses = await Promise.all(asked.map((entry) => readResponses(entry, workload)));
+    const [first] = responses;
+    for (const { name, text } of responses)
       if (text !== first?.text)
         throw new Error(
           `${workload}: ${name} answers\n${text.slice(0, 1000)}\n${first?.name} answers\n${first?.text.slice(0, 1000)}`,

@@ -5,7 +5,7 @@ export interface Probe {
   readonly body: (n: string) => unknown;
   /** The code that it must be rejected with; undefined where it is answered. */
   readonly code: string | undefined;
-  /** Whether the connection ends with the answer. */
+  /** Whether the connection ends with the response. */
   readonly closes?: true;
 }
 

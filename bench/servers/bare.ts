@@ -1,7 +1,7 @@
 /**
  * What it costs to send one text to many subscribers with nothing around it: Node's HTTP server, a loop and a write
  * each. `--pre-framed` writes the bytes of an HTTP chunk, made once, past the response to its socket. An event comes as
- * a POST to /emit and is sent after its answer, like the service's after the answer to a mutation.
+ * a POST to /emit and is sent after its response, like the service's after the response to a mutation.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Emission } from '../fanout/messages.ts';

@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import pg from 'pg';
 import { given, POOL_SIZE, serve } from './child.ts';
 import { compress, forBrowsers } from './floor/browser.ts';
-import { ANSWERS, type Answer, type Body, KEYED, STORED } from './floor/statements.ts';
+import { type Body, KEYED, RESPONSES, type ResponseData, STORED } from './floor/statements.ts';
 
 /** As the service has them: a bitmap of a few rows costs more than the index that has them in order. */
 const PLANNING = '-c jit=off -c enable_bitmapscan=off';
@@ -36,7 +36,7 @@ function send({ headers }: IncomingMessage, outgoing: ServerResponse, json: stri
   outgoing.end(compressed ?? json);
 }
 
-async function ask({ name, text }: Answer, values: unknown[]): Promise<string | undefined> {
+async function ask({ name, text }: ResponseData, values: unknown[]): Promise<string | undefined> {
   const { rows } = await pool.query<{ json: string }>({ name, text, values });
   return rows[0]?.json;
 }
@@ -55,8 +55,8 @@ function find({ url = '', headers }: IncomingMessage, body: Body): Promise<strin
   const key = headers['idempotency-key'];
   if (typeof key === 'string') return create(body, key);
   const query = url.indexOf('?');
-  const answer = ANSWERS[query === -1 ? url : url.slice(0, query)];
-  return answer && ask(answer, answer.values(body));
+  const response = RESPONSES[query === -1 ? url : url.slice(0, query)];
+  return response && ask(response, response.values(body));
 }
 
 const server = createServer((incoming, outgoing) => {

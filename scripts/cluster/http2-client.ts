@@ -2,7 +2,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } f
 
 const { HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, HTTP2_HEADER_STATUS, NGHTTP2_NO_ERROR } = constants;
 
-export interface Answer {
+export interface Response {
   readonly status: number;
   readonly text: string;
 }
@@ -49,8 +49,8 @@ export class Http2Client {
     return stream;
   }
 
-  /** Sends a request and reads its answer. Rejects if none comes, or not all of it. */
-  send(sent: Sent): Promise<Answer> {
+  /** Sends a request and reads its response. Rejects if none comes, or not all of it. */
+  send(sent: Sent): Promise<Response> {
     return new Promise((resolve, reject) => {
       const stream = this.open(sent);
       let status = 0;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Answer, Http2Client } from './http2-client.ts';
+import type { Http2Client, Response } from './http2-client.ts';
 
 /** A request that was made, in milliseconds of the monotonic clock. */
 export interface Outcome {
@@ -32,7 +32,7 @@ const LIST = '{ posts(limit: 20) { id title createdAt author { id name } } }';
 const CREATE = 'mutation ($title: String!) { createPost(title: $title, body: "From the demo.") { id } }';
 const RETRY_MS = 500;
 
-function failureOf({ status, text }: Answer): string | undefined {
+function failureOf({ status, text }: Response): string | undefined {
   return status === 200 && !text.includes('"errors"')
     ? undefined
     : `${status} ${text.replaceAll(/\s+/g, ' ').slice(0, 80)}`;
@@ -55,12 +55,12 @@ export class MixedLoad {
     this.#key = key;
   }
 
-  /** How many requests wait for their answer. */
+  /** How many requests wait for their response. */
   get inFlight(): number {
     return this.#pending.size;
   }
 
-  /** Sends `perSecond` requests a second until it is stopped, then waits for the last answers. */
+  /** Sends `perSecond` requests a second until it is stopped, then waits for the last responses. */
   async run(perSecond: number, stopped: AbortSignal): Promise<void> {
     const startedMs = performance.now();
     for (let sent = 0; !stopped.aborted; sent += 1) {

@@ -74,13 +74,13 @@ export async function startPostgres(bin: string, { folder, port, signal }: Place
   const server = ['-D', data, '-h', '127.0.0.1', '-p', String(port), '-k', home, '-F'];
   const service = start({ file: join(bin, 'postgres'), args: server, cwd: home, user });
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
-  const answers = async () => {
+  const responses = async () => {
     const client = new pg.Client({ connectionString: url });
     await client.connect();
     await client.end();
     return true;
   };
-  await until('PostgreSQL', answers, { service, signal });
+  await until('PostgreSQL', responses, { service, signal });
   return { service, url };
 }
 
@@ -88,7 +88,7 @@ export async function startPostgres(bin: string, { folder, port, signal }: Place
 export async function startRedis(file: string, { folder, port, signal }: Place): Promise<Running> {
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
   const service = start({ file, args, cwd: folder });
-  const answers = async () => {
+  const responses = async () => {
     const socket = connect(port, '127.0.0.1');
     try {
       await once(socket, 'connect');
@@ -97,6 +97,6 @@ export async function startRedis(file: string, { folder, port, signal }: Place):
       socket.destroy();
     }
   };
-  await until('Redis', answers, { service, signal });
+  await until('Redis', responses, { service, signal });
   return { service, url: `redis://127.0.0.1:${port}` };
 }

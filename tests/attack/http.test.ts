@@ -102,31 +102,31 @@ const SMUGGLED: readonly (readonly [attack: string, rule: string, bytes: string]
 
 describe.each(WAYS)('a request inside another one is none, by %s', (way) => {
   it.each(SMUGGLED)('%s (%s)', async (_attack, _rule, bytes) => {
-    const answer = await send(way, bytes + LAST);
-    expect(answer).not.toContain('smuggled');
-    expect(statusesIn(answer).length).toBeGreaterThan(0);
-    expect(statusesIn(answer).filter((status) => status < 400).length).toBeLessThanOrEqual(2);
+    const result = await send(way, bytes + LAST);
+    expect(result).not.toContain('smuggled');
+    expect(statusesIn(result).length).toBeGreaterThan(0);
+    expect(statusesIn(result).filter((status) => status < 400).length).toBeLessThanOrEqual(2);
   });
 });
 
 describe.each(WAYS)('credentials are those of one request, by %s (RFC 9112 section 9.3.2)', (way) => {
   it('and not of the next on its connection', async () => {
-    const answer = await send(
+    const result = await send(
       way,
       head(`GET ${VIEWER} HTTP/1.1`, AS_ADA) +
         head(`GET ${VIEWER} HTTP/1.1`) +
         head(`GET ${VIEWER} HTTP/1.1`, `Cookie: session_id=x`, 'Connection: close'),
     );
-    expect(statusesIn(answer)).toEqual([200, 401, 401]);
-    expect(answer.split(ada.email).length - 1).toBe(1);
+    expect(statusesIn(result)).toEqual([200, 401, 401]);
+    expect(result.split(ada.email).length - 1).toBe(1);
   });
 
   it('and of the one that comes first, where there are two', async () => {
-    const answer = await send(
+    const result = await send(
       way,
       head(`GET ${VIEWER} HTTP/1.1`, 'Authorization: Bearer nonsense', AS_ADA, 'Connection: close'),
     );
-    expect(statusesIn(answer).filter((status) => status < 400)).toEqual([]);
+    expect(statusesIn(result).filter((status) => status < 400)).toEqual([]);
   });
 });
 
@@ -140,9 +140,9 @@ describe.each(WAYS)('a path has one spelling, by %s (contract section 2)', (way)
     '/%67raphql',
     '/oauth/./token',
   ])('%s is not taken for another one', async (path) => {
-    const answer = await send(way, head(`GET ${path} HTTP/1.1`, AS_ADA, 'Connection: close'));
-    expect(statusesIn(answer)).toEqual([400]);
-    expect(answer).not.toContain(ada.email);
+    const result = await send(way, head(`GET ${path} HTTP/1.1`, AS_ADA, 'Connection: close'));
+    expect(statusesIn(result)).toEqual([400]);
+    expect(result).not.toContain(ada.email);
   });
 });
 
@@ -175,10 +175,10 @@ describe.each(WAYS)('the host that a client names, by %s', (way) => {
   it('is not what addresses in answers begin with (RFC 8414 section 3.3)', async () => {
     const bytes =
       'GET /.well-known/oauth-authorization-server HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\nConnection: close\r\n\r\n';
-    const answer = await send(way, bytes);
-    expect(statusesIn(answer)).toEqual([200]);
-    expect(answer).toContain(`"issuer":"${origin}"`);
-    expect(answer).not.toContain('evil.example');
+    const result = await send(way, bytes);
+    expect(statusesIn(result)).toEqual([200]);
+    expect(result).toContain(`"issuer":"${origin}"`);
+    expect(result).not.toContain('evil.example');
   });
 });
 

@@ -62,7 +62,7 @@ async function start() {
   const { password } = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8')) as { password: string };
   const browser = await openBrowser(server.origin);
   onTestFinished(() => browser.close());
-  // While requests are looked at on their way, Chromium keeps no answer.
+  // While requests are looked at on their way, Chromium keeps no response.
   await browser.context.unrouteAll();
   const page = await browser.context.newPage();
   // A document of the origin that allows scripts everything.
@@ -88,7 +88,7 @@ it('nothing of an account is in the browser’s cache after it has logged out', 
   const [bySession, byKey] = [address('a'), address('b')];
   const cached: Options = { cache: 'only-if-cached', mode: 'same-origin' };
 
-  // With a key, the browser keeps the answer and asks whether it is still so: the page sees 200.
+  // With a key, the browser keeps the response and asks whether it is still so: the page sees 200.
   const first = await get(page, byKey, { headers: { authorization } });
   expect(first).toMatchObject({ status: 200, text: expect.stringContaining(MARKS.byKey) });
   expect(await get(page, byKey, { ...cached, headers: { authorization } })).toEqual(first);
@@ -115,14 +115,14 @@ it('nothing of an account is in the browser’s cache after it has logged out', 
     expect([text, await filesWith(browser.profile, text)]).toEqual([text, []]);
 });
 
-it('an answer by key is kept where nobody logs out, so what is looked for above can be found', async () => {
+it('a response by key is kept where nobody logs out, so what is looked for above can be found', async () => {
   const { browser, page, authorization, address } = await start();
   await get(page, address('b'), { headers: { authorization } });
   await browser.context.close();
   expect(await filesWith(browser.profile, MARKS.byKey)).not.toEqual([]);
 });
 
-it('a page that asks again with a key gets 304 on the wire, and the whole answer from the browser', async () => {
+it('a page that asks again with a key gets 304 on the wire, and the whole response from the browser', async () => {
   const { page, authorization, address } = await start();
   const devtools = await page.context().newCDPSession(page);
   const statuses: number[] = [];

@@ -34,8 +34,8 @@ async function openForms(): Promise<Example & { ada: Page; grace: Page; stored: 
   }
   const query = 'query ($id: ID!) { post(id: $id) { title body tags } }';
   const stored = async () => {
-    const answer = await server.gql(query, { key, variables: { id } });
-    return (answer.data as { post: Stored }).post;
+    const response = await server.gql(query, { key, variables: { id } });
+    return (response.data as { post: Stored }).post;
   };
   return { ...example, ada, grace, stored };
 }

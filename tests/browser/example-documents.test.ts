@@ -57,7 +57,7 @@ it.each(['own', 'other'] as const)(
     await waitUntilLive(page);
     expect(new Set(seen.map(({ how, status }) => `${how} ${status}`))).toEqual(new Set(['GET by id 200']));
 
-    // Once the stream has its place, an answer needs no event id, and is the same again.
+    // Once the stream has its place, a response needs no event id, and is the same again.
     const [all, tag] = ['#/', '#/tags/computing'];
     await showList(page, seen, tag);
     await showList(page, seen, all);

@@ -64,7 +64,7 @@ describe('the example page when something fails', () => {
     expect(await postsTitled(again, key, 'Written twice')).toBe(1);
   });
 
-  it('makes one post where an answer is lost and the next one is not of the service', async () => {
+  it('makes one post where a response is lost and the next one is not of the service', async () => {
     const { openSignedIn, server, key } = await startExample();
     const page = await openSignedIn();
     const others: Readonly<Record<string, Parameters<Route['fulfill']>[0]>> = {
@@ -207,7 +207,7 @@ describe('the example page when something fails', () => {
     await waitUntilLive(page);
   });
 
-  it('tells of answers that are not those of the service, and goes on', async () => {
+  it('tells of responses that are not those of the service, and goes on', async () => {
     const { openSignedIn, context, url, server, key } = await startExample();
     const page = await openSignedIn();
     await waitUntilLive(page);
@@ -282,7 +282,7 @@ describe('the example page when something fails', () => {
     await other.getByRole('main').getByText('You are now signed in as Grace').waitFor();
     expect(await other.getByLabel('Title').inputValue()).toBe('');
 
-    // What Grace has sent without an answer is not sent again in Ada's session, and is kept for Grace.
+    // What Grace has sent without a response is not sent again in Ada's session, and is kept for Grace.
     const sent: string[] = [];
     await other.route('**/graphql', (route) => {
       if (keyOf(route) === undefined) return route.continue();

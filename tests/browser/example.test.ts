@@ -102,10 +102,10 @@ describe.each(ORIGINS)('the example page from its %s origin', (from) => {
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();
       await route.fulfill({ response });
     });
-    const answered = page.waitForResponse('**/logout');
+    const responded = page.waitForResponse('**/logout');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('main').getByText('You are signed out.').waitFor();
-    await answered;
+    await responded;
     await page.reload();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(browser.strayRequests).toEqual([]);

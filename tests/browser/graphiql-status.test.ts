@@ -40,14 +40,14 @@ describe('the status line of GraphiQL', () => {
   it.each([
     ['light', 1280],
     ['dark', 390],
-  ] as const)('has what an answer cost, the time and the event id: %s, %i pixels', async (scheme, width) => {
+  ] as const)('has what a response cost, the time and the event id: %s, %i pixels', async (scheme, width) => {
     const page = await open('', scheme, width);
     expect(await status(page)).toMatch(/Ctrl-Enter runs the operation/);
     const sent = page.waitForRequest((request) => request.postData()?.includes('query Posts') === true);
     await run(page);
-    const answer = (await sent).response().then((response) => response?.json());
+    const reply = (await sent).response().then((response) => response?.json());
     await expect.poll(() => label(page)).toBe('Completed');
-    const { extensions } = await answer;
+    const { extensions } = await reply;
     expect(await status(page)).toMatch(/\d ms\s/);
     expect(await status(page)).toContain(`cost ${extensions.cost.complexity} of 5,000`);
     expect(await status(page)).toContain(`event id ${extensions.eventId}`);

@@ -58,7 +58,7 @@ async function start(options: BrowserOptions = {}) {
   const page = await browser.context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {
-    // Chromium reports every answer past 400 here, that to a wrong password among them.
+    // Chromium reports every response past 400 here, that to a wrong password among them.
     if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text());
   });
   page.on('pageerror', ({ message }) => complaints.push(message));
@@ -201,7 +201,7 @@ describe('the pages of an authorization', () => {
     await page.getByRole('button', { name: 'Allow' }).waitFor();
     attempts.length = 0;
 
-    // A page that is the answer to a form is "Confirm Form Resubmission" here (ERR_CACHE_MISS).
+    // A page that is the response to a form is "Confirm Form Resubmission" here (ERR_CACHE_MISS).
     await page.goBack();
     await page.getByRole('heading', { name: 'Reading List' }).first().waitFor();
     await page.reload();

@@ -37,7 +37,7 @@ it('a page of another origin asks once for all operations, and not where a form 
   const key = await demoKey(dataDir);
   const browser = await openBrowser(origin, { others: [server.origin] });
   onTestFinished(() => browser.close());
-  // While requests are looked at on their way, Chromium keeps no answer.
+  // While requests are looked at on their way, Chromium keeps no response.
   await browser.context.unrouteAll();
   const page = await browser.context.newPage();
   await page.goto(origin);
@@ -57,7 +57,7 @@ it('a page of another origin asks once for all operations, and not where a form 
   const search = `?${new URLSearchParams(query)}`;
 
   expect(await ask('/graphql', shown, query)).toBe(200);
-  // The browser tells of its requests later than a page hears of the answers.
+  // The browser tells of its requests later than a page hears of the responses.
   await expect.poll(() => preflights).toEqual(['/graphql']);
   expect(await ask('/graphql', { ...shown, 'idempotency-key': crypto.randomUUID() }, mutation)).toBe(200);
   expect(await ask('/graphql', { ...shown, 'x-request-id': 'a', 'x-show-cost': '1' }, query)).toBe(200);

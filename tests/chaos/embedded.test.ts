@@ -4,7 +4,7 @@ import { demoKey } from '../support/processes/server.ts';
 import { createInstance } from './support/instance.ts';
 import { type ChaosReport, runChaos } from './support/run.ts';
 
-interface PageAnswer {
+interface PageResponse {
   readonly data: {
     readonly page: {
       readonly nodes: readonly { readonly title: string }[];
@@ -26,7 +26,7 @@ async function readTitles(origin: string, key: string): Promise<string[]> {
         variables: { after },
       }),
     });
-    const { data } = (await response.json()) as PageAnswer;
+    const { data } = (await response.json()) as PageResponse;
     titles.push(...data.page.nodes.map(({ title }) => title));
     if (!data.page.pageInfo.hasNextPage) return titles;
     after = data.page.pageInfo.endCursor;

@@ -6,12 +6,12 @@ import { onTestFinished } from 'vitest';
 /** A way to the service on which things go wrong. */
 export interface LossyProxy {
   readonly url: string;
-  /** Whether each answer of the service was a replayed one. */
+  /** Whether each response of the service was a replayed one. */
   readonly replayed: boolean[];
 }
 
 /**
- * Passes requests on to `target`. Of the first `losses` that have a key, the answers are lost. The next `refusals` get 403
+ * Passes requests on to `target`. Of the first `losses` that have a key, the responses are lost. The next `refusals` get 403
  * from the proxy itself.
  */
 export async function startLossyProxy(target: string, losses: number, rejections = 0): Promise<LossyProxy> {

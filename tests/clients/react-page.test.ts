@@ -179,7 +179,7 @@ describe('the page of docs/react.md', () => {
     expect(await tab.page.getByRole('alert').count()).toBe(0);
   });
 
-  it('keeps what the stream has told since where an answer is a replayed one', async () => {
+  it('keeps what the stream has told since where a response is a replayed one', async () => {
     const service = await startService();
     await service.create('Discussed');
     const { data } = await service.query('{ posts(limit: 1) { id } }');
@@ -208,7 +208,7 @@ describe('the page of docs/react.md', () => {
     expect(comments).toEqual([expect.stringContaining('Of another'), expect.stringContaining('Mine')]);
   });
 
-  it('creates a comment once where an answer is lost and the next one is not of the service', async () => {
+  it('creates a comment once where a response is lost and the next one is not of the service', async () => {
     const service = await startService();
     await service.create('Discussed');
     const open = await openTabs(service, await project.serve(service));

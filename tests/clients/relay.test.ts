@@ -77,7 +77,7 @@ describe('Relay', () => {
     expect(thread.items()).toEqual([...bodies, 'sixth', 'seventh']);
   });
 
-  it('sends a comment once, also where an answer is lost and a proxy rejects the next attempt', async () => {
+  it('sends a comment once, also where a response is lost and a proxy rejects the next attempt', async () => {
     const service = await startService();
     const { url, replayed } = await startLossyProxy(service.url, 1, 1);
     const postId = await createThread(service, []);
@@ -149,7 +149,7 @@ describe('Relay', () => {
     expect(author.items().slice(0, 2)).toEqual(['Discussed', '1']);
   });
 
-  it('shows what has happened between the answer and the stream', async () => {
+  it('shows what has happened between the response and the stream', async () => {
     const service = await startService();
     const answers = countAnswers(service.origin);
     const send = fetch;

@@ -36,7 +36,7 @@ export interface Toolchain {
 
 const titlesOf = (posts: readonly Post[]) => posts.map(({ title }) => title);
 
-/** Throws the errors of an answer. */
+/** Throws the errors of a response. */
 function dataOf<Data>(answer: {
   readonly data?: Data | null | undefined;
   readonly error?: Error | undefined;

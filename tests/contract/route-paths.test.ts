@@ -84,12 +84,12 @@ it('no plugin knows a path: what differs by path is in the routes', () => {
 const app = useApp({ settings: { NODE_ENV: 'development' } });
 
 it('each path that is written has a route', () => {
-  const answered = new Set(app.app.routes.map(({ path }) => path));
+  const responded = new Set(app.app.routes.map(({ path }) => path));
   const written = files.filter(({ path }) => HOMES.includes(path)).flatMap((file) => matchesIn(file, PATH));
   expect(written.length).toBeGreaterThan(20);
-  const unanswered = written.filter(({ text }) => !answered.has(text) && !answered.has(`${text}*`));
+  const withoutResponse = written.filter(({ text }) => !responded.has(text) && !responded.has(`${text}*`));
   expect(
-    unanswered.map(({ place }) => place),
+    withoutResponse.map(({ place }) => place),
     REMEDY,
   ).toEqual([]);
 });

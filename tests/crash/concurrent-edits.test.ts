@@ -22,7 +22,7 @@ const READ = 'query ($id: ID!) { post(id: $id) { version title } }';
 const EDIT =
   'mutation ($id: ID!, $title: String!, $v: Int!) { updatePost(id: $id, title: $title, ifVersion: $v) { version } }';
 
-interface Answer {
+interface GraphQLResponse {
   readonly data?: Readonly<Record<string, { readonly id: string; readonly version: number } | null>> | null;
   readonly errors?: readonly { readonly extensions: { readonly code: string; readonly version?: number } }[];
 }
@@ -46,7 +46,7 @@ it('each edit that was acknowledged is one version and, as an admin’s, one aud
     query: string,
     variables: object,
     key?: string,
-  ): Promise<Answer | undefined> {
+  ): Promise<GraphQLResponse | undefined> {
     try {
       const response = await fetch(`${await asking.pick(servers).origin()}/graphql`, {
         method: 'POST',
@@ -58,27 +58,32 @@ it('each edit that was acknowledged is one version and, as an admin’s, one aud
         body: JSON.stringify({ query, variables }),
         signal: AbortSignal.timeout(PATIENCE_MS),
       });
-      return [200, 409].includes(response.status) ? ((await response.json()) as Answer) : undefined;
+      return [200, 409].includes(response.status) ? ((await response.json()) as GraphQLResponse) : undefined;
     } catch {
       return undefined;
     }
   }
 
   /** The same request until it is answered. */
-  async function answered(apiKey: string, query: string, variables: object, key?: string): Promise<Answer> {
+  async function responded(
+    apiKey: string,
+    query: string,
+    variables: object,
+    key?: string,
+  ): Promise<GraphQLResponse> {
     for (;;) {
       ended.throwIfAborted();
-      const answer = await ask(apiKey, query, variables, key);
-      const busy = answer?.errors?.some(({ extensions }) => extensions.code === 'IDEMPOTENCY_IN_PROGRESS');
-      if (answer !== undefined && !busy) return answer;
+      const result = await ask(apiKey, query, variables, key);
+      const busy = result?.errors?.some(({ extensions }) => extensions.code === 'IDEMPOTENCY_IN_PROGRESS');
+      if (result !== undefined && !busy) return result;
       await delay(RETRY_MS);
     }
   }
 
   const ids: string[] = [];
   for (let made = 0; made < POSTS; made += 1)
-    ids.push((await answered(author, CREATE, {}, randomUUID())).data?.createPost?.id ?? '');
-  const versionOf = async (id: string) => (await answered(admin, READ, { id })).data?.post?.version ?? 0;
+    ids.push((await responded(author, CREATE, {}, randomUUID())).data?.createPost?.id ?? '');
+  const versionOf = async (id: string) => (await responded(admin, READ, { id })).data?.post?.version ?? 0;
 
   const acknowledged = new Map(ids.map((id) => [id, 0]));
   let done = 0;
@@ -89,7 +94,7 @@ it('each edit that was acknowledged is one version and, as an admin’s, one aud
   async function edit(number: number): Promise<void> {
     const id = choosing.pick(ids);
     for (let version = await versionOf(id); ; ) {
-      const { data, errors } = await answered(
+      const { data, errors } = await responded(
         admin,
         EDIT,
         { id, title: `edit ${number}`, v: version },

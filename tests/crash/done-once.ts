@@ -12,9 +12,9 @@ const LIMIT = { timeout: 1_800_000 };
 export type Kill = (keys: number, ways: Ways) => Promise<Outcome>;
 
 function report(what: string, { crashes, posts, events, stored, statuses, different }: Outcome): void {
-  const answers = Object.entries(statuses).map(([status, count]) => `${status}: ${count}`);
+  const responses = Object.entries(statuses).map(([status, count]) => `${status}: ${count}`);
   process.stdout.write(
-    `${what}: ${crashes} crashes, ${posts} posts, ${events} events, ${stored} responses, ${different.length} different; answers ${answers.join(', ')}\n`,
+    `${what}: ${crashes} crashes, ${posts} posts, ${events} events, ${stored} responses, ${different.length} different; answers ${responses.join(', ')}\n`,
   );
 }
 

@@ -15,9 +15,9 @@ export interface Told {
 export interface Clients {
   /** Sends every request until it is answered with 200. Resolves once all are. */
   run(): Promise<void>;
-  /** The title of each post, and the answer to its request. */
+  /** The title of each post, and the response to its request. */
   readonly told: ReadonlyMap<string, Told>;
-  /** How often each HTTP status was the answer; `lost` is none at all. */
+  /** How often each HTTP status was the response; `lost` is none at all. */
   readonly statuses: ReadonlyMap<string, number>;
 }
 
@@ -77,11 +77,11 @@ export function createClients(
     for (;;) {
       ended.throwIfAborted();
       const way = ways[requests++ % ways.length];
-      const answer = await createPost(await target.origin(), apiKey, title, { way });
-      const status = String(answer?.status ?? 'lost');
+      const result = await createPost(await target.origin(), apiKey, title, { way });
+      const status = String(result?.status ?? 'lost');
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
-      if (answer?.status === 200) {
-        told.set(title, answer);
+      if (result?.status === 200) {
+        told.set(title, result);
         return;
       }
       await delay(RETRY_MS);

@@ -20,7 +20,7 @@ export interface Outcome {
   readonly posts: number;
   readonly events: number;
   readonly stored: number;
-  /** Titles whose stored answer is not what the client was told. */
+  /** Titles whose stored response is not what the client was told. */
   readonly different: readonly string[];
   /** Statuses that a client never gets from a service whose database dies. */
   readonly unexpected: readonly string[];
@@ -29,8 +29,8 @@ export interface Outcome {
 }
 
 const CLIENTS = 8;
-/** A crash comes so many answers after the one before, and a little later: in the middle of something. */
-const ANSWERS_BETWEEN = { least: 5, range: 15 };
+/** A crash comes so many responses after the one before, and a little later: in the middle of something. */
+const RESPONSES_BETWEEN = { least: 5, range: 15 };
 const LATER_MS = 12;
 /** After these, a client asks once more. */
 const RETRIED = new Set(['409', '503', '504', 'lost']);
@@ -41,7 +41,7 @@ async function crashMeanwhile(clients: Clients, { keys, crash }: Rounds): Promis
   let crashes = 0;
   let next = 0;
   for (;;) {
-    next += ANSWERS_BETWEEN.least + random.below(ANSWERS_BETWEEN.range);
+    next += RESPONSES_BETWEEN.least + random.below(RESPONSES_BETWEEN.range);
     if (next >= keys) return crashes;
     await until('more answers', () => clients.told.size >= next);
     await delay(random.below(LATER_MS));
@@ -60,8 +60,8 @@ export async function runRounds(rounds: Rounds): Promise<Outcome> {
   const different: string[] = [];
   for (const title of titles) {
     const again = await until(`the answer to ${title}`, async () => {
-      const answer = await createPost(await target.origin(), apiKey, title);
-      return !RETRIED.has(String(answer?.status ?? 'lost')) && answer;
+      const response = await createPost(await target.origin(), apiKey, title);
+      return !RETRIED.has(String(response?.status ?? 'lost')) && response;
     });
     const same = again.replayed && again.status === 200 && again.text === clients.told.get(title)?.text;
     if (!same) different.push(title);

@@ -12,7 +12,7 @@ const isOther = (duplicate: number, key: number) => (duplicate + key) % 5 === 0;
 /** So many keys at once. */
 const CLIENTS = 4;
 
-type Answer = NonNullable<Awaited<ReturnType<typeof createPost>>>;
+type GraphQLResponse = NonNullable<Awaited<ReturnType<typeof createPost>>>;
 
 describe('Two processes on one database that get every keyed mutation at once', () => {
   it.each([
@@ -27,13 +27,13 @@ describe('Two processes on one database that get every keyed mutation at once', 
     const apiKey = await makeKey(folders[0], database);
 
     /** As a client does that is told to come back. */
-    async function ask(turn: number, title: string, idempotencyKey: string): Promise<Answer> {
+    async function ask(turn: number, title: string, idempotencyKey: string): Promise<GraphQLResponse> {
       for (;;) {
         const server = servers[turn % servers.length];
         const way = ways[turn % ways.length];
-        const answer = server && (await createPost(server.origin, apiKey, title, { idempotencyKey, way }));
-        if (answer === undefined) throw new Error('an answer was lost');
-        if (answer.status !== 409) return answer;
+        const response = server && (await createPost(server.origin, apiKey, title, { idempotencyKey, way }));
+        if (response === undefined) throw new Error('an answer was lost');
+        if (response.status !== 409) return response;
       }
     }
 
@@ -41,19 +41,19 @@ describe('Two processes on one database that get every keyed mutation at once', 
     const seen = { first: 0, replayed: 0, rejected: 0 };
     async function race(number: number): Promise<void> {
       const titleOf = (duplicate: number) => `crash ${number}${isOther(duplicate, number) ? ' other' : ''}`;
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: DUPLICATES }, async (_, duplicate) => ({
           title: titleOf(duplicate),
           ...(await ask(duplicate + number, titleOf(duplicate), `key ${number}`)),
         })),
       );
-      const done = answers.filter(({ status }) => status === 200);
+      const done = responses.filter(({ status }) => status === 200);
       const [winner] = done;
       const first = done.filter(({ replayed }) => !replayed).length;
       seen.first += first;
       seen.replayed += done.length - first;
       if (first !== 1) wrong.push(`${number}: done ${first} times`);
-      for (const { title, status, text } of answers) {
+      for (const { title, status, text } of responses) {
         if (title === winner?.title && status === 200 && text === winner.text) continue;
         if (title !== winner?.title && status === 422) seen.rejected += 1;
         else wrong.push(`${number}: ${status} ${text}`);

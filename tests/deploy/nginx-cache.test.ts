@@ -230,7 +230,7 @@ describe.each([
     await expect.poll(async () => (await nginx.logs()).split(' cache MISS ').length - 1).toBe(times);
   });
 
-  it('gives out what has changed once the answer is old', async () => {
+  it('gives out what has changed once the response is old', async () => {
     const { key } = await first.account();
     const documentId = await published(first, '{ posts(limit: 1) { title } }');
     const { ask } = await cached(change);

@@ -65,9 +65,9 @@ function client({ certificate }: Nginx, port: number): Asking {
       stream.on('error', () => stream.destroy());
       onTestFinished(() => void stream.destroy());
       if (body !== undefined) stream.end(body);
-      const [answer] = (await once(stream, 'response')) as [Record<string, number | undefined>];
+      const [result] = (await once(stream, 'response')) as [Record<string, number | undefined>];
       stream.close(constants.NGHTTP2_NO_ERROR);
-      return answer[':status'];
+      return result[':status'];
     },
   };
 }

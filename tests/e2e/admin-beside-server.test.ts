@@ -45,11 +45,11 @@ describe('the admin command beside a server on the embedded database', () => {
     let requests = 0;
     const call = async (index: number) => {
       const title = `${index}-${requests}`;
-      const answer = await server.gql(
+      const response = await server.gql(
         'mutation ($title: String!) { createPost(title: $title, body: "b") { title author { name } } }',
         { key, variables: { title } },
       );
-      expect(answer.data?.createPost, JSON.stringify(answer.errors)).toEqual({
+      expect(response.data?.createPost, JSON.stringify(response.errors)).toEqual({
         title,
         author: { name: 'Ada' },
       });

@@ -42,7 +42,7 @@ describe('a backup that is killed', () => {
     const { data } = await again.gql('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', {
       key: await demoKey(restored),
       variables: {
-        ids: before.slice(-50).map(({ answer }) => JSON.parse(answer.text).data.createPost.id),
+        ids: before.slice(-50).map(({ response }) => JSON.parse(response.text).data.createPost.id),
       },
     });
     expect(data.nodes).not.toContain(null);

@@ -92,9 +92,9 @@ describe('a backup beside a server', () => {
     expect(before.filter(({ title }) => !titles.includes(title))).toEqual([]);
     expect(half).toEqual([]);
 
-    for (const { title, idempotencyKey, answer } of before.slice(-5)) {
+    for (const { title, idempotencyKey, response } of before.slice(-5)) {
       const replay = await send(back, { query: CREATE, variables: { title }, idempotencyKey, key });
-      expect(replay).toMatchObject({ status: 200, text: answer.text, replayed: 'true' });
+      expect(replay).toMatchObject({ status: 200, text: response.text, replayed: 'true' });
     }
     expect(await keysOf(back)).toBe(signingKeys);
     expect((await signIn(back)).status).toBe(200);

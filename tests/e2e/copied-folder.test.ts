@@ -29,11 +29,14 @@ function stream(server: ServerProcess, key: string) {
   let failure: unknown;
   const ended = (async () => {
     for (; !done && !test.aborted; count += 1) {
-      const answer = await server.gql('mutation { createPost(title: "t", body: "b") { id } }', {
+      const response = await server.gql('mutation { createPost(title: "t", body: "b") { id } }', {
         key,
         headers: { 'idempotency-key': `copied-folder-${count}` },
       });
-      expect({ status: answer.status, errors: answer.errors }).toEqual({ status: 200, errors: undefined });
+      expect({ status: response.status, errors: response.errors }).toEqual({
+        status: 200,
+        errors: undefined,
+      });
     }
   })().catch((error: unknown) => {
     failure = error;

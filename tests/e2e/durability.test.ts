@@ -8,19 +8,19 @@ describe('the embedded database', () => {
     const dataDir = await migratedFolder();
     const server = await startServer(dataDir);
     const key = await demoKey(dataDir);
-    const answered: string[] = [];
+    const responded: string[] = [];
     const write = async () => {
       for (;;) {
         const created = await server.gql(
           'mutation { createPost(title: "kept", body: "b", tags: ["kept"]) { id } }',
           { key },
         );
-        if (created.status === 200) answered.push(created.data.createPost.id);
+        if (created.status === 200) responded.push(created.data.createPost.id);
       }
     };
     // Each writer ends with the connection.
     const writers = Promise.allSettled([write(), write(), write()]);
-    await until('40 posts', () => answered.length >= 40);
+    await until('40 posts', () => responded.length >= 40);
     server.kill('SIGKILL');
     expect((await server.exited).signal).toBe('SIGKILL');
     await writers;
@@ -40,7 +40,7 @@ describe('the embedded database', () => {
       if (!pageInfo.hasNextPage) break;
       after = pageInfo.endCursor;
     }
-    expect(answered.filter((id) => !kept.has(id))).toEqual([]);
+    expect(responded.filter((id) => !kept.has(id))).toEqual([]);
   });
 
   it('rejects its folder to a second server, until the first is gone, however that dies', async () => {

@@ -9,7 +9,7 @@ import { productionSettings, startServer } from '../support/processes/server.ts'
 const REQUESTS = 200;
 
 /** A server that has answered many requests, each with an id of its own. */
-async function answered() {
+async function responded() {
   const server = await startServer(await migratedFolder(), productionSettings());
   const ids = Array.from({ length: REQUESTS }, (_, index) => `request-${index}`);
   for (const id of ids) await fetch(`${server.origin}/nowhere`, { headers: { 'x-request-id': id } });
@@ -31,7 +31,7 @@ describe('the log of a process', () => {
   });
 
   it('lacks no line after SIGTERM', async () => {
-    const { server, ids } = await answered();
+    const { server, ids } = await responded();
     server.kill('SIGTERM');
     const { stdout } = await server.exited;
     expect(loggedIds(stdout)).toEqual(ids);
@@ -56,7 +56,7 @@ describe('the log of a process', () => {
   });
 
   it('is written without a further request, so that SIGKILL costs the newest lines at most', async () => {
-    const { server, ids } = await answered();
+    const { server, ids } = await responded();
     await until('the last line', () => server.stdout.includes(`"${ids.at(-1)}"`));
     server.kill('SIGKILL');
     const { stdout } = await server.exited;

@@ -50,7 +50,7 @@ async function codeFlow(server: ServerProcess, client: oauth.Client): Promise<oa
     state,
   }).toString();
   const parameters = oauth.validateAuthResponse(as, client, await allowAs(server, url), state);
-  const answer = await oauth.authorizationCodeGrantRequest(
+  const result = await oauth.authorizationCodeGrantRequest(
     as,
     client,
     oauth.None(),
@@ -59,7 +59,7 @@ async function codeFlow(server: ServerProcess, client: oauth.Client): Promise<oa
     verifier,
     LOOPBACK,
   );
-  return oauth.processAuthorizationCodeResponse(as, client, answer);
+  return oauth.processAuthorizationCodeResponse(as, client, result);
 }
 
 describe('an OAuth library that knows nothing of this service', () => {

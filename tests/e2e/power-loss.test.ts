@@ -25,23 +25,23 @@ describe('the embedded database', () => {
     const scopes = 'posts:read posts:write';
     const create = ['api-key', 'create', '--user', email, '--name', 'k', '--scopes', scopes];
     const { key } = (await admin(create, dataDir, settings)).json;
-    const answered: string[] = [];
+    const responded: string[] = [];
     const write = async () => {
       for (;;) {
         const created = await server.gql('mutation { createPost(title: "kept", body: "b") { id } }', { key });
-        if (created.status === 200) answered.push(created.data.createPost.id);
+        if (created.status === 200) responded.push(created.data.createPost.id);
       }
     };
     // Each writer ends with the connection.
     const writers = Promise.allSettled([write(), write(), write()]);
-    await until('20 posts', () => answered.length >= 20);
+    await until('20 posts', () => responded.length >= 20);
     server.kill('SIGKILL');
     await writers;
 
     const again = await startServer(left, settings);
     const { data } = await again.gql('{ posts(limit: 100) { id } }', { key });
     const kept = new Set(data.posts.map(({ id }: { id: string }) => id));
-    expect(answered.filter((id) => !kept.has(id))).toEqual([]);
+    expect(responded.filter((id) => !kept.has(id))).toEqual([]);
   });
 
   it('is made whole or not at all where the first start dies on the way', async () => {

@@ -39,12 +39,12 @@ it('A restored stored response needs the SECRET_KEY of its instance, and a retry
 
   const retry = (settings: Settings) =>
     withServer(restored, settings, async (app) => {
-      const answer = await send(app, request);
+      const response = await send(app, request);
       const { json } = await admin(['sql', `SELECT id FROM posts WHERE title = '${TITLE}'`], restored);
       return {
-        status: answer.status,
-        replayed: answer.replayed,
-        isSame: answer.text === first.text,
+        status: response.status,
+        replayed: response.replayed,
+        isSame: response.text === first.text,
         posts: json.length,
       };
     });

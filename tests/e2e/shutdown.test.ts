@@ -34,7 +34,7 @@ describe('SIGTERM', () => {
   it.each([
     ['the service', 'src/main.ts', []],
     ['the admin command', 'src/admin/main.ts', ['database', 'migrate']],
-  ])('ends %s by itself while it waits for an answer of PostgreSQL', async (_what, script, args) => {
+  ])('ends %s by itself while it waits for a response of PostgreSQL', async (_what, script, args) => {
     const silent = createServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');
     onTestFinished(() => void silent.close());

@@ -164,8 +164,8 @@ describe('DATABASE_URL', () => {
 
 describe('PUBLIC_URL', () => {
   const issuerOf = async (origin: string) => {
-    const answer = await fetch(`${origin}/.well-known/oauth-authorization-server`);
-    return ((await answer.json()) as { issuer: string }).issuer;
+    const response = await fetch(`${origin}/.well-known/oauth-authorization-server`);
+    return ((await response.json()) as { issuer: string }).issuer;
   };
 
   it('is the origin that browsers name, however it is written', async () => {

@@ -53,7 +53,7 @@ describe('Traces of a process', () => {
   });
 
   it('do not hold up a stop where the collector does not answer', async () => {
-    collector.answer = () => undefined;
+    collector.respond = () => undefined;
     const folder = await temporaryFolder();
     // Longer than any test may take.
     const patient = { ...collector.settings, OTEL_EXPORTER_OTLP_TIMEOUT: '600000' };

@@ -26,7 +26,7 @@ export interface Case {
   readonly caller: CallerName;
 }
 
-/** What stands in an expected answer for a string, or null, that only the service can know, such as an id that it has just made. */
+/** What stands in an expected response for a string, or null, that only the service can know, such as an id that it has just made. */
 export const MADE = Symbol('made by the service');
 
 /** The status for `Accept: application/graphql-response+json`, and for `application/json`. */
@@ -36,7 +36,7 @@ export interface Statuses {
 }
 
 /** What must come where the operation is executed: with 403 exactly where `data` is null and each error told is FORBIDDEN, else with 200. */
-export type ExpectedAnswer = Pick<Executed, 'data' | 'errors'>;
+export type ExpectedResponse = Pick<Executed, 'data' | 'errors'>;
 
 /** A rejection before execution: no `data`, and one or more errors, all with this code. */
 export interface ExpectedRejection {
@@ -47,12 +47,12 @@ export interface ExpectedRejection {
 }
 
 /**
- * What the contract says must come back for a case: the answer, or one of the rejections. Where the contract says exactly
+ * What the contract says must come back for a case: the response, or one of the rejections. Where the contract says exactly
  * one thing, one of the two is empty. A subscription that may open has neither: over an event stream it opens, and
  * elsewhere it is BAD_REQUEST with 406, which also may come instead of a rejection.
  */
 export interface Verdict {
-  readonly answer: ExpectedAnswer | undefined;
+  readonly response: ExpectedResponse | undefined;
   readonly rejections: readonly ExpectedRejection[];
   /** What the operation costs; undefined where it is not valid, or only introspects. */
   readonly cost: { readonly complexity: number; readonly depth: number } | undefined;

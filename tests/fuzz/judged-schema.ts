@@ -18,7 +18,7 @@ const namedType = (type: TypeNode): string =>
   type.kind === Kind.NAMED_TYPE ? type.name.value : namedType(type.type);
 
 export interface JudgedSchema {
-  /** What clients see, without what the oracle knows no answer to. */
+  /** What clients see, without what the oracle knows no response to. */
   readonly schema: GraphQLSchema;
   /** The fields that were left out, such as `Post.reactions`. */
   readonly unjudged: readonly string[];

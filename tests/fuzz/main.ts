@@ -1,6 +1,6 @@
 /**
  * Random operations against the service as it ships, beside what the contract says of them: `npm run test:fuzz -- --help`.
- * It exits with 1 where an answer differs, with 2 for wrong options.
+ * It exits with 1 where a response differs, with 2 for wrong options.
  */
 import { Command } from 'commander';
 import { fuzz } from './fuzz.ts';

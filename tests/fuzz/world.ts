@@ -56,11 +56,11 @@ async function readCursors(app: TestApp, key: string, postIds: readonly string[]
   const { data } = await app.gql(`{ users: usersConnection${PAGE} posts: postsConnection${PAGE} }`, { key });
   lists.push(data.users, data.posts);
   for (const id of postIds) {
-    const answer = await app.gql(`query ($id: ID!) { post(id: $id) { list: commentsConnection${PAGE} } }`, {
+    const response = await app.gql(`query ($id: ID!) { post(id: $id) { list: commentsConnection${PAGE} } }`, {
       key,
       variables: { id },
     });
-    lists.push(answer.data.post.list);
+    lists.push(response.data.post.list);
   }
   return new Map(lists.flatMap(({ edges }) => edges.map(({ cursor, node }) => [node.id, cursor] as const)));
 }

@@ -19,7 +19,7 @@ import { faultsOf } from './wrong.ts';
 /** The published schema, with all that the contract says of its fields. */
 const RESOLVERS = { ...READS, ...WRITES };
 
-/** The coordinates of the fields that the model knows the answers to. */
+/** The coordinates of the fields that the model knows the responses to. */
 export const MODELLED: readonly string[] = Object.keys(RESOLVERS);
 
 export const SCHEMA = buildModelSchema(RESOLVERS, false);
@@ -36,7 +36,7 @@ export interface ExpectedError {
 /** A place that errors null. Of all errors below it exactly one is told, whichever comes first. */
 export interface NulledPlace {
   readonly oneOf: readonly ExpectedError[];
-  /** Where the answer has no data, an error elsewhere may have ended execution before it came to this one. */
+  /** Where the response has no data, an error elsewhere may have ended execution before it came to this one. */
   readonly optional: boolean;
 }
 
@@ -89,7 +89,7 @@ const toldAs = (error: GraphQLError): ExpectedError[] =>
   faultsOf(error).map((fault) => ({ ...fault, path: error.path }));
 
 /**
- * How far up an error takes the answer: to a root field that may be null, to an item of one that may be null, or to all
+ * How far up an error takes the response: to a root field that may be null, to an item of one that may be null, or to all
  * of it.
  */
 function placeOf({ path }: GraphQLError, asked: Asked): string | undefined {

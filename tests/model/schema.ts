@@ -92,10 +92,10 @@ export function buildModelSchema(resolvers: Resolvers, lenient: boolean): GraphQ
     const owner = schema.getType(type);
     const found = isObjectType(owner) ? owner.getFields()[field] : undefined;
     if (found === undefined) throw new Error(`the schema has no ${coordinate}`);
-    const answer = resolve as GraphQLFieldResolver<unknown, Context>;
+    const response = resolve as GraphQLFieldResolver<unknown, Context>;
     found.resolve = (row, args, context, info) => {
       checkNeed(context, coordinate);
-      return answer(row, args, context, info);
+      return response(row, args, context, info);
     };
   }
   for (const owner of new Set(Object.keys(resolvers).map((coordinate) => coordinate.split('.')[0] ?? ''))) {

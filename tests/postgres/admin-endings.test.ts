@@ -96,15 +96,15 @@ it('user set-password ends what the password stood behind, and nothing else', as
 
 it('changePassword ends the same, on every instance, and the new cookie counts on each', async () => {
   const { instances, who, writer } = await setUp();
-  const answer = await app.gql(
+  const response = await app.gql(
     `mutation { changePassword(currentPassword: "${PASSWORD}", newPassword: "${NEW_PASSWORD}") }`,
     { headers: { cookie: who.cookie } },
   );
-  expect(answer.errors).toBeUndefined();
+  expect(response.errors).toBeUndefined();
   for (const instance of instances) {
     // A session is known nowhere but in the database.
     expect(await who.status('session', instance)).toBe(401);
-    const headers = { cookie: cookieOf(answer) };
+    const headers = { cookie: cookieOf(response) };
     expect((await instance.fetch('/graphql?query={viewer{id}}', { headers })).status).toBe(200);
   }
   await expectRevoked(app, who, instances, OF_PASSWORD, writer.key);
@@ -138,11 +138,11 @@ async function seedContent(who: Holder) {
     { postId: theirs, authorId: who.id },
   ]);
   await createComment(app, other.key, theirs);
-  const answer = await app.gql('mutation { createPost(title: "Kept", body: "b") { id } }', {
+  const response = await app.gql('mutation { createPost(title: "Kept", body: "b") { id } }', {
     key: who.key,
     headers: { 'idempotency-key': 'k' },
   });
-  expect(answer.errors).toBeUndefined();
+  expect(response.errors).toBeUndefined();
   const read = async () => {
     const text = '{ posts(limit: 100) { id author { id name } commentCount comments { author { name } } } }';
     const { data, errors } = await app.gql(text, { key: other.key });

@@ -103,9 +103,9 @@ it('A backup goes from the embedded database to PostgreSQL and back: content, ke
   await listeners.have('three');
   await listeners.leave();
   const keyed = { query: CREATE_POST, variables: { title: 'once' }, idempotencyKey: 'once', key: author.key };
-  const answered = await send(before, keyed);
+  const responded = await send(before, keyed);
   acknowledged.push('once');
-  await createComment(before, author.key, JSON.parse(answered.text).data.createPost.id);
+  await createComment(before, author.key, JSON.parse(responded.text).data.createPost.id);
   const { data: all } = await before.gql(EVERYTHING, { key: author.key });
   await stopBefore();
 
@@ -120,7 +120,7 @@ it('A backup goes from the embedded database to PostgreSQL and back: content, ke
     const { app, stop } = await open(settings);
     scene.app = app;
     expect((await app.gql(EVERYTHING, { key: author.key })).data).toEqual(all);
-    expect(await send(app, keyed)).toMatchObject({ status: 200, text: answered.text, replayed: 'true' });
+    expect(await send(app, keyed)).toMatchObject({ status: 200, text: responded.text, replayed: 'true' });
     expect((await gqlAs(app, person.cookie, '{ viewer { id } }')).status).toBe(401);
     await stop();
   }

@@ -18,8 +18,8 @@ describe('A write that another transaction holds up', () => {
     try {
       await other.query('BEGIN');
       await other.query('SELECT 1 FROM posts WHERE id = $1 FOR NO KEY UPDATE', [id]);
-      const answer = await send(hasty, { query: comment, key });
-      expect(answer).toMatchObject({ status: 504, codes: ['TIMEOUT'] });
+      const response = await send(hasty, { query: comment, key });
+      expect(response).toMatchObject({ status: 504, codes: ['TIMEOUT'] });
       await other.query('ROLLBACK');
     } finally {
       await other.end();

@@ -3,7 +3,7 @@ import { type Account, type TestApp, useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
 import { holdTable, makeCommentsSlow, SLOW_BODY } from '../support/database/blocked.ts';
 import { connect, postgresOf } from '../support/database/postgres.ts';
-import { answerOf, type GraphqlOptions, graphqlPost } from '../support/graphql.ts';
+import { type GraphqlOptions, graphqlPost, readResponse } from '../support/graphql.ts';
 import { readMetric } from '../support/metrics.ts';
 import { dataOf, expectRejected } from '../support/rejection.ts';
 import { instanceOnOwnPool, secondInstance } from '../support/second-instance.ts';
@@ -41,7 +41,7 @@ async function hold(app: TestApp) {
 }
 
 const askAt = async ({ fetch }: Pick<TestApp, 'fetch'>, query: string, options: GraphqlOptions) =>
-  answerOf(await fetch('/graphql', graphqlPost(query, options)));
+  readResponse(await fetch('/graphql', graphqlPost(query, options)));
 
 describe('a statement past its time', () => {
   const app = useApp();
@@ -54,8 +54,8 @@ describe('a statement past its time', () => {
     await hold(app);
     // Its own connection holds the table, in a transaction; that the key was used is written by and by.
     await expect.poll(busy).toBe(1);
-    const answers = await Promise.all([1, 2, 3].map(() => askAt(hasty, QUERY, { key })));
-    for (const answer of answers) expectRejected(answer, { code: 'TIMEOUT', status: 504 });
+    const responses = await Promise.all([1, 2, 3].map(() => askAt(hasty, QUERY, { key })));
+    for (const response of responses) expectRejected(response, { code: 'TIMEOUT', status: 504 });
     expect(await waiting()).toBe(0);
     await expect.poll(busy).toBe(1);
   });
@@ -78,8 +78,8 @@ describe('a statement of an operation past its time', () => {
     const { busy } = await observe(app);
     const hasty = hastyInstance();
     await hold(app);
-    const answers = await Promise.all([1, 2, 3, 4].map(() => askAt(hasty, QUERY, { key: account.key })));
-    for (const answer of answers) expectRejected(answer, { code: 'TIMEOUT', status: 504 });
+    const responses = await Promise.all([1, 2, 3, 4].map(() => askAt(hasty, QUERY, { key: account.key })));
+    for (const response of responses) expectRejected(response, { code: 'TIMEOUT', status: 504 });
     await expect.poll(busy).toBe(1);
     await expect.poll(() => readMetric(hasty, 'content_graph_graphql_operations_running')).toBe(0);
   });
@@ -93,8 +93,8 @@ describe('a statement of an operation past its time', () => {
       createPost(title: $title, body: "b") { id }
       createComment(postId: $postId, body: "${SLOW_BODY}") { id }
     }`;
-    const answer = await askAt(hastyInstance(), query, { key, variables: { postId, title } });
-    expectRejected(answer, { code: 'TIMEOUT', status: 504 });
+    const response = await askAt(hastyInstance(), query, { key, variables: { postId, title } });
+    expectRejected(response, { code: 'TIMEOUT', status: 504 });
     await expect.poll(busy).toBe(0);
     const { posts } = dataOf(await app.gql('{ posts(limit: 100) { title } }', { key }));
     expect(posts).not.toContainEqual({ title });
@@ -107,8 +107,8 @@ describe('a statement of an operation past its time', () => {
     const held = await holdTable(app, 'comments');
     onTestFinished(held.release);
     const deletion = 'mutation ($id: ID!) { deletePost(id: $id) }';
-    const answer = await askAt(hastyInstance(), deletion, { key, variables: { id } });
-    expectRejected(answer, { code: 'TIMEOUT', status: 504 });
+    const response = await askAt(hastyInstance(), deletion, { key, variables: { id } });
+    expectRejected(response, { code: 'TIMEOUT', status: 504 });
     await expect.poll(busy).toBe(1);
     await held.release();
     expect(
@@ -127,9 +127,9 @@ describe('a statement of an operation past its time', () => {
       // A few at a time, so that none waits long for a connection.
       for (let wave = 0; wave < 10; wave += 1) {
         const after = Array.from({ length: 4 }, () => app.gql('{ users(limit: 1) { id } }', { key }));
-        for (const answer of await Promise.all(after)) dataOf(answer);
+        for (const response of await Promise.all(after)) dataOf(response);
       }
-      for (const answer of cancelled) expect(answer.status).toBe(504);
+      for (const response of cancelled) expect(response.status).toBe(504);
       await held.release();
     }
   });

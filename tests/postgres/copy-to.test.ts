@@ -58,7 +58,7 @@ describe('admin database copy-to', () => {
         idempotencyKey: 'once',
         key: author.key,
       };
-      const answered = await send(before.app, keyed);
+      const responded = await send(before.app, keyed);
       const { data: shown } = await before.app.gql(EVERYTHING, { key: author.key });
       await createComment(before.app, author.key, shown.posts[0].id);
       const { data: all } = await before.app.gql(EVERYTHING, { key: author.key });
@@ -85,7 +85,7 @@ describe('admin database copy-to', () => {
       scene.app = app;
       expect((await app.gql(EVERYTHING, { key: author.key })).data).toEqual(all);
       const replayed = await send(app, keyed);
-      expect(replayed).toMatchObject({ status: answered.status, text: answered.text, replayed: 'true' });
+      expect(replayed).toMatchObject({ status: responded.status, text: responded.text, replayed: 'true' });
       expect((await login(app, { email: person.email, password: PASSWORD })).status).toBe(200);
       expect((await gqlAs(app, person.cookie, '{ viewer { id } }')).data.viewer.id).toBe(person.id);
       // Counted by triggers, which are on again.

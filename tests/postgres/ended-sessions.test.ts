@@ -73,9 +73,9 @@ describe.each([
         status: 200,
       });
       const holder = await lockPosts(app);
-      const answer = send(instance, whole);
+      const response = send(instance, whole);
       await endBlockedSession(await besidePool(app));
-      expect(await answer).toMatchObject({ status: 503, codes: ['SERVICE_UNAVAILABLE'] });
+      expect(await response).toMatchObject({ status: 503, codes: ['SERVICE_UNAVAILABLE'] });
       await holder.query('ROLLBACK');
       expect(await postsNamed(app, title)).toBe(0);
       expect((await send(instance, whole)).status).toBe(200);

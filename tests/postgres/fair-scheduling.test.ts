@@ -43,11 +43,11 @@ describe('A client whose requests hold all connections', () => {
     const pid = await slowPid(looker);
     const order: string[] = [];
     const ask = (name: string, key: string) => app.gql(QUERY, { key }).then(() => order.push(name));
-    const answers = Array.from({ length: MANY }, () => ask('heavy', heavy.key));
-    answers.push(ask('light', light.key));
+    const responses = Array.from({ length: MANY }, () => ask('heavy', heavy.key));
+    responses.push(ask('light', light.key));
     await expect.poll(() => readMetric(app, 'content_graph_graphql_operations_running')).toBe(MANY + 2);
     await looker.query('SELECT pg_cancel_backend($1)', [pid]);
-    await Promise.all([...answers, slow]);
+    await Promise.all([...responses, slow]);
     // On a busy machine, credentials are read again, and others go on meanwhile.
     expect(order.indexOf('light')).toBeLessThan(MANY / 2);
   });

@@ -9,7 +9,7 @@ import {
   CREATE_POST,
   type KeyedRequest,
   postsNamed,
-  type RawAnswer,
+  type RawResponse,
   send,
   storedFor,
   WAYS,
@@ -71,33 +71,33 @@ describe('Identical keyed mutations at two instances', () => {
   async function untilDone(
     instance: Pick<TestApp, 'fetch'>,
     request: KeyedRequest,
-    first: RawAnswer,
-  ): Promise<RawAnswer> {
-    let answer = first;
-    while (answer.status === 409) answer = await send(instance, request);
-    return answer;
+    first: RawResponse,
+  ): Promise<RawResponse> {
+    let response = first;
+    while (response.status === 409) response = await send(instance, request);
+    return response;
   }
 
   it.each([
     ['one statement at both', WAYS[0], WAYS[0]],
     ['a transaction at both', WAYS[1], WAYS[1]],
     ['one of them at each', WAYS[0], WAYS[1]],
-  ] as const)('make one post and give one answer, by %s', async (_how, ...ways) => {
+  ] as const)('make one post and give one response, by %s', async (_how, ...ways) => {
     const instances = [await instanceOnOwnPool(app), await instanceOnOwnPool(app)];
     const { key, id } = await app.account();
     for (let turn = 0; turn < 5; turn += 1) {
       const title = `at once ${turn} ${id}`;
       const request = { query: CREATE_ALONE, variables: { title }, key, idempotencyKey: title };
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: DUPLICATES }, async (_, index) => {
           const instance = instances[index % 2] ?? app;
           const asked = { ...request, headers: ways[index % 2]?.[1] ?? {} };
           return untilDone(instance, asked, await send(instance, asked));
         }),
       );
-      expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-      expect(answers[0]?.status).toBe(200);
-      expect(answers.filter(({ replayed }) => replayed === null)).toHaveLength(1);
+      expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+      expect(responses[0]?.status).toBe(200);
+      expect(responses.filter(({ replayed }) => replayed === null)).toHaveLength(1);
       expect(await postsNamed(app, title)).toBe(1);
     }
     expect(await storedFor(app, id)).toBe(5);
@@ -142,10 +142,10 @@ describe('Identical keyed mutations at two instances', () => {
     expect(await postsNamed(app, title)).toBe(0);
 
     await obstacle.letGo();
-    const answers = await Promise.all(pending);
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    expect(answers[0]).toMatchObject({ status: 200, codes: [] });
-    expect(answers.filter(({ replayed }) => replayed === null)).toHaveLength(1);
+    const responses = await Promise.all(pending);
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(responses[0]).toMatchObject({ status: 200, codes: [] });
+    expect(responses.filter(({ replayed }) => replayed === null)).toHaveLength(1);
     expect(await postsNamed(app, title)).toBe(1);
     for (const stream of streams) expect(titlesOf(await stream.until(title))).toEqual([title]);
   });
@@ -164,15 +164,15 @@ describe('Identical keyed mutations at two instances', () => {
     const begunMs = performance.now();
     const late = await Promise.all([send(app, request), send(other, request), send(other, request)]);
     expect(performance.now() - begunMs).toBeGreaterThan(4_900);
-    for (const answer of late) {
-      expect(answer).toMatchObject({ status: 409, codes: ['IDEMPOTENCY_IN_PROGRESS'], replayed: null });
-      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    for (const response of late) {
+      expect(response).toMatchObject({ status: 409, codes: ['IDEMPOTENCY_IN_PROGRESS'], replayed: null });
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     }
     await obstacle.letGo();
-    const answer = await first;
-    expect(answer).toMatchObject({ status: 200, replayed: null });
+    const response = await first;
+    expect(response).toMatchObject({ status: 200, replayed: null });
     for (const instance of [app, other])
-      expect(await send(instance, request)).toMatchObject({ text: answer.text, replayed: 'true' });
+      expect(await send(instance, request)).toMatchObject({ text: response.text, replayed: 'true' });
     expect(await postsNamed(app, title)).toBe(1);
   });
 
@@ -187,11 +187,11 @@ describe('Identical keyed mutations at two instances', () => {
     await expect.poll(keepers).toHaveLength(1);
     const [keeper] = await keepers();
     await end(keeper);
-    const again = send(other, request).then((answer) => untilDone(other, request, answer));
+    const again = send(other, request).then((response) => untilDone(other, request, response));
     await obstacle.letGo();
-    const answers = [await untilDone(app, request, await first), await again];
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    expect(answers[0]?.status).toBe(200);
+    const responses = [await untilDone(app, request, await first), await again];
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(responses[0]?.status).toBe(200);
     expect(await postsNamed(app, title)).toBe(1);
     await expect.poll(keepers).toEqual([]);
   });

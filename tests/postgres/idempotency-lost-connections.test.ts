@@ -24,14 +24,14 @@ describe('A keyed mutation whose connection is lost at COMMIT', () => {
       // The look-up of the credentials is done before; what commits from here on is the mutation.
       await send(instance, { query: '{ viewer { id } }', key });
       proxy.cut(where, 1, statement);
-      const answers = await Promise.all(Array.from({ length: 10 }, () => send(instance, request)));
+      const responses = await Promise.all(Array.from({ length: 10 }, () => send(instance, request)));
       expect(proxy.cuts).toBe(1);
-      const failed = answers.filter(({ status }) => status !== 200);
-      const done = answers.filter(({ status }) => status === 200);
+      const failed = responses.filter(({ status }) => status !== 200);
+      const done = responses.filter(({ status }) => status === 200);
       if (where === 'after' && statement !== undefined) {
         // The response that was committed is found at once.
         expect(failed).toEqual([]);
-        for (const { replayed, headers } of answers)
+        for (const { replayed, headers } of responses)
           expect([replayed, headers.get('retry-after')]).toEqual(['true', null]);
       } else {
         expect(failed).toHaveLength(1);

@@ -45,19 +45,19 @@ async function overtaken(
   await holder.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [who.id]);
   const changing = command('user', ...changed(who.email));
   await waits(watcher, LOCKS_ACCOUNT);
-  const answer = gqlAs(app, who.cookie, mutation);
+  const result = gqlAs(app, who.cookie, mutation);
   await waits(watcher, waiting);
   await holder.query('ROLLBACK');
   await changing;
-  return { who, answer: await answer };
+  return { who, result: await result };
 }
 
 it('creates no API key for a session that is ended meanwhile', async () => {
-  const { who, answer } = await overtaken(
+  const { who, result } = await overtaken(
     `mutation { createApiKey(name: "late", scopes: ["posts:read"], currentPassword: "${PASSWORD}") { key } }`,
     'FROM users WHERE id = \\$1 FOR NO KEY UPDATE',
   );
-  expect(answer.errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
+  expect(result.errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
   const live = { userId: who.id, revokedAt: null };
   expect(await app.prisma.apiKey.count({ where: live })).toBe(0);
 });
@@ -68,14 +68,14 @@ const CHANGE_PASSWORD = [
 ] as const;
 
 it('changes no password for a session that is ended meanwhile', async () => {
-  const { who, answer } = await overtaken(...CHANGE_PASSWORD);
-  expect(answer.errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
+  const { who, result } = await overtaken(...CHANGE_PASSWORD);
+  expect(result.errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
   expect((await login(app, { email: who.email, password: PASSWORD })).status).toBe(200);
 });
 
 it('changes no password of an account that is disabled meanwhile, and opens no session', async () => {
-  const { who, answer } = await overtaken(...CHANGE_PASSWORD, (email) => ['disable', email]);
-  expect(answer.errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
+  const { who, result } = await overtaken(...CHANGE_PASSWORD, (email) => ['disable', email]);
+  expect(result.errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
   await command('user', 'enable', who.email);
   expect((await gqlAs(app, who.cookie, '{ viewer { id } }')).status).toBe(200);
   expect((await login(app, { email: who.email, password: PASSWORD })).status).toBe(200);
@@ -123,7 +123,7 @@ it('user disable of an account that is deleted meanwhile says that there is none
 
 /** Keeps a mutation with a key from committing once it has written everything. */
 const HOLD = 4_712;
-const HOLD_ANSWERS = `
+const HOLD_RESPONSES = `
   CREATE FUNCTION hold_answer() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     -- Waiting for a lock, it would begin again.
@@ -132,12 +132,12 @@ const HOLD_ANSWERS = `
   END $$;
   CREATE TRIGGER zzz_hold AFTER INSERT ON idempotency_keys FOR EACH ROW EXECUTE FUNCTION hold_answer()`;
 
-it('user delete --content keep leaves no stored answer of a mutation that is still running', async () => {
+it('user delete --content keep leaves no stored response of a mutation that is still running', async () => {
   const who = await app.account();
   const [holder, watcher] = [await besidePool(app), await besidePool(app)];
-  await holder.query(HOLD_ANSWERS);
+  await holder.query(HOLD_RESPONSES);
   await holder.query('SELECT pg_advisory_lock($1)', [HOLD]);
-  const answer = app.gql('mutation { createPost(title: "late", body: "b") { id } }', {
+  const result = app.gql('mutation { createPost(title: "late", body: "b") { id } }', {
     key: who.key,
     headers: { 'idempotency-key': 'late' },
   });
@@ -146,6 +146,6 @@ it('user delete --content keep leaves no stored answer of a mutation that is sti
   await waits(watcher, 'UPDATE .*"users" SET "name" = ');
   await holder.query('SELECT pg_advisory_unlock($1)', [HOLD]);
   await deleting;
-  expect((await answer).errors).toBeUndefined();
+  expect((await result).errors).toBeUndefined();
   expect(await app.prisma.idempotencyKey.count({ where: { userId: who.id } })).toBe(0);
 });

@@ -24,12 +24,12 @@ it.each([
     const watcher = await besidePool(app);
     await holder.query('BEGIN');
     await holder.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [id]);
-    const answer = gqlAs(app, cookie, mutation, { variables: { email } });
+    const response = gqlAs(app, cookie, mutation, { variables: { email } });
     const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query ~ 'role = ''admin'''`;
     await expect.poll(async () => (await watcher.query(waiting)).rows.length).toBe(1);
     await holder.query(change, [id]);
     await holder.query('COMMIT');
-    const { errors = [] } = await answer;
+    const { errors = [] } = await response;
     expect(errors.map(({ extensions }) => extensions.code)).toEqual([code]);
     expect(await app.prisma.accountLink.count({ where: { emailKey: email } })).toBe(0);
   }
@@ -42,20 +42,20 @@ it('Admins who make links for the same people at once all get them, and the last
     inviteUser(email: $new, name: "New", currentPassword: "${PASSWORD}") { url }
     createResetLink(email: $email, currentPassword: "${PASSWORD}") { url }
   }`;
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     admins.flatMap(({ cookie, id }) =>
       people.map(({ email }, number) =>
         gqlAs(app, cookie, both, { variables: { email, new: `new-${id}-${number}@example.com` } }),
       ),
     ),
   );
-  expect(answers.flatMap(({ errors = [] }) => errors)).toEqual([]);
+  expect(responses.flatMap(({ errors = [] }) => errors)).toEqual([]);
   const good = await Promise.all(
-    answers.map(async ({ data }) => {
+    responses.map(async ({ data }) => {
       const { pathname, search } = new URL(data.createResetLink.url);
       return (await app.fetch(pathname + search)).status;
     }),
   );
   expect(good.filter((status) => status === 200)).toHaveLength(people.length);
-  expect((await adminCommand(app, ['user', 'list'])).json.length).toBeGreaterThan(answers.length);
+  expect((await adminCommand(app, ['user', 'list'])).json.length).toBeGreaterThan(responses.length);
 });

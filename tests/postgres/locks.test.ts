@@ -5,7 +5,7 @@ import { type Account, useApp } from '../support/app.ts';
 import { createComment, createPost } from '../support/content.ts';
 import { gqlAs, PASSWORD, visitor } from '../support/credentials/session.ts';
 import { besidePool } from '../support/database/postgres.ts';
-import type { Answer } from '../support/graphql.ts';
+import type { GraphQLResponse } from '../support/graphql.ts';
 import { readMetric } from '../support/metrics.ts';
 import { dataOf } from '../support/rejection.ts';
 
@@ -91,7 +91,7 @@ describe('Mutations that lock several posts', () => {
       const [holder, observer] = [await besidePool(app), await besidePool(app)];
       await holder.query('BEGIN');
       await holder.query('SELECT FROM posts WHERE id = $1 FOR UPDATE', [named.high]);
-      const answer = app.gql(write(named), { key: account.key });
+      const response = app.gql(write(named), { key: account.key });
       // It has the lower one while it waits for the greater one, though the document has them the other way round.
       await expect
         .poll(async () => {
@@ -103,7 +103,7 @@ describe('Mutations that lock several posts', () => {
         })
         .toBe(0);
       await holder.query('COMMIT');
-      const { data, errors } = await answer;
+      const { data, errors } = await response;
       expect(errors).toBeUndefined();
       expect(data).toMatchObject({ a: expect.anything(), b: expect.anything() });
     },
@@ -137,19 +137,19 @@ describe('Mutations that lock several posts', () => {
       .map((fields) => fields.filter((one, index) => one !== makeKey || fields.indexOf(makeKey) === index))
       .map((fields) => `mutation { ${fields.map((write, index) => write(`f${index}`)).join(' ')} }`);
     const operations = fc.sample(operation, 160);
-    const answers: Answer[] = [];
+    const responses: GraphQLResponse[] = [];
     let next = 0;
     const workers = Array.from({ length: 16 }, async (_, index) => {
       for (let query = operations[next++]; query !== undefined; query = operations[next++])
-        answers.push(await gqlAs(app, people[index % 4 === 0 ? 1 : 0]?.cookie ?? '', query));
+        responses.push(await gqlAs(app, people[index % 4 === 0 ? 1 : 0]?.cookie ?? '', query));
     });
     await Promise.all(workers);
     // The second person may not change the first one's posts; nobody meets anything else.
     const codes = new Set(
-      answers.flatMap(({ errors = [] }) => errors.map(({ extensions }) => extensions.code)),
+      responses.flatMap(({ errors = [] }) => errors.map(({ extensions }) => extensions.code)),
     );
     expect([...codes].filter((code) => !['FORBIDDEN', 'BAD_USER_INPUT'].includes(code))).toEqual([]);
-    expect(answers).toHaveLength(operations.length);
+    expect(responses).toHaveLength(operations.length);
     expect(await deadlocks(observer)).toBe(0);
   });
 
@@ -161,9 +161,9 @@ describe('Mutations that lock several posts', () => {
     await holder.query('SELECT FROM posts WHERE id = $1 FOR UPDATE', [id]);
     let done = 0;
     const written = Array.from({ length: 30 }, async () => {
-      const answer = await app.gql(`mutation { ${comment('a', id)} }`, { key });
+      const response = await app.gql(`mutation { ${comment('a', id)} }`, { key });
       done += 1;
-      return answer;
+      return response;
     });
     const waiting = async () => {
       const { rows } = await observer.query(
@@ -194,9 +194,9 @@ describe('Mutations that lock several posts', () => {
     await holder.query('SELECT FROM posts WHERE id = $1 FOR UPDATE', [id]);
     let done = 0;
     const written = Array.from({ length: 10 }, async () => {
-      const answer = await app.gql(`mutation { ${comment('a', id)} }`, { key: busy.key });
+      const response = await app.gql(`mutation { ${comment('a', id)} }`, { key: busy.key });
       done += 1;
-      return answer;
+      return response;
     });
     const waiting = () => readMetric(app, 'content_graph_graphql_transactions_waiting');
     await expect.poll(waiting).toBeGreaterThan(0);

@@ -121,8 +121,8 @@ describe('two instances that begin at the same moment', () => {
       );
       const tokens = (await Promise.all(asked)).map(({ body }) => String(body.access_token));
       const used = [...tokens, ...kept.slice(0, 2), ...kept.slice(-2)];
-      const answers = instances.flatMap((on) => used.map((token) => statusWith(on, token)));
-      for (const status of await Promise.all(answers)) statuses.add(status);
+      const responses = instances.flatMap((on) => used.map((token) => statusWith(on, token)));
+      for (const status of await Promise.all(responses)) statuses.add(status);
       kept.push(...tokens);
       return new Set(tokens.map((token) => decodeProtectedHeader(token).kid));
     }

@@ -46,8 +46,8 @@ describe('Through a connection pooler in transaction mode', () => {
       const request = { query: '{ posts { id } }', key: account.key };
       await expectDone(instance, request);
       const held = await lock(app, 'ACCESS EXCLUSIVE');
-      const answers = await Promise.all([1, 2, 3].map(() => send(instance, request)));
-      for (const answer of answers) expect(answer).toMatchObject({ status: 504, codes: ['TIMEOUT'] });
+      const responses = await Promise.all([1, 2, 3].map(() => send(instance, request)));
+      for (const response of responses) expect(response).toMatchObject({ status: 504, codes: ['TIMEOUT'] });
       await expect.poll(() => waiting(observer)).toBe(0);
       await held.release();
       await expectDone(instance, request);
@@ -62,8 +62,8 @@ describe('Through a connection pooler in transaction mode', () => {
       const title = `never ${way} ${account.id}`;
       const whole = { query: '', variables: { title }, key: account.key, ...request };
       const held = await lock(app, 'SHARE ROW EXCLUSIVE');
-      const answer = await send(instance, whole);
-      expect(answer).toMatchObject({ status: 504, codes: ['TIMEOUT'] });
+      const response = await send(instance, whole);
+      expect(response).toMatchObject({ status: 504, codes: ['TIMEOUT'] });
       await expect.poll(() => waiting(observer)).toBe(0);
       await held.release();
       expect(await postsNamed(app, title)).toBe(0);
@@ -82,10 +82,10 @@ describe('Through a connection pooler in transaction mode', () => {
       const { instance, observer } = await pooled(app, { statementTimeoutMs: 60_000 });
       const title = `in time ${way} ${account.id}`;
       const held = await lock(app, 'SHARE ROW EXCLUSIVE');
-      const answer = send(instance, { query: '', variables: { title }, key: account.key, ...request });
+      const response = send(instance, { query: '', variables: { title }, key: account.key, ...request });
       await expect.poll(() => waiting(observer)).toBe(1);
       await held.release();
-      expect((await answer).status).toBe(200);
+      expect((await response).status).toBe(200);
       expect(await postsNamed(app, title)).toBe(1);
     });
   });
@@ -114,8 +114,13 @@ describe('Through a connection pooler in transaction mode', () => {
       const { instance, observer } = await pooled(app);
       const title = `late ${way} ${account.id}`;
       const held = await lock(app, 'SHARE ROW EXCLUSIVE');
-      const answer = await send(instance, { query: '', variables: { title }, key: account.key, ...request });
-      expect(answer).toMatchObject({ status: 504, codes: ['TIMEOUT'] });
+      const response = await send(instance, {
+        query: '',
+        variables: { title },
+        key: account.key,
+        ...request,
+      });
+      expect(response).toMatchObject({ status: 504, codes: ['TIMEOUT'] });
       await expect.poll(() => waiting(observer)).toBe(0);
       await held.release();
       expect(await postsNamed(app, title)).toBe(0);

@@ -33,7 +33,7 @@ it('Queries of many shapes, each again and again, leave PostgreSQL at most 128 M
   const { key } = await app.account();
   for (let n = 0; n < 60; n += 1) {
     const asked = Array.from({ length: 2 * CONNECTIONS }, () => app.gql(shape(n), { key }));
-    for (const answer of await Promise.all(asked)) dataOf(answer);
+    for (const response of await Promise.all(asked)) dataOf(response);
   }
   const kept = await keptByAll();
   expect(new Set(kept.map(({ backend }) => backend)).size).toBe(CONNECTIONS);

@@ -37,20 +37,20 @@ describe('Locks that one account holds', () => {
     const locked = await createPost(app, own.key);
     const free = await createPost(app, other.key);
     const held = await hold('posts', 'id', locked);
-    let answered = 0;
+    let responded = 0;
     const waiting = Array.from({ length: 30 }, (_, index) =>
       send(app, {
         query: `mutation { updatePost(id: "${locked}", title: "${index}") { id } }`,
         key: own.key,
         idempotencyKey: `key ${index}`,
-      }).then((answer) => {
-        answered += 1;
-        return answer;
+      }).then((result) => {
+        responded += 1;
+        return result;
       }),
     );
     await expect.poll(() => held.waiting()).toBeGreaterThan(0);
     for (let index = 0; index < 5; index += 1) await createComment(app, other.key, free);
-    expect(answered).toBe(0);
+    expect(responded).toBe(0);
     await held.release();
     for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
   });
@@ -60,10 +60,10 @@ describe('Locks that one account holds', () => {
     const other = await app.account();
     dataOf(await app.gql('{ posts { id } }', { key: other.key }));
     const held = await hold('sessions', 'user_id', id);
-    let answered = 0;
+    let responded = 0;
     const logouts = Array.from({ length: 12 }, () =>
       app.fetch('/logout', { method: 'POST', headers: { cookie } }).then(({ status }) => {
-        answered += 1;
+        responded += 1;
         return status;
       }),
     );
@@ -73,7 +73,7 @@ describe('Locks that one account holds', () => {
       expect(await held.waiting()).toBeLessThanOrEqual(2);
       await delay(50);
     }
-    expect(answered).toBe(0);
+    expect(responded).toBe(0);
     expect(await readMetric(app, 'content_graph_graphql_operations_waiting')).toBe(0);
     await held.release();
     for (const status of await Promise.all(logouts)) expect(status).toBe(204);
@@ -85,11 +85,11 @@ describe('Locks that one account holds', () => {
     const other = await person(app);
     const heldAccount = await hold('users', 'id', id);
     const heldSessions = await hold('sessions', 'user_id', id);
-    let answered = 0;
+    let responded = 0;
     const status = (response: Promise<Response>) =>
-      response.then((answer) => {
-        answered += 1;
-        return answer.status;
+      response.then((result) => {
+        responded += 1;
+        return result.status;
       });
     const waiting = Array.from({ length: 6 }, () => [
       status(app.fetch('/logout', { method: 'POST', headers: { cookie } })),
@@ -99,10 +99,10 @@ describe('Locks that one account holds', () => {
     const otherCookie = await freshCookie(app, other.email);
     const loggedOut = await app.fetch('/logout', { method: 'POST', headers: { cookie: otherCookie } });
     expect(loggedOut.status).toBe(204);
-    expect(answered).toBe(0);
+    expect(responded).toBe(0);
     await heldSessions.release();
     await heldAccount.release();
-    for (const answer of await Promise.all(waiting)) expect([200, 204, 504]).toContain(answer);
+    for (const result of await Promise.all(waiting)) expect([200, 204, 504]).toContain(result);
   });
 
   it('are not waited for by the use of credentials, and others’ uses are stored with it', async () => {
@@ -119,11 +119,11 @@ describe('Locks that one account holds', () => {
     const used = ({ id: userId }: { readonly id: string }) =>
       app.prisma.apiKey.count({ where: { userId, name: 'k', lastUsedAt: { not: null } } });
     // All at once, so that nearly all uses are gathered.
-    for (const answer of await Promise.all([
+    for (const result of await Promise.all([
       gqlAs(app, own.cookie, '{ posts { id } }'),
       ...keys.map((key) => app.gql('{ posts { id } }', { key })),
     ]))
-      dataOf(answer);
+      dataOf(result);
     expect(await held.waiting()).toBe(0);
     await expect.poll(() => used(other)).toBe(20);
     expect(await held.waiting()).toBe(0);

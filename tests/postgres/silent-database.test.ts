@@ -26,7 +26,7 @@ describe('An instance whose PostgreSQL goes silent', () => {
     expect(titlesOf(await stream.until('before'))).toEqual(['before']);
 
     proxy.silence();
-    // None of these is left without an answer, and none waits for as long as TCP would.
+    // None of these is left without a response, and none waits for as long as TCP would.
     for (const { status } of await Promise.all([ask(), ask(), ask(), ask()]))
       expect([200, 503, 504]).toContain(status);
     await expect.poll(async () => (await ask()).status).toBe(200);

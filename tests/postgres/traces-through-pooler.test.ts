@@ -5,7 +5,7 @@ import { openTracing } from '../../src/platform/tracing/open-tracing.ts';
 import { useApp } from '../support/app.ts';
 import { pgbouncer } from '../support/database/pgbouncer.ts';
 import { postgresOf } from '../support/database/postgres.ts';
-import { answerOf, graphqlPost } from '../support/graphql.ts';
+import { graphqlPost, readResponse } from '../support/graphql.ts';
 import { useCollector } from '../support/otlp.ts';
 import { secondInstance } from '../support/second-instance.ts';
 
@@ -39,7 +39,7 @@ describe('Through a connection pooler in transaction mode', () => {
           '/graphql',
           graphqlPost(query, { key, headers: { traceparent } }),
         );
-        expect((await answerOf(response)).errors).toBeUndefined();
+        expect((await readResponse(response)).errors).toBeUndefined();
         expected.push(sampled ? traceId : null);
       }
     const rows = await app.prisma.event.findMany({ orderBy: { id: 'asc' } });

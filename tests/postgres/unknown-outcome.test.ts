@@ -4,14 +4,14 @@ import { type Cut, cuttingProxy } from '../support/database/cutting-proxy.ts';
 import { LOCKS } from '../support/database/locks.ts';
 import { besidePool, instanceThrough, postgresOf } from '../support/database/postgres.ts';
 import { stallingProxy } from '../support/database/stalling-proxy.ts';
-import { CREATE_POST, postsNamed, type RawAnswer, send } from '../support/keyed.ts';
+import { CREATE_POST, postsNamed, type RawResponse, send } from '../support/keyed.ts';
 
 /** One statement, which commits by itself; CREATE_POST takes a transaction, since it reads the author. */
 const CREATE_ALONE = 'mutation ($title: String!) { createPost(title: $title, body: "Body.") { id title } }';
 
-function expectUnknown(answer: RawAnswer): void {
-  expect(answer).toMatchObject({ status: 503, codes: ['SERVICE_UNAVAILABLE'] });
-  const [error] = JSON.parse(answer.text).errors;
+function expectUnknown(response: RawResponse): void {
+  expect(response).toMatchObject({ status: 503, codes: ['SERVICE_UNAVAILABLE'] });
+  const [error] = JSON.parse(response.text).errors;
   expect(error.extensions).toEqual({ code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' });
   expect(error.message).toMatch(/may have been saved/);
 }
@@ -31,11 +31,11 @@ describe('A mutation whose connection is lost while the database commits (contra
     const title = `cut ${where} ${way} ${id}`;
     await send(instance, { query: '{ viewer { id } }', key });
     proxy.cut(where, 1, query === CREATE_ALONE ? 'INSERT INTO posts' : undefined);
-    const answer = await send(instance, { query, variables: { title }, key });
+    const response = await send(instance, { query, variables: { title }, key });
     expect(proxy.cuts).toBe(1);
-    expectUnknown(answer);
+    expectUnknown(response);
     // A client that repeats by itself what it may not repeat without a key is not asked to.
-    expect(answer.headers.get('retry-after')).toBeNull();
+    expect(response.headers.get('retry-after')).toBeNull();
     expect(await postsNamed(app, title)).toBe(posts);
   });
 
@@ -51,9 +51,9 @@ describe('A mutation whose connection is lost while the database commits (contra
     const request = { query, variables: { title }, key, idempotencyKey: 'k' };
     await send(instance, { query: '{ viewer { id } }', key });
     proxy.cut(where, 1, statement);
-    const answer = await send(instance, request);
-    expectUnknown(answer);
-    expect(answer.headers.get('retry-after')).toBe('1');
+    const response = await send(instance, request);
+    expectUnknown(response);
+    expect(response.headers.get('retry-after')).toBe('1');
     const again = await send(instance, request);
     expect(again).toMatchObject({ status: 200, replayed: where === 'after' ? 'true' : null });
     expect(await postsNamed(app, title)).toBe(1);
@@ -77,7 +77,7 @@ describe.each([
     await send(instance, { query: '{ viewer { id } }', key });
     const other = await besidePool(app);
     await other.query('BEGIN; LOCK TABLE posts IN SHARE ROW EXCLUSIVE MODE');
-    const answering = send(instance, {
+    const responding = send(instance, {
       query,
       variables: { title },
       key,
@@ -86,11 +86,11 @@ describe.each([
     const waits = `SELECT FROM ${LOCKS} WHERE NOT granted AND relation = 'posts'::regclass`;
     await expect.poll(async () => (await other.query(waits)).rows.length, { interval: 10 }).toBe(1);
     proxy.silence();
-    const answer = await answering;
-    if (query === CREATE_ALONE) expectUnknown(answer);
+    const response = await responding;
+    if (query === CREATE_ALONE) expectUnknown(response);
     else {
-      expect([503, 504]).toContain(answer.status);
-      expect(answer.text).not.toMatch(/unknown/);
+      expect([503, 504]).toContain(response.status);
+      expect(response.text).not.toMatch(/unknown/);
     }
     await expect.poll(async () => (await other.query(waits)).rows.length).toBe(0);
     await other.query('ROLLBACK');

@@ -40,18 +40,18 @@ it('has all of an account, and nothing that is secret or of others', async () =>
     { postId: theirs, authorId: who.id },
     { postId: mine, authorId: other.id },
   ]);
-  const answer = await app.gql(
+  const response = await app.gql(
     'mutation { createPost(title: "Tagged \\u2028", body: "b", tags: ["z", "a"]) { id } }',
     { key: who.key, headers: { 'idempotency-key': 'once' } },
   );
-  expect(answer.errors).toBeUndefined();
+  expect(response.errors).toBeUndefined();
   const { code, stdout, stderr, json } = await exported(who.email.toUpperCase());
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(json.account).toEqual({
     ...{ id: who.id, name: 'Someone', email: who.email, role: 'member', hasPassword: true },
     ...{ createdAt: TIME, disabledAt: null, deletedAt: null, tokensValidFrom: null },
   });
-  expect(json.posts.map(({ id }: { id: string }) => id)).toEqual([mine, answer.data.createPost.id]);
+  expect(json.posts.map(({ id }: { id: string }) => id)).toEqual([mine, response.data.createPost.id]);
   expect(json.posts[1]).toEqual({
     ...{ id: ID, title: 'Tagged \u2028', body: 'b', tags: ['z', 'a'], commentCount: 0 },
     ...{ createdAt: TIME, updatedAt: TIME, version: 1 },

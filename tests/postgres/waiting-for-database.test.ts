@@ -32,7 +32,7 @@ describe('A service whose PostgreSQL comes, goes and comes back', () => {
     await proxy.on();
     await said(server, 'service.started');
     await until('the metrics to say so', async () => (await gauges(PORT)) === GOOD);
-    // Its answer may be a second old.
+    // Its response may be a second old.
     await until('readiness', async () => (await status(PORT, '/health/ready')) === 200);
     await proxy.off();
     await said(server, 'database.unreachable');

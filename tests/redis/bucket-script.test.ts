@@ -23,7 +23,7 @@ beforeAll(async () => {
     await buckets.take({ name, policy: { burst: 1, perSecond: 1 } });
     return (await redis.exists(`content-graph:bucket:${name}`)) === 1;
   });
-  // A machine that is slower than the limit for an answer of Redis does not make the process decide by itself.
+  // A machine that is slower than the limit for a response of Redis does not make the process decide by itself.
   ({ release } = holdTimers(COMMAND_LIMIT_MS));
 });
 afterAll(async () => {

@@ -86,8 +86,10 @@ describe('two instances on one Redis', () => {
     let [allowed, leastRefilled, firstDoneMs] = [0, 0, beganMs];
     for (const round of times(20)) {
       leastRefilled = tokensSince(firstDoneMs);
-      const answers = await Promise.all(times(50).map((i) => (i % 2 === 0 ? first : second).ask(client.key)));
-      allowed += answers.filter(({ status }) => status !== 429).length;
+      const responses = await Promise.all(
+        times(50).map((i) => (i % 2 === 0 ? first : second).ask(client.key)),
+      );
+      allowed += responses.filter(({ status }) => status !== 429).length;
       if (round === 0) firstDoneMs = performance.now();
     }
     const mostRefilled = tokensSince(beganMs);
@@ -178,10 +180,10 @@ describe('a Redis that does not answer', () => {
     expect(await service.redisUp()).toBe(1);
     /** Asks so many times at once, and lets the limit for Redis pass for all of them. */
     const askInVain = async (count: number) => {
-      const answers = times(count).map(() => service.ask(key));
+      const responses = times(count).map(() => service.ask(key));
       await expect.poll(() => timers.count(LIMIT_MS)).toBe(count);
-      for (const _ of answers) timers.fire(LIMIT_MS);
-      return Promise.all(answers);
+      for (const _ of responses) timers.fire(LIMIT_MS);
+      return Promise.all(responses);
     };
     return { proxy, service, key, timers, passTime, askInVain };
   }
@@ -210,8 +212,8 @@ describe('a Redis that does not answer', () => {
   it('costs no more than that moment when many ask at once', async () => {
     const { proxy, service, askInVain } = await behindProxy();
     proxy.stall();
-    const answers = await askInVain(40);
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(40);
+    const responses = await askInVain(40);
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(40);
     expect(service.said(LOST)).toBe(1);
   });
 
@@ -219,9 +221,9 @@ describe('a Redis that does not answer', () => {
     const { proxy, service, key, timers } = await behindProxy();
     timers.release();
     proxy.cut();
-    const answers = [];
-    for (const _ of times(60)) answers.push(await service.ask(key));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(50);
+    const responses = [];
+    for (const _ of times(60)) responses.push(await service.ask(key));
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(50);
     proxy.restore();
   });
 

@@ -18,7 +18,7 @@ import { openTracing } from '../../src/platform/tracing/open-tracing.ts';
 import { createTestDatabase, type TestDatabase } from './database/database.ts';
 import type { WorldSettings } from './database/drawn-world.ts';
 import { openPrisma } from './database/prisma.ts';
-import { type Answer, answerOf, type GraphqlOptions, graphqlPost } from './graphql.ts';
+import { type GraphQLResponse, type GraphqlOptions, graphqlPost, readResponse } from './graphql.ts';
 import { READING } from './reading-plugin.ts';
 import { AMPLE_TIMEOUTS, UNTHROTTLED } from './settings.ts';
 import { holdTimers } from './time/timers.ts';
@@ -41,8 +41,8 @@ export interface TestApp {
   /** Every line that the service has logged. */
   readonly logged: string[];
   readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
-  /** Posts a GraphQL request and reads the answer. */
-  gql(query: string, options?: GraphqlOptions): Promise<Answer>;
+  /** Posts a GraphQL request and reads the response. */
+  gql(query: string, options?: GraphqlOptions): Promise<GraphQLResponse>;
   /** Makes an account with an API key of the scopes given, or of all that its role can hold. */
   account(options?: {
     readonly role?: Role;
@@ -141,7 +141,7 @@ export async function startApp(
     prisma: own.prisma,
     logged,
     fetch,
-    gql: async (query, options) => answerOf(await fetch('/graphql', graphqlPost(query, options))),
+    gql: async (query, options) => readResponse(await fetch('/graphql', graphqlPost(query, options))),
     async account({ role = 'member', scopes = scopesOfRole(role), name = 'Someone' } = {}) {
       accounts += 1;
       const email = `user${accounts}@example.com`;

@@ -10,9 +10,9 @@ export async function startCompressingProxy(origin: string): Promise<string> {
   const proxy = createServer((incoming, outgoing) => {
     compress(incoming, outgoing, () => {
       const { method, headers, url = '/' } = incoming;
-      const passed = request(new URL(url, origin), { method, headers }, (answer) => {
-        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(outgoing);
+      const passed = request(new URL(url, origin), { method, headers }, (response) => {
+        outgoing.writeHead(response.statusCode ?? 502, response.headers);
+        response.pipe(outgoing);
       });
       outgoing.once('close', () => passed.destroy());
       passed.on('error', () => outgoing.destroy());

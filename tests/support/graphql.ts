@@ -8,7 +8,7 @@ export interface GraphqlError {
 }
 
 /** An answered GraphQL request. `data` is left untyped for the test to compare whole. */
-export interface Answer {
+export interface GraphQLResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly data: Parsed;
@@ -44,8 +44,8 @@ export async function jsonOf(response: Response): Promise<string> {
   return /^event: next\ndata: (.*)$/m.exec(text)?.[1] ?? '';
 }
 
-/** Reads the answer to a GraphQL request. */
-export async function answerOf(response: Response): Promise<Answer> {
-  const { data, errors, extensions } = JSON.parse(await jsonOf(response)) as Answer;
+/** Reads the response to a GraphQL request. */
+export async function readResponse(response: Response): Promise<GraphQLResponse> {
+  const { data, errors, extensions } = JSON.parse(await jsonOf(response)) as GraphQLResponse;
   return { status: response.status, headers: response.headers, data, errors, extensions };
 }

@@ -15,7 +15,7 @@ export interface KeyedRequest {
 }
 
 /** A response to the byte. */
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   readonly text: string;
   readonly headers: Headers;
@@ -28,7 +28,7 @@ export interface RawAnswer {
 export async function send(
   { fetch }: Pick<TestApp, 'fetch'>,
   { query, variables, operationName, idempotencyKey, key, cookie, accept, headers = {} }: KeyedRequest,
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const given = { 'idempotency-key': idempotencyKey, cookie, accept };
   const response = await fetch(
     '/graphql',
@@ -58,14 +58,14 @@ export async function send(
  * Sends a keyed request again while another one with its key runs, as the contract tells clients to do. The service lets
  * a duplicate wait for 5 seconds, and a busy machine can take longer.
  */
-export async function sendUntilAnswered(
+export async function sendUntilResponse(
   app: Pick<TestApp, 'fetch'>,
   request: KeyedRequest,
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   for (;;) {
-    const answer = await send(app, request);
-    if (!answer.codes.includes('IDEMPOTENCY_IN_PROGRESS')) return answer;
-    await delay(1_000 * Number(answer.headers.get('retry-after')));
+    const result = await send(app, request);
+    if (!result.codes.includes('IDEMPOTENCY_IN_PROGRESS')) return result;
+    await delay(1_000 * Number(result.headers.get('retry-after')));
   }
 }
 

@@ -96,7 +96,7 @@ export interface Collector {
   /** All that it has received, as it came. */
   readonly bodies: Buffer[];
   /** How it answers; 200 by default. */
-  answer: (response: ServerResponse) => void;
+  respond: (response: ServerResponse) => void;
 }
 
 /**
@@ -108,7 +108,7 @@ export function useCollector(given: Readonly<Record<string, string>> = {}): Coll
     settings: {},
     spans: [],
     bodies: [],
-    answer: (response) => void response.writeHead(200).end(),
+    respond: (response) => void response.writeHead(200).end(),
   };
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -118,7 +118,7 @@ export function useCollector(given: Readonly<Record<string, string>> = {}): Coll
       collector.bodies.push(body);
       collector.spans.push(...spansOf(body));
     }
-    collector.answer(response);
+    collector.respond(response);
   });
   beforeAll(async () => {
     server.listen(0, '127.0.0.1');

@@ -16,7 +16,7 @@ export interface Socket {
   /** Sends bytes as they are and returns all that comes back until the service closes the connection. */
   send(...parts: readonly string[]): Promise<string>;
   /** How many requests the fast path has answered so far, and not Yoga's HTTP handling. */
-  readonly fastAnswers: number;
+  readonly fastResponses: number;
   /** How many connections the service has open. */
   connections(): Promise<number>;
 }
@@ -59,7 +59,7 @@ export function useListener<S extends Server>(create: () => S) {
 
 /** Has the service of a `useApp` listen, as it does in production, during the tests of the file or the `describe`. Read it inside tests only. */
 export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}): Socket {
-  let fastAnswers = 0;
+  let fastResponses = 0;
   const listener = useListener(() => {
     const log = createLogger({
       level: 'debug',
@@ -70,7 +70,7 @@ export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}
     const fastPath: FastPath = {
       isFastPathRequest: app.app.fastPath.isFastPathRequest,
       handle(...request) {
-        fastAnswers += 1;
+        fastResponses += 1;
         return app.app.fastPath.handle(...request);
       },
     };
@@ -80,8 +80,8 @@ export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}
     get origin() {
       return listener.origin;
     },
-    get fastAnswers() {
-      return fastAnswers;
+    get fastResponses() {
+      return fastResponses;
     },
     fetch: (path, init) => fetch(new URL(path, listener.origin), init),
     connections: () =>
@@ -90,16 +90,16 @@ export function useSocket(app: TestApp, options: Partial<NodeServerOptions> = {}
       }),
     async send(...parts) {
       const socket = connect(listener.port, '127.0.0.1');
-      let answer = '';
+      let response = '';
       socket.setEncoding('utf8').on('data', (text: string) => {
-        answer += text;
+        response += text;
       });
-      // What has come by then is the answer, also where the service has closed on bytes that it did not read.
+      // What has come by then is the response, also where the service has closed on bytes that it did not read.
       socket.on('error', () => undefined);
       const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
       for (const part of parts) socket.write(part);
       await closed;
-      return answer;
+      return response;
     },
   };
 }

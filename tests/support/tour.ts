@@ -16,7 +16,7 @@ const LISTS = `query ($tag: String, $after: String, $since: DateTime) {
   since: posts(createdAfter: $since) { title }
 }`;
 
-/** The texts of answers without what is new in each database: ids by the order in which they appear, and the present. */
+/** The texts of responses without what is new in each database: ids by the order in which they appear, and the present. */
 class Transcript {
   readonly #ids = new Map<string, string>();
   readonly #lines: string[] = [];

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { adminCommand, type CommandResult } from './admin-command.ts';
 import type { TestApp } from './app.ts';
-import { type Answer, answerOf } from './graphql.ts';
+import { type GraphQLResponse, readResponse } from './graphql.ts';
 
 type Commanded = Pick<TestApp, 'database' | 'config'>;
 
@@ -105,6 +105,6 @@ export function sendMembers(
   });
 }
 
-/** The same with the answer read. */
-export const askMembers = async (...given: Parameters<typeof sendMembers>): Promise<Answer> =>
-  answerOf(await sendMembers(...given));
+/** The same with the response read. */
+export const askMembers = async (...given: Parameters<typeof sendMembers>): Promise<GraphQLResponse> =>
+  readResponse(await sendMembers(...given));

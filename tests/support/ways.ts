@@ -12,7 +12,7 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An answer, however it came. */
+/** A response, however it came. */
 export interface Told {
   readonly status: number;
   /** The JSON as it came: the body, or the data of the one event. */

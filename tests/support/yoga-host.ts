@@ -3,7 +3,7 @@ import type { App } from '../../src/app/create-app.ts';
 import type { YogaPlugin } from '../../src/http/yoga/yoga-host.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { ORIGIN, type TestApp, useApp } from './app.ts';
-import { type Answer, answerOf, type GraphqlOptions, graphqlPost } from './graphql.ts';
+import { type GraphQLResponse, type GraphqlOptions, graphqlPost, readResponse } from './graphql.ts';
 import { readMetricBy } from './metrics.ts';
 import { readEventStream } from './streams/event-stream.ts';
 
@@ -23,7 +23,7 @@ interface EventOptions {
   /** The body of the subscription. */
   readonly body?: object;
   /** Creates the post of the event. */
-  readonly create?: () => Promise<Answer>;
+  readonly create?: () => Promise<GraphQLResponse>;
 }
 
 /** A service with plugins of Yoga, and requests of one account that has a post. */
@@ -31,8 +31,8 @@ export interface YogaHost {
   readonly app: TestApp;
   readonly key: string;
   readonly fetch: TestApp['fetch'];
-  readonly ask: (query: string, options?: GraphqlOptions) => Promise<Answer>;
-  readonly post: (body: object, headers?: Headers) => Promise<Answer>;
+  readonly ask: (query: string, options?: GraphqlOptions) => Promise<GraphQLResponse>;
+  readonly post: (body: object, headers?: Headers) => Promise<GraphQLResponse>;
   /** Sends a mutation twice with one key. */
   readonly keyed: (query: string) => Promise<readonly [Keyed, Keyed]>;
   readonly keyedPost: (body: object) => Promise<readonly [Keyed, Keyed]>;
@@ -80,10 +80,10 @@ export function useHost(
       headers: { ...authorized(), ...headers },
       body: JSON.stringify(body),
     });
-  const post = async (body: object, headers?: Headers) => answerOf(await send(body, headers));
+  const post = async (body: object, headers?: Headers) => readResponse(await send(body, headers));
   const ask = async (query: string, options: GraphqlOptions = {}) => {
     const headers = options.headers ?? needed;
-    return answerOf(await fetch('/graphql', graphqlPost(query, { key, ...options, headers })));
+    return readResponse(await fetch('/graphql', graphqlPost(query, { key, ...options, headers })));
   };
 
   async function keyedPost(body: object): Promise<readonly [Keyed, Keyed]> {
@@ -112,7 +112,7 @@ export function useHost(
         expect(response.status).toBe(200);
         return { headers: response.headers, stream: readEventStream(response) };
       };
-      const { stream, headers: answered } = await open();
+      const { stream, headers: responded } = await open();
       const start = (await stream.block())?.id ?? '';
       expect(start).not.toBe('');
       const created = (await create()).data.createPost;
@@ -124,7 +124,7 @@ export function useHost(
       const { stream: resumed } = await open({ 'last-event-id': start });
       expect((await resumed.event())?.data).toBe(event?.data);
       await resumed.close();
-      return { extensions, headers: answered };
+      return { extensions, headers: responded };
     },
     async openStreams() {
       const open = await readMetricBy(app.app, 'content_graph_event_streams_open_by_format', 'format');

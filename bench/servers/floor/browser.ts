@@ -16,7 +16,7 @@ export function forBrowsers({ origin }: IncomingHttpHeaders): Record<string, str
   };
 }
 
-/** An answer as browsers like it best; undefined where it stays as it is. Never where there is a cookie. */
+/** A response as browsers like it best; undefined where it stays as it is. Never where there is a cookie. */
 export function compress(
   { 'accept-encoding': accepted, cookie }: IncomingHttpHeaders,
   json: string,

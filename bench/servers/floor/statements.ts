@@ -6,8 +6,8 @@ export interface Body {
   readonly body: string;
 }
 
-/** A statement that returns the whole answer as JSON. */
-export interface Answer {
+/** A statement that returns the whole response as JSON. */
+export interface ResponseData {
   readonly name: string;
   readonly text: string;
   readonly values: (body: Body) => unknown[];
@@ -77,7 +77,7 @@ const post = ({ authorId, title, body }: Body) => [authorId, title, body];
  * Hand-written, one a workload, in the form that cost PostgreSQL least of those tried. Of connections the first page;
  * sizes are written out, because PostgreSQL plans for more rows where a size is a parameter.
  */
-export const ANSWERS: Readonly<Record<string, Answer>> = {
+export const RESPONSES: Readonly<Record<string, ResponseData>> = {
   '/W1': {
     name: 'w1',
     text: `SELECT '{"data":{"user":' || coalesce((SELECT row_to_json(a)::text FROM (
@@ -136,10 +136,10 @@ export const ANSWERS: Readonly<Record<string, Answer>> = {
 };
 
 /**
- * The post of W4, and its answer under the key of the request: both or, where somebody has the key already, neither,
+ * The post of W4, and its response under the key of the request: both or, where somebody has the key already, neither,
  * and no row comes back.
  */
-export const KEYED: Answer = {
+export const KEYED: ResponseData = {
   name: 'w7',
   text: `WITH answer AS (
       SELECT id, json_build_object('data', json_build_object('createPost', json_build_object('id', id, 'title', $2::text)))::text AS json
@@ -155,8 +155,8 @@ export const KEYED: Answer = {
   values: post,
 };
 
-/** The answer that is stored under a key, for a request with the same content. */
-export const STORED: Answer = {
+/** The response that is stored under a key, for a request with the same content. */
+export const STORED: ResponseData = {
   name: 'w7_stored',
   text: `SELECT convert_from(body, 'UTF8') AS json FROM idempotency_keys
     WHERE user_id = $1 AND key_hash = $2 AND fingerprint = $3`,

@@ -38,7 +38,7 @@ const log = pino(
   pino.destination({ dest: 1, sync: false, minLength: 32_768, maxWrite: 131_072, periodicFlush: 1_000 }),
 );
 
-/** One line and one observation for each answer. */
+/** One line and one observation for each response. */
 function addLogAndMetrics(app: FastifyInstance): void {
   const registry = new Registry();
   const registers = [registry];
@@ -117,7 +117,7 @@ export function addDuties(app: FastifyInstance): void {
     };
     const session = /(?:^|; )session_id=([^;]+)/.exec(request.headers.cookie ?? '')?.[1];
     if (session !== undefined) return void accountOfSession(session).then(admit, done);
-    // Half a second long the answer is at hand.
+    // Half a second long the response is at hand.
     const known = knownAccountOf(key);
     if (known === undefined) accountOf(key).then(admit, done);
     else admit(known.account);

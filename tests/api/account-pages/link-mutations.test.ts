@@ -3,7 +3,7 @@ import { adminCommand } from '../../support/admin-command.ts';
 import { useApp } from '../../support/app.ts';
 import { entries } from '../../support/audit.ts';
 import { gqlAs, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
-import { type Answer, graphqlPost } from '../../support/graphql.ts';
+import { type GraphQLResponse, graphqlPost } from '../../support/graphql.ts';
 import { dataOf } from '../../support/rejection.ts';
 
 const app = useApp({ settings: { PUBLIC_URL: 'https://api.example.com' } });
@@ -19,7 +19,7 @@ const admin = () => visitor(app, { role: 'admin' });
 const reset = (cookie: string, email: string, password = PASSWORD) =>
   gqlAs(app, cookie, RESET, { variables: { email, password } });
 
-const expectCode = ({ errors = [] }: Answer, code: string) =>
+const expectCode = ({ errors = [] }: GraphQLResponse, code: string) =>
   expect(errors.map(({ extensions }) => extensions.code)).toEqual([code]);
 const pathOf = (url: string) => new URL(url).pathname + new URL(url).search;
 

@@ -155,10 +155,12 @@ describe('A link', () => {
     const { email } = await person(app);
     const path = await resetLink(email);
     const passwords = Array.from({ length: 5 }, (_, number) => `${NEW} ${number}`);
-    const answers = await Promise.all(passwords.map((password) => send(path, { password, again: password })));
-    const won = answers.flatMap(({ status }, index) => (status === 200 ? [passwords[index]] : []));
+    const responses = await Promise.all(
+      passwords.map((password) => send(path, { password, again: password })),
+    );
+    const won = responses.flatMap(({ status }, index) => (status === 200 ? [passwords[index]] : []));
     expect(won).toHaveLength(1);
-    expect(answers.filter(({ status }) => status === 404)).toHaveLength(4);
+    expect(responses.filter(({ status }) => status === 404)).toHaveLength(4);
     for (const password of passwords) expect(await canLogIn(email, password)).toBe(password === won[0]);
   });
 

@@ -224,10 +224,10 @@ it('The line of a mutation names its fields, and what they changed once it is co
     scopes: ['posts:write', 'comments:write'],
   });
   const lineOf = async (query: string, headers: Record<string, string> = {}) => {
-    const answer = await app.gql(query, { key, headers });
-    const requestId = answer.headers.get('x-request-id');
+    const response = await app.gql(query, { key, headers });
+    const requestId = response.headers.get('x-request-id');
     const [line] = linesOf(app.logged, 'http.request').filter((logged) => logged.requestId === requestId);
-    return { data: answer.data, fields: line?.fields, changedIds: line?.changedIds };
+    return { data: response.data, fields: line?.fields, changedIds: line?.changedIds };
   };
   for (const headers of [{}, { 'idempotency-key': 'a-key' }]) {
     const one = await lineOf('mutation { createPost(title: "t", body: "b") { id } }', headers);

@@ -47,11 +47,11 @@ describe.each(['apiKeys', 'sessions', 'oauthGrants'])('User.%s', (field) => {
   it('is the viewer’s own business, also where an admin asks', async () => {
     const { cookie } = await visitor(app, { role: 'admin' });
     const { id } = await app.account();
-    const answer = await gqlAs(app, cookie, `query ($id: ID!) { user(id: $id) { ${field} { id } } }`, {
+    const response = await gqlAs(app, cookie, `query ($id: ID!) { user(id: $id) { ${field} { id } } }`, {
       variables: { id },
     });
-    expect(answer.errors?.map(({ extensions }) => extensions.code)).toEqual(['FORBIDDEN']);
-    expect(answer.data).toEqual({ user: null });
+    expect(response.errors?.map(({ extensions }) => extensions.code)).toEqual(['FORBIDDEN']);
+    expect(response.data).toEqual({ user: null });
   });
 
   it('costs one read however often the viewer stands in a result', async () => {

@@ -18,7 +18,7 @@ describe('ANONYMOUS_READ', () => {
   });
 
   it('lets callers without credentials read posts, comments, tags and names', async () => {
-    const answer = await app.gql(
+    const response = await app.gql(
       `query ($id: ID!) {
         post(id: $id) { title tags author { name posts { title } } comments { body author { name } } }
         posts { id }
@@ -26,7 +26,7 @@ describe('ANONYMOUS_READ', () => {
       }`,
       { variables: { id: postId } },
     );
-    expect(dataOf(answer)).toEqual({
+    expect(dataOf(response)).toEqual({
       post: {
         title: 't',
         tags: ['x'],
@@ -48,19 +48,19 @@ describe('ANONYMOUS_READ', () => {
     ['Mutation.createComment', 'mutation { createComment(postId: "x", body: "b") { id } }'],
     ['Mutation.deleteComment', 'mutation { deleteComment(id: "x") }'],
   ])('opens nothing else, and the 401 names the field: %s', async (coordinate, query) => {
-    const answer = await app.gql(query);
-    expectRejected(answer, { code: 'UNAUTHENTICATED', status: 401 });
-    expect(answer.errors?.[0]?.message).toContain(`"${coordinate}" requires credentials`);
-    expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer\b/);
-    expect(answer.data ?? null).toBeNull();
+    const response = await app.gql(query);
+    expectRejected(response, { code: 'UNAUTHENTICATED', status: 401 });
+    expect(response.errors?.[0]?.message).toContain(`"${coordinate}" requires credentials`);
+    expect(response.headers.get('www-authenticate')).toMatch(/^Bearer\b/);
+    expect(response.data ?? null).toBeNull();
   });
 
   it('keeps e-mail addresses back', async () => {
-    const answer = await app.gql('query ($id: ID!) { post(id: $id) { author { email } } }', {
+    const response = await app.gql('query ($id: ID!) { post(id: $id) { author { email } } }', {
       variables: { id: postId },
     });
-    expectRejected(answer, { code: 'UNAUTHENTICATED', status: 401 });
-    expect(answer.data).toBeUndefined();
+    expectRejected(response, { code: 'UNAUTHENTICATED', status: 401 });
+    expect(response.data).toBeUndefined();
   });
 
   it.each([
@@ -77,18 +77,18 @@ describe('ANONYMOUS_READ', () => {
       'query ($skip: Boolean = false) { posts { author { name email @skip(if: $skip) } } }',
     ],
   ])('executes nothing of an operation with something else in it, %s', async (_where, coordinate, query) => {
-    const answer = await app.gql(query);
-    expectRejected(answer, { code: 'UNAUTHENTICATED', status: 401 });
-    expect(answer.errors?.[0]?.message).toContain(`"${coordinate}" requires credentials`);
-    expect(answer.data).toBeUndefined();
+    const response = await app.gql(query);
+    expectRejected(response, { code: 'UNAUTHENTICATED', status: 401 });
+    expect(response.errors?.[0]?.message).toContain(`"${coordinate}" requires credentials`);
+    expect(response.data).toBeUndefined();
   });
 
   it('minds nothing that is skipped', async () => {
-    const answer = await app.gql(
+    const response = await app.gql(
       'query ($me: Boolean!) { posts { id author { name email @include(if: $me) } } viewer @include(if: $me) { id } }',
       { variables: { me: false } },
     );
-    expect(dataOf(answer)).toEqual({ posts: [{ id: postId, author: { name: 'Ada' } }] });
+    expect(dataOf(response)).toEqual({ posts: [{ id: postId, author: { name: 'Ada' } }] });
   });
 
   it('does not make bad credentials anonymous', async () => {

@@ -5,7 +5,7 @@ import { SCOPES } from '../../../src/auth/scopes.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { age } from '../../support/database/aged.ts';
-import type { Answer } from '../../support/graphql.ts';
+import type { GraphQLResponse } from '../../support/graphql.ts';
 import { dataOf, expectForbidden, expectRejected } from '../../support/rejection.ts';
 import { clockOf } from '../../support/time/stepped-clock.ts';
 
@@ -33,10 +33,10 @@ describe('The life of an API key', () => {
   }
   const ask = (key: string) => app.gql('{ viewer { id } }', { key });
   const write = (key: string) => app.gql('mutation { createPost(title: "T", body: "B") { id } }', { key });
-  function expectDead(answer: Answer): void {
-    expectRejected(answer, { code: 'UNAUTHENTICATED', status: 401 });
-    expect(answer.data).toBeUndefined();
-    expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
+  function expectDead(response: GraphQLResponse): void {
+    expectRejected(response, { code: 'UNAUTHENTICATED', status: 401 });
+    expect(response.data).toBeUndefined();
+    expect(response.headers.get('www-authenticate')).toMatch(/^Bearer/);
   }
 
   it('ends when it is revoked; the account’s other keys go on', async () => {
@@ -102,8 +102,8 @@ describe('The life of an API key', () => {
     expect(dataOf(await app.gql(emailQuery, { key: admin.key }))).toEqual({ user: { email } });
     await app.prisma.user.update({ where: { id: admin.id }, data: { role: 'member' } });
     clock.advance(SECOND_MS);
-    const answer = await app.gql(emailQuery, { key: admin.key });
-    expect(answer.data).toEqual({ user: null });
+    const response = await app.gql(emailQuery, { key: admin.key });
+    expect(response.data).toEqual({ user: null });
     expectForbidden(await app.gql(`mutation { deletePost(id: "${post}") }`, { key: admin.key }));
   });
 

@@ -8,7 +8,7 @@ import { clockOf } from '../../support/time/stepped-clock.ts';
 const MINUTE_MS = 60_000;
 const QUERY = '{ viewer { id } }';
 
-/** The answer of contract section 3 to no or bad credentials. */
+/** The response of contract section 3 to no or bad credentials. */
 async function expectUnauthenticated(response: Response) {
   const { data, errors } = (await response.json()) as { data?: unknown; errors: unknown[] };
   expect(response.status).toBe(401);
@@ -187,8 +187,8 @@ describe('a request without good credentials', () => {
 
   it('runs nothing', async () => {
     const { key } = await app.account();
-    const answer = await app.gql('mutation { createPost(title: "never", body: "b") { id } }');
-    expect(answer.status).toBe(401);
+    const result = await app.gql('mutation { createPost(title: "never", body: "b") { id } }');
+    expect(result.status).toBe(401);
     const { data } = await app.gql('{ posts { title } }', { key });
     expect(data.posts).not.toContainEqual({ title: 'never' });
   });

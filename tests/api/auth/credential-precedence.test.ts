@@ -68,11 +68,11 @@ describe('two Authorization headers', () => {
     for (const more of [`cookie: ${cookie}`, 'origin: http://localhost']) {
       const head = ['POST /graphql HTTP/1.1', 'host: localhost', `authorization: ${first}`, more];
       head.push(`Authorization: ${second}`, 'content-type: application/json', 'connection: close');
-      const answer = await socket.send(
+      const result = await socket.send(
         `${head.join('\r\n')}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
       );
-      expect(answer).toMatch(/^HTTP\/1\.1 401 /);
-      expect(answer).not.toContain('"data"');
+      expect(result).toMatch(/^HTTP\/1\.1 401 /);
+      expect(result).not.toContain('"data"');
     }
   });
 });

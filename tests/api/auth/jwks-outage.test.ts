@@ -3,12 +3,12 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import {
-  type AnswerKeys,
   asKeySet,
   jwk,
   lastingToken,
   type Relying,
   relyingOn,
+  type SendKeys,
   useIssuer,
 } from '../../support/credentials/issuer.ts';
 import { newEcPair, newRsaPair } from '../../support/credentials/tokens.ts';
@@ -31,7 +31,7 @@ const endless = async (response: ServerResponse): Promise<void> => {
   }
 };
 
-const FAILURES: Record<string, AnswerKeys> = {
+const FAILURES: Record<string, SendKeys> = {
   'answers 500': (response) => void response.writeHead(500).end('{"keys":[]}'),
   'answers with a page': (response) => void response.end('<html>Please wait</html>'),
   'answers with other JSON': (response) => void response.end('{"error":"later"}'),
@@ -67,7 +67,7 @@ describe.each(Object.entries(FAILURES))('an issuer that %s', (_what, failure) =>
     'is asked once and not with each request; its known keys go on for an hour',
     withTokens(async ({ clock, logged, status }, a, b) => {
       expect(await status(a)).toBe(200);
-      issuer.answer = failure;
+      issuer.sendKeys = failure;
       clock.advance(11 * MINUTE_MS);
       for (let request = 0; request < 10; request += 1) expect(await status(a)).toBe(200);
       // Whether a key is new cannot be told.
@@ -79,7 +79,7 @@ describe.each(Object.entries(FAILURES))('an issuer that %s', (_what, failure) =>
       for (let request = 0; request < 10; request += 1) expect(await status(a)).toBe(503);
       const asked = issuer.asked;
       expect(asked).toBeLessThanOrEqual(4);
-      issuer.answer = asKeySet;
+      issuer.sendKeys = asKeySet;
       clock.advance(1_000);
       expect([await status(a), await status(b), issuer.asked]).toEqual([200, 401, asked + 1]);
       expect(linesOf(logged, 'jwks.fetch_failed').length).toBeGreaterThan(0);
@@ -89,10 +89,10 @@ describe.each(Object.entries(FAILURES))('an issuer that %s', (_what, failure) =>
 });
 
 it(
-  'of an answer without end no more is read than a key set may have',
+  'of a response without end no more is read than a key set may have',
   withTokens(async ({ status }, a) => {
     bytesTaken = 0;
-    issuer.answer = FAILURES['sends without end'] ?? asKeySet;
+    issuer.sendKeys = FAILURES['sends without end'] ?? asKeySet;
     expect(await status(a)).toBe(503);
     // With what is under way in sockets.
     expect(bytesTaken).toBeLessThan(16 * 1_048_576);
@@ -104,7 +104,7 @@ it(
   withTokens(async ({ clock, status }, a, b) => {
     expect(await status(a)).toBe(200);
     const held: ServerResponse[] = [];
-    issuer.answer = (response) => void held.push(response);
+    issuer.sendKeys = (response) => void held.push(response);
     clock.advance(8 * MINUTE_MS);
     for (let request = 0; request < 10; request += 1) expect(await status(a)).toBe(200);
     await expect.poll(() => held.length).toBe(1);
@@ -118,12 +118,12 @@ it(
 it(
   'an instance stops while it waits for keys',
   withTokens(async ({ app: instance, status }, a) => {
-    issuer.answer = () => undefined;
-    const answered = status(a);
+    issuer.sendKeys = () => undefined;
+    const responded = status(a);
     await expect.poll(() => issuer.asked).toBe(1);
     await instance.close();
     endFetch();
-    expect(await answered).toBe(503);
+    expect(await responded).toBe(503);
   }),
 );
 

@@ -93,7 +93,7 @@ it(
   'a stream goes on through an outage of the issuer, for an hour, and ends then',
   withTokens(async (on, a) => {
     const { stream } = await subscribe(on, { key: a });
-    issuer.answer = (response) => void response.writeHead(500).end();
+    issuer.sendKeys = (response) => void response.writeHead(500).end();
     on.clock.advance(9 * MINUTE_MS);
     // It is the stream that makes the service ask.
     await expect.poll(() => issuer.asked).toBe(2);

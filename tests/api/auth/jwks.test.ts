@@ -81,9 +81,9 @@ describe('JWT_JWKS_URL', () => {
         byRsa(id, undefined),
         signToken(id, { algorithm: 'ES256', key: ec.privateKey, header: { kid: 'ec' } }),
       ]);
-      const answers = await Promise.all([...tokens, ...tokens].map(call));
-      for (const token of tokens) answers.push(await call(token));
-      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+      const responses = await Promise.all([...tokens, ...tokens].map(call));
+      for (const token of tokens) responses.push(await call(token));
+      expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200));
       expect(asked).toBe(1);
     }));
 
@@ -131,10 +131,10 @@ describe('JWT_JWKS_URL', () => {
       const { id } = await app.account();
       const token = await byRsa(id, 'rsa');
       const startMs = performance.now();
-      const answer = await call(token);
-      expect(answer.status).toBe(503);
-      expect(answer.headers.get('retry-after')).toBe('1');
-      expect(await answer.json()).toMatchObject({
+      const result = await call(token);
+      expect(result.status).toBe(503);
+      expect(result.headers.get('retry-after')).toBe('1');
+      expect(await result.json()).toMatchObject({
         errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }],
       });
       // An outage is not asked about with every request.

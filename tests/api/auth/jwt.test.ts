@@ -132,10 +132,10 @@ describe('the attacks on a JWT', () => {
 
   it.each(ATTACKS)('%s: 401', async (_attack, forge) => {
     const { id } = await app.account({ role: 'admin' });
-    const answer = await app.gql(VIEWER, { key: await forge(id) });
-    expect(answer.status).toBe(401);
-    expect(answer.errors?.map(({ extensions }) => extensions.code)).toEqual(['UNAUTHENTICATED']);
-    expect(answer.headers.get('www-authenticate')).toMatch(
+    const response = await app.gql(VIEWER, { key: await forge(id) });
+    expect(response.status).toBe(401);
+    expect(response.errors?.map(({ extensions }) => extensions.code)).toEqual(['UNAUTHENTICATED']);
+    expect(response.headers.get('www-authenticate')).toMatch(
       /^Bearer error="invalid_token", error_description="[^"\\]+", resource_metadata="[^"\\]+"$/,
     );
   });

@@ -25,7 +25,7 @@ const ELSEWHERE: readonly (readonly [string, Record<string, string>])[] = [
 
 describe('POST /logout from a page of another origin', () => {
   it.each(ELSEWHERE)('is 403 and touches no cookie: %s', async (_who, headers) => {
-    // A browser keeps the cookie back from another site, but would take a new one from the answer.
+    // A browser keeps the cookie back from another site, but would take a new one from the response.
     const cookies = [{}, { cookie: victim.cookie }, { cookie: 'session_id=ended' }];
     for (const cookie of cookies) {
       const response = await logout({ 'sec-fetch-dest': 'document', ...headers, ...cookie });

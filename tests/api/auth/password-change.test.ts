@@ -30,12 +30,12 @@ const change = (cookie: string, headers: Record<string, string> = {}) =>
 it('gives the session a new id, and ends the old one, the other sessions and the old password', async () => {
   const { email, cookie, key } = await visitor(app);
   const other = await freshCookie(app, email);
-  const answer = await change(cookie);
-  expect(dataOf(answer)).toEqual({ changePassword: true });
-  expect(answer.headers.getSetCookie()).toEqual([
+  const result = await change(cookie);
+  expect(dataOf(result)).toEqual({ changePassword: true });
+  expect(result.headers.getSetCookie()).toEqual([
     expect.stringMatching(/^session_id=[\w-]{43}; HttpOnly; Secure; SameSite=Strict; Path=\/$/),
   ]);
-  expect(await statusWith(cookieOf(answer))).toBe(200);
+  expect(await statusWith(cookieOf(result))).toBe(200);
   for (const ended of [cookie, other]) expect(await statusWith(ended)).toBe(401);
   expect((await app.gql(VIEWER, { key })).status).toBe(200);
   expect((await login(app, { email, password: PASSWORD })).status).toBe(401);
@@ -63,7 +63,7 @@ it('leaves one session, which is new, lives for its full time and knows its brow
 
 it('lets the rest of its operation go on in the new session', async () => {
   const { cookie } = await visitor(app);
-  const answer = await gqlAs(
+  const result = await gqlAs(
     app,
     cookie,
     `mutation ($current: String!, $next: String!) { ${FIELD}
@@ -71,12 +71,12 @@ it('lets the rest of its operation go on in the new session', async () => {
       createPost(title: "after", body: "b") { author { sessions { current } } } }`,
     { variables: CHANGED },
   );
-  expect(dataOf(answer)).toEqual({
+  expect(dataOf(result)).toEqual({
     changePassword: true,
     createApiKey: { apiKey: { name: 'after' } },
     createPost: { author: { sessions: [{ current: true }] } },
   });
-  expect(await statusWith(cookieOf(answer))).toBe(200);
+  expect(await statusWith(cookieOf(result))).toBe(200);
 });
 
 it('sets the cookie in a response to a page of CORS_ORIGINS, and in one that is an event stream', async () => {
@@ -112,9 +112,9 @@ it.each([
   const query = `mutation ($current: String!, $next: String!, $large: String!) { ${FIELD} ${field} }`;
   const variables = { ...CHANGED, large: 'x'.repeat(15_000) };
   for (const headers of [{}, { 'idempotency-key': 'k' }]) {
-    const answer = await gqlAs(app, cookie, query, { variables, headers });
-    expectRejected(answer, { code, status });
-    expect(answer.headers.getSetCookie()).toEqual([]);
+    const result = await gqlAs(app, cookie, query, { variables, headers });
+    expectRejected(result, { code, status });
+    expect(result.headers.getSetCookie()).toEqual([]);
   }
   for (const session of [cookie, other]) expect(await statusWith(session)).toBe(200);
   expect((await login(app, { email, password: PASSWORD })).status).toBe(200);
@@ -140,8 +140,8 @@ it('with an Idempotency-Key sets the cookie once: a retry with the old one is 40
 it('of two at once with one Idempotency-Key, the one that waits gets the response without the cookie', async () => {
   const { cookie } = await visitor(app);
   const request = { query: CHANGE, variables: CHANGED, idempotencyKey: 'k', cookie };
-  const answers = await Promise.all([send(app, request), send(app, request)]);
-  const cookies = answers.map((answer) => cookieOf(answer)).filter((set) => /=./.test(set));
+  const responses = await Promise.all([send(app, request), send(app, request)]);
+  const cookies = responses.map((result) => cookieOf(result)).filter((set) => /=./.test(set));
   expect(cookies).toHaveLength(1);
   expect(await statusWith(cookies[0] ?? '')).toBe(200);
 });
@@ -160,9 +160,9 @@ it('sets no cookie if nobody knows whether it is committed: one signs in with th
       return work;
     },
   };
-  const answer = await send(secondInstance(app, { database }), { query: CHANGE, variables: CHANGED, cookie });
-  expect(answer).toMatchObject({ status: 503, codes: ['SERVICE_UNAVAILABLE'] });
-  expect(answer.headers.getSetCookie()).toEqual([]);
+  const result = await send(secondInstance(app, { database }), { query: CHANGE, variables: CHANGED, cookie });
+  expect(result).toMatchObject({ status: 503, codes: ['SERVICE_UNAVAILABLE'] });
+  expect(result.headers.getSetCookie()).toEqual([]);
   expect(await statusWith(cookie)).toBe(401);
   expect((await login(app, { email, password: NEW_PASSWORD })).status).toBe(200);
 });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { SCOPES, type Scope } from '../../../src/auth/scopes.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { createComment, createPost } from '../../support/content.ts';
-import type { Answer } from '../../support/graphql.ts';
+import type { GraphQLResponse } from '../../support/graphql.ts';
 import { dataOf, expectForbidden, expectRejected } from '../../support/rejection.ts';
 
 interface Ids {
@@ -65,11 +65,11 @@ beforeAll(async () => {
 });
 
 /** Status 403 is for answers without data (contract section 3): `post` and `user` may be null and leave `data` there. */
-function expectRejection(answer: Answer, query: string): void {
+function expectRejection(response: GraphQLResponse, query: string): void {
   if (/^\{ (post|user)\(/.test(query)) {
-    expectRejected(answer, { code: 'FORBIDDEN', status: 200 });
-    expect(Object.values(answer.data)).toEqual([null]);
-  } else expectForbidden(answer);
+    expectRejected(response, { code: 'FORBIDDEN', status: 200 });
+    expect(Object.values(response.data)).toEqual([null]);
+  } else expectForbidden(response);
 }
 
 describe.each(TABLE)('%s', (_coordinate, scope, query) => {
@@ -81,9 +81,9 @@ describe.each(TABLE)('%s', (_coordinate, scope, query) => {
 
   it(`is FORBIDDEN to keys with every other scope, admins’ too, and the message names the field and the scope`, async () => {
     const key = await keyWith(SCOPES.filter((other) => other !== scope));
-    const answer = await app.gql(query(ids), { key });
-    expectRejection(answer, query(ids));
-    const [rejected] = answer.errors ?? [];
+    const response = await app.gql(query(ids), { key });
+    expectRejection(response, query(ids));
+    const [rejected] = response.errors ?? [];
     const field = `\\w+\\.${rejected?.path?.at(-1)}`;
     expect(rejected?.message).toMatch(new RegExp(`^Field "${field}" requires the scope "${scope}"\\.$`));
   });
@@ -97,10 +97,10 @@ describe('Scopes', () => {
   it('count field by field: what is not permitted nulls its nearest nullable ancestor, and the rest is answered', async () => {
     const { key } = await app.account({ scopes: ['users:read'] });
     const query = `{ hidden: user(id: "${ids.user}") { name posts { id } } seen: user(id: "${ids.user}") { name } }`;
-    const answer = await app.gql(query, { key });
-    expect(answer.status).toBe(200);
-    expect(answer.data).toEqual({ hidden: null, seen: { name: 'Someone' } });
-    expect(answer.errors).toMatchObject([{ path: ['hidden', 'posts'], extensions: { code: 'FORBIDDEN' } }]);
+    const response = await app.gql(query, { key });
+    expect(response.status).toBe(200);
+    expect(response.data).toEqual({ hidden: null, seen: { name: 'Someone' } });
+    expect(response.errors).toMatchObject([{ path: ['hidden', 'posts'], extensions: { code: 'FORBIDDEN' } }]);
   });
 
   it('keep User.posts and User.postsConnection for posts:read', async () => {
@@ -117,9 +117,9 @@ describe('Scopes', () => {
 
   it('name what is missing in the rejection (RFC 6750 section 3.1)', async () => {
     const { key } = await app.account({ scopes: [] });
-    const answer = await app.gql('{ posts { id } }', { key });
-    expectForbidden(answer);
-    expect(answer.headers.get('www-authenticate')).toBe(
+    const response = await app.gql('{ posts { id } }', { key });
+    expectForbidden(response);
+    expect(response.headers.get('www-authenticate')).toBe(
       'Bearer error="insufficient_scope", scope="posts:read"',
     );
   });

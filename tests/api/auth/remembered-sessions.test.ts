@@ -13,7 +13,7 @@ import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 const clock = steppedClock(Date.now());
 const app = useApp({ clock });
-/** What its answers say of buckets does not depend on the time. */
+/** What its responses say of buckets does not depend on the time. */
 const instanceOf = (options: Partial<AppOptions> = {}) => secondInstance(app, { clock, ...options });
 const WHOLE = '{ posts(limit: 3) { id title author { name } } }';
 const BY_FIELDS = '{ viewer { id sessions { id } } }';
@@ -163,7 +163,7 @@ describe('a session that was used here before', () => {
   });
 
   it.each(Object.entries(ASKED).filter(([what]) => /^a (query|mutation|subscription)/.test(what)))(
-    'gets no answer while it cannot be looked up: %s',
+    'gets no response while it cannot be looked up: %s',
     async (_what, asked) => {
       const { cookie } = await visitor(app);
       const whole = ['/graphql', graphqlPost(WHOLE)] as const;

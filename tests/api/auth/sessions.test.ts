@@ -125,10 +125,10 @@ describe('a request with a session that does more than read', () => {
     ['Sec-Fetch-Site: cross-site', { 'sec-fetch-site': 'cross-site' }, 403],
   ] as [string, Record<string, string>, number][])('%s', async (_what, headers, status) => {
     const { cookie, id } = await visitor(app);
-    const answer = await gqlAs(app, cookie, CREATE, { headers });
-    expect(answer.status).toBe(status);
+    const result = await gqlAs(app, cookie, CREATE, { headers });
+    expect(result.status).toBe(status);
     if (status === 403)
-      expect(answer.errors?.map(({ extensions }) => extensions.code)).toEqual(['FORBIDDEN']);
+      expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual(['FORBIDDEN']);
     expect(await app.prisma.post.count({ where: { authorId: id } })).toBe(status === 200 ? 1 : 0);
     const logout = await app.fetch('/logout', { method: 'POST', headers: { cookie, ...headers } });
     expect(logout.status).toBe(status === 200 ? 204 : 403);
@@ -139,8 +139,8 @@ describe('a request with a session that does more than read', () => {
     const { cookie } = await visitor(app);
     const headers = { origin: 'https://evil.example.com', 'x-show-cost': '1' };
     const dear = CREATE.replace('id', 'author { posts(limit: 100) { comments(limit: 100) { id } } }');
-    const answer = await gqlAs(app, cookie, dear, { headers });
-    expect([answer.status, answer.errors?.[0]?.extensions.code]).toEqual([403, 'FORBIDDEN']);
+    const result = await gqlAs(app, cookie, dear, { headers });
+    expect([result.status, result.errors?.[0]?.extensions.code]).toEqual([403, 'FORBIDDEN']);
     expect((await gqlAs(app, cookie, dear)).status).toBe(400);
   });
 
@@ -151,8 +151,8 @@ describe('a request with a session that does more than read', () => {
     ['http://[::1]:4000', 200],
   ])('at the address %s, from a page of the same', async (origin, status) => {
     const { cookie } = await visitor(app);
-    const answer = await app.fetch(`${origin}/graphql`, graphqlPost(CREATE, { headers: { cookie, origin } }));
-    expect(answer.status).toBe(status);
+    const result = await app.fetch(`${origin}/graphql`, graphqlPost(CREATE, { headers: { cookie, origin } }));
+    expect(result.status).toBe(status);
   });
 
   it('as a form of another site posts it, it is not even read', async () => {
@@ -178,8 +178,8 @@ describe('a request with a session that does more than read', () => {
 
   it('credentials that no browser adds by itself are not asked where they come from', async () => {
     const { key } = await app.account();
-    const answer = await app.gql(CREATE, { key, headers: { origin: 'https://evil.example.com' } });
-    expect(answer.status).toBe(200);
+    const result = await app.gql(CREATE, { key, headers: { origin: 'https://evil.example.com' } });
+    expect(result.status).toBe(200);
   });
 });
 
@@ -201,8 +201,8 @@ describe('a page of CORS_ORIGINS', () => {
     expect(allowed.headers.get('access-control-allow-credentials')).toBe('true');
     const names = [...(await preflight('https://evil.example.com')).headers.keys()];
     expect(names.filter((name) => name.startsWith('access-control-'))).toEqual([]);
-    const answer = await app.fetch(path, { method: 'POST', headers: { origin } });
-    expect(answer.headers.get('access-control-allow-origin')).toBe(origin);
+    const result = await app.fetch(path, { method: 'POST', headers: { origin } });
+    expect(result.headers.get('access-control-allow-origin')).toBe(origin);
   });
 });
 

@@ -4,7 +4,7 @@ import { SCOPES, type Scope } from '../../../src/auth/scopes.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { createComment, createPost } from '../../support/content.ts';
 import { gqlAs, visitor } from '../../support/credentials/session.ts';
-import type { Answer } from '../../support/graphql.ts';
+import type { GraphQLResponse } from '../../support/graphql.ts';
 import { dataOf, expectForbidden } from '../../support/rejection.ts';
 import { subscribe } from '../../support/streams/subscriber.ts';
 
@@ -40,10 +40,10 @@ describe('User.email', () => {
     const other = await app.account();
     const { id, email, key } = await app.account();
     const query = `{ other: user(id: "${other.id}") { name email } own: user(id: "${id}") { email } }`;
-    const answer = await app.gql(query, { key });
-    expect(answer.status).toBe(200);
-    expect(answer.data).toEqual({ other: null, own: { email } });
-    expect(answer.errors).toMatchObject([{ path: ['other', 'email'], extensions: { code: 'FORBIDDEN' } }]);
+    const response = await app.gql(query, { key });
+    expect(response.status).toBe(200);
+    expect(response.data).toEqual({ other: null, own: { email } });
+    expect(response.errors).toMatchObject([{ path: ['other', 'email'], extensions: { code: 'FORBIDDEN' } }]);
   });
 
   it('takes the whole answer with it where nothing on the way up may be null: 403', async () => {
@@ -67,16 +67,16 @@ describe('User.email', () => {
   it('is FORBIDDEN to admins whose key lacks users:email', async () => {
     const { id } = await app.account();
     const scopes = SCOPES.filter((scope) => scope !== 'users:email');
-    const answer = await emailOf(id, (await app.account({ role: 'admin', scopes })).key);
-    expect(answer.data).toEqual({ user: null });
-    expect(answer.errors?.[0]?.extensions.code).toBe('FORBIDDEN');
+    const response = await emailOf(id, (await app.account({ role: 'admin', scopes })).key);
+    expect(response.data).toEqual({ user: null });
+    expect(response.errors?.[0]?.extensions.code).toBe('FORBIDDEN');
   });
 
   it('is FORBIDDEN to members even where a key was granted users:email: only admins can hold it', async () => {
     const { id } = await app.account();
-    const answer = await emailOf(id, (await app.account({ scopes: SCOPES })).key);
-    expect(answer.data).toEqual({ user: null });
-    expect(answer.errors?.[0]?.extensions.code).toBe('FORBIDDEN');
+    const response = await emailOf(id, (await app.account({ scopes: SCOPES })).key);
+    expect(response.data).toEqual({ user: null });
+    expect(response.errors?.[0]?.extensions.code).toBe('FORBIDDEN');
   });
 
   describe('to a key without users:read', () => {
@@ -98,7 +98,7 @@ describe('User.email', () => {
     });
 
     /** Rejected, with the scope that would do, and without the address. */
-    function expectWithheld({ data, errors = [] }: Pick<Answer, 'data' | 'errors'>): void {
+    function expectWithheld({ data, errors = [] }: Pick<GraphQLResponse, 'data' | 'errors'>): void {
       expect(errors.length).toBeGreaterThan(0);
       for (const { message, extensions } of errors) {
         expect(extensions.code).toBe('FORBIDDEN');

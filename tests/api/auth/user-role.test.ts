@@ -68,15 +68,15 @@ describe('User.role', () => {
   it('needs the scope users:read', async () => {
     const { key } = await app.account({ scopes: ['posts:read'] });
     await createPost(app, member.key);
-    const answer = await app.gql('{ posts(limit: 1) { author { role } } }', { key });
-    expectRejected(answer, { code: 'FORBIDDEN', message: /users:read/ });
-    expect(answer.data).toEqual({ posts: [{ author: { role: null } }] });
+    const response = await app.gql('{ posts(limit: 1) { author { role } } }', { key });
+    expectRejected(response, { code: 'FORBIDDEN', message: /users:read/ });
+    expect(response.data).toEqual({ posts: [{ author: { role: null } }] });
   });
 
   it('cannot be selected in a subscription, which many share', async () => {
     const query = 'subscription { postCreated { author { ...R } } } fragment R on User { role }';
-    const answer = await app.gql(query, { key: member.key, headers: { accept: 'text/event-stream' } });
-    expectRejected(answer, { code: 'BAD_USER_INPUT', message: /"role".*subscription/ });
+    const response = await app.gql(query, { key: member.key, headers: { accept: 'text/event-stream' } });
+    expectRejected(response, { code: 'BAD_USER_INPUT', message: /"role".*subscription/ });
     const without = 'subscription { postCreated { author { name role @skip(if: true) } } }';
     const stream = await subscribe(app, { query: without, key: member.key });
     await createPost(app, member.key);

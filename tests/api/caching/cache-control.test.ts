@@ -42,7 +42,7 @@ describe('by key in a header', () => {
     ['the response type', { accept: 'application/graphql-response+json' }],
     ['compressed', { 'accept-encoding': 'br' }],
     ['asked again', { 'if-none-match': '*' }],
-  ])('an answer is the caller’s own to keep, and to be asked for again: %s', async (_what, headers) => {
+  ])('a response is the caller’s own to keep, and to be asked for again: %s', async (_what, headers) => {
     const byText = await ask(open, { query: LIST }, { authorization: `Bearer ${key}`, ...headers });
     expect(cacheControl(byText)).toBe(PRIVATE);
     const documentId = await published(open, LIST);
@@ -53,7 +53,7 @@ describe('by key in a header', () => {
 });
 
 describe('by session', () => {
-  it('an answer is not stored, but for a page that keeps it and asks whether it is still so', async () => {
+  it('a response is not stored, but for a page that keeps it and asks whether it is still so', async () => {
     const documentId = await published(open, LIST);
     for (const parameters of [{ query: LIST }, { documentId }] as Fields[]) {
       const first = await ask(open, parameters, { cookie });
@@ -81,7 +81,7 @@ describe('by session', () => {
 });
 
 describe('without credentials', () => {
-  it('an answer by the id of a document is for everybody, and says nothing of the request', async () => {
+  it('a response by the id of a document is for everybody, and says nothing of the request', async () => {
     const documentId = await published(open, LIST);
     const headers = { 'x-request-id': 'mine' };
     const response = await ask(open, { documentId }, headers);
@@ -101,12 +101,12 @@ describe('without credentials', () => {
   it('it is so over HEAD, by the extension of Apollo and urql, and beside a cookie that is no session', async () => {
     const documentId = await published(open, LIST);
     const extensions = JSON.stringify({ persistedQuery: { version: 1, sha256Hash: documentId } });
-    const answers = [
+    const responses = [
       await open.fetch(address({ documentId }), { method: 'HEAD' }),
       await ask(open, { extensions }),
       await ask(open, { documentId }, { cookie: 'theme=dark' }),
     ];
-    expect(answers.map((it) => [it.status, cacheControl(it)])).toEqual(answers.map(() => [200, PUBLIC]));
+    expect(responses.map((it) => [it.status, cacheControl(it)])).toEqual(responses.map(() => [200, PUBLIC]));
   });
 
   it('takes a token all the same', async () => {

@@ -36,7 +36,7 @@ describe.each([
   ['on the fast path', () => fast],
   ['through Yoga', () => throughYoga],
   ['without a socket', () => app],
-])('an answer to a query over GET, %s', (_way, way) => {
+])('a response to a query over GET, %s', (_way, way) => {
   const ask = (headers: Fields = {}, init: RequestInit = {}, query = LIST) =>
     way().fetch(address(query), { ...init, headers: { 'accept-encoding': '', authorization, ...headers } });
 
@@ -55,15 +55,15 @@ describe.each([
     ['any', () => ' * '],
   ])('is 304 to a client that has it, as If-None-Match says: %s', async (_what, sent) => {
     const whole = await ask();
-    const answer = await ask({ 'if-none-match': sent(etagOf(whole)) });
-    expect(answer.status).toBe(304);
-    expect(await answer.text()).toBe('');
+    const result = await ask({ 'if-none-match': sent(etagOf(whole)) });
+    expect(result.status).toBe(304);
+    expect(await result.text()).toBe('');
     // RFC 9110 section 15.4.5: what the 200 would have, and nothing that describes a body.
     for (const name of ['etag', 'cache-control', 'vary'])
-      expect([name, answer.headers.get(name)]).toEqual([name, whole.headers.get(name)]);
+      expect([name, result.headers.get(name)]).toEqual([name, whole.headers.get(name)]);
     for (const name of ['content-type', 'content-length', 'content-encoding'])
-      expect([name, answer.headers.get(name)]).toEqual([name, null]);
-    expect(answer.headers.has('x-request-id')).toBe(true);
+      expect([name, result.headers.get(name)]).toEqual([name, null]);
+    expect(result.headers.has('x-request-id')).toBe(true);
   });
 
   it.each([
@@ -75,16 +75,16 @@ describe.each([
   ])('is 200 to a client that sends %s', async (_what, sent) => {
     const etag = etagOf(await ask());
     const known = sent === '-br"' ? etag.replace(/"$/, sent) : sent;
-    const answer = await ask({ 'if-none-match': known });
-    expect([answer.status, etagOf(answer)]).toEqual([200, etag]);
-    expect((await answer.json()).data.posts).toHaveLength(3);
+    const result = await ask({ 'if-none-match': known });
+    expect([result.status, etagOf(result)]).toEqual([200, etag]);
+    expect((await result.json()).data.posts).toHaveLength(3);
   });
 
   it('has one for each coding and each media type', async () => {
     const codings = ['', 'gzip', 'br', 'zstd'].map((accepted) => ({ 'accept-encoding': accepted }));
-    const answers: readonly Fields[] = codings.flatMap((it) => [it, { ...it, accept: RESPONSE_TYPE }]);
+    const responses: readonly Fields[] = codings.flatMap((it) => [it, { ...it, accept: RESPONSE_TYPE }]);
     const etags = await Promise.all(
-      answers.map(async (headers) => {
+      responses.map(async (headers) => {
         const response = await ask(headers);
         await response.arrayBuffer();
         return etagOf(response);
@@ -92,7 +92,7 @@ describe.each([
     );
     expect(new Set(etags).size).toBe(8);
     for (const etag of etags) expect(etag).toMatch(STRONG);
-    for (const [at, headers] of answers.entries()) {
+    for (const [at, headers] of responses.entries()) {
       const statuses = await Promise.all(
         etags.map(async (etag) => (await ask({ ...headers, 'if-none-match': etag })).status),
       );
@@ -129,10 +129,10 @@ it('A change makes a new validator, and the client gets the new answer', async (
   const etag = etagOf(await get());
   expect((await get({ 'if-none-match': etag })).status).toBe(304);
   await write('New');
-  const answer = await get({ 'if-none-match': etag });
-  expect(answer.status).toBe(200);
-  expect((await answer.json()).data.posts).toHaveLength(4);
-  expect(etagOf(answer)).not.toBe(etag);
+  const result = await get({ 'if-none-match': etag });
+  expect(result.status).toBe(200);
+  expect((await result.json()).data.posts).toHaveLength(4);
+  expect(etagOf(result)).not.toBe(etag);
 });
 
 it('A 304 is compressed by nobody, and the next 200 is', async () => {
@@ -144,13 +144,13 @@ it('A 304 is compressed by nobody, and the next 200 is', async () => {
   expect([short.status, short.encoding, short.size]).toEqual([304, undefined, 0]);
 });
 
-it('A client that has the answer of somebody else gets its own', async () => {
+it('A client that has the response of somebody else gets its own', async () => {
   const other = await app.account();
   const own = '{ viewer { id name email } }';
   const etag = etagOf(await get({}, own));
-  const answer = await get({ authorization: `Bearer ${other.key}`, 'if-none-match': etag }, own);
-  expect(answer.status).toBe(200);
-  expect((await answer.json()).data.viewer.id).toBe(other.id);
+  const result = await get({ authorization: `Bearer ${other.key}`, 'if-none-match': etag }, own);
+  expect(result.status).toBe(200);
+  expect((await result.json()).data.viewer.id).toBe(other.id);
 });
 
 it.each<[string, () => Promise<Response>]>([

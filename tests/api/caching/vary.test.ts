@@ -9,7 +9,7 @@ import { published } from '../../support/trusted-documents.ts';
 const SRC = join(import.meta.dirname, '../../../src');
 const PAGE = 'https://app.example.com';
 const OF_THE_MOMENT = new Set(['x-request-id', 'date']);
-/** nginx keeps no answer with a longer list. */
+/** nginx keeps no response with a longer list. */
 const MAX_LIST = 128;
 
 type Fields = Record<string, string>;
@@ -92,7 +92,7 @@ const fieldsOf = (table: Readonly<Record<string, readonly string[]>>): fc.Arbitr
     )
     .map((fields) => Object.fromEntries(fields));
 
-/** All of an answer but what is of its moment. Null for one that no shared cache keeps. */
+/** All of a response but what is of its moment. Null for one that no shared cache keeps. */
 async function keptOf(response: Response) {
   const { status, headers } = response;
   const body = Buffer.from(await response.arrayBuffer()).toString('base64');
@@ -101,7 +101,7 @@ async function keptOf(response: Response) {
 }
 
 describe('Vary', () => {
-  it('names all that an answer depends on: what a shared cache keeps is what the next caller would get', async () => {
+  it('names all that a response depends on: what a shared cache keeps is what the next caller would get', async () => {
     const ofCredentials = fc.constantFrom(...[{}, ...credentials]);
     await fc.assert(
       fc.asyncProperty(
@@ -126,7 +126,7 @@ describe('Vary', () => {
     );
   });
 
-  it('is the same list with every answer of a path to GET, short enough for every cache', async () => {
+  it('is the same list with every response of a path to GET, short enough for every cache', async () => {
     const lists = new Set<string | null>();
     for (const headers of [
       {},

@@ -36,7 +36,7 @@ const ways = [
   { name: 'from a page of another origin', headers: { origin: PAGE } },
 ];
 
-describe.each(ways)('an answer over 1 KB $name', ({ headers: origin }) => {
+describe.each(ways)('a response over 1 KB $name', ({ headers: origin }) => {
   const ask = (accepted: string | undefined, query = LIST) =>
     get(address(query), {
       authorization: `Bearer ${key}`,
@@ -141,10 +141,10 @@ describe('compression', () => {
   it('queues large responses where many ask for them at the same time', async () => {
     const query = `{ ${Array.from({ length: 5 }, (_, at) => `l${at}: posts(limit: 30) { body }`).join(' ')} }`;
     const headers = { authorization: `Bearer ${key}`, 'accept-encoding': 'br' };
-    const answers = await Promise.all(Array.from({ length: 30 }, () => get(address(query), headers)));
-    const [first] = answers;
+    const responses = await Promise.all(Array.from({ length: 30 }, () => get(address(query), headers)));
+    const [first] = responses;
     expect(first?.text.length).toBeGreaterThan(100_000);
-    for (const { encoding, text } of answers) expect([encoding, text]).toEqual(['br', first?.text]);
+    for (const { encoding, text } of responses) expect([encoding, text]).toEqual(['br', first?.text]);
   });
 
   it.each([

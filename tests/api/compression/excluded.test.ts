@@ -42,14 +42,14 @@ describe.each([
     );
 
   it('with a key in its header is the one that is compressed', async () => {
-    const answer = await ask(address({ query: LIST }), { headers: { authorization: `Bearer ${key}` } });
-    expect(answer).toMatchObject({ status: 200, encoding: 'br' });
+    const result = await ask(address({ query: LIST }), { headers: { authorization: `Bearer ${key}` } });
+    expect(result).toMatchObject({ status: 200, encoding: 'br' });
   });
 
   it('with a session cookie is not', async () => {
-    const answer = await ask(address({ query: LIST }), { headers: { cookie } });
-    expect(answer).toMatchObject({ status: 200, encoding: undefined });
-    expect(answer.size).toBeGreaterThan(10_000);
+    const result = await ask(address({ query: LIST }), { headers: { cookie } });
+    expect(result).toMatchObject({ status: 200, encoding: undefined });
+    expect(result.size).toBeGreaterThan(10_000);
   });
 
   it('with a cookie beside the key in its header is not', async () => {
@@ -61,9 +61,9 @@ describe.each([
   });
 
   it.each(['api_key', '%61pi_key', 'api%5Fkey'])('with %s in its address is not', async (name) => {
-    const answer = await ask(`${address({ query: LIST })}&${name}=${key}`);
-    expect(answer).toMatchObject({ status: 200, encoding: undefined });
-    expect(answer.size).toBeGreaterThan(10_000);
+    const result = await ask(`${address({ query: LIST })}&${name}=${key}`);
+    expect(result).toMatchObject({ status: 200, encoding: undefined });
+    expect(result.size).toBeGreaterThan(10_000);
   });
 
   it('with api_key in its address is not, also where the header is in effect or the key is rejected', async () => {
@@ -109,11 +109,11 @@ describe.each([
   });
 
   it('for a query in the format of a stream is not', async () => {
-    const answer = await ask(address({ query: LIST }), {
+    const result = await ask(address({ query: LIST }), {
       headers: { authorization: `Bearer ${key}`, accept: 'text/event-stream' },
     });
-    expect(answer).toMatchObject({ status: 200, encoding: undefined });
-    expect(answer.text).toContain('event: next');
+    expect(result).toMatchObject({ status: 200, encoding: undefined });
+    expect(result.text).toContain('event: next');
   });
 
   it('for a stream by token is not, nor the request for the token', async () => {

@@ -10,7 +10,7 @@ const CROWD = 30;
 const TEXT = randomBytes(500_000).toString('hex');
 const URL_ASKED = 'http://127.0.0.1/graphql';
 
-it('Whoever asks for one large answer does not wait behind all of another who asks for many', async () => {
+it('Whoever asks for one large response does not wait behind all of another who asks for many', async () => {
   const compression = createCompression();
   const route = { ...NOT_FOUND_ROUTE, ...PUBLIC_ROUTE };
   const finished: string[] = [];

@@ -38,8 +38,8 @@ it('an event is delivered that was committed while the log was read', async () =
   const instance = secondInstance(app, { database });
   const { key } = await app.account();
   const create = async (title: string) => {
-    const answer = await send(instance, { query: CREATE_ALONE, variables: { title }, key });
-    expect(answer.status).toBe(200);
+    const response = await send(instance, { query: CREATE_ALONE, variables: { title }, key });
+    expect(response.status).toBe(200);
   };
   holdTimersInTest(1_000);
   const { receive } = await subscribe(instance, { key });

@@ -5,7 +5,7 @@ import { subscribe } from '../../support/streams/subscriber.ts';
 const MIB = 1_048_576;
 const app = useApp({ settings: { MAX_PENDING_RESPONSE_BYTES: String(64 * MIB) } });
 
-it('an event that comes while the answers to its account hold their part is not lost: the stream gets it once there is room', async () => {
+it('an event that comes while the responses to its account hold their part is not lost: the stream gets it once there is room', async () => {
   const reader = await app.account();
   const author = await app.account();
   const write = async (title: string) => {
@@ -16,16 +16,16 @@ it('an event that comes while the answers to its account hold their part is not 
   await write('before');
   expect((await subscriber.receive()).title).toBe('before');
 
-  const answer = app.app.pending.reservation();
-  onTestFinished(() => answer.release());
-  answer.begin(reader.id);
-  answer.reserve(8 * MIB);
+  const response = app.app.pending.reservation();
+  onTestFinished(() => response.release());
+  response.begin(reader.id);
+  response.reserve(8 * MIB);
   const logged = app.logged.length;
   await write('meanwhile');
   await write('after');
   await expect.poll(() => app.logged.slice(logged).join('')).toContain('events.batch_read_failed');
 
-  answer.release();
+  response.release();
   expect((await subscriber.receive()).title).toBe('meanwhile');
   const { title, id } = await subscriber.receive();
   expect(title).toBe('after');

@@ -277,10 +277,10 @@ describe('Visible heartbeats', () => {
     ]);
     expect(await readMetric(instance, 'content_graph_event_streams_open')).toBe(0);
     // What is no subscription has no heartbeats.
-    const answer = await instance.fetch(
+    const result = await instance.fetch(
       search({ heartbeat: 'no' }),
       graphqlPost('{ viewer { id } }', { key: ada.key }),
     );
-    expect(answer.status).toBe(200);
+    expect(result.status).toBe(200);
   });
 });

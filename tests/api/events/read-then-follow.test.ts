@@ -19,14 +19,14 @@ const SHOW = { 'x-show-event-id': '1' };
 const COST = { 'x-show-cost': '1' };
 const NOBODY = '00000000-0000-7000-8000-000000000000';
 
-/** The id that an answer has. */
+/** The id that a response has. */
 function idIn({ extensions }: { readonly extensions?: Record<string, unknown> | undefined }): string {
   const { eventId } = extensions ?? {};
   expect(eventId).toEqual(expect.stringMatching(/^\S{28,}$/));
   return String(eventId);
 }
 
-describe('The event id of an answer', () => {
+describe('The event id of a response', () => {
   // Held still, the clock keeps the credential cached: what is counted is the request's own work.
   const now = Date.now();
   const counted = useCountedDatabase();
@@ -101,10 +101,10 @@ describe('The event id of an answer', () => {
       const asking = { ...options, headers: { ...headers, ...SHOW } };
       const plain = await app.gql(path.query(), options);
       expect(plain.extensions ?? {}).not.toHaveProperty('eventId');
-      const answer = await app.gql(path.query(), asking);
-      expect(answer.data).toEqual(plain.data);
-      expect(answer.errors).toEqual(plain.errors);
-      const id = idIn(answer);
+      const result = await app.gql(path.query(), asking);
+      expect(result.data).toEqual(plain.data);
+      expect(result.errors).toEqual(plain.errors);
+      const id = idIn(result);
       const without = await completedBy(() => app.gql(path.query(), options));
       expect(without).toBeGreaterThan(0);
       expect(await completedBy(() => app.gql(path.query(), asking))).toBe(without + path.more);
@@ -125,21 +125,21 @@ describe('The event id of an answer', () => {
 
   it.each(WAYS)('is told over $name', async (way) => {
     for (const headers of [SHOW, { ...SHOW, ...COST }]) {
-      const answer = await way.ask(app, { key: ada.key, query: LISTS, headers });
-      expect(answer.codes).toEqual([]);
-      idIn(answer);
+      const result = await way.ask(app, { key: ada.key, query: LISTS, headers });
+      expect(result.codes).toEqual([]);
+      idIn(result);
     }
   });
 
   it('is told beside errors of fields', async () => {
-    const answer = await ask('{ posts(limit: 1) { author { email } } post(id: "none") { id } }', SHOW);
+    const result = await ask('{ posts(limit: 1) { author { email } } post(id: "none") { id } }', SHOW);
     const other = await app.gql('{ posts(limit: 1) { id } viewer { apiKeys { id } } }', {
       key: ada.key,
       headers: SHOW,
     });
     expect(other.errors).toHaveLength(1);
     idIn(other);
-    idIn(answer);
+    idIn(result);
   });
 
   it('is not told where nothing is read from the database', async () => {
@@ -202,7 +202,7 @@ describe('The event id of an answer', () => {
   });
 });
 
-describe('What an answer does not show', () => {
+describe('What a response does not show', () => {
   const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
   let ada: Account;
   beforeAll(async () => {
@@ -233,7 +233,7 @@ describe('What an answer does not show', () => {
     '%s is brought from its event id on, whatever happens between its statements',
     async (_, lookAhead, query) => {
       const { instance, created, names } = interrupted(lookAhead);
-      // The first answer may need what later ones remember.
+      // The first response may need what later ones remember.
       for (let round = 0; round < 2; round += 1) {
         created.length = 0;
         names.length = 0;
@@ -241,17 +241,17 @@ describe('What an answer does not show', () => {
           '/graphql',
           graphqlPost(query, { key: ada.key, headers: SHOW }),
         );
-        const answer = (await response.json()) as {
+        const result = (await response.json()) as {
           data: { posts: readonly { readonly id: string }[] };
           extensions: Record<string, unknown>;
         };
-        const header = idIn(answer);
+        const header = idIn(result);
         const last = await createPost(app, ada.key, { title: 'the last' });
         const stream = await subscribeToChanges(app, { key: ada.key, header });
         await stream.until(({ got }) => got.at(-1)?.told.postId === last);
         await stream.close();
         const brought = new Set([
-          ...answer.data.posts.map(({ id }) => id),
+          ...result.data.posts.map(({ id }) => id),
           ...stream.got.map(({ told }) => told.postId),
         ]);
         expect(created.length).toBeGreaterThan(0);
@@ -261,8 +261,8 @@ describe('What an answer does not show', () => {
   );
 
   it('is brought by any subscription', async () => {
-    const answer = await app.gql('{ posts(limit: 1) { id } }', { key: ada.key, headers: SHOW });
-    const header = idIn(answer);
+    const result = await app.gql('{ posts(limit: 1) { id } }', { key: ada.key, headers: SHOW });
+    const header = idIn(result);
     const post = await createPost(app, ada.key, { title: 'after' });
     const comment = await createComment(app, ada.key, post);
     const posts = await subscribe(app, { key: ada.key, header });
@@ -291,7 +291,7 @@ describe('On a log without events', () => {
 
   describe('that nobody has opened', () => {
     const app = useApp();
-    it('the event id of an answer is good', async () => {
+    it('the event id of a response is good', async () => {
       const account = await app.account();
       const rows = await app.prisma.eventLog.count();
       await expectGood(app, account);
@@ -301,7 +301,7 @@ describe('On a log without events', () => {
 
   describe('that is open', () => {
     const app = useApp();
-    it('the event id of an answer is good, before the first event and after the last is dropped', async () => {
+    it('the event id of a response is good, before the first event and after the last is dropped', async () => {
       const account = await app.account();
       await openLog(app.database, createLogger({ level: 'error', pretty: false }));
       await expectGood(app, account);

@@ -138,8 +138,8 @@ describe.each([
       const posted = readEventStream(await send('POST', { query }, LAST));
       expect((await posted.next()).errors).toMatchObject([{ extensions: { argument: 'lastEventId' } }]);
       const json = { accept: 'application/json', ...LAST };
-      const answered = await send('GET', { query: '{ __typename }' }, json);
-      expect(await answered.json()).toEqual({ data: { __typename: 'Query' } });
+      const responded = await send('GET', { query: '{ __typename }' }, json);
+      expect(await responded.json()).toEqual({ data: { __typename: 'Query' } });
       const elsewhere = await socket.fetch('/health/live', { headers: { ...EVENT_STREAM, ...LAST } });
       expect(elsewhere.status).toBe(200);
       await elsewhere.body?.cancel();

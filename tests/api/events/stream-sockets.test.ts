@@ -118,7 +118,7 @@ describe('an event stream on a socket', () => {
   );
 
   it.each(TRANSPORTS)(
-    'waits for the answers before it on its connection, and loses nothing, over $name',
+    'waits for the responses before it on its connection, and loses nothing, over $name',
     async (transport) => {
       const { connection, received } = await dial();
       const query = new URLSearchParams({ query: '{ posts(limit: 100) { title } }' });

@@ -25,8 +25,8 @@ describe('Subscription.postCreated over Server-Sent Events', () => {
     socket.fetch(`/graphql?${new URLSearchParams({ query, api_key: credential })}`, {
       headers: { accept: 'text/event-stream' },
     });
-  async function open(answer: Promise<Response>): Promise<EventStream> {
-    const response = await answer;
+  async function open(reply: Promise<Response>): Promise<EventStream> {
+    const response = await reply;
     expect(response.status).toBe(200);
     return readEventStream(response);
   }
@@ -129,11 +129,11 @@ describe('Subscription.postCreated over Server-Sent Events', () => {
     ['a missing scope', async () => (await app.account({ scopes: ['posts:write'] })).key, 403, 'FORBIDDEN'],
   ])('is rejected by status before it opens for %s', async (_what, credential, status, code) => {
     const value = await credential();
-    for (const answer of [await overPost(TITLES, value), await overGet(TITLES, value)]) {
-      expect(answer.status).toBe(status);
-      expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
-      expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer\b/);
-      expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code } }] });
+    for (const reply of [await overPost(TITLES, value), await overGet(TITLES, value)]) {
+      expect(reply.status).toBe(status);
+      expect(reply.headers.get('content-type')).toMatch(/^application\/json/);
+      expect(reply.headers.get('www-authenticate')).toMatch(/^Bearer\b/);
+      expect(await reply.json()).toMatchObject({ errors: [{ extensions: { code } }] });
     }
   });
 
@@ -170,9 +170,9 @@ describe('Subscription.postCreated over Server-Sent Events', () => {
     await streams[0]?.close();
     await expect
       .poll(async () => {
-        const answer = await overPost(TITLES, own);
-        await answer.body?.cancel();
-        return answer.status;
+        const reply = await overPost(TITLES, own);
+        await reply.body?.cancel();
+        return reply.status;
       })
       .toBe(200);
   });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Case } from '../../fuzz/case.ts';
-import { disagreement, type ToldAnswer } from '../../fuzz/oracle/agree.ts';
+import { disagreement, type ReportedResponse } from '../../fuzz/oracle/agree.ts';
 import { caseOf, WRITTEN } from '../../fuzz/oracle/cases.ts';
 import { judge } from '../../fuzz/oracle/oracle.ts';
 import { createWorld, type World } from '../../fuzz/world.ts';
@@ -24,7 +24,7 @@ describe('The service answers as the contract says, which an oracle reads by its
     { document, variables, operationName, caller }: Case,
     accepted: keyof typeof ACCEPT,
     accept: string,
-  ): Promise<ToldAnswer | undefined> {
+  ): Promise<ReportedResponse | undefined> {
     const headers = { 'content-type': 'application/json', accept, 'x-show-cost': '1' };
     const response = await app.fetch('/graphql', {
       method: 'POST',
@@ -41,8 +41,8 @@ describe('The service answers as the contract says, which an oracle reads by its
       // The oracle knows the statuses of JSON.
       status = JSON_STATUS;
     } else text = await response.text();
-    const { data, errors, extensions } = JSON.parse(text) as ToldAnswer & {
-      extensions?: { cost?: ToldAnswer['cost'] };
+    const { data, errors, extensions } = JSON.parse(text) as ReportedResponse & {
+      extensions?: { cost?: ReportedResponse['cost'] };
     };
     return { status, accepted, data, errors, cost: extensions?.cost };
   }
@@ -56,7 +56,7 @@ describe('The service answers as the contract says, which an oracle reads by its
       const accept = verdict.kind === 'subscription' ? STREAM : ACCEPT[accepted];
       const told = await ask(asked, accepted, accept);
       if (verdict.kind === 'mutation') await world.refresh();
-      const opens = verdict.answer === undefined && verdict.rejections.length === 0;
+      const opens = verdict.response === undefined && verdict.rejections.length === 0;
       if (told === undefined) expect(opens).toBe(true);
       else expect(disagreement(verdict, told)).toBeUndefined();
     },

@@ -4,10 +4,10 @@ import { createApiKey } from '../../../src/auth/api-keys.ts';
 import type { Scope } from '../../../src/auth/scopes.ts';
 import { statement } from '../../../src/database/statement.ts';
 import { agree, withKnown } from '../../model/agree.ts';
-import { isRejection, matchesExecuted } from '../../model/answers.ts';
 import { executed, mayBeStored, operationIn } from '../../model/execution.ts';
 import { contentField, type Known, textOf } from '../../model/mutations.ts';
 import { type Caller, lacksAccess } from '../../model/permissions.ts';
+import { isRejection, matchesExecuted } from '../../model/responses.ts';
 import { type State, stateOf } from '../../model/state.ts';
 import { readSnapshot } from '../../model/tables.ts';
 import { type Account, useApp } from '../../support/app.ts';
@@ -77,10 +77,10 @@ describe('A mutation', () => {
     if ('differs' in agreed) return expect.fail(agreed.differs);
     const query = readingOf(agreed.state);
     const expected = executed({ ...operationIn(query, {}), caller, state: agreed.state });
-    const answer = await send(app, { query, key: keys[0] ?? '' });
+    const response = await send(app, { query, key: keys[0] ?? '' });
     expect(
-      matchesExecuted(expected, answer),
-      `${answer.text} and not ${JSON.stringify(expected)}`,
+      matchesExecuted(expected, response),
+      `${response.text} and not ${JSON.stringify(expected)}`,
     ).toBeDefined();
   }
 
@@ -121,16 +121,17 @@ describe('A mutation', () => {
           ...(keyed ? { idempotencyKey: `run ${runs}` } : {}),
         };
         const storedBefore = await storedFor(app, me.id);
-        const answer = await send(app, request);
+        const response = await send(app, request);
         seen[expected.data === null ? 'undone' : 'done'] += 1;
         // Who lacks a scope for any of its fields, or for the row of another that one shows, does not use up the key.
         const mayRun = !keyed || !lacksAccess({ caller }, asked);
         const made = mayRun
-          ? matchesExecuted(expected, answer)
-          : isRejection(answer, 403, 'FORBIDDEN') && new Map<string, string>();
-        expect(made, `${answer.status} ${answer.text} and not ${JSON.stringify(expected)}`).toBeInstanceOf(
-          Map,
-        );
+          ? matchesExecuted(expected, response)
+          : isRejection(response, 403, 'FORBIDDEN') && new Map<string, string>();
+        expect(
+          made,
+          `${response.status} ${response.text} and not ${JSON.stringify(expected)}`,
+        ).toBeInstanceOf(Map);
         const after = withKnown(expected.state, made || new Map());
         await expectState(after, reader);
         const isStored = keyed && mayRun && mayBeStored(expected.errors);
@@ -139,8 +140,8 @@ describe('A mutation', () => {
         const again = await send(app, request);
         if (mayRun)
           expect(again).toMatchObject({
-            status: answer.status,
-            text: answer.text,
+            status: response.status,
+            text: response.text,
             replayed: isStored ? 'true' : null,
           });
         else expect(again).toMatchObject({ status: 403, codes: ['FORBIDDEN'], replayed: null });

@@ -7,9 +7,9 @@ import { freshCookie, PASSWORD, visitor } from '../../support/credentials/sessio
 import {
   type KeyedRequest,
   postsNamed,
-  type RawAnswer,
+  type RawResponse,
   send,
-  sendUntilAnswered,
+  sendUntilResponse,
   storedFor,
 } from '../../support/keyed.ts';
 
@@ -50,12 +50,12 @@ describe('A stored response', () => {
   const keyOf = async (userId: string, scopes: readonly Scope[]) =>
     (await createApiKey(app.database, { userId, name: 'lesser', scopes })).key;
 
-  function expectForbidden(answer: RawAnswer): void {
-    expect(answer).toMatchObject({ status: 403, codes: ['FORBIDDEN'], replayed: null });
-    expect(JSON.parse(answer.text).data ?? null).toBeNull();
-    expect(answer.text).not.toMatch(SECRET);
+  function expectForbidden(response: RawResponse): void {
+    expect(response).toMatchObject({ status: 403, codes: ['FORBIDDEN'], replayed: null });
+    expect(JSON.parse(response.text).data ?? null).toBeNull();
+    expect(response.text).not.toMatch(SECRET);
   }
-  const replayOf = (first: RawAnswer) => ({ status: first.status, text: first.text, replayed: 'true' });
+  const replayOf = (first: RawResponse) => ({ status: first.status, text: first.text, replayed: 'true' });
 
   it.each(SECRETS)(
     'with a secret asked for %s is given to the session that made it alone',
@@ -250,14 +250,14 @@ describe('A stored response', () => {
     const person = await visitor(app);
     const request = { query: `mutation { ${NEW_KEY} { key } }`, idempotencyKey: 'k' };
     const [first, ...others] = await Promise.all([
-      sendUntilAnswered(app, { ...request, cookie: person.cookie }),
-      ...Array.from({ length: 5 }, () => sendUntilAnswered(app, { ...request, key: person.key })),
+      sendUntilResponse(app, { ...request, cookie: person.cookie }),
+      ...Array.from({ length: 5 }, () => sendUntilResponse(app, { ...request, key: person.key })),
     ]);
     // Whoever is first: the key may be, and is rejected as well.
     expect([200, 403]).toContain(first.status);
-    for (const answer of others) {
-      expect(answer).toMatchObject({ status: 403 });
-      expect(answer.text).not.toMatch(SECRET);
+    for (const response of others) {
+      expect(response).toMatchObject({ status: 403 });
+      expect(response.text).not.toMatch(SECRET);
     }
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
-import { CREATE_POST, postsNamed, send, sendUntilAnswered, storedFor } from '../../support/keyed.ts';
+import { CREATE_POST, postsNamed, send, sendUntilResponse, storedFor } from '../../support/keyed.ts';
 import { clockOf } from '../../support/time/stepped-clock.ts';
 
 describe('An Idempotency-Key under which nothing was executed', () => {
@@ -97,14 +97,14 @@ describe('A failure of the service under an Idempotency-Key', () => {
       `CREATE CONSTRAINT TRIGGER refused_at_commit AFTER INSERT ON posts DEFERRABLE INITIALLY DEFERRED
        FOR EACH ROW EXECUTE FUNCTION refuse_for_a_test()`,
     );
-    const failed = await Promise.all(Array.from({ length: 8 }, () => sendUntilAnswered(app, request)));
+    const failed = await Promise.all(Array.from({ length: 8 }, () => sendUntilResponse(app, request)));
     await prisma.$executeRawUnsafe('DROP TRIGGER refused_at_commit ON posts');
     expect(failed.map(({ status, replayed }) => [status, replayed])).toEqual(Array(8).fill([500, null]));
     expect(await postsNamed(app, title)).toBe(0);
     expect(await storedFor(app, id)).toBe(0);
-    const answers = await Promise.all(Array.from({ length: 8 }, () => sendUntilAnswered(app, request)));
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    expect(answers.filter(({ replayed }) => replayed === null)).toHaveLength(1);
+    const responses = await Promise.all(Array.from({ length: 8 }, () => sendUntilResponse(app, request)));
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(responses.filter(({ replayed }) => replayed === null)).toHaveLength(1);
     expect(await postsNamed(app, title)).toBe(1);
   });
 });

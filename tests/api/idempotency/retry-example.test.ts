@@ -46,7 +46,7 @@ describe('examples/retry.ts', () => {
   /** A network between the client and the service on which one thing after the other goes wrong. */
   async function unreliable(...mishaps: Mishap[]) {
     const seen: Mishap[] = [];
-    const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const result = async (request: IncomingMessage, response: ServerResponse) => {
       const mishap = mishaps.shift() ?? 'arrives';
       seen.push(mishap);
       const body = await bodyOf(request);
@@ -54,9 +54,9 @@ describe('examples/retry.ts', () => {
       const other = OTHERS[mishap];
       if (other !== undefined) return void response.writeHead(other.status, other.headers).end(other.body);
       const headers = new Headers(request.headers as Record<string, string>);
-      const { status, headers: answered, text } = await forward(headers, body);
+      const { status, headers: responded, text } = await forward(headers, body);
       if (mishap === 'answer is lost') return void request.socket.destroy();
-      response.writeHead(status, { ...answered, 'content-length': Buffer.byteLength(text) });
+      response.writeHead(status, { ...responded, 'content-length': Buffer.byteLength(text) });
       if (mishap === 'arrives') return void response.end(text);
       response.write(text.slice(0, 10), () => request.socket.destroy());
     };
@@ -65,7 +65,7 @@ describe('examples/retry.ts', () => {
       const { status } = response;
       return { status, headers: Object.fromEntries(response.headers), text: await response.text() };
     };
-    const server = createServer((request, response) => void answer(request, response));
+    const server = createServer((request, response) => void result(request, response));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(async () => {
       server.closeAllConnections();
@@ -85,8 +85,8 @@ describe('examples/retry.ts', () => {
     const { url, seen } = await unreliable(...mishaps);
     const title = `retried ${id}`;
     const headers = { authorization: `Bearer ${key}` };
-    const answer = await mutate(url, { query: CREATE_POST, variables: { title } }, { headers, pauseMs: 1 });
-    expect(answer).toMatchObject({ status: 200, replayed, body: { data: { createPost: { title } } } });
+    const result = await mutate(url, { query: CREATE_POST, variables: { title } }, { headers, pauseMs: 1 });
+    expect(result).toMatchObject({ status: 200, replayed, body: { data: { createPost: { title } } } });
     expect(seen).toEqual(mishaps);
     expect(await postsNamed(app, title)).toBe(1);
   });
@@ -130,7 +130,7 @@ describe('examples/retry.ts', () => {
       'proxy is refused',
       'proxy is busy',
       'never arrives',
-    ])('stays the same while the outcome is unknown: the answer is lost, then "%s"', async (next) => {
+    ])('stays the same while the outcome is unknown: the response is lost, then "%s"', async (next) => {
       const { key, id } = await app.account();
       const press = await form(key, 'answer is lost', next);
       const title = `pressed ${id}`;
@@ -180,8 +180,8 @@ describe('examples/retry.ts', () => {
     onTestFinished(() => void vi.unstubAllGlobals());
     const title = `insecure ${id}`;
     const headers = { authorization: `Bearer ${key}` };
-    const answer = await mutate(url, { query: CREATE_POST, variables: { title } }, { headers, pauseMs: 1 });
-    expect(answer).toMatchObject({ status: 200, replayed: true });
+    const result = await mutate(url, { query: CREATE_POST, variables: { title } }, { headers, pauseMs: 1 });
+    expect(result).toMatchObject({ status: 200, replayed: true });
   });
 
   it('gives up in the end, and the same key finds out later', async () => {

@@ -8,7 +8,7 @@ import {
   type KeyedRequest,
   postsNamed,
   send,
-  sendUntilAnswered,
+  sendUntilResponse,
   storedFor,
 } from '../../support/keyed.ts';
 import { readMetricBy } from '../../support/metrics.ts';
@@ -101,12 +101,12 @@ describe('A keyed mutation that is one statement', () => {
     expect(await storedFor(app, id)).toBe(1);
   });
 
-  it('makes one post for duplicates at once, and gives one answer', async () => {
+  it('makes one post for duplicates at once, and gives one response', async () => {
     const { key, id } = await app.account();
     const request = { query: CREATE_ALONE, variables: { title: `at once ${id}` }, key, idempotencyKey: 'k' };
-    const answers = await Promise.all(Array.from({ length: 30 }, () => sendUntilAnswered(app, request)));
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    expect(answers.filter(({ replayed }) => replayed === null)).toHaveLength(1);
+    const responses = await Promise.all(Array.from({ length: 30 }, () => sendUntilResponse(app, request)));
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(responses.filter(({ replayed }) => replayed === null)).toHaveLength(1);
     expect(await postsNamed(app, `at once ${id}`)).toBe(1);
   });
 

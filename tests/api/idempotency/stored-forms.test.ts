@@ -12,7 +12,7 @@ import {
   CREATE_POST,
   postsNamed,
   send,
-  sendUntilAnswered,
+  sendUntilResponse,
   storedFor,
   WAYS,
 } from '../../support/keyed.ts';
@@ -60,17 +60,17 @@ describe('A stored response', () => {
     const { key, id } = await app.account();
     const title = `\u0001 stored ${id} "\\u0001"`;
     const request = { query, variables: { title }, key, idempotencyKey: 'k' };
-    const answer = await send(app, request);
-    expect(answer).toMatchObject({ status: 200, replayed: null });
+    const response = await send(app, request);
+    expect(response).toMatchObject({ status: 200, replayed: null });
     for (const instance of [secondInstance(app), app])
-      expect(await send(instance, request)).toMatchObject({ text: answer.text, replayed: 'true' });
+      expect(await send(instance, request)).toMatchObject({ text: response.text, replayed: 'true' });
     expect(await postsNamed(app, title)).toBe(1);
     const [row] = await app.prisma.idempotencyKey.findMany({ where: { userId: id } });
     const { decryptResponse } = createResponseEncryption(secretKeyOf(app.config), undefined);
     const body = decryptResponse({ userId: id, key: 'k' }, Buffer.from(row?.body ?? []));
     expect(body.includes(TIMESTAMP_PLACEHOLDER)).toBe(open);
-    if (!open) expect(body).toBe(answer.text);
-    const { createdAt, id: postId } = JSON.parse(answer.text).data.createPost;
+    if (!open) expect(body).toBe(response.text);
+    const { createdAt, id: postId } = JSON.parse(response.text).data.createPost;
     const { data } = await app.gql(`{ post(id: "${postId}") { createdAt title } }`, { key });
     expect(data.post).toEqual({ createdAt, title });
   });
@@ -86,15 +86,15 @@ describe('Two instances on one database, by one statement and in transactions', 
     for (let turn = 0; turn < keys; turn += 1) {
       const title = `turn ${turn} ${id}`;
       const request = { query: CREATE_ALONE, variables: { title }, key, idempotencyKey: title };
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: AT_ONCE }, (_, index) => {
           const place = (index + turn) % 2;
-          return sendUntilAnswered(instances[place] ?? app, { ...request, headers: WAYS[place]?.[1] ?? {} });
+          return sendUntilResponse(instances[place] ?? app, { ...request, headers: WAYS[place]?.[1] ?? {} });
         }),
       );
-      expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-      expect(answers[0]?.status).toBe(200);
-      expect(answers.filter(({ replayed }) => replayed === null)).toHaveLength(1);
+      expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+      expect(responses[0]?.status).toBe(200);
+      expect(responses.filter(({ replayed }) => replayed === null)).toHaveLength(1);
     }
     const { prisma } = app;
     const posts = await prisma.post.findMany({ where: { authorId: id }, select: { id: true } });

@@ -51,9 +51,9 @@ describe('A failure that says nothing of the mutation', () => {
       `CREATE TRIGGER no_instant BEFORE INSERT ON posts FOR EACH ROW WHEN (NEW.title = '${title}') EXECUTE FUNCTION no_instant()`,
     );
     const request = { query: CREATE_ALONE, variables: { title }, key };
-    const answer = await send(app, request);
-    expect(answer).toMatchObject({ status: 503, codes: ['SERVICE_UNAVAILABLE'] });
-    expect(JSON.parse(answer.text).errors[0].extensions.outcome).toBe('unknown');
+    const response = await send(app, request);
+    expect(response).toMatchObject({ status: 503, codes: ['SERVICE_UNAVAILABLE'] });
+    expect(JSON.parse(response.text).errors[0].extensions.outcome).toBe('unknown');
     expect(await postsNamed(app, title)).toBe(1);
     // The key tells that it was done.
     const stored = { status: 200, codes: [], replayed: 'true' };

@@ -53,8 +53,8 @@ describe('A keyed mutation without data, rolled back and not stored yet', () => 
       others = await send(app, request(account, postId));
       expect(others).toMatchObject({ status: 200, codes: [], replayed: null });
     });
-    const answer = await send(late, request(account, postId));
-    expect(answer).toMatchObject({ status: 200, text: others?.text, replayed: 'true' });
+    const response = await send(late, request(account, postId));
+    expect(response).toMatchObject({ status: 200, text: others?.text, replayed: 'true' });
     expect(await postsNamed(app, `before ${account.id}`)).toBe(1);
     expect(await storedFor(app, account.id)).toBe(1);
   });
@@ -63,8 +63,8 @@ describe('A keyed mutation without data, rolled back and not stored yet', () => 
     const account = await app.account();
     const postId = newId();
     const late = instanceWith(async () => void (await send(app, request(account, postId))));
-    const answer = await send(late, request(account, postId));
-    expect(answer).toMatchObject({ status: 200, codes: ['NOT_FOUND'], replayed: 'true' });
+    const response = await send(late, request(account, postId));
+    expect(response).toMatchObject({ status: 200, codes: ['NOT_FOUND'], replayed: 'true' });
     expect(await postsNamed(app, `before ${account.id}`)).toBe(0);
     expect(await storedFor(app, account.id)).toBe(1);
   });

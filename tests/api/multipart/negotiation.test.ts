@@ -112,12 +112,12 @@ describe('Accept with the multipart protocol', () => {
       [{ query: 'subscription {' }, invalid, 'GRAPHQL_PARSE_FAILED'],
       [{ query: 'subscription { nothing }' }, invalid, 'GRAPHQL_VALIDATION_FAILED'],
     ] as const) {
-      const { response, ...answer } = await ask({ ...asked, accept });
+      const { response, ...result } = await ask({ ...asked, accept });
       expect(JSON.parse(await jsonOf(response))).toMatchObject({ errors: [{ extensions: { code } }] });
-      expect(answer.status).toBe(status);
+      expect(result.status).toBe(status);
       // Credentials are looked at before anything else of a request. An event stream has no other status than 200.
       const isJson = status === 401 || (expected === SSE && status !== 200);
-      expect(answer.type).toBe(`${isJson ? JSON_TYPE : expected}; charset=utf-8`);
+      expect(result.type).toBe(`${isJson ? JSON_TYPE : expected}; charset=utf-8`);
     }
   });
 

@@ -14,8 +14,8 @@ import { buildSchema } from '../../../src/schema/schema.ts';
 import { accountPage } from '../../support/account-page.ts';
 import { type Account, ORIGIN, type TestApp, useApp } from '../../support/app.ts';
 import { gqlAs, type Visitor, visitor } from '../../support/credentials/session.ts';
-import { answerOf, graphqlPost } from '../../support/graphql.ts';
-import { send, sendUntilAnswered } from '../../support/keyed.ts';
+import { graphqlPost, readResponse } from '../../support/graphql.ts';
+import { send, sendUntilResponse } from '../../support/keyed.ts';
 import { READING } from '../../support/reading-plugin.ts';
 
 interface Seen {
@@ -109,13 +109,13 @@ describe.each(HOSTS)('A rule for fields of mutations, on $host', ({ yogaPlugins 
   });
 
   it('runs for each field that is selected, in order, and is told that all are rolled back', async () => {
-    const answer = await app.gql(
+    const response = await app.gql(
       `mutation ($no: Boolean! = true) { a: createPost(title: "several", body: "b") { id } ...More }
        fragment More on Mutation { createPost(title: "no", body: "b") @skip(if: $no) { id }
          createComment(postId: "${newId()}", body: "c") { id } }`,
       author,
     );
-    expect(answer.errors?.map(({ extensions }) => extensions.code)).toEqual(['NOT_FOUND']);
+    expect(response.errors?.map(({ extensions }) => extensions.code)).toEqual(['NOT_FOUND']);
     expect(results()).toEqual([
       ['createPost', 'rolled_back'],
       ['createComment', 'rolled_back'],
@@ -125,7 +125,7 @@ describe.each(HOSTS)('A rule for fields of mutations, on $host', ({ yogaPlugins 
 
   it('is told of replays, whoever waits for whom', async () => {
     const request = { query: create('id', 'keyed'), idempotencyKey: 'rule-keyed', key: author.key };
-    await Promise.all(Array.from({ length: 4 }, () => sendUntilAnswered(app, request)));
+    await Promise.all(Array.from({ length: 4 }, () => sendUntilResponse(app, request)));
     await send(app, request);
     const told = results().map(([, result]) => result);
     expect(told.filter((result) => result === 'committed')).toHaveLength(1);
@@ -144,12 +144,12 @@ describe.each(HOSTS)('A rule for fields of mutations, on $host', ({ yogaPlugins 
 
   it('rejects the mutation as a whole, with the error of the field', async () => {
     rule.rejects = true;
-    const answer = await app.gql(create('id', 'refused'), author);
-    expect(answer.data).toBeNull();
-    expect(answer.errors).toMatchObject([
+    const response = await app.gql(create('id', 'refused'), author);
+    expect(response.data).toBeNull();
+    expect(response.errors).toMatchObject([
       { message: 'Too many posts.', path: ['createPost'], extensions: { code: 'RATE_LIMITED' } },
     ]);
-    expect(answer.headers.get('retry-after')).toBe('7');
+    expect(response.headers.get('retry-after')).toBe('7');
     expect(results()).toEqual([['createPost', 'rolled_back']]);
     expect(await count('refused')).toBe(0);
   });
@@ -196,7 +196,7 @@ describe('A rule for fields of mutations, in a Yoga server of one’s own', () =
     const { key } = await app.account();
     const query = 'mutation { createPost(title: "T", body: "b") { id } }';
     for (const headers of [{}, { 'idempotency-key': 'own-yoga' }, { 'idempotency-key': 'own-yoga' }])
-      await answerOf(await yoga.fetch(`${ORIGIN}/graphql`, graphqlPost(query, { key, headers })));
+      await readResponse(await yoga.fetch(`${ORIGIN}/graphql`, graphqlPost(query, { key, headers })));
     expect(results().map(([, result]) => result)).toEqual(['committed', 'committed', 'replayed']);
   });
 });

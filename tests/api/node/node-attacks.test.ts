@@ -4,7 +4,7 @@ import { isUuid } from '../../../src/platform/ids.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { past, seedPosts } from '../../support/content.ts';
 import { visitor } from '../../support/credentials/session.ts';
-import { answerOf, graphqlPost } from '../../support/graphql.ts';
+import { graphqlPost, readResponse } from '../../support/graphql.ts';
 import { dataOf, expectRejected } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { type SeededNodes, seedNodes } from './seeded-nodes.ts';
@@ -116,10 +116,10 @@ describe('Hostile ids of nodes', () => {
       {},
     ],
   ])('are rejected before anything runs: %s', async (_what, query, variables) => {
-    const answer = await app.gql(query, { key: reader.key, variables });
-    expect(answer.data).toBeUndefined();
-    expect(answer.errors?.length).toBeGreaterThan(0);
-    for (const { extensions } of answer.errors ?? [])
+    const response = await app.gql(query, { key: reader.key, variables });
+    expect(response.data).toBeUndefined();
+    expect(response.errors?.length).toBeGreaterThan(0);
+    for (const { extensions } of response.errors ?? [])
       expect(['GRAPHQL_VALIDATION_FAILED', 'BAD_USER_INPUT']).toContain(extensions.code);
   });
 
@@ -178,7 +178,7 @@ describe('Hostile ids of nodes', () => {
       const { fetch } = secondInstance(app, { lookAhead });
       const ask = async (count: number) => {
         const options = { key: reader.key, variables: { ids: new Array(count).fill(large) } };
-        return answerOf(await fetch('/graphql', graphqlPost(query, options)));
+        return readResponse(await fetch('/graphql', graphqlPost(query, options)));
       };
       expectRejected(await ask(30), { code: 'COMPLEXITY_LIMIT', status: 400 });
       expect(dataOf(await ask(3)).nodes[2].body).toBe(body);

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Scope } from '../../../src/auth/scopes.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import { type Account, useApp } from '../../support/app.ts';
-import { answerOf, graphqlPost } from '../../support/graphql.ts';
+import { graphqlPost, readResponse } from '../../support/graphql.ts';
 import { dataOf, expectBadInput, expectRejected } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { type SeededNodes, seedNodes } from './seeded-nodes.ts';
@@ -28,7 +28,7 @@ describe('Query.node and Query.nodes', () => {
   describe.each(WAYS)('%s', (_way, lookAhead) => {
     async function ask(query: string, variables: Record<string, unknown>, key = reader.key) {
       const { fetch } = secondInstance(app, { lookAhead });
-      return answerOf(await fetch('/graphql', graphqlPost(query, { key, variables })));
+      return readResponse(await fetch('/graphql', graphqlPost(query, { key, variables })));
     }
 
     it('finds an object of any type by its id alone', async () => {
@@ -142,10 +142,10 @@ describe('Query.node and Query.nodes', () => {
     it('rejects a node whose scope is missing with null beside the rest, and tells nothing of unknown ids', async () => {
       const key = await keyWith('posts:read');
       const query = 'query ($id: ID!, $none: ID!) { a: node(id: $id) { id } b: node(id: $none) { id } }';
-      const answer = await ask(query, { id: seeded.mixed[0], none: newId() }, key);
-      expectRejected(answer, { code: 'FORBIDDEN' });
-      expect(answer.errors?.[0]?.path).toEqual(['a']);
-      expect(answer.data).toEqual({ a: null, b: null });
+      const response = await ask(query, { id: seeded.mixed[0], none: newId() }, key);
+      expectRejected(response, { code: 'FORBIDDEN' });
+      expect(response.errors?.[0]?.path).toEqual(['a']);
+      expect(response.data).toEqual({ a: null, b: null });
     });
 
     it('guards the fields of a node as anywhere else', async () => {
@@ -229,10 +229,10 @@ describe('Query.node without credentials, where ANONYMOUS_READ is on', () => {
   it('reads posts and comments, with the names of their authors; users are rejected', async () => {
     const query = `query ($ids: [ID!]!) { nodes(ids: $ids) { id
       ... on Post { author { name } } ... on Comment { body } ... on User { name } } }`;
-    const answer = await app.gql(query, { variables: { ids: seeded.mixed } });
-    expectRejected(answer, { code: 'FORBIDDEN' });
-    expect(answer.errors?.[0]?.path).toEqual(['nodes', 0]);
-    expect(answer.data.nodes).toEqual([
+    const response = await app.gql(query, { variables: { ids: seeded.mixed } });
+    expectRejected(response, { code: 'FORBIDDEN' });
+    expect(response.errors?.[0]?.path).toEqual(['nodes', 0]);
+    expect(response.data.nodes).toEqual([
       null,
       { id: seeded.posts[0], author: { name: 'Author 0' } },
       { id: seeded.comments[0], body: 'Comment 0' },
@@ -240,9 +240,9 @@ describe('Query.node without credentials, where ANONYMOUS_READ is on', () => {
   });
 
   it('executes nothing of an operation that asks for an e-mail address', async () => {
-    const answer = await app.gql('query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on User { email } } }', {
+    const response = await app.gql('query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on User { email } } }', {
       variables: { ids: seeded.posts },
     });
-    expectRejected(answer, { code: 'UNAUTHENTICATED', status: 401 });
+    expectRejected(response, { code: 'UNAUTHENTICATED', status: 401 });
   });
 });

@@ -2,7 +2,12 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Scope } from '../../../src/auth/scopes.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { past, seedComments, seedPosts } from '../../support/content.ts';
-import { type Answer, answerOf, type GraphqlOptions, graphqlPost } from '../../support/graphql.ts';
+import {
+  type GraphQLResponse,
+  type GraphqlOptions,
+  graphqlPost,
+  readResponse,
+} from '../../support/graphql.ts';
 import { dataOf, expectRejected } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 
@@ -32,7 +37,7 @@ describe('The size of what a caller may not read', () => {
   const keyWith = async (...scopes: Scope[]) => (await app.account({ scopes })).key;
 
   const askWith = async (lookAhead: boolean, query: string, options: GraphqlOptions) =>
-    answerOf(await secondInstance(app, { lookAhead }).fetch('/graphql', graphqlPost(query, options)));
+    readResponse(await secondInstance(app, { lookAhead }).fetch('/graphql', graphqlPost(query, options)));
 
   const ask = (key: string, selection: string, lookAhead: boolean) =>
     askWith(lookAhead, `query ($ids: [ID!]!) { nodes(ids: $ids) { ${selection} } }`, {
@@ -40,7 +45,7 @@ describe('The size of what a caller may not read', () => {
       variables: { ids: new Array(COUNT).fill(post) },
     });
 
-  function expectAllRejected({ status, data, errors = [] }: Answer): void {
+  function expectAllRejected({ status, data, errors = [] }: GraphQLResponse): void {
     expect(status).toBe(200);
     expect(data.nodes).toEqual(new Array(COUNT).fill(null));
     expect(errors.map(({ path, extensions }) => [path, extensions.code])).toEqual(

@@ -41,8 +41,8 @@ const refresh = (token: string, by = client) =>
 async function rejection(url: string): Promise<{ at: string; error: string | null; status: number }> {
   const { response, left } = await new Browser(app).open(url);
   if (left !== undefined) {
-    const answer = new URLSearchParams(left.hash.slice(1) || left.search);
-    return { at: left.origin + left.pathname, error: answer.get('error'), status: response.status };
+    const result = new URLSearchParams(left.hash.slice(1) || left.search);
+    return { at: left.origin + left.pathname, error: result.get('error'), status: response.status };
   }
   const [, error = null] = /Technical details: (\w+)/.exec(await response.text()) ?? [];
   return { at: 'here', error, status: response.status };
@@ -74,8 +74,8 @@ describe('a code', () => {
 
   it('that is used many times at once gives one set of tokens at most, and ends it', async () => {
     const got = await authorize();
-    const answers = await Promise.all(Array.from({ length: 6 }, () => exchangeCode(app, client, got)));
-    const good = answers.filter(({ status }) => status === 200);
+    const responses = await Promise.all(Array.from({ length: 6 }, () => exchangeCode(app, client, got)));
+    const good = responses.filter(({ status }) => status === 200);
     expect(good.length).toBeLessThanOrEqual(1);
     aSecondLater();
     for (const { body } of good) {
@@ -127,11 +127,11 @@ describe('a refresh token', () => {
 
   it('that is used many times at once ends its family', async () => {
     const { body } = await exchangeCode(app, client, await authorize());
-    const answers = await Promise.all(Array.from({ length: 6 }, () => refresh(body.refresh_token)));
-    const good = answers.filter(({ status }) => status === 200);
+    const responses = await Promise.all(Array.from({ length: 6 }, () => refresh(body.refresh_token)));
+    const good = responses.filter(({ status }) => status === 200);
     expect(good.length).toBeLessThanOrEqual(1);
     aSecondLater();
-    for (const answer of good) expect((await refresh(answer.body.refresh_token)).status).toBe(400);
+    for (const result of good) expect((await refresh(result.body.refresh_token)).status).toBe(400);
     expect(await statusWith(app, body.access_token)).toBe(401);
   });
 
@@ -159,12 +159,12 @@ describe('an address to come back to', () => {
     ['that is empty', ''],
   ])('%s is not gone to, with a code or with an error', async (_what, redirectUri) => {
     const { challenge } = PKCE();
-    const answers = [
+    const responses = [
       await rejection(authorizeUrl(client, { challenge, redirectUri })),
       await rejection(authorizeUrl(client, { challenge, redirectUri, scope: 'nonsense' })),
       await rejection(authorizeUrl(client, { redirectUri })),
     ];
-    expect(answers.map(({ at, status }) => [at, status])).toEqual(answers.map(() => ['here', 400]));
+    expect(responses.map(({ at, status }) => [at, status])).toEqual(responses.map(() => ['here', 400]));
   });
 
   it('on the own device may have any port, and nothing else that differs', async () => {
@@ -232,7 +232,7 @@ describe('an authorization request', () => {
     expect(more.scope).toBe('users:read users:email');
   });
 
-  it('names its client, its response type and the issuer it got an answer from', async () => {
+  it('names its client, its response type and the issuer it got a response from', async () => {
     expect((await rejection(authorizeUrl({ id: other.id.replace(/./, 'f') }, { challenge }))).at).toBe(
       'here',
     );

@@ -60,8 +60,8 @@ describe('an authorization request', () => {
       ui_locales: 'x'.repeat(2_000),
       login_hint: '\u{1f600}'.repeat(300),
     };
-    const answer = await begin('198.51.100.1', extra);
-    expect(answer.headers.get('location')).toMatch(/[?&]error=invalid_request/);
+    const result = await begin('198.51.100.1', extra);
+    expect(result.headers.get('location')).toMatch(/[?&]error=invalid_request/);
     expect(await stored()).toEqual(before);
   });
 

@@ -140,12 +140,12 @@ describe('OAuth calls that wait for a slot', () => {
     await first.came;
     first.letGo();
     const headers = { ...basic(client), ...fromAddress('203.0.113.1') };
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       postForm(instance, '/oauth/token', GRANT, headers),
       postForm(instance, '/oauth/introspect', { token: body.access_token }, headers),
       postForm(instance, '/oauth/revoke', { token: 'unknown' }, headers),
     ]);
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect((await waiting(instance)).user).toBeGreaterThan(0);
     leave.abort();
     await Promise.allSettled(crowd);
@@ -196,16 +196,16 @@ describe('a full queue of OAuth calls', () => {
     const crowd = Array.from({ length: 40 }, () => send('198.51.100.1'));
     const others = ['198.51.100.2', '198.51.100.3'].map((address) => send(address));
     for (const { status } of await Promise.all(others)) expect(status).toBe(good);
-    const answers = await Promise.all(crowd);
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([good, 429]));
-    const rejected = answers.find(({ status }) => status === 429);
+    const responses = await Promise.all(crowd);
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([good, 429]));
+    const rejected = responses.find(({ status }) => status === 429);
     expect(rejected?.headers.get('retry-after')).toBe('1');
   });
 
   it('says 503 only where everybody in it has one entry', async () => {
-    const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => ask(`198.51.100.${index}`)));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 503]));
-    const rejected = answers.find(({ status }) => status === 503);
+    const responses = await Promise.all(Array.from({ length: 40 }, (_, index) => ask(`198.51.100.${index}`)));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 503]));
+    const rejected = responses.find(({ status }) => status === 503);
     expect(rejected?.body.error).toBe('temporarily_unavailable');
     expect(rejected?.headers.get('retry-after')).toBe('1');
   });
@@ -226,12 +226,12 @@ describe('an OAuth request past OPERATION_TIMEOUT_MS', () => {
     const instance = limited();
     instance.hold('oauth_client');
     const page = instance.fetch(authorizeUrl(client, { challenge }));
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ['/oauth/token', '/oauth/introspect', '/oauth/revoke'].map((path) =>
         postForm(instance, path, { ...GRANT, token: 'unknown' }, basic(client)),
       ),
     );
-    for (const { status, body } of answers)
+    for (const { status, body } of responses)
       expect([status, body.error]).toEqual([504, 'temporarily_unavailable']);
     const { status, headers } = await page;
     expect([status, headers.get('location')]).toEqual([504, null]);

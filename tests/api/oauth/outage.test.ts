@@ -55,15 +55,15 @@ describe('while the database is down', () => {
     const page = await browser.open(url);
     const form = /action="([^"]+)\/login"/.exec(await page.response.text())?.[1] ?? '';
     instance.fail();
-    const answers = [
+    const responses = [
       await askToken(instance, client, GRANT),
       await postForm(instance, '/oauth/revoke', { token: body.access_token }, basic(client)),
       await postForm(instance, '/oauth/introspect', { token: body.access_token }, basic(client)),
     ];
-    for (const answer of answers) {
-      expect([answer.status, answer.body.error]).toEqual([status, code]);
-      expect(JSON.stringify(answer.body)).not.toMatch(/inside|gone|slow|oops/);
-      expect(answer.headers.get('content-type')).toContain('json');
+    for (const result of responses) {
+      expect([result.status, result.body.error]).toEqual([status, code]);
+      expect(JSON.stringify(result.body)).not.toMatch(/inside|gone|slow|oops/);
+      expect(result.headers.get('content-type')).toContain('json');
     }
     for (const path of [url, form]) {
       const response = await browser.fetch(path);

@@ -149,8 +149,8 @@ describe('signing in', () => {
     expect(cookie).toMatch(/^__Host-[^;]{1,1000}; Path=\/; HttpOnly; Secure; SameSite=Strict; Max-Age=60$/);
     expect(cookie).not.toContain('wrong');
     const isTold = async (path: string) => {
-      const answer = await browser.fetch(path);
-      return [answer.status, (await answer.text()).includes('role="alert"')];
+      const result = await browser.fetch(path);
+      return [result.status, (await result.text()).includes('role="alert"')];
     };
     expect(await isTold(beside)).toEqual([200, false]);
     const told = await browser.fetch(page);
@@ -202,7 +202,7 @@ describe('signing in', () => {
   });
 });
 
-describe('a client that wants its answer posted', () => {
+describe('a client that wants its response posted', () => {
   it('gets it by a form that posts itself, and may run nothing else', async () => {
     const fresh = await oauthClient(app, { owner: user });
     await authorizeClient(app, fresh, user);

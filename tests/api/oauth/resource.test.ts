@@ -118,13 +118,13 @@ it('whatever else a refresh is asked with: it gives tokens, or leaves the refres
       fc.array(fc.tuple(fc.constantFrom(...names, ...more), values), { maxLength: 4 }),
       async (pairs) => {
         const form = new URLSearchParams(pairs.map(([name, value]) => [name, value.toWellFormed()]));
-        const answer = await post(`grant_type=refresh_token&refresh_token=${token}&${form}`);
-        if (answer.status === 200) {
-          token = answer.body.refresh_token;
+        const response = await post(`grant_type=refresh_token&refresh_token=${token}&${form}`);
+        if (response.status === 200) {
+          token = response.body.refresh_token;
           return;
         }
         const again = await post(`grant_type=refresh_token&refresh_token=${token}`);
-        expect(again.status, `${form}: ${JSON.stringify(answer.body)}`).toBe(200);
+        expect(again.status, `${form}: ${JSON.stringify(response.body)}`).toBe(200);
         token = again.body.refresh_token;
       },
     ),

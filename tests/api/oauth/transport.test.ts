@@ -219,9 +219,9 @@ describe('a client that does not authenticate', () => {
   it.each(ways)('is told so: %s', async (_name, headers) => {
     const form = { ...GRANT, token: 'x' };
     for (const path of PATHS) {
-      const { status, body, headers: answered } = await postForm(app, path, form, headers);
+      const { status, body, headers: responded } = await postForm(app, path, form, headers);
       expect([path, status, body.error]).toEqual([path, 401, 'invalid_client']);
-      expect(answered.get('www-authenticate')).toMatch(/^Basic realm="http/);
+      expect(responded.get('www-authenticate')).toMatch(/^Basic realm="http/);
     }
   });
 });

@@ -64,9 +64,9 @@ describe('A blocked address', () => {
       '/graphql/stream-token',
       '/none',
     ]) {
-      const answer = await app.fetch(path, { headers: { 'x-forwarded-for': address } });
-      expect(answer.status, path).toBe(403);
-      expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN' } }] });
+      const response = await app.fetch(path, { headers: { 'x-forwarded-for': address } });
+      expect(response.status, path).toBe(403);
+      expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN' } }] });
     }
     // What the client itself writes is left of what the proxy adds.
     expect(await statusOf(app, `198.51.100.1, ${address}`)).toBe(403);

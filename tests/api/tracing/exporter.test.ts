@@ -30,22 +30,22 @@ function useExporter(further: Readonly<Record<string, string>> = {}) {
 }
 
 describe('An exporter', () => {
-  const rejected: readonly [string, Collector['answer']][] = [
+  const rejected: readonly [string, Collector['respond']][] = [
     ['refuses', (response) => void response.writeHead(400).end('no')],
     ['is in trouble', (response) => void response.writeHead(503).end()],
     ['hangs up', (response) => void response.destroy()],
     ['does not answer', () => undefined],
   ];
-  describe.each(rejected)('whose collector %s', (_, answer) => {
+  describe.each(rejected)('whose collector %s', (_, result) => {
     const { collector, app, outcomes, asks } = useExporter();
 
     it('holds up nothing, is counted and told of, and goes on when the collector does', async () => {
-      collector.answer = answer;
+      collector.respond = result;
       await asks(5);
       await expect.poll(outcomes).toMatchObject({ failed: expect.any(Number) });
       await expect.poll(async () => (await outcomes()).failed).toBeGreaterThan(0);
       expect(linesOf(app.logged, LOST)[0]).toMatchObject({ level: WARN });
-      collector.answer = (response) => void response.writeHead(200).end();
+      collector.respond = (response) => void response.writeHead(200).end();
       await asks(1);
       await expect.poll(async () => (await outcomes()).exported).toBeGreaterThan(0);
       // Once for each time that it went wrong: a rejection under way may come after the first success.
@@ -60,7 +60,7 @@ describe('An exporter', () => {
     });
 
     it('drops those that end meanwhile, and counts them', async () => {
-      collector.answer = () => undefined;
+      collector.respond = () => undefined;
       await asks(10);
       await expect.poll(outcomes).toMatchObject({ exported: 0, failed: 0, dropped: expect.any(Number) });
       expect((await outcomes()).dropped).toBeGreaterThan(10);

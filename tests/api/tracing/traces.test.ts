@@ -51,12 +51,12 @@ describe('A trace', () => {
     await subscribed();
     const { traceId, header } = newTraceparent();
     const text = `a secret text of ${traceId}`;
-    const answer = await app.gql(query, {
+    const response = await app.gql(query, {
       key: ada.key,
       variables: { text },
       headers: { ...headers, traceparent: header },
     });
-    expect(answer.errors).toBeUndefined();
+    expect(response.errors).toBeUndefined();
     await stream.until(({ got }) => got.length > 0);
     const mine = ['POST /graphql', 'admission', 'mutation', ...inside, 'send events', 'process events'];
     const spans = await spansOf(traceId, mine);

@@ -81,8 +81,8 @@ describe.each([
     });
 
     it('have come this way', () => {
-      if (fast === 0) expect(socket.fastAnswers).toBe(0);
-      else expect(socket.fastAnswers).toBeGreaterThanOrEqual(fast);
+      if (fast === 0) expect(socket.fastResponses).toBe(0);
+      else expect(socket.fastResponses).toBeGreaterThanOrEqual(fast);
     });
   },
 );

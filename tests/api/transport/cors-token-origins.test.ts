@@ -33,10 +33,10 @@ const sendPreflight = (origin: string) =>
 
 describe('a page of CORS_TOKEN_ORIGINS', () => {
   it('can read responses to requests with a token, but not to requests with cookies', async () => {
-    const answer = await app.gql('{ viewer { id } }', { key: user.key, headers: { origin: READER } });
-    expect(dataOf(answer).viewer.id).toBe(user.id);
-    expect(readCors(answer)).toEqual([READER, null]);
-    expect(answer.headers.get('access-control-expose-headers')).toContain('X-Request-Id');
+    const result = await app.gql('{ viewer { id } }', { key: user.key, headers: { origin: READER } });
+    expect(dataOf(result).viewer.id).toBe(user.id);
+    expect(readCors(result)).toEqual([READER, null]);
+    expect(result.headers.get('access-control-expose-headers')).toContain('X-Request-Id');
     const withCookie = await gqlAs(app, user.cookie, '{ viewer { id } }', { headers: { origin: READER } });
     expect(readCors(withCookie)).toEqual([READER, null]);
     const asked = await sendPreflight(READER);
@@ -65,9 +65,9 @@ describe('a page of CORS_TOKEN_ORIGINS', () => {
 
   it('may use sessions if CORS_ORIGINS lists it too', async () => {
     const headers = { origin: BOTH };
-    const answer = await gqlAs(app, user.cookie, CREATE_POST, { headers });
-    dataOf(answer);
-    expect(readCors(answer)).toEqual([BOTH, 'true']);
+    const result = await gqlAs(app, user.cookie, CREATE_POST, { headers });
+    dataOf(result);
+    expect(readCors(result)).toEqual([BOTH, 'true']);
     expect(readCors(await sendPreflight(BOTH))).toEqual([BOTH, 'true']);
   });
 
@@ -120,9 +120,9 @@ describe.each(PAGES)('a form that comes from %s', (_page, headers, isAccepted) =
     const action = /action="([^"]+\/allow)"/.exec(page)?.[1] ?? '';
     const hidden = [...page.matchAll(/type="hidden" name="([^"]*)" value="([^"]*)"/g)];
     const body = new URLSearchParams(hidden.map(([, name = '', value = '']) => [name, value])).toString();
-    const answered = await browser.open(action, { method: 'POST', headers: form, body });
-    if (!isAccepted) expect(answered.response.status).toBe(403);
-    expect(answered.left?.searchParams.has('code') ?? false).toBe(isAccepted);
+    const responded = await browser.open(action, { method: 'POST', headers: form, body });
+    if (!isAccepted) expect(responded.response.status).toBe(403);
+    expect(responded.left?.searchParams.has('code') ?? false).toBe(isAccepted);
     expect(await app.prisma.oAuthGrant.count({ where: { userId: id } })).toBe(isAccepted ? 1 : 0);
   });
 });

@@ -34,7 +34,7 @@ describe('CORS_ORIGINS', () => {
   const call = (headers: Record<string, string>) =>
     app.fetch('/graphql?query={viewer{id}}', { headers: { authorization, ...headers } });
 
-  it('lets a named origin read the answer, with credentials', async () => {
+  it('lets a named origin read the response, with credentials', async () => {
     const { status, headers } = await call({ origin: NAMED });
     expect(status).toBe(200);
     expect(headers.get('access-control-allow-origin')).toBe(NAMED);
@@ -81,7 +81,7 @@ describe('CORS_ORIGINS', () => {
     );
   });
 
-  it('lets browsers keep the answer for two hours, for all that the service’s clients send', async () => {
+  it('lets browsers keep the response for two hours, for all that the service’s clients send', async () => {
     const asking = { 'access-control-request-headers': 'content-type,x-of-a-proxy' };
     const init = preflight(NAMED);
     const { headers } = await app.fetch('/graphql', { ...init, headers: { ...init.headers, ...asking } });
@@ -105,10 +105,12 @@ describe('CORS_ORIGINS', () => {
     ['through Yoga', '/graphql?"'],
   ])('answers a preflight %s without a body or its length (RFC 9110 section 8.6)', async (_way, target) => {
     const fields = `Host: 127.0.0.1\r\nOrigin: ${NAMED}\r\nAccess-Control-Request-Method: POST`;
-    const answer = await socket.send(`OPTIONS ${target} HTTP/1.1\r\n${fields}\r\nConnection: close\r\n\r\n`);
-    expect(answer).toMatch(/^HTTP\/1\.1 204 /);
-    expect(answer).not.toMatch(/^(content-length|transfer-encoding):/im);
-    expect(answer).toMatch(/\r\n\r\n$/);
+    const response = await socket.send(
+      `OPTIONS ${target} HTTP/1.1\r\n${fields}\r\nConnection: close\r\n\r\n`,
+    );
+    expect(response).toMatch(/^HTTP\/1\.1 204 /);
+    expect(response).not.toMatch(/^(content-length|transfer-encoding):/im);
+    expect(response).toMatch(/\r\n\r\n$/);
   });
 
   it('takes no token for a preflight', async () => {
@@ -143,8 +145,8 @@ describe('CORS_ORIGINS', () => {
     for (const [path, init] of requests)
       for (const origin of [undefined, NAMED, ...OTHERS]) {
         const headers = { ...(init.headers as object), ...(origin === undefined ? {} : { origin }) };
-        const answer = await app.fetch(path, { ...init, headers });
-        expect([path, origin, names(answer.headers)]).toEqual([path, origin, ['origin']]);
+        const response = await app.fetch(path, { ...init, headers });
+        expect([path, origin, names(response.headers)]).toEqual([path, origin, ['origin']]);
       }
     for (const origin of [NAMED, ...OTHERS])
       expect(names((await app.fetch('/graphql', preflight(origin))).headers)).toEqual(['origin']);
@@ -160,9 +162,9 @@ describe('without CORS_ORIGINS', () => {
 
   it('no origin gets a CORS header, not even the own one', async () => {
     for (const origin of [NAMED, 'http://127.0.0.1:4000', ...OTHERS]) {
-      const answer = await app.fetch('/graphql?query={__typename}', { headers: { origin } });
-      expect(answer.status).toBe(200);
-      expect(corsHeaders(answer.headers)).toEqual([]);
+      const response = await app.fetch('/graphql?query={__typename}', { headers: { origin } });
+      expect(response.status).toBe(200);
+      expect(corsHeaders(response.headers)).toEqual([]);
       expect(corsHeaders((await app.fetch('/graphql', preflight(origin))).headers)).toEqual([]);
     }
   });

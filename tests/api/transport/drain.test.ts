@@ -120,12 +120,12 @@ describe('a service that stops', () => {
     const [idle, busy] = [new Client(port), new Client(port)];
     await idle.ask();
     holds = true;
-    const answer = busy.ask();
+    const response = busy.ask();
     await running;
     const { drained } = await leave(0);
     await idle.ended;
     release();
-    expect(await answer).toMatch(/^connection: close$/im);
+    expect(await response).toMatch(/^connection: close$/im);
     await Promise.all([busy.ended, drained]);
   });
 });

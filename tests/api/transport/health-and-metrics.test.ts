@@ -66,7 +66,7 @@ describe('/health/ready', () => {
     await rename('_prisma_migrations', 'elsewhere');
     expect((await app.fetch('/health/ready')).status).toBe(503);
     await rename('elsewhere', '_prisma_migrations');
-    // An answer may be a second old.
+    // A response may be a second old.
     clock.advance(1_000);
     expect((await app.fetch('/health/ready')).status).toBe(200);
     app.app.announceShutdown();

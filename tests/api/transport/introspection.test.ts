@@ -96,8 +96,8 @@ describe('introspection, switched on', () => {
   });
 
   it('answers the whole query of GraphiQL and of code generators', async () => {
-    const answer = await app.gql(getIntrospectionQuery({ inputValueDeprecation: true, oneOf: true }));
-    expect(dataOf(answer).__schema.queryType).toMatchObject({ name: 'Query' });
+    const response = await app.gql(getIntrospectionQuery({ inputValueDeprecation: true, oneOf: true }));
+    expect(dataOf(response).__schema.queryType).toMatchObject({ name: 'Query' });
   });
 
   it.each([MIXED, HIDDEN])('needs credentials as soon as something else is asked for: %s', async (query) => {

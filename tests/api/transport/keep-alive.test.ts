@@ -46,16 +46,16 @@ describe('An idle connection', () => {
 
   it('is not closed by the time limit of a request', async () => {
     const connection = open(socket.origin);
-    const answers = () => connection.text.match(ANSWER)?.length ?? 0;
+    const responses = () => connection.text.match(ANSWER)?.length ?? 0;
     connection.socket.write(REQUEST);
-    await expect.poll(answers).toBe(1);
+    await expect.poll(responses).toBe(1);
     // Its request began later, and is past the limit already.
     const stalled = open(socket.origin);
     stalled.socket.write('GET /health/live HTTP/1.1\r\n');
     await stalled.closed;
     expect(stalled.text).toMatch(/^HTTP\/1\.1 408 /);
     connection.socket.write(REQUEST);
-    await expect.poll(answers).toBe(2);
+    await expect.poll(responses).toBe(2);
     connection.socket.destroy();
   });
 });

@@ -38,7 +38,7 @@ describe('an internal error', () => {
   it('is 500, says the request id and nothing of the inside', async () => {
     const { status, errors, data } = await broken({ 'x-request-id': 'request-1' });
     expect(status).toBe(500);
-    // How much of the answer one broken statement takes with it is the planner's business.
+    // How much of the response one broken statement takes with it is the planner's business.
     expect(data?.post ?? null).toBeNull();
     expect(errors).toEqual([
       expect.objectContaining({

@@ -88,7 +88,7 @@ describe('Strict-Transport-Security', () => {
   const HSTS = 'strict-transport-security';
   const PATHS = ['/health/live', '/graphql', '/login', '/oauth/authorize', '/oauth/jwks', '/nowhere'];
 
-  it('is said in every answer that goes over TLS', async () => {
+  it('is said in every response that goes over TLS', async () => {
     for (const path of PATHS)
       expect((await from(PROXY, path, TLS)).headers.get(HSTS), path).toMatch(/^max-age=31536000$/);
     const { key } = await app.account();

@@ -112,8 +112,8 @@ describe('a hostile document is rejected', () => {
 
   it('duplicates in an operation beside the one that is named', async () => {
     const query = `query A { __typename } query B ${POST(repeated(900, () => 'id'))}`;
-    const answer = await app.gql(query, { key: account.key, operationName: 'A' });
-    expectRejected(answer, { code: 'COMPLEXITY_LIMIT', status: 400 });
+    const result = await app.gql(query, { key: account.key, operationName: 'A' });
+    expectRejected(result, { code: 'COMPLEXITY_LIMIT', status: 400 });
   });
 
   it('array batching', async () => {
@@ -133,22 +133,22 @@ describe('huge variables', () => {
     app.gql(query, { key: account.key, variables });
 
   it('past the limit of a body are rejected', async () => {
-    const answer = await ask('{ __typename }', { pad: 'x'.repeat(1_100_000) });
-    expectRejected(answer, { code: 'BAD_REQUEST', status: 413 });
+    const result = await ask('{ __typename }', { pad: 'x'.repeat(1_100_000) });
+    expectRejected(result, { code: 'BAD_REQUEST', status: 413 });
   });
 
   it('that do not fit are rejected without being sent back', async () => {
-    const answer = await ask('query ($n: Int) { posts(limit: $n) { id } }', { n: 'x'.repeat(250_000) });
-    expectRejected(answer, { code: 'BAD_USER_INPUT', argument: 'n' });
-    expect(answer.errors?.[0]?.message.length).toBeLessThan(2_000);
+    const result = await ask('query ($n: Int) { posts(limit: $n) { id } }', { n: 'x'.repeat(250_000) });
+    expectRejected(result, { code: 'BAD_USER_INPUT', argument: 'n' });
+    expect(result.errors?.[0]?.message.length).toBeLessThan(2_000);
   });
 
   it('are rejected at the first few mistakes', async () => {
     const tags = Array.from({ length: 19_000 }, () => 1);
     const query = 'mutation ($tags: [String!]) { createPost(title: "t", body: "b", tags: $tags) { id } }';
-    const answer = await ask(query, { tags });
-    expect(answer.errors?.length).toBeLessThan(100);
-    expect(new Set(answer.errors?.map(({ extensions }) => extensions.code))).toEqual(
+    const result = await ask(query, { tags });
+    expect(result.errors?.length).toBeLessThan(100);
+    expect(new Set(result.errors?.map(({ extensions }) => extensions.code))).toEqual(
       new Set(['BAD_USER_INPUT']),
     );
   });
@@ -172,7 +172,7 @@ describe('introspection as tools do it', () => {
     { inputValueDeprecation: true, oneOf: true },
   ];
   it.each(options)('is allowed: %o', async (given) => {
-    const answer = await app.gql(getIntrospectionQuery(given), { key: account.key });
-    expect(dataOf(answer).__schema.types.length).toBeGreaterThan(10);
+    const result = await app.gql(getIntrospectionQuery(given), { key: account.key });
+    expect(dataOf(result).__schema.types.length).toBeGreaterThan(10);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 
-describe('Several fields of one answer that fail', () => {
+describe('Several fields of one response that fail', () => {
   const app = useApp();
 
   // Not for a key: every item fails, some at once and some after a read.
@@ -21,8 +21,8 @@ describe('Several fields of one answer that fail', () => {
     const note = (error: unknown) => void unhandled.push(error);
     process.on('unhandledRejection', note);
     onTestFinished(() => void process.off('unhandledRejection', note));
-    const answer = await app.gql(query, { key: first.key });
-    expect(answer.errors?.[0]?.extensions.code).toBeDefined();
+    const response = await app.gql(query, { key: first.key });
+    expect(response.errors?.[0]?.extensions.code).toBeDefined();
     // Node tells of them once the queue of microtasks is empty.
     await new Promise((resolve) => setImmediate(resolve));
     expect(unhandled).toEqual([]);

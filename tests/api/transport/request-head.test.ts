@@ -20,7 +20,7 @@ interface Sent {
   readonly body?: string;
 }
 
-/** Sends a request as it is written, which `fetch` would not, and reads the answer. */
+/** Sends a request as it is written, which `fetch` would not, and reads the response. */
 async function send({ method = 'GET', target = '/graphql', version = '1.1', headers, body = '' }: Sent) {
   const lines = [
     `${method} ${target} HTTP/${version}`,
@@ -29,8 +29,8 @@ async function send({ method = 'GET', target = '/graphql', version = '1.1', head
     'connection: close',
     ...(body === '' ? [] : ['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`]),
   ];
-  const answer = await socket.send(`${lines.join('\r\n')}\r\n\r\n${body}`);
-  const [head = '', ...rest] = answer.split('\r\n\r\n');
+  const result = await socket.send(`${lines.join('\r\n')}\r\n\r\n${body}`);
+  const [head = '', ...rest] = result.split('\r\n\r\n');
   return { status: Number(head.split(' ')[1]), head: head.toLowerCase(), body: rest.join('\r\n\r\n') };
 }
 
@@ -143,20 +143,20 @@ describe('the Host of a request', () => {
     ['a port that is none', ['host: localhost:99999']],
     ['a list', ['host: a, b']],
   ])('is rejected with 400 where it is %s, on every way in', async (_what, headers) => {
-    const before = socket.fastAnswers;
+    const before = socket.fastResponses;
     await expectBadRequest({ headers });
     await expectBadRequest({ headers, target: '/health/live' });
     await expectBadRequest({ headers, method: 'POST', body: QUERY });
-    expect(socket.fastAnswers).toBe(before);
+    expect(socket.fastResponses).toBe(before);
   });
 
   it.each(['localhost', 'localhost:4000', '127.0.0.1', '[::1]:4000', 'api.example.com', 'under_score'])(
     'may be %s',
     async (host) => {
-      const before = socket.fastAnswers;
+      const before = socket.fastResponses;
       expect((await send({ headers: [`host: ${host}`], target: '/health/live' })).status).toBe(200);
       expect((await send({ headers: [`host: ${host}`], method: 'POST', body: QUERY })).status).toBe(200);
-      expect(socket.fastAnswers).toBe(before + 2);
+      expect(socket.fastResponses).toBe(before + 2);
     },
   );
 
@@ -218,16 +218,16 @@ describe('the address of a client', () => {
   async function from(localAddress: string, target: string): Promise<number> {
     const port = Number(new URL(limitedSocket.origin).port);
     const connection = connect({ port, host: '127.0.0.1', localAddress });
-    let answer = '';
+    let result = '';
     connection.setEncoding('utf8').on('data', (text: string) => {
-      answer += text;
+      result += text;
     });
     const head = ['host: localhost', 'connection: close', 'content-type: application/json'];
     connection.write(
       `POST ${target} HTTP/1.1\r\n${head.join('\r\n')}\r\ncontent-length: ${QUERY.length}\r\n\r\n${QUERY}`,
     );
     await once(connection, 'close');
-    return Number(answer.split(' ')[1]);
+    return Number(result.split(' ')[1]);
   }
 
   it('is that of its socket on every way in: one that is rejected rejects no other', async () => {
@@ -236,6 +236,6 @@ describe('the address of a client', () => {
       for (const status of [200, 200, 200, 429]) expect(await from(one, target)).toBe(status);
       expect(await from(other, target)).toBe(200);
     }
-    expect(limitedSocket.fastAnswers).toBe(5);
+    expect(limitedSocket.fastResponses).toBe(5);
   });
 });

@@ -26,7 +26,7 @@ const production = useApp({
 
 /** A path that the route answers. */
 const pathOf = ({ path }: Route) => path.replace(':uid', 'unknown').replace('/*', '/nothing');
-/** Whether its answers tell of the bucket. */
+/** Whether its responses tell of the bucket. */
 const isReported = ({ bucket, documentOnly }: Route) => bucket !== undefined && !documentOnly;
 const usualMethod = ({ methods }: Route) => (methods.includes('POST') ? 'POST' : 'GET');
 
@@ -110,7 +110,7 @@ describe('every route of the table', () => {
     expect(await each(routes, encoding)).toEqual(wanted(routes, ({ compressible }) => compressible));
   });
 
-  it('is rejected over plain HTTP in production if its body or its answer has credentials', async () => {
+  it('is rejected over plain HTTP in production if its body or its response has credentials', async () => {
     const { routes } = production.app;
     const isRejected = async (route: Route) => {
       const request = new Request(`http://api.example.com${pathOf(route)}`, { method: usualMethod(route) });

@@ -26,9 +26,9 @@ describe.each([
       method,
       headers: { ...headers, traceparent },
     }).end();
-    const [answer] = await once(sent, 'response');
-    answer.resume();
-    await once(answer, 'end');
+    const [response] = await once(sent, 'response');
+    response.resume();
+    await once(response, 'end');
     return traceId;
   }
 

@@ -216,15 +216,15 @@ describe('/graphql', () => {
     }
   });
 
-  it('lets no cache keep an answer but that of a query over GET', async () => {
-    const answers = [
+  it('lets no cache keep a response but that of a query over GET', async () => {
+    const responses = [
       await post({ query: QUERY }),
       await get({ query: '{' }),
       await post({ query: '{' }),
       await app.fetch('/graphql', { method: 'POST' }),
       await app.fetch('/graphql', { method: 'OPTIONS' }),
     ];
-    for (const { headers } of answers) expect(headers.get('cache-control')).toBe('no-store');
+    for (const { headers } of responses) expect(headers.get('cache-control')).toBe('no-store');
   });
 });
 

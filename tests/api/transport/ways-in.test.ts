@@ -10,13 +10,13 @@ import { ACCEPT_MULTIPART } from '../../support/streams/multipart-stream.ts';
 import { issueToken } from '../../support/streams/stream-token.ts';
 import { published } from '../../support/trusted-documents.ts';
 
-interface Answered {
+interface Responded {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
-/** What differs from one answer to the next, whichever way they come. */
+/** What differs from one response to the next, whichever way they come. */
 const VARYING = new Set([
   'date',
   'x-ratelimit-remaining',
@@ -31,8 +31,8 @@ const VARYING = new Set([
 ]);
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
-/** An answer without what is of its own moment. */
-function comparable({ status, headers, body }: Answered, ownId: boolean) {
+/** A response without what is of its own moment. */
+function comparable({ status, headers, body }: Responded, ownId: boolean) {
   const kept = [...headers].filter(([name]) => !VARYING.has(name) || (ownId && name === 'x-request-id'));
   return {
     status,
@@ -87,7 +87,7 @@ describe.each([
     const connection = connect(Number(new URL(origin).port), '127.0.0.1');
     const chunks: Buffer[] = [];
     connection.on('data', (chunk: Buffer) => chunks.push(chunk));
-    // What has come by then is the answer, also where the service has closed on bytes that it did not read.
+    // What has come by then is the response, also where the service has closed on bytes that it did not read.
     connection.on('error', () => undefined);
     const closed = once(connection, 'close');
     connection.write(Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'));
@@ -96,7 +96,7 @@ describe.each([
     return parse(Buffer.concat(chunks).toString('utf8'));
   }
 
-  function parse(text: string): Answered {
+  function parse(text: string): Responded {
     const end = text.indexOf('\r\n\r\n');
     const [first = '', ...fields] = text.slice(0, end).split('\r\n');
     const headers = new Map(
@@ -119,7 +119,7 @@ describe.each([
     target = '/graphql',
     headers = [],
     body,
-  }: AskedOnWire): Promise<Answered> {
+  }: AskedOnWire): Promise<Responded> {
     const fields = headers.map((field): [string, string] => {
       const [name = '', ...value] = filled(field, 'in process').split(': ');
       return [name, value.join(': ')];
@@ -136,9 +136,9 @@ describe.each([
     };
   }
 
-  const twice = async (asked: AskedOnWire, send: (asked: AskedOnWire) => Promise<Answered>) => {
-    const answer = await send(asked);
-    return asked.twice ? send(asked) : answer;
+  const twice = async (asked: AskedOnWire, send: (asked: AskedOnWire) => Promise<Responded>) => {
+    const result = await send(asked);
+    return asked.twice ? send(asked) : result;
   };
 
   it.each(REQUESTS)('$name', async (asked) => {
@@ -193,8 +193,8 @@ describe.each([
   });
 
   it('has gone both ways', () => {
-    expect(socket.fastAnswers).toBeGreaterThan(50);
-    expect(slow.fastAnswers).toBe(0);
-    expect(hostedSocket.fastAnswers).toBe(0);
+    expect(socket.fastResponses).toBeGreaterThan(50);
+    expect(slow.fastResponses).toBe(0);
+    expect(hostedSocket.fastResponses).toBe(0);
   });
 });

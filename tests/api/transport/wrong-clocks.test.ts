@@ -51,10 +51,10 @@ describe('Beside instances whose clocks are 25 hours ahead and 25 hours behind (
     for (const [turn, first] of instances.entries()) {
       const title = `once ${turn} ${id}`;
       const request = { query: CREATE_POST, variables: { title }, key, idempotencyKey: title };
-      const answer = await send(first, request);
-      expect(answer).toMatchObject({ status: 200, replayed: null });
+      const response = await send(first, request);
+      expect(response).toMatchObject({ status: 200, replayed: null });
       for (const instance of instances)
-        expect(await send(instance, request)).toMatchObject({ text: answer.text, replayed: 'true' });
+        expect(await send(instance, request)).toMatchObject({ text: response.text, replayed: 'true' });
       expect(await postsNamed(app, title)).toBe(1);
     }
     expect(await storedFor(app, id)).toBe(instances.length);

@@ -24,9 +24,9 @@ describe('examples/yoga.ts', () => {
   });
 
   it('authenticates requests, and counts them', async () => {
-    const answer = await host.ask(POSTS);
-    expect(answer.data.posts).toHaveLength(1);
-    expect(Number(answer.headers.get('x-ratelimit-remaining'))).toBeLessThan(50);
+    const result = await host.ask(POSTS);
+    expect(result.data.posts).toHaveLength(1);
+    expect(Number(result.headers.get('x-ratelimit-remaining'))).toBeLessThan(50);
     expectRejected(await host.ask(POSTS, { key: undefined }), { code: 'UNAUTHENTICATED', status: 401 });
     expectRejected(await host.ask(POSTS, { key: 'cg_wrong' }), { code: 'UNAUTHENTICATED', status: 401 });
   });
@@ -99,20 +99,20 @@ describe('a Yoga server without some plugins of the service, with one of Yoga an
   });
 
   it('rejects subscriptions', async () => {
-    const answer = await host.post({ query: EVENTS }, { accept: 'text/event-stream' });
-    expectRejected(answer, { code: 'BAD_REQUEST', status: 400 });
+    const result = await host.post({ query: EVENTS }, { accept: 'text/event-stream' });
+    expectRejected(result, { code: 'BAD_REQUEST', status: 400 });
   });
 
   it('rejects bad credentials, although nothing counts them', async () => {
-    const answer = await host.ask(POSTS, { key: 'cg_wrong' });
-    expectRejected(answer, { code: 'UNAUTHENTICATED', status: 401 });
-    expect(answer.headers.get('www-authenticate')).toMatch(/invalid_token.*resource_metadata/);
+    const result = await host.ask(POSTS, { key: 'cg_wrong' });
+    expectRejected(result, { code: 'UNAUTHENTICATED', status: 401 });
+    expect(result.headers.get('www-authenticate')).toMatch(/invalid_token.*resource_metadata/);
   });
 
   it('has no limits and no buckets', async () => {
-    const answer = await host.ask(DEEP);
-    expect(answer.errors).toBeUndefined();
-    expect(answer.headers.get('x-ratelimit-limit')).toBeNull();
+    const result = await host.ask(DEEP);
+    expect(result.errors).toBeUndefined();
+    expect(result.headers.get('x-ratelimit-limit')).toBeNull();
   });
 
   it('calls the hooks of the plugin of Yoga', async () => {

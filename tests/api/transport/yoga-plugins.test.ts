@@ -7,7 +7,7 @@ import { createGraphQLError, type Plugin } from 'graphql-yoga';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { YOGA_PLUGINS } from '../../../src/app/yoga-plugins.ts';
 import { useApp } from '../../support/app.ts';
-import { answerOf, graphqlPost } from '../../support/graphql.ts';
+import { graphqlPost, readResponse } from '../../support/graphql.ts';
 import { readMetricBy } from '../../support/metrics.ts';
 import { useSocket } from '../../support/socket.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
@@ -75,7 +75,7 @@ describe('Plugins of Yoga', () => {
       'onResultProcess',
       'onResponse',
     ]);
-    expect(socket.fastAnswers).toBe(0);
+    expect(socket.fastResponses).toBe(0);
   });
 
   it('set cookies with queries and streams', async () => {
@@ -174,7 +174,7 @@ describe('A plugin of Yoga', () => {
     holder.plugin = plugin;
     return app.fetch('/graphql', graphqlPost(query, { key, headers, variables }));
   };
-  const codeOf = async (response: Response) => (await answerOf(response)).errors?.[0]?.extensions.code;
+  const codeOf = async (response: Response) => (await readResponse(response)).errors?.[0]?.extensions.code;
   const openStreams = async () => {
     // The request for metrics passes the plugin, too.
     holder.plugin = {};
@@ -225,7 +225,7 @@ describe('A plugin of Yoga', () => {
       onExecutionResult: () => void ran.push('onExecutionResult'),
       onResultProcess: () => void ran.push('onResultProcess'),
     };
-    const { data, extensions } = await answerOf(await ask(plugin));
+    const { data, extensions } = await readResponse(await ask(plugin));
     expect([data, extensions]).toEqual([{ posts: [] }, { seen: ['posts'] }]);
     expect(ran).toEqual([
       'onParse',
@@ -299,7 +299,7 @@ describe('A plugin of Yoga', () => {
   });
 
   it('puts a document in place of one with a syntax error', async () => {
-    const { data } = await answerOf(await ask(replacing(POSTS), 'nonsense'));
+    const { data } = await readResponse(await ask(replacing(POSTS), 'nonsense'));
     expect(data).toEqual({ posts: [] });
   });
 

@@ -62,8 +62,8 @@ describe('where texts must be listed', () => {
     const documentId = await published(app, query);
     for (const members of [{ query }, { documentId }])
       for (const operationName of [undefined, 'C']) {
-        const answer = await askMembers(app, { ...members, operationName }, { key });
-        expectRejected(answer, { code: 'GRAPHQL_VALIDATION_FAILED', status: 200 });
+        const response = await askMembers(app, { ...members, operationName }, { key });
+        expectRejected(response, { code: 'GRAPHQL_VALIDATION_FAILED', status: 200 });
       }
   });
 
@@ -132,8 +132,12 @@ describe('a key that is stricter than the service', () => {
 
   it('knows documents by their ids where the service has the feature off', async () => {
     const id = await published(app, 'query Off { viewer { id } }');
-    const answer = await askMembers(instanceOf('off'), { documentId: id }, { key: await keyFor('required') });
-    expect(dataOf(answer)).toEqual(viewer());
+    const response = await askMembers(
+      instanceOf('off'),
+      { documentId: id },
+      { key: await keyFor('required') },
+    );
+    expect(dataOf(response)).toEqual(viewer());
   });
 });
 

@@ -58,8 +58,10 @@ describe('looking up documents', () => {
     await askMembers(instance, { documentId: freshId() }, { key });
     asked.length = 0;
     const ids = Array.from({ length: 1_000 }, freshId);
-    const answers = await Promise.all(ids.map((documentId) => askMembers(instance, { documentId }, { key })));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]));
+    const responses = await Promise.all(
+      ids.map((documentId) => askMembers(instance, { documentId }, { key })),
+    );
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([404]));
     expect(asked.flat().sort()).toEqual(ids.sort());
     expect(asked.length).toBeLessThan(100);
   });

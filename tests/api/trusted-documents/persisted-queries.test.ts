@@ -33,10 +33,10 @@ function apolloClient(app: Pick<TestApp, 'fetch'>, key: string) {
     },
     async query() {
       if (!enabled) return send({ query: QUERY });
-      const answer = await send(hash());
-      const messages = (answer.errors ?? []).map(({ message }) => message);
+      const response = await send(hash());
+      const messages = (response.errors ?? []).map(({ message }) => message);
       if (messages.includes('PersistedQueryNotSupported')) enabled = false;
-      else if (!messages.includes('PersistedQueryNotFound')) return answer;
+      else if (!messages.includes('PersistedQueryNotFound')) return response;
       return send(enabled ? { query: QUERY, ...hash() } : { query: QUERY });
     },
   };
@@ -63,9 +63,9 @@ describe.each([
 
   it.each(ACCEPTED)('a hash has status 200 and PERSISTED_QUERY_NOT_SUPPORTED for %s', async (accept) => {
     for (const method of ['GET', 'POST'] as const) {
-      const answer = await askMembers(socket, hash(), { key, method, headers: { accept } });
-      expectRejected(answer, NOT_SUPPORTED);
-      expect(answer.headers.get('cache-control')).toMatch(/^no-store/);
+      const response = await askMembers(socket, hash(), { key, method, headers: { accept } });
+      expectRejected(response, NOT_SUPPORTED);
+      expect(response.headers.get('cache-control')).toMatch(/^no-store/);
     }
   });
 

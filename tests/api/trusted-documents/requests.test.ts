@@ -23,8 +23,8 @@ describe.each(BOTH)('a document that is named by %s over %s', (naming, method, m
     const text = 'query Titles($limit: Int!) { posts(limit: $limit) { title } viewer { id } }';
     const id = await published(app, text);
     await createPost(app, key, { title: 'one' });
-    const answer = await askMembers(app, { ...members(id), variables: { limit: 1 } }, { key, method });
-    expect(dataOf(answer)).toEqual({ posts: [{ title: 'one' }], viewer: { id: userId } });
+    const response = await askMembers(app, { ...members(id), variables: { limit: 1 } }, { key, method });
+    expect(dataOf(response)).toEqual({ posts: [{ title: 'one' }], viewer: { id: userId } });
   });
 
   it('runs the operation of its name', async () => {
@@ -42,12 +42,12 @@ describe.each(BOTH)('a document that is named by %s over %s', (naming, method, m
     async (accept) => {
       await published(app, '{ viewer { id } }');
       const id = freshId();
-      const answer = await askMembers(app, members(id), { key, method, headers: { accept } });
+      const response = await askMembers(app, members(id), { key, method, headers: { accept } });
       const { status, message, code } = refusalFor(naming, id);
-      expect(answer.status).toBe(status);
-      expect(answer.headers.get('cache-control')).toMatch(/^no-store/);
-      expect(answer.data).toBeUndefined();
-      expect(answer.errors).toEqual([{ message, extensions: { code } }]);
+      expect(response.status).toBe(status);
+      expect(response.headers.get('cache-control')).toMatch(/^no-store/);
+      expect(response.data).toBeUndefined();
+      expect(response.errors).toEqual([{ message, extensions: { code } }]);
     },
   );
 
@@ -64,11 +64,11 @@ describe.each(BOTH)('a document that is named by %s over %s', (naming, method, m
     const more = [{}, { query: '{ viewer { id } }' }, { operationName: 'No' }, { variables: 'x' }];
     for (const id of [known, freshId(), 'x'.repeat(200), ''])
       for (const others of more) {
-        const answer = await askMembers(app, { ...members(id), ...others }, { method });
-        expectRejected(answer, { code: 'UNAUTHENTICATED', status: 401 });
+        const response = await askMembers(app, { ...members(id), ...others }, { method });
+        expectRejected(response, { code: 'UNAUTHENTICATED', status: 401 });
       }
-    const answer = await askMembers(app, members(known), { method, key: 'wrong' });
-    expectRejected(answer, { code: 'UNAUTHENTICATED', status: 401 });
+    const response = await askMembers(app, members(known), { method, key: 'wrong' });
+    expectRejected(response, { code: 'UNAUTHENTICATED', status: 401 });
   });
 
   it('has its own permissions, limits and variables checked as a text has', async () => {
@@ -102,8 +102,8 @@ describe('a request that names no document rightly', () => {
 
   it.each(METHODS)('is rejected with a text and an id over %s', async (method) => {
     const id = await published(app, '{ viewer { id } }');
-    const answer = await askMembers(app, { documentId: id, query: '{ viewer { id } }' }, { key, method });
-    expectRejected(answer, { ...BAD, message: /both "query" and "documentId"/ });
+    const response = await askMembers(app, { documentId: id, query: '{ viewer { id } }' }, { key, method });
+    expectRejected(response, { ...BAD, message: /both "query" and "documentId"/ });
   });
 
   it.each([[3], [true], [{}], [['x']]])('is rejected where documentId is %j', async (documentId) => {

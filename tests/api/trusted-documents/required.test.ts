@@ -136,12 +136,12 @@ describe.each(['listed', 'required'] as const)('where documents are %s', (policy
 
   it('introspection is open beside an operation that is not asked for', async () => {
     const query = 'query Look { __typename } query Read { viewer { id } }';
-    const answer = await askMembers(
+    const result = await askMembers(
       instanceOf(policy, true),
       { query, operationName: 'Look' },
       { key: account.key },
     );
-    expect(dataOf(answer)).toEqual({ __typename: 'Query' });
+    expect(dataOf(result)).toEqual({ __typename: 'Query' });
   });
 
   it.each(['application/json', 'application/graphql-response+json', 'text/event-stream', '*/*'])(

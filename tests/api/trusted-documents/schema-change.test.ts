@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { buildSchema } from '../../../src/schema/schema.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
-import { answerOf } from '../../support/graphql.ts';
+import { readResponse } from '../../support/graphql.ts';
 import { dataOf, expectRejected } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { openNamed, requestNamed, STREAM_WAYS } from '../../support/streams/named-stream.ts';
@@ -28,16 +28,16 @@ function withoutBody(): GraphQLSchema {
 /** What an instance answers to a document by its id and by its text, which must be the same. */
 async function same(instance: Pick<TestApp, 'fetch'>, text: string, order: readonly ('id' | 'text')[]) {
   const documentId = await published(app, text);
-  const answers = [];
+  const responses = [];
   for (const what of order) {
     const members = what === 'id' ? { documentId } : { query: text };
     for (const method of ['POST', 'GET'] as const) {
       const { status, data, errors } = await askMembers(instance, members, { key, method });
-      answers.push({ status, data, errors });
+      responses.push({ status, data, errors });
     }
   }
-  const [first] = answers;
-  expect(answers).toEqual(answers.map(() => first));
+  const [first] = responses;
+  expect(responses).toEqual(responses.map(() => first));
   return first;
 }
 
@@ -46,15 +46,15 @@ describe('a document that was published with another schema', () => {
     'is rejected as its text where that is valid no more, asked for by %j',
     async (order) => {
       const old = 'query Old { posts(limit: 1) { title body } }';
-      const answer = await same(secondInstance(app, { schema: withoutBody() }), old, order);
-      expect(answer?.errors).toEqual([
+      const response = await same(secondInstance(app, { schema: withoutBody() }), old, order);
+      expect(response?.errors).toEqual([
         {
           message: 'Cannot query field "body" on type "Post".',
           locations: [{ line: 1, column: 37 }],
           extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
         },
       ]);
-      expect(answer?.data).toBeUndefined();
+      expect(response?.data).toBeUndefined();
       // Where the schema is the old one it goes on.
       expect((await same(app, old, order))?.data).toEqual({
         posts: [{ title: 'before', body: expect.any(String) }],
@@ -63,19 +63,19 @@ describe('a document that was published with another schema', () => {
   );
 
   it('runs where it is valid still', async () => {
-    const answer = await same(
+    const response = await same(
       secondInstance(app, { schema: withoutBody() }),
       'query Still { posts(limit: 1) { title } }',
       ['id', 'text', 'id'],
     );
-    expect(answer).toEqual({ status: 200, data: { posts: [{ title: 'before' }] }, errors: undefined });
+    expect(response).toEqual({ status: 200, data: { posts: [{ title: 'before' }] }, errors: undefined });
   });
 
   it('opens streams where it is valid still, and none otherwise', async () => {
     const instance = secondInstance(app, { schema: withoutBody() });
     const [way] = STREAM_WAYS;
     const gone = await published(app, 'subscription Gone { postCreated { body } }');
-    const rejected = await answerOf(await requestNamed(instance, { documentId: gone }, way, key));
+    const rejected = await readResponse(await requestNamed(instance, { documentId: gone }, way, key));
     expectRejected(rejected, { code: 'GRAPHQL_VALIDATION_FAILED' });
     const still = await published(app, 'subscription Still { postCreated { title } }');
     const stream = await openNamed(instance, { documentId: still }, way, key);
@@ -88,8 +88,8 @@ describe('a document that was published with another schema', () => {
     const text = 'query Again { posts(limit: 1) { title } }';
     const id = await published(app, text);
     expect((await publish(app, { [id]: text }, { release: 'next' })).json.published).toBe(1);
-    const answer = await askMembers(secondInstance(app, { schema }), { documentId: id }, { key });
-    expect(dataOf(answer)).toEqual({ posts: [{ title: expect.any(String) }] });
+    const response = await askMembers(secondInstance(app, { schema }), { documentId: id }, { key });
+    expect(dataOf(response)).toEqual({ posts: [{ title: expect.any(String) }] });
   });
 });
 
@@ -97,31 +97,31 @@ describe('a document that was published with other settings', () => {
   it('may look at the schema no more than its text may', async () => {
     const config = { ...app.config, introspection: false };
     const text = 'query Look { __schema { queryType { name } } viewer { __typename } }';
-    const answer = await same(secondInstance(app, { config }), text, ['id', 'text', 'id']);
-    expect(new Set(answer?.errors?.map(({ extensions }) => extensions.code))).toEqual(
+    const response = await same(secondInstance(app, { config }), text, ['id', 'text', 'id']);
+    expect(new Set(response?.errors?.map(({ extensions }) => extensions.code))).toEqual(
       new Set(['GRAPHQL_VALIDATION_FAILED']),
     );
-    expect(answer?.data).toBeUndefined();
+    expect(response?.data).toBeUndefined();
     expect((await same(app, text, ['id', 'text']))?.data).toMatchObject({ viewer: { __typename: 'User' } });
   });
 
   it('is within the limits that are set now', async () => {
     const operationLimits = { ...app.config.operationLimits, maxDepth: 2 };
-    const answer = await same(
+    const response = await same(
       secondInstance(app, { config: { ...app.config, operationLimits } }),
       'query Deep { posts(limit: 1) { author { id } } }',
       ['id', 'text', 'id'],
     );
-    expect(answer?.errors?.map(({ extensions }) => extensions.code)).toEqual(['DEPTH_LIMIT']);
+    expect(response?.errors?.map(({ extensions }) => extensions.code)).toEqual(['DEPTH_LIMIT']);
   });
 
   it('is rejected as its text where that is too long to be read now', async () => {
     const operationLimits = { ...app.config.operationLimits, maxTokens: 10 };
-    const answer = await same(
+    const response = await same(
       secondInstance(app, { config: { ...app.config, operationLimits } }),
       'query Long { posts(limit: 1) { id title author { id name } } }',
       ['id', 'text', 'id'],
     );
-    expect(answer?.errors?.map(({ extensions }) => extensions.code)).toEqual(['GRAPHQL_PARSE_FAILED']);
+    expect(response?.errors?.map(({ extensions }) => extensions.code)).toEqual(['GRAPHQL_PARSE_FAILED']);
   });
 });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { adminCommand } from '../../support/admin-command.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
-import { answerOf } from '../../support/graphql.ts';
+import { readResponse } from '../../support/graphql.ts';
 import { readMetric } from '../../support/metrics.ts';
 import { expectRejected } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
@@ -40,9 +40,9 @@ describe.each(NAMINGS)('a subscription that is named by %s', (naming, members) =
 
   it.each(STREAM_WAYS)('is rejected over $name where nobody has published it', async (way) => {
     await published(app, TITLES);
-    const answer = await answerOf(await requestNamed(app, members(freshId()), way, key));
+    const response = await readResponse(await requestNamed(app, members(freshId()), way, key));
     expectRejected(
-      answer,
+      response,
       naming === 'persistedQuery'
         ? { code: 'PERSISTED_QUERY_NOT_FOUND', message: /^PersistedQueryNotFound$/ }
         : { code: 'DOCUMENT_NOT_FOUND', status: 404 },
@@ -70,7 +70,7 @@ describe.each(NAMINGS)('a subscription that is named by %s', (naming, members) =
     await (await openByToken(app, token)).stream.close();
     expect(await retire(app, '--client', 'web', '--release', '1')).toBe(1);
     await expect.poll(async () => (await requestByToken(app, token)).status).toBe(404);
-    expect((await answerOf(await requestByToken(app, token))).errors).toEqual([
+    expect((await readResponse(await requestByToken(app, token))).errors).toEqual([
       { message: expect.stringContaining(id), extensions: { code: 'DOCUMENT_NOT_FOUND' } },
     ]);
     expect((await publish(app, { [id]: TITLES })).json.published).toBe(1);
@@ -78,15 +78,15 @@ describe.each(NAMINGS)('a subscription that is named by %s', (naming, members) =
   });
 
   it('has no stream token without a published subscription', async () => {
-    const unknown = await answerOf(await requestToken(app, headers, members(freshId())));
+    const unknown = await readResponse(await requestToken(app, headers, members(freshId())));
     expectRejected(unknown, { code: 'DOCUMENT_NOT_FOUND', status: 404 });
     const query = await published(app, '{ viewer { id } }');
-    const other = await answerOf(await requestToken(app, headers, members(query)));
+    const other = await readResponse(await requestToken(app, headers, members(query)));
     expectRejected(other, { code: 'BAD_REQUEST', status: 400 });
     const id = await published(app, TITLES);
-    const unnamed = await answerOf(await requestToken(app, headers, members(id)));
+    const unnamed = await readResponse(await requestToken(app, headers, members(id)));
     expectRejected(unnamed, { code: 'GRAPHQL_VALIDATION_FAILED', status: 400 });
-    const stranger = await answerOf(await requestToken(app, {}, members(id)));
+    const stranger = await readResponse(await requestToken(app, {}, members(id)));
     expectRejected(stranger, { code: 'UNAUTHENTICATED', status: 401 });
   });
 
@@ -104,14 +104,14 @@ describe('a stream token', () => {
   it('is rejected with a text and an id', async () => {
     const id = await published(app, TITLES);
     const query = 'subscription { postCreated { id } }';
-    const answer = await answerOf(await requestToken(app, headers, { documentId: id, query }));
-    expectRejected(answer, { code: 'BAD_REQUEST', status: 400 });
+    const response = await readResponse(await requestToken(app, headers, { documentId: id, query }));
+    expectRejected(response, { code: 'BAD_REQUEST', status: 400 });
   });
 
   it('opens nothing beside an id', async () => {
     const id = await published(app, 'subscription { postCreated { id } }');
     const token = await issueToken(app, headers, { documentId: id });
-    const answer = await answerOf(await requestByToken(app, token, { search: { documentId: id } }));
-    expectRejected(answer, { code: 'UNAUTHENTICATED', status: 401 });
+    const response = await readResponse(await requestByToken(app, token, { search: { documentId: id } }));
+    expectRejected(response, { code: 'UNAUTHENTICATED', status: 401 });
   });
 });

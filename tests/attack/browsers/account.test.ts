@@ -7,7 +7,7 @@ import { signInAt, textOf } from '../support/authorization.ts';
 import { BROWSERS } from '../support/browsers.ts';
 import { PASSWORD } from '../support/deployment.ts';
 import { NAMES } from '../support/front.ts';
-import { answered, useBrowser, useSites, type Visitor } from '../support/visitor.ts';
+import { responded, useBrowser, useSites, type Visitor } from '../support/visitor.ts';
 
 const { admin, origin } = deployment;
 const sites = useSites();
@@ -121,7 +121,7 @@ describe.each(BROWSERS)('the account page, in %s', (name) => {
       ]) {
         const mark = randomUUID();
         const page = await visitor.page(sites().show(NAMES.evil, `/${mark}`, forged(fields, target, mark)));
-        const [request] = await answered(mark);
+        const [request] = await responded(mark);
         expect(request?.status, `${fields.do} to ${target}`).toBe(target === 'frame' ? 400 : 403);
         await page.close();
       }
@@ -137,7 +137,7 @@ describe.each(BROWSERS)('the account page, in %s', (name) => {
     const mark = randomUUID();
     const kittens = `<a href="${origin}/account">your account</a><iframe src="${origin}/account?mark=${mark}"></iframe>`;
     const page = await visitor.page(sites().show(NAMES.evil, `/${mark}`, kittens));
-    expect((await answered(mark))[0]?.status).toBe(400);
+    expect((await responded(mark))[0]?.status).toBe(400);
     await page.click('a');
     await expect.poll(() => textOf(page)).toContain(email);
   });

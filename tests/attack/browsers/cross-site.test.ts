@@ -5,7 +5,7 @@ import { deployment } from '../support/attacker.ts';
 import { BROWSERS } from '../support/browsers.ts';
 import { PASSWORD } from '../support/deployment.ts';
 import { NAMES } from '../support/front.ts';
-import { answered, held, useBrowser, useSites } from '../support/visitor.ts';
+import { held, responded, useBrowser, useSites } from '../support/visitor.ts';
 
 const { ada, grace, origin } = deployment;
 const sites = useSites();
@@ -115,7 +115,7 @@ describe.each(BROWSERS)(
         image,
       );
       // Each as text, as the preflight of JSON, by the image and by a beacon.
-      const requests = await answered(mark, 3 * ATTEMPTS.length + 1);
+      const requests = await responded(mark, 3 * ATTEMPTS.length + 1);
       const done = requests.filter(({ method }) => method !== 'OPTIONS');
       expect(done.filter(({ status }) => status < 400)).toEqual([]);
       await isAsBefore();
@@ -135,7 +135,7 @@ describe.each(BROWSERS)(
         active?.postMessage(list);
         await over;
       }, attempts(mark));
-      const requests = await answered(mark, ATTEMPTS.length);
+      const requests = await responded(mark, ATTEMPTS.length);
       expect(requests.filter(({ status }) => status < 400)).toEqual([]);
       await isAsBefore();
     });
@@ -151,10 +151,10 @@ describe.each(BROWSERS)(
       );
       await postForms(page, [...framed, ...opened]);
       const count = framed.length + opened.length;
-      await answered(mark, count);
+      await responded(mark, count);
       // The page itself goes last, and takes the frames with it.
       if (logout !== undefined) await postForms(page, [{ ...logout, target: '_self' }]);
-      const requests = await answered(mark, count + 1);
+      const requests = await responded(mark, count + 1);
       await isAsBefore();
       expect(requests.filter(({ status }) => status < 400)).toEqual([]);
     });

@@ -5,7 +5,7 @@ import { deployment } from '../support/attacker.ts';
 import { authorization, click, textOf } from '../support/authorization.ts';
 import { BROWSERS } from '../support/browsers.ts';
 import { NAMES } from '../support/front.ts';
-import { answered, held, useBrowser, useSites, type Visitor } from '../support/visitor.ts';
+import { held, responded, useBrowser, useSites, type Visitor } from '../support/visitor.ts';
 
 const { grace, origin } = deployment;
 const sites = useSites();
@@ -33,7 +33,7 @@ describe.each(BROWSERS)('the pages of an authorization in %s', (name) => {
       for (const element of ['iframe', 'object', 'embed'])
         document.body.append(Object.assign(document.createElement(element), { src, data: src }));
     }, `${authorization()}&mark=${mark}`);
-    const requests = await answered(mark, 3);
+    const requests = await responded(mark, 3);
     expect(new Set(requests.map(({ status }) => status))).toEqual(new Set([400]));
     expect(await held()).toEqual(before);
   });
@@ -46,7 +46,7 @@ describe.each(BROWSERS)('the pages of an authorization in %s', (name) => {
     await page.evaluate((href) => {
       document.head.append(Object.assign(document.createElement('link'), { rel: 'prefetch', href }));
     }, `${authorization()}&mark=${mark}`);
-    const [request] = await answered(mark);
+    const [request] = await responded(mark);
     expect(request).toMatchObject({ status: 400, purpose: expect.stringContaining('prefetch') });
     expect(await held()).toEqual(before);
   });

@@ -33,12 +33,12 @@ export function fetchFrom(origin: string, path: string, init: RequestInit = {}):
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
       incoming.once('error', reject);
       incoming.once('end', () => {
-        const answered = new Headers();
+        const responded = new Headers();
         for (let at = 0; at < incoming.rawHeaders.length; at += 2)
-          answered.append(incoming.rawHeaders[at] ?? '', incoming.rawHeaders[at + 1] ?? '');
+          responded.append(incoming.rawHeaders[at] ?? '', incoming.rawHeaders[at + 1] ?? '');
         const status = incoming.statusCode ?? 0;
         const body = status === 204 || status === 304 ? null : Buffer.concat(chunks);
-        resolve(new Response(body, { status, headers: answered }));
+        resolve(new Response(body, { status, headers: responded }));
       });
     });
     outgoing.end(typeof init.body === 'string' ? init.body : undefined);
@@ -50,14 +50,14 @@ export const service = {
   fetch: (path: string, init?: RequestInit) => fetchFrom(deployment.origin, path, init),
 };
 
-export interface Answered {
+export interface Responded {
   readonly status: number;
   readonly headers: Headers;
   readonly data: Parsed;
   readonly codes: readonly string[];
 }
 
-export async function answerOf(response: Response): Promise<Answered> {
+export async function readResponse(response: Response): Promise<Responded> {
   const { status, headers } = response;
   const { data, errors = [] } = (await response.json()) as {
     data?: Parsed;
@@ -67,10 +67,10 @@ export async function answerOf(response: Response): Promise<Answered> {
 }
 
 /** A GraphQL request with whatever headers, through nginx. */
-export async function graphql(query: string, headers: Record<string, string>): Promise<Answered> {
+export async function graphql(query: string, headers: Record<string, string>): Promise<Responded> {
   const body = JSON.stringify({ query });
   const json = { 'content-type': 'application/json' };
-  return answerOf(
+  return readResponse(
     await service.fetch('/graphql', { method: 'POST', headers: { ...json, ...headers }, body }),
   );
 }
@@ -83,16 +83,16 @@ export function send(to: 'nginx' | 'service', bytes: string): Promise<string> {
     to === 'nginx'
       ? tlsConnect({ host: '127.0.0.1', servername: hostname, port: tlsPort, ca: certificate })
       : connect(port, '127.0.0.1');
-  let answer = '';
+  let result = '';
   socket.setEncoding('utf8').on('data', (text: string) => {
-    answer += text;
+    result += text;
   });
-  // What has come by then is the answer.
+  // What has come by then is the response.
   socket.on('error', () => undefined);
   socket.write(bytes);
-  return new Promise((resolve) => socket.once('close', () => resolve(answer)));
+  return new Promise((resolve) => socket.once('close', () => resolve(result)));
 }
 
 /** The status lines in what has come back, in order. */
-export const statusesIn = (answer: string): number[] =>
-  [...answer.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
+export const statusesIn = (result: string): number[] =>
+  [...result.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));

@@ -110,7 +110,7 @@ export async function seen(mark: string): Promise<Seen[]> {
 }
 
 /** Waits until as many have been. */
-export async function answered(mark: string, count = 1): Promise<Seen[]> {
+export async function responded(mark: string, count = 1): Promise<Seen[]> {
   await expect.poll(async () => (await seen(mark)).length).toBeGreaterThanOrEqual(count);
   return seen(mark);
 }

@@ -27,10 +27,10 @@ export interface DocumentStream {
   close(): Promise<void>;
 }
 
-/** Asks the instances for documents by their ids all the time, and notes each answer that is not owed. */
+/** Asks the instances for documents by their ids all the time, and notes each response that is not owed. */
 export class DocumentReaders {
   readonly problems: string[] = [];
-  /** How many answers were owed, by what. */
+  /** How many responses were owed, by what. */
   readonly counts = { published: 0, retired: 0, either: 0, broken: 0 };
   /** The letter of the text that each document was answered with. */
   readonly seen = new Map<number, string>();
@@ -133,7 +133,7 @@ export class DocumentReaders {
     return random.pick(random.pick(elsewhere ? releases : changing).numbers);
   }
 
-  /** Whether there was an answer, or none is wanted any more: there is none where the instance is killed. */
+  /** Whether there was a response, or none is wanted any more: there is none where the instance is killed. */
   async #ask(target: Target, number: number): Promise<boolean> {
     const serving = await this.#there(target);
     if (serving === undefined) return true;

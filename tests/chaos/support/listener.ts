@@ -86,7 +86,7 @@ export class Listener implements Omit<Account, 'titles'> {
     socket.on('data', (part: Buffer) => {
       try {
         response.take(part);
-        // An answer that is no stream: its connection would stay open for another request.
+        // A response that is no stream: its connection would stay open for another request.
         if (response.ended || (response.status ?? 200) !== 200) socket.destroy();
       } catch (error) {
         this.complaints.push(String(error));

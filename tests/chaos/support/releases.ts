@@ -65,7 +65,7 @@ export class Release {
     return this.#state === state && sentMs - this.#sinceMs >= NOTICE_LIMIT_MS;
   }
 
-  /** Where its documents are, as a toolchain writes them. Each answer names the text that it is to. */
+  /** Where its documents are, as a toolchain writes them. Each response names the text that it is to. */
   async write(): Promise<string> {
     const { letter, streams } = this;
     const texts = new Map(

@@ -38,7 +38,7 @@ const MAX_POSTS_A_MUTATION = 3;
 const ATTEMPT_LIMIT_MS = 15_000;
 const BACK_OFF_MS = 50;
 
-interface Answer {
+interface GraphQLResponse {
   readonly data?: Readonly<Record<string, { readonly id: string } | boolean>> | null;
   readonly errors?: readonly { readonly message: string; readonly extensions: { readonly code: string } }[];
 }
@@ -78,7 +78,7 @@ export class Sender {
     }
   }
 
-  async #attempt(body: string, idempotencyKey: string): Promise<Answer | undefined> {
+  async #attempt(body: string, idempotencyKey: string): Promise<GraphQLResponse | undefined> {
     const { random, origins, key } = this.#options;
     try {
       const response = await fetch(`${random.pick(origins)}/graphql`, {
@@ -91,7 +91,7 @@ export class Sender {
         body,
         signal: AbortSignal.any([this.#ended, AbortSignal.timeout(ATTEMPT_LIMIT_MS)]),
       });
-      return (await response.json()) as Answer;
+      return (await response.json()) as GraphQLResponse;
     } catch {
       // Killed while it answered, or not there: whether it committed is what the key finds out.
       return undefined;
@@ -129,9 +129,9 @@ const SHORT: Content = { body: 'b', tags: [] };
 export const titleOf = (number: number) => `post ${number}`;
 
 /** A field of a mutation, under an alias. */
-export function fieldOf(alias: string, name: string, args: object, answer = '{ id }'): string {
+export function fieldOf(alias: string, name: string, args: object, result = '{ id }'): string {
   const given = Object.entries(args).map(([arg, value]) => `${arg}: ${JSON.stringify(value)}`);
-  return `${alias}: ${name}(${given.join(', ')}) ${answer}`;
+  return `${alias}: ${name}(${given.join(', ')}) ${result}`;
 }
 
 /** Has so many writers at once create posts, a few a mutation. */

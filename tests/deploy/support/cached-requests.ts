@@ -19,7 +19,7 @@ export interface Asked {
 /** A request as it is sent. */
 export interface Sending extends Asked {
   readonly head: boolean;
-  /** What If-None-Match has: nothing, the validator of the answer, or of another. */
+  /** What If-None-Match has: nothing, the validator of the response, or of another. */
   readonly known: 'nothing' | 'this' | 'weak' | 'other' | 'any';
 }
 
@@ -60,7 +60,7 @@ export function drawRequest(random: Random, { askers, strangers, operations, ori
     parameters: random.pick(operations),
     headers,
     head: oneIn(random, 8),
-    // An answer with an event id has another one whenever something was written, such as the last use of a key.
+    // A response with an event id has another one whenever something was written, such as the last use of a key.
     known: showsEventId(headers) || !oneIn(random, 3) ? 'nothing' : random.pick(KNOWN),
   };
 }
@@ -71,14 +71,14 @@ export const addressOf = ({ asker, parameters }: Asked): string =>
 export const nameOf = (asked: Asked): string =>
   JSON.stringify([addressOf(asked), asked.asker.name, asked.headers]);
 
-/** An answer, decoded. */
+/** A response, decoded. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: string;
 }
 
-/** What of an answer is the same whoever brings it. */
+/** What of a response is the same whoever brings it. */
 const COMPARED = [
   'content-type',
   'content-encoding',
@@ -120,7 +120,7 @@ const cacheControlOf = (sending: Sending, { headers }: Reply, maybeWhole: boolea
     ? 'private, no-cache'
     : headers['cache-control'];
 
-/** What is wrong with an answer that any cache may give to anybody. */
+/** What is wrong with a response that any cache may give to anybody. */
 function wronglyPublic(sending: Sending, { status, body, headers }: Reply): string[] {
   const { asker } = sending;
   const isOfSomebody = asker.headers.authorization !== undefined || isBySession(sending);
@@ -135,7 +135,7 @@ function wronglyPublic(sending: Sending, { status, body, headers }: Reply): stri
 }
 
 /**
- * What of an answer that came through the cache is not as the service gives it to this caller; `whole` is that, asked for
+ * What of a response that came through the cache is not as the service gives it to this caller; `whole` is that, asked for
  * directly and without a condition. `id` is that of the request. `maybeWhole` is whether the cache may answer a condition
  * with the whole.
  */

@@ -89,7 +89,7 @@ export class Campaign {
       this.#tally.sent(way, tried);
       const [difference] = tried.differences;
       if (difference !== undefined) return { ...difference, test, way };
-      // The figures of the cost are part of an answer.
+      // The figures of the cost are part of a response.
       const alike = before.find((earlier) => earlier.way.cost === way.cost);
       const told = alike && verdict.kind === 'query' ? disagreement(alike.tried, tried) : undefined;
       if (alike !== undefined && told !== undefined) return { ...told, test, way, other: alike.way };

@@ -1,10 +1,10 @@
-import type { ExpectedAnswer, Statuses, Verdict } from '../case.ts';
+import type { ExpectedResponse, Statuses, Verdict } from '../case.ts';
 import type { Reply } from './client.ts';
 import { dataMismatch, errorsMismatch, shown } from './match.ts';
 import { isStream, type Reading, read, readEvent } from './reading.ts';
 import type { Way } from './ways.ts';
 
-/** Something about an answer that is not as the contract says. */
+/** Something about a response that is not as the contract says. */
 export interface Difference {
   /** Small cases are looked for that differ in the same way. */
   readonly kind: string;
@@ -14,9 +14,9 @@ export interface Difference {
 
 /** One of the things that may come back. */
 interface Outcome {
-  /** Undefined of an answer: it follows from the errors that are told. */
+  /** Undefined of a response: it follows from the errors that are told. */
   readonly status?: number;
-  readonly answer?: ExpectedAnswer;
+  readonly result?: ExpectedResponse;
   /** Of a rejection. */
   readonly code?: string;
   /** Of a rejection: the arguments of which each error names one. */
@@ -43,7 +43,7 @@ function statusFor(statuses: Statuses, code: string, { accept }: Way): number {
 
 /** What the contract lets come back, this way. */
 function outcomesOf(verdict: Verdict, way: Way): readonly Outcome[] {
-  const { answer, rejections, kind, opens = false, lacks = false } = verdict;
+  const { response: result, rejections, kind, opens = false, lacks = false } = verdict;
   const rejected = rejections.map(({ code, status, oneOf }) => ({
     code,
     status: statusFor(status, code, way),
@@ -55,10 +55,13 @@ function outcomesOf(verdict: Verdict, way: Way): readonly Outcome[] {
     return [{ status: 406, code: 'BAD_REQUEST' }, ...rejected];
   if (opens) return [{ status: 200, opens }, ...rejected];
   if (lacks && way.keyed) return [{ status: 403, code: 'FORBIDDEN' }, ...rejected];
-  return answer === undefined ? rejected : [{ answer }, ...rejected];
+  return result === undefined ? rejected : [{ result }, ...rejected];
 }
 
-function answerDifference(expected: ExpectedAnswer, { json, data, errors }: Reading): Difference | undefined {
+function responseDifference(
+  expected: ExpectedResponse,
+  { json, data, errors }: Reading,
+): Difference | undefined {
   if (data === undefined)
     return { kind: 'no data', expected: shown(expected.data), got: `a refusal: ${shown(errors)}` };
   const inData = dataMismatch(expected.data, data);
@@ -79,8 +82,8 @@ function outcomeDifference(
   reply: Reply,
   reading: Reading | undefined,
 ): Difference | undefined {
-  const { status, answer, code, oneOf, allow, opens = false } = outcome;
-  const wanted = shown({ status, code, data: answer?.data });
+  const { status, result, code, oneOf, allow, opens = false } = outcome;
+  const wanted = shown({ status, code, data: result?.data });
   if (reading === undefined || opens) {
     const isOpen = reading === undefined && reply.status === 200;
     return isOpen === opens ? undefined : { kind: 'stream', expected: wanted, got: shown(reply.text) };
@@ -92,8 +95,8 @@ function outcomeDifference(
   }
   if (oneOf !== undefined && !reading.errors.every(({ argument = '' }) => oneOf.includes(argument)))
     return { kind: 'argument', expected: `one of ${shown(oneOf)}`, got: shown(reading.errors) };
-  const inAnswer = answer && answerDifference(answer, reading);
-  if (inAnswer !== undefined) return inAnswer;
+  const inResponse = result && responseDifference(result, reading);
+  if (inResponse !== undefined) return inResponse;
   const due = status ?? statusOf(reading);
   if (reply.status !== due)
     return { kind: 'status', expected: String(due), got: `${reply.status} ${shown(reply.text)}` };
@@ -110,7 +113,7 @@ function contentType({ accept }: Way, status: number): RegExp {
     : /^application\/graphql-response\+json; charset=utf-8$/;
 }
 
-/** Contract section 2: an answer that can be asked for again, over GET. */
+/** Contract section 2: a response that can be asked for again, over GET. */
 function canBeAskedAgain({ kind }: Verdict, way: Way, status: number, reading: Reading | undefined): boolean {
   if (kind !== 'query' || way.method !== 'GET' || way.accept === STREAM || status !== 200) return false;
   return reading !== undefined && reading.errors.length === 0;
@@ -149,7 +152,7 @@ function headerDifferences(
   );
 }
 
-/** What must stand in the answer where its cost was asked for. */
+/** What must stand in the response where its cost was asked for. */
 function costDifference(
   { cost }: Verdict,
   way: Way,
@@ -182,8 +185,8 @@ export function compareEvent(verdict: Verdict, way: Way, reply: Reply): readonly
   } catch (error) {
     return [{ kind: 'event form', expected: 'an event on one line', got: `${error}: ${shown(reply.text)}` }];
   }
-  const inAnswer = verdict.answer && answerDifference(verdict.answer, reading);
-  if (inAnswer !== undefined) return [{ ...inAnswer, kind: `event ${inAnswer.kind}` }];
+  const inResponse = verdict.response && responseDifference(verdict.response, reading);
+  if (inResponse !== undefined) return [{ ...inResponse, kind: `event ${inResponse.kind}` }];
   const cost = costDifference(verdict, way, reply, reading);
   return cost === undefined ? [] : [cost];
 }

@@ -77,7 +77,7 @@ function onlyEvent(text: string): string {
 /** Reads the event that an open stream was left after. */
 export const readEvent = ({ text }: Reply): Reading => readingOf(onlyEvent(text));
 
-/** Reads a response. Throws where it is no answer of GraphQL, or its JSON is not compact on one line. */
+/** Reads a response. Throws where it is no response of GraphQL, or its JSON is not compact on one line. */
 export const read = (reply: Reply): Reading =>
   readingOf(isStream(reply) ? onlyResult(reply.text) : reply.text);
 

@@ -26,13 +26,15 @@ export class Tally {
   readonly paths = new Map<string, number>();
 
   /** Counts a case, by what the contract says of it. */
-  judged({ answer, rejections, kind }: Verdict): void {
+  judged({ response, rejections, kind }: Verdict): void {
     this.cases += 1;
     const [rejection] = rejections;
-    if (answer !== undefined) {
-      const codes = new Set(answer.errors.flatMap(({ oneOf }) => oneOf.slice(0, 1).map(({ code }) => code)));
+    if (response !== undefined) {
+      const codes = new Set(
+        response.errors.flatMap(({ oneOf }) => oneOf.slice(0, 1).map(({ code }) => code)),
+      );
       const ending = codes.size === 0 ? '' : `, with ${[...codes].sort().join(' and ')}`;
-      add(this.outcomes, `${kind} ${answer.data === null ? 'without data' : 'with data'}${ending}`);
+      add(this.outcomes, `${kind} ${response.data === null ? 'without data' : 'with data'}${ending}`);
     } else add(this.outcomes, rejection === undefined ? `${kind} that opens` : `refused, ${rejection.code}`);
   }
 

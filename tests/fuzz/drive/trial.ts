@@ -18,13 +18,13 @@ export interface Sending {
 
 /** A case that was answered otherwise than it should have been. */
 export interface Finding extends Difference, Sending {
-  /** Another way, whose answer is not the same. */
+  /** Another way, whose response is not the same. */
   readonly other?: Way;
 }
 
 export interface Tried {
   readonly verdict: Verdict;
-  /** Undefined where no whole answer came. */
+  /** Undefined where no whole response came. */
   readonly reply: Reply | undefined;
   readonly differences: readonly Difference[];
 }
@@ -44,8 +44,8 @@ async function createPost({ world, client }: Stage): Promise<string> {
     headers: { ...world.headersOf('other-member'), 'content-type': 'application/json' },
     body: JSON.stringify({ query: CREATE_POST, variables }),
   });
-  const answer: { readonly data: { readonly createPost: { readonly id: string } } } = JSON.parse(text);
-  return answer.data.createPost.id;
+  const response: { readonly data: { readonly createPost: { readonly id: string } } } = JSON.parse(text);
+  return response.data.createPost.id;
 }
 
 async function send(
@@ -73,7 +73,7 @@ async function send(
 /** What says something about the moment or the credentials (contract section 6). */
 const RETRIABLE = ['UNAUTHENTICATED', 'RATE_LIMITED'];
 
-/** Whether execution began, and its answer is not of the moment: then it is stored under its key. */
+/** Whether execution began, and its response is not of the moment: then it is stored under its key. */
 const isStored = (reply: Reply) => {
   const { data, errors } = read(reply);
   return data !== undefined && !errors.some(({ code }) => RETRIABLE.includes(code));
@@ -81,7 +81,7 @@ const isStored = (reply: Reply) => {
 
 const statusAndText = ({ status, text }: Reply) => `${status} ${text}`;
 
-/** What is wrong with the answer to the same request again, under the same key. */
+/** What is wrong with the response to the same request again, under the same key. */
 function replayDifference(
   verdict: Verdict,
   hasAccount: boolean,
@@ -155,7 +155,7 @@ function leftDifference(
   return { kind, expected: 'nothing is changed', got: shown(reply.text) };
 }
 
-const NO_VERDICT: Verdict = { answer: undefined, rejections: [], cost: undefined, kind: undefined };
+const NO_VERDICT: Verdict = { response: undefined, rejections: [], cost: undefined, kind: undefined };
 
 /** What the oracle says of a case, before it is sent. It may be the one that fails. */
 export function judged(world: World, test: Case): Tried {
@@ -188,10 +188,10 @@ export async function tryWay(stage: Stage, test: Case, way: Way, known?: Verdict
   }
 }
 
-/** What an answer says, where it must be the same whichever way it came; undefined where the contract leaves a choice. */
-function saidBy({ verdict: { answer, rejections }, reply }: Tried): string | undefined {
-  if (reply === undefined || rejections.length > 1 || holdsMade(answer?.data)) return undefined;
-  if (answer?.data === null || answer?.errors.some(({ oneOf }) => oneOf.length > 1)) return undefined;
+/** What a response says, where it must be the same whichever way it came; undefined where the contract leaves a choice. */
+function saidBy({ verdict: { response, rejections }, reply }: Tried): string | undefined {
+  if (reply === undefined || rejections.length > 1 || holdsMade(response?.data)) return undefined;
+  if (response?.data === null || response?.errors.some(({ oneOf }) => oneOf.length > 1)) return undefined;
   const { json, errors } = read(reply);
   if (errors.some(({ code }) => code === 'BAD_REQUEST')) return undefined;
   return errors.length > 1 ? withSortedErrors(json) : json;

@@ -22,7 +22,7 @@ const OF_SQL = [
   'select,from,where,order,group,limit,offset,null,true,false,user,table,join,lateral,json,text,length,coalesce,count',
 ].flatMap((names) => names.split(','));
 
-/** Words of GraphQL, and of the envelope of its answers. */
+/** Words of GraphQL, and of the envelope of its responses. */
 const OF_GRAPHQL = [
   'query,mutation,subscription,fragment,on,schema,type,input,data,errors,extensions,path,message,locations,code',
   'node,nodes,edge,edges,cursor,pageInfo,hasNextPage,endCursor,__typename,__schema,__type,if,skip,include,variables',

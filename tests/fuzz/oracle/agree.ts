@@ -6,12 +6,12 @@ interface ToldError {
   readonly extensions: { readonly code: string; readonly argument?: string };
 }
 
-/** An answer as JSON has it. */
-export interface ToldAnswer {
+/** A response as JSON has it. */
+export interface ReportedResponse {
   readonly status: number;
   /** Which of the two media types was accepted. */
   readonly accepted: keyof Statuses;
-  /** Absent where the answer has no such member. */
+  /** Absent where the response has no such member. */
   readonly data?: unknown;
   readonly errors?: readonly ToldError[] | undefined;
   /** Of `extensions`, where the request asked for it. */
@@ -54,21 +54,21 @@ function errorsDiffer(places: readonly NulledPlace[], told: readonly ToldError[]
   return missing || meant.includes(-1) || new Set(meant).size < meant.length;
 }
 
-function answerDiffers({ answer }: Verdict, told: ToldAnswer): string | undefined {
-  if (answer === undefined) return 'it is no refusal that was expected';
+function responseDiffers({ response }: Verdict, told: ReportedResponse): string | undefined {
+  if (response === undefined) return 'it is no refusal that was expected';
   const errors = told.errors ?? [];
-  if (errorsDiffer(answer.errors, errors))
-    return `the errors are ${shown(errors.map(({ path, extensions }) => ({ path, extensions })))} and not ${shown(answer.errors)}`;
+  if (errorsDiffer(response.errors, errors))
+    return `the errors are ${shown(errors.map(({ path, extensions }) => ({ path, extensions })))} and not ${shown(response.errors)}`;
   const forbidden = told.data === null && errors.every(({ extensions }) => extensions.code === 'FORBIDDEN');
   const status = forbidden && errors.length > 0 ? 403 : 200;
   if (told.status !== status) return `the status is ${told.status} and not ${status}`;
-  return difference(answer.data, told.data);
+  return difference(response.data, told.data);
 }
 
 /** A subscription is rejected by its field, which the error names then. */
 function isRejectedSo(
   { rejections, kind }: Verdict,
-  { status, accepted, data, errors = [] }: ToldAnswer,
+  { status, accepted, data, errors = [] }: ReportedResponse,
 ): boolean {
   return rejections.some(
     (rejection) =>
@@ -82,10 +82,10 @@ function isRejectedSo(
   );
 }
 
-/** What of an answer is not as the verdict has it; undefined where all of it is. */
-export function disagreement(verdict: Verdict, told: ToldAnswer): string | undefined {
+/** What of a response is not as the verdict has it; undefined where all of it is. */
+export function disagreement(verdict: Verdict, told: ReportedResponse): string | undefined {
   const { cost } = verdict;
-  const stands = isRejectedSo(verdict, told) ? undefined : answerDiffers(verdict, told);
+  const stands = isRejectedSo(verdict, told) ? undefined : responseDiffers(verdict, told);
   if (stands !== undefined)
     return `${stands} (${told.status}, ${shown(told.errors)}; refusals: ${shown(verdict.rejections)})`;
   if (cost === undefined || told.cost === undefined) return undefined;

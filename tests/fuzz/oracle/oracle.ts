@@ -14,7 +14,7 @@ import { hasRepeatedField } from '../../model/once.ts';
 import { lacksAccess } from '../../model/permissions.ts';
 import { isMade, stateOf } from '../../model/state.ts';
 import { atRoot, rootFields, Walk } from '../../model/walk.ts';
-import { type Case, type ExpectedAnswer, type ExpectedRejection, MADE, type Verdict } from '../case.ts';
+import { type Case, type ExpectedRejection, type ExpectedResponse, MADE, type Verdict } from '../case.ts';
 import type { World } from '../world.ts';
 import { MAX_TOKENS, type Measured, measure, passed } from './limits.ts';
 import { operationOf, ownNames, readText, wrongVariable } from './text.ts';
@@ -50,10 +50,10 @@ class Findings {
     this.rejections.push(...rejections);
   }
 
-  verdict(kind: Verdict['kind'], cost?: Verdict['cost'], answer?: ExpectedAnswer): Verdict {
+  verdict(kind: Verdict['kind'], cost?: Verdict['cost'], result?: ExpectedResponse): Verdict {
     const { rejections, rejected } = this;
     const opens = kind === 'subscription' && !rejected;
-    return { kind, cost, rejections, answer: rejected ? undefined : answer, opens };
+    return { kind, cost, rejections, response: rejected ? undefined : result, opens };
   }
 }
 
@@ -124,9 +124,9 @@ function costOf({ complexity, depth }: Measured): Verdict['cost'] {
   return { complexity: complexity[0], depth: depth[0] };
 }
 
-const bytesOf = (answer: ExpectedAnswer) =>
+const bytesOf = (result: ExpectedResponse) =>
   Buffer.byteLength(
-    JSON.stringify(answer.data, (_, value: unknown) => (typeof value === 'symbol' ? '' : value)),
+    JSON.stringify(result.data, (_, value: unknown) => (typeof value === 'symbol' ? '' : value)),
   );
 
 /** The defaults of variables as they stand in the text: what one variable has wrong leaves the others theirs. */
@@ -161,7 +161,7 @@ function withMade(value: unknown): unknown {
   );
 }
 
-const answerOf = ({ data, errors }: Executed): ExpectedAnswer => ({ data: withMade(data), errors });
+const readResponse = ({ data, errors }: Executed): ExpectedResponse => ({ data: withMade(data), errors });
 
 /** What an open stream must tell of a post that is made, when the world is as its snapshot after that. */
 export function judgeEvent(world: World, test: Case, postId: string): Verdict {
@@ -173,8 +173,8 @@ export function judgeEvent(world: World, test: Case, postId: string): Verdict {
   const { asked } = askedBy(world, test, document, operation);
   const change = { kind: 'POST_CREATED', postId, commentId: null, at: event.createdAt };
   const shown = rootFields(asked)[0]?.name.value === 'changes' ? change : event;
-  const answer = answerOf(executed({ ...asked, event: shown }));
-  return { ...new Findings().verdict(operation.operation, costOf(measure(asked)), answer), opens: false };
+  const result = readResponse(executed({ ...asked, event: shown }));
+  return { ...new Findings().verdict(operation.operation, costOf(measure(asked)), result), opens: false };
 }
 
 /** What the contract says must come back for a case, when the world is as its snapshot. */
@@ -230,10 +230,10 @@ export function judge(world: World, test: Case): Verdict {
     return { ...findings.verdict(kind, cost), lacks };
   }
   const done = executed(asked);
-  const answer = answerOf(done);
-  if (bytesOf(answer) > MAX_ANSWER_BYTES) findings.must(limit('COMPLEXITY_LIMIT'));
+  const result = readResponse(done);
+  if (bytesOf(result) > MAX_ANSWER_BYTES) findings.must(limit('COMPLEXITY_LIMIT'));
   return {
-    ...withoutCredentials(findings, anonymous).verdict(kind, cost, answer),
+    ...withoutCredentials(findings, anonymous).verdict(kind, cost, result),
     lacks,
     leaves: done.state,
   };
@@ -250,5 +250,5 @@ function withoutCredentials(findings: Findings, anonymous: boolean): Findings {
 }
 
 function only(rejection: ExpectedRejection, kind?: Verdict['kind']): Verdict {
-  return { kind, cost: undefined, rejections: [rejection], answer: undefined };
+  return { kind, cost: undefined, rejections: [rejection], response: undefined };
 }

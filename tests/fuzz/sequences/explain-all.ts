@@ -1,14 +1,14 @@
-import type { RawAnswer } from '../../support/keyed.ts';
+import type { RawResponse } from '../../support/keyed.ts';
 import { type Circumstances, explain, type Sent } from './model.ts';
 import type { State } from './state.ts';
 
 const MOST_FOUND = 96;
 
-/** The states after requests that were sent at once, in every order in which the answers let them have been done. */
+/** The states after requests that were sent at once, in every order in which the responses let them have been done. */
 export function explainAll(
   states: readonly State[],
   sent: readonly Sent[],
-  answers: readonly RawAnswer[],
+  responses: readonly RawResponse[],
   circumstances: Omit<Circumstances, 'before'>,
 ): State[] {
   const found: State[] = [];
@@ -17,10 +17,10 @@ export function explainAll(
       if (found.length >= MOST_FOUND) return;
       if (left.length === 0) found.push(state);
       for (const index of left) {
-        const [one, answer] = [sent[index], answers[index]];
-        if (one === undefined || answer === undefined) continue;
+        const [one, response] = [sent[index], responses[index]];
+        if (one === undefined || response === undefined) continue;
         const others = left.filter((other) => other !== index);
-        for (const after of explain(state, one, answer, { ...circumstances, before })) go(after, others);
+        for (const after of explain(state, one, response, { ...circumstances, before })) go(after, others);
       }
     };
     go(before, [...sent.keys()]);

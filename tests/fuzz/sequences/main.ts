@@ -1,6 +1,6 @@
 /**
  * Random sequences of requests to two instances, beside a model of the contract: `npm run test:fuzz:sequences -- --help`.
- * It exits with 1 if an answer differs, with 2 for wrong options.
+ * It exits with 1 if a response differs, with 2 for wrong options.
  */
 import { randomInt } from 'node:crypto';
 import { Command } from 'commander';
@@ -32,14 +32,14 @@ async function main(): Promise<number> {
   const { place, drop } = await provideDatabase(`sequences ${seed}`);
   const startMs = performance.now();
   try {
-    const { sequences, moves, answers, failure } = await runSequences({
+    const { sequences, moves, responses, failure } = await runSequences({
       seed,
       database: place,
       ...(count === undefined ? { seconds: seconds ?? DEFAULT_SECONDS } : { count }),
     });
     const took = Math.round((performance.now() - startMs) / 1_000);
     process.stdout.write(`seed ${seed}: ${sequences} sequences in ${took} s\n`);
-    for (const counts of [moves, answers])
+    for (const counts of [moves, responses])
       for (const [what, number] of Object.entries(counts).sort(([, a], [, b]) => b - a))
         process.stdout.write(`${String(number).padStart(8)} ${what}\n`);
     if (failure !== undefined) process.stdout.write(`${failure}\n`);

@@ -1,13 +1,13 @@
 import { withKnown } from '../../model/agree.ts';
-import { isRejection, matchesExecuted } from '../../model/answers.ts';
 import { type Executed, executed, mayBeStored } from '../../model/execution.ts';
 import { hasRepeatedField } from '../../model/once.ts';
 import { holds, lacksAccess, neededFor } from '../../model/permissions.ts';
+import { isRejection, matchesExecuted } from '../../model/responses.ts';
 import type { Asked } from '../../model/walk.ts';
 import { PASSWORD } from '../../support/credentials/session.ts';
-import type { RawAnswer } from '../../support/keyed.ts';
-import { isOutage, isUnknown } from './answers.ts';
+import type { RawResponse } from '../../support/keyed.ts';
 import { bucketsOf, type Limits, mayHaveTaken, takes } from './limits.ts';
+import { isOutage, isUnknown } from './responses.ts';
 import { type Credential, callerOf, type State, type Stored, withContent } from './state.ts';
 
 /** A mutation as it is sent. */
@@ -61,7 +61,7 @@ function fingerprintOf({ fields, withLast, plain }: Mutation): string {
   return JSON.stringify([fields, withLast, plain]);
 }
 
-/** Contract section 6: who may have a stored answer. */
+/** Contract section 6: who may have a stored response. */
 function mayHave(state: State, { needs, onlySession }: Stored, caller: Credential): boolean {
   return (
     needs.every((need) => holds(callerOf(state, caller), need)) &&
@@ -72,7 +72,7 @@ function mayHave(state: State, { needs, onlySession }: Stored, caller: Credentia
 const execute = (state: State, { credential, asked }: Sent): Executed =>
   executed({ ...asked, caller: callerOf(state, credential), state, password: PASSWORD });
 
-/** The state after a mutation with its answer, before anybody knows that, and what it stores under a key. */
+/** The state after a mutation with its response, before anybody knows that, and what it stores under a key. */
 function after(state: State, sent: Sent, move: number): { readonly state: State; readonly stored: Stored } {
   const { credential, operation, asked } = sent;
   if (operation.kind === 'query') throw new Error('a query changes nothing');
@@ -101,7 +101,7 @@ function withText(state: State, slot: string | undefined, text: string): State {
   return slot === undefined || stored === undefined ? state : withStored(state, slot, { ...stored, text });
 }
 
-/** Where the answer of a mutation with a key is stored. */
+/** Where the response of a mutation with a key is stored. */
 export function slotOf({
   credential,
   operation,
@@ -117,66 +117,66 @@ export function storedFor(state: State, sent: Pick<Sent, 'credential' | 'operati
 }
 
 /** States in which somebody who was let in is answered so. */
-function* answered(state: State, sent: Sent, answer: RawAnswer, move: number): Generator<State> {
+function* responded(state: State, sent: Sent, response: RawResponse, move: number): Generator<State> {
   const { credential, operation, asked } = sent;
   if (operation.kind === 'query') {
-    if (matchesExecuted(execute(state, sent), answer) !== undefined) yield state;
+    if (matchesExecuted(execute(state, sent), response) !== undefined) yield state;
     return;
   }
   const slot = slotOf(sent);
   if (slot !== undefined && lacksAccess({ caller: callerOf(state, credential) }, asked)) {
-    if (isRejection(answer, 403, 'FORBIDDEN')) yield state;
+    if (isRejection(response, 403, 'FORBIDDEN')) yield state;
     return;
   }
   const stored = storedFor(state, sent);
   if (stored === undefined) {
-    if (answer.replayed !== null) return;
+    if (response.replayed !== null) return;
     if (hasRepeatedField(asked)) {
-      if (isRejection(answer, 200, 'BAD_USER_INPUT')) yield state;
+      if (isRejection(response, 200, 'BAD_USER_INPUT')) yield state;
       return;
     }
     const done = after(state, sent, move);
-    const known = matchesExecuted(done.stored.result, answer);
-    if (known !== undefined) yield withKnown(withText(done.state, slot, answer.text), known);
+    const known = matchesExecuted(done.stored.result, response);
+    if (known !== undefined) yield withKnown(withText(done.state, slot, response.text), known);
   } else if (stored.fingerprint !== fingerprintOf(operation)) {
-    if (isRejection(answer, 422, 'IDEMPOTENCY_KEY_REUSED')) yield state;
+    if (isRejection(response, 422, 'IDEMPOTENCY_KEY_REUSED')) yield state;
   } else if (!mayHave(state, stored, credential)) {
-    if (isRejection(answer, 403, 'FORBIDDEN')) yield state;
-  } else if (answer.replayed === 'true') {
-    const known = matchesExecuted(stored.result, answer);
-    if (known === undefined || (stored.text !== undefined && stored.text !== answer.text)) return;
-    yield withKnown(withText(state, slot, answer.text), known);
+    if (isRejection(response, 403, 'FORBIDDEN')) yield state;
+  } else if (response.replayed === 'true') {
+    const known = matchesExecuted(stored.result, response);
+    if (known === undefined || (stored.text !== undefined && stored.text !== response.text)) return;
+    yield withKnown(withText(state, slot, response.text), known);
   }
 }
 
-/** States that there may be after a request that is answered so. None: the answer breaks the contract. */
+/** States that there may be after a request that is answered so. None: the response breaks the contract. */
 export function* explain(
   state: State,
   sent: Sent,
-  answer: RawAnswer,
+  response: RawResponse,
   circumstances: Circumstances,
 ): Generator<State> {
   const { limits, alone, storm, redisLost, move } = circumstances;
-  const remaining = Number(answer.headers.get('x-ratelimit-remaining') ?? Number.NaN);
+  const remaining = Number(response.headers.get('x-ratelimit-remaining') ?? Number.NaN);
   for (const standing of standings(state, circumstances, sent.credential)) {
     const asked = bucketsOf(limits, sent.instance, standing === 'ended' ? 'failed' : sent.credential);
     for (const taken of takes(state, limits, asked, redisLost)) {
       if (alone && taken.remaining !== undefined && taken.remaining !== remaining) continue;
       if (!taken.allowed) {
-        if (isRejection(answer, 429, 'RATE_LIMITED')) yield taken.state;
+        if (isRejection(response, 429, 'RATE_LIMITED')) yield taken.state;
       } else if (standing === 'ended') {
-        if (isRejection(answer, 401, 'UNAUTHENTICATED')) yield taken.state;
-      } else yield* answered(taken.state, sent, answer, move);
+        if (isRejection(response, 401, 'UNAUTHENTICATED')) yield taken.state;
+      } else yield* responded(taken.state, sent, response, move);
     }
-    if (!storm || !isOutage(answer)) continue;
+    if (!storm || !isOutage(response)) continue;
     const nothing = mayHaveTaken(state, limits, asked);
     yield nothing;
-    // A stored answer is given out, not committed again.
+    // A stored response is given out, not committed again.
     if (standing !== 'valid' || sent.operation.kind === 'query' || storedFor(state, sent) !== undefined)
       continue;
     if (hasRepeatedField(sent.asked)) continue;
     const done = after(nothing, sent, move);
-    // The answer of a mutation that failed is stored by itself: 503 does not say whether that was done.
-    if (isUnknown(answer) || done.stored.result.errors.length > 0) yield done.state;
+    // The response of a mutation that failed is stored by itself: 503 does not say whether that was done.
+    if (isUnknown(response) || done.stored.result.errors.length > 0) yield done.state;
   }
 }

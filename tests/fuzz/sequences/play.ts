@@ -1,6 +1,6 @@
 import { operationIn } from '../../model/execution.ts';
 import { named } from '../../model/mutations.ts';
-import { type RawAnswer, send } from '../../support/keyed.ts';
+import { type RawResponse, send } from '../../support/keyed.ts';
 import { makeCast, sentAs, usable, type Watcher, who } from './cast.ts';
 import { logIn, logOut } from './doors.ts';
 import { explainAll } from './explain-all.ts';
@@ -140,33 +140,35 @@ export class Play {
     });
   }
 
-  async #post({ instance, credential, operation, query, asked }: Posted): Promise<RawAnswer> {
+  async #post({ instance, credential, operation, query, asked }: Posted): Promise<RawResponse> {
     const service = this.#world.instances[instance];
     if (service === undefined) throw new Error('no such instance');
     const idempotencyKey = operation.kind === 'mutation' ? operation.idempotencyKey : undefined;
-    const answer = await send(service, {
+    const response = await send(service, {
       query,
       variables: asked.inputs,
       ...sentAs(credential),
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     });
     this.#count(
-      [operation.kind, answer.status, ...answer.codes, answer.replayed && 'replayed']
+      [operation.kind, response.status, ...response.codes, response.replayed && 'replayed']
         .filter(Boolean)
         .join(' '),
     );
-    return answer;
+    return response;
   }
 
   async #send(sends: readonly Sending[], fault: Parameters<typeof during>[1]): Promise<void> {
     const posted = sends.map((one) => written(this.#state, this.#keyed, one));
-    const answers = await during(this.#world, fault, () => Promise.all(posted.map((one) => this.#post(one))));
+    const responses = await during(this.#world, fault, () =>
+      Promise.all(posted.map((one) => this.#post(one))),
+    );
     for (const one of posted)
       if (one.operation.kind === 'mutation' && one.operation.idempotencyKey !== undefined)
         this.#keyed.push({ ...one, operation: one.operation });
     if (fault?.kind.endsWith('Redis')) this.#redisDisturbed = true;
     else if (fault !== undefined) await settled(this.#world, this.#watcher);
-    await this.#conclude(posted, answers, fault !== undefined);
+    await this.#conclude(posted, responses, fault !== undefined);
   }
 
   #look(instance: number, credential: Credential): Promise<void> {
@@ -198,16 +200,20 @@ export class Play {
   async #query(instance: number, credential: Credential, query: string): Promise<void> {
     const operation = { kind: 'query' as const };
     const posted: Posted = { instance, credential, operation, query, asked: operationIn(query, {}) };
-    const answer = await this.#post(posted);
-    const states = this.#explained([posted], [answer], false);
-    if (states.length === 0) throw this.#unexplained([posted], [answer]);
+    const response = await this.#post(posted);
+    const states = this.#explained([posted], [response], false);
+    if (states.length === 0) throw this.#unexplained([posted], [response]);
     this.#states = distinct(states, MOST_STATES);
   }
 
-  /** Keeps the states that explain the answers and what the tables hold now. */
-  async #conclude(posted: readonly Posted[], answers: readonly RawAnswer[], storm: boolean): Promise<void> {
-    const states = this.#explained(posted, answers, storm);
-    if (states.length === 0) throw this.#unexplained(posted, answers);
+  /** Keeps the states that explain the responses and what the tables hold now. */
+  async #conclude(
+    posted: readonly Posted[],
+    responses: readonly RawResponse[],
+    storm: boolean,
+  ): Promise<void> {
+    const states = this.#explained(posted, responses, storm);
+    if (states.length === 0) throw this.#unexplained(posted, responses);
     const snapshot = await takeSnapshot(this.#world.database, this.#state, this.#firstEvent);
     const verdicts = states.map((state) => agree(state, snapshot));
     const agreeing = verdicts.flatMap((verdict) => ('state' in verdict ? [verdict.state] : []));
@@ -216,14 +222,14 @@ export class Play {
       const what = verdict !== undefined && 'differs' in verdict ? verdict.differs : 'nothing to compare';
       throw new Violation(
         `the tables hold what the answers do not say: ${what}`,
-        describe(posted, answers, this.#state),
+        describe(posted, responses, this.#state),
       );
     }
     this.#states = distinct(agreeing, MOST_STATES);
   }
 
-  #explained(posted: readonly Posted[], answers: readonly RawAnswer[], storm: boolean): State[] {
-    return explainAll(this.#states, posted, answers, {
+  #explained(posted: readonly Posted[], responses: readonly RawResponse[], storm: boolean): State[] {
+    return explainAll(this.#states, posted, responses, {
       limits: this.#world.limits,
       move: this.#move,
       alone: posted.length === 1 && !storm,
@@ -232,8 +238,8 @@ export class Play {
     });
   }
 
-  #unexplained(posted: readonly Posted[], answers: readonly RawAnswer[]): Violation {
-    const lines = describe(posted, answers, this.#state);
+  #unexplained(posted: readonly Posted[], responses: readonly RawResponse[]): Violation {
+    const lines = describe(posted, responses, this.#state);
     return new Violation('no order of these requests explains their answers', lines);
   }
 }

@@ -1,6 +1,6 @@
 import { operationIn } from '../../model/execution.ts';
 import { textOf } from '../../model/mutations.ts';
-import type { RawAnswer } from '../../support/keyed.ts';
+import type { RawResponse } from '../../support/keyed.ts';
 import { who } from './cast.ts';
 import { type Mutation, type Sent, storedFor } from './model.ts';
 import type { Sending } from './moves.ts';
@@ -55,19 +55,23 @@ export function postedBy(
   return { instance, credential, operation, query, asked };
 }
 
-/** Requests and their answers, a few lines each. */
-export function describe(posted: readonly Posted[], answers: readonly RawAnswer[], before: State): string[] {
+/** Requests and their responses, a few lines each. */
+export function describe(
+  posted: readonly Posted[],
+  responses: readonly RawResponse[],
+  before: State,
+): string[] {
   return posted.flatMap((one, index) => {
     const { instance, credential, operation, query, asked } = one;
     const key = operation.kind === 'mutation' ? operation.idempotencyKey : undefined;
-    const answer = answers[index];
-    const headers = `replayed ${answer?.replayed}, ${answer?.headers.get('x-ratelimit-remaining')} left`;
+    const response = responses[index];
+    const headers = `replayed ${response?.replayed}, ${response?.headers.get('x-ratelimit-remaining')} left`;
     const who = `${credential.kind} of account ${credential.account} (${credential.scopes.join(' ')})`;
     const stored = storedFor(before, one);
     return [
       `instance ${instance}, ${who}, ${key ?? 'no key'}: ${query} ${JSON.stringify(asked.inputs)}`,
       ...(stored === undefined ? [] : [`  stored before: ${JSON.stringify(stored)}`]),
-      `  -> ${answer?.status} ${answer?.text} (${headers})`,
+      `  -> ${response?.status} ${response?.text} (${headers})`,
     ];
   });
 }

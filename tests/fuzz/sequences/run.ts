@@ -22,8 +22,8 @@ export interface SequencesReport {
   /** How many sequences were played, and how many moves of each kind. */
   readonly sequences: number;
   readonly moves: Readonly<Record<string, number>>;
-  /** How many answers there were of each kind. */
-  readonly answers: Readonly<Record<string, number>>;
+  /** How many responses there were of each kind. */
+  readonly responses: Readonly<Record<string, number>>;
   /** What broke the contract, with its seed and the smallest sequence that does; undefined where nothing did. */
   readonly failure: string | undefined;
 }
@@ -52,7 +52,7 @@ export async function runSequences({
 }: SequencesOptions): Promise<SequencesReport> {
   const world = await openWorld(database, storms);
   const moves: Record<string, number> = {};
-  const answers: Record<string, number> = {};
+  const responses: Record<string, number> = {};
   const countIn = (counts: Record<string, number>) => (what: string) => {
     counts[what] = (counts[what] ?? 0) + 1;
   };
@@ -67,7 +67,7 @@ export async function runSequences({
   let first: { readonly atMs: number; readonly message: string } | undefined;
 
   async function play(sequence: readonly Move[]): Promise<void> {
-    const game = await Play.begin(world, countIn(answers));
+    const game = await Play.begin(world, countIn(responses));
     try {
       for (const move of [...OPENING, ...sequence]) {
         countIn(moves)(move.move);
@@ -104,9 +104,9 @@ export async function runSequences({
         `After ${details.numShrinks} steps of shrinking: ${messageOf(details.errorInstance)}`,
         ...sequence.map((move) => `  ${JSON.stringify(move)}`),
       ].join('\n');
-      return { sequences: played + 1, moves, answers, failure };
+      return { sequences: played + 1, moves, responses, failure };
     }
-    return { sequences: played, moves, answers, failure: undefined };
+    return { sequences: played, moves, responses, failure: undefined };
   } finally {
     await world.close();
   }

@@ -7,7 +7,7 @@ import type { State } from './state.ts';
 /** What the tables hold of the people of a sequence. */
 export interface Snapshot {
   readonly rows: Rows;
-  /** How many answers are stored, by account. */
+  /** How many responses are stored, by account. */
   readonly stored: Readonly<Record<string, number>>;
 }
 

@@ -22,7 +22,7 @@ export interface Credential {
   readonly endedMs?: number;
 }
 
-/** An answer under an Idempotency-Key. */
+/** A response under an Idempotency-Key. */
 export interface Stored {
   readonly fingerprint: string;
   readonly result: Pick<Executed, 'data' | 'errors'>;

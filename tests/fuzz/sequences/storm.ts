@@ -68,7 +68,7 @@ export async function settled(world: World, watcher: Watcher): Promise<void> {
       await delay(POLL_MS);
     }
   };
-  const answers = async (instance: number) => {
+  const responses = async (instance: number) => {
     const service = world.instances[instance];
     if (service === undefined) return false;
     const { status } = await send(service, { query: '{ viewer { id } }', key: watcher.key });
@@ -80,5 +80,5 @@ export async function settled(world: World, watcher: Watcher): Promise<void> {
       const [row] = await world.database.query(BUSY, []);
       return row?.n === 0;
     });
-  for (const instance of [0, 1]) await within('an instance does not answer', () => answers(instance));
+  for (const instance of [0, 1]) await within('an instance does not answer', () => responses(instance));
 }

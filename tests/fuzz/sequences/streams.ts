@@ -1,4 +1,4 @@
-import { isRejection } from '../../model/answers.ts';
+import { isRejection } from '../../model/responses.ts';
 import { isMade } from '../../model/state.ts';
 import { send } from '../../support/keyed.ts';
 import { sentAs, type Watcher } from './cast.ts';
@@ -141,7 +141,7 @@ export class Streams {
       if (complaints.length > 0) fail(`a stream says ${complaints[0]}`, follower);
       if (new Set(ids).size < ids.length) fail('a stream tells of a post twice', follower);
       const strange = ids.filter((id) => !announced.has(id));
-      // The post of a mutation whose answer got lost may have gone before anybody learnt its id.
+      // The post of a mutation whose response got lost may have gone before anybody learnt its id.
       const nameless = state.announced.filter(isMade).length;
       if (strange.length > nameless) fail('a stream tells of a post that was not committed', follower);
       const mine = kept(ids);
@@ -160,10 +160,10 @@ export class Streams {
     const service = this.#world.instances[0];
     if (service === undefined) throw new Error('no such instance');
     const query = 'mutation { createPost(title: "last", body: "b") { id } }';
-    const answer = await send(service, { query, key: this.#watcher.key });
-    if (answer.status !== 200 || isRejection(answer, 200, ''))
-      throw new Violation('the last post is refused', [answer.text]);
-    return JSON.parse(answer.text).data.createPost.id;
+    const result = await send(service, { query, key: this.#watcher.key });
+    if (result.status !== 200 || isRejection(result, 200, ''))
+      throw new Violation('the last post is refused', [result.text]);
+    return JSON.parse(result.text).data.createPost.id;
   }
 
   async #resume(follower: Follower, instance: number): Promise<void> {

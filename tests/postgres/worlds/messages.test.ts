@@ -34,9 +34,9 @@ it('a server that speaks German says the same: who is deleted under way gets 401
   const { id, key } = await visitor(app);
   await client.query('BEGIN');
   await client.query('SELECT FROM users WHERE id = $1 FOR UPDATE', [id]);
-  const answer = app.gql('mutation { createPost(title: "t", body: "b") { id } }', { key });
+  const response = app.gql('mutation { createPost(title: "t", body: "b") { id } }', { key });
   await expect.poll(async () => (await observer.query(WAITING)).rows.length).toBe(1);
   await client.query('DELETE FROM users WHERE id = $1', [id]);
   await client.query('COMMIT');
-  expectRejected(await answer, { code: 'UNAUTHENTICATED', status: 401 });
+  expectRejected(await response, { code: 'UNAUTHENTICATED', status: 401 });
 });

@@ -40,7 +40,7 @@ async function toured(pooled: boolean): Promise<readonly string[]> {
   return tour(app);
 }
 
-it('a hard server changes no answer, directly or through a pooler', async () => {
+it('a hard server changes no response, directly or through a pooler', async () => {
   const direct = await toured(false);
   expect(direct.filter((line) => /: 50\d /.test(line))).toEqual([]);
   expect(await toured(true)).toEqual(direct);

@@ -23,10 +23,10 @@ export const jwk = (
   ...more,
 });
 
-export type AnswerKeys = (response: ServerResponse, keys: readonly object[]) => void;
+export type SendKeys = (response: ServerResponse, keys: readonly object[]) => void;
 
 /** As an issuer should. */
-export const asKeySet: AnswerKeys = (response, keys) => {
+export const asKeySet: SendKeys = (response, keys) => {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ keys }));
 };
 
@@ -34,7 +34,7 @@ export const asKeySet: AnswerKeys = (response, keys) => {
 export interface Issuer {
   readonly url: string;
   published: readonly object[];
-  answer: AnswerKeys;
+  sendKeys: SendKeys;
   /** How often it was asked. */
   asked: number;
 }
@@ -43,7 +43,7 @@ export interface Issuer {
 export function useIssuer(): Issuer {
   const server = createServer((_request, response) => {
     issuer.asked += 1;
-    issuer.answer(response, issuer.published);
+    issuer.sendKeys(response, issuer.published);
   });
   let url = '';
   const issuer: Issuer = {
@@ -51,7 +51,7 @@ export function useIssuer(): Issuer {
       return url;
     },
     published: [],
-    answer: asKeySet,
+    sendKeys: asKeySet,
     asked: 0,
   };
   beforeAll(async () => {
@@ -87,7 +87,7 @@ export async function relyingOn(
   work: (on: Relying) => Promise<void>,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  Object.assign(issuer, { published: keys, answer: asKeySet, asked: 0 });
+  Object.assign(issuer, { published: keys, sendKeys: asKeySet, asked: 0 });
   const clock = steppedClock(Date.now());
   // Whoever reads the time of day past the clock is led astray as well.
   const timeOfDay = vi.spyOn(Date, 'now').mockImplementation(clock.now);

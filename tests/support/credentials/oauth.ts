@@ -43,7 +43,7 @@ export async function oauthClient(
   return { id: made.client_id, secret: made.client_secret ?? '' };
 }
 
-export interface TokenAnswer {
+export interface TokenResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Parsed;
@@ -55,7 +55,7 @@ export async function postForm(
   path: string,
   fields: Record<string, string> | string,
   headers: Record<string, string> = {},
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   const response = await app.fetch(path, {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
@@ -74,7 +74,7 @@ export function askToken(
   app: Fetching,
   client: TestClient,
   fields: Record<string, string>,
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   if (client.secret === '') return postForm(app, '/oauth/token', { client_id: client.id, ...fields });
   return postForm(app, '/oauth/token', fields, basic(client));
 }
@@ -243,7 +243,7 @@ export function exchangeCode(
   client: TestClient,
   { code, verifier }: Pick<Authorized, 'code' | 'verifier'>,
   fields: Record<string, string> = {},
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   return askToken(app, client, {
     grant_type: 'authorization_code',
     code,

@@ -3,7 +3,7 @@ import { SESSION_COOKIE } from '../../../src/auth/authenticate.ts';
 import { hashPassword } from '../../../src/auth/passwords.ts';
 import { openSession } from '../../../src/auth/sessions.ts';
 import type { Account, TestApp } from '../app.ts';
-import type { Answer } from '../graphql.ts';
+import type { GraphQLResponse } from '../graphql.ts';
 
 export const PASSWORD = 'correct horse battery staple';
 const hashed = hashPassword(PASSWORD);
@@ -86,6 +86,6 @@ export function gqlAs(
     headers = {},
     variables = {},
   }: { headers?: Record<string, string>; variables?: Record<string, unknown> } = {},
-): Promise<Answer> {
+): Promise<GraphQLResponse> {
   return app.gql(query, { headers: { cookie, ...headers }, variables });
 }

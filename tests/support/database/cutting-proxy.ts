@@ -56,7 +56,7 @@ export async function openCuttingProxy(url: string): Promise<CuttingProxy & { cl
     cuts: 0,
     holdMs: 0,
     sent: COMMIT,
-    answered: COMMITTED,
+    responded: COMMITTED,
   };
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
@@ -100,7 +100,7 @@ export async function openCuttingProxy(url: string): Promise<CuttingProxy & { cl
         state.dismissals -= 1;
         state.cuts += 1;
         client.end(Buffer.concat([data, DISMISSAL]));
-      } else if (doomed && data.includes(state.answered)) lose();
+      } else if (doomed && data.includes(state.responded)) lose();
       else client.write(data);
     });
   });
@@ -111,9 +111,9 @@ export async function openCuttingProxy(url: string): Promise<CuttingProxy & { cl
   return {
     url: target.href,
     cut(where, times, statement) {
-      const [sent, answered] =
+      const [sent, responded] =
         statement === undefined ? [COMMIT, COMMITTED] : [Buffer.from(statement), READY];
-      Object.assign(state, { where, left: times, sent, answered });
+      Object.assign(state, { where, left: times, sent, responded });
     },
     dismiss(times) {
       state.dismissals = times;

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { TestApp } from '../app.ts';
-import { type RawAnswer, send } from '../keyed.ts';
+import { type RawResponse, send } from '../keyed.ts';
 import type { Parsed } from '../parsed.ts';
 import { fillFolder } from './migrated-folder.ts';
 import { mountedDisk } from './mounted.ts';
@@ -40,7 +40,7 @@ export const partsIn = (folder: string): string[] =>
 export interface Written {
   readonly title: string;
   readonly idempotencyKey: string;
-  readonly answer: RawAnswer;
+  readonly response: RawResponse;
 }
 
 export const CREATE =
@@ -54,11 +54,11 @@ export function keyedLoad(app: Pick<TestApp, 'fetch'>, key: string, name: string
   const { stop } = startLoop(async () => {
     const title = `${name} ${written.length}`;
     const idempotencyKey = `${name}-${written.length}-of-the-load`;
-    const answer = await send(app, { query: CREATE, variables: { title }, idempotencyKey, key });
-    const postId: unknown = JSON.parse(answer.text).data?.createPost.id;
-    written.push({ title, idempotencyKey, answer });
+    const response = await send(app, { query: CREATE, variables: { title }, idempotencyKey, key });
+    const postId: unknown = JSON.parse(response.text).data?.createPost.id;
+    written.push({ title, idempotencyKey, response });
     const comment = await send(app, { query: COMMENT, variables: { postId }, key });
-    statuses.push(answer.status, comment.status);
+    statuses.push(response.status, comment.status);
   });
   return { written, statuses, stop };
 }

@@ -63,13 +63,13 @@ export interface Tab {
 
 /** An application on an origin of its own that serves `examples/live.ts` without its types. */
 async function startApplication(): Promise<string> {
-  const answer = async (path: string) => {
+  const result = async (path: string) => {
     if (!path.endsWith('.ts')) return { type: 'text/html', text: PAGE };
     const source = await readFile(join(ROOT, 'examples', path), 'utf8');
     return { type: 'text/javascript', text: stripTypeScriptTypes(source) };
   };
   const server = createServer((request, response) => {
-    answer(new URL(request.url ?? '/', 'http://localhost').pathname).then(
+    result(new URL(request.url ?? '/', 'http://localhost').pathname).then(
       ({ type, text }) => response.writeHead(200, { 'content-type': type }).end(text),
       (error: unknown) => response.destroy(error instanceof Error ? error : undefined),
     );

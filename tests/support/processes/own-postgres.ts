@@ -78,7 +78,7 @@ function stateOf(pid: number): string | undefined {
 /** Whether a process is there and no zombie. */
 const runs = (pid: number) => !['Z', 'X', undefined].includes(stateOf(pid));
 
-async function answers(connectionString: string): Promise<boolean> {
+async function responses(connectionString: string): Promise<boolean> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: 1_000 });
   client.on('error', () => undefined);
   try {
@@ -173,7 +173,7 @@ async function serve(
   /** Starts it; undefined where it ended before it took connections, as beside what is left of the one before. */
   async function launch(): Promise<number | undefined> {
     const pid = workshop.launch(data, port, settings);
-    await until('PostgreSQL', async () => (await answers(url)) || !runs(pid));
+    await until('PostgreSQL', async () => (await responses(url)) || !runs(pid));
     return runs(pid) ? pid : undefined;
   }
 

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Answer, answerOf, type GraphqlOptions, graphqlPost } from '../graphql.ts';
+import { type GraphQLResponse, type GraphqlOptions, graphqlPost, readResponse } from '../graphql.ts';
 import type { Parsed } from '../parsed.ts';
 import { type Exit, type Process, ROOT, runScript, type Settings } from './process.ts';
 
 /** The service in a process of its own, and how to call it. */
 export interface ServerProcess extends Process {
   readonly origin: string;
-  gql(query: string, options?: GraphqlOptions): Promise<Answer>;
+  gql(query: string, options?: GraphqlOptions): Promise<GraphQLResponse>;
 }
 
 /** Settings with which production starts. Its standard output is JSON, with the URL in the line "service.started". */
@@ -38,7 +38,7 @@ export async function startServer(dataDir: string, settings: Settings = {}): Pro
   return Object.assign(Object.create(launched) as Process, {
     origin,
     gql: async (query: string, options?: GraphqlOptions) =>
-      answerOf(await fetch(`${origin}/graphql`, graphqlPost(query, options))),
+      readResponse(await fetch(`${origin}/graphql`, graphqlPost(query, options))),
   });
 }
 

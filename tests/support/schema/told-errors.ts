@@ -5,7 +5,7 @@ export interface ToldError {
 }
 
 /**
- * What the errors of an answer promise, to compare two answers. Of several fields that make one place of `data` null,
+ * What the errors of a response promise, to compare two answers. Of several fields that make one place of `data` null,
  * any may be the one that is told of (GraphQL section 6.4.4), and errors have no order: such a place is told once,
  * without the error; an error of a place of its own is told whole. In a fixed order.
  */

@@ -50,13 +50,13 @@ it('a connection on which many requests wait is read no further until they have 
   expect(told.requests).toBeLessThan(40);
   expect(taken).toHaveLength(1);
   for (; sent < MANY; sent += 1) client.write(REQUEST);
-  for (let answered = 0; answered < MANY; answered += 1) {
-    await expect.poll(() => taken.length, { interval: 1 }).toBe(answered + 1);
-    taken.at(-1)?.end(`answer ${answered};`);
+  for (let responded = 0; responded < MANY; responded += 1) {
+    await expect.poll(() => taken.length, { interval: 1 }).toBe(responded + 1);
+    taken.at(-1)?.end(`answer ${responded};`);
   }
   await expect.poll(() => received.text).toContain(`answer ${MANY - 1};`);
-  const answers = [...received.text.matchAll(/answer (\d+);/g)].map(([, number]) => Number(number));
-  expect(answers).toEqual(Array.from({ length: MANY }, (_, index) => index));
+  const responses = [...received.text.matchAll(/answer (\d+);/g)].map(([, number]) => Number(number));
+  expect(responses).toEqual(Array.from({ length: MANY }, (_, index) => index));
 });
 
 it('a connection on which thousands wait at once is closed', async () => {

@@ -29,10 +29,10 @@ const many = (count: number, ask: () => Promise<string | undefined>) =>
 describe('readiness', () => {
   it('is asked of the database once for all who ask meanwhile', async () => {
     const { readiness, probes } = make();
-    const answers = many(1_000, readiness.problem);
+    const responses = many(1_000, readiness.problem);
     expect(probes).toHaveLength(1);
     probes[0]?.resolve([]);
-    expect(new Set(await answers)).toEqual(new Set([undefined]));
+    expect(new Set(await responses)).toEqual(new Set([undefined]));
     expect(probes).toHaveLength(1);
   });
 
@@ -52,25 +52,25 @@ describe('readiness', () => {
     expect(await second).toBeUndefined();
   });
 
-  it('has one probe under way, also where that takes longer than its answer is good for', async () => {
+  it('has one probe under way, also where that takes longer than its response is good for', async () => {
     const { readiness, probes, clock } = make();
-    const answers = [readiness.problem()];
+    const responses = [readiness.problem()];
     for (let second = 0; second < 5; second += 1) {
       clock.advance(1_000);
-      answers.push(readiness.problem());
+      responses.push(readiness.problem());
     }
     expect(probes).toHaveLength(1);
     probes[0]?.resolve([]);
-    expect(new Set(await Promise.all(answers))).toEqual(new Set([undefined]));
+    expect(new Set(await Promise.all(responses))).toEqual(new Set([undefined]));
     void readiness.problem();
     expect(probes).toHaveLength(2);
   });
 
   it('says for a second that the database is gone, and reports it once', async () => {
     const { readiness, probes, clock, failures } = make();
-    const answers = many(100, readiness.problem);
+    const responses = many(100, readiness.problem);
     probes[0]?.reject(new Error('connect ECONNREFUSED'));
-    expect(new Set(await answers)).toEqual(new Set(['The database cannot be reached.']));
+    expect(new Set(await responses)).toEqual(new Set(['The database cannot be reached.']));
     expect(await readiness.problem()).toBe('The database cannot be reached.');
     expect(failures).toHaveLength(1);
     clock.advance(1_000);
@@ -103,7 +103,7 @@ describe('readiness', () => {
     expect(probes).toHaveLength(1);
   });
 
-  it('is not known before the first answer, and asking for the last answer has an old one renewed', async () => {
+  it('is not known before the first response, and asking for the last response has an old one renewed', async () => {
     const { readiness, probes, clock } = make();
     expect(readiness.lastKnown()).toBe(false);
     expect(probes).toHaveLength(1);

@@ -24,7 +24,7 @@ function newBucket(policy: BucketPolicy): Bucket {
   return { name: `bucket ${names}`, policy };
 }
 
-/** Takes from the models what was taken. A hair from a whole token both answers are right. */
+/** Takes from the models what was taken. A hair from a whole token both responses are right. */
 function follow({ allowed }: Taken, models: readonly BucketModel[], hair: boolean): void {
   if (!hair) expect(allowed).toBe(takeAll(models));
   else if (allowed) for (const model of models) model.remove();

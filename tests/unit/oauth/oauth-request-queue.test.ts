@@ -53,9 +53,9 @@ async function measureShare(audiences: readonly Audience[]): Promise<number> {
   const queue = createOAuthRequestQueue(CALLS, createMetrics());
   const call = async (audience: Audience, owner: string) => {
     const work = { audience, owner, cancellation: new Cancellation(undefined, owner) };
-    const answered = await queue.take(work, undefined);
+    const responded = await queue.take(work, undefined);
     loop.work(CALL_MS);
-    answered(false);
+    responded(false);
   };
   const calls: Promise<void>[] = [];
   for (const audience of audiences) {

@@ -13,7 +13,7 @@ import { buildSchema } from '../../../src/schema/schema.ts';
 
 const schema = buildSchema();
 
-describe('the size of an answer is known without its text', () => {
+describe('the size of a response is known without its text', () => {
   it.each([
     [
       'the introspection of tools',

@@ -31,7 +31,7 @@ function stopTime(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-/** An answer that waits for a reader. */
+/** A response that waits for a reader. */
 function waiting(pending: PendingResponses, account: string, bytes: number, windowMs?: number) {
   const reservation = begun(pending, account);
   reservation.reserve(bytes);

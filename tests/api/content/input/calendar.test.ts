@@ -22,12 +22,12 @@ describe('An instant at the edge of the calendar', () => {
     const { key, cookie } = await visitor(app);
     const told = async (at: string) => {
       const create = `mutation { createApiKey(name: "k", scopes: ["posts:read"], expiresAt: "${at}", currentPassword: "${PASSWORD}") { apiKey { expiresAt } } }`;
-      const answers = [
+      const responses = [
         await send(app, { query: since, key, variables: { at } }),
         await send(app, { query: `{ posts(createdAfter: "${at}") { id } }`, key }),
         await send(app, { query: create, cookie }),
       ];
-      return answers.map(({ status, codes }) => ({ status, codes }));
+      return responses.map(({ status, codes }) => ({ status, codes }));
     };
     const rejected = await told('9999-13-01T00:00:00Z');
     expect(rejected.flatMap(({ codes }) => codes)).toHaveLength(3);

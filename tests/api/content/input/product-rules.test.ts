@@ -159,7 +159,7 @@ describe.each(Object.entries(LIMITS))(
       }
     });
 
-    it('is what the size of an answer is bounded by', () => {
+    it('is what the size of a response is bounded by', () => {
       const shown = stated.map(elementsOf).filter((element) => element.argument === undefined);
       for (const { field } of shown)
         expect(maxJsonBytes(field), `what bounds maxCharacters of ${field.name} ${remedy}`).toBeGreaterThan(

@@ -94,9 +94,9 @@ describe.each(ARGUMENTS)('$coordinate', ({ argument, max, visible, query }) => {
       text !== '' && !text.includes('\0') && text.isWellFormed() && (!visible || VISIBLE.test(text));
     await fc.assert(
       fc.asyncProperty(anyText, async (text) => {
-        const answer = await send(text);
-        if (allowed(text)) expect(dataOf(answer).stored.text).toBe(text);
-        else expectBadInput(answer, argument);
+        const response = await send(text);
+        if (allowed(text)) expect(dataOf(response).stored.text).toBe(text);
+        else expectBadInput(response, argument);
       }),
       { numRuns: 60 },
     );
@@ -106,9 +106,9 @@ describe.each(ARGUMENTS)('$coordinate', ({ argument, max, visible, query }) => {
     visible ? 'rejects a string of only %j' : 'accepts a string of only %j',
     async (character) => {
       for (const text of [character, character.repeat(3)]) {
-        const answer = await send(text);
-        if (visible) expectBadInput(answer, argument, /must contain a visible character\.$/);
-        else expect(dataOf(answer).stored.text).toBe(text);
+        const response = await send(text);
+        if (visible) expectBadInput(response, argument, /must contain a visible character\.$/);
+        else expect(dataOf(response).stored.text).toBe(text);
       }
       expect(dataOf(await send(`${character}x`)).stored.text).toBe(`${character}x`);
     },

@@ -159,9 +159,9 @@ describe('Wrong input, over the whole schema', () => {
       await fc.assert(
         fc.asyncProperty(values, async (value) => {
           const given = String(arg.type).startsWith('[') ? [value] : value;
-          const answer = await withArgument(field, arg, given);
-          expect(answer.errors, `${field.coordinate}(${arg.name}:)`).toBeDefined();
-          expectBadInput(answer, arg.name);
+          const result = await withArgument(field, arg, given);
+          expect(result.errors, `${field.coordinate}(${arg.name}:)`).toBeDefined();
+          expectBadInput(result, arg.name);
         }),
         { numRuns: RUNS_EACH },
       );

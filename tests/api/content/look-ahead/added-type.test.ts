@@ -46,18 +46,18 @@ describe('A type with several dates that was added with one declaration of its c
     await client.end();
   });
 
-  /** The answers of the service as it ships, and of one whose loaders read everything. */
+  /** The responses of the service as it ships, and of one whose loaders read everything. */
   async function ask(query: string) {
     const { config, database } = app;
     const log = createLogger({ level: 'error', pretty: false });
     const loading = createApp({ config, database, log, schema, lookAhead: false });
     const init = graphqlPost(query, { key, variables: { id } });
     try {
-      const answers = [
+      const responses = [
         await app.fetch('/graphql', init),
         await loading.fetch(new Request(`${ORIGIN}/graphql`, init)),
       ];
-      return await Promise.all(answers.map((answer) => answer.json()));
+      return await Promise.all(responses.map((response) => response.json()));
     } finally {
       await loading.close();
     }
@@ -75,8 +75,8 @@ describe('A type with several dates that was added with one declaration of its c
       },
     ],
   ])('has them right in %s', async (_what, selection, post) => {
-    const answers = await ask(`query ($id: ID!) { post(id: $id) { ${selection} } }`);
-    expect(answers).toEqual([{ data: { post } }, { data: { post } }]);
+    const responses = await ask(`query ($id: ID!) { post(id: $id) { ${selection} } }`);
+    expect(responses).toEqual([{ data: { post } }, { data: { post } }]);
   });
 
   it('goes on after a cursor', async () => {
@@ -97,10 +97,10 @@ describe('A type with several dates that was added with one declaration of its c
     await client.end();
     const query = (ids: readonly string[]) =>
       `query ($id: ID!) { post(id: $id) { id } nodes(ids: ${JSON.stringify(ids)}) { __typename ... on Mark { ${FIELDS} } } }`;
-    const answers = await ask(query([rows[1]?.id ?? '', id, rows[0]?.id ?? '']));
+    const responses = await ask(query([rows[1]?.id ?? '', id, rows[0]?.id ?? '']));
     const [first, second] = EXPECTED.map((mark) => ({ __typename: 'Mark', ...mark }));
     const data = { post: { id }, nodes: [second, { __typename: 'Post' }, first] };
-    expect(answers).toEqual([{ data }, { data }]);
+    expect(responses).toEqual([{ data }, { data }]);
   });
 
   it('tells of the scope that its fields need', async () => {

@@ -110,7 +110,7 @@ describe('A computed field with an argument that was added with one declaration 
     expect(created.data.createPost.preview).toBe(previewOf(7));
   });
 
-  /** The answers of the service as it ships, of one that measures everything, and of one whose loaders read everything. */
+  /** The responses of the service as it ships, of one that measures everything, and of one whose loaders read everything. */
   async function ask(query: string, variables: Record<string, unknown> = {}) {
     const { config, database } = app;
     const log = createLogger({ level: 'error', pretty: false });
@@ -120,13 +120,13 @@ describe('A computed field with an argument that was added with one declaration 
     try {
       const shipped = await app.fetch('/graphql', init);
       const others = [measuring, loading].map((other) => other.fetch(new Request(`${ORIGIN}/graphql`, init)));
-      const answers = await Promise.all([shipped, ...(await Promise.all(others))].map((one) => one.json()));
-      expect(answers[1]).toEqual(answers[0]);
-      expect(answers[2]).toEqual(answers[0]);
+      const responses = await Promise.all([shipped, ...(await Promise.all(others))].map((one) => one.json()));
+      expect(responses[1]).toEqual(responses[0]);
+      expect(responses[2]).toEqual(responses[0]);
       const line = linesOf(app.logged, 'graphql.execution_path').find(
         ({ requestId }) => requestId === shipped.headers.get('x-request-id'),
       );
-      return { answer: answers[0], paths: line?.executionPaths, fallbackReason: line?.fallbackReason };
+      return { response: responses[0], paths: line?.executionPaths, fallbackReason: line?.fallbackReason };
     } finally {
       await measuring.close();
       await loading.close();
@@ -137,8 +137,8 @@ describe('A computed field with an argument that was added with one declaration 
     const query = 'query ($id: ID!, $lengths: [Int!]!) { post(id: $id) { beginnings(lengths: $lengths) } }';
     // A text is kept from its second use on.
     for (const lengths of [[3], [3], [3], [3, 5], [4, 2]]) {
-      const { answer, paths } = await ask(query, { lengths });
-      expect(answer.data.post.beginnings).toBe(lengths.map(previewOf).join('|'));
+      const { response, paths } = await ask(query, { lengths });
+      expect(response.data.post.beginnings).toBe(lengths.map(previewOf).join('|'));
       expect(paths).toContain('database_response');
     }
   });
@@ -154,8 +154,8 @@ describe('A computed field with an argument that was added with one declaration 
     ],
   ])('is answered whole %s', async (_what, selection, post) => {
     const query = `query ($id: ID!, $n: Int = 6) { post(id: $id) { ${selection} } user(id: $id) { id } postsConnection(first: 5) { nodes { preview(length: $n) } } }`;
-    const { answer, paths } = await ask(query);
-    expect(answer).toEqual({
+    const { response, paths } = await ask(query);
+    expect(response).toEqual({
       data: { post, user: null, postsConnection: { nodes: [{ preview: previewOf(6) }] } },
     });
     expect(paths).toEqual(['fast_path', 'database_response']);
@@ -163,8 +163,8 @@ describe('A computed field with an argument that was added with one declaration 
 
   it.each(['', ' shout'])('is of any kind, and may be null, beside "%s"', async (other) => {
     const query = `query ($id: ID!) { post(id: $id) { createdAt word handle weight dayBefore closedAt subtitle${other} } }`;
-    const { answer, paths } = await ask(query);
-    const { createdAt, ...post } = answer.data.post;
+    const { response, paths } = await ask(query);
+    const { createdAt, ...post } = response.data.post;
     expect(post).toMatchObject({
       word: '"w',
       handle: 't"\\',
@@ -177,20 +177,22 @@ describe('A computed field with an argument that was added with one declaration 
   });
 
   it('rejects an argument as its resolver does', async () => {
-    const { answer, paths, fallbackReason } = await ask(
+    const { response, paths, fallbackReason } = await ask(
       'query ($id: ID!) { post(id: $id) { id preview(length: 0) } }',
     );
-    expect(answer.errors).toMatchObject([{ path: ['post', 'preview'], extensions: { argument: 'length' } }]);
+    expect(response.errors).toMatchObject([
+      { path: ['post', 'preview'], extensions: { argument: 'length' } },
+    ]);
     expect(paths).toEqual(['fast_path', 'loaders']);
     expect(fallbackReason).toBe('the arguments of preview are invalid or name no row');
   });
 
   it('is read beside a field that needs a resolver, and in loader batches', async () => {
     const beside = await ask('query ($id: ID!) { post(id: $id) { preview(length: 3) shout } }');
-    expect(beside.answer).toEqual({ data: { post: { preview: previewOf(3), shout: 'T' } } });
+    expect(beside.response).toEqual({ data: { post: { preview: previewOf(3), shout: 'T' } } });
     expect(beside.paths).toEqual(['fast_path', 'loaders']);
     const batched = await ask(`{ users(limit: 5) { posts(limit: 5) { preview(length: 3) ${WIDE} } } }`);
-    expect(batched.answer.data.users[0].posts[0].preview).toBe(previewOf(3));
+    expect(batched.response.data.users[0].posts[0].preview).toBe(previewOf(3));
     expect(batched.paths).toEqual(['fast_path', 'loaders']);
     expect(batched.fallbackReason).toBe('the operation has too many nested fields for one statement');
   });

@@ -33,27 +33,27 @@ const MUTATIONS = Math.ceil(QUERIES * 0.4);
 /** A run of thousands takes longer than the limit of all tests. */
 const TIME_LIMIT_MS = Math.max(600_000, QUERIES * 1_000);
 
-interface Answered {
+interface Responded {
   readonly status: number;
   readonly text: string;
   readonly body: { readonly data?: unknown; readonly errors?: readonly ToldError[] };
 }
 
 /** The order of members is promised (GraphQL section 7.2.2), so what holds data is compared as text. */
-function comparable({ status, text, body }: Answered): unknown {
+function comparable({ status, text, body }: Responded): unknown {
   if (body.errors === undefined) return { status, text };
   if (body.data == null) return { status, error: body.errors[0]?.extensions };
   return { status, errors: toldErrors(body.data, body.errors), data: JSON.stringify(body.data) };
 }
 
 /** The response of a mutation that was asked for its cost, which is told last. */
-const withoutCost = (answered: Answered): Answered => ({
-  ...answered,
-  text: answered.text.replace(/,"extensions":\{"cost":\{[^}]+\}\}\}$/, '}'),
+const withoutCost = (responded: Responded): Responded => ({
+  ...responded,
+  text: responded.text.replace(/,"extensions":\{"cost":\{[^}]+\}\}\}$/, '}'),
 });
 
 /** The same of a new post, whose id and instant are its own. */
-function comparablePost({ status, text, body }: Answered): unknown {
+function comparablePost({ status, text, body }: Responded): unknown {
   if (body.errors !== undefined)
     return { status, data: body.data, errors: toldErrors(body.data, body.errors) };
   return {
@@ -142,11 +142,11 @@ describe('look-ahead', () => {
     };
   });
 
-  async function answer(
+  async function result(
     service: App,
     query: RandomQuery,
     headers: Readonly<Record<string, string>> = {},
-  ): Promise<Answered> {
+  ): Promise<Responded> {
     const response = await service.fetch(
       new Request(`${ORIGIN}/graphql`, {
         method: 'POST',
@@ -159,7 +159,7 @@ describe('look-ahead', () => {
       }),
     );
     const text = await response.text();
-    return { status: response.status, text, body: JSON.parse(text) as Answered['body'] };
+    return { status: response.status, text, body: JSON.parse(text) as Responded['body'] };
   }
 
   /** As a page sends it. */
@@ -180,10 +180,10 @@ describe('look-ahead', () => {
       const queries = randomQueries(buildSchema(), data, OWN_FIELDS);
       await fc.assert(
         fc.asyncProperty(queries, async (query) => {
-          const ahead = await answer(app.app, query);
-          const loaded = await answer(loaders, query, FROM_PAGE);
+          const ahead = await result(app.app, query);
+          const loaded = await result(loaders, query, FROM_PAGE);
           expect(comparable(ahead), `${query.query}\n${TEACH}`).toEqual(comparable(loaded));
-          const bounded = await answer(measured, query);
+          const bounded = await result(measured, query);
           if (JSON.stringify(loaded.body).length < 20_000)
             expect(comparable(bounded), query.query).toEqual(comparable(loaded));
           else expect([200, 400]).toContain(bounded.status);
@@ -192,9 +192,9 @@ describe('look-ahead', () => {
           if (taken.has('database_response') && query.query.includes('Connection')) wholeConnections += 1;
           runs += 1;
           if (runs % 3 === 0) {
-            const costly = await answer(app.app, query, ASKING_THE_COST);
+            const costly = await result(app.app, query, ASKING_THE_COST);
             expect(comparable(costly), query.query).toEqual(
-              comparable(await answer(loaders, query, { ...FROM_PAGE, ...ASKING_THE_COST })),
+              comparable(await result(loaders, query, { ...FROM_PAGE, ...ASKING_THE_COST })),
             );
             await paths.note();
           }
@@ -222,9 +222,9 @@ describe('look-ahead', () => {
       await Promise.all([paths.begin(), slow.begin()]);
       await fc.assert(
         fc.asyncProperty(randomPosts(data), async (query) => {
-          const alone = await answer(app.app, query);
+          const alone = await result(app.app, query);
           // A statement by itself does not tell its cost.
-          const executed = await answer(loaders, query, { ...FROM_PAGE, ...ASKING_THE_COST });
+          const executed = await result(loaders, query, { ...FROM_PAGE, ...ASKING_THE_COST });
           expect(comparablePost(alone), query.query).toEqual(comparablePost(withoutCost(executed)));
           await Promise.all([paths.note(), slow.note()]);
         }),
@@ -246,9 +246,9 @@ describe('look-ahead', () => {
       const query = `query A { ...F __typename } query B { ...F ${list(own)} __typename } fragment F on Query { ${list('id')} }`;
       for (const operationName of ['A', 'B', 'A']) {
         const asked = { query, variables: {}, operationName };
-        const ahead = await answer(app.app, asked);
+        const ahead = await result(app.app, asked);
         expect(ahead.body.errors).toBeUndefined();
-        expect(ahead.text).toBe((await answer(loaders, asked)).text);
+        expect(ahead.text).toBe((await result(loaders, asked)).text);
       }
     }
   });

@@ -47,16 +47,16 @@ describe('The number of SQL statements of a request', () => {
     return counted.completed.slice(before).map((tag) => tag.replace(/ \d.*$/, ''));
   }
 
-  /** Expects the same statements for one row as for a hundred, and at most one a level; returns both answers. */
+  /** Expects the same statements for one row as for a hundred, and at most one a level; returns both responses. */
   async function expectSame(levels: number, query: (limit: number) => string) {
     const ask = async (limit: number) => dataOf(await app.gql(query(limit), { key: reader.key }));
-    const answers = { one: await ask(1), hundred: await ask(POSTS) };
+    const responses = { one: await ask(1), hundred: await ask(POSTS) };
     const forOne = await completedBy(() => ask(1));
     expect(await completedBy(() => ask(POSTS))).toEqual(forOne);
     const reads = forOne.filter((tag) => tag === 'SELECT').length;
     expect(reads).toBeGreaterThan(0);
     expect(reads).toBeLessThanOrEqual(levels);
-    return answers;
+    return responses;
   }
 
   it('is the same for lists in lists of one post and of a hundred', async () => {

@@ -10,7 +10,7 @@ import {
 } from '../../../../src/engine/queries/plan/sql-fragments.ts';
 import { type Account, useApp } from '../../../support/app.ts';
 import { past, seedComments, seedPosts } from '../../../support/content.ts';
-import { answerOf, graphqlPost } from '../../../support/graphql.ts';
+import { graphqlPost, readResponse } from '../../../support/graphql.ts';
 import { readMetricBy } from '../../../support/metrics.ts';
 import { secondInstance } from '../../../support/second-instance.ts';
 
@@ -159,7 +159,7 @@ describe('A connection', () => {
     expect((await databaseResponses()) - before).toBe(1);
     expect(whole.errors).toBeUndefined();
     const { fetch } = secondInstance(app, { lookAhead: false });
-    const executed = await answerOf(await fetch('/graphql', graphqlPost(query, options)));
+    const executed = await readResponse(await fetch('/graphql', graphqlPost(query, options)));
     expect(JSON.stringify(whole.data)).toBe(JSON.stringify(executed.data));
   });
 

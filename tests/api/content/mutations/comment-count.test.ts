@@ -51,15 +51,15 @@ describe('Post.commentCount', () => {
     const both = (first: string, second: string) => `mutation {
       a: createComment(postId: "${first}", body: "x") { id } b: createComment(postId: "${second}", body: "x") { id } }`;
     const [one = '', two = ''] = ids;
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 4 }, (_, turn) =>
         app.gql(turn % 2 === 0 ? both(one, two) : both(two, one), { key: author.key }),
       ),
     );
     // Transactions that lock in opposite order may be rejected, whole, for the client to try again.
-    const codes = answers.flatMap(({ errors = [] }) => errors.map(({ extensions }) => extensions.code));
+    const codes = responses.flatMap(({ errors = [] }) => errors.map(({ extensions }) => extensions.code));
     for (const code of codes) expect(['SERVICE_UNAVAILABLE', 'TIMEOUT']).toContain(code);
-    const done = answers.filter(({ errors }) => errors === undefined).length;
+    const done = responses.filter(({ errors }) => errors === undefined).length;
     expect(done).toBeGreaterThan(0);
     for (const id of ids) {
       const after = await state(author, id);

@@ -74,8 +74,8 @@ describe('Mutation.createPost', () => {
   it('needs title and body', async () => {
     const { key } = await app.account();
     for (const args of ['title: "T"', 'body: "B"', 'title: null, body: "B"']) {
-      const answer = await app.gql(`mutation { createPost(${args}) { id } }`, { key });
-      expectRejected(answer, { code: 'GRAPHQL_VALIDATION_FAILED' });
+      const response = await app.gql(`mutation { createPost(${args}) { id } }`, { key });
+      expectRejected(response, { code: 'GRAPHQL_VALIDATION_FAILED' });
     }
     const query = 'mutation ($title: String!) { createPost(title: $title, body: "B") { id } }';
     expectBadInput(await app.gql(query, { key, variables: { title: null } }), 'title');

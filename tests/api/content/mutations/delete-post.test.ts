@@ -60,8 +60,8 @@ describe('Mutation.deletePost', () => {
     const author = await app.account();
     const id = await createPost(app, author.key);
     await createComment(app, author.key, id);
-    const answers = await Promise.all(Array.from({ length: 8 }, () => remove(author, id)));
-    const results = answers.map((answer) => dataOf(answer).deletePost);
+    const responses = await Promise.all(Array.from({ length: 8 }, () => remove(author, id)));
+    const results = responses.map((response) => dataOf(response).deletePost);
     expect(results.filter((deleted) => deleted)).toHaveLength(1);
   });
 });

@@ -74,14 +74,14 @@ describe('Mutations of several fields', () => {
     ],
   ])('undo what was done before a field that fails by %s', async (_what, failing, code) => {
     const id = await createPost(app, author.key, { title: 'Before', tags: ['before'] });
-    const answer = await run(`mutation {
+    const response = await run(`mutation {
       a: updatePost(id: "${id}", title: "After", tags: ["after"]) { id }
       b: createComment(postId: "${id}", body: "undone") { id }
       failing: ${failing}
       c: deletePost(id: "${id}") }`);
-    expect(answer.status).toBe(200);
-    expect(answer.data).toBeNull();
-    expect(answer.errors?.map(({ path, extensions }) => [path, extensions.code])).toEqual([
+    expect(response.status).toBe(200);
+    expect(response.data).toBeNull();
+    expect(response.errors?.map(({ path, extensions }) => [path, extensions.code])).toEqual([
       [['failing'], code],
     ]);
     expect(await read(id)).toEqual({ title: 'Before', tags: ['before'], commentCount: 0, comments: [] });
@@ -91,11 +91,11 @@ describe('Mutations of several fields', () => {
     const stranger = await app.account();
     const theirs = await createPost(app, stranger.key, { title: 'Theirs' });
     const id = await createPost(app, author.key);
-    const answer = await run(`mutation {
+    const response = await run(`mutation {
       a: createComment(postId: "${id}", body: "undone") { id }
       b: deletePost(id: "${theirs}") }`);
-    expect(answer).toMatchObject({ status: 403, data: null });
-    expect(answer.errors?.map(({ extensions }) => extensions.code)).toEqual(['FORBIDDEN']);
+    expect(response).toMatchObject({ status: 403, data: null });
+    expect(response.errors?.map(({ extensions }) => extensions.code)).toEqual(['FORBIDDEN']);
     expect((await read(id)).commentCount).toBe(0);
     expect((await read(theirs)).title).toBe('Theirs');
   });
@@ -105,11 +105,11 @@ describe('Mutations of several fields', () => {
     const theirs = await createPost(app, stranger.key);
     const count = () => app.prisma.event.count();
     const events = await count();
-    const answer = await run(`mutation {
+    const response = await run(`mutation {
       a: createPost(title: "undone ${author.id}", body: "b") { id }
       b: createComment(postId: "${theirs}", body: "undone") { post { author { email } } } }`);
-    expect(answer).toMatchObject({ status: 403, data: null });
-    expect(answer.errors?.[0]?.path).toEqual(['b', 'post', 'author', 'email']);
+    expect(response).toMatchObject({ status: 403, data: null });
+    expect(response.errors?.[0]?.path).toEqual(['b', 'post', 'author', 'email']);
     expect((await read(theirs)).commentCount).toBe(0);
     expect(await app.prisma.post.count({ where: { title: `undone ${author.id}` } })).toBe(0);
     expect(await count()).toBe(events);
@@ -118,10 +118,10 @@ describe('Mutations of several fields', () => {
   it('leave the database usable for the next operation after a failure', async () => {
     const { id } = author;
     for (let turn = 0; turn < 15; turn += 1) {
-      const answer = await run(
+      const response = await run(
         'mutation { a: createPost(title: "T", body: "") { id } b: deletePost(id: "x") }',
       );
-      expect(answer.errors).toHaveLength(1);
+      expect(response.errors).toHaveLength(1);
     }
     expect(dataOf(await run('{ viewer { id } }')).viewer).toEqual({ id });
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { useApp } from '../../../support/app.ts';
-import { answerOf, graphqlPost } from '../../../support/graphql.ts';
+import { graphqlPost, readResponse } from '../../../support/graphql.ts';
 import { dataOf, expectRejected } from '../../../support/rejection.ts';
 import { secondInstance } from '../../../support/second-instance.ts';
 
@@ -76,14 +76,14 @@ describe('A mutation that is one statement', () => {
       BEGIN PERFORM pg_sleep(${seconds}); RETURN NEW; END $$;
       CREATE TRIGGER dawdle BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION dawdle()`);
     const request = graphqlPost(CREATE, { key, variables: { title: 'slow' } });
-    const answer = await answerOf(await instance.fetch('/graphql', request));
+    const response = await readResponse(await instance.fetch('/graphql', request));
     await sql('DROP TRIGGER dawdle ON events');
-    if (answer.errors === undefined) {
+    if (response.errors === undefined) {
       // The embedded database cannot cancel what it runs.
       expect(app.database.kind).toBe('embedded');
       expect(await stored('slow')).toEqual([{ tags: 1, events: 1 }]);
     } else {
-      expectRejected(answer, { code: 'TIMEOUT', status: 504 });
+      expectRejected(response, { code: 'TIMEOUT', status: 504 });
       expect(await stored('slow')).toEqual([]);
     }
   });

@@ -74,9 +74,9 @@ describe('Mutation.updateComment', () => {
     const changes = ['a', 'b', 'c'].map((body) => update(author, id, body));
     const deletion = app.gql(`mutation { deletePost(id: "${postId}") }`, { key: author.key });
     expect(dataOf(await deletion)).toEqual({ deletePost: true });
-    for (const answer of await Promise.all(changes))
-      if (answer.data === null) expectRejected(answer, { code: 'NOT_FOUND' });
-      else expect(dataOf(answer).updateComment.id).toBe(id);
+    for (const response of await Promise.all(changes))
+      if (response.data === null) expectRejected(response, { code: 'NOT_FOUND' });
+      else expect(dataOf(response).updateComment.id).toBe(id);
     expect(await read(author, id)).toBeNull();
   });
 });

@@ -56,9 +56,9 @@ describe('Mutation.updatePost', () => {
 
   it.each([newId(), 'no-uuid', ''])('says NOT_FOUND of an unknown post: %j', async (id) => {
     const author = await app.account();
-    const answer = await update(author, id, { title: 'New' });
-    expectRejected(answer, { code: 'NOT_FOUND' });
-    expect(answer.data).toBeNull();
+    const response = await update(author, id, { title: 'New' });
+    expectRejected(response, { code: 'NOT_FOUND' });
+    expect(response.data).toBeNull();
   });
 
   it('checks what is given as createPost does, and changes nothing where one part is wrong', async () => {
@@ -86,8 +86,8 @@ describe('Mutation.updatePost', () => {
       body: name,
       tags: [name, `${name}2`],
     }));
-    const answers = await Promise.all(versions.map((version) => update(author, id, version)));
-    expect(answers.map((answer) => dataOf(answer).updatePost)).toMatchObject(versions);
+    const responses = await Promise.all(versions.map((version) => update(author, id, version)));
+    expect(responses.map((response) => dataOf(response).updatePost)).toMatchObject(versions);
     const { title, body, tags } = await read(author, id);
     expect(versions).toContainEqual({ title, body, tags });
   });

@@ -93,14 +93,14 @@ describe.each(KINDS)('The version of a $kind', ({ make, old, ...kind }) => {
     dataOf(await update(author, id, 'a', 1));
     const before = await read(author, id);
     for (const v of [0, 1, 3, -1, 2_147_483_647])
-      for (const answer of [
+      for (const response of [
         await update(author, id, 'b', v),
         await update(author, id, 'a', v),
         await remove(author, id, v),
       ]) {
-        expectRejected(answer, { code: 'CONFLICT', message: /version 2/ });
-        expect(answer.errors?.[0]?.extensions).toEqual({ code: 'CONFLICT', version: 2 });
-        expect(answer.data).toBeNull();
+        expectRejected(response, { code: 'CONFLICT', message: /version 2/ });
+        expect(response.errors?.[0]?.extensions).toEqual({ code: 'CONFLICT', version: 2 });
+        expect(response.data).toBeNull();
       }
     expect(await read(author, id)).toEqual(before);
     expect(dataOf(await update(author, id, 'b', 2)).it.version).toBe(3);
@@ -124,15 +124,15 @@ describe.each(KINDS)('The version of a $kind', ({ make, old, ...kind }) => {
     const author = await app.account();
     const id = await make(author);
     const texts = ['a', 'b', 'c', 'd', 'e'];
-    const answers = await Promise.all(texts.map((text) => update(author, id, text, 1)));
-    const [made, ...others] = answers.filter(({ data }) => data !== null);
+    const responses = await Promise.all(texts.map((text) => update(author, id, text, 1)));
+    const [made, ...others] = responses.filter(({ data }) => data !== null);
     expect(others).toEqual([]);
-    for (const answer of answers.filter((one) => one !== made))
-      expectRejected(answer, { code: 'CONFLICT', message: /version 2/ });
+    for (const response of responses.filter((one) => one !== made))
+      expectRejected(response, { code: 'CONFLICT', message: /version 2/ });
     expect(await read(author, id)).toEqual(made?.data.it);
   });
 
-  it('is part of the answer that is stored under a key: a new attempt needs a new key', async () => {
+  it('is part of the response that is stored under a key: a new attempt needs a new key', async () => {
     const author = await app.account();
     const id = await make(author);
     const attempt = (name: string, v: number) =>

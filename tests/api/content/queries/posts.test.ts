@@ -53,8 +53,8 @@ describe('Query.posts', () => {
   });
 
   it('answers exactly the fields asked for, in their order and under their aliases', async () => {
-    const answer = await app.gql('{ posts(limit: 1) { title by: author { name } id } }', { key: ada.key });
-    expect(JSON.stringify(dataOf(answer))).toBe(
+    const response = await app.gql('{ posts(limit: 1) { title by: author { name } id } }', { key: ada.key });
+    expect(JSON.stringify(dataOf(response))).toBe(
       JSON.stringify({ posts: [{ title: 'Seeded', by: { name: 'Ada' }, id: newestFirst[0] }] }),
     );
   });

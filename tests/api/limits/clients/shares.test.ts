@@ -4,7 +4,7 @@ import type { Database } from '../../../../src/database/database.ts';
 import { type Account, useApp } from '../../../support/app.ts';
 import { login, PASSWORD, person, visitor } from '../../../support/credentials/session.ts';
 import { holdTable } from '../../../support/database/blocked.ts';
-import type { Answer } from '../../../support/graphql.ts';
+import type { GraphQLResponse } from '../../../support/graphql.ts';
 import { send } from '../../../support/keyed.ts';
 import { readMetric } from '../../../support/metrics.ts';
 import { liveBytes } from '../../../support/processes/live-bytes.ts';
@@ -30,7 +30,7 @@ describe('A full line', () => {
   const waiting = () => readMetric(app, 'content_graph_graphql_operations_waiting');
 
   /** Sends requests until one runs and four wait, while a table is held. */
-  async function fillLine(ask: () => Promise<Answer>) {
+  async function fillLine(ask: () => Promise<GraphQLResponse>) {
     const held = await holdTable(app, 'posts');
     onTestFinished(held.release);
     const crowd = [ask()];
@@ -59,20 +59,20 @@ describe('A full line', () => {
     }
     expect(await waiting()).toBe(4);
     await held.release();
-    for (const answer of await Promise.all([...crowd.slice(0, 2), ...others])) dataOf(answer);
+    for (const result of await Promise.all([...crowd.slice(0, 2), ...others])) dataOf(result);
   });
 
   it('takes no token when it rejects a request: X-RateLimit-Remaining counts the request itself alone', async () => {
     const { key } = await app.account();
     const ask = () => app.gql(QUERY, { key });
-    const readRemaining = ({ headers }: Answer) => Number(headers.get('x-ratelimit-remaining'));
+    const readRemaining = ({ headers }: GraphQLResponse) => Number(headers.get('x-ratelimit-remaining'));
     const remaining = readRemaining(await ask());
     const { held, crowd } = await fillLine(ask);
     const rejected = await ask();
     expectRejected(rejected, { code: 'RATE_LIMITED', status: 429 });
     expect(readRemaining(rejected)).toBe(remaining - crowd.length - 1);
     await held.release();
-    for (const answer of await Promise.all(crowd)) dataOf(answer);
+    for (const result of await Promise.all(crowd)) dataOf(result);
     expect(readRemaining(await ask())).toBe(remaining - crowd.length - 2);
   });
 });
@@ -93,8 +93,8 @@ describe('Password hashes', () => {
       before: (id) => void running.delete(id),
     }).enable();
     onTestFinished(() => void hook.disable());
-    const answers = await Promise.all(people.map(({ email }) => login(app, { email, password: PASSWORD })));
-    expect(answers.map(({ status }) => status)).toEqual(people.map(() => 200));
+    const responses = await Promise.all(people.map(({ email }) => login(app, { email, password: PASSWORD })));
+    expect(responses.map(({ status }) => status)).toEqual(people.map(() => 200));
     expect(counts).toHaveLength(people.length);
     expect(Math.max(...counts)).toBe(2);
   });

@@ -29,8 +29,8 @@ async function dial(socket: Socket) {
   return { connection, received, closed };
 }
 
-/** Reads an answer as it came over the wire. */
-function parseAnswer(text: string) {
+/** Reads a response as it came over the wire. */
+function parseResponse(text: string) {
   const [head = '', body = ''] = text.split('\r\n\r\n', 2);
   return { statusLine: head.split('\r\n')[0], head: head.toLowerCase(), body: JSON.parse(body) };
 }
@@ -49,7 +49,7 @@ async function trickle(start: string, byte: string) {
   } finally {
     clearInterval(timer);
   }
-  return parseAnswer(received.text);
+  return parseResponse(received.text);
 }
 
 describe('a client that takes its time', () => {
@@ -118,7 +118,7 @@ describe('a request that cannot be read', () => {
     ],
     ['a host that is none', 'GET /health/live HTTP/1.1\r\nhost: a b\r\nconnection: close\r\n\r\n', 400],
   ])('is rejected in the shape of all rejections: %s', async (_what, request, status) => {
-    const { statusLine, head, body } = parseAnswer(await socket.send(request));
+    const { statusLine, head, body } = parseResponse(await socket.send(request));
     expect(statusLine).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(head).toMatch(/^content-type: application\/json/m);
     expect(body).toEqual({ errors: [{ message: expect.any(String), extensions: { code: 'BAD_REQUEST' } }] });
@@ -138,7 +138,7 @@ describe('a thousand idle connections', () => {
   });
 });
 
-describe('a client that does not read its answer', () => {
+describe('a client that does not read its response', () => {
   const app = useApp({ settings: { MAX_RESPONSE_BYTES: '33554432' } });
   const patient = useSocket(app);
   const impatient = useSocket(app, { drainLimitMs: 300 });
@@ -208,7 +208,7 @@ describe('bodies that arrive at the same time', () => {
     for (let n = 0; n < 8; n += 1) slow.push(await begin(fields, ' '.repeat(100_000 - query.length)));
     const oldest = slow[0];
     await oldest?.closed;
-    const { statusLine, head, body } = parseAnswer(oldest?.received.text ?? '');
+    const { statusLine, head, body } = parseResponse(oldest?.received.text ?? '');
     expect(statusLine).toBe('HTTP/1.1 503 Service Unavailable');
     expect(head).toMatch(/^retry-after: 1$/m);
     expect(head).toMatch(/^connection: close$/m);
@@ -219,7 +219,9 @@ describe('bodies that arrive at the same time', () => {
     const last = slow.at(-1);
     last?.connection.write(query);
     await last?.closed;
-    expect(parseAnswer(last?.received.text ?? '')).toMatchObject({ body: { data: { __typename: 'Query' } } });
+    expect(parseResponse(last?.received.text ?? '')).toMatchObject({
+      body: { data: { __typename: 'Query' } },
+    });
   });
 
   it('leave their room to others whatever becomes of them', async () => {
@@ -245,6 +247,6 @@ describe('bodies that arrive at the same time', () => {
       Buffer.concat([...chunks, Buffer.from('0\r\n\r\n')]),
     );
     await closed;
-    expect(parseAnswer(received.text).body).toEqual({ data: { __typename: 'Query' } });
+    expect(parseResponse(received.text).body).toEqual({ data: { __typename: 'Query' } });
   });
 });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../../support/app.ts';
 import { seedPosts } from '../../../support/content.ts';
 
-/** What the posts of the account have together: more than may be read for one answer, which is twice its maximum. */
+/** What the posts of the account have together: more than may be read for one response, which is twice its maximum. */
 const POSTS = 5;
 const BODY = 'x'.repeat(40_000);
 

@@ -49,9 +49,9 @@ describe('the time of a database statement', () => {
   onServer('ends a query with 504, and the service goes on', async () => {
     const { key } = account;
     const held = await hold(app, 'posts');
-    const answer = await app.gql('{ posts { id } }', { key });
-    expectRejected(answer, { code: 'TIMEOUT', status: 504 });
-    expect(answer.data ?? null).toBeNull();
+    const response = await app.gql('{ posts { id } }', { key });
+    expectRejected(response, { code: 'TIMEOUT', status: 504 });
+    expect(response.data ?? null).toBeNull();
     await held.release();
     await titles(app, key);
   });
@@ -60,10 +60,10 @@ describe('the time of a database statement', () => {
     const { id, key } = account;
     const [postId = ''] = await seedPosts(app, [{ authorId: id }]);
     const title = 'undone with the rest';
-    const answer = await app.gql(CREATE_AND_COMMENT, { key, variables: { postId, title } });
-    expect(answer.status).toBe(504);
-    expect(answer.errors?.map(({ extensions }) => extensions.code)).toContain('TIMEOUT');
-    expect(answer.data ?? null).toBeNull();
+    const response = await app.gql(CREATE_AND_COMMENT, { key, variables: { postId, title } });
+    expect(response.status).toBe(504);
+    expect(response.errors?.map(({ extensions }) => extensions.code)).toContain('TIMEOUT');
+    expect(response.data ?? null).toBeNull();
     expect(await titles(app, key)).not.toContain(title);
     expect(await app.prisma.comment.count({ where: { postId } })).toBe(0);
   });
@@ -80,9 +80,9 @@ describe('the time of a database statement', () => {
   onServer('ends the look-up of credentials alike, which takes its token', async () => {
     const { key } = await app.account();
     const held = await hold(app, 'api_keys');
-    const answer = await app.gql('{ posts { id } }', { key });
-    expectRejected(answer, { code: 'TIMEOUT', status: 504 });
-    expect(answer.headers.get('x-ratelimit-remaining')).toBeTruthy();
+    const response = await app.gql('{ posts { id } }', { key });
+    expectRejected(response, { code: 'TIMEOUT', status: 504 });
+    expect(response.headers.get('x-ratelimit-remaining')).toBeTruthy();
     await held.release();
     await titles(app, key);
   });
@@ -114,16 +114,16 @@ describe('the time of an operation', () => {
     const { id, key } = account;
     const [postId = ''] = await seedPosts(app, [{ authorId: id }]);
     const title = 'rolled back';
-    const answer = await app.gql(CREATE_AND_COMMENT, { key, variables: { postId, title } });
-    expectRejected(answer, { code: 'TIMEOUT', status: 504 });
+    const response = await app.gql(CREATE_AND_COMMENT, { key, variables: { postId, title } });
+    expectRejected(response, { code: 'TIMEOUT', status: 504 });
     expect(await titles(app, key)).not.toContain(title);
   });
 
   it('includes the wait for others', async () => {
     const { key } = account;
     const held = await hold(app, 'posts');
-    const answers = await Promise.all([1, 2, 3].map(() => app.gql('{ posts { id } }', { key })));
-    for (const answer of answers) expectRejected(answer, { code: 'TIMEOUT', status: 504 });
+    const responses = await Promise.all([1, 2, 3].map(() => app.gql('{ posts { id } }', { key })));
+    for (const response of responses) expectRejected(response, { code: 'TIMEOUT', status: 504 });
     await held.release();
     await expect.poll(() => readMetric(app, 'content_graph_graphql_operations_running')).toBe(0);
     expect(await readMetric(app, 'content_graph_graphql_operations_waiting')).toBe(0);

@@ -38,7 +38,7 @@ describe('the limit of a body', () => {
       '',
       '',
     ].join('\r\n');
-  const statusLine = (answer: string) => answer.split('\r\n', 1)[0];
+  const statusLine = (result: string) => result.split('\r\n', 1)[0];
 
   it('takes 1 MiB', async () => {
     const response = await post(bodyOf(LIMIT));
@@ -81,15 +81,15 @@ describe('the limit of a body', () => {
   });
 
   it('rejects by the length announced, before any of the body is there', async () => {
-    const answer = await socket.send(head('content-length: 5000000'));
-    expect(statusLine(answer)).toBe('HTTP/1.1 413 Payload Too Large');
+    const result = await socket.send(head('content-length: 5000000'));
+    expect(statusLine(result)).toBe('HTTP/1.1 413 Payload Too Large');
   });
 
   it('counts a body of chunks, and stops reading where it is too long', async () => {
     const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
-    const answer = await socket.send(head('transfer-encoding: chunked'), ...Array(17).fill(chunk));
-    expect(statusLine(answer)).toBe('HTTP/1.1 413 Payload Too Large');
-    expect(answer).toContain('"code":"BAD_REQUEST"');
+    const result = await socket.send(head('transfer-encoding: chunked'), ...Array(17).fill(chunk));
+    expect(statusLine(result)).toBe('HTTP/1.1 413 Payload Too Large');
+    expect(result).toContain('"code":"BAD_REQUEST"');
   });
 
   it('takes a body of chunks within the limit', async () => {

@@ -41,7 +41,7 @@ describe.each(LENGTHS)('a row of %i characters, where answers have at most 100,0
   });
 });
 
-describe('an answer of more than 2^29 characters, which no text can hold', () => {
+describe('a response of more than 2^29 characters, which no text can hold', () => {
   const app = useApp();
 
   it('is rejected after a mutation, which is rolled back', async () => {

@@ -18,7 +18,7 @@ const settings = { MAX_RESPONSE_BYTES: String(MAXIMUM) };
 const create = (bodies: number) =>
   `mutation ($body: String!, $title: String!) { createPost(title: $title, body: $body) { id ${repeated(bodies, (i) => `b${i}: body`)} } }`;
 
-describe('a mutation whose answer is too large', () => {
+describe('a mutation whose response is too large', () => {
   const app = useApp({ settings });
 
   const titles = async (key: string) =>

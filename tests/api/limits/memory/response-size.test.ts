@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../../support/app.ts';
 import { seedComments, seedPosts } from '../../../support/content.ts';
-import type { Answer } from '../../../support/graphql.ts';
+import type { GraphQLResponse } from '../../../support/graphql.ts';
 import { repeated } from '../../../support/schema/repeated.ts';
 
 const MAXIMUM = 8_388_608;
@@ -9,7 +9,7 @@ const BODY = 'x'.repeat(50_000);
 const POSTS = 100;
 
 /** Rejected with the figure and the ceiling, in the message and beside it (contract section 5). */
-function expectTooLarge({ status, data, errors = [] }: Answer, maximum = MAXIMUM): void {
+function expectTooLarge({ status, data, errors = [] }: GraphQLResponse, maximum = MAXIMUM): void {
   // Not `toBeUndefined`: a failure would print megabytes.
   expect(data === undefined).toBe(true);
   expect(status).toBe(400);
@@ -26,7 +26,7 @@ function expectTooLarge({ status, data, errors = [] }: Answer, maximum = MAXIMUM
   expect(message).toContain(String(extensions.maximum));
 }
 
-describe('an answer of more than 8 MiB is rejected with COMPLEXITY_LIMIT', () => {
+describe('a response of more than 8 MiB is rejected with COMPLEXITY_LIMIT', () => {
   const app = useApp();
   let reader: Account;
   let postId: string;
@@ -69,7 +69,7 @@ describe('an answer of more than 8 MiB is rejected with COMPLEXITY_LIMIT', () =>
     ['aliases and what a resolver must answer', `{ posts(limit: 100) { author { email } ${bodies} } }`],
   ])('%s', async (_what, query) => {
     expectTooLarge(await app.gql(query.replace('POST', postId), { key: reader.key }));
-    // Whoever asks next gets an answer.
+    // Whoever asks next gets a response.
     expect((await app.gql('{ posts(limit: 1) { id } }', { key: reader.key })).status).toBe(200);
   });
 
@@ -86,7 +86,7 @@ describe('an answer of more than 8 MiB is rejected with COMPLEXITY_LIMIT', () =>
     const query = `{ posts(limit: 100) { ${bodies} } }`;
     const rejected = Promise.all(Array.from({ length: 12 }, () => app.gql(query, { key: reader.key })));
     expect((await app.fetch('/health/live')).status).toBe(200);
-    for (const answer of await rejected) expectTooLarge(answer);
+    for (const response of await rejected) expectTooLarge(response);
   });
 
   it('one of just under 8 MiB is given whole', async () => {

@@ -4,7 +4,7 @@ import type { Scope } from '../../../../src/auth/scopes.ts';
 import { type Account, useApp } from '../../../support/app.ts';
 import { seedPosts } from '../../../support/content.ts';
 import { watchedDatabase } from '../../../support/database/watched.ts';
-import { answerOf, graphqlPost } from '../../../support/graphql.ts';
+import { graphqlPost, readResponse } from '../../../support/graphql.ts';
 import { repeated } from '../../../support/schema/repeated.ts';
 import { secondInstance } from '../../../support/second-instance.ts';
 
@@ -85,10 +85,10 @@ describe('A rejection by size', () => {
     // More than a hundred lists are left to the loaders.
     const lists = repeated(101, (i) => `p${i}: posts(limit: 0) { id }`);
     const query = `{ post(id: "${own}") { author { name email } } ${lists} }`;
-    const answer = await answerOf(
+    const response = await readResponse(
       await fetch('/graphql', graphqlPost(query, { key: await keyWith(CONTENT) })),
     );
-    expect(answer.errors?.[0]?.extensions.code).toBe('FORBIDDEN');
+    expect(response.errors?.[0]?.extensions.code).toBe('FORBIDDEN');
     expect(rows.join()).toContain('Someone');
     expect(rows.join()).not.toContain('@example.com');
   });

@@ -36,5 +36,5 @@ it('what waits in line does not keep the values of variables that it does not de
   // Each value is 50 bytes at least. A request and its body take a fifth of that.
   expect(((await liveBytes()) - before) / MANY).toBeLessThan(25 * VALUES.length);
   await held.release();
-  for (const answer of await Promise.all(asked)) dataOf(answer);
+  for (const response of await Promise.all(asked)) dataOf(response);
 });

@@ -36,7 +36,7 @@ describe('What PostgreSQL does for an operation', () => {
     await app.prisma.$executeRawUnsafe('VACUUM ANALYZE posts');
   });
 
-  async function planOfAnswer(query: string, options: string): Promise<string> {
+  async function planOfResponse(query: string, options: string): Promise<string> {
     const written = (await statementsOf(app, key, query)).find(({ text }) => text.includes(' AS data'));
     if (written === undefined) throw new Error('the database did not write the answer');
     return planOf(app, written, options);
@@ -45,7 +45,7 @@ describe('What PostgreSQL does for an operation', () => {
   it('is bounded by the pages that are asked for, however many posts an author has', async () => {
     const page = `postsConnection(first: ${PAGE}) { edges { cursor node { title body } } pageInfo { hasNextPage } }`;
     const query = `{ posts(limit: 25) { author { postsConnection(first: 1) { nodes { author { ${page} } } } } } }`;
-    const plan = await planOfAnswer(query, 'ANALYZE');
+    const plan = await planOfResponse(query, 'ANALYZE');
     const rows = [...plan.matchAll(/"Relation Name":"posts".*?"Actual Rows":(\d+)/g)].map(([, n]) =>
       Number(n),
     );
@@ -56,7 +56,7 @@ describe('What PostgreSQL does for an operation', () => {
 
   it('is to write a column once, however many names it has', async () => {
     const query = '{ posts(limit: 3) { a: body title b: body c: body } }';
-    const plan = await planOfAnswer(query, 'VERBOSE');
+    const plan = await planOfResponse(query, 'VERBOSE');
     // Some of the servers that tests run on quote all names.
     expect(plan.replaceAll('\\"', '').match(/to_json\(\w+\.body\)/g)).toHaveLength(1);
   });

@@ -15,8 +15,8 @@ const post = async (body: string, headers: Record<string, string> = {}) => {
     headers: { 'content-type': 'application/json', authorization: `Bearer ${key}`, ...headers },
     body,
   });
-  const answer = (await response.json()) as { data?: unknown; errors?: { extensions: { code: string } }[] };
-  return { status: response.status, codes: (answer.errors ?? []).map(({ extensions }) => extensions.code) };
+  const result = (await response.json()) as { data?: unknown; errors?: { extensions: { code: string } }[] };
+  return { status: response.status, codes: (result.errors ?? []).map(({ extensions }) => extensions.code) };
 };
 
 const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
@@ -100,9 +100,9 @@ describe('The same introspection', () => {
   it('is executed once, whatever comments and white space are in it, and whether its cost is asked for', async () => {
     const ask = async (query: string, headers: Record<string, string> = {}) => {
       const before = looks;
-      const answer = await counted.gql(query, { headers });
-      expect(dataOf(answer)).toEqual(data);
-      return { looked: looks > before, extensions: answer.extensions };
+      const result = await counted.gql(query, { headers });
+      expect(dataOf(result)).toEqual(data);
+      return { looked: looks > before, extensions: result.extensions };
     };
     const first = await ask('{ __schema { description } }');
     expect(first).toEqual({ looked: true, extensions: undefined });

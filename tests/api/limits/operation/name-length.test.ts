@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../../support/app.ts';
-import { answerOf } from '../../../support/graphql.ts';
+import { readResponse } from '../../../support/graphql.ts';
 import { storedFor } from '../../../support/keyed.ts';
 import { expectRejected } from '../../../support/rejection.ts';
 import { type Told, WAYS, WRITING_WAYS } from '../../../support/ways.ts';
@@ -73,8 +73,8 @@ describe.each(WAYS)('A name has at most 100 characters, by $name', (way) => {
 it('nor in a subscription, which does not open then', async () => {
   const query = encodeURIComponent(`subscription { ${name(101)}: postCreated { id } }`);
   const headers = { authorization: `Bearer ${account.key}`, accept: 'text/event-stream' };
-  const answer = await answerOf(await app.fetch(`/graphql?query=${query}`, { headers }));
-  expectRejected(answer, { code: 'COMPLEXITY_LIMIT' });
+  const response = await readResponse(await app.fetch(`/graphql?query=${query}`, { headers }));
+  expectRejected(response, { code: 'COMPLEXITY_LIMIT' });
 });
 
 it('a text of nothing but a name is rejected at once, however long', async () => {

@@ -35,8 +35,8 @@ describe('X-Show-Cost', () => {
   it.each([{}, { 'x-show-cost': '0' }, { 'x-show-cost': 'yes' }])(
     'says nothing unless asked with 1: %o',
     async (headers) => {
-      const answer = await app.gql('{ viewer { id } }', { key: account.key, headers });
-      expect(answer.extensions).toBeUndefined();
+      const response = await app.gql('{ viewer { id } }', { key: account.key, headers });
+      expect(response.extensions).toBeUndefined();
     },
   );
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Account, useApp } from '../../../support/app.ts';
-import type { Answer } from '../../../support/graphql.ts';
+import type { GraphQLResponse } from '../../../support/graphql.ts';
 import { dataOf, expectRejected } from '../../../support/rejection.ts';
 import { repeated } from '../../../support/schema/repeated.ts';
 
@@ -15,10 +15,16 @@ const nested = (levels: number, field = 'id') =>
 const ask = (query: string, headers: Record<string, string> = {}) =>
   app.gql(query, { key: account.key, headers });
 
-function expectLimit(answer: Answer, code: string, value: number, maximum: number, status = 400): void {
-  expectRejected(answer, { code, status });
-  expect(answer.data).toBeUndefined();
-  const [error] = answer.errors ?? [];
+function expectLimit(
+  result: GraphQLResponse,
+  code: string,
+  value: number,
+  maximum: number,
+  status = 400,
+): void {
+  expectRejected(result, { code, status });
+  expect(result.data).toBeUndefined();
+  const [error] = result.errors ?? [];
   expect(error?.extensions).toEqual({ code, value, maximum });
   expect(error?.message).toContain(String(value));
   expect(error?.message).toContain(String(maximum));
@@ -105,8 +111,8 @@ describe('limits', () => {
     ['*/*', 400],
     ['text/event-stream', 200],
   ])('have for %s the status %i', async (accept, status) => {
-    const answer = await ask(TOO_DEEP, { accept });
-    expectLimit(answer, 'DEPTH_LIMIT', 12, 10, status);
+    const result = await ask(TOO_DEEP, { accept });
+    expectLimit(result, 'DEPTH_LIMIT', 12, 10, status);
   });
 
   it('hold for invalid documents too', async () => {

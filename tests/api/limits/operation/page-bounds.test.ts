@@ -44,9 +44,9 @@ describe.each(BOUNDED)('%s(%s:)', (coordinate, argument, max) => {
     app.gql(query, { key, variables: value === undefined ? {} : { value } });
 
   it.each([-1, max + 1, -2_147_483_648, 2_147_483_647])('rejects %i by name and range', async (value) => {
-    const answer = await ask(value);
-    expectBadInput(answer, argument, new RegExp(`"${argument}".*0 to ${max}`));
-    expect(answer.data === null || Object.values(answer.data).every((part) => part === null)).toBe(true);
+    const response = await ask(value);
+    expectBadInput(response, argument, new RegExp(`"${argument}".*0 to ${max}`));
+    expect(response.data === null || Object.values(response.data).every((part) => part === null)).toBe(true);
   });
 
   it('takes both bounds, and null for absent', async () => {

@@ -29,8 +29,8 @@ const byKey =
 async function allowedOf(asks: readonly Ask[], each: number): Promise<number> {
   let allowed = 0;
   for (const _ of times(each)) {
-    const answers = await Promise.all(asks.map((ask) => ask()));
-    allowed += answers.filter(({ status }) => status !== 429).length;
+    const responses = await Promise.all(asks.map((ask) => ask()));
+    allowed += responses.filter(({ status }) => status !== 429).length;
   }
   return allowed;
 }
@@ -178,13 +178,13 @@ describe('all credentials of an account together', () => {
         98,
       ),
     ).toBe(392);
-    const answer = await app.gql(QUERY, { key: first });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('x-ratelimit-limit')).toBe('400');
-    expect(remainingOf(answer)).toBe(6);
-    expect(answer.headers.get('ratelimit')).toBe('"default";r=6;t=5');
-    expect(answer.headers.get('ratelimit-policy')).toBe('"default";q=400;w=5');
-    expect(Number(answer.headers.get('x-ratelimit-reset'))).toBe(
+    const response = await app.gql(QUERY, { key: first });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-ratelimit-limit')).toBe('400');
+    expect(remainingOf(response)).toBe(6);
+    expect(response.headers.get('ratelimit')).toBe('"default";r=6;t=5');
+    expect(response.headers.get('ratelimit-policy')).toBe('"default";q=400;w=5');
+    expect(Number(response.headers.get('x-ratelimit-reset'))).toBe(
       Math.ceil((clock.now() + (394 / 80) * 1_000) / 1_000),
     );
     while ((await app.gql(QUERY, { key: first })).status === 200);

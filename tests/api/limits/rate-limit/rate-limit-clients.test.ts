@@ -30,8 +30,8 @@ describe('a bucket over real time', () => {
     seen.length = 0;
     let allowed = 0;
     for (const _ of times(20)) {
-      const answers = await Promise.all(times(50).map(() => app.gql(QUERY, { key })));
-      allowed += answers.filter(({ status }) => status !== 429).length;
+      const responses = await Promise.all(times(50).map(() => app.gql(QUERY, { key })));
+      allowed += responses.filter(({ status }) => status !== 429).length;
     }
     const elapsedMs = Math.max(...seen) - Math.min(...seen);
     const expected = 200 + (elapsedMs * 2) / 1000;
@@ -64,11 +64,11 @@ describe('a key with limits of its own', () => {
     [{ burst: 1 }, '1', '"default";q=1;w=1', 1],
   ] as const)('has those: %o', async (limits, limit, policy, allowed) => {
     const key = await keyWith(limits);
-    const answers = [];
-    for (const _ of times(12)) answers.push(await app.gql(QUERY, { key }));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(allowed);
-    expect(answers[0]?.headers.get('x-ratelimit-limit')).toBe(limit);
-    expect(answers[0]?.headers.get('ratelimit-policy')).toBe(policy);
+    const responses = [];
+    for (const _ of times(12)) responses.push(await app.gql(QUERY, { key }));
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(allowed);
+    expect(responses[0]?.headers.get('x-ratelimit-limit')).toBe(limit);
+    expect(responses[0]?.headers.get('ratelimit-policy')).toBe(policy);
   });
 });
 

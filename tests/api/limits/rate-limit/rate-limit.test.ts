@@ -31,8 +31,8 @@ describe('a bucket', () => {
     const other = await app.account();
     let allowed = 0;
     for (let batch = 0; batch < 20; batch += 1) {
-      const answers = await Promise.all(Array.from({ length: 50 }, () => ask()));
-      allowed += answers.filter(({ status }) => status !== 429).length;
+      const responses = await Promise.all(Array.from({ length: 50 }, () => ask()));
+      allowed += responses.filter(({ status }) => status !== 429).length;
       expect((await ask(other.key)).headers.get('x-ratelimit-remaining')).toBe(String(BURST - 1));
       clock.advance(100);
       if (batch % 10 === 9) clock.advance(5_000);
@@ -140,7 +140,7 @@ describe('the headers of the bucket', () => {
     ],
   ];
 
-  it.each(cases)('are on the answer %s (%i)', async (_what, status, request) => {
+  it.each(cases)('are on the response %s (%i)', async (_what, status, request) => {
     const response = await request();
     expect(response.status).toBe(status);
     for (const name of STATES) expect(response.headers.get(name), name).toBeTruthy();

@@ -20,12 +20,12 @@ const SMALL = '{ viewer { posts(limit: 1) { title } } }';
 const app = useApp({
   settings: {
     MAX_RESPONSE_BYTES: String(32 * MIB),
-    // An account's eighth has room for one large answer and not for two.
+    // An account's eighth has room for one large response and not for two.
     MAX_PENDING_RESPONSE_BYTES: String(8 * 24 * MIB),
   },
 });
 
-/** An account with posts whose bodies make a large answer. */
+/** An account with posts whose bodies make a large response. */
 async function author(): Promise<Account> {
   const account = await app.account();
   await seedPosts(
@@ -35,7 +35,7 @@ async function author(): Promise<Account> {
   return account;
 }
 
-/** Asks on a connection of its own, whose answer nobody reads until the caller does. */
+/** Asks on a connection of its own, whose response nobody reads until the caller does. */
 async function ask(origin: string, key: string, query: string): Promise<NetSocket> {
   const connection = connect({ port: Number(new URL(origin).port), host: '127.0.0.1' });
   onTestFinished(() => void connection.destroy());
@@ -52,7 +52,7 @@ async function ask(origin: string, key: string, query: string): Promise<NetSocke
 const pending = () => readMetric(app, 'content_graph_response_pending_bytes');
 const cutOff = () => readMetric(app, 'content_graph_responses_aborted_total');
 
-describe('an account whose answers nobody reads', () => {
+describe('an account whose responses nobody reads', () => {
   const socket = useSocket(app);
   let hoarder: Account;
   let other: Account;
@@ -73,7 +73,7 @@ describe('an account whose answers nobody reads', () => {
       errors: [{ message: expect.any(String), extensions: { code: 'RATE_LIMITED' } }],
     });
 
-    // A mutation whose answer has no room is undone, and its key is as if it had never been used.
+    // A mutation whose response has no room is undone, and its key is as if it had never been used.
     const headers = { 'idempotency-key': 'no room' };
     const mutation = await socket.fetch('/graphql', graphqlPost(MUTATION, { key: hoarder.key, headers }));
     expect([mutation.status, mutation.headers.get('retry-after')]).toEqual([429, '1']);
@@ -96,7 +96,7 @@ describe('an account whose answers nobody reads', () => {
   });
 });
 
-describe('a reader of an answer', () => {
+describe('a reader of a response', () => {
   const impatient = useSocket(app, { drainLimitMs: 500 });
 
   it('that takes a little now and then is cut off, and what it held is free', async () => {

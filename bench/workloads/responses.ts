@@ -13,7 +13,7 @@ function common(name: string, value: unknown): unknown {
   return value;
 }
 
-/** The data of an answer in the form that all servers' answers must share. */
+/** The data of a response in the form that all servers' answers must share. */
 export function normalised(workload: Workload, text: string): unknown {
   const { data, errors } = JSON.parse(text.replaceAll(NEW_ALIAS, '"title":'), common) as {
     data?: Record<string, unknown>;

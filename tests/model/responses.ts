@@ -1,4 +1,4 @@
-import type { RawAnswer } from '../support/keyed.ts';
+import type { RawResponse } from '../support/keyed.ts';
 import type { Executed, ExpectedError } from './execution.ts';
 import { isMade, MADE_TEXT } from './state.ts';
 
@@ -36,8 +36,8 @@ interface Body {
   readonly errors?: readonly ToldError[];
 }
 
-/** The body of an answer. Throws where it is not JSON on one line without spaces. */
-export function bodyOf({ text }: RawAnswer): Body {
+/** The body of a response. Throws where it is not JSON on one line without spaces. */
+export function bodyOf({ text }: RawResponse): Body {
   const body = JSON.parse(text) as Body;
   if (JSON.stringify(body) !== text) throw new Error(`the answer is not compact: ${text}`);
   return body;
@@ -51,17 +51,17 @@ const isTold = ({ code, path, argument }: ExpectedError, told: ToldError) =>
 /** Contract section 3: 403 exactly where `data` is null and every error is FORBIDDEN, and 401 for credentials. */
 const STATUS: Readonly<Record<string, number>> = { FORBIDDEN: 403, UNAUTHENTICATED: 401 };
 
-/** What made up texts stand for where the answer is that of execution; undefined where it is not. */
+/** What made up texts stand for where the response is that of execution; undefined where it is not. */
 export function matchesExecuted(
   { data, errors: places }: Pick<Executed, 'data' | 'errors'>,
-  answer: RawAnswer,
+  response: RawResponse,
 ): Map<string, string> | undefined {
-  const body = bodyOf(answer);
+  const body = bodyOf(response);
   const told = body.errors ?? [];
   const [first, ...others] = new Set(told.map(({ extensions }) => extensions.code));
   const status = (body.data === null && others.length === 0 && STATUS[first ?? '']) || 200;
   const isRight =
-    answer.status === status &&
+    response.status === status &&
     (body.errors === undefined) === (places.length === 0) &&
     told.length === places.length &&
     places.every(({ oneOf }) => told.some((error) => oneOf.some((one) => isTold(one, error))));
@@ -69,12 +69,12 @@ export function matchesExecuted(
   return isRight && matches(data, body.data, known) ? known : undefined;
 }
 
-/** Whether the answer is a rejection with this status and code alone, and no replay. */
-export function isRejection(answer: RawAnswer, status: number, code: string): boolean {
-  const { data, errors = [] } = bodyOf(answer);
+/** Whether the response is a rejection with this status and code alone, and no replay. */
+export function isRejection(response: RawResponse, status: number, code: string): boolean {
+  const { data, errors = [] } = bodyOf(response);
   return (
-    answer.status === status &&
-    answer.replayed === null &&
+    response.status === status &&
+    response.replayed === null &&
     (data ?? null) === null &&
     errors.length > 0 &&
     errors.every(({ extensions }) => extensions.code === code)
