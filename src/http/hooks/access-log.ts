@@ -180,9 +180,11 @@ export function useAccessLog(options: AccessLogOptions): ServicePlugin {
     'HTTP responses, by route and status.',
     ['route', 'status'],
   );
-  const errors = metrics.fastCounter('content_graph_response_errors_total', 'Errors in responses, by error code.', [
-    'code',
-  ]);
+  const errors = metrics.fastCounter(
+    'content_graph_response_errors_total',
+    'Errors in responses, by error code.',
+    ['code'],
+  );
   for (const code of Object.keys(ERRORS)) errors.add(code, '', 0);
   const times = createOperationTimes(metrics);
   const operations = metrics.fastCounter(
