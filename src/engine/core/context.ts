@@ -33,11 +33,11 @@ export class EventReader implements AsyncIterable<never> {
  * database wrote the whole response, or some root fields of the response. `single_statement`: the mutation ran as a single
  * statement. `loaders`: a root field was left to its resolver and loaders.
  */
-export type AnswerPath = 'fast_path' | 'database_response' | 'single_statement' | 'loaders';
+export type ExecutionPath = 'fast_path' | 'database_response' | 'single_statement' | 'loaders';
 
 /** How the response to a request was made, for the debug log. */
 export interface Trace {
-  readonly paths: Set<AnswerPath>;
+  readonly paths: Set<ExecutionPath>;
   /** Why the database did not write the whole response: the first reason. */
   fallbackReason?: string;
 }
@@ -67,7 +67,7 @@ export interface Context {
   /** If the client asks for it, takes what the snapshot of a query's first statement says of the log (`SNAPSHOT_NAME`). */
   readonly onSnapshot?: ((name: string | null) => Promise<void>) | undefined;
   /** Called for each path taken. */
-  readonly onPath: (path: AnswerPath) => void;
+  readonly onPath: (path: ExecutionPath) => void;
   /** Undefined unless the log is at level `debug`. */
   readonly trace?: Trace | undefined;
   /** What to read from: the pool or, in a mutation, its unit of work. */

@@ -74,15 +74,15 @@ export interface ContextOptions extends Pick<Context, 'origin' | 'db' | 'lookAhe
 /** Makes the contexts of operations that clients ask for. */
 export function contextOf(options: ContextOptions): ContextOf {
   const { origin, db, lookAhead, maxResponseBytes, paths, traced, eventsAfter, idOfSnapshot } = options;
-  const onPath = (path: AnswerPath) => paths.add(path);
+  const onPath = (path: ExecutionPath) => paths.add(path);
   // A closure in the context would keep the request for as long as a stream is open.
-  const onTracedPath = (taken: Set<AnswerPath>) => (path: AnswerPath) => {
+  const onTracedPath = (taken: Set<ExecutionPath>) => (path: ExecutionPath) => {
     paths.add(path);
     taken.add(path);
   };
   return ({ operation, published, shownCost, showsEventId, visibleHeartbeats }, request, sender) => {
     const effects = createEffects();
-    const trace = traced ? { paths: new Set<AnswerPath>() } : undefined;
+    const trace = traced ? { paths: new Set<ExecutionPath>() } : undefined;
     return {
       request,
       sender,

@@ -14,7 +14,7 @@ import { followStream, isConnectionError, isEventStream } from './stream.js';
  * @typedef {import('./status.js').Run} Run
  */
 
-/** Headers that ask for what the status line shows, and the extensions that answer them. */
+/** Headers that ask for what the status line shows, and the extensions that have the values. */
 const ASKED = Object.entries({ 'x-show-cost': 'cost', 'x-show-event-id': 'eventId' });
 
 /**
@@ -55,7 +55,7 @@ function withoutOwn(result, own) {
   };
 }
 
-/** Sends one operation, and reads its answer or its events to their end. */
+/** Sends one operation, and reads its response or its events to their end. */
 async function run(
   /** @type {string} */ endpoint,
   /** @type {Operation} */ operation,
@@ -80,7 +80,7 @@ async function run(
   const first = await open(undefined);
   if (!isEventStream(first)) {
     const told = show(await resultOf(first));
-    return status.answered(first.status, told);
+    return status.responded(first.status, told);
   }
   const rejection = await followStream(first, open, signal, {
     opened: status.opened,
@@ -90,10 +90,10 @@ async function run(
   });
   if (rejection === undefined) return status.ended();
   const told = show(await resultOf(rejection));
-  return status.answered(rejection.status, told);
+  return status.responded(rejection.status, told);
 }
 
-/** What went wrong, where there was no answer. */
+/** What went wrong, where there was no response. */
 const messageOf = (/** @type {unknown} */ error) =>
   isConnectionError(error) ? 'The service does not respond.' : String(error);
 
@@ -118,7 +118,7 @@ export function createFetcher(endpoint, begin) {
         .catch((error) => {
           if (signal.aborted) return;
           observer.next(errorResult(messageOf(error)));
-          status.unanswered();
+          status.noResponse();
         })
         .finally(() => observer.complete());
       return {

@@ -89,14 +89,14 @@ export function createStatus(line) {
 
       show('running', 'Running');
       return {
-        answered(/** @type {number} */ status, /** @type {Told} */ told) {
+        responded(/** @type {number} */ status, /** @type {Told} */ told) {
           ({ cost, eventId } = told);
           const took = `${Math.round(performance.now() - begunAt).toLocaleString('en')} ms`;
           if (status !== 200) end(() => show('bad', `Failed with status ${status}`, [took]));
           else if (told.hasErrors) end(() => show('bad', 'Completed with errors', [took]));
           else end(() => show('good', 'Completed', [took]));
         },
-        unanswered: () => end(() => show('bad', 'No response')),
+        noResponse: () => end(() => show('bad', 'No response')),
         opened() {
           connections += 1;
           if (connections > 1) showStream('good', 'Live: resumed after the last event');

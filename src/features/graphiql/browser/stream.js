@@ -64,7 +64,7 @@ async function* blocksOf(/** @type {Response} */ { body }) {
 const fieldOf = (/** @type {string} */ block, /** @type {string} */ name) =>
   new RegExp(`^${name}: (.+)$`, 'm').exec(block)?.[1];
 
-/** Tries until there is an answer that will not be another one soon. Undefined if nobody waits for it any more. */
+/** Tries until there is a response that will not be another one soon. Undefined if nobody waits for it any more. */
 async function reopen(
   /** @type {Open} */ open,
   /** @type {string | undefined} */ lastEventId,
@@ -85,7 +85,7 @@ async function reopen(
 
 /**
  * Reads a stream to its end.
- * @param {Response} first the answer that began it
+ * @param {Response} first the response that began it
  * @param {Open} open sends the operation again, with `Last-Event-ID`
  * @param {AbortSignal} signal ends it
  * @param {Told} told

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type App, createApp } from '../../../../src/app/create-app.ts';
-import type { AnswerPath } from '../../../../src/engine/core/context.ts';
+import type { ExecutionPath } from '../../../../src/engine/core/context.ts';
 import { encodeCursor } from '../../../../src/engine/queries/pagination.ts';
 import { createLogger } from '../../../../src/platform/log/log.ts';
 import { buildSchema } from '../../../../src/schema/schema.ts';
@@ -88,7 +88,7 @@ class Paths {
     return taken;
   }
 
-  expectAtLeast(least: number, paths: readonly AnswerPath[]): void {
+  expectAtLeast(least: number, paths: readonly ExecutionPath[]): void {
     for (const path of paths) expect(this.taken.get(path) ?? 0, path).toBeGreaterThanOrEqual(least);
   }
 }
