@@ -128,9 +128,13 @@ export function streamTokenIssuer(
 ): IssueStreamToken {
   const deleteInvalid = deleteInvalidTokens(strategies);
   return (principal, operation) =>
-    accountWriteQueue.transaction(principal.userId, (work) => insert(work, deleteInvalid, principal, operation), {
-      lockWaitMs: LOCK_WAIT_MS,
-    });
+    accountWriteQueue.transaction(
+      principal.userId,
+      (work) => insert(work, deleteInvalid, principal, operation),
+      {
+        lockWaitMs: LOCK_WAIT_MS,
+      },
+    );
 }
 
 const END = statement<{ userId: string }>(

@@ -4,9 +4,9 @@ import type { Client, QueryResult } from 'pg';
 import { OperatorError, onOneLine } from '../platform/errors.ts';
 import {
   DatabaseError,
+  findWriteRejection,
   getDatabaseErrorCode,
   readOnlyError,
-  findWriteRejection,
   toDatabaseError,
 } from './errors.ts';
 import { ServerClient, type ServerConnection } from './pg-client.ts';

@@ -28,7 +28,13 @@ import {
   type OperationResult,
   reportOf,
 } from '../engine/operation/operation-result.ts';
-import { errorsOf, type Outcome, type Rejected, rejected, type SingleResult } from '../engine/operation/outcome.ts';
+import {
+  errorsOf,
+  type Outcome,
+  type Rejected,
+  rejected,
+  type SingleResult,
+} from '../engine/operation/outcome.ts';
 import { toErrorCode } from '../engine/subscriptions/event-responses.ts';
 import { rejectionOf, requireSubscription } from '../engine/subscriptions/subscriber.ts';
 import type { Logger } from '../platform/log/log.ts';

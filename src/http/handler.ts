@@ -20,7 +20,14 @@ import {
   type RequestUrl,
 } from './message.ts';
 import { createRequestSteps, type RequestServices } from './request-steps.ts';
-import { createTable, NOT_FOUND_ROUTE, notFoundRoute, isFastPathRequest, targetOf, urlOf } from './routes/table.ts';
+import {
+  createTable,
+  isFastPathRequest,
+  NOT_FOUND_ROUTE,
+  notFoundRoute,
+  targetOf,
+  urlOf,
+} from './routes/table.ts';
 import { createYogaServer, type YogaOptions } from './yoga/yoga-host.ts';
 import { createResults } from './yoga/yoga-result.ts';
 

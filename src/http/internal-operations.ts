@@ -26,7 +26,7 @@ export function createInternalOperations(schema: GraphQLSchema, pipeline: Pick<P
       return type !== undefined && 'getFields' in type && field in type.getFields();
     },
     /**
-     * Runs a query or a mutation for the caller of the request. Throws its first error, masked, which `publicRefusal` reads.
+     * Runs a query or a mutation for the caller of the request. Throws its first error, masked, which `toErrorResponse` reads.
      * @returns the data, of the type that the document selects, and header fields for the response of the page
      */
     async run<Data extends object>(

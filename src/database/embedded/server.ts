@@ -8,7 +8,7 @@ import {
   UnusableDataDirError,
 } from './data-dir.ts';
 import { acquireDataDirLock } from './data-dir-lock.ts';
-import { isIncomplete, requireSameMajor, requireFinished } from './major-version.ts';
+import { isIncomplete, requireFinished, requireSameMajor } from './major-version.ts';
 import { supervise } from './supervisor.ts';
 import { WorkerStream } from './worker-stream.ts';
 import { EmbeddedStartError, type RunningWorker, startWorker } from './worker-thread.ts';

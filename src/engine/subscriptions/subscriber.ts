@@ -134,7 +134,7 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
   ): void {
     const { disconnectSignal } = sender;
     const endsWith = (error: () => ApiError) => () =>
-      stream.finish(serializeResponse(rejected(error(), { requestId, log }), { ...told, cost }));
+      stream.finish(serializeResponse(rejected(error(), { requestId, log }), { ...extras, cost }));
     if (published !== undefined) stream.onClose(watchPublished(published, endsWith(documentRetired)));
     stream.onClose(watchBlocked(sender, endsWith(addressBlocked)));
     if (isAuthenticated(caller))

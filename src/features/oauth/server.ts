@@ -6,7 +6,7 @@ import type { AdmittedRequest, Route, RouteHandler, RouteProperties } from '../.
 import { pageErrors } from '../../http/html/page.ts';
 import { type HttpResponse, PlainRequest } from '../../http/message.ts';
 import { jsonResponse } from '../../http/response/responder.ts';
-import { NOT_FOUND_ROUTE, CREDENTIAL_ROUTE } from '../../http/routes/table.ts';
+import { CREDENTIAL_ROUTE, NOT_FOUND_ROUTE } from '../../http/routes/table.ts';
 import { createKeyedHash } from '../../platform/crypto.ts';
 import { addressKey, attemptOrigin } from '../../platform/ip-address.ts';
 import type { CreateFeature, FeatureServices, RouteServices } from '../feature.ts';
@@ -80,7 +80,8 @@ function routesOf(
   const requestQueue = createOAuthRequestQueue(config.maxQueuedOperations, metrics);
   const requests = createOAuthRequests(pool, config.operationTimeoutMs, requestQueue.measure);
   const { database, settle } = requests;
-  const takeSlot = ({ disconnectSignal }: AdmittedRequest) => requestQueue.take(requests.current(), disconnectSignal);
+  const takeSlot = ({ disconnectSignal }: AdmittedRequest) =>
+    requestQueue.take(requests.current(), disconnectSignal);
   const calls = createLibraryCalls(issuer, takeSlot, log);
   const provider = createProviderSource({
     issuer,

@@ -262,9 +262,9 @@ export class PendingResponses {
     this.#budget.add(bytes, account);
   }
 
-  /** Watches the reader of a response. Returns a function that stops watching. */
-  watch(reader: Reader): () => void {
-    const ended = this.#readers.watch(reader);
+  /** Watches the client of a response. Returns a function that stops watching. */
+  watch(client: Client): () => void {
+    const ended = this.#clients.watch(client);
     this.#budget.freeFor(0);
     return ended;
   }

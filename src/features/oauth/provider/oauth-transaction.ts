@@ -167,7 +167,10 @@ export function createOAuthRequestQueue(maxWaiting: number, metrics: Metrics) {
      * Resolves when the call of a request may begin. Rejects with QueueFullError. A request that is out of time or
      * whose client has disconnected gives up its slot.
      */
-    async take(work: OAuthRequest, disconnectSignal: AdmittedRequest['disconnectSignal']): Promise<ReportOutcome> {
+    async take(
+      work: OAuthRequest,
+      disconnectSignal: AdmittedRequest['disconnectSignal'],
+    ): Promise<ReportOutcome> {
       const { audience, owner, cancellation } = work;
       const queue = queues[audience];
       const hasDisconnected = () => disconnectSignal?.disconnected === true;

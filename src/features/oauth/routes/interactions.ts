@@ -14,7 +14,13 @@ import { signInPath } from '../paths.ts';
 import type { OAuthRequests } from '../provider/oauth-transaction.ts';
 import { BROWSER, RESOURCE } from '../provider/provider.ts';
 import type { LibraryCalls } from '../provider/provider-bridge.ts';
-import { CLEAR_REJECTION, type RejectedSignIn, readBrowserId, createRejectionCookie, readRejection } from './cookies.ts';
+import {
+  CLEAR_REJECTION,
+  createRejectionCookie,
+  type RejectedSignIn,
+  readBrowserId,
+  readRejection,
+} from './cookies.ts';
 import type { EndpointRequest } from './endpoints.ts';
 import {
   type ActiveAccount,
@@ -112,7 +118,7 @@ export function createInteractions(options: InteractionOptions) {
     const requested = text(interaction.params.scope).split(' ');
     const held = scopesOfRole(role);
     return getGrantableScopes(client, { alone: false }).filter(
-      (scope) => asked.includes(scope) && held.includes(scope),
+      (scope) => requested.includes(scope) && held.includes(scope),
     );
   }
 
