@@ -76,7 +76,8 @@ export function watchDatabase(options: WatchOptions) {
   const waiting = createOutageReporter(log, 'database.waiting', 'database.recovered');
   const unreachable = createOutageReporter(log, 'database.unreachable', 'database.recovered');
   const unwritable = createOutageReporter(log, 'database.not_writable', 'database.writable');
-  const createLimit = (event: LogEventCode) => createLogRateLimiter({ log, event, maximum: LINES_PER_MINUTE });
+  const createLimit = (event: LogEventCode) =>
+    createLogRateLimiter({ log, event, maximum: LINES_PER_MINUTE });
   const failedWrites = createLimit('database.write_failed');
   const lostConnections = createLimit('database.connection_lost');
   let isReachable = true;

@@ -42,7 +42,11 @@ const INTERVAL_MS = 10_000;
 
 /** Logs problems of the data directory while the embedded database runs, before a write fails. */
 function watchDataDir(dataDir: string, log: Logger): { close(): void } {
-  const outage = createOutageReporter(log, 'embedded_db.data_dir_unhealthy', 'embedded_db.data_dir_recovered');
+  const outage = createOutageReporter(
+    log,
+    'embedded_db.data_dir_unhealthy',
+    'embedded_db.data_dir_recovered',
+  );
   const timer = setInterval(() => {
     const problem = findDataDirProblem(dataDir);
     if (problem === undefined) outage.over();

@@ -155,8 +155,8 @@ export class UnitOfWork implements Queryable {
   /** Runs one statement at a time: loaders of the same tick would otherwise collide on the connection. */
   query<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]> {
     if (this.#singleStatement) return this.#queryAlone(statement, values);
-    const result = this.#runTimeSlice.then(async () => (await this.#begun()).query(statement, values));
-    this.#runTimeSlice = result.catch(() => undefined);
+    const result = this.#previousQuery.then(async () => (await this.#begun()).query(statement, values));
+    this.#previousQuery = result.catch(() => undefined);
     return result;
   }
 

@@ -129,7 +129,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
 
   /**
    * Runs within the operation timeout and the memory bounds of responses. Work still running at the timeout
-   * keeps running until it notices; its result is discarded. `refuse` turns a rejection into a result, or throws
+   * keeps running until it notices; its result is discarded. `toResult` turns a rejection into a result, or throws
    * it. The time of the statements is added to `forWork`.
    */
   function inTime<T, R>(

@@ -4,7 +4,7 @@ import type { Scope } from '../../auth/scopes.ts';
 import type { Queryable } from '../../database/statement.ts';
 import type { FastCounter } from '../../platform/metrics/instruments.ts';
 import type { Preparations } from '../core/before-transaction.ts';
-import type { AnswerPath, Context, EventReader } from '../core/context.ts';
+import type { Context, EventReader, ExecutionPath } from '../core/context.ts';
 import type { OperationHead, OperationRequest } from '../documents/operation-request.ts';
 import type { ValidatedOperation } from '../documents/operation-stages.ts';
 import type { PreparedOperation } from '../documents/prepared-operation.ts';

@@ -89,7 +89,7 @@ export async function inLoaderBatch<Key, Value>(
   let load = batches.get(kind) as ((key: Key) => Promise<Value>) | undefined;
   if (load === undefined) {
     // By the next iteration of the event loop, all resolvers that got values of the last batch have requested their keys.
-    load = batchReads(read, { maxRunning: 1, maxKeys: Number.POSITIVE_INFINITY, pause: nextTurn });
+    load = batchReads(read, { maxRunning: 1, maxKeys: Number.POSITIVE_INFINITY, pause: nextLoopIteration });
     batches.set(kind, load);
   }
   return Promise.all(keys.map(load));

@@ -1,5 +1,5 @@
 import { createSourceEventStream, type ExecutionResult, validateSubscriptionArgs } from 'graphql';
-import { accountOf, clientOf, chargedTo, isAuthenticated, type Principal } from '../../auth/principal.ts';
+import { accountOf, chargedTo, clientOf, isAuthenticated, type Principal } from '../../auth/principal.ts';
 import { findLogLevel } from '../../database/errors.ts';
 import { ApiError, addressBlocked, documentRetired, unauthenticated } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';

@@ -59,7 +59,7 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
   return {
     /**
      * Takes a token from the client's bucket and from its account's, or from neither.
-     * @returns the state of the emptier bucket at `atMs`, in milliseconds since the epoch, and a `refusal` if one was empty
+     * @returns the state of the emptier bucket at `atMs`, in milliseconds since the epoch, and a `rejection` if one was empty
      */
     async request(client: Bucket, account?: Bucket) {
       const taken = await store.take(client, account);

@@ -133,7 +133,7 @@ export class Reservation {
   }
 
   /**
-   * Counts what the database has sent for the operation so far. `refusal` says why not to go on. Rows that still arrive are discarded
+   * Counts what the database has sent for the operation so far. `rejection` says why not to go on. Rows that still arrive are discarded
    * only on 'stop', when one operation has received too much.
    */
   receive(received: number): 'go on' | 'begin nothing more' | 'stop' {

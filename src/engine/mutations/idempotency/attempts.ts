@@ -149,7 +149,7 @@ export interface KeyedMutation {
   readonly args: OperationArgs;
   readonly owner: KeyOwner;
   readonly requestFingerprint: Buffer;
-  readonly asked: RequestedOperation;
+  readonly requested: RequestedOperation;
 }
 
 export interface Attempt {
@@ -176,7 +176,7 @@ export function createAttempts(options: AttemptOptions) {
   /**
    * Runs the mutation in a transaction and stores its response. Returns the response stored before if there is one, and neither if the key is locked.
    */
-  async function attempt({ args, owner, requestFingerprint, asked }: KeyedMutation): Promise<Attempt> {
+  async function attempt({ args, owner, requestFingerprint, requested }: KeyedMutation): Promise<Attempt> {
     const { contextValue: context } = args;
     const { caller } = context;
     let found: StoredResponse | undefined;
@@ -199,7 +199,7 @@ export function createAttempts(options: AttemptOptions) {
         return true;
       },
       async after(work, executed) {
-        made = make(executed, replayCheck.getReplayPolicy(asked, caller, notedScopes));
+        made = make(executed, replayCheck.getReplayPolicy(requested, caller, notedScopes));
         storedBytes.take(owner.userId, made.response.body);
         await storeResponse(work, owner, made.response, options);
         return made.outcome;
@@ -230,9 +230,9 @@ export function createAttempts(options: AttemptOptions) {
     args,
     owner,
     requestFingerprint,
-    asked,
+    requested,
   }: KeyedMutation): Promise<Attempt> {
-    const policy = replayCheck.getReplayPolicy(asked, args.contextValue.caller, NOTHING_NOTED);
+    const policy = replayCheck.getReplayPolicy(requested, args.contextValue.caller, NOTHING_NOTED);
     const response = (body: string) => ({ ...policy, fingerprint: requestFingerprint, status: 200, body });
     const outcome = await executor.runSingleStatement(args, keyLock(owner, response, options));
     return { outcome, stored: outcome?.kind === 'rendered' ? response(outcome.body) : undefined };

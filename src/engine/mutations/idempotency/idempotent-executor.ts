@@ -131,12 +131,12 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
    */
   function replay(
     stored: StoredResponse,
-    { requestFingerprint, args, asked }: KeyedMutation,
+    { requestFingerprint, args, requested }: KeyedMutation,
     waited = false,
   ): RenderedResult {
     const { caller, sender, effects } = args.contextValue;
     if (!stored.fingerprint.equals(requestFingerprint)) throw outcomes.reused();
-    replayCheck.require(asked, caller, stored);
+    replayCheck.require(requested, caller, stored);
     const { reservation } = sender;
     reservation.begin(chargedTo(sender));
     reservation.reserve(checkedLength(stored.body, maxResponseBytes));
@@ -239,10 +239,12 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
       if (key === undefined || !isAuthenticated(caller)) return undefined;
       const requested = { operation, variables: args.variableValues ?? {} };
       const owner = { userId: caller.userId, key };
-      const found = computeFingerprint(args.schema, key, asked);
-      if (!('requestFingerprint' in found) || !replayCheck.hasAccess(asked, caller)) return undefined;
+      const found = computeFingerprint(args.schema, key, requested);
+      if (!('requestFingerprint' in found) || !replayCheck.hasAccess(requested, caller)) return undefined;
       const stored = await find(args, owner);
-      return stored && replay(stored, { args, owner, requestFingerprint: found.requestFingerprint, asked });
+      return (
+        stored && replay(stored, { args, owner, requestFingerprint: found.requestFingerprint, requested })
+      );
     } catch (error) {
       return rejected(error, { requestId, log });
     }
@@ -256,11 +258,11 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
       if (key === undefined || !isAuthenticated(caller)) return await next(args);
       const requested = { operation, variables: args.variableValues ?? {} };
       const owner = { userId: caller.userId, key };
-      const found = computeFingerprint(args.schema, key, asked);
+      const found = computeFingerprint(args.schema, key, requested);
       // Who may not run it neither learns anything from the key nor uses it up.
       if ('requestFingerprint' in found) {
-        replayCheck.requireAccess(asked, caller);
-        return await runKeyed({ args, owner, requestFingerprint: found.requestFingerprint, asked });
+        replayCheck.requireAccess(requested, caller);
+        return await runKeyed({ args, owner, requestFingerprint: found.requestFingerprint, requested });
       }
       // What was stored ran with variables that fit. As without a key, these come before permissions.
       if (replayCheck.hasAccess(requested, caller) && (await storedBefore(args, owner)) !== undefined)

@@ -25,7 +25,7 @@ export function createReplayCheck(requestedFields: RequestedFields) {
   return {
     /** What to store with a response that has data. */
     getReplayPolicy(
-      asked: RequestedOperation,
+      requested: RequestedOperation,
       caller: Caller,
       notedScopes: ReadonlySet<string>,
     ): ReplayPolicy {
@@ -44,8 +44,8 @@ export function createReplayCheck(requestedFields: RequestedFields) {
     hasAccess: (requested: RequestedOperation, caller: Caller): boolean =>
       requestedFields(requested).every((field) => hasPermissions(caller, permissionsOf(field))),
     /** Throws FORBIDDEN if a caller who has access may not receive the stored response. */
-    require(asked: RequestedOperation, caller: Caller, { sessionId, scopes }: ReplayPolicy): void {
-      for (const field of requestedFields(asked))
+    require(requested: RequestedOperation, caller: Caller, { sessionId, scopes }: ReplayPolicy): void {
+      for (const field of requestedFields(requested))
         for (const scope of scopesByRow(field))
           if (scopes?.includes(scope) ?? true) requireScope(caller, scope, fieldNamed(field));
       // A secret that was shown without a session is nobody's to see again.
