@@ -67,7 +67,7 @@ describe('Retries', () => {
     ]);
   });
 
-  it('outlast a service that rejects connections for 30 s', async () => {
+  it('outlast a service that refuses connections for 30 s', async () => {
     const stub = await startStub(json(CREATED));
     const clock = createVirtualClock();
     const startMs = clock.nowMs();

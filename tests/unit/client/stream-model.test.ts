@@ -7,7 +7,7 @@ const EVENTS = 12;
 
 /** What becomes of one connection. `cut` is the part of the stream that arrives, and `parts` where it is split. */
 interface Fault {
-  readonly kind: 'rejected' | 'portal' | '503' | '401' | 'broken' | 'ended';
+  readonly kind: 'refused' | 'portal' | '503' | '401' | 'broken' | 'ended';
   readonly cut: number;
   readonly parts: readonly number[];
 }
@@ -24,7 +24,7 @@ function formatStream(position: number): string {
 function createModel(faults: Fault[]): typeof fetch {
   return async (_input, init) => {
     const fault = faults.shift();
-    if (fault?.kind === 'rejected') throw new TypeError('refused');
+    if (fault?.kind === 'refused') throw new TypeError('refused');
     if (fault?.kind === 'portal') return new Response('<p>', { headers: { 'content-type': 'text/html' } });
     if (fault?.kind === '503' || fault?.kind === '401')
       return new Response('{"errors":[]}', {

@@ -96,7 +96,7 @@ describe('A stream', () => {
       expect(clock.pauses[0]).toBeGreaterThanOrEqual(3_000);
   });
 
-  it('opens after connections were rejected for 30 s', async () => {
+  it('opens after connections were refused for 30 s', async () => {
     const stub = await startStub(GOOD);
     const clock = createVirtualClock();
     const startMs = clock.nowMs();
