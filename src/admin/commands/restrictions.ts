@@ -3,7 +3,6 @@ import { audit, OPERATOR } from '../../auth/audit.ts';
 import { KEPT_SECONDS, MEASURES, type Measure, topClients } from '../../auth/client-usage.ts';
 import { listBlocks, MAX_BLOCKS, putBlock, removeBlock } from '../../auth/restriction-store.ts';
 import type { Queryable } from '../../database/statement.ts';
-import type { AddressBlock } from '../../generated/tables.ts';
 import type { Config } from '../../platform/config/config.ts';
 import { formatNetwork, isWithin, LOOPBACK, type Network, networkOf } from '../../platform/ip-address.ts';
 import type { DefineCommands, Opened } from '../cli/connection.ts';
@@ -33,7 +32,10 @@ function check(network: Network, { trustProxy }: Config, force: boolean): void {
 }
 
 /** A block as commands print it. */
-const printed = ({ endsAt, ...block }: AddressBlock) => ({ ...block, expiresAt: endsAt });
+const printed = ({ endsAt, ...block }: Awaited<ReturnType<typeof listBlocks>>[number]) => ({
+  ...block,
+  expiresAt: endsAt,
+});
 
 async function block(
   { database, config }: Opened,
