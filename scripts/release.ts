@@ -1,7 +1,7 @@
 /**
- * Makes a release: `npm run release [-- --usage FILE]`. Compares the schema, the settings, the error codes, the metrics and the
- * commands with those of the last release, and writes the version that follows from that, CHANGELOG.md, and what the next
- * release is compared with: schema.released.graphql and scripts/released/surface.json. Changes nothing if a promise is broken.
+ * `npm run release [-- --usage FILE]`: compares the schema, settings, error codes, metrics and commands with the last release.
+ * It writes the next version, CHANGELOG.md, and the base of the next comparison: schema.released.graphql and
+ * scripts/released/surface.json. It changes nothing if a promise of the last release is broken.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { buildSchema } from 'graphql';
@@ -16,18 +16,18 @@ import { parseUsage } from './released/usage-file.ts';
 
 const HELP = `npm run release [-- --usage FILE]
 
-Writes the version that follows from the changes since the last release, CHANGELOG.md, and what the next release is
-compared with. Changes nothing if a promise is broken.
-  --usage FILE  what "admin deprecation report" printed: an element that nobody uses may go
+Write the version that follows from the changes since the last release, CHANGELOG.md, and the base of the next comparison.
+Nothing is changed if a promise of the last release is broken.
+  --usage FILE  output of "admin deprecation report": elements that no client uses may be removed
 `;
 const at = (path: string) => new URL(`../${path}`, import.meta.url);
 const SURFACE_FILE = at('scripts/released/surface.json');
 const CHANGE_LOG = at('CHANGELOG.md');
 const CHANGE_LOG_HEAD = `# Changes
 
-What clients and operators see of each release. [Versions](docs/versioning.md) says what may change in which.
+Changes of each release that clients and operators see. [Versioning](docs/versioning.md) says what may change in which release.
 `;
-/** Where else the version stands, and what is before it there. */
+/** The other files that contain the version, with a pattern that finds it. */
 const VERSIONED: readonly (readonly [string, RegExp])[] = [
   ['package.json', /(?<=^ {2}"version": ")[\d.]+/m],
   ['package-lock.json', /(?<=^ {2}"version": ")[\d.]+/m],
@@ -38,12 +38,23 @@ const VERSIONED: readonly (readonly [string, RegExp])[] = [
 
 const read = (file: URL): string => readFileSync(file, 'utf8');
 
+function readSections(): string[] {
+  if (!existsSync(CHANGE_LOG)) return [];
+  return read(CHANGE_LOG)
+    .split(/^(?=## )/m)
+    .slice(1);
+}
+
+const UNRELEASED = '## Unreleased\n';
+const unreleased = (): string | undefined => readSections().find((section) => section.startsWith(UNRELEASED));
+const readNotes = (): string => unreleased()?.slice(UNRELEASED.length) ?? '';
+
 interface Made {
   readonly version: string;
   readonly section: string;
 }
 
-/** What is newly deprecated for no day, or since one that has passed: nobody has counted its uses since then. */
+/** Lists new deprecations without a day or with a day in the past: no instance has counted their usage since then. */
 function uncounted(before: string, after: string, today: string): string[] {
   const known = deprecatedElements(buildSchema(before));
   return [...deprecatedElements(buildSchema(after)).values()].flatMap(({ element, reason, since }) =>
@@ -53,14 +64,14 @@ function uncounted(before: string, after: string, today: string): string[] {
   );
 }
 
-/** The first release has no changes to tell of: it says what there is. */
+/** Formats the section of the first release, which has no earlier release to compare with. */
 function firstRelease(now: Date): Made {
   const { version } = JSON.parse(read(at('package.json'))) as { version: string };
   const section = `## ${version}, ${now.toISOString().slice(0, 10)}\n\nThe first release. What it promises is in [the contract](docs/contract.md).`;
   return { version, section };
 }
 
-/** Throws an error with a message for people if the last release was promised more. */
+/** @throws {Error} if the schema breaks a promise of the last release. */
 function nextRelease(now: Date, usageFile: string | undefined): Made {
   const released = read(RELEASED_SCHEMA_FILE);
   const schema = read(SCHEMA_FILE);
@@ -72,25 +83,21 @@ function nextRelease(now: Date, usageFile: string | undefined): Made {
   const before = { schema: released, surface: SURFACE.parse(JSON.parse(read(SURFACE_FILE))) };
   const changes: readonly Change[] = changesBetween(before, { schema, surface: presentSurface() });
   const version = versionAfter(releaseOf(released).version, changes);
-  return { version, section: changeLogSection(version, now, changes) };
+  return { version, section: changeLogSection(version, now, changes, readNotes()) };
 }
 
 function write({ version, section }: Made, now: Date): void {
   for (const [path, place] of VERSIONED) {
     const text = read(at(path));
-    if (!place.test(text)) throw new Error(`${path} has no version where it is looked for`);
+    if (!place.test(text)) throw new Error(`${path} has no version that matches ${place}`);
     writeFileSync(at(path), text.replace(place, version));
   }
-  // One that was begun and not finished has left its own.
-  const old = existsSync(CHANGE_LOG)
-    ? read(CHANGE_LOG)
-        .split(/^(?=## )/m)
-        .slice(1)
-    : [];
-  const sections = [`${section}\n`, ...old.filter((one) => !one.startsWith(`## ${version},`))];
+  // A release that stopped halfway has left its section.
+  const old = readSections().filter((one) => one !== unreleased() && !one.startsWith(`## ${version},`));
+  const sections = [`${section}\n`, ...old];
   writeFileSync(CHANGE_LOG, [CHANGE_LOG_HEAD, ...sections].join('\n'));
   writeFileSync(SURFACE_FILE, `${JSON.stringify(presentSurface(), null, 2)}\n`);
-  // Last: by it the check knows what is released.
+  // This file is written last, because the schema check takes the release from it.
   writeFileSync(RELEASED_SCHEMA_FILE, `${headOf({ version, at: now })}${read(SCHEMA_FILE)}`);
 }
 

@@ -2,10 +2,10 @@ import { BreakingChangeType, buildSchema, findSchemaChanges, type SchemaChange }
 import { deprecableElements, deprecatedElements } from '../../src/engine/documents/deprecations.ts';
 import type { Surface } from './surface.ts';
 
-/** How much a change asks of those who use the service. */
+/** The part of the version that a change raises (Semantic Versioning 2.0.0). */
 export type Level = 'major' | 'minor' | 'patch';
 
-/** A line of the change log. */
+/** A line of the change log about one public name. */
 export interface Change {
   readonly kind: 'schema' | keyof Surface;
   readonly level: Level;
@@ -14,18 +14,18 @@ export interface Change {
 
 const BREAKING: readonly string[] = Object.values(BreakingChangeType);
 
-/** Removals that the check of the schema lets pass are no break: nobody is left who needs what is gone. */
+/** The schema check accepts a removal only if no client uses the element, so a removal is not a major change. */
 function levelOf({ type }: SchemaChange): Level {
   if (type === 'DESCRIPTION_CHANGED') return 'patch';
   return 'minor';
 }
 
-/** What differs between two schemas whose promises are kept: breaking changes are those that nobody minds. */
+/** Compares two schemas. The schema check has accepted each breaking change between them. */
 function schemaChanges(before: string, after: string): Change[] {
   const [earlier, later] = [buildSchema(before), buildSchema(after)];
   const [wasDeprecated, isDeprecated] = [deprecatedElements(earlier), deprecatedElements(later)];
   const changes = findSchemaChanges(earlier, later).map((change): Change => {
-    const removed = BREAKING.includes(change.type) ? ' Nobody used it any more.' : '';
+    const removed = BREAKING.includes(change.type) ? ' No client used it.' : '';
     return { kind: 'schema', level: levelOf(change), text: `${change.description}${removed}` };
   });
   for (const [element, { reason }] of isDeprecated) {
@@ -41,7 +41,7 @@ function schemaChanges(before: string, after: string): Change[] {
   return changes;
 }
 
-/** The name of a metric or a code is its first word, that of a command what comes before its arguments. */
+/** Returns the first word of a metric or a code, and the words before the arguments of a command. */
 function nameOf(kind: keyof Surface, entry: string): string {
   const [name = entry] = kind === 'commands' ? entry.split(/ (?=[-<[])/) : entry.split(' ');
   return name;
@@ -50,16 +50,16 @@ function nameOf(kind: keyof Surface, entry: string): string {
 const positionals = (words: readonly string[]): string[] => words.filter((word) => /^[<[]/.test(word));
 const bare = (positional: string): string => positional.slice(1, -1);
 
-/** Whether who relies on how an entry was can go on. */
+/** Returns true if users of the earlier entry need no change. */
 function isKept(kind: keyof Surface, before: string, after: string): boolean {
   const [was, is] = [before.split(' '), after.split(' ')];
-  // A code has its status, a metric its type and its labels.
+  // The second word is the status of a code and the type of a metric.
   if (kind === 'codes' || (kind === 'metrics' && was[1] !== is[1])) return false;
   if (kind !== 'commands') return was.every((word) => is.includes(word));
   const [given, taken] = [positionals(was), positionals(is)];
   const inPlace = given.every((one, index) => {
     const now = taken[index] ?? '';
-    // What was required may become optional.
+    // A required argument may become optional.
     return now === one || (bare(now) === bare(one) && now.startsWith('['));
   });
   const more = taken.slice(given.length);
@@ -81,17 +81,17 @@ function surfaceChanges(kind: keyof Surface, before: readonly string[], after: r
     }
   }
   for (const [name, entry] of earlier)
-    if (!later.has(name)) changes.push({ kind, level: 'major', text: `\`${entry}\` is gone.` });
+    if (!later.has(name)) changes.push({ kind, level: 'major', text: `\`${entry}\` was removed.` });
   return changes;
 }
 
-/** A schema in SDL, and what there is beside it. */
+/** The public interface of a version: its schema in SDL and its other public names. */
 export interface Published {
   readonly schema: string;
   readonly surface: Surface;
 }
 
-/** All that has changed, of each kind in turn. */
+/** Lists the changes of the schema, settings, error codes, metrics and commands, in this order. */
 export function changesBetween(before: Published, after: Published): Change[] {
   const kinds = ['settings', 'codes', 'metrics', 'commands'] as const;
   return [
@@ -100,7 +100,7 @@ export function changesBetween(before: Published, after: Published): Change[] {
   ];
 }
 
-/** The version after some changes (Semantic Versioning). */
+/** Computes the next version by Semantic Versioning 2.0.0. */
 export function versionAfter(version: string, changes: readonly Change[]): string {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
   if (changes.some(({ level }) => level === 'major')) return `${major + 1}.0.0`;
@@ -116,12 +116,20 @@ const TITLES: Readonly<Record<Change['kind'], string>> = {
   commands: 'Commands',
 };
 
-/** A section of the change log. */
-export function changeLogSection(version: string, at: Date, changes: readonly Change[]): string {
+/**
+ * Formats the section of a release in the change log.
+ * @param notes Markdown of the section "Unreleased", which people wrote. It comes first.
+ */
+export function changeLogSection(version: string, at: Date, changes: readonly Change[], notes = ''): string {
   const parts = Object.entries(TITLES).flatMap(([kind, title]) => {
     const lines = changes.filter((change) => change.kind === kind).map(({ text }) => `- ${text}`);
     return lines.length === 0 ? [] : [`### ${title}`, lines.join('\n')];
   });
-  const body = parts.length === 0 ? ['Nothing that clients or operators see has changed.'] : parts;
-  return [`## ${version}, ${at.toISOString().slice(0, 10)}`, ...body].join('\n\n');
+  const written = notes.trim() === '' ? [] : [notes.trim()];
+  const body = [...written, ...parts];
+  const unchanged = 'Nothing that clients or operators see has changed.';
+  return [
+    `## ${version}, ${at.toISOString().slice(0, 10)}`,
+    ...(body.length === 0 ? [unchanged] : body),
+  ].join('\n\n');
 }

@@ -33,7 +33,7 @@ describe('the version after a release', () => {
       'Query.a is deprecated: Use b, since 2027-01-01.',
     ],
     ['a setting', but({ settings: ['HOST', 'PORT'] }), '1.5.0', '`HOST` is new.'],
-    ['a setting less', but({ settings: [] }), '2.0.0', '`PORT` is gone.'],
+    ['a setting less', but({ settings: [] }), '2.0.0', '`PORT` was removed.'],
     ['another status', but({ codes: ['NOT_FOUND 410'] }), '2.0.0', 'is now `NOT_FOUND 410`'],
     [
       'an argument more',
@@ -47,7 +47,7 @@ describe('the version after a release', () => {
       '1.5.0',
       'is now `user create [email] [name] --name`',
     ],
-    ['a code less', but({ codes: [] }), '2.0.0', '`NOT_FOUND 404` is gone.'],
+    ['a code less', but({ codes: [] }), '2.0.0', '`NOT_FOUND 404` was removed.'],
     [
       'a label more',
       but({ metrics: ['requests_total counter path status'] }),
@@ -78,7 +78,12 @@ describe('the version after a release', () => {
       '2.0.0',
       'is now `user create <email>`',
     ],
-    ['a command less', but({ commands: ['user create <email> --name'] }), '2.0.0', '`user list` is gone.'],
+    [
+      'a command less',
+      but({ commands: ['user create <email> --name'] }),
+      '2.0.0',
+      '`user list` was removed.',
+    ],
   ])('is that which %s asks for, and the change log says it', (_what, after, version, line) => {
     const changes = changesBetween(PRESENT, after);
     expect(versionAfter('1.4.2', changes)).toBe(version);
@@ -86,6 +91,17 @@ describe('the version after a release', () => {
     expect(section).toMatch(new RegExp(`^## ${version}, 2027-01-31\n`));
     expect(section).toContain(line);
   });
+});
+
+it('a release has the notes that people wrote, before the changes of public names', () => {
+  const changes = changesBetween(PRESENT, but({ settings: ['HOST', 'PORT'] }));
+  const section = changeLogSection(
+    '1.5.0',
+    new Date('2027-01-31T23:00:00Z'),
+    changes,
+    '\n- Pages load faster.\n',
+  );
+  expect(section).toBe('## 1.5.0, 2027-01-31\n\n- Pages load faster.\n\n### Settings\n\n- `HOST` is new.');
 });
 
 it('the service has settings, codes, metrics and commands to compare', () => {

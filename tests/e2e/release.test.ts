@@ -44,7 +44,17 @@ async function copied() {
 it('a release is made of what differs from the last one, and the next is compared with it', async () => {
   const project = await copied();
   // What has changed since the last release is in this one.
-  expect(await project.script('release.ts')).toMatchObject({ ok: true });
+  const note = '## Unreleased\n\n- Pages load faster.\n';
+  project.edit('CHANGELOG.md', (text) =>
+    text.includes('## Unreleased\n')
+      ? text.replace('## Unreleased\n', note)
+      : text.replace(/^(?=## )/m, `${note}\n`),
+  );
+  expect(await project.script('release.ts')).toMatchObject({
+    ok: true,
+    said: expect.stringMatching(/^## [\d.]+, [\d-]+\n\n- Pages load faster\./),
+  });
+  expect(project.read('CHANGELOG.md')).not.toContain('## Unreleased');
   const [before, log] = [project.version(), project.read('CHANGELOG.md')];
   const [major, minor] = before.split('.').map(Number);
   const dayIn = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
@@ -111,7 +121,7 @@ it('a release is made of what differs from the last one, and the next is compare
   writeFileSync(file, JSON.stringify({ ...report, usage: [] }));
   expect(await project.script('check-schema.ts', '--usage', file)).toMatchObject({ ok: true });
   expect((await project.script('release.ts', '--usage', file)).said).toContain(
-    'Field Query.more was removed. Nobody used it any more.',
+    'Field Query.more was removed. No client used it.',
   );
 });
 
