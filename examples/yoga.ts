@@ -35,7 +35,5 @@ if (import.meta.main) {
   const database = await openDatabase({ config, log });
   await migrate(database);
   const yoga = createYogaOf(createApp({ config, database, log }));
-  createServer(yoga).listen(config.port, config.host, () =>
-    log.emit('service.started', { port: config.port }),
-  );
+  createServer(yoga).listen(config.port, config.host, () => log.emit('service.started'));
 }

@@ -90,7 +90,7 @@ describe('without credentials', () => {
     const id = response.headers.get('x-request-id') ?? '';
     expect(id).toMatch(/^[\da-f-]{36}$/);
     const line = open.logged.find((it) => it.includes(`"${id}"`) && it.includes('"status"'));
-    expect(JSON.parse(line ?? '{}')).toMatchObject({ status: 200, document: documentId });
+    expect(JSON.parse(line ?? '{}')).toMatchObject({ status: 200, documentId });
     const etag = response.headers.get('etag') ?? '';
     const again = await ask(open, { documentId }, { ...headers, 'if-none-match': etag });
     expect([again.status, cacheControl(again)]).toEqual([304, PUBLIC]);

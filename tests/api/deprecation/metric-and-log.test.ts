@@ -61,10 +61,12 @@ describe('what is deprecated', () => {
     const lines = app.logged
       .map((line) => JSON.parse(line) as Record<string, unknown>)
       .filter(({ client }) => String(client).startsWith(id));
-    expect(lines.map(({ operationName, deprecated }) => [operationName, deprecated])).toEqual([
-      ['Old', ['Post.body']],
-      ['New', undefined],
-    ]);
+    expect(lines.map(({ operationName, deprecatedElements }) => [operationName, deprecatedElements])).toEqual(
+      [
+        ['Old', ['Post.body']],
+        ['New', undefined],
+      ],
+    );
   });
 
   it('counts for the operation that ran, not for another one in its document', async () => {
