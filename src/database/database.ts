@@ -18,37 +18,38 @@ import type { Parameter, Query, Queryable, Statement } from './statement.ts';
 import { DatabaseStatistics, TracedStatements } from './statement-instrumentation.ts';
 import { type PooledConnection, prismaOn, UnitOfWork, type UnitOfWorkOptions } from './unit-of-work.ts';
 
-/** What every part of the service uses. */
 export interface Services {
   readonly config: Config;
   readonly database: Database;
   readonly log: Logger;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Undefined if nothing is traced. */
+  /** Undefined if tracing is disabled. */
   readonly tracing: Tracing | undefined;
 }
 
-/** The database, embedded or a server: statements and units of work share one pool. */
+/** The service's database. Statements and transactions share one pool. */
 export type Database = ReturnType<typeof connectDatabase>;
 
-/** A connection on loan from the pool, with its place in the queue. */
+/** A pooled connection while a statement or a transaction uses the connection. */
 interface Loan {
   readonly client: pg.PoolClient;
   readonly sinceMs: number;
   readonly cancellation: Cancellation | undefined;
-  /** How many bytes its work had received when it got the connection. */
+  /** Bytes that the work had received when it got the connection. */
   readonly receivedBefore: number;
-  /** Undefined if its work is not traced. */
   readonly trace: TracedStatements | undefined;
-  /** How long it has waited in vain for locks that others held. */
+  /** Time spent waiting for locks that other transactions kept until the lock timeout. */
   waitedMs: number;
 }
 
-/** Processing the database's data costs this process about 3 ms per MiB. */
+/** Receiving rows costs this process about 3 ms of CPU per MiB. */
 const MS_A_BYTE = 3 / 1_048_576;
 
-/** Opens the configured database. Throws the same errors as opening the data directory of the embedded database. */
+/**
+ * Opens the configured database.
+ * @throws {OperatorError} if the data directory of the embedded database is unusable or locked.
+ */
 export async function openDatabase(options: ServerOptions): Promise<Database> {
   const server = await openServer(options);
   return connectDatabase(options.config.database.kind, server, options.log);
@@ -89,8 +90,8 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
   const budget = server.named ? new PreparedBudget(server.poolSize) : undefined;
 
   /**
-   * pg's own queue is first-in, first-out and times out after the connect timeout, so a cheap read behind many accounts'
-   * heavy reads would be rejected. Here work may wait as long as it may take.
+   * pg's own queue is first-in, first-out and times out after the connect timeout. A cheap read behind heavy
+   * reads of many accounts would be rejected. This queue has no time limit and is fair to each owner.
    */
   async function waitForSlot(cancellation?: Cancellation): Promise<pg.PoolClient | undefined> {
     try {
@@ -126,8 +127,8 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
   }
 
   /**
-   * Hands the connection to the next in the queue: going through the pool costs an iteration of the event loop and two timers.
-   * The time of the work is charged to its owner, except for the time that it waited for others' locks.
+   * Hands the connection to the next waiter, because going through the pool costs an iteration of the event
+   * loop and two timers. The owner is charged for the time, except for the time spent waiting for locks.
    */
   function giveBack({ client, sinceMs, cancellation, receivedBefore, waitedMs }: Loan, error?: Error): void {
     lendFor(client, undefined);
@@ -138,7 +139,7 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
     connections.giveBack(client, error, (passedOn) => queue.release(cancellation?.owner, passedOn));
   }
 
-  /** Runs queries in one flight. Resolves to what `toResult` makes of the rows of each. */
+  /** Runs queries in one round trip. `toResult` receives the rows of each query. */
   function fly<Result>(
     loan: Loan,
     queries: readonly Query<unknown>[],
@@ -149,7 +150,8 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
     const endSpans = loan.trace?.statements(queries);
     return new Promise((resolve, reject) => {
       const done = (error: unknown, results: unknown[][]) => {
-        // What follows is this owner's work. It goes on at once: it holds a connection, and maybe locks.
+        // The owner is charged for what follows. The work does not wait for a time slice, because it occupies
+        // a connection and maybe locks.
         eventLoop.charge(loan.cancellation?.owner);
         const reason = error == null ? undefined : toDatabaseError(error);
         endSpans?.(results, reason);
@@ -164,7 +166,9 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
   const run = <Row>(loan: Loan, query: Query<Row>, before?: string): Promise<Row[]> =>
     fly(loan, [query], before, ([rows]) => rows as Row[]);
 
-  /** `isRead`: it has written nothing, so a statement that was ended counts as a timeout in any case. */
+  /**
+   * @param isRead true if the work has written nothing, so that a cancelled statement is always a timeout.
+   */
   async function queryOnce<Row>(
     statement: Statement<Row>,
     values: readonly Parameter[],
@@ -215,7 +219,8 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
       },
       begin: async () => void (await client.query(trace?.begin(begin) ?? begin)),
       async beginWith(queries) {
-        // Several commands in one text cannot be part of the flight.
+        // PostgreSQL rejects several commands in one string of the extended query protocol, which the round
+        // trip uses.
         const first = trace?.begin(begin) ?? server.begin;
         if (first !== undefined) await client.query(first);
         const before = first === undefined ? 'BEGIN' : undefined;
@@ -233,25 +238,29 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
 
   return {
     kind,
-    /** The schema of the tables. */
     schema: server.schema,
     watch,
     /** The setting that names the server for migrations and LISTEN. */
     directSetting: (server.watched.direct ?? server.watched.server).setting,
-    /** The queue for a connection, with each owner's recent use of connections. */
     queue,
-    /** How long a statement or a transaction keeps trying to acquire its locks. */
+    /** Time within which a statement or a transaction retries to acquire its locks. */
     lockWaitMs: server.lockWaitMs,
-    /** Set if LISTEN on another connection hears nothing, as on the embedded database. */
+    /** Set for the embedded database, where a second connection for LISTEN is not available. */
     notified: server.notifications?.notified,
     statistics,
     /** @throws {DatabaseError} */
     query: <Row>(statement: Statement<Row>, values: readonly Parameter[]) => query(statement, values),
-    /** The same pool for reads, which a cancellation ends. Results wait for a slot of the event loop by default. */
+    /**
+     * A view of the pool for reads, which a cancellation cancels. Results wait for a time slice of the event
+     * loop by default.
+     */
     cancellable: (cancellation: Cancellation, { takesTimeSlice = true } = {}): Queryable => ({
       query: (statement, values) => query(statement, values, cancellation, { isRead: true, takesTimeSlice }),
     }),
-    /** The same pool for statements of an owner, who waits for slots. They are cancelled with their work. */
+    /**
+     * A view of the pool for statements of an owner, who waits for time slices. Cancelling `work` cancels the
+     * statements.
+     */
     owned: (owner: string | undefined, work?: Cancellation): Queryable => ({
       async query(statement, values) {
         const cancellation = new Cancellation(undefined, owner);
@@ -264,15 +273,21 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
         }
       },
     }),
-    /** A transaction that begins with its first statement. */
+    /** Creates a transaction that begins with its first statement. */
     unitOfWork: (options: UnitOfWorkOptions = {}, cancellation?: Cancellation) =>
       new UnitOfWork(() => connect(cancellation), options, cancellation),
-    /** A connection of the caller past a pooler. `limited` applies the pool's time limits to its statements. */
+    /**
+     * Opens a connection that bypasses a pooler, and which the caller closes. `limited` applies the time
+     * limits of the pool to its statements.
+     */
     async dedicatedClient({ limited = false } = {}): Promise<pg.Client> {
       await serverReady(server);
       return openClient(server, limited);
     },
-    /** Runs `work` on a dedicated client. Requests to the embedded database, which has one session, wait meanwhile. */
+    /**
+     * Runs `work` on a dedicated client. The embedded database has one session, so requests wait until `work`
+     * ends.
+     */
     async alone<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
       const loan = kind === 'embedded' ? await lend() : undefined;
       const client = openClient(server, false);
@@ -290,8 +305,8 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
 type LongWorkQueueOptions = Omit<FairQueueOptions, 'concurrency' | 'maxPerOwner' | 'maxPerOwnerAlone'>;
 
 /**
- * PostgreSQL shows an event once every older transaction has ended. Five open transactions of one account tripled the
- * delay of everybody's events, because each of them gets a fifth of the time.
+ * PostgreSQL shows an event only when every older transaction has ended. Five open transactions of one
+ * account tripled the delay of all events, because each of them got a fifth of the time.
  */
 const TRANSACTIONS_OF_OWNER = 3;
 
@@ -302,14 +317,18 @@ function sizes({ database }: Config): { readonly concurrency: number; readonly m
 }
 
 /**
- * Creates the queue of work that holds a database connection for long. While there are other owners, one owner has half
- * of the connections at most, and another owner finds one more. The other connections stay free for reads.
+ * Creates the queue of work that occupies a database connection for long. While other owners wait, one owner
+ * gets half of the connections at most, and one more is for another owner. The remaining connections stay
+ * free for reads.
  */
 export function createLongWorkQueue(config: Config, options: LongWorkQueueOptions = {}): FairQueue {
   return new FairQueue({ ...options, ...sizes(config) });
 }
 
-/** Creates the queue of mutation transactions. One owner never has more than three, and at most half of the connections. */
+/**
+ * Creates the queue of mutation transactions. One owner gets at most three connections, and at most half of
+ * the pool.
+ */
 export function createTransactionQueue(config: Config, options: LongWorkQueueOptions = {}): FairQueue {
   const { concurrency, maxPerOwner: half } = sizes(config);
   const maxPerOwner = Math.min(TRANSACTIONS_OF_OWNER, half);

@@ -13,23 +13,27 @@ import { isAborted } from './retries.ts';
 import { type Queryable, statement } from './statement.ts';
 import { type Endpoint, pgEndpoint } from './transfer/endpoints.ts';
 
-/** The only statement of a migration that builds an index while its table is in use. */
+/** A migration that builds an index while its table is in use must consist of this statement only. */
 const CONCURRENT_INDEX = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY "(\w+)" ON [^;]+;?$/;
 
-/** The name of the index that a migration builds with CONCURRENTLY; undefined for every other migration. */
+/**
+ * @returns the name of the index that a migration builds with CONCURRENTLY, or undefined for every other
+ * migration.
+ */
 const concurrentIndexOf = (sql: string): string | undefined =>
   CONCURRENT_INDEX.exec(sql.replaceAll(/^--.*$/gm, '').trim())?.[1];
 
-/** The migration for a transaction, which PostgreSQL does not allow to build an index with CONCURRENTLY. */
+/** Removes CONCURRENTLY, which PostgreSQL does not allow in a transaction. */
 export const withoutConcurrently = (sql: string): string =>
   concurrentIndexOf(sql) === undefined ? sql : sql.replace('INDEX CONCURRENTLY', 'INDEX');
 
 const IS_VALID = 'SELECT indisvalid AS "isValid" FROM pg_catalog.pg_index WHERE indexrelid = to_regclass($1)';
 
 /**
- * Builds an index outside of a transaction. A valid index of that name is taken as it is: an earlier attempt built it, and
- * crashed before the migration was recorded. PostgreSQL leaves an invalid index where an attempt fails, so that index is built
- * again. Throws pg's errors; the index does not exist then, unless the connection was lost.
+ * Builds an index outside of a transaction. A valid index of that name is kept, because an earlier attempt
+ * built it and crashed before the migration was recorded. PostgreSQL leaves an invalid index after a failed
+ * attempt, so that index is dropped and built again.
+ * @throws pg's errors. The index does not exist then, unless the connection was lost.
  */
 async function buildConcurrently(client: Client, index: string, sql: string): Promise<void> {
   const name = escapeIdentifier(index);
@@ -45,14 +49,14 @@ async function buildConcurrently(client: Client, index: string, sql: string): Pr
   }
 }
 
-/** A migration in Prisma's layout: a folder in prisma/migrations that holds `migration.sql`. */
+/** A migration in Prisma's layout: a directory in prisma/migrations with a file `migration.sql`. */
 interface Migration {
   readonly name: string;
   readonly sql: string;
   readonly checksum: string;
 }
 
-/** The database's migration history does not fit the checked-in migrations. */
+/** The applied migrations of the database do not match the checked-in migrations. */
 export class MigrationError extends OperatorError {}
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
@@ -60,20 +64,19 @@ const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../prisma/migrations', impor
 /** The advisory lock of Prisma Migrate, so that Prisma Migrate and this code exclude each other. */
 const PRISMA_LOCK = 72_707_369;
 
-/** Together these pauses give a restarting server 6 seconds to come back. */
+/** The pauses add up to 6 s, enough for a server that restarts. */
 const MAX_PAUSES = 6;
 const FIRST_PAUSE_MS = 100;
 
-/** Requests wait no longer behind a migration that waits for a lock. */
+/** Requests that queue behind a migration's lock request wait no longer than this limit. */
 const LOCK_LIMIT_MS = 2_000;
-/** With the pauses between them, a good minute. */
+/** The tries and the pauses between them take about a minute. */
 const MAX_TRIES = 10;
 const FIRST_LOCK_PAUSE_MS = 500;
 const LONGEST_LOCK_PAUSE_MS = 8_000;
-/** How often a process looks whether another process has finished its migrations. */
 const LOCK_RECHECK_MS = 100;
 
-/** As Prisma Migrate creates it. */
+/** Prisma Migrate creates the table with the same definition. */
 const CREATE_TABLE = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
   "id" VARCHAR(36) PRIMARY KEY NOT NULL, "checksum" VARCHAR(64) NOT NULL, "finished_at" TIMESTAMPTZ,
   "migration_name" VARCHAR(255) NOT NULL, "logs" TEXT, "rolled_back_at" TIMESTAMPTZ,
@@ -89,7 +92,6 @@ function readMigrations(): Migration[] {
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** A migration that a database has. */
 export type AppliedMigration = Omit<Migration, 'sql'>;
 
 interface Applied extends AppliedMigration {
@@ -99,7 +101,7 @@ interface Applied extends AppliedMigration {
 const APPLIED = `SELECT "migration_name" AS name, "checksum", "finished_at" IS NOT NULL AS "isFinished"
   FROM "_prisma_migrations" WHERE "rolled_back_at" IS NULL`;
 
-/** The applied migrations of a newer version, which this one does not have. */
+/** @returns the names of applied migrations that only a newer version has. */
 function unknownOf(applied: readonly AppliedMigration[]): string[] {
   const known = new Set(readMigrations().map(({ name }) => name));
   return applied.flatMap(({ name }) => (known.has(name) ? [] : [name]));
@@ -132,7 +134,10 @@ async function apply(endpoint: Endpoint, migration: Migration): Promise<void> {
   await record(endpoint, migration);
 }
 
-/** In one transaction, so that a crash leaves no migration half applied; an index may be built without one. */
+/**
+ * A transaction ensures that a crash leaves no migration half applied. CREATE INDEX CONCURRENTLY runs without
+ * a transaction.
+ */
 async function applyAlone(client: Client, migration: Migration, mayBeConcurrent: boolean): Promise<void> {
   const index = mayBeConcurrent ? concurrentIndexOf(migration.sql) : undefined;
   if (index !== undefined) {
@@ -144,7 +149,7 @@ async function applyAlone(client: Client, migration: Migration, mayBeConcurrent:
   await client.query('COMMIT');
 }
 
-/** Which migration has failed. What is wrong with the server or with the connection is no fault of a migration. */
+/** Names the failed migration, unless the error is about the server or the connection. */
 function failureOf({ name }: Migration, error: unknown): unknown {
   const { kind, cause } = toDatabaseError(error);
   if (kind === 'unavailable' || setupError('', error) !== error) return error;
@@ -154,7 +159,9 @@ function failureOf({ name }: Migration, error: unknown): unknown {
   );
 }
 
-/** Gives way to the requests that wait behind a lock that the migration waits for, and tries again. */
+/**
+ * Retries after a lock timeout. Requests that queue behind the migration's lock request run during the pause.
+ */
 async function applyPatiently(client: Client, migration: Migration, mayBeConcurrent: boolean): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -171,13 +178,16 @@ async function applyPatiently(client: Client, migration: Migration, mayBeConcurr
   }
 }
 
-/** Nobody but its owner may create a schema, so one that exists is left alone. */
+/**
+ * A role without the right to create schemas can use a schema that exists, so CREATE SCHEMA is not tried on
+ * it.
+ */
 async function makeSchema(endpoint: Endpoint, schema: string): Promise<void> {
   const rows = await endpoint.rows('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1', [schema]);
   if (rows.length === 0) await endpoint.rows(`CREATE SCHEMA ${escapeIdentifier(schema)}`);
 }
 
-/** Creates what migrations need, and reads which are pending. */
+/** Creates the schema and the migrations table, and finds the pending migrations. */
 async function prepare(endpoint: Endpoint, schema: string): Promise<Migration[]> {
   await makeSchema(endpoint, schema);
   await endpoint.rows(CREATE_TABLE);
@@ -190,7 +200,10 @@ async function applyAll(client: Client, { schema, kind }: Database): Promise<str
   return pending.map(({ name }) => name);
 }
 
-/** A statement that waited for the lock would have a snapshot, and CREATE INDEX CONCURRENTLY waits for old snapshots. */
+/**
+ * Polls for the lock. A statement that waits for the lock would hold a snapshot, and CREATE INDEX
+ * CONCURRENTLY waits for old snapshots.
+ */
 async function waitForLock(client: Client): Promise<void> {
   for (;;) {
     const { rows } = await client.query<{ isFree: boolean }>('SELECT pg_try_advisory_lock($1) AS "isFree"', [
@@ -209,12 +222,15 @@ async function migrateOnce(database: Database): Promise<string[]> {
     await client.query('SELECT pg_advisory_unlock($1)', [PRISMA_LOCK]);
     return applied;
   } finally {
-    // After a failure, this also ends the transaction and releases the lock.
+    // After a failure, closing the connection also rolls back the transaction and releases the lock.
     await client.end();
   }
 }
 
-/** Names the setting of the server: migrations go past a pooler, so it may be another one than that of requests. */
+/**
+ * Names the setting of the server. Migrations bypass a pooler, so the setting may differ from the setting for
+ * requests.
+ */
 function explain({ kind, directSetting }: Database, error: unknown): unknown {
   const explained = setupError(directSetting, error);
   const isUnreachable = explained === error && kind === 'postgres' && isOutage(error);
@@ -222,10 +238,11 @@ function explain({ kind, directSetting }: Database, error: unknown): unknown {
 }
 
 /**
- * Applies the pending migrations in order and returns their names. If several processes start at once, one
- * applies them while the others wait. The history is kept in Prisma Migrate's table, so either tool can
- * continue. A lost connection is retried, since each migration is atomic. Throws MigrationError and pg's
- * errors.
+ * Applies the pending migrations in order. If several processes start at the same time, one process applies
+ * them while the others wait. The history is in Prisma Migrate's table, so either tool can continue. A lost
+ * connection is retried, because each migration is atomic.
+ * @returns the names of the applied migrations.
+ * @throws {MigrationError} and pg's errors.
  */
 export async function migrate(database: Database): Promise<string[]> {
   let lost = false;
@@ -233,7 +250,7 @@ export async function migrate(database: Database): Promise<string[]> {
     try {
       return await migrateOnce(database);
     } catch (error) {
-      // A server that was never reachable is reported at once.
+      // A server that was never reachable is reported immediately, without retries.
       lost ||= isConnectionLost(error);
       if (!lost || pauses === MAX_PAUSES || toDatabaseError(error).kind !== 'unavailable')
         throw explain(database, error);
@@ -242,7 +259,7 @@ export async function migrate(database: Database): Promise<string[]> {
   }
 }
 
-/** Has others that migrate wait until the transaction ends. */
+/** Makes other processes that migrate wait until the transaction ends. */
 export async function holdMigrations(endpoint: Endpoint): Promise<void> {
   await endpoint.rows(`SELECT pg_advisory_xact_lock(${PRISMA_LOCK})`);
 }
@@ -252,7 +269,6 @@ const LOOK = statement<{ found: boolean; readOnly: boolean }>(
   `SELECT to_regclass('"_prisma_migrations"') IS NOT NULL AS "found", current_setting('transaction_read_only')::bool AS "readOnly"`,
 );
 
-/** @returns the migrations that the database has */
 export async function readApplied(endpoint: Endpoint): Promise<AppliedMigration[]> {
   const [table] = await endpoint.rows<{ found: boolean }>(LOOK.text);
   const applied = table?.found ? await endpoint.rows<Applied>(APPLIED) : [];
@@ -261,7 +277,7 @@ export async function readApplied(endpoint: Endpoint): Promise<AppliedMigration[
 
 /**
  * Gives an empty schema the migrations that `origin` has, within a transaction of the caller.
- * @throws {MigrationError} if this version does not know one of them
+ * @throws {MigrationError} if this version does not know one of the migrations.
  */
 export async function migrateTo(
   endpoint: Endpoint,
@@ -278,7 +294,10 @@ export async function migrateTo(
     if (!pending.has(migration.name)) await apply(endpoint, migration);
 }
 
-/** Applies the pending migrations within a transaction of the caller, and returns their names. */
+/**
+ * Applies the pending migrations within a transaction of the caller.
+ * @returns the names of the applied migrations.
+ */
 export async function applyPending(endpoint: Endpoint): Promise<string[]> {
   const pending = pendingOf(await endpoint.rows<Applied>(APPLIED));
   for (const migration of pending) await apply(endpoint, migration);
@@ -287,15 +306,17 @@ export async function applyPending(endpoint: Endpoint): Promise<string[]> {
 
 const APPLIED_STATEMENT = statement<Applied>('migrations_applied', APPLIED);
 
-/** The applied migrations, and whether the database is a standby or read-only by its settings. */
+/** `readOnly` is true for a standby and for a database with `default_transaction_read_only`. */
 async function look(database: Queryable): Promise<{ applied: Applied[]; readOnly: boolean }> {
   const [{ found, readOnly } = { found: false, readOnly: false }] = await database.query(LOOK, []);
   return { applied: found ? await database.query(APPLIED_STATEMENT, []) : [], readOnly };
 }
 
 /**
- * The names of the migrations that the database lacks. `onReadOnly` is awaited if it is read-only for now. Throws
- * DatabaseError, MigrationError.
+ * Finds the migrations that the database lacks. `onReadOnly` is awaited if the database is read-only at the
+ * moment.
+ * @throws {DatabaseError}
+ * @throws {MigrationError}
  */
 export async function pendingMigrations(
   database: Queryable,
@@ -306,7 +327,10 @@ export async function pendingMigrations(
   return pendingOf(applied).map(({ name }) => name);
 }
 
-/** The names of the applied migrations that this version does not have. Throws DatabaseError. */
+/**
+ * Finds applied migrations that this version does not have.
+ * @throws {DatabaseError}
+ */
 export async function unknownMigrations(database: Queryable): Promise<string[]> {
   return unknownOf((await look(database)).applied);
 }
@@ -324,7 +348,7 @@ async function logOnceApplied(database: Database, log: Logger): Promise<void> {
         durationSeconds: Math.round((performance.now() - sinceMs) / 1_000),
       });
     } catch (error) {
-      // The watch of the database logs an outage.
+      // The watch of the database logs outages.
       if (isOutage(error)) continue;
       return log.emit('migrations.read_failed', { err: error });
     }
@@ -332,8 +356,8 @@ async function logOnceApplied(database: Database, log: Logger): Promise<void> {
 }
 
 /**
- * Logs which migrations are pending, when they have been applied, and which migrations of a newer version the database has.
- * A newer version only adds, so this version runs on them.
+ * Logs pending migrations, the time when they have been applied, and applied migrations of a newer version.
+ * This version runs on migrations of a newer version, because migrations only add.
  * @throws {DatabaseError}
  * @throws {DatabaseSetupError}
  */

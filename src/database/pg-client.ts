@@ -7,27 +7,35 @@ import type { Cancellation } from './cancellation.ts';
 import { CONNECTION_LOST, TRANSACTION_RESOLUTION_UNKNOWN } from './errors.ts';
 import { NamedQuery } from './pg-query.ts';
 
-/** How to end a statement that runs too long or is no longer wanted. */
+/** Time limits and cancellation of the statements on a connection. */
 export interface StatementControl {
-  /** How long a statement may run before `overrun`. Undefined if the server enforces the limit. */
+  /** Time limit of a statement before `overrun`. Undefined if the server enforces the limit. */
   readonly statementLimitMs?: number | undefined;
-  /** When an unresponsive server is presumed dead. Undefined if it cannot fail on its own. */
+  /**
+   * Time after which an unresponsive server is presumed dead. Undefined if the server runs in this process.
+   */
   readonly silence?: Deadline | undefined;
-  /** The same, counted from a cancel request. */
+  /** Time after a cancel request after which an unresponsive server is presumed dead. */
   readonly cancelSilence?: Deadline | undefined;
-  /** Replaces BEGIN if each transaction has to set its own limits. */
+  /** Replaces BEGIN if each transaction has to set its limits. */
   readonly begin?: string | undefined;
-  /** Whether an ended statement is rolled back even if the connection was lost. */
+  /** True if a cancelled statement is rolled back even if the connection is lost. */
   readonly lostIsUndone?: boolean;
-  /** Called with the time at which a statement was begun when it has ended, and with its error if it failed. */
+  /** Called when a statement has ended, with its start time and its error if it failed. */
   readonly onEnd?: ((sinceMs: number, error: unknown) => void) | undefined;
-  /** Ends a statement past its time limit. Resolves once it can no longer hit a later statement. */
+  /**
+   * Ends a statement past its time limit. Resolves once the cancel request can no longer hit a later
+   * statement.
+   */
   overrun?(client: pg.ClientBase): Promise<void> | undefined;
-  /** Cancels a statement that nobody waits for. Resolves once it can no longer hit a later statement. */
+  /**
+   * Cancels a statement whose result is no longer wanted. Resolves once the cancel request can no longer hit
+   * a later statement.
+   */
   cancel?(client: pg.ClientBase): Promise<void>;
 }
 
-/** The work that a connection is currently lent to. */
+/** Tracks which work uses a connection. */
 const createLending = (stream: ThrottledSource['stream']) => ({
   stream,
   to: undefined as Cancellation | undefined,
@@ -55,12 +63,15 @@ function databaseError(code: string, message: string, cause?: unknown): Error {
   return Object.assign(new pg.DatabaseError(message, 0, 'error'), { code, severity: 'ERROR', cause });
 }
 
-/** PostgreSQL's own error for a cancelled statement, whichever side ended it. */
+/** Creates PostgreSQL's error for a cancelled statement. */
 export function statementCancelled(cause?: unknown): Error {
   return databaseError(QUERY_CANCELED, 'the statement was cancelled', cause);
 }
 
-/** The error of a statement that we ended. Its outcome is unknown unless the server reported it. */
+/**
+ * Converts the error of a statement that this process cancelled. The outcome is unknown unless the server
+ * reported it.
+ */
 function endedWith(error: unknown, lostIsUndone = false): unknown {
   const told = error instanceof pg.DatabaseError && !CONNECTION_LOST.test(error.code ?? '');
   if (told || lostIsUndone) return statementCancelled(error);
@@ -75,19 +86,20 @@ function textOf(config: unknown): string | undefined {
   return typeof config === 'string' ? config : (config as { text?: string }).text;
 }
 
-/** The bound on results that no loan counts: a row of 2^29 characters would crash the process. */
+/** Limits results outside of a cancellation, because a row of 2^29 characters would crash the process. */
 const MAX_UNCOUNTED_BYTES = 268_435_456;
-/** As much as libuv reads at once. */
+/** libuv reads at most 64 KiB at a time. */
 const LARGE_CHUNK = 65_536;
 
 /**
- * Counts the bytes received on a connection before pg buffers them. Too many, for the loan or for a statement
- * without one, end the connection: there is no other way to reject the rest of a row.
+ * Counts the bytes received on a connection before pg buffers them. Too many bytes close the connection,
+ * because the protocol has no other way to reject the rest of a row.
  */
 function boundReceived(client: pg.Client, lending: Lending): { reset(): void } {
   const { stream } = client.connection;
   let uncounted = 0;
-  // Replaces pg's own listener and calls it: a second listener would cost more than the counting.
+  // The listener replaces and calls pg's listener, because a second listener would cost more than the
+  // counting.
   const [parse, ...others] = stream.listeners('data');
   if (parse === undefined || others.length > 0)
     throw new Error('unexpected data listeners on a pg connection');
@@ -96,7 +108,7 @@ function boundReceived(client: pg.Client, lending: Lending): { reset(): void } {
     uncounted += chunk.length;
     const taken = to === undefined ? uncounted <= MAX_UNCOUNTED_BYTES : to.receive(chunk.length);
     if (!taken) stream.destroy(new Error('the database sent more data than the bound allows'));
-    // Parsing copies it: that is its owner's work.
+    // Parsing copies the chunk, and the owner is charged for that work.
     if (chunk.length >= LARGE_CHUNK) eventLoop.charge(lending.owner);
     parse(chunk);
     readThrottle.take(lending, chunk.length);
@@ -111,8 +123,8 @@ function boundReceived(client: pg.Client, lending: Lending): { reset(): void } {
 type Callback = (error: unknown, result?: unknown) => void;
 
 /**
- * Limits the time of every statement on a connection: our own, a transaction's BEGIN, and Prisma's. A
- * cancelled loan starts nothing more except ROLLBACK.
+ * Limits the time of every statement on a connection, including a transaction's BEGIN and Prisma's
+ * statements. After a cancellation, the connection runs only ROLLBACK.
  */
 export function limitStatements(client: pg.ClientBase, control: StatementControl): void {
   if (!(client instanceof pg.Client)) throw new Error('the connection is not a pg.Client');
@@ -121,7 +133,10 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
   lendings.set(client, lending);
   const received = boundReceived(client, lending);
 
-  /** Watches a statement about to run. Calls `done` with its outcome; the error says whether we ended it. */
+  /**
+   * Watches a statement that is about to run. `done` receives the outcome, and its error tells a cancellation
+   * from a failure.
+   */
   function watch(cancellation: Cancellation | undefined, done: Callback): Callback {
     const sinceMs = performance.now();
     let ended = false;
@@ -132,7 +147,8 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
     };
     const timer =
       control.statementLimitMs === undefined ? undefined : setTimeout(end, control.statementLimitMs);
-    // Without this, a vanished server is noticed only by TCP: after hours if everything was acknowledged.
+    // Without this timer, only TCP notices a vanished server, hours later if the server acknowledged every
+    // packet.
     const giveUp = () => void (client as pg.Client).end();
     const heard = control.silence?.set(giveUp);
     let heardAfterwards: (() => void) | undefined;
@@ -149,7 +165,7 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
       const reason = error != null && ended ? endedWith(error, control.lostIsUndone) : error;
       cancellation?.spend(performance.now() - sinceMs);
       control.onEnd?.(sinceMs, reason);
-      // A cancel request still in flight must not hit the next statement.
+      // A cancel request in flight must not hit the next statement.
       if (cancelling === undefined) done(reason, result);
       else void cancelling.then(() => done(reason, result));
     };
@@ -187,24 +203,23 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
   client.query = limited as pg.ClientBase['query'];
 }
 
-/** How to connect to a server. */
 export interface ServerConnection extends ClientConfig {
-  /** True if the connection may continue without TLS where the server offers none. */
+  /** True if the connection may continue without TLS when the server offers none. */
   readonly tlsIsOptional?: boolean;
 }
 
-/** The part of pg's connection that parses the messages of the server. */
+/** The part of pg's connection that parses messages of the server. */
 interface ParsingConnection extends pg.Connection {
   attachListeners(stream: Duplex): void;
 }
 
-/** Response to SSLRequest: the server has no TLS and goes on without (PostgreSQL protocol, "SSL Session Encryption"). */
+/** Response to SSLRequest of a server without TLS (PostgreSQL protocol, "SSL Session Encryption"). */
 const NO_TLS = 'N';
 
-/** A client of pg that can continue without TLS. pg itself ends the connection there. */
+/** A client that can continue without TLS. pg itself closes the connection when the server has no TLS. */
 export class ServerClient extends pg.Client {
   declare readonly connection: ParsingConnection;
-  /** The process id for cancel requests, which a pooler makes up. Null if the server sends none. */
+  /** Process id for cancel requests, which a pooler invents. Null if the server sends none. */
   declare readonly processID: number | null;
 
   constructor(config: ServerConnection = {}) {
@@ -227,8 +242,9 @@ export class ServerClient extends pg.Client {
 }
 
 /**
- * How pg reads `sslmode`. `require` and `verify-ca` check the certificate and the host name, as pg does, which is stricter
- * than libpq: pg writes a warning to standard error for these names. `allow` uses TLS first, as `prefer` does.
+ * Maps libpq's `sslmode` to pg's. `require` and `verify-ca` check the certificate and the host name, as pg
+ * does and libpq does not. pg would write a warning to standard error for these names. `allow` tries TLS
+ * first, like `prefer`.
  */
 const MODES: Readonly<Record<string, string>> = {
   allow: 'no-verify',
@@ -238,12 +254,12 @@ const MODES: Readonly<Record<string, string>> = {
 };
 const OPTIONAL = new Set(['allow', 'prefer']);
 
-/** How to connect to the server that a URL names. */
+/** Parses the URL of a server. */
 export function connectionTo(url: string): ServerConnection {
   const target = new URL(url);
   const mode = target.searchParams.get('sslmode');
   if (mode === null) return { connectionString: url };
-  // PostgreSQL has no TLS on a socket, and libpq ignores sslmode there.
+  // PostgreSQL has no TLS on a Unix domain socket, and libpq ignores sslmode there.
   const isSocket = (target.searchParams.get('host') ?? decodeURIComponent(target.hostname)).startsWith('/');
   target.searchParams.set('sslmode', isSocket ? 'disable' : (MODES[mode] ?? mode));
   return { connectionString: target.href, tlsIsOptional: !isSocket && OPTIONAL.has(mode) };

@@ -23,14 +23,12 @@ export interface ServerAddress {
   readonly hasSessions: boolean;
 }
 
-/** The server cannot be used as it is set up: waiting does not help. */
+/** The configuration of the server or of the URL makes the server unusable, and waiting does not help. */
 export class DatabaseSetupError extends OperatorError {}
 
-/** The server cannot be reached, which may pass. */
+/** The server cannot be reached, and a retry may succeed. */
 export class DatabaseUnreachableError extends OperatorError {
-  /** What happened. */
   readonly reason: string;
-  /** What the operator should do. */
   readonly hint: string;
   constructor(reason: string, hint: string, cause: unknown) {
     super(`The database cannot be reached: ${reason}; ${hint}.`, { cause });
@@ -42,14 +40,14 @@ export class DatabaseUnreachableError extends OperatorError {
 const CONNECT_TIMEOUT_MS = 5_000;
 const MIN_MAJOR = 15;
 
-/** Facts about the server, before a connection sets anything. */
+/** Facts about the server, read before the connection changes any setting. */
 interface ServerFacts {
-  /** The process of the session. */
+  /** The process id of the session's backend. */
   readonly pid: number;
   readonly version: number;
-  /** The values of FIXED_SETTINGS, in order. */
+  /** Values of FIXED_SETTINGS, in their order. */
   readonly fixed: readonly string[];
-  /** The schema to which the search path leads, if there is an installation in it. */
+  /** The first schema of the search path, if that schema holds an installation. */
   readonly installedIn: string | null;
 }
 
@@ -59,7 +57,7 @@ const LOOK = `SELECT ${PID}, current_setting('server_version_num')::int AS versi
   (SELECT n.nspname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
    WHERE c.relname = '_prisma_migrations' AND n.nspname = current_schema()) AS "installedIn"`;
 
-/** What to check, by SQLSTATE, by Node's error code or by message. */
+/** Advice by SQLSTATE, by Node's error code or by message. */
 const CHECKS: readonly [RegExp, string][] = [
   [/^ECONNREFUSED$/, 'check that PostgreSQL is running and listens there'],
   [/^(ENOTFOUND|EAI_AGAIN)$/, 'check the host name and the name server'],
@@ -84,7 +82,7 @@ const OTHERWISE = 'check that a PostgreSQL server answers there';
 
 const USE_DIRECT = 'set DIRECT_DATABASE_URL to the address of PostgreSQL itself, past the pooler';
 
-/** What to correct, by SQLSTATE or by message. */
+/** Corrections by SQLSTATE or by message. */
 const CORRECTIONS: readonly [RegExp, string][] = [
   [/^28P01$|^SASL: .*client password/, 'correct the user or the password'],
   [/unsupported startup parameter/, `this is a connection pooler: ${USE_DIRECT}`],
@@ -93,12 +91,12 @@ const CORRECTIONS: readonly [RegExp, string][] = [
   [/^3D000$/, 'create the database or correct its name'],
 ];
 
-/** The target of a connection, without its password. */
+/** Formats the target of a connection without the password. */
 function formatTarget({ host, port, user, database }: Client): string {
   return `${host}:${port}, user "${user}", database "${database}"`;
 }
 
-/** What an error says, on one line. */
+/** Formats the message of an error on one line. */
 export function messageOf(error: unknown): string {
   if (error instanceof DatabaseError && error.cause != null) return messageOf(error.cause);
   if (error instanceof AggregateError && error.errors.length > 0) return messageOf(error.errors[0]);
@@ -112,7 +110,7 @@ const adviceFor = (error: unknown, advice: readonly [RegExp, string][]): string 
     ([pattern]) => pattern.test(getDatabaseErrorCode(error)) || pattern.test(messageOf(error)),
   )?.[1];
 
-/** The error for a server that cannot be reached. `where` is the setting of its URL. */
+/** @param where the setting with the URL of the server. */
 export const createUnreachable = (where: string, error: unknown): DatabaseUnreachableError =>
   new DatabaseUnreachableError(`${where}: ${messageOf(error)}`, adviceFor(error, CHECKS) ?? OTHERWISE, error);
 
@@ -134,14 +132,14 @@ function createClient({ setting, connection }: ServerAddress): ServerClient {
       query_timeout: CONNECT_TIMEOUT_MS,
     });
   } catch (error) {
-    // For example, a certificate file that the address names does not exist.
+    // For example, the URL names a certificate file that does not exist.
     throw new DatabaseSetupError(`${setting} cannot be used: ${messageOf(error)}; correct the address.`, {
       cause: error,
     });
   }
 }
 
-/** The reason why a reachable server is unusable; undefined if it is usable. */
+/** @returns the reason why a reachable server is unusable, or undefined if the server is usable. */
 function findFlaw(
   { version, fixed, installedIn }: ServerFacts,
   schema: string | undefined,
@@ -153,7 +151,7 @@ function findFlaw(
     const found = fixed[index];
     if (found !== undefined && found !== value) return advice(found);
   }
-  // Whose tables are meant cannot be known, so nothing is guessed.
+  // The schema that the operator means is ambiguous here, and a wrong guess would write to other tables.
   if (schema === undefined && installedIn !== null && installedIn !== DEFAULT_SCHEMA)
     return `has a search path that leads to the schema "${installedIn}", which holds an installation: add ?schema=${installedIn} to the address, or ?schema=${DEFAULT_SCHEMA} for another one`;
   return undefined;
@@ -162,13 +160,17 @@ function findFlaw(
 const pidOn = async (client: ServerClient): Promise<number | undefined> =>
   (await client.query<Pick<ServerFacts, 'pid'>>(`SELECT ${PID}`)).rows[0]?.pid;
 
-/** Runs work on a separate connection. Throws DatabaseSetupError, DatabaseUnreachableError. */
+/**
+ * Runs work on a separate connection.
+ * @throws {DatabaseSetupError}
+ * @throws {DatabaseUnreachableError}
+ */
 async function onConnection<T>(
   address: ServerAddress,
   work: (client: ServerClient) => Promise<T>,
 ): Promise<T> {
   const client = createClient(address);
-  // It may break at any time; the statement reports it.
+  // Without a listener, a broken connection would crash the process. The statement reports the error.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -176,14 +178,14 @@ async function onConnection<T>(
   } catch (error) {
     throw error instanceof OperatorError ? error : rejection(address.setting, formatTarget(client), error);
   } finally {
-    // After a failure there may be nothing left to close.
+    // After a failure, the connection may already be closed.
     void client.end().catch(() => undefined);
   }
 }
 
 /**
- * True if two connections have the same session, or one connection has several, as behind a pooler in transaction mode. A
- * proxy that makes up process ids, too, gives each connection a separate session.
+ * True if two connections share a session, or one connection uses several sessions, as with a pooler in
+ * transaction mode. A proxy that invents process ids still gives each connection a separate session.
  */
 async function sharesSessions(
   address: ServerAddress,
@@ -195,13 +197,13 @@ async function sharesSessions(
 }
 
 /**
- * Connects to a server for a moment, through a pooler if there is one, and checks that the service can use the server.
+ * Connects to a server, through a pooler if there is one, and checks that the service can use the server.
  * @throws {DatabaseSetupError}
  * @throws {DatabaseUnreachableError}
  */
 export async function checkConnection(address: ServerAddress): Promise<void> {
   await onConnection(address, async (client) => {
-    // A pooler in statement mode rejects transactions.
+    // The transaction finds a pooler in statement mode, which rejects transactions.
     await client.query('BEGIN');
     const [found] = (await client.query<ServerFacts>(LOOK)).rows;
     await client.query('COMMIT');
@@ -217,9 +219,9 @@ export async function checkConnection(address: ServerAddress): Promise<void> {
 }
 
 /**
- * Writes 1.4 MB of temporary data to the disk, and flushes a record to the log of the server. Nothing remains. This needs
- * no rights and no session: a table would need the right to create a table, and leave dead rows in the catalogues. If the
- * disk is full, the statement fails before it has written to the log.
+ * Writes 1.4 MB of temporary data to the disk, flushes a record to the WAL, and leaves nothing behind. The
+ * statement needs no rights and no session. A table would need the right to create tables, and leave dead
+ * rows in the catalogs. If the disk is full, the statement fails before it has written to the WAL.
  */
 const WRITE = `SELECT set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true);
   SELECT count(*) FROM generate_series(1, 100000);
@@ -228,13 +230,13 @@ const WRITE = `SELECT set_config('work_mem', '64kB', true), set_config('temp_tab
 
 /**
  * Tries to write on a new connection.
- * @returns the error with which the server rejects to write, or undefined if the server writes.
+ * @returns the error with which the server rejects the write, or undefined if the server writes.
  * @throws {DatabaseUnreachableError}
  */
 export async function tryToWrite(address: ServerAddress): Promise<unknown> {
   try {
     return await onConnection(address, async (client) => {
-      // pg returns one result a statement, which its types do not know.
+      // pg returns one result for each statement, which its types do not declare.
       const results: unknown = await client.query(WRITE);
       const last = Array.isArray(results) ? (results.at(-1) as QueryResult<{ written: string }>) : undefined;
       return last?.rows[0]?.written === 'read-only' ? readOnlyError() : undefined;
@@ -246,13 +248,13 @@ export async function tryToWrite(address: ServerAddress): Promise<unknown> {
   }
 }
 
-/** Insufficient privilege, and no schema in which the user may create tables. */
+/** SQLSTATE codes for a missing privilege, and for a user who has no schema to create tables in. */
 const LACKS_RIGHTS = /^(42501|3F000)$/;
 
 const GRANT_RIGHTS =
   'its user lacks rights; make it the owner of the database, or GRANT what is missing (migrations need CREATE on the schema, which is "public" unless the address says ?schema=NAME)';
 
-/** Converts an error of a migration, or of reading the history, if the operator can correct its cause. */
+/** Converts an error of a migration into advice if the operator can correct the cause. */
 export function setupError(setting: string, error: unknown): unknown {
   const rejection = findWriteRejection(error);
   if (rejection === undefined && !LACKS_RIGHTS.test(getDatabaseErrorCode(error))) return error;
@@ -263,10 +265,10 @@ export function setupError(setting: string, error: unknown): unknown {
   });
 }
 
-/** Where a first start in development leaves the demo credentials. */
+/** The first start in development writes the demo credentials to this file. */
 export const demoFile = (dataDir: string) => join(dataDir, 'demo.json');
 
-/** A PostgreSQL whose migrations are pending may lack the table. */
+/** A database with pending migrations may lack the table. */
 const HAS_FLAG_TABLE = statement<{ found: boolean }>(
   'demo_markable',
   `SELECT to_regclass('demo_seed') IS NOT NULL AS found`,
@@ -279,8 +281,8 @@ async function hasDemoFlag(db: Queryable): Promise<boolean> {
 }
 
 /**
- * Throws OperatorError if development has seeded the data directory, or a database that was later copied, renamed or exported
- * to a server.
+ * The flag in the database also protects a database that was copied, renamed or exported to a server.
+ * @throws {OperatorError} if development mode has seeded the data directory or the database.
  */
 export async function assertNotSeeded(
   db: Queryable & { readonly kind: 'embedded' | 'postgres' },

@@ -19,18 +19,20 @@ import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../../platform/config/config.ts';
 import { OperatorError } from '../../platform/errors.ts';
 
-/** Other users of the machine could read or change the data directory's content, or listen on a socket in it. */
+/** Other users of the machine could read or change the data directory, or listen on a socket in it. */
 class UnsafeDataDirError extends OperatorError {}
 
-/** The data directory cannot be created, or its file system lacks what the database needs. */
+/**
+ * The data directory cannot be created, or its file system lacks a feature or space that the database needs.
+ */
 export class UnusableDataDirError extends OperatorError {}
 
-/** A running cluster needs room for a segment of its log. PGlite does not say that a disk is full. */
+/** A running cluster needs room for a WAL segment. PGlite does not report a full disk. */
 const MIN_FREE_BYTES = 16 * 1_048_576;
 
 const toMebibytes = (bytes: number): number => Math.floor(bytes / 1_048_576);
 
-/** What to do about an error of the operating system. */
+/** Advice by error code of the operating system. */
 const ADVICE: Readonly<Record<string, string>> = {
   EACCES: 'give the user of the service the right to write there',
   EPERM: 'give the user of the service the right to write there',
@@ -45,7 +47,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   EIO: 'its disk fails, so check it or name a folder elsewhere',
 };
 
-/** What the operator should do about the error of a file in DATA_DIR. */
+/** @returns what the operator should do about the error of a file in DATA_DIR. */
 export function adviceOf(error: unknown): string {
   const { code = '', syscall } = error as NodeJS.ErrnoException;
   if (syscall === 'listen') return 'no socket can be made in it, so name a folder on another file system';
@@ -54,7 +56,6 @@ export function adviceOf(error: unknown): string {
   );
 }
 
-/** The error of a file in DATA_DIR, in words for the operator. */
 export function toDataDirError(path: string, error: unknown): UnusableDataDirError {
   const { message } = error as NodeJS.ErrnoException;
   return new UnusableDataDirError(`DATA_DIR "${path}" cannot be used: ${adviceOf(error)} (${message}).`, {
@@ -63,20 +64,21 @@ export function toDataDirError(path: string, error: unknown): UnusableDataDirErr
 }
 
 /**
- * What this user may still write on the disk of `path`, in bytes; undefined if the file system does not tell its size,
- * as some network file systems do not. Throws the error of the operating system.
+ * @returns the bytes that this user can still write on the disk of `path`. Undefined if the file system does
+ * not report its size, like some network file systems.
+ * @throws the error of the operating system.
  */
 export function freeBytes(path: string): number | undefined {
   const { bavail, blocks, bsize } = statfsSync(path);
   return blocks > 0 ? bavail * bsize : undefined;
 }
 
-/** Where the data is. It may be a disk of its own. */
+/** The data may be on a separate disk. */
 const dataOf = (dataDir: string) => join(dataDir, 'postgres');
 
 /**
- * What is wrong with the data directory of a running embedded database: it has gone, cannot be written, or is nearly full (less
- * than MIN_FREE_BYTES), and what the operator must do. Undefined if nothing is. A few system calls; writes nothing, and never throws.
+ * Finds a problem with the data directory of a running embedded database: missing, not writable, or nearly
+ * full. The function makes a few system calls, writes nothing, and never throws.
  */
 export function findDataDirProblem(dataDir: string) {
   const data = dataOf(dataDir);
@@ -99,7 +101,7 @@ export function findDataDirProblem(dataDir: string) {
   }
 }
 
-/** Runs `work` on the files of the data directory. Throws UnusableDataDirError. */
+/** @throws {UnusableDataDirError} */
 function withDataDir<T>(path: string, work: () => T): T {
   try {
     return work();
@@ -109,8 +111,9 @@ function withDataDir<T>(path: string, work: () => T): T {
 }
 
 /**
- * Creates a directory and its missing parents for its owner alone; one by one, since Node's recursive mkdir never
- * ends where nothing can be created, as in /proc. Throws the error of the operating system.
+ * Creates a directory and its missing parents for its owner alone. Node's recursive mkdir never returns where
+ * the operating system allows no directory, such as in /proc.
+ * @throws the error of the operating system.
  */
 export function makePrivateDirectory(path: string): void {
   const parent = dirname(resolve(path));
@@ -118,25 +121,30 @@ export function makePrivateDirectory(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // For a directory that exists, some file systems report first that they are read-only.
+    // For a directory that exists, some read-only file systems report EROFS instead of EEXIST.
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
   }
 }
 
 const OTHERS = 0o077;
 
-/** True if this process's user owns it. Always true on Windows, where directories inherit their permissions. */
+/**
+ * True if the user of this process owns the file. Always true on Windows, where directories inherit their
+ * permissions.
+ */
 export const isOwn = ({ uid }: Stats): boolean => process.geteuid === undefined || uid === process.geteuid();
 
-/** Whether anyone but its owner has access. */
+/** True if users other than the owner have access. */
 export const isOpen = ({ mode }: Stats): boolean => process.platform !== 'win32' && (mode & OTHERS) !== 0;
 
 const octal = ({ mode }: Stats) => (mode & 0o7777).toString(8).padStart(4, '0');
 
 /**
- * Ensures that only this process's user can read or change the data directory, as PostgreSQL requires of its data
- * directory. Creates it if needed. If it is open to others, it is closed to them or, if `strict`, rejected: its content may
- * already have been read. Throws UnsafeDataDirError, UnusableDataDirError.
+ * Ensures that only the user of this process can read or change the data directory, as PostgreSQL requires. A
+ * missing directory is created. A directory that is open to others is closed to them or, if `strict`,
+ * rejected, because its content may already have been read.
+ * @throws {UnsafeDataDirError}
+ * @throws {UnusableDataDirError}
  */
 export function securePrivateDataDir(path: string, { strict }: { readonly strict: boolean }): void {
   const stats = withDataDir(path, () => {
@@ -153,7 +161,7 @@ export function securePrivateDataDir(path: string, { strict }: { readonly strict
     throw new UnsafeDataDirError(
       `DATA_DIR "${path}" is open to other users of this machine (mode ${octal(stats)}). Close it with "chmod -R go= '${path}'", then start again.`,
     );
-  // While it was open, another user may have planted a file under a name that the service uses.
+  // While the directory was open, another user may have planted a file under a name that the service uses.
   for (const name of readdirSync(path))
     if (!isOwn(lstatSync(join(path, name))))
       throw new UnsafeDataDirError(
@@ -162,12 +170,14 @@ export function securePrivateDataDir(path: string, { strict }: { readonly strict
   chmodSync(path, 0o700);
 }
 
-/** The files of the service; others, such as lost+found, may be anybody's. */
+/** Files of the service. Other files, such as lost+found, may belong to other users. */
 const FILES = ['lock', 'secret-key', 'demo.json'];
 
 /**
- * Checks the owner and the rights of what is in the data directory, two levels deep: a backup that another user has put back
- * leaves files which PGlite could not open. Throws UnsafeDataDirError, UnusableDataDirError.
+ * Checks owner and permissions in the data directory, two levels deep. PGlite could not open the files of a
+ * backup that another user has restored.
+ * @throws {UnsafeDataDirError}
+ * @throws {UnusableDataDirError}
  */
 export function checkContent(path: string): void {
   withDataDir(path, () => {
@@ -189,7 +199,10 @@ export function checkContent(path: string): void {
 /** A new cluster takes 40 MiB. */
 const NEW_CLUSTER_BYTES = 64 * 1_048_576;
 
-/** Throws UnusableDataDirError if the disk is too full to start, with `more` bytes to be written in addition. */
+/**
+ * @param more bytes that the caller will write in addition.
+ * @throws {UnusableDataDirError} if the disk is too full to start.
+ */
 export function checkDiskSpace(path: string, more = 0): void {
   const data = dataOf(path);
   const [place, least] = existsSync(data) ? [data, MIN_FREE_BYTES] : [path, NEW_CLUSTER_BYTES];
@@ -201,7 +214,7 @@ export function checkDiskSpace(path: string, more = 0): void {
     );
 }
 
-/** Where the secret is that stands in for SECRET_KEY, if it was ever needed. */
+/** The file with random bytes that replace SECRET_KEY if the setting is unset. */
 export const secretFile = (dataDir: string): string => join(dataDir, 'secret-key');
 
 const RANDOM_BYTES = 48;
@@ -215,7 +228,7 @@ function stored(path: string): string | undefined {
   }
 }
 
-/** Reads the file, or creates it atomically. */
+/** Reads the file, or creates the file atomically. */
 function keyIn(dataDir: string): string {
   const path = secretFile(dataDir);
   const known = stored(path);
@@ -238,9 +251,10 @@ function keyIn(dataDir: string): string {
 }
 
 /**
- * The secret that keys are derived from: SECRET_KEY or, if unset (never in production), random bytes in a
- * file of DATA_DIR that only its owner can read. The file is created atomically, so concurrent processes
- * agree on its content. Throws UnusableDataDirError if the file can be neither read nor written.
+ * The secret from which keys are derived. If SECRET_KEY is unset, which production rejects, the secret is in
+ * a file of DATA_DIR that only its owner can read. The file is created atomically, so that concurrent
+ * processes agree on its content.
+ * @throws {UnusableDataDirError} if the file can be neither read nor written.
  */
 export function secretKeyOf({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataDir'>): string {
   if (secretKey !== undefined) return secretKey;
