@@ -21,16 +21,16 @@ import {
 } from './preflight.ts';
 
 export interface WatchOptions {
-  /** The server as requests use it, which alone decides whether the database can be reached. */
+  /** The URL for requests, which alone decides whether the database is reachable. */
   readonly server: ServerAddress;
-  /** The server past a pooler, if there is one. The user of a connection to it logs a loss of the connection. */
+  /** The URL that bypasses a pooler, if there is one. The user of a direct connection logs its loss. */
   readonly direct?: ServerAddress | undefined;
-  /** True if a supervisor restarts the server and logs outages. Only writes are watched then. */
+  /** True if a supervisor restarts the server and logs outages, so that only writes are watched. */
   readonly isSupervised: boolean;
   readonly log: Logger;
-  /** Called after each look with true if the server responded. */
+  /** Called after each check, with true if the server responded. */
   readonly onLook: (reachable: boolean) => void;
-  /** True while requests have a connection. A server that only accepts no further connection can be reached then. */
+  /** True while requests have a connection. A server at its connection limit then counts as reachable. */
   readonly isConnected: () => boolean;
   /** Called if a new connection can write although an older connection could not. */
   readonly onWritable: () => void;
@@ -39,7 +39,7 @@ export interface WatchOptions {
 export type DatabaseWatch = ReturnType<typeof watchDatabase>;
 
 const FIRST_PAUSE_MS = 100;
-/** The contract: writing is tried every second. */
+/** The contract promises an attempt to write every second (contract: full or read-only database). */
 const LONGEST_PAUSE_MS = 1_000;
 const LINES_PER_MINUTE = 10;
 
@@ -52,7 +52,10 @@ function describeError(error: unknown): Readonly<Record<string, unknown>> {
   return { reason: cause == null ? 'the server ended the connection' : messageOf(cause) };
 }
 
-/** @returns true if a later attempt may succeed. A statement may only have waited for a lock. */
+/**
+ * @returns true if a later attempt may succeed. A timeout counts, because the statement may only have waited
+ * for a lock.
+ */
 function mayPass(error: unknown): boolean {
   if (error instanceof OperatorError) return error instanceof DatabaseUnreachableError;
   return isOutage(error) || toDatabaseError(error).kind === 'timeout';
@@ -65,9 +68,10 @@ function rethrowUnlessUnreachable(error: unknown): void {
 const doublePause = (ms: number): number => Math.min(2 * ms, LONGEST_PAUSE_MS);
 
 /**
- * Knows whether the database can be reached and whether it writes. The users of the database report what fails. A report
- * leads to a look: a new connection, or an attempt to write if a write was rejected. Looks follow until the database can be
- * reached and writes. The log has a line when an outage begins, reminders, and a line when the outage is over.
+ * Tracks whether the database is reachable and writable. Users of the database report failures. A report
+ * causes a check with a new connection, or an attempt to write if a write was rejected. Checks are repeated
+ * until the database is reachable and writable. The log gets a line when an outage begins, reminders, and a
+ * line when the outage ends.
  */
 export function watchDatabase(options: WatchOptions) {
   const { server, direct, isSupervised, log, onLook, isConnected, onWritable } = options;
@@ -89,7 +93,7 @@ export function watchDatabase(options: WatchOptions) {
 
   const pause = (ms: number) => delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
 
-  /** A connection limit prevents only a further connection. */
+  /** A connection limit prevents only further connections. */
   const isOnlyFull = (error: unknown) => isConnectionLimit(error) && isConnected();
 
   async function reach(): Promise<void> {
@@ -111,9 +115,9 @@ export function watchDatabase(options: WatchOptions) {
   }
 
   function noteWritten(): void {
-    // A session that is read-only stays read-only.
+    // An open session stays read-only after the database has become writable.
     if (unwritable.lasting || getDatabaseErrorCode(rejected) === READ_ONLY) onWritable();
-    // A part of the database, such as a tablespace, may have no room.
+    // A part of the database, such as a tablespace, may be full while the attempt to write succeeds.
     else failedWrites.emit(describeError(rejected));
     rejected = undefined;
     writeProblem = undefined;
@@ -124,7 +128,7 @@ export function watchDatabase(options: WatchOptions) {
     if (isSupervised) log.emit('database.write_check_failed', { err: error });
     else if (isOnlyFull(error)) noteReachable();
     else {
-      // A rejected password is an outage, too: to exit would not help.
+      // A rejected password counts as an outage, because an exit of the process would not help.
       isReachable = false;
       onLook(false);
       unreachable.failed(describeError(error));
@@ -141,7 +145,7 @@ export function watchDatabase(options: WatchOptions) {
       if (rejection !== undefined) recordRejection(rejection);
       else if (isTried) noteWritten();
     } catch (error) {
-      // What is being closed fails.
+      // Checks fail while the watch is being closed.
       if (!signal.aborted) noteFailure(error);
     }
     void recover();
@@ -169,7 +173,8 @@ export function watchDatabase(options: WatchOptions) {
     for (let ms = FIRST_PAUSE_MS; !signal.aborted; ms = doublePause(ms)) {
       try {
         await reach();
-        // A mistake in the address is reported. If no server responds there, the users of the connection report that.
+        // An error in the URL is reported here. The users of the connection report a server that does not
+        // respond.
         if (direct !== undefined) await checkConnection(direct).catch(rethrowUnlessUnreachable);
         await use();
         isReachable = true;
@@ -187,7 +192,10 @@ export function watchDatabase(options: WatchOptions) {
     return false;
   }
 
-  /** Looks at the server after an error that may mean an outage. @returns true if the server can be reached. */
+  /**
+   * Checks the server after an error that may mean an outage.
+   * @returns true if the server is reachable.
+   */
   async function check(): Promise<boolean> {
     if (isSupervised) return true;
     if (signal.aborted || !isReachable) return false;
@@ -196,7 +204,7 @@ export function watchDatabase(options: WatchOptions) {
   }
 
   return {
-    /** Why nothing can be written, for operators. */
+    /** Explains to operators why writes are rejected. */
     get writeProblem() {
       return writeProblem;
     },
@@ -204,23 +212,29 @@ export function watchDatabase(options: WatchOptions) {
       return signal.aborted;
     },
     check,
-    /** Reports a broken connection. Logs the error if the server can be reached. Several connections break together. */
+    /**
+     * Reports a broken connection. The error is logged if the server is reachable. Lines are limited, because
+     * many connections break at the same time.
+     */
     broke(error: unknown): void {
       if (isSupervised || looking !== undefined) return;
       void check().then((reachable) => {
         if (reachable) lostConnections.emit(describeError(error));
       });
     },
-    /** Reports the error of a statement. Resolves once an attempt to write has succeeded or failed. Never rejects. */
+    /**
+     * Reports the error of a statement. Resolves once an attempt to write has succeeded or failed. Never
+     * rejects.
+     */
     async failed(error: unknown): Promise<void> {
-      // A server that ends itself while it writes cannot be reached next.
+      // A server that crashes while it writes is unreachable next, which other reports cover.
       if (signal.aborted || findWriteRejection(error) === undefined || isPanic(error)) return;
       const isFirst = rejected === undefined;
       rejected ??= error;
       await (isFirst ? look() : looking);
     },
     /**
-     * Looks at the server now, with `direct` also past a pooler. Logs nothing.
+     * Checks the server now, with `direct` also past a pooler. Logs nothing.
      * @throws {DatabaseUnreachableError}
      * @throws {DatabaseSetupError}
      */
@@ -229,9 +243,9 @@ export function watchDatabase(options: WatchOptions) {
       if (past.direct && direct !== undefined) await checkConnection(direct);
     },
     /**
-     * Contacts the server and runs `use`, again and again until both succeed. Resolves after the first attempt. `ready`
-     * resolves to false if the watch is closed before an attempt succeeds.
-     * @throws {DatabaseSetupError} and what `use` throws, also through `ready`.
+     * Contacts the server and runs `use` repeatedly until both succeed. Resolves after the first attempt.
+     * `ready` resolves to false if the watch is closed before an attempt succeeds.
+     * @throws {DatabaseSetupError} and the errors of `use`, also through `ready`.
      */
     async start(use: () => Promise<void>): Promise<{ readonly ready: Promise<boolean> }> {
       const { promise: waits, resolve: onWait } = Promise.withResolvers<void>();

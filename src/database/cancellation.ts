@@ -15,9 +15,9 @@ interface BackendKey {
 }
 
 /**
- * Asks the server to cancel the statement that a connection runs. Uses a separate connection, because the
- * pool may be exhausted by exactly these statements. Like libpq, waits until the server has handled the
- * request and closed the connection: PgBouncer drops the request if the client disconnects first.
+ * Asks the server to cancel the statement that a connection runs. The request uses a separate connection,
+ * because the statements to cancel may occupy the whole pool. Like libpq, this function waits until the
+ * server has closed the connection, because PgBouncer drops the request if the client disconnects first.
  */
 export async function cancelStatement(client: ClientBase): Promise<void> {
   const { processID, secretKey, host = 'localhost', port = 5432 } = client as unknown as BackendKey;
@@ -37,32 +37,37 @@ export async function cancelStatement(client: ClientBase): Promise<void> {
 
 /** Counts the bytes that the database sends for some work, and decides whether the work may continue. */
 export interface ReceivedMeter {
-  /** Takes the bytes of the work so far. `begin nothing more` lets the running statement finish; `stop` ends it at once. */
+  /**
+   * Receives the total bytes of the work. `begin nothing more` lets the running statement finish, and `stop`
+   * closes the connection.
+   */
   receive(bytes: number): 'go on' | 'begin nothing more' | 'stop';
 }
 
-/** The work that statements are for. */
 export interface CancellableWork {
-  /** Where the time of the statements is added up. */
+  /** Sum of the time of all statements. */
   databaseMs: number;
-  /** The step of a trace that it is; undefined if it is not traced. */
+  /** The span of the work, or undefined if the work is not traced. */
   readonly span?: Span | undefined;
 }
 
-/** Signals that work is no longer wanted. Lighter than an AbortController: every operation needs one. */
+/**
+ * Signals that work is no longer wanted. An AbortController would cost more, and every operation needs a
+ * signal.
+ */
 export class Cancellation {
-  /** A single listener is by far the most common case, so it needs no Set. */
+  /** A single listener is by far the most common case and needs no Set. */
   #listeners: (() => void) | Set<() => void> | undefined;
   #cancelled = false;
   #closed = false;
   /**
-   * Whether cancelled work may still take effect, so that only the statement's own outcome counts. True while
-   * a statement that commits by itself is running.
+   * True while a statement that commits by itself is running. The work may still take effect, so only the
+   * outcome of the statement counts.
    */
   undecided = false;
   #received = 0;
   readonly #meter: ReceivedMeter | undefined;
-  /** Who is charged for the work when slots are given: an account or, without credentials, an IP address. */
+  /** An account or, without credentials, an IP address. The fair queue charges the owner for the work. */
   readonly owner: string | undefined;
   readonly #work: CancellableWork | undefined;
 
@@ -72,7 +77,6 @@ export class Cancellation {
     this.#work = work;
   }
 
-  /** Counts the time that a statement of the work took. */
   spend(ms: number): void {
     if (this.#work !== undefined) this.#work.databaseMs += ms;
   }
@@ -82,20 +86,20 @@ export class Cancellation {
   }
 
   /**
-   * Counts bytes that the database has sent for the work. Returns false if they exceed the bound and the rest
-   * must be discarded. Never false once the work has committed or may have.
+   * Counts bytes that the database has sent for the work.
+   * @returns false if the bytes exceed the bound, so that the rest must be discarded. Never false once the
+   * work has committed or may have committed.
    */
   receive(bytes: number): boolean {
     this.#received += bytes;
     if (this.#meter === undefined || this.#closed || this.undecided) return true;
     const verdict = this.#meter.receive(this.#received);
-    // The running statement is not cancelled: its data is already counted, and cancelling takes another
-    // connection.
+    // The running statement continues, because its data is already counted, and a cancel request takes
+    // another connection.
     if (verdict !== 'go on') this.#cancelled = true;
     return verdict !== 'stop';
   }
 
-  /** The number of bytes that the database has sent for the work. */
   get received(): number {
     return this.#received;
   }
@@ -104,7 +108,10 @@ export class Cancellation {
     return this.#cancelled;
   }
 
-  /** Cancels the work. Returns false if it is too late, or if the work was cancelled before. */
+  /**
+   * Cancels the work.
+   * @returns false if the work has been closed or cancelled before.
+   */
   cancel(): boolean {
     if (this.#cancelled || this.#closed) return false;
     this.#cancelled = true;
@@ -115,13 +122,19 @@ export class Cancellation {
     return true;
   }
 
-  /** Rules out cancellation from now on. Returns false if the work was cancelled before. */
+  /**
+   * Rules out cancellation from now on.
+   * @returns false if the work was cancelled before.
+   */
   close(): boolean {
     this.#closed = true;
     return !this.#cancelled;
   }
 
-  /** Calls `listener` when the work is cancelled. Returns a function that removes it. */
+  /**
+   * Calls `listener` when the work is cancelled.
+   * @returns a function that removes the listener.
+   */
   onCancel(listener: () => void): () => void {
     if (this.#listeners === undefined) this.#listeners = listener;
     else if (typeof this.#listeners === 'function') this.#listeners = new Set([this.#listeners, listener]);

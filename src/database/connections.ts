@@ -13,7 +13,6 @@ const IDLE_TIMEOUT_MS = 30_000;
 /** Detects a vanished peer on idle connections, without TCP's default delay of two hours. */
 const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
-/** A pool of connections whose statements are limited. */
 export function openPool(kind: 'embedded' | 'postgres', server: DatabaseServer): pg.Pool {
   return new pg.Pool({
     ...server.connection,
@@ -30,14 +29,17 @@ export function openPool(kind: 'embedded' | 'postgres', server: DatabaseServer):
   });
 }
 
-/** A connection to a server that is ready, past the pool and past a pooler. `limited`: its statements have the time limits of the pool's. */
+/**
+ * Opens a connection that bypasses the pool and a pooler. The server must be ready.
+ * @param limited applies the time limits of the pool to the statements.
+ */
 export async function openClient(server: DatabaseServer, limited: boolean): Promise<pg.Client> {
   const client = new ServerClient({
     ...server.direct,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     ...KEEP_ALIVE,
   });
-  // It may break before the caller can listen. The first statement then reports the error.
+  // The connection may break before the caller adds a listener. The first statement then reports the error.
   client.on('error', () => undefined);
   await client.connect().catch((error: unknown) => Promise.reject(toConnectError(error)));
   if (limited) limitStatements(client, server);
@@ -46,7 +48,7 @@ export async function openClient(server: DatabaseServer, limited: boolean): Prom
   return client;
 }
 
-/** Throws DatabaseError if the server does not accept connections. */
+/** @throws {DatabaseError} if the server does not accept connections. */
 export async function serverReady(server: DatabaseServer): Promise<void> {
   try {
     await server.ready();
@@ -64,18 +66,19 @@ interface Waiter {
 interface ConnectionsOptions {
   readonly pool: pg.Pool;
   readonly server: DatabaseServer;
-  /** Undefined for a supervised server: a rejected connection waits for the restart of the server. */
+  /** Undefined for a supervised server, where a rejected connection waits for the restart of the server. */
   readonly watch: Pick<DatabaseWatch, 'broke'> | undefined;
   readonly log: Logger;
 }
 
-/** How long requests wait for open connections before one of them tries to open another connection again. */
+/** Time that requests wait for open connections before the next attempt to open a further connection. */
 const FULL_MS = 1_000;
 
 /**
- * The usable connections of a pool. Connections from before an event that only holds for new connections are replaced.
- * While no further connection can be opened, the pool stays smaller: requests wait for a connection of another request.
- * A request only waits while another request has a connection or tries to open one, so it is always woken.
+ * The usable connections of a pool. After a change that affects only new connections, older connections are
+ * replaced. At the connection limit of the server, requests wait for a connection of another request. A
+ * request waits only while another request has a connection or tries to open one, so no request waits
+ * forever.
  */
 export function createConnections({ pool, server, watch, log }: ConnectionsOptions) {
   const full = createOutageReporter(
@@ -86,11 +89,11 @@ export function createConnections({ pool, server, watch, log }: ConnectionsOptio
   const waiting = new Set<Waiter>();
   let current = new WeakSet<pg.PoolClient>();
   let fullUntilMs = Number.NEGATIVE_INFINITY;
-  /** Connections that requests have, and attempts to open one. */
   let lentCount = 0;
   let attemptCount = 0;
   pool.on('connect', (client) => {
-    // The pool replaces a broken connection; without an error listener, it would end the process.
+    // The pool replaces a broken connection. Without an error listener, the connection would crash the
+    // process.
     current.add(client.on('error', () => undefined));
     if (performance.now() >= fullUntilMs) full.over();
   });
@@ -157,7 +160,7 @@ export function createConnections({ pool, server, watch, log }: ConnectionsOptio
     if (pool.idleCount > 0) return open(cancellation);
     const isLimit = isConnectionLimit(failure);
     if (!isLimit) watch.broke(failure);
-    // Of several attempts at once, a server at its limit may accept some.
+    // A server at its limit may accept some of several concurrent attempts.
     if (lentCount > 0 || (isLimit && attemptCount > 0)) {
       fullUntilMs = performance.now() + FULL_MS;
       if (isLimit && lentCount > 0) full.failed({ reason: messageOf(failure), openCount: lentCount });
@@ -171,11 +174,11 @@ export function createConnections({ pool, server, watch, log }: ConnectionsOptio
   }
 
   return {
-    /** True while a connection is open, or seems to be. */
+    /** True while a connection is open, or seems to be open. */
     get isConnected(): boolean {
       return lentCount > 0 || pool.idleCount > 0;
     },
-    /** Has every connection replaced before it is used again. */
+    /** Replaces every connection before its next use. */
     renew(): void {
       current = new WeakSet();
     },
@@ -185,8 +188,9 @@ export function createConnections({ pool, server, watch, log }: ConnectionsOptio
       return isFull ? wait(cancellation) : open(cancellation);
     },
     /**
-     * Ends the use of a connection. A good connection goes to a request that waits here, or to `leave`, which gives the slot
-     * of the request to another request and returns false if no request wants the connection.
+     * Ends the use of a connection. A good connection goes to a request that waits here, or to `leave`.
+     * `leave` passes the slot of the request to another request, and returns false if no request wants the
+     * connection.
      */
     giveBack(
       client: pg.PoolClient,

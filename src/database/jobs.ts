@@ -8,30 +8,36 @@ import { isOutage, toDatabaseError } from './errors.ts';
 import { type Parameter, type Queryable, statement } from './statement.ts';
 
 /**
- * Deletes rows that are expired or unused, by the database's clock, because the clock of an instance may be wrong. A feature
- * whose rows expire defines jobs for them.
+ * A job deletes rows that are expired or unused. Jobs use the clock of the database, because the clock of an
+ * instance may be wrong. A feature whose rows expire defines jobs for them.
  */
 export interface Job {
-  /** The value of the label `task` of its metrics: Prometheus has a label `job` of its own. */
+  /** The value of the label `job_name` of the job's metrics, because Prometheus sets a label `job`. */
   readonly name: string;
-  /** Returns how many rows it has deleted. Stops between two statements once `signal` is aborted. Throws DatabaseError. */
+  /**
+   * Stops between two statements once `signal` is aborted.
+   * @returns the number of deleted rows.
+   * @throws {DatabaseError}
+   */
   run(db: Queryable, signal?: AbortSignal): Promise<number>;
 }
 
-/** Rows to delete. */
 export interface Deletable {
   readonly table: string;
-  /** The columns of its primary key. */
+  /** The columns of the primary key, separated by commas. */
   readonly key?: string;
-  /** SQL. Its parameters begin with $2. */
+  /** SQL, whose parameters begin with $2. */
   readonly condition: string;
   readonly values?: readonly Parameter[];
 }
 
-/** Small, so that locks and transactions stay short: long ones would delay events. */
+/** The batch is small because long transactions would delay events and block other writers. */
 const BATCH = 500;
 
-/** A job that deletes all rows that meet a condition. Rows that another transaction has locked wait for the next run. */
+/**
+ * Creates a job that deletes all rows that meet a condition. Rows that another transaction has locked wait
+ * for the next run.
+ */
 export function deletion(name: string, ...parts: readonly Deletable[]): Job {
   const batches = parts.map(({ table, key = 'id', condition, values = [] }) => ({
     values: [BATCH, ...values],
@@ -53,20 +59,22 @@ export function deletion(name: string, ...parts: readonly Deletable[]): Job {
   };
 }
 
-/** Any number that no other advisory lock of the database has. */
+/** The key must differ from every other advisory lock key of the database. */
 const ADVISORY_LOCK = 2_026_112_300;
 const RELEASE_LIMIT_MS = 1_000;
 
 /**
- * Acquires the lock of the job runner, which one instance has at a time; undefined if another instance has it. It is a
- * session-level advisory lock on a separate connection, past a pooler: the server releases it when the connection closes,
- * however the instance dies. The embedded database has one instance, which always has the lock. Throws DatabaseError.
+ * Acquires the lock of the job runner, which one instance has at a time. A session-level advisory lock on a
+ * separate connection bypasses a pooler, and the server releases the lock when the connection closes, also
+ * after a crash. The embedded database has one instance, which always gets the lock.
+ * @returns undefined if another instance has the lock.
+ * @throws {DatabaseError}
  */
 async function acquireJobLock(database: Database): Promise<{ release(): Promise<void> } | undefined> {
   if (database.kind === 'embedded') return { release: async () => undefined };
   let client: Awaited<ReturnType<Database['dedicatedClient']>> | undefined;
   const release = async () => {
-    // A server that does not respond must not delay the next run. A connection that is already lost needs no closing.
+    // An unresponsive server must not delay the next run. A lost connection needs no close.
     await withTimeout(RELEASE_LIMIT_MS, client?.end().catch(() => undefined) ?? Promise.resolve());
   };
   try {
@@ -85,13 +93,10 @@ async function acquireJobLock(database: Database): Promise<{ release(): Promise<
 
 const DURATION_BUCKETS_SECONDS = [0.01, 0.1, 1, 10, 60];
 
-/**
- * Metrics of the jobs. An instance counts the jobs that it runs: add up or take the maximum over all instances.
- * `names`: all jobs, so that each has its counters from the start.
- */
+/** Each instance counts the jobs that it runs, so queries add up or take the maximum over all instances. */
 function createJobMetrics(metrics: Metrics, names: readonly string[]) {
   const label = ['job_name'] as const;
-  // A job that never succeeds must become overdue, too.
+  // The start counts as a success, so that a job that never succeeds becomes overdue.
   const lastSuccess = new Map(names.map((job) => [job, Date.now() / 1000]));
   metrics.gauges(
     'content_graph_job_last_success_timestamp_seconds',
@@ -130,9 +135,9 @@ interface JobRunnerOptions {
 }
 
 const INTERVAL_MS = 60_000;
-/** Instances that start together must not come together every minute. */
+/** Jitter keeps instances that start together from colliding every minute. */
 const JITTER = 0.2;
-/** More than a statement may take. */
+/** 6 s, longer than a statement may take. */
 const STOP_LIMIT_MS = 6_000;
 
 /** Failures to acquire the lock are counted under this name, which no job has. */
@@ -141,8 +146,8 @@ const LOCK = '';
 const isPowerOfTwo = (count: number) => (count & (count - 1)) === 0;
 
 /**
- * Runs the jobs every minute on one of the instances. Starts with a pause. After a failed job, the others run, and the
- * failed job runs again the next time.
+ * Runs the jobs every minute on one of the instances, first after a pause. A failed job does not stop the
+ * other jobs, and runs again after the next pause.
  */
 export function startJobRunner({ jobs, database, log, ...options }: JobRunnerOptions) {
   const metrics = createJobMetrics(
@@ -172,14 +177,14 @@ export function startJobRunner({ jobs, database, log, ...options }: JobRunnerOpt
 
   function note(job: string, error: unknown): void {
     metrics.failed(job);
-    // The watch of the database logs an outage.
+    // The watch of the database logs outages.
     if (!isOutage(error)) logFailure('job.failed', job, { err: error, job });
   }
 
-  /** Without the lock, no job has run. */
+  /** No job has run without the lock, so every job counts as failed. */
   async function noteNoLock(error: unknown): Promise<void> {
     for (const { name } of jobs) metrics.failed(name);
-    // The lock needs a connection past a pooler, so the database may be available all the same.
+    // The lock needs a connection that bypasses a pooler, so the database may be available to requests.
     if (isOutage(error) && !(await database.watch.check())) return;
     logFailure('job.runner_failed', LOCK, { err: error });
   }

@@ -5,23 +5,27 @@ import { createOutageReporter } from '../platform/log/log-limits.ts';
 import type { Database } from './database.ts';
 import { messageOf } from './preflight.ts';
 
-/** A notification as PostgreSQL sends it. */
 export interface Heard {
   readonly channel: string;
   readonly payload: string;
-  /** Whether it was sent with `notify` of this process. */
+  /** True if `notify` of this process has sent the notification. */
   readonly own: boolean;
 }
 
 /** Listens for notifications of other processes. */
 export interface Listener {
-  /** Sends a notification. Undefined while there is no connection. Rejects if it could not be sent. */
+  /** Sends a notification. Undefined while disconnected. Rejects if the statement fails. */
   notify(channel: string): Promise<unknown> | undefined;
-  /** The rows of a short query on its connection. Undefined while there is none. Rejects if it fails. */
+  /**
+   * Runs a short query on the connection for LISTEN. Undefined while disconnected. Rejects if the query
+   * fails.
+   */
   ask<Row extends QueryResultRow>(sql: string): Promise<Row[]> | undefined;
-  /** True while there is a connection. */
   readonly connected: boolean;
-  /** True if the connection responded a moment ago: notifications arrive. A stalled connection stays open for long. */
+  /**
+   * True if the connection responded a moment ago, so that notifications arrive. A stalled connection can
+   * stay open for hours.
+   */
   readonly hears: boolean;
   close(): Promise<void>;
 }
@@ -31,22 +35,25 @@ export interface ListenerOptions {
   readonly log: Logger;
   readonly channels: readonly string[];
   readonly onNotification: (heard: Heard) => void;
-  /** Called after each (re)connection, since notifications may have been missed. */
+  /** Called after each connection and reconnection, because notifications may have been missed. */
   readonly onConnect: () => void;
 }
 
 const FIRST_PAUSE_MS = 100;
-/** After an outage, what is listened for waits at most this long. */
+/** After an outage, a change waits at most 2 s for the reconnection. */
 const LONGEST_PAUSE_MS = 2_000;
 const END_LIMIT_MS = 1_000;
 /**
- * How often the connection is probed, and for how many times a response may be missing, so that a change that is missed
- * applies within a second. Times are not compared: a busy event loop delays probes and responses alike.
+ * The connection counts as stalled after 3 missing responses, so that a missed change applies within 1 s.
+ * Probes are counted and times are not compared, because a busy event loop delays probes and responses alike.
  */
 const PROBE_INTERVAL_MS = 150;
 const MAX_MISSED = 3;
 
-/** The embedded database: notifications come on the connection that has sent them. */
+/**
+ * The embedded database delivers notifications on the connection that has sent them, so this listener opens
+ * none.
+ */
 function embedded(
   notified: NonNullable<Database['notified']>,
   { onNotification, onConnect }: ListenerOptions,
@@ -79,7 +86,7 @@ export function createListener(options: ListenerOptions): Listener {
   let missed = 0;
   const outage = createOutageReporter(log, 'listener.disconnected', 'listener.reconnected');
 
-  /** Does not wait for an unresponsive server. */
+  /** The time limit prevents waiting for an unresponsive server. */
   async function end(which: Client): Promise<void> {
     const ended = which.end().catch((error: unknown) => log.emit('database.close_failed', { err: error }));
     await withTimeout(END_LIMIT_MS, ended);
@@ -125,7 +132,7 @@ export function createListener(options: ListenerOptions): Listener {
     void reportError(error);
   }
 
-  /** The watch of the database logs an outage of all of it. */
+  /** The watch of the database logs an outage of the whole database. */
   async function reportError(error: unknown): Promise<void> {
     if (!(await database.watch.check()) || client !== undefined || closed) return;
     outage.failed({
@@ -138,7 +145,10 @@ export function createListener(options: ListenerOptions): Listener {
     connecting = connect();
   }
 
-  /** Sends nothing while a response is missing: the time limit of statements ends a connection that stays silent. */
+  /**
+   * Sends no probe while a response is missing. The time limit of statements closes a connection that stays
+   * silent.
+   */
   async function probe(): Promise<void> {
     if (probing) missed += 1;
     const probed = client;

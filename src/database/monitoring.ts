@@ -9,7 +9,7 @@ import { findLogLevel } from './errors.ts';
 import { type Queryable, statement } from './statement.ts';
 
 const INTERVAL_MS = 60_000;
-/** A smaller difference has no visible effect. */
+/** A difference of less than 2 s has no visible effect. */
 const MOST_MS = 2_000;
 
 const NOW = statement<{ ms: number }>(
@@ -18,8 +18,8 @@ const NOW = statement<{ ms: number }>(
 );
 
 /**
- * Computes how far a clock is ahead of the clock of the database. The round trip is long at most on one way, so the clocks
- * differ by at least `surelyMs`.
+ * Computes how far a clock is ahead of the clock of the database. All delay may be in one direction of the
+ * round trip, so the clocks differ by at least `surelyMs`.
  * @throws {DatabaseError}
  */
 async function compareClock(db: Queryable, clock: Clock): Promise<{ aheadMs: number; surelyMs: number }> {
@@ -31,7 +31,10 @@ async function compareClock(db: Queryable, clock: Clock): Promise<{ aheadMs: num
   return { aheadMs, surelyMs: Math.max(0, Math.abs(aheadMs) - Math.abs(afterMs - beforeMs) / 2) };
 }
 
-/** Compares the clock of this machine with the database's every minute, logs a difference, and corrects `clock` for it. */
+/**
+ * Compares the clock of this machine with the clock of the database every minute, logs a difference, and
+ * corrects `clock`.
+ */
 export function watchClock(database: Queryable, clock: Clock, metrics: Metrics, log: Logger) {
   let aheadMs = 0;
   let wrongByMs = 0;
@@ -62,7 +65,7 @@ export function watchClock(database: Queryable, clock: Clock, metrics: Metrics, 
   const timer = setInterval(look, INTERVAL_MS).unref();
   void look();
   return {
-    /** Corrected as soon as it is known to be wrong. */
+    /** The clock is corrected from the first measured difference on. */
     clock: { ...clock, now: () => clock.now() - wrongByMs },
     close() {
       closed = true;
@@ -71,7 +74,10 @@ export function watchClock(database: Queryable, clock: Clock, metrics: Metrics, 
   };
 }
 
-/** NaN if the data directory is gone, which the log reports: the scrape must not fail, since the other metrics matter most then. */
+/**
+ * NaN if the data directory is missing, which the log reports. The scrape must not fail, because the other
+ * metrics matter most then.
+ */
 function freeOn(dataDir: string): number {
   try {
     return freeBytes(dataDir) ?? Number.NaN;
@@ -80,7 +86,7 @@ function freeOn(dataDir: string): number {
   }
 }
 
-/** Has the metrics tell what the database knows of itself. Asks it nothing. */
+/** Registers the metrics of the database. A scrape sends no statement. */
 export function registerDatabaseMetrics(
   metrics: Metrics,
   { statistics, watch }: Database,

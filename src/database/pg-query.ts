@@ -3,7 +3,7 @@ import pg from 'pg';
 import { Doorkeeper } from '../platform/cache.ts';
 import { encodeParameter, type Query, type Statement } from './statement.ts';
 
-/** The part of `pg` that custom query classes such as pg-cursor use. Its types omit it. */
+/** The part of `pg` that custom query classes such as pg-cursor use. The types of `pg` omit it. */
 interface WireConnection {
   readonly stream: { cork(): void; uncork(): void };
   readonly parsedStatements: Record<string, string | undefined>;
@@ -15,7 +15,6 @@ interface WireConnection {
   sync(): void;
 }
 
-/** A column of a result, and the parser for its text. */
 interface Column {
   readonly name: string;
   readonly parse: (text: string) => unknown;
@@ -24,28 +23,34 @@ interface Column {
 /** A statement that a connection has prepared or is about to prepare. */
 interface Prepared {
   readonly bytes: number;
-  /** Undefined until the server has described them. PostgreSQL does not let them change. */
+  /**
+   * Undefined until the server has described the columns, which PostgreSQL does not let change afterwards.
+   */
   columns: readonly Column[] | undefined;
 }
 
 const MIB = 1_048_576;
-/** Memory for prepared statements, per backend and for all backends of a pool. */
+/** Memory for prepared statements, for each backend and for all backends of a pool. */
 const CONNECTION_BYTES = 16 * MIB;
 const POOL_BYTES = 128 * MIB;
-/** A statement above this part of the budget of a connection is not prepared, because it would evict too many others. */
+/**
+ * A statement above this share of a connection's budget is not prepared, because it would evict too many
+ * others.
+ */
 const LARGEST_PART = 1 / 8;
 
 /**
- * Memory that PostgreSQL needs for a prepared statement and its generic plan. Tree and plan grow with the
- * text: 80 to 165 bytes per character for the statements of look-ahead.
+ * Memory that PostgreSQL needs for a prepared statement and its generic plan. Both grow with the SQL, by 80
+ * to 165 bytes for each character of a look-ahead statement.
  */
 const BYTES_A_STATEMENT = 8_192;
 const BYTES_A_CHARACTER = 170;
 
 /**
- * Limits what the connections of a pool keep prepared. Clients can produce any number of distinct statements
- * by varying their selections, and a backend keeps a prepared statement in memory until it is closed. So only
- * repeated statements are prepared, within a budget for each connection (decisions/0010-prepared-statements.md).
+ * Limits the prepared statements of a pool's connections. Clients can cause any number of distinct statements
+ * by varying their selections, and a backend keeps a prepared statement in memory until the client closes it.
+ * So only repeated statements are prepared, within a budget for each connection
+ * (decisions/0010-prepared-statements.md).
  */
 export class PreparedBudget {
   readonly connectionBytes: number;
@@ -55,17 +60,20 @@ export class PreparedBudget {
     this.connectionBytes = Math.min(CONNECTION_BYTES, Math.floor(POOL_BYTES / connections));
   }
 
-  /** Estimates the memory of a statement that is worth preparing: seen recently and not too large. Otherwise undefined. */
+  /**
+   * Estimates the memory of a statement.
+   * @returns undefined if the statement was not seen recently or is too large, so that preparing it does not
+   * pay.
+   */
   bytesOf({ name, text }: Statement<unknown>): number | undefined {
     const bytes = BYTES_A_STATEMENT + BYTES_A_CHARACTER * text.length;
     return bytes <= this.connectionBytes * LARGEST_PART && this.#seen.see(name) ? bytes : undefined;
   }
 }
 
-/** The prepared statements of each connection, by name. */
 const preparedOn = new WeakMap<WireConnection, LRUCache<string, Prepared>>();
 
-/** The cache closes a statement that it evicts in the network flight that prepares the next one. */
+/** The cache closes an evicted statement in the round trip that prepares the next statement. */
 function preparedStatements(connection: WireConnection, budget: PreparedBudget): LRUCache<string, Prepared> {
   let found = preparedOn.get(connection);
   if (found === undefined) {
@@ -83,28 +91,28 @@ function preparedStatements(connection: WireConnection, budget: PreparedBudget):
   return found;
 }
 
-/** A bigint column as a number: ids of this service stay far below 2^53. */
+/** Parses bigint columns as numbers, because ids of this service stay far below 2^53. */
 const INT8 = 20;
 
 function parserOf(oid: number): Column['parse'] {
   return oid === INT8 ? Number : (pg.types.getTypeParser(oid, 'text') as Column['parse']);
 }
 
-/** A statement of a flight on its way, and what has come back for it. */
+/** A statement of a round trip, with the part of its result that has arrived. */
 interface Step {
-  /** The name of the prepared statement; empty if it has none. */
+  /** The name of the prepared statement, or an empty string for an unprepared statement. */
   readonly name: string;
   readonly text: string;
   readonly prepared: Prepared | undefined;
   columns: readonly Column[];
-  /** Undefined if they are ignored. */
+  /** Undefined if the rows are ignored. */
   readonly rows: unknown[] | undefined;
 }
 
 /**
- * Statements for a connection of `pg`, sent in one flight: each runs after the one before it, and an error ends
- * all that follow. Unlike pg's own Query, it asks for the columns only when a connection first runs a prepared
- * statement, which saves a message in each direction afterwards. It is not an event emitter.
+ * Statements that `pg` sends in one round trip. Statements run in order, and an error skips all later
+ * statements. Unlike pg's Query, this class requests the columns only when a connection first runs a prepared
+ * statement, which saves a message in each direction afterwards.
  */
 export class NamedQuery {
   readonly #queries: readonly Query<unknown>[];
@@ -133,7 +141,7 @@ export class NamedQuery {
     this.callback = callback;
   }
 
-  /** The name and text of the statement that is being parsed. `pg` remembers them. */
+  /** `pg` reads the name and the SQL of the statement that is being parsed. */
   get name(): string {
     return this.#steps[this.#at]?.name ?? '';
   }
@@ -147,7 +155,7 @@ export class NamedQuery {
     const encoded = this.#queries.map(({ values }) => values.map(encodeParameter));
     connection.stream.cork();
     try {
-      // Everything up to Sync is one transaction (PostgreSQL, "Extended Query"), so settings made first
+      // Everything up to Sync is one transaction (PostgreSQL, "Extended Query"), so settings that run first
       // apply.
       if (this.#before !== undefined) {
         const text = this.#before;
@@ -181,7 +189,6 @@ export class NamedQuery {
     connection.execute({});
   }
 
-  /** Finds or adds the prepared statement within the budget. */
   #prepare(
     connection: WireConnection,
     statement: Statement<unknown>,
@@ -229,7 +236,8 @@ export class NamedQuery {
 
   handleError(error: unknown): void {
     const connection = this.#connection;
-    // A statement that failed after parsing is still prepared and still counts. Those after it never arrived.
+    // A statement that failed after parsing is still prepared and still counts. The server has skipped later
+    // statements.
     if (connection !== undefined)
       for (const { name } of this.#steps.slice(this.#at))
         if (name !== '' && connection.parsedStatements[name] === undefined)

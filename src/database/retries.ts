@@ -1,33 +1,33 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError, type DatabaseErrorKind } from './errors.ts';
 
-/** After this many conflicts the client has to retry itself. */
+/** After 4 conflicts the client has to retry the request. */
 const MAX_CONFLICTS = 4;
 const FIRST_PAUSE_MS = 10;
 const MAX_DOUBLINGS = 5;
 
-/** What a try returns to be repeated. */
+/** A try returns RETRY to be repeated. */
 export const RETRY = Symbol('retry');
 
 /**
- * Whether the database aborted the work in favour of others, so that it may succeed later. `conflict`: a deadlock (40P01)
- * or a failed serialization (40001). `locked`: a lock that was not free in time (55P03).
+ * True if the database aborted the work because of other transactions, so that a retry may succeed.
+ * `conflict` is a deadlock (40P01) or a failed serialization (40001). `locked` is a lock timeout (55P03).
  */
 export const isAborted = (kind: DatabaseErrorKind | undefined): boolean =>
   kind === 'conflict' || kind === 'locked';
 
-/** The tries of some work that the database aborts in favour of others (decision 14). */
+/** Retries work that the database aborts because of other transactions (decisions/0014-order-of-locks.md). */
 export class Retries {
   readonly #endMs: number;
   #conflicts = 0;
   #pauses = 0;
 
-  /** `lockWaitMs` is how long it keeps trying to acquire its locks, from now on. */
+  /** @param lockWaitMs the time from now within which lock timeouts are retried. */
   constructor(lockWaitMs: number) {
     this.#endMs = performance.now() + lockWaitMs;
   }
 
-  /** Whether aborted work may be retried. Call it once for each try. */
+  /** @returns true if aborted work may be retried. Each call counts one try. */
   allows(kind: DatabaseErrorKind | undefined): boolean {
     if (!isAborted(kind)) return false;
     if (kind === 'locked') return performance.now() < this.#endMs;
@@ -35,7 +35,10 @@ export class Retries {
     return this.#conflicts <= MAX_CONFLICTS;
   }
 
-  /** Tries until the work is not aborted, or no more tries are allowed. Rejects with what the last one throws. */
+  /**
+   * Repeats the work until the database does not abort it, or no more tries are allowed.
+   * @throws the error of the last try.
+   */
   async run<T>(tryOnce: () => Promise<T | typeof RETRY>): Promise<T> {
     for (;;) {
       try {
@@ -48,15 +51,18 @@ export class Retries {
     }
   }
 
-  /** Pauses after a try that has thrown this. Rejects with it if there is no other. */
+  /**
+   * Pauses after a failed try.
+   * @throws `error` if no further try is allowed.
+   */
   async after(error: unknown): Promise<void> {
     if (!(error instanceof DatabaseError && this.allows(error.kind))) throw error;
     await this.#pause();
   }
 
   /**
-   * Waits with exponential backoff and jitter, so that two of them do not collide repeatedly. It holds no lock and no
-   * connection meanwhile.
+   * Exponential backoff with jitter keeps two transactions from colliding repeatedly. The pause occupies no
+   * lock and no connection.
    */
   async #pause(): Promise<void> {
     const pauseMs = FIRST_PAUSE_MS * 2 ** Math.min(this.#pauses, MAX_DOUBLINGS);

@@ -18,18 +18,18 @@ import {
 
 type NotificationListener = (notification: pg.Notification | undefined) => void;
 
-/** The notifications of all connections to the embedded database, which has one session behind them. */
+/** Notifications of all connections to the embedded database, which share one session. */
 function createNotifications() {
   const listeners = new Set<NotificationListener>();
   const tell: NotificationListener = (notification) => {
     for (const listener of listeners) listener(notification);
   };
   return {
-    /** Listens on a new connection. */
     hear: (client: pg.ClientBase) => void client.on('notification', tell).on('end', () => tell(undefined)),
     /**
-     * Calls `listener` for each notification, and without one after a connection was lost, because notifications may be lost
-     * with it. Returns a function that stops that.
+     * Calls `listener` for each notification, and without a notification after a connection was lost, because
+     * notifications may be lost with the connection.
+     * @returns a function that removes the listener.
      */
     notified(listener: NotificationListener) {
       listeners.add(listener);
@@ -55,18 +55,20 @@ function watchDataDir(dataDir: string, log: Logger): { close(): void } {
   return { close: () => clearInterval(timer) };
 }
 
-/** The PostgreSQL server behind a Database: how to reach it, and how to make up for what it cannot do. */
+/** The PostgreSQL server behind a Database, with replacements for features that the server lacks. */
 export interface DatabaseServer extends StatementControl {
-  /** For the pool. */
+  /** Used by the pool. */
   readonly connection: ServerConnection;
-  /** For migrations and LISTEN: bypasses a connection pooler. */
+  /** Used by migrations and LISTEN, which bypass a connection pooler. */
   readonly direct: ServerConnection;
   readonly poolSize: number;
-  /** The addresses with the settings that name them: for requests, and past a pooler if there is one. */
+  /**
+   * The URLs with the settings that name them. `direct` bypasses a pooler and is set only if there is a
+   * pooler.
+   */
   readonly watched: { readonly server: ServerAddress; readonly direct?: ServerAddress | undefined };
-  /** Whether statements may be prepared by name. */
+  /** True if statements may be prepared by name. */
   readonly named: boolean;
-  /** The schema of the tables. */
   readonly schema: string;
   /** SQL to run on each new connection of the pool. */
   readonly greeting?: string | undefined;
@@ -74,9 +76,12 @@ export interface DatabaseServer extends StatementControl {
   readonly directGreeting: string;
   /** SQL to run before a statement outside a transaction, in the same round trip and implicit transaction. */
   readonly alone?: string | undefined;
-  /** How long a statement of its own keeps trying to acquire its locks. */
+  /** Time within which a statement outside a transaction retries to acquire its locks. */
   readonly lockWaitMs: number;
-  /** Set if a notification comes only on the connection that has sent it, as on the embedded database. */
+  /**
+   * Set if a notification arrives only on the connection that has sent the notification, as on the embedded
+   * database.
+   */
   readonly notifications?: ReturnType<typeof createNotifications>;
   /** Resolves once the server accepts connections. */
   ready(): Promise<void>;
@@ -87,23 +92,30 @@ export interface ServerOptions {
   readonly config: Config;
   readonly log: Logger;
   /**
-   * True for an admin command in its own process. It waits for locks, because no request waits for it, and retries of
-   * requests must not overtake it for ever. It does not wait for the data directory of the embedded database that another process has.
+   * True for an admin command in a separate process. A command waits for locks without a limit, because no
+   * request waits for the command, and retries of requests could otherwise overtake it forever. A command
+   * does not wait for a data directory that another process has locked.
    */
   readonly isCommand?: boolean;
 }
 
 const APPLICATION_NAME = 'content-graph-api';
 const IDLE_IN_TRANSACTION_MS = 30_000;
-/** The longest wait of a request's statement for a lock. Its transaction then restarts, holding nothing (decision 14). */
+/**
+ * After the longest wait for a lock, the request's transaction restarts without any lock
+ * (decisions/0014-order-of-locks.md).
+ */
 const LOCK_LIMIT_MS = 300;
 /**
- * In seconds, and a count: the server then releases what a vanished client held. By default it takes two hours.
+ * Idle and interval in seconds. The server releases the locks of a vanished client after 20 s instead of two
+ * hours.
  */
 const GONE = { tcp_keepalives_idle: 10, tcp_keepalives_interval: 5, tcp_keepalives_count: 2 };
-/** How long the server's response may take beyond the statement's own limit. */
+/** Time for the response, in addition to the time limit of the statement. */
 const RESPONSE_MS = 2_000;
-/** An admin command may hold the data directory when the service starts; it finishes within seconds. */
+/**
+ * An admin command may have locked the data directory when the service starts, and finishes within seconds.
+ */
 const FOLDER_PATIENCE_MS = 10_000;
 
 function postgresServer(
@@ -117,8 +129,8 @@ function postgresServer(
   // A command that waits for locks may wait in a transaction.
   const transactionLimitMs = isCommand ? undefined : config.operationTimeoutMs + IDLE_IN_TRANSACTION_MS;
   const base = { application_name: APPLICATION_NAME };
-  // A pooler rejects settings in the start-up message and shares sessions between clients: prepared
-  // statements may be missing, and session settings would leak. So each transaction sets its own limits. PostgreSQL starts
+  // A pooler rejects settings in the startup message and shares sessions between clients. Prepared statements
+  // may be missing, and session settings would leak. So each transaction sets its limits. PostgreSQL starts
   // the timer of transaction_timeout when a running transaction sets it.
   const settings = pooled
     ? {}
@@ -150,7 +162,7 @@ function postgresServer(
     begin: pooled
       ? `BEGIN ISOLATION LEVEL READ COMMITTED; ${settingsSql({ schema, local: true, limits: { ...limits, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS }, transactionLimitMs })}`
       : undefined,
-    // Covers what sets no limit of its own, such as a BEGIN.
+    // The limit covers statements without a separate limit, such as BEGIN.
     statementLimitMs: pooled ? statementLimitMs : undefined,
     lockWaitMs: statementLimitMs,
     silence: createDeadline(statementLimitMs + RESPONSE_MS),
@@ -162,7 +174,7 @@ function postgresServer(
   };
 }
 
-/** Prepared statements of an earlier connection are still in the session. */
+/** DEALLOCATE drops prepared statements of an earlier connection, which are still in the session. */
 const embeddedGreeting = () =>
   [
     'DEALLOCATE ALL',
@@ -170,7 +182,7 @@ const embeddedGreeting = () =>
     settingsSql({ schema: DEFAULT_SCHEMA }),
   ].join('; ');
 
-/** Throws what `startEmbeddedServer` throws. */
+/** @throws the errors of `startEmbeddedServer`. */
 async function embeddedServer(
   dataDir: string,
   { config, log, isCommand = false }: ServerOptions,
@@ -197,10 +209,11 @@ async function embeddedServer(
     notifications: createNotifications(),
     statementLimitMs: isCommand ? undefined : config.statementTimeoutMs,
     lockWaitMs: config.statementTimeoutMs,
-    // It responds as soon as it has committed, so a statement without a response has not.
+    // The embedded database responds as soon as it has committed, so a statement without a response has not
+    // committed.
     lostIsUndone: true,
-    // PGlite can neither time out nor cancel a statement. A restart of its worker drops what is not committed. One that
-    // nobody waits for ends within its time limit anyway: a restart would abort everyone's work.
+    // PGlite can neither time out nor cancel a statement. A restart of its worker drops uncommitted work. A
+    // cancelled statement is left to its time limit, because a restart would abort the work of all requests.
     overrun() {
       server
         .restart('a statement exceeded its time limit')
@@ -215,7 +228,7 @@ async function embeddedServer(
   };
 }
 
-/** Throws what `startEmbeddedServer` throws if the embedded server cannot start. */
+/** @throws the errors of `startEmbeddedServer` if the embedded server cannot start. */
 export async function openServer(options: ServerOptions): Promise<DatabaseServer> {
   const { database, statementTimeoutMs } = options.config;
   return database.kind === 'postgres'

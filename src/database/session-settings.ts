@@ -1,24 +1,26 @@
 import { escapeIdentifier, escapeLiteral } from 'pg';
 
-/** Wakes readers of the event log. Without a payload. */
+/** Notifies readers of the event log, without a payload. */
 export const EVENTS_CHANNEL = 'content_graph_events';
-/** Published documents were retired. Without a payload. */
+/** Notifies that published documents were retired, without a payload. */
 export const DOCUMENTS_CHANNEL = 'content_graph_documents';
-/** Blocked addresses or limits of accounts have changed. Without a payload; triggers send it. */
+/**
+ * Notifies that blocked IP addresses or limits of accounts have changed. Triggers send the notification
+ * without a payload.
+ */
 export const RESTRICTIONS_CHANNEL = 'content_graph_restrictions';
-/** Credentials have ended; the payload is the id of an account, an application or a token. Triggers send it. */
+/** Notifies that credentials were revoked. Triggers send the id of an account, an application or a token. */
 export const CREDENTIALS_CHANNEL = 'content_graph_credentials';
 
-/** A PostgreSQL setting and its value. */
 type Setting = readonly [name: string, value: string];
 
-/** Where the tables are unless DATABASE_URL names another schema. */
+/** The schema of the tables unless DATABASE_URL names another schema. */
 export const DEFAULT_SCHEMA = 'public';
 
 /**
- * What the configuration of a server, database or role may set, and what changes the meaning of a statement: how
- * timestamps, numbers and bytes are written and read, what a literal is, what a transaction sees, what an error ends
- * (decision 28).
+ * Settings of a server, database or role that change the meaning of a statement: formats of timestamps,
+ * numbers and bytes, string literals, isolation, and the effect of an error
+ * (decisions/0028-session-settings.md).
  */
 const MEANING: readonly Setting[] = [
   ['TimeZone', 'UTC'],
@@ -36,8 +38,9 @@ const MEANING: readonly Setting[] = [
 ];
 
 /**
- * Every list is read in the order of an index, a page at a time. Compiling its statement takes longer than running it, and
- * a bitmap scan reads all posts of a prolific author to sort them (decision 17).
+ * Every list is read in the order of an index, one page at a time. JIT compilation takes longer than the
+ * statement, and a bitmap scan reads all posts of a prolific author to sort them
+ * (decisions/0017-planner-settings.md).
  */
 const PLANNING: readonly Setting[] = [
   ['jit', 'off'],
@@ -45,17 +48,19 @@ const PLANNING: readonly Setting[] = [
 ];
 
 export interface SettingsScope {
-  /** The schema of the tables. */
   readonly schema: string;
-  /** Only until the transaction ends: through a pooler, sessions belong to nobody. */
+  /** True for settings that end with the transaction, because clients of a pooler share sessions. */
   readonly local?: boolean;
   /** Further settings, in the units of PostgreSQL. */
   readonly limits?: Readonly<Record<string, number>>;
-  /** The longest time of a transaction, where the server knows `transaction_timeout` (PostgreSQL 17). */
+  /** The longest time of a transaction, for servers with `transaction_timeout` (PostgreSQL 17 and later). */
   readonly transactionLimitMs?: number | undefined;
 }
 
-/** SQL that sets what every statement of the service expects. One statement: it may be part of a flight. */
+/**
+ * Formats SQL that sets the settings that every statement expects. The SQL is one statement, so it may be
+ * part of a round trip.
+ */
 export function settingsSql({
   schema,
   local = false,
@@ -74,15 +79,15 @@ export function settingsSql({
   return `SELECT ${calls.join(', ')}`;
 }
 
-/** A requirement that no connection can set for itself. */
+/** A requirement that a connection cannot set. */
 interface Fixed {
   readonly setting: string;
   readonly value: string;
-  /** What is wrong and what to do, after the place of the database. */
+  /** Completes the sentence about the database with the problem and the correction. */
   readonly advice: (found: string) => string;
 }
 
-/** What a database must be like (contract section 8). */
+/** Requirements on the database (contract: PostgreSQL requirements). */
 export const FIXED_SETTINGS: readonly Fixed[] = [
   {
     setting: 'server_encoding',
@@ -91,7 +96,8 @@ export const FIXED_SETTINGS: readonly Fixed[] = [
       `has the encoding ${found}, and the service needs UTF8: create the database with ENCODING 'UTF8' TEMPLATE template0`,
   },
   {
-    // Otherwise triggers and foreign keys do nothing: comments are not counted, endings are not told.
+    // Other values disable triggers and foreign keys, so comments are not counted and revocations not
+    // notified.
     setting: 'session_replication_role',
     value: 'origin',
     advice: (found) =>

@@ -3,7 +3,6 @@ import type { Attributes, Span } from '../platform/tracing/tracing.ts';
 import { DatabaseError, type DatabaseErrorKind } from './errors.ts';
 import type { Query } from './statement.ts';
 
-/** The connections of a pool. */
 interface PoolState {
   readonly most: number;
   readonly open: number;
@@ -22,15 +21,14 @@ const KINDS: readonly DatabaseErrorKind[] = [
 const STATEMENT_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const WAIT_BUCKETS_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What a database has done, and how it is. */
 export class DatabaseStatistics {
-  /** From when a statement is given to a connection until it is done. */
+  /** Time from sending a statement on a connection until its end. */
   readonly statements = new FastHistogram(STATEMENT_BUCKETS_SECONDS);
-  /** From when a connection is asked for until there is one. */
+  /** Time from the request for a connection until the connection is available. */
   readonly waits = new FastHistogram(WAIT_BUCKETS_SECONDS);
   readonly failures = new FastCounter();
   readonly pool: () => PoolState;
-  /** Whether the last contact with the database succeeded. False until there is one. */
+  /** True if the last contact with the database succeeded. False before the first contact. */
   up = false;
 
   constructor(pool: () => PoolState) {
@@ -38,14 +36,16 @@ export class DatabaseStatistics {
     this.pool = pool;
   }
 
-  /** A statement has returned, or failed. */
   ended(sinceMs: number, failure: DatabaseErrorKind | undefined): void {
     this.statements.observe((performance.now() - sinceMs) / 1000);
     if (failure === undefined) this.up = true;
     else this.failed(failure);
   }
 
-  /** A statement failed, or no connection could be had. Any other error than `unavailable` is the server's own. */
+  /**
+   * Records a failed statement or a failed attempt to connect. Only `unavailable` means that the server did
+   * not respond.
+   */
   failed(kind: DatabaseErrorKind): void {
     this.failures.add(kind);
     if (kind !== 'timeout' && kind !== 'unknown') this.up = kind !== 'unavailable';
@@ -54,12 +54,14 @@ export class DatabaseStatistics {
 
 const SETTING = 'content_graph.trace';
 
-/** SQL for what names the trace that a statement belongs to, as text; NULL if it is not sampled. */
+/** SQL for the traceparent of the statement's trace, or NULL if the trace is not sampled. */
 export const TRACE_SQL = `nullif(current_setting('${SETTING}', true), '')`;
 
 const DIGEST = /_[\w-]{22}$/;
 const SYSTEM: Attributes = { 'db.system.name': 'postgresql' };
-/** What is sent to whoever follows the log. The names of messaging are still in development. */
+/**
+ * The event log counts as a messaging system. OpenTelemetry's attributes for messaging are not stable yet.
+ */
 const EVENTS: Attributes = {
   'messaging.system': 'content_graph',
   'messaging.destination.name': 'events',
@@ -67,12 +69,12 @@ const EVENTS: Attributes = {
   'messaging.operation.type': 'send',
 };
 
-/** Of a closed set. */
+/** Span attributes need a closed set of error types. */
 const errorOf = (error: unknown) => (error instanceof DatabaseError ? error.kind : 'other');
 
 /**
- * The spans of what a connection does while it is lent to traced work: its transaction, its statements, and the events
- * that it appends, whose rows name the last of them.
+ * Spans of a connection while traced work uses the connection: the transaction, its statements, and the
+ * events that it appends. The rows of the events store the traceparent of the event span.
  */
 export class TracedStatements {
   readonly #work: Span;
@@ -84,13 +86,19 @@ export class TracedStatements {
     this.#work = work;
   }
 
-  /** `sql` begins a transaction. Returns SQL that tells its statements of the trace, too. */
+  /**
+   * Begins a transaction with `sql`.
+   * @returns SQL that also sets the traceparent for its statements.
+   */
   begin(sql: string): string {
     this.#transaction = this.#work.child('transaction', { kind: 'CLIENT', attributes: SYSTEM });
     return `${sql}; SELECT ${this.#tell()}`;
   }
 
-  /** The same before a statement that commits by itself, in its flight. `before` is what is already run there, a SELECT. */
+  /**
+   * Sets the traceparent in the round trip of a statement that commits by itself.
+   * @param before a SELECT that already runs in the round trip.
+   */
   alone(before: string | undefined): string {
     return before === undefined ? `SELECT ${this.#tell()}` : `${before}, ${this.#tell()}`;
   }
@@ -100,7 +108,10 @@ export class TracedStatements {
     return `set_config('${SETTING}', '${this.#events.traceparent}', true)`;
   }
 
-  /** Begins the spans of statements. Returns what ends them, with the rows of each or with an error. */
+  /**
+   * Begins the spans of statements.
+   * @returns a function that ends the spans, with the rows of each statement or with an error.
+   */
   statements(queries: readonly Query<unknown>[]): (results: readonly unknown[][], error?: unknown) => void {
     const begun = queries.map(({ statement: { name, text } }) => {
       const summary = name.replace(DIGEST, '');
@@ -112,14 +123,18 @@ export class TracedStatements {
     });
     return (results, error) => {
       for (const [index, { span, appends }] of begun.entries()) {
-        // Without a row nothing was changed, so nothing was appended; after an error it may have been.
+        // A statement without rows has changed nothing and appended no events. A failed statement may have
+        // appended events.
         this.#appended ||= appends && (error !== undefined || (results[index]?.length ?? 0) > 0);
         span.end({}, error === undefined ? undefined : errorOf(error));
       }
     };
   }
 
-  /** The connection is given back. What was not committed was not sent; where that is not known, it may have been. */
+  /**
+   * Ends the spans when the connection is released. Uncommitted events were not sent. Events with an unknown
+   * outcome may have been sent.
+   */
   end(error: unknown, committed: boolean): void {
     const reason = error === undefined ? undefined : errorOf(error);
     const isUnknown = reason === 'unknown';

@@ -3,10 +3,11 @@ import type { Client } from 'pg';
 import type { Table } from '../generated/tables.ts';
 import { toDatabaseError } from './errors.ts';
 
-/** The type of the rows of a table. */
 export type RowOf<T> = T extends Table<infer Row> ? Row : never;
 
-/** Picks columns of a table by the properties of its rows. A column that is added to the table stays hidden. */
+/**
+ * Picks columns of a table by the properties of its rows. A column that a migration adds later stays hidden.
+ */
 export function pickColumns<Row extends object, Name extends string, Picked extends keyof Row & string>(
   { name, columns }: Table<Row, Name>,
   properties: readonly Picked[],
@@ -15,7 +16,7 @@ export function pickColumns<Row extends object, Name extends string, Picked exte
   return { name, columns: Object.fromEntries(picked) };
 }
 
-/** Renames the properties of the rows of a table. `names` has the property of the table for each new property. */
+/** Renames the properties of the rows of a table. `names` maps new properties to properties of the table. */
 export function renameColumns<
   Row extends object,
   Name extends string,
@@ -37,13 +38,13 @@ export function formatColumns({ columns }: Table<object>, alias?: string): strin
 }
 
 /**
- * An SQL statement. The name is derived from the text: PostgreSQL parses and plans a named statement once per
- * connection, and the log can refer to it. `Row` is the type of the rows it returns.
+ * An SQL statement. The name is derived from the SQL, because PostgreSQL parses and plans a named statement
+ * once for each connection. `Row` is the type of the rows.
  */
 export interface Statement<Row> {
   readonly name: string;
   readonly text: string;
-  /** Never set: carries the row type. */
+  /** Never set. The property carries the row type. */
   readonly row?: Row;
 }
 
@@ -58,23 +59,23 @@ export type Parameter =
   | null
   | readonly (string | number | null)[];
 
-/** A statement with its parameters. */
 export interface Query<Row> {
   readonly statement: Statement<Row>;
   readonly values: readonly Parameter[];
 }
 
-/** Runs statements: the pool, or the connection of a unit of work. */
+/** Runs statements on the pool, on the connection of a unit of work, or on a copy's endpoint. */
 export interface Queryable {
-  /** The rows of a statement. Throws DatabaseError. */
+  /** @throws {DatabaseError} */
   query<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]>;
 }
 
-/** PostgreSQL truncates names to 63 bytes. Clients shape the text: 132 digest bits prevent collisions. */
+/**
+ * PostgreSQL truncates names to 63 bytes. Clients influence the SQL, so 132 digest bits prevent collisions.
+ */
 const LABEL_LENGTH = 40;
 const DIGEST_LENGTH = 22;
 
-/** A statement from its text. */
 export function statement<Row>(label: string, text: string): Statement<Row> {
   const digest = hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
   return { name: `${label.slice(0, LABEL_LENGTH)}_${digest}`, text };
@@ -91,7 +92,7 @@ export const queryableOn = (client: Pick<Client, 'query'>): Queryable => ({
   },
 });
 
-/** A timestamp in PostgreSQL's format, including the years to which ISO 8601 adds a sign. */
+/** Formats a timestamp for PostgreSQL, including the years to which ISO 8601 adds a sign. */
 export function formatTimestamp(date: Date): string {
   const text = date.toISOString();
   const year = date.getUTCFullYear();
@@ -102,7 +103,7 @@ export function formatTimestamp(date: Date): string {
 
 const quoted = (text: string) => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 
-/** A parameter as it is sent, in PostgreSQL's text format; bytes stay as they are. */
+/** Encodes a parameter in PostgreSQL's text format. Bytes are sent in the binary format. */
 export function encodeParameter(value: Parameter): string | Buffer | null {
   if (value === null || typeof value === 'string') return value;
   if (value instanceof Date) return formatTimestamp(value);

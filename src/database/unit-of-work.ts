@@ -12,7 +12,9 @@ const NESTED: Readonly<Record<string, string>> = {
   ROLLBACK: 'ROLLBACK TO SAVEPOINT prisma',
 };
 
-/** A pool with one given connection. Transactions that Prisma opens on it become savepoints. */
+/**
+ * A pool with one given connection. A transaction that Prisma opens on the connection becomes a savepoint.
+ */
 class PinnedPool extends pg.Pool {
   readonly #client: pg.PoolClient;
 
@@ -37,8 +39,9 @@ class PinnedPool extends pg.Pool {
 const clients = new WeakMap<pg.PoolClient, PrismaClient>();
 
 /**
- * Prisma's client on one connection, so that it takes part in the transaction open there. Created once per
- * connection and kept as long as the connection. `schema` holds the tables: Prisma names it in every statement.
+ * Prisma Client on one connection, so that Prisma's statements take part in the open transaction. The client
+ * is created once for each connection. `schema` holds the tables, because Prisma names the schema in every
+ * statement.
  */
 export function prismaOn(client: pg.PoolClient, schema: string): PrismaClient {
   let prisma = clients.get(client);
@@ -49,36 +52,39 @@ export function prismaOn(client: pg.PoolClient, schema: string): PrismaClient {
   return prisma;
 }
 
-/** A connection on loan, with Prisma's client bound to it. */
+/** A connection of the pool, with Prisma Client bound to the connection. */
 export interface PooledConnection extends Queryable {
   readonly client: PoolClient;
   readonly prisma: PrismaClient;
   /** Begins a transaction and sets its limits. */
   begin(): Promise<void>;
   /**
-   * Begins a transaction with its first queries in the same round trip, if the limits allow. Resolves to the
-   * rows of each.
+   * Begins a transaction with its first queries in the same round trip, if the limits allow.
+   * @returns the rows of each query.
    */
   beginWith(queries: readonly Query<unknown>[]): Promise<unknown[][]>;
-  /** Runs queries in one round trip. Resolves to the rows of each. */
+  /**
+   * Runs queries in one round trip.
+   * @returns the rows of each query.
+   */
   queryTogether(queries: readonly Query<unknown>[]): Promise<unknown[][]>;
-  /** Runs a statement outside a transaction, so that it commits by itself. */
+  /** Runs a statement outside a transaction, so that the statement commits by itself. */
   queryAlone<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]>;
-  /** `committed`: all that was done with it is. */
+  /** @param committed true if all work on the connection is committed. */
   release(error?: Error, committed?: boolean): void;
 }
 
-/** For whom a unit of work writes. */
+/** The actor that the audit log records. */
 export interface Author {
-  /** The id of an account; null for a command. */
+  /** The id of an account, or null for a command. */
   readonly actorId: string | null;
-  /** By what means: `command`, or the kind of credentials and, after a colon, what identifies them. Not secret. */
+  /** `command`, or the kind of credentials and, after a colon, their id. Not secret. */
   readonly via: string;
   readonly requestId: string | null;
 }
 
 export interface UnitOfWorkOptions {
-  /** Needed for what the audit log records. */
+  /** Required for changes that the audit log records. */
   readonly author?: Author;
   /**
    * The unit is a single statement that commits by itself, which saves the round trips of BEGIN and COMMIT.
@@ -87,9 +93,9 @@ export interface UnitOfWorkOptions {
 }
 
 /**
- * One transaction on one connection for everything that a mutation reads and writes. It begins with the first
- * statement, so a mutation rejected earlier costs the database nothing. It has no access to the pool, so work
- * in a transaction cannot wait for a second connection.
+ * One transaction on one connection for everything that a mutation reads and writes. The transaction begins
+ * with the first statement, so a mutation that is rejected earlier costs the database nothing. A unit of work
+ * has no access to the pool, so it cannot wait for a second connection and cause a deadlock.
  */
 export class UnitOfWork implements Queryable {
   readonly author: Author | undefined;
@@ -129,9 +135,9 @@ export class UnitOfWork implements Queryable {
   }
 
   /**
-   * Runs two statements in one round trip, and begins the transaction if none has begun. The second statement sees
-   * everything that was committed before the first statement ended.
-   * @throws {DatabaseError} after which the unit of work must be rolled back
+   * Runs two statements in one round trip, and begins the transaction if none has begun. The second statement
+   * sees everything that was committed before the first statement ended.
+   * @throws {DatabaseError} after which the unit of work must be rolled back.
    */
   queryInOrder<A, B>(first: Query<A>, second: Query<B>): Promise<[A[], B[]]> {
     if (this.#ended || this.#singleStatement) throw new Error('this unit of work has no transaction');
@@ -144,7 +150,7 @@ export class UnitOfWork implements Queryable {
     return result as Promise<[A[], B[]]>;
   }
 
-  /** A statement that fails leaves the connection to `rollback`: most failures are waits for locks that were too long. */
+  /** After a failed statement, `rollback` keeps the connection, because most failures are lock timeouts. */
   #beginWith(queries: readonly Query<unknown>[]): Promise<unknown[][]> {
     this.#connection = this.#connect();
     return this.#connection.then((connection) =>
@@ -152,7 +158,7 @@ export class UnitOfWork implements Queryable {
     );
   }
 
-  /** Runs one statement at a time: loaders of the same tick would otherwise collide on the connection. */
+  /** Runs one statement at a time, because loaders of one tick would otherwise collide on the connection. */
   query<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]> {
     if (this.#singleStatement) return this.#queryAlone(statement, values);
     const result = this.#previousQuery.then(async () => (await this.#begun()).query(statement, values));
@@ -160,7 +166,9 @@ export class UnitOfWork implements Queryable {
     return result;
   }
 
-  /** Runs the single statement. Once it is sent, its own outcome counts, not a late cancellation. */
+  /**
+   * Runs the single statement. Once the statement is sent, its outcome counts and not a late cancellation.
+   */
   async #queryAlone<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]> {
     if (this.#ended) throw new Error('the unit of work has ended');
     this.#ended = true;
@@ -181,7 +189,10 @@ export class UnitOfWork implements Queryable {
     }
   }
 
-  /** Runs `run` with Prisma's client on this transaction. Throws DatabaseError. */
+  /**
+   * Runs `run` with Prisma Client in this transaction.
+   * @throws {DatabaseError}
+   */
   async withPrisma<T>(run: (prisma: PrismaClient) => Promise<T>): Promise<T> {
     if (this.#singleStatement) throw new Error('this unit of work is a single statement');
     const { prisma } = await this.#begun();
@@ -192,25 +203,28 @@ export class UnitOfWork implements Queryable {
     }
   }
 
-  /** Whether it has been committed, by its single statement or by `commit`, and can no longer be rolled back. */
+  /** True once the work is committed, by its single statement or by `commit`. */
   get committed(): boolean {
     return this.#committed;
   }
 
   /**
-   * Commits the work. Throws DatabaseError: nothing was committed, unless its kind is `unknown`, which leaves
-   * the outcome open.
+   * Commits the work.
+   * @throws {DatabaseError} Nothing was committed, unless the kind of the error is `unknown`.
    */
   async commit(): Promise<void> {
     await this.#end('COMMIT');
   }
 
-  /** Rolls back. Never throws: a connection that cannot roll back is closed, which has the same effect. */
+  /**
+   * Rolls back. Never throws, because a connection that cannot roll back is closed, which has the same
+   * effect.
+   */
   async rollback(): Promise<void> {
     await this.#end('ROLLBACK').catch(() => undefined);
   }
 
-  /** Makes a change and commits it: all of it or, if it throws, nothing. */
+  /** Makes a change and commits it. Nothing is changed if `change` throws. */
   async run<T>(change: (work: UnitOfWork) => Promise<T>): Promise<T> {
     try {
       const result = await change(this);
@@ -241,7 +255,10 @@ export class UnitOfWork implements Queryable {
   }
 }
 
-/** Runs `run` with Prisma's client in a separate unit of work. Throws DatabaseError. */
+/**
+ * Runs `run` with Prisma Client in a separate unit of work.
+ * @throws {DatabaseError}
+ */
 export const runInPrisma = <T>(
   database: { unitOfWork(): UnitOfWork },
   run: (prisma: PrismaClient) => Promise<T>,

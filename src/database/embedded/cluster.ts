@@ -13,10 +13,13 @@ import { dirname, join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
 
-/** WASI's number for EIO. PostgreSQL panics on it, as it must, and recovers from what is on disk. */
+/**
+ * WASI's number for EIO. PostgreSQL panics after EIO of fsync, as it must, and recovers from the data on
+ * disk.
+ */
 const EIO = 29;
 
-/** The part of Emscripten's NODEFS that is used here. `nfd` is Node's file descriptor. */
+/** The part of Emscripten's NODEFS that this file uses. `nfd` is Node's file descriptor. */
 interface NodeFiles {
   readonly stream_ops: { fsync?: (stream: { readonly nfd: number }) => number };
 }
@@ -50,12 +53,15 @@ function onDescriptor(path: string, flags: string, work: (descriptor: number) =>
   }
 }
 
-/** Flushes a directory's entries, so that created and renamed files keep their names. Windows cannot do this. */
+/**
+ * Flushes the entries of a directory, so that created and renamed files keep their names. Windows cannot
+ * flush a directory.
+ */
 export function flushEntries(directory: string): void {
   if (process.platform !== 'win32') onDescriptor(directory, 'r', fsyncSync);
 }
 
-/** Flushes a directory recursively and makes it private: PGlite creates world-writable files. */
+/** Flushes a directory recursively and makes it private, because PGlite creates world-writable files. */
 export function secureAndFlushDirectory(directory: string): void {
   chmodSync(directory, 0o700);
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
@@ -79,7 +85,7 @@ const FLUSHED = [
   'wal_sync_method=fsync',
 ];
 
-/** Creates the directory atomically. A process that crashes leaves a draft, which the next one replaces. */
+/** Creates the directory atomically. A process that crashes leaves a draft, which the next start replaces. */
 async function createCluster(directory: string): Promise<void> {
   const draft = `${directory}.new`;
   rmSync(draft, { recursive: true, force: true });
@@ -91,7 +97,8 @@ async function createCluster(directory: string): Promise<void> {
 }
 
 /**
- * Opens the PostgreSQL data in a directory, or creates it. A commit is flushed to disk before the database responds.
+ * Opens the PostgreSQL data in a directory, or creates it. A commit is flushed to disk before the database
+ * responds.
  */
 export async function openCluster(directory: string): Promise<PGlite> {
   if (!existsSync(directory)) await createCluster(directory);

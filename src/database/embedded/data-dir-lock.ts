@@ -5,7 +5,6 @@ import { OperatorError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { toDataDirError } from './data-dir.ts';
 
-/** Another process holds the data directory. */
 export class DataDirInUseError extends OperatorError {
   constructor(dataDir: string) {
     super(
@@ -15,12 +14,11 @@ export class DataDirInUseError extends OperatorError {
 }
 
 /**
- * Locks the data directory for this process. PGlite does not stop a second process from opening it, which would
- * destroy the data. SQLite's exclusive lock is an operating system lock on every platform: it is released
- * however the process dies, and never goes stale.
- *
- * Throws DataDirInUseError if another process, or another database of this one, holds it; UnusableDataDirError if
- * the lock cannot be created.
+ * Locks the data directory for this process. PGlite does not stop a second process from opening the
+ * directory, which would destroy the data. SQLite's exclusive lock is an operating system lock on every
+ * platform. The operating system releases the lock when the process dies, so the lock never goes stale.
+ * @throws {DataDirInUseError} if another process, or another database of this process, has the lock.
+ * @throws {UnusableDataDirError} if the lock cannot be created.
  */
 export function lockDataDir(dataDir: string) {
   let lock: DatabaseSync;
@@ -42,8 +40,9 @@ export function lockDataDir(dataDir: string) {
 const RETRY_MS = 100;
 
 /**
- * Like `lockDataDir`, but waits up to `patienceMs` for the lock: an admin command or a stopping server
- * releases it within seconds. Throws DataDirInUseError.
+ * Waits up to `patienceMs` for the lock, because an admin command or a stopping server releases it within
+ * seconds.
+ * @throws {DataDirInUseError}
  */
 export async function acquireDataDirLock(dataDir: string, patienceMs: number, log: Logger) {
   const giveUpAt = performance.now() + patienceMs;

@@ -2,29 +2,36 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../platform/errors.ts';
 
-/** The major version of PostgreSQL that the pinned PGlite contains. Only it can read its data directories. */
+/**
+ * The major version of PostgreSQL in the pinned PGlite. No other major version can read its data directories.
+ */
 export const EMBEDDED_MAJOR = '18';
 
-/** How to move data of an earlier version, by the command of the service that can read it. */
+/** How to move the data of an earlier version with the version of the service that can read the data. */
 const MOVES: Readonly<Record<string, string>> = {
   '17': 'run "npm run -s admin -- upgrade" of version 1.0.0 on DATA_DIR, then start this version again',
 };
 const OTHER_MOVE =
   'back up the database with the version of the service that wrote it ("npm run -s admin -- database backup FILE"), and restore the file with this version into a new DATA_DIR';
 
-/** Where a restore writes until all of it is there. */
+/** A restore writes to this directory until the restore is complete. */
 export const RESTORING = 'restoring';
 
 const dataIn = (dataDir: string) => join(dataDir, 'postgres');
 
-/** The major version that has written the data; undefined if the file that says so is missing or damaged. */
+/**
+ * @returns the major version that has written the data. Undefined if its version file is missing or damaged.
+ */
 function majorOf(data: string): string | undefined {
   const file = join(data, 'PG_VERSION');
   const found = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
   return /^\d+$/.test(found) ? found : undefined;
 }
 
-/** Throws OperatorError if another major version of PostgreSQL has written the data directory. Changes nothing. */
+/**
+ * Changes nothing.
+ * @throws {OperatorError} if another major version of PostgreSQL has written the data directory.
+ */
 export function requireSameMajor(dataDir: string): void {
   const found = majorOf(dataIn(dataDir));
   if (found === undefined || found === EMBEDDED_MAJOR) return;
@@ -33,7 +40,10 @@ export function requireSameMajor(dataDir: string): void {
   );
 }
 
-/** Throws OperatorError where a database is still to come, so that no empty one takes its place. */
+/**
+ * Ensures that no empty database takes the place of an unfinished restore or upgrade.
+ * @throws {OperatorError}
+ */
 export function requireFinished(dataDir: string): void {
   if (existsSync(dataIn(dataDir))) return;
   if (existsSync(join(dataDir, RESTORING)))
@@ -46,13 +56,19 @@ export function requireFinished(dataDir: string): void {
     );
 }
 
-/** True if the data directory lacks what all of them have. A new data directory gets its name only once it is complete. */
+/**
+ * True if the data directory lacks its version file. A new data directory gets its name only once it is
+ * complete.
+ */
 export function isIncomplete(dataDir: string): boolean {
   const data = dataIn(dataDir);
   return existsSync(data) && !existsSync(join(data, 'PG_VERSION'));
 }
 
-/** Throws OperatorError if there is no database in the data directory, in whatever state. */
+/**
+ * The database may be incomplete or damaged.
+ * @throws {OperatorError} if there is no database in the data directory.
+ */
 export function requireDatabase(dataDir: string): void {
   requireFinished(dataDir);
   if (!existsSync(dataIn(dataDir)))

@@ -1,7 +1,10 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { PGlite } from '@electric-sql/pglite';
 
-/** A connection of the service, on whose port each message has one or more whole messages of the protocol. */
+/**
+ * A connection of the service. Each message on its port has one or more whole messages of the PostgreSQL
+ * protocol.
+ */
 interface EmbeddedConnection {
   readonly port: MessagePort;
   closed: boolean;
@@ -23,13 +26,19 @@ const SYNC = Buffer.from([code('S'), 0, 0, 0, 4]);
 const READY_BYTES = 6;
 const FATAL = Buffer.from('VFATAL\0');
 
-/** The transaction status at the end of a response. Undefined if the response does not end with ReadyForQuery. */
+/**
+ * @returns the transaction status at the end of a response. Undefined if the response does not end with
+ * ReadyForQuery.
+ */
 function parseStatus(end: Uint8Array): string | undefined {
   const ready = Buffer.from(end).subarray(-READY_BYTES);
   return ready[0] === code('Z') && ready[4] === 5 ? ready.toString('latin1', 5) : undefined;
 }
 
-/** The text of an error that ends the backend. Its severity finds it, because no text of a row has a NUL. */
+/**
+ * @returns the message of an error that ends the backend. The search for the severity is safe, because a
+ * string in a row has no NUL.
+ */
 function parseFatal(data: Uint8Array): string | undefined {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   const at = bytes.indexOf(FATAL);
@@ -37,9 +46,9 @@ function parseFatal(data: Uint8Array): string | undefined {
 }
 
 /**
- * PGlite is one backend with one session. This gives the backend to one connection of the service at a time, for a
- * query, an extended query up to its Sync, or a transaction. All connections share the settings of the session. `onEnd` must
- * exit the thread, because PGlite may respond for ever after a fatal error.
+ * PGlite is one backend with one session. The backend serves one connection at a time, for a query, an
+ * extended query up to its Sync, or a transaction. All connections share the settings of the session. `onEnd`
+ * must exit the thread, because PGlite may respond forever after a fatal error.
  */
 export function createBackend(db: PGlite, onEnd: (reason: string) => void) {
   let waiting: Entry[] = [];
@@ -52,7 +61,7 @@ export function createBackend(db: PGlite, onEnd: (reason: string) => void) {
     let end: Uint8Array = new Uint8Array();
     await db.execProtocolRawStream(message, {
       onRawData: (data) => {
-        // A copy, because the part is a view of memory that changes.
+        // The part is copied, because it is a view of memory that PGlite changes.
         const part = data.slice();
         end = part.length < READY_BYTES ? Buffer.concat([end, part]) : part.slice(-READY_BYTES);
         const fatal = parseFatal(part);
@@ -114,12 +123,15 @@ export function createBackend(db: PGlite, onEnd: (reason: string) => void) {
         wake();
       });
     },
-    /** Writes a checkpoint soon if the log since the last one is long. PGlite never does so by itself. */
+    /**
+     * Writes a checkpoint soon if the WAL since the last checkpoint is long. PGlite never checkpoints by
+     * itself.
+     */
     checkpoint(): void {
       isCheckpointWanted = true;
       wake();
     },
-    /** Resolves when nothing runs. */
+    /** Resolves when no statement is running. */
     async settled(): Promise<void> {
       await working;
     },

@@ -13,10 +13,12 @@ import { supervise } from './supervisor.ts';
 import { WorkerStream } from './worker-stream.ts';
 import { EmbeddedStartError, type RunningWorker, startWorker } from './worker-thread.ts';
 
-/** The directory in DATA_DIR with the data of PostgreSQL. */
 const DATA = 'postgres';
 
-/** Throws UnusableDataDirError if a database that ran in the data directory could not run there now. */
+/**
+ * Repeats the checks of a running database.
+ * @throws {UnusableDataDirError}
+ */
 function rejectUnhealthy(dataDir: string): void {
   const problem = findDataDirProblem(dataDir);
   if (problem !== undefined) throw new UnusableDataDirError(`${problem.reason}; ${problem.hint}`);
@@ -26,9 +28,15 @@ function rejectUnhealthy(dataDir: string): void {
 const restarting = () => Object.assign(new Error('the embedded database restarts'), { code: 'ECONNREFUSED' });
 
 /**
- * Starts the embedded PostgreSQL of `dataDir`, a worker thread of this process, which it locks and, if needed, creates. A worker that dies later
- * is restarted. Waits up to `patienceMs` for a data directory that another process holds. A data directory that is open to other users is
- * closed to them or, if `strict`, rejected. Throws UnsafeDataDirError, UnusableDataDirError, OperatorError, DataDirInUseError, EmbeddedStartError.
+ * Starts the embedded PostgreSQL of `dataDir` in a worker thread of this process. The function locks
+ * `dataDir`, and creates the directory if needed. A worker that dies later is restarted.
+ * @param patienceMs the wait for a data directory that another process has locked.
+ * @param strict rejects a data directory that is open to other users, instead of closing it to them.
+ * @throws {UnsafeDataDirError}
+ * @throws {UnusableDataDirError}
+ * @throws {OperatorError}
+ * @throws {DataDirInUseError}
+ * @throws {EmbeddedStartError}
  */
 export async function startEmbeddedServer(
   dataDir: string,
@@ -39,20 +47,20 @@ export async function startEmbeddedServer(
   checkContent(dataDir);
   requireSameMajor(dataDir);
   requireFinished(dataDir);
-  // PGlite would create an empty database where the files of one are lost.
+  // PGlite would create an empty database in place of lost files.
   if (isIncomplete(dataDir))
     throw new EmbeddedStartError(dataDir, new Error('postgres/PG_VERSION is missing'));
   checkDiskSpace(dataDir);
   const lock = await acquireDataDirLock(dataDir, patienceMs, log);
   try {
-    // A restore may have begun while this waited.
+    // A restore may have begun during the wait for the lock.
     requireFinished(dataDir);
     let running: RunningWorker | undefined;
     let startedBefore = false;
     const start = async () => {
-      // PGlite would not say what is wrong, and create an empty database where the data has gone.
+      // PGlite would not explain the problem, and would create an empty database in place of missing data.
       if (startedBefore) rejectUnhealthy(dataDir);
-      // Absolute, because the working directory belongs to the whole process.
+      // The path is absolute, because other code may change the working directory of the process.
       const started = await startWorker(dataDir, resolve(dataDir, DATA), log);
       startedBefore = true;
       running = started;
@@ -64,7 +72,7 @@ export async function startEmbeddedServer(
     const supervisor = await supervise({ start, log });
     return {
       ...supervisor,
-      /** A new connection for `pg`, which calls its `connect`. */
+      /** Creates a connection for `pg`, which calls the `connect` method of the stream. */
       createStream: () =>
         new WorkerStream(() => {
           if (running === undefined) throw restarting();

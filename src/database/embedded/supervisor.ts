@@ -1,20 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../../platform/log/log.ts';
 
-/** A started process or thread that may end by itself. */
+/** A started process or thread that may exit by itself. */
 export interface Running {
-  /** Resolves once it can no longer be used, which is before it has ended. */
+  /** Resolves once the process is unusable, which is before its exit. */
   readonly ending: Promise<void>;
-  /** Resolves once it has ended, for any reason. */
+  /** Resolves once the process has exited, for any reason. */
   readonly ended: Promise<void>;
-  /** Kills it. */
   terminate(): Promise<unknown>;
-  /** Shuts it down gracefully. */
+  /** Shuts the process down gracefully. */
   close(): Promise<void>;
 }
 
 export interface SupervisorOptions {
-  /** Rejects if it did not start; nothing is left running then. */
+  /** Rejects if the process did not start. Nothing must remain running then. */
   start(): Promise<Running>;
   readonly log: Logger;
   /** Waits for `ms`, or until the signal aborts. Never rejects. */
@@ -27,8 +26,9 @@ const LONGEST_PAUSE_MS = 30_000;
 const pauseFor = (ms: number, signal: AbortSignal) => delay(ms, undefined, { signal }).catch(() => undefined);
 
 /**
- * Starts an instance and restarts it whenever it ends by itself. Never two run at a time. Rejects if the first start fails. Later
- * failures are retried with exponential backoff, because causes such as a full disk rarely go away at once.
+ * Starts a process and restarts it after each unexpected exit. Two processes never run at the same time.
+ * Rejects if the first start fails. Later failures are retried with exponential backoff, because causes such
+ * as a full disk last for a while.
  */
 export async function supervise({ start, log, pause = pauseFor }: SupervisorOptions) {
   const stopping = new AbortController();
@@ -79,21 +79,27 @@ export async function supervise({ start, log, pause = pauseFor }: SupervisorOpti
 
   keep(await start());
   return {
-    /** Resolves while it runs. Waits for the first restart attempt; rejects while restarts keep failing. */
+    /**
+     * Resolves while the process runs. Waits for the first restart attempt. Rejects while restarts keep
+     * failing.
+     */
     ready: () => state,
-    /** Kills it and starts it again. Rejects if the first attempt fails; further attempts follow anyway. */
+    /**
+     * Terminates the process and starts it again. Rejects if the first attempt fails, but further attempts
+     * follow.
+     */
     restart(reason: string) {
-      // Undefined while a restart is already under way.
+      // Undefined while a restart is already in progress.
       if (current !== undefined) {
         log.emit('embedded_db.restart_requested', { reason });
         renew(current.terminate());
       }
       return state;
     },
-    /** Shuts it down gracefully and for good. */
+    /** Shuts down gracefully, without a restart. */
     async close() {
       stopping.abort();
-      // An instance that is just starting would otherwise outlive this call.
+      // A process that is starting would otherwise outlive this call.
       await reviving;
       await current?.close();
     },

@@ -1,12 +1,12 @@
 import { Duplex } from 'node:stream';
 import type { MessagePort } from 'node:worker_threads';
 
-/** A connection of `pg` to the worker thread: the part of a socket that `pg` needs. */
+/** A connection of `pg` to the worker thread, with the part of a socket that `pg` needs. */
 export class WorkerStream extends Duplex {
   readonly #open: () => MessagePort;
   #port: MessagePort | undefined;
 
-  /** `open` throws if the worker does not run. */
+  /** @param open throws if the worker does not run. */
   constructor(open: () => MessagePort) {
     super();
     this.#open = open;
@@ -66,7 +66,7 @@ export class WorkerStream extends Duplex {
     done(error);
   }
 
-  /** Posts a copy, because the memory of a buffer may be shared with others. */
+  /** Posts a copy, because the memory of a buffer may be shared. */
   #send(chunks: readonly Buffer[]): void {
     const message = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
     let at = 0;

@@ -5,7 +5,10 @@ import { toDataDirError } from './data-dir.ts';
 import type { Running } from './supervisor.ts';
 import type { EmbeddedWorkerData, WorkerMessage, WorkerRequest } from './worker.ts';
 
-/** The content of the data directory cannot be opened. `cause` is the error of PGlite or the operating system. */
+/**
+ * The content of the data directory cannot be opened. `cause` is the error of PGlite or of the operating
+ * system.
+ */
 export class EmbeddedStartError extends OperatorError {
   constructor(dataDir: string, cause: unknown) {
     const why =
@@ -19,7 +22,7 @@ export class EmbeddedStartError extends OperatorError {
   }
 }
 
-/** An error of the operating system says nothing about the data, unless a file of the data is missing. */
+/** An error of the operating system does not mean damaged data, unless a file of the data is missing. */
 function startError(dataDir: string, failure: unknown): OperatorError {
   const { syscall, code } = failure instanceof Error ? (failure as NodeJS.ErrnoException) : {};
   return syscall === undefined || code === 'ENOENT'
@@ -27,13 +30,16 @@ function startError(dataDir: string, failure: unknown): OperatorError {
     : toDataDirError(dataDir, failure);
 }
 
-/** A running worker thread. */
 export interface RunningWorker extends Running {
-  /** Opens a connection. Its port closes when the worker ends. */
+  /** Opens a connection. Its port closes when the worker exits. */
   open(): MessagePort;
 }
 
-/** Starts the worker thread of the embedded database. Rejects with EmbeddedStartError, UnusableDataDirError. */
+/**
+ * Starts the worker thread of the embedded database.
+ * @throws {EmbeddedStartError}
+ * @throws {UnusableDataDirError}
+ */
 export function startWorker(dataDir: string, clusterDir: string, log: Logger): Promise<RunningWorker> {
   const data: EmbeddedWorkerData = { clusterDir };
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: data });
@@ -49,7 +55,7 @@ export function startWorker(dataDir: string, clusterDir: string, log: Logger): P
       ends();
       if (isReady) log.emit('embedded_db.crashed', { err: error });
     };
-    // Under `node --watch`, Node sends messages of its own this way.
+    // Under `node --watch`, Node also sends messages on this channel.
     worker.on('message', (message: WorkerMessage | { readonly kind?: undefined }) => {
       if (message.kind === 'failed') fail(new Error(`the backend has ended: ${message.reason}`));
       if (message.kind !== 'ready') return;

@@ -5,19 +5,18 @@ import { findDataDirProblem } from './data-dir.ts';
 import { createBackend } from './protocol.ts';
 
 /**
- * The worker thread of the embedded database, which speaks PostgreSQL's protocol on message ports: a slow statement does not
- * block the service's event loop, and no other process can connect. Started only by worker-thread.ts.
+ * The worker thread of the embedded database speaks PostgreSQL's protocol on message ports. A slow statement
+ * does not block the event loop of the service, and no other process can connect. Only worker-thread.ts
+ * starts this file.
  */
 
-/** The directory with the data of PostgreSQL. */
 export interface EmbeddedWorkerData {
   readonly clusterDir: string;
 }
 
-/** A request of the service's thread: a new connection, or the end. */
+/** A new connection, or a graceful shutdown. */
 export type WorkerRequest = { readonly port: MessagePort } | 'close';
 
-/** What the worker tells the service's thread. */
 export type WorkerMessage = { readonly kind: 'ready' } | { readonly kind: 'failed'; readonly reason: string };
 
 const CHECKPOINT_LOOK_MS = 10_000;
@@ -41,7 +40,7 @@ async function serve(
         .then(() => process.exit());
   });
   setInterval(() => {
-    // A checkpoint that fails for want of room leaves PGlite unable to go on.
+    // A checkpoint that fails because the disk is full makes PGlite unusable.
     if (findDataDirProblem(dirname(clusterDir)) === undefined) backend.checkpoint();
   }, CHECKPOINT_LOOK_MS).unref();
   post({ kind: 'ready' });

@@ -2,15 +2,18 @@ import { escapeIdentifier } from 'pg';
 import { z } from 'zod';
 import type { Endpoint } from './endpoints.ts';
 
-/** The table in which Prisma Migrate keeps its history. Migrations write it, so it is never copied. */
+/** Migrations write the history table of Prisma Migrate, so a copy never includes it. */
 const HISTORY_TABLE = '_prisma_migrations';
 
-/** A table, as far as a copy needs to know it. Types have their internal names, which no setting changes. */
+/**
+ * The part of a table's definition that a copy needs. Types have their internal names, which no setting
+ * changes.
+ */
 export const tableForm = z.object({
   name: z.string(),
   columns: z.array(z.object({ name: z.string(), type: z.string() })),
 });
-/** A sequence, and the last number that it gave; null if it gave none. */
+/** A sequence with its last value, or null if the sequence is unused. */
 export const sequenceForm = z.object({
   name: z.string(),
   last: z
@@ -27,7 +30,7 @@ export interface ReferringTable extends Table {
   readonly refersTo: readonly string[];
 }
 
-/** Leaves out generated columns, which cannot be written. */
+/** Generated columns are left out, because they cannot be written. */
 const TABLES = `SELECT c.relname::text AS name,
   (SELECT coalesce(json_agg(json_build_object('name', a.attname, 'type', t.typname || CASE WHEN a.atttypmod < 0 THEN '' ELSE '(' || a.atttypmod || ')' END) ORDER BY a.attname), '[]')
    FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
@@ -56,7 +59,10 @@ const CONTENT = `SELECT what FROM (
 WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = class AND d.objid = oid AND d.deptype = 'e')
 ORDER BY rank, what LIMIT 1`;
 
-/** @returns the tables, each after the tables that it refers to. @throws if tables refer to each other */
+/**
+ * @returns the tables, each after the tables that it refers to.
+ * @throws if tables refer to each other.
+ */
 export function sortByReference(tables: readonly ReferringTable[]): ReferringTable[] {
   const ordered: ReferringTable[] = [];
   const waiting = new Map(tables.map((each) => [each.name, each]));
@@ -72,7 +78,7 @@ export function sortByReference(tables: readonly ReferringTable[]): ReferringTab
   return ordered;
 }
 
-/** @returns the tables of the schema, each after the tables that it refers to */
+/** @returns the tables of the schema, each after the tables that it refers to. */
 export async function readTables(endpoint: Endpoint, schema: string): Promise<Table[]> {
   const tables = sortByReference(await endpoint.rows<ReferringTable>(TABLES, [schema]));
   return tables.map(({ name, columns }) => ({ name, columns }));
@@ -81,7 +87,9 @@ export async function readTables(endpoint: Endpoint, schema: string): Promise<Ta
 export const readSequences = (endpoint: Endpoint, schema: string): Promise<Sequence[]> =>
   endpoint.rows<Sequence>(SEQUENCES, [schema]);
 
-/** @returns something that the schema has, such as `table "posts"`; undefined if the schema is empty or missing */
+/**
+ * @returns an object in the schema, such as `table "posts"`, or undefined if the schema is empty or missing.
+ */
 export async function findContent(endpoint: Endpoint, schema: string): Promise<string | undefined> {
   return (await endpoint.rows<{ what: string }>(CONTENT, [escapeIdentifier(schema)]))[0]?.what;
 }

@@ -5,18 +5,21 @@ import type { Endpoint } from './endpoints.ts';
 import { Digests, readPieces } from './pieces.ts';
 import type { Contents, Snapshot } from './snapshot.ts';
 
-/** The data cannot be copied unchanged, or was not. */
+/** The data cannot be copied unchanged, or the copy differs. */
 class TransferError extends OperatorError {}
 
 interface CopyInOptions extends Snapshot {
-  /** In a transaction. Its session settings are those of the service. */
+  /** Must be in a transaction with the session settings of the service. */
   readonly target: Endpoint;
   readonly schema: string;
-  /** What the data comes from, as the subject of a message. */
+  /** The source of the data, as the subject of a message. */
   readonly origin: string;
 }
 
-/** @returns the tables to copy. @throws {TransferError} unless migrations have given both endpoints the same columns */
+/**
+ * @returns the tables to copy.
+ * @throws {TransferError} unless migrations have given both endpoints the same columns.
+ */
 function findCommon(
   origin: string,
   source: Contents['tables'],
@@ -43,7 +46,7 @@ function findCommon(
   return common;
 }
 
-/** @returns the digests of what was copied */
+/** @returns the digests of the copied rows. */
 async function copyRows(
   { target, schema, origin, contents, pieces }: CopyInOptions,
   tables: readonly Table[],
@@ -64,7 +67,7 @@ async function copyRows(
   return digests;
 }
 
-/** @throws {TransferError} unless the target has the rows that were copied */
+/** @throws {TransferError} unless the target has the copied rows. */
 async function compare({ target, schema }: CopyInOptions, tables: readonly Table[], copied: Digests) {
   const digests = new Digests();
   for await (const piece of readPieces(target, schema, tables)) digests.add(piece);
@@ -85,9 +88,10 @@ const forEach = async (endpoint: Endpoint, tables: readonly Table[], sql: (table
 };
 
 /**
- * Copies a snapshot into an empty schema: creates the tables by the migrations of the snapshot, copies and compares all
- * rows, then applies pending migrations. The caller commits, or rolls back if this throws.
- * @throws {TransferError | MigrationError} and what the target throws
+ * Copies a snapshot into an empty schema. The function creates the tables by the migrations of the snapshot,
+ * copies and compares all rows, and applies pending migrations. The caller commits, or rolls back if this
+ * function throws.
+ * @throws {TransferError | MigrationError} and the errors of the target.
  */
 export async function copyIn(options: CopyInOptions) {
   const { target, schema, contents, origin } = options;
@@ -100,7 +104,7 @@ export async function copyIn(options: CopyInOptions) {
   await migrateTo(target, schema, contents.migrations, origin);
   const tables = findCommon(origin, contents.tables, await readTables(target, schema));
   const nameOf = ({ name }: Table) => qualify(schema, name);
-  // What triggers would do, such as counting comments, was done in the source.
+  // The effects of triggers, such as comment counts, are part of the copied rows.
   await forEach(target, tables, (table) => `ALTER TABLE ${nameOf(table)} DISABLE TRIGGER USER`);
   const copied = await copyRows(options, tables);
   await forEach(target, tables, (table) => `ALTER TABLE ${nameOf(table)} ENABLE TRIGGER USER`);
@@ -112,11 +116,11 @@ export async function copyIn(options: CopyInOptions) {
       ]);
   const compared = await compare(options, tables, copied);
   const applied = await applyPending(target);
-  // Otherwise the first plans would be made for empty tables.
+  // Without ANALYZE, the first plans would be made for empty tables.
   await forEach(target, tables, (table) => `ANALYZE ${nameOf(table)}`);
   return {
     tables: compared,
-    /** Tables that no migration has made: they are not the service's. */
+    /** Tables that no migration has created do not belong to the service. */
     leftOut: contents.tables.flatMap((table) => (tables.includes(table) ? [] : [table.name])),
     /** Migrations that were applied after the copy. */
     applied,

@@ -7,17 +7,17 @@ import { from, to } from 'pg-copy-streams';
 import { toDatabaseError } from '../errors.ts';
 import type { Parameter, Queryable, Statement } from '../statement.ts';
 
-/** A connection to a database that is read or written as a whole. It throws what its driver throws. */
+/** A connection to a database that is read or written as a whole. Methods throw the errors of the driver. */
 export interface Endpoint {
-  /** The rows of a statement. Without `values`, the SQL may be several statements, of which the last has the rows. */
+  /** Without `values`, the SQL may have several statements, and the last statement returns the rows. */
   rows<Row>(sql: string, values?: readonly Parameter[]): Promise<Row[]>;
-  /** `COPY (query) TO STDOUT`, in memory: the caller asks for a piece at a time. */
+  /** Runs `COPY (query) TO STDOUT`. The result is in memory, so the caller requests one piece at a time. */
   copyOut(query: string): Promise<Buffer>;
-  /** `COPY … FROM STDIN`. `columns` is a table with its columns. */
+  /** Runs `COPY … FROM STDIN`. `columns` is a table with its columns. */
   copyIn(columns: string, data: Buffer): Promise<void>;
 }
 
-/** A connection of `pg`. The embedded server does not take `copyIn`. */
+/** The embedded server does not support `copyIn` over a connection of `pg`. */
 export const pgEndpoint = (client: ClientBase): Endpoint => ({
   async rows(sql, values = []) {
     const results = [await client.query(sql, [...values])].flat();
@@ -28,7 +28,7 @@ export const pgEndpoint = (client: ClientBase): Endpoint => ({
     pipeline(Readable.from([data]), client.query(from(`COPY ${columns} FROM STDIN`))),
 });
 
-/** A PGlite in this process, without a server. COPY has its file `/dev/blob`. */
+/** A PGlite in this process, without a server. COPY uses PGlite's file `/dev/blob`. */
 export const pgliteEndpoint = (engine: PGlite): Endpoint => ({
   async rows<Row>(sql: string, values: readonly Parameter[] = []) {
     if (values.length > 0) return (await engine.query<Row>(sql, [...values])).rows;
@@ -43,7 +43,6 @@ export const pgliteEndpoint = (engine: PGlite): Endpoint => ({
   },
 });
 
-/** Runs statements on a endpoint. */
 export const queryableOnEndpoint = (endpoint: Endpoint): Queryable => ({
   query: <Row>({ text }: Statement<Row>, values: readonly Parameter[]) =>
     endpoint.rows<Row>(text, values).catch((error: unknown) => Promise.reject(toDatabaseError(error))),

@@ -3,18 +3,21 @@ import { escapeIdentifier } from 'pg';
 import { listColumns, qualify, type Table } from './catalog.ts';
 import type { Endpoint } from './endpoints.ts';
 
-/** Rows of a table, in the text format of COPY: one line a row. */
+/** Rows of a table in the text format of COPY, one line for each row. */
 export interface CopyPiece {
   readonly table: string;
   readonly data: Buffer;
 }
 
-/** The embedded database writes the whole response to a statement before it does anything else. */
+/**
+ * 4 MiB, because the embedded database writes the whole response to a statement before it runs another
+ * statement.
+ */
 const PIECE_BYTES = 4 * 1_048_576;
-/** What a row takes beside its values, at least. */
+/** Minimum overhead of a row in addition to its values. */
 const ROW_BYTES = 32;
 
-/** @returns SQL for about how long a value is in a copy. A string that is stored apart is not read for it. */
+/** @returns SQL that estimates the length of a value in a copy, without reading a TOASTed string. */
 function lengthSql({ name, type }: Table['columns'][number]): string {
   const column = escapeIdentifier(name);
   return `coalesce(${/^(text|bytea|varchar\b.*)$/.test(type) ? `octet_length(${column})` : `pg_column_size(${column})`}, 0)`;
@@ -25,7 +28,7 @@ interface Start {
   readonly rows: number;
 }
 
-/** @returns where each piece begins, in order. A piece has about PIECE_BYTES, or one row that has more. */
+/** @returns the start of each piece, in order. A piece has about PIECE_BYTES, or one larger row. */
 function findStarts(endpoint: Endpoint, from: string, { columns }: Table): Promise<Start[]> {
   const bytes = [ROW_BYTES, ...columns.map(lengthSql)].join(' + ');
   return endpoint.rows(
@@ -64,13 +67,15 @@ export async function* readPieces(
   }
 }
 
-/** How many rows a table has, and a sum over a digest of each, which does not depend on the order of the rows. */
+/**
+ * The number of rows of a table, and a sum over the digests of its rows, which does not depend on their
+ * order.
+ */
 export interface TableDigest {
   readonly rows: number;
   readonly sum: string;
 }
 
-/** The digests of the tables whose pieces were added. */
 export class Digests {
   readonly #tables = new Map<string, { rows: number; sum: bigint }>();
 
@@ -90,7 +95,7 @@ export class Digests {
   }
 }
 
-/** The pieces as they pass. `progress` is called with a table and how many of its bytes have passed. */
+/** Passes pieces on. `progress` receives a table and how many of its bytes have passed. */
 export async function* watchPieces(
   pieces: AsyncIterable<CopyPiece>,
   progress: (table: string, bytes: number) => void,

@@ -5,22 +5,21 @@ import { readSequences, readTables, sequenceForm, tableForm } from './catalog.ts
 import { pgEndpoint } from './endpoints.ts';
 import { type CopyPiece, readPieces } from './pieces.ts';
 
-/** What a database has, apart from the rows. */
+/** The contents of a database apart from the rows. */
 export const contentsForm = z.object({
   migrations: z.array(z.object({ name: z.string(), checksum: z.string() })),
-  /** Each after the tables that it refers to. */
+  /** Each table follows the tables that it refers to. */
   tables: z.array(tableForm),
   sequences: z.array(sequenceForm),
 });
 export type Contents = Readonly<z.infer<typeof contentsForm>>;
 
-/** A database at one moment. */
 export interface Snapshot {
   readonly contents: Contents;
   readonly pieces: AsyncIterable<CopyPiece>;
 }
 
-/** Runs `work` with a snapshot of the schema. The caller closes the connection if this throws. */
+/** Runs `work` with a snapshot of the schema. The caller closes the connection if this function throws. */
 export async function withSnapshot<T>(
   client: Client,
   schema: string,
