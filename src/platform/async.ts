@@ -1,19 +1,24 @@
-/** How many reads may run at once before further keys are batched: one read that hangs must not block all. */
+/**
+ * The number of reads that may run before further keys are batched. One read that hangs must not block all
+ * keys.
+ */
 const MAX_RUNNING = 4;
 const MAX_KEYS = 500;
 
 export interface BatchReadsOptions<Key> {
-  /** Keys of the same identity count once in a read. */
+  /** Keys with one identity count once in a read. */
   readonly identityOf?: (key: Key) => unknown;
   readonly maxRunning?: number;
   readonly maxKeys?: number;
-  /** Awaited before each read, for the keys that come meanwhile. */
+  /** Awaited before each read, so that more keys can join the read. */
   readonly pause?: () => Promise<unknown>;
 }
 
 /**
- * Batches reads of single values: keys that arrive while enough reads are running share the next read, which begins
- * after they have come. `read` returns the values in the order of the keys. Rejects with what it throws.
+ * Batches reads of single values. Keys that arrive while `maxRunning` reads are running share the next read,
+ * which starts after all of them have arrived.
+ * @param read returns the values in the order of the keys
+ * @throws the error of the read
  */
 export function batchReads<Key, Value>(
   read: (keys: readonly Key[]) => Promise<readonly Value[]>,
@@ -55,9 +60,11 @@ export function batchReads<Key, Value>(
 }
 
 /**
- * Repeats a statement that changes at most `size` rows, until it changes fewer: short transactions hold locks
- * briefly. `run` returns how many rows it changed; so does this, in total. It ends early, between two statements, if
- * `signal` is aborted. Throws what `run` throws.
+ * Repeats a statement that changes at most `size` rows until it changes fewer rows. Short transactions hold
+ * locks briefly. An aborted `signal` stops the loop between two statements.
+ * @param run returns the number of changed rows
+ * @returns the number of all changed rows
+ * @throws the error of `run`
  */
 export async function runInBatches(
   size: number,

@@ -1,7 +1,7 @@
-/** Enough for the texts between two uses of one that is used often. */
+/** Enough for the strings between two uses of a frequent string. */
 const SLOTS = 8_192;
 
-/** FNV-1a over the characters, as 32 bits; never 0, which stands for an empty slot. */
+/** Computes FNV-1a over the characters, as 32 bits. The result is never 0, which stands for an empty slot. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5 | 0;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
@@ -9,16 +9,19 @@ function hashOf(text: string): number {
 }
 
 /**
- * Tells texts that come again from those that come once, without keeping any: a text displaces the one that had its
- * slot. Two texts with one hash count as the same, so it may only decide what is worth keeping.
+ * Distinguishes repeated strings from new strings without storing them. A string replaces the previous string
+ * in its slot. Two strings with one hash count as equal, so the result may only decide what is worth caching.
  */
 export class Doorkeeper {
   readonly #hashes = new Int32Array(SLOTS);
 
-  /** Whether the text was seen before, not too long ago. From now on it was. */
+  /**
+   * Records a string.
+   * @returns true if the string was recorded recently
+   */
   see(text: string): boolean {
     const hash = hashOf(text);
-    // The low bits of FNV change least with the last characters.
+    // The low bits of FNV depend least on the last characters.
     const slot = (hash ^ (hash >>> 16)) & (SLOTS - 1);
     const known = this.#hashes[slot] === hash;
     this.#hashes[slot] = hash;
@@ -27,8 +30,8 @@ export class Doorkeeper {
 }
 
 /**
- * A map of at most `max` entries. A full one is cleared. Creating it takes 0.03 µs, an LRUCache 0.5 to 2, so that every
- * document can have some. An LRUCache is right for what the process keeps once.
+ * A map that is cleared when it has `max` entries. Creating this map takes 0.03 µs and creating an LRUCache
+ * 0.5 to 2 µs, so every document can have several. Use an LRUCache for a cache that the process creates once.
  */
 export class SmallMap<Key, Value> extends Map<Key, Value> {
   readonly #max: number;
@@ -48,8 +51,8 @@ const MAX_MEMOIZED = 200;
 const MAX_LENGTH = 200;
 
 /**
- * Caches the results of a pure function, for inputs that nearly every request repeats, such as an Accept header. The
- * results for long inputs are not cached.
+ * Caches the results of a pure function for inputs that most requests repeat, such as an Accept header.
+ * Results for long inputs are not cached.
  */
 export function memoize<T>(compute: (text: string) => T): (text: string) => T {
   const known = new SmallMap<string, T>(MAX_MEMOIZED);

@@ -14,17 +14,23 @@ const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The bytes that encryption adds to the length of its input. */
+/** The number of bytes that encryption adds. */
 export const OVERHEAD_BYTES = NONCE_BYTES + TAG_BYTES;
 
-/** Encrypts with a random nonce, which comes first; the tag comes last. `context` is authenticated with it. */
+/**
+ * Encrypts with a random nonce, which precedes the result. The tag is at the end. `context` is authenticated
+ * with the data.
+ */
 export function encrypt(key: Uint8Array, plain: Uint8Array, context = ''): Buffer<ArrayBuffer> {
   const nonce = randomPiece().subarray(0, NONCE_BYTES);
   const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(Buffer.from(context));
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Decrypts what `encrypt` made. Throws if the key or the context is another, or the data was altered. */
+/**
+ * Decrypts the result of `encrypt`.
+ * @throws if the key or the context differs, or the data was altered
+ */
 export function decrypt(key: Uint8Array, encrypted: Uint8Array, context = ''): Buffer {
   const nonce = encrypted.subarray(0, NONCE_BYTES);
   const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
@@ -32,11 +38,11 @@ export function decrypt(key: Uint8Array, encrypted: Uint8Array, context = ''): B
   return Buffer.concat([decipher.update(encrypted.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
 }
 
-/** The supported signature algorithms (RFC 7518 section 3.1). */
+/** The supported signature algorithms (RFC 7518 §3.1). */
 export type PublicKeyAlgorithm = 'RS256' | 'ES256';
 
 const PEM_BLOCK = /-----BEGIN ([A-Z ]+)-----[\s\S]+?-----END \1-----/g;
-/** RFC 7518 section 3.3. */
+/** RFC 7518 §3.3 requires this size. */
 const MIN_RSA_BITS = 2048;
 
 function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): PublicKeyAlgorithm {
@@ -46,7 +52,7 @@ function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): Pu
   throw new Error(`the key is neither RSA with at least ${MIN_RSA_BITS} bits nor EC on P-256`);
 }
 
-/** The key of a JWK (RFC 7517 section 4); undefined for one that is malformed or not supported. */
+/** @returns undefined if the JWK (RFC 7517 §4) is malformed or not supported */
 export function parseJwk(jwk: JsonWebKeyInput['key']) {
   try {
     const key = createPublicKey({ key: jwk, format: 'jwk' });
@@ -56,7 +62,10 @@ export function parseJwk(jwk: JsonWebKeyInput['key']) {
   }
 }
 
-/** The public keys in a PEM string. Line breaks may be written as `\n`. Throws for unsupported keys. */
+/**
+ * Parses public keys. Line breaks may be written as `\n`.
+ * @throws for unsupported keys
+ */
 export function parsePublicKeys(pem: string) {
   const blocks = [...pem.replaceAll('\\n', '\n').matchAll(PEM_BLOCK)];
   if (blocks.length === 0) throw new Error('no PEM block found');
@@ -81,18 +90,18 @@ export type Encryptor = ReturnType<typeof createEncryptor>;
 export function createEncryptor(secret: string, purpose: string) {
   const key = deriveKey(secret, purpose);
   return {
-    /** Identifies the key without revealing it. An encryptor with another name cannot decrypt the data. */
+    /** Identifies the key without revealing the key. An encryptor with another name cannot decrypt the data. */
     name: hash('sha256', deriveKey(secret, `${purpose}: name`), 'base64url').slice(0, 16),
-    /** Binds the data to `context`, without which it cannot be decrypted. */
+    /** Only the same `context` can decrypt the data. */
     encrypt: (plain: Uint8Array, context: string) => encrypt(key, plain, context),
-    /** Throws if the data was encrypted under another key or context, or was altered. */
+    /** @throws if the key or the context differs, or the data was altered */
     decrypt: (encrypted: Uint8Array, context: string) => decrypt(key, encrypted, context),
   };
 }
 
 /**
- * Creates a function that distinguishes strings without revealing them. Without the secret, an attacker cannot try all candidates,
- * even if there are few, such as IP addresses.
+ * Creates a function that distinguishes strings without revealing them. Without the secret, an attacker
+ * cannot try all candidates, even if there are few, such as IP addresses.
  */
 export function createKeyedHash(secret: string, purpose: string): (text: string) => string {
   const key = deriveKey(secret, purpose);

@@ -1,6 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Waits for `done`, but no longer than `limitMs`. Whether it came in time; rejects if it rejects within that time. */
+/**
+ * Waits for `done`, but no longer than `limitMs`.
+ * @returns true if `done` resolved in time
+ * @throws the error of `done` if it rejects in time
+ */
 export async function withTimeout(limitMs: number, done: Promise<unknown>): Promise<boolean> {
   const limit = new AbortController();
   try {
@@ -12,25 +16,25 @@ export async function withTimeout(limitMs: number, done: Promise<unknown>): Prom
   }
 }
 
-/** The time as a dependency, so that tests can control it. */
+/** Tests replace the clock. */
 export interface Clock {
-  /** Wall-clock time in milliseconds since the Unix epoch. It can jump in either direction. */
+  /** Wall-clock time in milliseconds since the Unix epoch. The value can jump in either direction. */
   now(): number;
-  /** Monotonic time in milliseconds since a fixed point in this process. Use it for durations. */
+  /** Monotonic time in milliseconds since a fixed point in this process, for durations. */
   elapsedMs(): number;
 }
 
 export const systemClock: Clock = { now: () => Date.now(), elapsedMs: () => performance.now() };
 
-/** Timeouts that all have the same length, so they fall due in the order in which they were set. */
+/** Timeouts of one length, which elapse in the order in which they were set. */
 export interface Deadline {
-  /** Calls `callback` when the timeout elapses. Returns a function that cancels it. */
+  /** @returns a function that cancels the timeout */
   set(callback: () => void): () => void;
 }
 
 interface Entry {
   readonly dueMs: number;
-  /** Cleared once fired or cancelled, so that the entry does not retain the request. */
+  /** Cleared once called or cancelled, so that the entry does not retain the request. */
   callback: (() => void) | undefined;
 }
 
@@ -38,17 +42,16 @@ interface Entry {
 const MAX_EMPTY = 1_024;
 
 /**
- * Shares one timer between all entries: most are cancelled long before they fall due, and a timer each is
- * costly. The queue is an array because a Set with constant turnover rehashes again and again; each old
- * table, once tenured, keeps its successor alive through minor garbage collections.
+ * Shares one timer between all entries, because a timer for each is expensive, and most entries are cancelled
+ * early. The queue is an array because a Set with constant turnover rehashes repeatedly. Each old table, once
+ * tenured, keeps its successor alive through minor garbage collections.
  */
 export function createDeadline(timeMs: number): Deadline {
-  // In the order in which they were set, starting at `first`.
   let entries: (Entry | undefined)[] = [];
   let first = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  /** The first pending entry. Drops the finished ones before it. */
+  /** Finds the first pending entry, and drops the finished entries before the first. */
   function next(): Entry | undefined {
     while (first < entries.length && entries[first]?.callback === undefined) {
       entries[first] = undefined;

@@ -1,7 +1,7 @@
 interface ErrorDefinition {
-  /** The HTTP status of an error that is raised outside an execution. */
+  /** The HTTP status if the error occurs outside an execution. */
   readonly status: number;
-  /** The message of an error about which nothing more specific is known. */
+  /** The message if no more specific message is given. */
   readonly message: string;
 }
 
@@ -27,7 +27,7 @@ export const ERRORS = {
     status: 404,
     message: 'The document is not published. Publish it, or check its id.',
   },
-  // Clients of Apollo's protocol compare these two messages.
+  // Clients with Apollo's protocol compare these two messages.
   PERSISTED_QUERY_NOT_FOUND: { status: 200, message: 'PersistedQueryNotFound' },
   PERSISTED_QUERY_NOT_SUPPORTED: { status: 200, message: 'PersistedQueryNotSupported' },
   DOCUMENT_REQUIRED: {
@@ -65,34 +65,29 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 export interface ApiErrorOptions {
-  /** The invalid argument, for input errors. */
   readonly argument?: string;
-  /**
-   * Overrides the code's HTTP status: for BAD_REQUEST (405, 406, 413, 415), and NOT_FOUND at an unknown path (404).
-   */
+  /** Overrides the HTTP status of BAD_REQUEST (405, 406, 413, 415), and of NOT_FOUND at an unknown path (404). */
   readonly status?: number;
-  /** Response headers of the error, such as Retry-After. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Further `extensions`, such as a value and its limit. */
   readonly details?: Readonly<Record<string, string | number>>;
-  /** Overrides what follows from code and status. */
+  /** Overrides the value that code and status imply. */
   readonly retriable?: boolean;
   readonly cause?: unknown;
 }
 
-/** Codes that say something about the moment or the credentials, whatever their status. */
+/** These codes depend on the time or the credentials, although their statuses are below 500. */
 const RETRIABLE: ReadonlySet<ErrorCode> = new Set(['UNAUTHENTICATED', 'RATE_LIMITED']);
 
-/** An error whose message is safe to show to clients. Every other error is masked. */
+/** Clients may see the message of this error. Every other error is masked. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The `extensions` of the entry in `errors`. */
   readonly extensions: Readonly<Record<string, string | number>>;
   /**
-   * Whether the same operation may succeed later, or with other credentials of the account: the error says something
-   * about the moment or the credentials. It is never stored under an Idempotency-Key.
+   * True if the operation may succeed later or with other credentials of the account. Such an error is never
+   * stored under an Idempotency-Key.
    */
   readonly retriable: boolean;
 
@@ -101,7 +96,7 @@ export class ApiError extends Error {
     message: string = ERRORS[code].message,
     { argument, status, headers = {}, details = {}, retriable, cause }: ApiErrorOptions = {},
   ) {
-    // A stack trace is useless here, and capturing it is most of the cost of an error.
+    // A stack trace is useless here, and capturing the trace is most of the cost of an error.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message, cause === undefined ? undefined : { cause });
@@ -116,7 +111,8 @@ export class ApiError extends Error {
 }
 
 /**
- * The error for a value above its limit; both are in `extensions`. `what` precedes the value in the message.
+ * The value and its limit are also in `extensions`.
+ * @param what precedes the value in the message
  */
 export function exceeded(
   code: 'DEPTH_LIMIT' | 'COMPLEXITY_LIMIT' | 'GRAPHQL_PARSE_FAILED',
@@ -129,31 +125,28 @@ export function exceeded(
   return new ApiError(code, message, { details: { value, maximum } });
 }
 
-/** Rejects a response of at least `bytes` bytes (contract section 5). */
+/** Rejects a response of at least `bytes` bytes (contract: limits). */
 export function responseTooLarge(bytes: number, maximum: number): ApiError {
   return exceeded('COMPLEXITY_LIMIT', 'A response of at least', bytes, maximum, ' bytes');
 }
 
-/** An invalid argument value. `problem` follows the argument's name in the message. */
+/** @param problem follows the name of the argument in the message */
 export function badInput(argument: string, problem: string): ApiError {
   return new ApiError('BAD_USER_INPUT', `Argument "${argument}" ${problem}`, { argument });
 }
 
-/** Longer values are shortened in messages. */
 const MAX_QUOTED_LENGTH = 80;
 
-/** Quotes a value of a client for a message. */
 export function quoteValue(value: string | number): string {
   const text = String(value);
   return JSON.stringify(text.length > MAX_QUOTED_LENGTH ? `${text.slice(0, MAX_QUOTED_LENGTH)}…` : text);
 }
 
-/** @param type the name of the object's type, with a capital */
+/** @param type the name of the object's type, capitalised */
 export function notFound(type: string, id: string | number): ApiError {
   return new ApiError('NOT_FOUND', `${type} ${quoteValue(id)} does not exist or was deleted.`);
 }
 
-/** Closes a stream whose document an operator has retired. */
 export function documentRetired(): ApiError {
   return new ApiError(
     'DOCUMENT_NOT_FOUND',
@@ -161,12 +154,11 @@ export function documentRetired(): ApiError {
   );
 }
 
-/** Rejects requests from an IP address that an operator has blocked. */
 export function addressBlocked(): ApiError {
   return forbidden('Your IP address is blocked. Contact the operator. (Operator: remove the block.)');
 }
 
-/** Rejects a change of an object that has another version than the client has read. */
+/** Rejects a change of an object if the client has read another version. */
 export function conflict(type: string, id: string, version: number, ifVersion: number): ApiError {
   const message = `${type} ${quoteValue(id)} has version ${version}, but ifVersion is ${ifVersion}. Read it again before you retry.`;
   return new ApiError('CONFLICT', message, { details: { version } });
@@ -181,8 +173,8 @@ export function unauthenticated(message: string, headers: Readonly<Record<string
 }
 
 /**
- * Runs code whose errors only go to a client, without capturing stack traces: they are most of the cost of a
- * rejected document. No error thrown by `run` has a stack trace, so `run` must only create such errors.
+ * Runs code whose errors only go to a client. Stack traces are most of the cost of a rejected document, so
+ * `run` captures none. Therefore `run` must only create errors for clients.
  */
 export function withoutStackTraces<T>(run: () => T): T {
   const { stackTraceLimit } = Error;
@@ -195,8 +187,8 @@ export function withoutStackTraces<T>(run: () => T): T {
 }
 
 /**
- * Something that the person who asked can put right, such as an operator. Its message says what is wrong and what to do,
- * in one line, and is shown without a stack.
+ * An error that its reader, such as an operator, can correct. The message has one line, says what is wrong
+ * and what to do, and is shown without a stack.
  */
 export class OperatorError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -205,13 +197,12 @@ export class OperatorError extends Error {
   }
 }
 
-/** The text on one line. */
 export const onOneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, ' ').trim();
 
-/** The userinfo of a URL (RFC 3986 section 3.2.1), except that of the examples in messages. */
+/** The userinfo of a URL (RFC 3986 §3.2.1), except the examples in messages. */
 const USER_INFORMATION = /(:\/\/)(?!user:password@host\b)[^\s/?#"'\\]*@/g;
 
-/** The text without the user names and passwords of the URLs in it. */
+/** Removes user names and passwords from the URLs in a text. */
 export function withoutUserInformation(text: string): string {
   return text.includes('@') ? text.replaceAll(USER_INFORMATION, '$1') : text;
 }

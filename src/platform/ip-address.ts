@@ -3,14 +3,14 @@ import { memoize } from './cache.ts';
 
 const LOOPBACK_HOSTS = new Set(['127.0.0.1', '::1', 'localhost']);
 
-/** Whether a host name or address is reachable only from this machine. */
+/** True if a host name or IP address is reachable only from this machine. */
 export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_HOSTS.has(host.replace(/^\[|\]$/g, '')) || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 /**
- * The address in the form that Node's BlockList takes: IPv4-mapped IPv6 becomes IPv4, and the brackets and
- * port that some proxies add are removed.
+ * Converts IPv4-mapped IPv6 to IPv4 for Node's BlockList, and removes the brackets and the port that some
+ * proxies add.
  */
 export const normaliseAddress = memoize((address) =>
   address
@@ -19,7 +19,7 @@ export const normaliseAddress = memoize((address) =>
     .replace(/^::ffff:(?=\d+\.)/i, ''),
 );
 
-/** Tells whether an address is one of the proxies in TRUST_PROXY. */
+/** @returns a function that is true for the proxies in TRUST_PROXY */
 export function trustedProxies(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const network of networks) {
@@ -35,8 +35,8 @@ export function trustedProxies(networks: readonly string[]): (address: string) =
 }
 
 /**
- * The address of the client: the peer or, if that is a trusted proxy, the rightmost address of
- * X-Forwarded-For that is not one. The client could have forged anything left of it.
+ * Finds the client's IP address: the peer or, behind trusted proxies, the rightmost address of
+ * X-Forwarded-For that is no trusted proxy. A client can forge all entries left of that address.
  */
 export function clientAddress(
   peer: string,
@@ -53,7 +53,6 @@ export function clientAddress(
   return address;
 }
 
-/** Where a request comes from, for the log. */
 export const attemptOrigin = ({
   requestId,
   clientAddress: address,
@@ -62,13 +61,13 @@ export const attemptOrigin = ({
   readonly clientAddress: string;
 }) => ({ requestId, address });
 
-/** The address or network of an `addressKey`, in a form that can be blocked. */
+/** Formats an `addressKey` as an address or network that can be blocked. */
 export const addressNetwork = memoize((address) => {
   const key = addressKey(address);
   return key === address ? address : `${key}::/64`;
 });
 
-/** The part of an address that a client cannot change at will: all of IPv4, the /64 of IPv6. */
+/** The part of an IP address that a client cannot change at will: all of IPv4, or the /64 network of IPv6. */
 export function addressKey(address: string): string {
   if (isIP(address) !== 6) return address;
   const [head = '', tail] = address.split('::');
@@ -84,7 +83,6 @@ export function addressKey(address: string): string {
     .join(':');
 }
 
-/** An address, or a network of them. */
 export interface Network {
   readonly address: string;
   readonly bits: number;
@@ -94,7 +92,7 @@ export interface Network {
 const MAPPED = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 const MAPPED_BITS = 96;
 
-/** The IPv4 address within an IPv4-mapped one (RFC 4291 section 2.5.5.2), however that is written. */
+/** Finds the IPv4 address in any notation of an IPv4-mapped address (RFC 4291 §2.5.5.2). */
 function mappedIn(address: string): string | undefined {
   const canonical = URL.parse(`http://[${address}]/`)?.hostname.slice(1, -1) ?? '';
   const [, ...halves] = MAPPED.exec(canonical) ?? [];
@@ -105,7 +103,7 @@ function mappedIn(address: string): string | undefined {
     .join('.');
 }
 
-/** True for an address, and for a network such as 192.0.2.0/24. */
+/** True for an IP address, and for a network such as 192.0.2.0/24. */
 export function isNetwork(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/');
   const family = isIP(address);
@@ -113,7 +111,7 @@ export function isNetwork(text: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 }
 
-/** Undefined if the text is no address without a zone, and no network. */
+/** @returns undefined if the text is neither an IP address without a zone nor a network */
 export function networkOf(text: string): Network | undefined {
   if (!isNetwork(text) || text.includes('%')) return undefined;
   const [address = '', length] = text.split('/');
@@ -125,37 +123,35 @@ export function networkOf(text: string): Network | undefined {
     : { address: mapped, bits: bits - MAPPED_BITS, family: 'ipv4' };
 }
 
-/** In PostgreSQL's form of `inet`. It may have host bits. */
+/** PostgreSQL's `inet` accepts this format, also with host bits. */
 export const formatNetwork = ({ address, bits }: Network): string => `${address}/${bits}`;
 
-/** A list of the networks, to look addresses up in. */
 export function listOf(networks: readonly Network[]): BlockList {
   const list = new BlockList();
   for (const { address, bits, family } of networks) list.addSubnet(address, bits, family);
   return list;
 }
 
-/** Whether all of a network is in another. */
+/** True if `other` contains all of `network`. */
 export const isWithin = (network: Network, other: Network): boolean =>
   network.bits >= other.bits && listOf([other]).check(network.address, network.family);
 
 const networks = (...texts: readonly string[]): readonly Network[] =>
   texts.flatMap((text) => networkOf(text) ?? []);
 
-/** The addresses of this machine, to which no block applies. */
+/** No block applies to the addresses of this machine. */
 export const LOOPBACK = networks('127.0.0.0/8', '::1');
 
-/** Networks without public addresses (RFC 6890). */
+/** These networks have no public addresses (RFC 6890). */
 const PRIVATE_NETWORKS = networks(
   ...['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16'],
   ...['fc00::/7', 'fe80::/10'],
 );
-/** The widest networks that content delivery networks publish for their proxies. */
+/** Content delivery networks publish no wider networks for their proxies. */
 const WIDEST_PUBLIC_BITS = { ipv4: 12, ipv6: 29 } as const;
-/** All IPv4 addresses, written as IPv6. */
 const ALL_MAPPED: Network = { address: '::ffff:0:0', bits: MAPPED_BITS, family: 'ipv6' };
 
-/** True if the network has so many public addresses that it contains addresses of clients. */
+/** True if the network has so many public addresses that it contains clients. */
 export function isNetworkTooWide(text: string): boolean {
   const network = networkOf(text);
   if (network === undefined || PRIVATE_NETWORKS.some((known) => isWithin(network, known))) return false;

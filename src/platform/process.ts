@@ -4,10 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import packageJson from '../../package.json' with { type: 'json' };
 
-/** What is running. */
 export interface Build {
   readonly version: string;
-  /** The commit that it is of; null where nothing tells. */
+  /** The commit of the running code, or null if unknown. */
   readonly commit: string | null;
 }
 
@@ -17,7 +16,7 @@ const HASH = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 const textOf = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8').trim() : '');
 const hashIn = (text: string): string | undefined => (HASH.test(text) ? text : undefined);
 
-/** The folder of a checkout's repository; that of a linked work tree is named by a file. */
+/** Finds the Git directory. In a linked work tree, `.git` is a file that names the directory. */
 function repositoryOf(root: string): string | undefined {
   const git = join(root, '.git');
   if (existsSync(join(git, 'HEAD'))) return git;
@@ -26,7 +25,7 @@ function repositoryOf(root: string): string | undefined {
   return linked === undefined ? undefined : resolve(root, linked);
 }
 
-/** The commit that is checked out (gitrepository-layout). */
+/** Reads the checked-out commit without Git (gitrepository-layout). */
 function checkedOut(root: string): string | undefined {
   const repository = repositoryOf(root);
   if (repository === undefined) return undefined;
@@ -41,8 +40,8 @@ function checkedOut(root: string): string | undefined {
 }
 
 /**
- * The commit of a folder: what its file COMMIT says, into which `git archive` and the image write it, or else what is checked
- * out there. Never throws: whoever may not read it does not know it.
+ * Finds the commit of a directory: from its file COMMIT, which `git archive` and the image write, or else
+ * from its checkout. Never throws. The result is null if the files cannot be read.
  */
 export function commitOf(root: string): string | null {
   try {
@@ -54,21 +53,23 @@ export function commitOf(root: string): string | null {
 
 let known: Build | undefined;
 
-/** What this process is. It stays that, whatever is checked out meanwhile. */
+/**
+ * The build of this process. The result stays constant, even if another commit is checked out while the
+ * process runs.
+ */
 export function build(): Build {
   known ??= { version: packageJson.version, commit: commitOf(ROOT) };
   return known;
 }
 
-/** For people, in one line. */
 export const buildText = ({ version, commit }: Build = build()): string =>
   commit === null ? version : `${version} (${commit})`;
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
 /**
- * The values of a program's options. Ends the process where there is nothing to run: `--help` prints `help` and exits with
- * 0, an option or a word that the program does not have is named on standard error and exits with 2.
+ * Parses the options of a program. `--help` prints `help` and exits with 0. An unknown option or argument is
+ * reported on standard error, and the process exits with 2.
  * @param help begins with the command: "npm …"
  */
 export function readArguments<const T extends Options>(help: string, options: T) {

@@ -1,6 +1,6 @@
 /**
- * What the service does with a malformed value of a field. For a field with one value, several lines are malformed,
- * unless all of them are part of a list.
+ * The handling of a malformed value. Several lines of a field with one value are malformed, unless all of
+ * them are part of a list.
  */
 type MalformedField =
   | 'ignored'
@@ -11,19 +11,18 @@ type MalformedField =
   | 'rejected with 415'
   | 'reported on the stream';
 
-/** How the service interprets a field of a request. */
 export interface RequestField {
-  /** A list has several members, in one line or in several (RFC 9110 section 5.3). */
+  /** A list has several members, in one line or in several (RFC 9110 §5.3). */
   readonly values: 'one' | 'list';
   readonly malformed: MalformedField;
-  /** A well-formed value of a field that has one value. */
+  /** The pattern of a well-formed value. */
   readonly pattern?: RegExp;
 }
 
 /**
- * Each field of a request that the service reads. Every recipient may join the lines of a field with commas (RFC 9110
- * section 5.3), so no value of a field with one value may contain a comma, except in a quoted string: a duplicated line would
- * otherwise look like another value.
+ * Every field of a request that the service reads. Every recipient may join the lines of a field with commas
+ * (RFC 9110 §5.3). A value of a field with one value may therefore contain a comma only in a quoted string.
+ * Otherwise a duplicated line would look like another value.
  */
 export const REQUEST_FIELDS = {
   accept: { values: 'list', malformed: 'ignored' },
@@ -34,7 +33,7 @@ export const REQUEST_FIELDS = {
   'content-type': { values: 'one', malformed: 'rejected with 415', pattern: /^[^,]*$/ },
   cookie: { values: 'list', malformed: 'ignored' },
   host: { values: 'one', malformed: 'rejected with 400' },
-  /** Bare, or as a string (RFC 8941 section 3.3.3), in which only quotes and backslashes are escaped. */
+  /** The key is bare, or a string with only quotes and backslashes escaped (RFC 8941 §3.3.3). */
   'idempotency-key': {
     values: 'one',
     malformed: 'rejected with 400',
@@ -50,7 +49,7 @@ export const REQUEST_FIELDS = {
   'x-forwarded-for': { values: 'list', malformed: 'ignored' },
   'x-forwarded-proto': { values: 'list', malformed: 'ignored' },
   'x-show-cost': { values: 'one', malformed: 'ignored', pattern: /^1$/ },
-  /** Any printable characters of ASCII except a comma. */
+  /** The id may contain any printable ASCII characters except a comma. */
   'x-request-id': { values: 'one', malformed: 'replaced', pattern: /^[ -+\--~]{1,128}$/ },
   'x-show-deprecations': { values: 'one', malformed: 'ignored', pattern: /^1$/ },
   'x-show-event-id': { values: 'one', malformed: 'ignored', pattern: /^1$/ },
@@ -58,7 +57,6 @@ export const REQUEST_FIELDS = {
 
 export type RequestFieldName = keyof typeof REQUEST_FIELDS;
 
-/** The header fields of a request. Each that the service reads is in REQUEST_FIELDS. */
 export interface RequestFields {
   get(name: RequestFieldName): string | null;
   has(name: string): boolean;
@@ -69,7 +67,7 @@ type PatternedField = {
   [Name in RequestFieldName]: (typeof REQUEST_FIELDS)[Name] extends { pattern: RegExp } ? Name : never;
 }[RequestFieldName];
 
-/** @returns the value without spaces around it; undefined if the field is absent or malformed */
+/** @returns the trimmed value, or undefined if the field is absent or malformed */
 export function readField(headers: Pick<RequestFields, 'get'>, name: PatternedField): string | undefined {
   const value = headers.get(name)?.trim();
   return value !== undefined && REQUEST_FIELDS[name].pattern.test(value) ? value : undefined;

@@ -6,11 +6,11 @@ import { runInBatches } from '../platform/async.ts';
 import { COMMENT_DELETED, POST_DELETED } from './event-kinds.ts';
 import { postQueues } from './post/queue.ts';
 
-/** Transactions stay short because long ones would delay events. PostgreSQL has room for thousands of locks in all. */
+/** Long transactions would delay events. PostgreSQL has room for only thousands of locks in total. */
 const BATCH = 100;
-/** Comments that one transaction deletes together with their posts, besides those of the last post. */
+/** The comments that one transaction deletes together with their posts, except the comments of the last post. */
 const MAX_CASCADED = 1_000;
-/** All readers get events in one order, so the events of a large account leave room for the events of others. */
+/** All readers get events in one order, so a large account must leave room for the events of other accounts. */
 const EVENTS_PER_SECOND = 2_000;
 
 interface Target {
@@ -18,13 +18,13 @@ interface Target {
   readonly postId: string;
 }
 
-/** The event of a post tells of the comments on the post, so those on posts of the account are deleted with the posts. */
+/** Comments on posts of the account are excluded, because the event of a deleted post includes its comments. */
 const OWN_COMMENTS = statement<Target>(
   'account_own_comments',
   `SELECT c.id, c.post_id AS "postId" FROM comments c JOIN posts p ON p.id = c.post_id
    WHERE c.author_id = $1 AND p.author_id <> $1 LIMIT $2`,
 );
-/** The comments of posts with too many comments for one transaction. */
+/** Selects comments of posts with too many comments for one transaction. */
 const COMMENTS_ON_OWN_POSTS = statement<Target>(
   'account_comments_on_posts',
   `SELECT c.id, c.post_id AS "postId" FROM posts p JOIN comments c ON c.post_id = p.id
@@ -37,13 +37,12 @@ const OWN_POSTS = statement<Target>(
      WHERE author_id = $1 ORDER BY created_at, id LIMIT $2) AS next
    WHERE before <= ${MAX_CASCADED}`,
 );
-/** Posts by id, in the order in which mutations lock them (docs/decisions/0014-order-of-locks.md). */
+/** Mutations lock posts in the order of their ids, too (docs/decisions/0014-order-of-locks.md). */
 const lockPosts = (name: string, strength: string) =>
   statement<never>(name, `SELECT FROM posts WHERE id = ANY($1::uuid[]) ORDER BY id FOR ${strength}`);
 const TO_CHANGE = lockPosts('account_lock_posts', 'NO KEY UPDATE');
 const TO_DELETE = lockPosts('account_lock_posts_to_delete', 'UPDATE');
 
-/** A deleted row, with the number of comments that were deleted with the row. */
 interface Dropped {
   readonly comments: number;
 }
@@ -55,7 +54,7 @@ const DROP_COMMENTS = statement<Dropped>(
    event AS (${COMMENT_DELETED.append('gone')})
    SELECT 0 AS comments FROM gone`,
 );
-/** The remaining comments of a post are deleted with the post, so the event of the post is enough. */
+/** The event of a post includes the deletion of its remaining comments. */
 const DROP_POSTS = statement<Dropped>(
   'account_drop_posts',
   `WITH gone AS (DELETE FROM posts WHERE id = ANY($1::uuid[]) RETURNING id, author_id, comment_count),
@@ -63,10 +62,10 @@ const DROP_POSTS = statement<Dropped>(
    SELECT comment_count AS comments FROM gone`,
 );
 
-/** A step of deleting the content of an account, in batches. Each batch has the locks of its posts. */
+/** A step of deleting the content of an account. Each batch locks its posts. */
 interface Deletion {
   readonly table: string;
-  /** What `admin user delete` counts the rows as. */
+  /** The count of `admin user delete` that includes the rows. */
   readonly counts: 'deletedPosts' | 'deletedComments';
   readonly targets: Statement<Target>;
   readonly lock: Statement<never>;
@@ -74,8 +73,8 @@ interface Deletion {
 }
 
 /**
- * Every table whose rows keep an account (`onDelete: Restrict` on User) has a step, in this order. A new type adds its own:
- * docs/adding-a-type.md.
+ * Every table whose rows retain an account (`onDelete: Restrict` on User) has a step, in this order. A new
+ * type needs a step, too: docs/adding-a-type.md.
  */
 export const DELETIONS: readonly Deletion[] = [
   {
@@ -98,7 +97,10 @@ export const DELETIONS: readonly Deletion[] = [
 type Deleted = Record<Deletion['counts'], number>;
 const NOTHING_DELETED: Deleted = { deletedPosts: 0, deletedComments: 0 };
 
-/** Deletes the content of an account in bounded transactions, so many events a second at most. Safe to repeat. */
+/**
+ * Deletes the content of an account in short transactions, at most EVENTS_PER_SECOND. An interrupted deletion
+ * can be repeated.
+ */
 async function drop(database: Database, account: string): Promise<Deleted> {
   const deleted = { ...NOTHING_DELETED };
   let dueMs = performance.now();
@@ -106,7 +108,8 @@ async function drop(database: Database, account: string): Promise<Deleted> {
     await runInBatches(1, async () => {
       await delay(Math.max(0, dueMs - performance.now()));
       dueMs = performance.now() + (BATCH / EVENTS_PER_SECOND) * 1_000;
-      // Another process may delete some of the rows at the same time, so the loop ends when no row is left.
+      // Another process may delete some of the rows at the same time, so the loop stops only when no row is
+      // found.
       const { found, dropped } = await database.unitOfWork().run(async (work) => {
         const rows = await work.query(targets, [account, BATCH]);
         const posts = [...new Set(rows.map(({ postId }) => postId))];
@@ -136,7 +139,7 @@ export const ACCOUNT_CONTENT: AccountContent = {
       tables: ['posts', 'tags'],
       alias: 'p',
       owner: 'author_id',
-      // As the index has them.
+      // The index has this order.
       key: BY_AGE,
       columns: `p.id, p.title, p.body, p.comment_count AS "commentCount", p.created_at AS "createdAt",
          coalesce(p.updated_at, p.created_at) AS "updatedAt", p.version,
@@ -147,7 +150,7 @@ export const ACCOUNT_CONTENT: AccountContent = {
       tables: ['comments'],
       alias: 'c',
       owner: 'author_id',
-      // As the index has them.
+      // The index has this order.
       key: BY_AGE,
       columns: `c.id, c.post_id AS "postId", c.body, c.created_at AS "createdAt",
          coalesce(c.updated_at, c.created_at) AS "updatedAt", c.version`,

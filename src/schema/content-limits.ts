@@ -1,13 +1,13 @@
 import { type Config, loadConfig } from '../platform/config/config.ts';
 
 /**
- * The limits of content (contract section 1). Checks, descriptions and the bounds of responses are computed from these
- * numbers. Numbers that operators may choose come from the settings. There are none so far.
+ * Checks, descriptions and the limits of responses are computed from these numbers (contract: schema).
+ * Numbers that operators may choose would come from the settings.
  */
 export const contentLimits = (_settings: Pick<Config, never>) => ({
   account: {
     keyName: { min: 1, max: 100, visible: true },
-    /** A longer list is of no use, because the newest entries are the ones in use. */
+    /** Only the newest entries are in use, so a longer list has no use. */
     maxListed: 100,
   },
   post: {
@@ -21,5 +21,5 @@ export const contentLimits = (_settings: Pick<Config, never>) => ({
 
 export type ContentLimits = ReturnType<typeof contentLimits>;
 
-/** The limits under the default settings, which the published schema has. */
+/** The published schema has the limits of the default settings. */
 export const CONTENT_LIMITS = contentLimits(loadConfig({}));

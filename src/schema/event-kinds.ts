@@ -1,9 +1,8 @@
 import { type EventColumns, type EventKind, eventKind } from '../engine/events/event.ts';
 
-/** A kind of changes: what the schema says of the kind, and the type whose row it shows beside the post. */
 interface ChangeKind<Name extends string, Shown extends string> extends EventKind<Name> {
   readonly description: string;
-  /** The name of a field of `Change`; undefined for a change of the post itself. */
+  /** The name of a field of `Change`, or undefined for a change of the post itself. */
   readonly shows: Shown | undefined;
 }
 
@@ -13,14 +12,13 @@ const postKind = <Name extends string>(name: Name, description: string): ChangeK
   shows: undefined,
 });
 
-/** A kind of changes of what belongs to a post. `shows` names the type; the column `entityId` has its id. */
+/** @param shows names the type of the changed row, whose id is in the column `entityId` */
 const entityKind = <Name extends string, Shown extends string>(
   name: Name,
   description: string,
   { shows, ...columns }: Required<EventColumns> & { readonly shows: Shown },
 ): ChangeKind<Name, Shown> => ({ ...eventKind(name, columns), description, shows });
 
-/** Columns of `comments`, with the author of the post. */
 const COMMENT = {
   aggregateId: 'post_id',
   entityId: 'id',
@@ -41,7 +39,7 @@ export const COMMENT_CREATED = entityKind('COMMENT_CREATED', 'A comment was adde
 export const COMMENT_UPDATED = entityKind('COMMENT_UPDATED', 'The body of a comment was changed.', COMMENT);
 export const COMMENT_DELETED = entityKind('COMMENT_DELETED', 'A comment was deleted.', COMMENT);
 
-/** All kinds of changes. The compiler demands a field of `Change` for each type that they show. */
+/** The compiler requires a field of `Change` for each type that these kinds show. */
 export const CHANGE_KINDS = [
   POST_CREATED,
   POST_UPDATED,

@@ -1,4 +1,4 @@
-/** Operations to try in GraphiQL, one tab each. Lines are short enough to be fully visible beside the play button. */
+/** Operations for GraphiQL, one in each tab. Lines are short, so that the play button covers none. */
 export const EXAMPLES = [
   {
     name: 'Posts',
@@ -23,7 +23,7 @@ query Posts {
   },
   {
     name: 'NewPosts',
-    // GraphiQL ends a subscription when another tab is opened.
+    // GraphiQL stops a subscription when another tab is opened.
     query: `# Press play and leave it running. Posts created
 # in a second window show up here immediately.
 subscription NewPosts {

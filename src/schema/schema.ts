@@ -14,9 +14,7 @@ import { definePostMutations } from './post/mutations.ts';
 import { definePost, definePostQueries, definePostRelations, definePostSubscriptions } from './post/type.ts';
 import { defineUser, defineUserQueries } from './user/type.ts';
 
-/**
- * Defines the types of all modules, in the order in which the fields of Query, Mutation and User get them.
- */
+/** The order decides the order of the fields of Query, Mutation and User. */
 function defineModules(toolkit: SchemaToolkit, limits: ContentLimits, revocations: AccountRevocations) {
   const user = defineUser(toolkit);
   defineUserQueries(toolkit, user);
@@ -44,7 +42,6 @@ removeIntrospectionExperiments();
 
 const featureFields = await Promise.all(FEATURES.map(({ fields }) => fields()));
 
-/** Defines all types under these limits. */
 export function defineTypes(limits: ContentLimits = CONTENT_LIMITS) {
   const toolkit = createSchemaToolkit();
   defineNodeQueries(toolkit);
@@ -57,13 +54,10 @@ export function defineTypes(limits: ContentLimits = CONTENT_LIMITS) {
   return { toolkit, ...types };
 }
 
-/**
- * The executable schema of a builder. Throws if a type implements Node and does not say how its nodes are read, or if a
- * field is not declared as `checkFields` demands.
- */
+/** @throws if a Node type does not say how its nodes are read, or if `checkFields` rejects a field */
 export function schemaOf(builder: Builder): GraphQLSchema {
   const { types, ...config } = builder.toSchema().toConfig();
-  // Introspection must not return an unreferenced built-in scalar (GraphQL, section 3.5).
+  // Introspection must not return an unreferenced built-in scalar (GraphQL §3.5).
   const schema = new GraphQLSchema({
     ...config,
     types: types.filter(({ name }) => name !== GraphQLFloat.name),
@@ -72,6 +66,5 @@ export function schemaOf(builder: Builder): GraphQLSchema {
   return schema;
 }
 
-/** The schema of the product under these limits. */
 export const buildSchema = (limits: ContentLimits = CONTENT_LIMITS): GraphQLSchema =>
   schemaOf(defineTypes(limits).toolkit.builder);

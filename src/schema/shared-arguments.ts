@@ -4,20 +4,19 @@ import type { UnitOfWork } from '../database/unit-of-work.ts';
 import type { ArgumentBuilder } from '../engine/builder/connections.ts';
 import { conflict } from '../platform/errors.ts';
 
-/** What a change sets in the row of a post or comment. */
 export interface Changed {
   readonly updatedAt: Date;
   readonly version: number;
 }
 
-/** The part of an UPDATE that sets it. The clock of the database may be set back; the timestamp is not. */
+/** The clock of the database may be set back, but `updated_at` never decreases. */
 export const NEW_VERSION =
   'version = version + 1, updated_at = greatest(clock_timestamp(), coalesce(updated_at, created_at))';
 
-/** The version that the caller has read; null or undefined to change any. */
+/** The version that the client has read. Null and undefined allow every version. */
 export type IfVersion = number | null | undefined;
 
-/** Throws CONFLICT if a row has another version than the client has read. */
+/** @throws {ApiError} CONFLICT if the row has another version than the client has read */
 export function checkVersion(
   type: string,
   { id, version }: { readonly id: string; readonly version: number },
@@ -26,13 +25,15 @@ export function checkVersion(
   if (ifVersion != null && ifVersion !== version) throw conflict(type, id, version, ifVersion);
 }
 
-/** The argument of mutations that change or delete what the caller has read. */
 export const versionArgument = (arg: ArgumentBuilder, what: string) =>
   arg.int({
     description: `The version that the client has read. If the ${what} has another version, nothing is changed, and the error is CONFLICT with the current version in \`extensions.version\`. If absent or null, the version is not checked.`,
   });
 
-/** Records what an admin has done to something of another account. Throws DatabaseError. */
+/**
+ * Records an admin's change of an object of another account.
+ * @throws {DatabaseError}
+ */
 export async function auditModeration(
   work: UnitOfWork,
   { userId }: Principal,

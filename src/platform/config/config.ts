@@ -10,7 +10,6 @@ const HOUR_MS = 3_600_000;
 const WEAK_WORDS = /change.?me|secret|password|example/i;
 const MIN_DISTINCT_CHARACTERS = 8;
 
-/** The settings are invalid. `problems` holds the sentences about each error. */
 export class ConfigError extends OperatorError {
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
@@ -21,19 +20,18 @@ export class ConfigError extends OperatorError {
   }
 }
 
-/** The origin from HOST and PORT (contract section 2). PUBLIC_URL takes precedence. */
+/** The origin of the service without PUBLIC_URL. */
 export function ownOrigin({ host, port }: Pick<Config, 'host' | 'port'>): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** All settings, validated. */
 export type Config = ReturnType<typeof toConfig>;
 export type TracingSettings = NonNullable<Config['tracing']>;
 
-/** Whether a long secret is still guessable: known words, few distinct characters, a repeated part. */
+/** True if a long secret is still guessable: known words, few distinct characters, or a repeated part. */
 function isWeak(secret: string): boolean {
   if (WEAK_WORDS.test(secret) || new Set(secret).size < MIN_DISTINCT_CHARACTERS) return true;
-  // The secret repeats with a period if it starts with itself shifted by that period.
+  // A secret repeats with a period if it starts with itself shifted by the period.
   for (let period = 1; period <= secret.length / 2; period += 1)
     if (secret.startsWith(secret.slice(period))) return true;
   return false;
@@ -64,7 +62,7 @@ function productionProblems(v: SettingValues): string[] {
   return problems;
 }
 
-/** Prisma's parameter. */
+/** Prisma names the schema in this parameter of the URL. */
 const schemaOf = (url: string): string | undefined => new URL(url).searchParams.get('schema') || undefined;
 
 function databaseOf(v: SettingValues, dataDir: string) {
@@ -73,20 +71,20 @@ function databaseOf(v: SettingValues, dataDir: string) {
     kind: 'postgres',
     url: v.DATABASE_URL,
     directUrl: v.DIRECT_DATABASE_URL ?? v.DATABASE_URL,
-    /** The schema of the tables; undefined if the addresses name none. */
+    /** The schema of the tables, or undefined if the URL names none. */
     schema: schemaOf(v.DATABASE_URL),
     poolSize: v.DATABASE_POOL_SIZE,
   } as const;
 }
 
-/** The capacity of a bucket in tokens, and the tokens added per second: the sustained rate. */
+/** The burst is a number of tokens. */
 const bucket = (burst: number, perSecond: number) => ({ burst, perSecond }) as const;
 
-/** Where OTLP over HTTP is posted, below the endpoint for all signals. */
+/** The path below the endpoint for all signals (OTLP over HTTP). */
 const TRACES_PATH = 'v1/traces';
 const DEFAULT_SERVICE_NAME = 'content-graph';
 
-/** How traces are sampled and where they go; undefined if no traces are exported. */
+/** Undefined if no traces are exported. */
 function tracingOf(v: SettingValues) {
   const endpoint = v.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/\/+$/, '');
   const url =
@@ -96,23 +94,20 @@ function tracingOf(v: SettingValues) {
   const sampler = v.OTEL_TRACES_SAMPLER;
   const most = v.OTEL_BSP_MAX_QUEUE_SIZE;
   return {
-    /** Where spans are posted as OTLP. */
     url,
     headers: v.OTEL_EXPORTER_OTLP_HEADERS,
     timeoutMs: v.OTEL_EXPORTER_OTLP_TIMEOUT,
-    /** What all spans say of the process. */
     resource: {
       'service.name': DEFAULT_SERVICE_NAME,
       ...v.OTEL_RESOURCE_ATTRIBUTES,
       ...(v.OTEL_SERVICE_NAME === undefined ? {} : { 'service.name': v.OTEL_SERVICE_NAME }),
     },
-    /** Of the traces that begin here, 0 to 1. */
+    /** The sampled part of the traces that begin here, from 0 to 1. */
     ratio: sampler.endsWith('traceidratio')
       ? v.OTEL_TRACES_SAMPLER_ARG
       : Number(sampler.endsWith('always_on')),
-    /** Whether a trusted peer decides if the traces that it has begun are sampled. */
+    /** True if a trusted peer decides about the sampling of the traces that the peer began. */
     parentBased: sampler.startsWith('parentbased_'),
-    /** Ended spans that wait for the collector. */
     queue: {
       most,
       batch: Math.min(v.OTEL_BSP_MAX_EXPORT_BATCH_SIZE, most),
@@ -121,7 +116,6 @@ function tracingOf(v: SettingValues) {
   } as const;
 }
 
-/** The settings as the code uses them. Names of durations end in their unit. */
 function toConfig(v: SettingValues) {
   const production = v.NODE_ENV === 'production';
   const dataDir = v.DATA_DIR ?? '.data';
@@ -131,50 +125,50 @@ function toConfig(v: SettingValues) {
     dataDir,
     host: v.HOST,
     port: v.PORT,
-    /** The service's own origin. Undefined means http://HOST:PORT, which is known once the service listens. */
+    /** Undefined means http://HOST:PORT, which is known once the service listens. */
     publicUrl: v.PUBLIC_URL,
     trustProxy: v.TRUST_PROXY,
-    /** Origins whose pages may use the sessions of their visitors. */
+    /** Pages of these origins may use the sessions of their visitors. */
     corsOrigins: v.CORS_ORIGINS,
-    /** Origins whose pages may read responses, with bearer tokens only. */
+    /** Pages of these origins may read responses, with bearer tokens only. */
     corsTokenOrigins: v.CORS_TOKEN_ORIGINS,
     secretKey: v.SECRET_KEY,
-    /** The secret before a rotation, which only decrypts what was encrypted under it. */
+    /** The secret before a rotation. It only decrypts existing data. */
     secretKeyPrevious: v.SECRET_KEY_PREVIOUS,
-    /** How third-party JWTs are verified. Without any key, none is accepted. */
+    /** Without a key, no JWT is accepted. */
     jwt: {
       secret: v.JWT_SECRET,
       publicKey: v.JWT_PUBLIC_KEY,
       jwksUrl: v.JWT_JWKS_URL,
       issuer: v.JWT_ISSUER,
       audience: v.JWT_AUDIENCE,
-      /** The scopes of tokens without a claim with scopes. Undefined: it depends on the kind of the key. */
+      /** The scopes of tokens without a scope claim. If undefined, the scopes depend on the kind of the key. */
       defaultScopes: v.JWT_DEFAULT_SCOPES,
     },
-    /** How often the credentials behind an open event stream are rechecked. */
     credentialRecheckMs: v.CREDENTIAL_RECHECK_MS,
     anonymousRead: v.ANONYMOUS_READ,
-    /** For how long shared caches may keep what callers without credentials get by the id of a document. */
+    /** Shared caches may retain responses to published documents without credentials for this long. */
     publicCacheSeconds: v.PUBLIC_CACHE_SECONDS,
     introspection: v.INTROSPECTION ?? !production,
     graphiql: v.GRAPHIQL ?? !production,
-    /** Which documents requests may ask for. */
     trustedDocuments: v.TRUSTED_DOCUMENTS,
     eventRetentionMs: v.EVENT_RETENTION_HOURS * HOUR_MS,
     idempotency: {
       retentionMs: v.IDEMPOTENCY_RETENTION_HOURS * HOUR_MS,
-      /** What an account may have stored. */
       maxBytes: v.MAX_IDEMPOTENCY_BYTES_PER_ACCOUNT,
     },
     auditRetentionMs: v.AUDIT_RETENTION_DAYS * 24 * HOUR_MS,
     metricsToken: v.METRICS_TOKEN,
-    /** Where people report vulnerabilities, as URIs. */
+    /** URIs for reports of vulnerabilities. */
     securityContacts: v.SECURITY_CONTACT,
     redisUrl: v.REDIS_URL,
     rateLimit: bucket(v.RATE_LIMIT_BURST, v.RATE_LIMIT_PER_SECOND),
     /** The combined limit of an account's credentials, as a multiple of one client's limit. */
     accountRateLimitFactor: v.ACCOUNT_RATE_LIMIT_FACTOR,
-    /** Applies per address and per account. Failed logins and failed credentials are counted separately. */
+    /**
+     * The limit applies per IP address and per account. Failed logins and failed credentials have separate
+     * buckets.
+     */
     authFailureLimit: bucket(v.AUTH_FAILURE_BURST, 1 / v.AUTH_FAILURE_REFILL_SECONDS),
     operationLimits: {
       maxDepth: v.MAX_DEPTH,
@@ -183,20 +177,19 @@ function toConfig(v: SettingValues) {
       maxTokens: v.MAX_TOKENS,
       maxRootFields: v.MAX_ROOT_FIELDS,
       maxDirectives: v.MAX_DIRECTIVES,
-      /** Pairs of same-named fields within one selection, which validation compares with each other. */
+      /** Validation compares each pair of fields with one name in a selection. */
       maxFieldPairs: v.MAX_FIELD_PAIRS,
     },
-    /** For one response body, event or stored response, before compression. */
+    /** The limit applies to one response body, event or stored response, before compression. */
     maxResponseBytes: v.MAX_RESPONSE_BYTES,
-    /** Total of all responses that are being built or not yet read. */
+    /** The limit applies to all responses that are being built or not yet read. */
     maxPendingResponseBytes: v.MAX_PENDING_RESPONSE_BYTES,
     maxStreamsPerClient: v.MAX_STREAMS_PER_CLIENT,
-    /** Groups of event streams that get the same. */
     maxDistinctSubscriptions: v.MAX_DISTINCT_SUBSCRIPTIONS,
-    /** Of all groups together. An account may have an eighth of it. */
+    /** The limit applies to all distinct subscriptions together. One account may use an eighth. */
     maxDistinctSubscriptionBytes: v.MAX_DISTINCT_SUBSCRIPTION_BYTES,
     maxBodyBytes: v.MAX_BODY_BYTES,
-    /** Total of the bodies of all requests without a response. */
+    /** The limit applies to the bodies of all requests that have no response yet. */
     maxBufferedBodyBytes: v.MAX_BUFFERED_BODY_BYTES,
     maxConcurrentOperations: v.MAX_CONCURRENT_OPERATIONS,
     maxQueuedOperations: v.MAX_QUEUED_OPERATIONS,
@@ -206,7 +199,7 @@ function toConfig(v: SettingValues) {
     statementTimeoutMs: v.STATEMENT_TIMEOUT_MS,
     shutdownDelayMs: (v.SHUTDOWN_DELAY_SECONDS ?? (production ? 5 : 0)) * 1000,
     logLevel: v.LOG_LEVEL,
-    /** Operations that take this long or longer are logged with their document; 0: none are. */
+    /** Operations that take at least this long are logged with their document. 0 disables the log line. */
     slowOperationMs: v.SLOW_OPERATION_MS,
     tracing: tracingOf(v),
   } as const;
@@ -221,10 +214,12 @@ function databaseProblems({ DATABASE_URL: url, DIRECT_DATABASE_URL: direct }: Se
     : [`DIRECT_DATABASE_URL must name the same schema as DATABASE_URL, but names "${named}".`];
 }
 
-/** Longer values are cut in messages. */
 const MAX_SHOWN_LENGTH = 100;
 
-/** The value of an invalid setting as messages show it; empty if the value is secret or may contain a password. */
+/**
+ * Formats the value of an invalid setting for a message. The result is empty if the value is secret or may
+ * contain a password.
+ */
 function showValue(name: string, value = ''): string {
   if (FILE_SETTINGS.some((secret) => secret === name) || value.includes('@')) return '';
   const shown = value.length > MAX_SHOWN_LENGTH ? `${value.slice(0, MAX_SHOWN_LENGTH)}…` : value;
@@ -232,8 +227,9 @@ function showValue(name: string, value = ''): string {
 }
 
 /**
- * Reads the settings from `environment`, and those named there as files. An empty value counts as unset. Throws
- * ConfigError, which lists all errors.
+ * Reads the settings from `environment`, and from the files that `environment` names. An empty value counts
+ * as unset.
+ * @throws {ConfigError} with all errors
  */
 export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   const files = valuesFromFiles(environment);
@@ -245,7 +241,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   };
   const issues = variables.safeParse(given).error?.issues ?? [];
   const broken = new Set([...issues.map(({ path: [name] }) => String(name)), ...files.broken]);
-  // Checks across settings use only the individually valid ones.
+  // A check of several settings uses only valid settings.
   const v = variables.parse(Object.fromEntries(Object.entries(given).filter(([name]) => !broken.has(name))));
   const together = [
     ...(v.NODE_ENV === 'production' ? productionProblems(v) : []),
@@ -270,7 +266,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
 }
 
 /**
- * Adds the variables of a file to the environment of the process, which takes precedence.
+ * Adds the variables of a file to the environment of the process. Existing variables take precedence.
  * @throws {ConfigError}
  */
 export function readEnvironmentFile(path: string): void {
@@ -285,14 +281,17 @@ export function readEnvironmentFile(path: string): void {
   }
 }
 
-/** Reads the process's environment; a `.env` file fills in unset variables. Throws ConfigError. */
+/**
+ * Reads the process's environment. A `.env` file adds unset variables.
+ * @throws {ConfigError}
+ */
 export function loadProcessConfig(): Config {
   if (existsSync('.env')) readEnvironmentFile('.env');
   return loadConfig(process.env);
 }
 
-/** The user who called sudo for this process; undefined if it was not called. */
+/** The user who called sudo for this process. */
 export const sudoUser = (): string | undefined => process.env.SUDO_USER || undefined;
 
-/** The variables of the process that have no effect and resemble a setting. */
+/** The variables of the process that resemble a setting and have no effect. */
 export const misspelledInProcess = () => misspelledSettings(Object.keys(process.env));

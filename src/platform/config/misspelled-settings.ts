@@ -5,7 +5,7 @@ const KNOWN: readonly string[] = [...SETTING_NAMES, ...READ_FROM_FILES];
 /** Two changes of a shorter name lead to common names, such as from HOST to HOME or PGHOST. */
 const LONG_NAME_LENGTH = 6;
 
-/** How many characters have to be inserted, deleted or replaced (Levenshtein distance). */
+/** Computes the Levenshtein distance. */
 function distanceOf(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [index, letter] of [...one].entries()) {
@@ -34,7 +34,7 @@ function meantBy(name: string): string | undefined {
     .toSorted((one, other) => one.distance - other.distance)[0]?.known;
 }
 
-/** @returns the names of environment variables that are no settings, with the setting that each is meant for */
+/** @returns the environment variables that are no settings, with the setting that each probably means */
 export const misspelledSettings = (names: readonly string[]) =>
   names
     .filter((name) => !KNOWN.includes(name))

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { FILE_SETTINGS } from './setting-table.ts';
 
-/** A file of an operator holds bytes that are not text. The message continues a sentence after the name of the file. */
+/**
+ * A file of an operator has bytes that are not text. The message continues a sentence that begins with the
+ * name of the file.
+ */
 export class NotTextError extends Error {
   constructor() {
     super('is not text in UTF-8: save the file as UTF-8');
@@ -9,14 +12,14 @@ export class NotTextError extends Error {
   }
 }
 
-/** Byte order marks of UTF-16, which editors and PowerShell on Windows write (Unicode section 23.8). */
+/** Editors and PowerShell on Windows write UTF-16 with these byte order marks (Unicode §23.8). */
 const UTF_16_MARKS = [
   ['utf-16le', 0xff, 0xfe],
   ['utf-16be', 0xfe, 0xff],
 ] as const;
 
 /**
- * Decodes text in UTF-8, or in UTF-16 with a byte order mark. The result has no byte order mark.
+ * Decodes UTF-8, or UTF-16 with a byte order mark. The result has no byte order mark.
  * @throws {NotTextError}
  */
 export function decodeText(bytes: Uint8Array): string {
@@ -29,18 +32,15 @@ export function decodeText(bytes: Uint8Array): string {
     if (error instanceof TypeError) throw new NotTextError();
     throw error;
   }
-  // UTF-16 without a byte order mark is valid UTF-8 with a NUL beside each ASCII character.
+  // UTF-16 without a byte order mark is valid UTF-8 with a NUL next to each ASCII character.
   if (text.includes('\0')) throw new NotTextError();
   return text;
 }
 
-/**
- * Reads a file that an operator wrote.
- * @throws {NotTextError} and errors of the file system
- */
+/** @throws {NotTextError} and errors of the file system */
 export const readText = (path: string): string => decodeText(readFileSync(path));
 
-/** The content of a file without its last line break, or what is wrong with it. */
+/** Reads a file without its last line break. */
 function contentOf(path: string): { readonly value: string } | { readonly problem: string } {
   try {
     const value = readText(path).replace(/\r?\n$/, '');
@@ -53,10 +53,10 @@ function contentOf(path: string): { readonly value: string } | { readonly proble
 }
 
 /**
- * Reads the secrets that `environment` names as files: orchestrators mount them so, and environments leak more
- * easily. Never throws.
- * @returns the values by the names of the settings, without `_FILE`; one sentence per mistake; and the settings that the
- * mistakes are about
+ * Reads the secrets that `environment` names as files. Orchestrators mount secrets as files, because
+ * environments leak more easily. Never throws.
+ * @returns the values by the names of the settings without `_FILE`, one sentence per error, and the settings
+ * with errors
  */
 export function valuesFromFiles(environment: NodeJS.ProcessEnv) {
   const values: Record<string, string> = {};

@@ -3,7 +3,10 @@ import { z } from 'zod';
 import { SCOPE_DEFINITIONS } from '../../auth/scopes.ts';
 import { parsePublicKeys } from '../crypto.ts';
 
-/** Parsers for the types of settings. Each message continues a sentence after the setting's name; `hint` is a sentence that follows. */
+/**
+ * Each message of a parser continues a sentence after the name of the setting. The parameter `hint` is
+ * another sentence.
+ */
 
 export const flag = z
   .enum(['true', 'false'], { error: 'must be true or false' })
@@ -19,7 +22,7 @@ export const scopes = list.refine((items) => items.every((item) => Object.hasOwn
   error: `must be a comma-separated list of scopes, which are ${Object.keys(SCOPE_DEFINITIONS).join(', ')}`,
 });
 
-/** `name=value` pairs with commas between them, values percent-encoded (W3C Baggage), as OpenTelemetry has them. */
+/** OpenTelemetry uses this format of W3C Baggage. */
 export const pairs = list.transform((items, context) => {
   try {
     return Object.fromEntries(
@@ -49,7 +52,7 @@ const number = (what: string, form: RegExp) => (minimum: number, maximum: number
 export const integer = number('whole number', /^\d{1,12}$/);
 export const decimal = number('number', /^\d{1,12}(\.\d{1,6})?$/);
 
-/** HOST as it is given to `listen`. The brackets of an IPv6 address are removed. */
+/** The brackets of an IPv6 address are removed, because `listen` does not accept brackets. */
 export const host = z
   .string()
   .transform((value) => value.replace(/^\[(.*)\]$/, '$1').toLowerCase())
@@ -60,7 +63,7 @@ export const host = z
 
 const parsedHttp = (value: string): URL | null => (/^https?:\/\//i.test(value) ? URL.parse(value) : null);
 
-/** The origin of a URL, as browsers write it; undefined if the URL is invalid or has a path, a query or a fragment. */
+/** Formats the origin as browsers send it. Undefined if the URL is invalid or has a path, a query or a fragment. */
 function originOf(value: string): string | undefined {
   const url = parsedHttp(value);
   return url !== null && url.href === `${url.origin}/` ? url.origin : undefined;
@@ -90,7 +93,7 @@ export const origins = list.transform((items, context) => {
   return z.NEVER;
 });
 
-/** URIs of RFC 9116 section 2.5.3: a web page must be https. */
+/** RFC 9116 §2.5.3 allows web pages only with https. */
 export const contacts = list.refine(
   (items) => items.every((item) => /^(?:https:\/\/|mailto:|tel:)\S+$/i.test(item) && URL.canParse(item)),
   {
@@ -101,12 +104,13 @@ export const contacts = list.refine(
 
 export const databaseUrl = z
   .string()
-  // A URL with a user and without a host names a socket by the parameter "host". URL parsers reject an empty host.
+  // A URL with a user and without a host names a socket path in the parameter "host". URL parsers reject an
+  // empty host.
   .transform((value) => value.replace(/^(\w+:\/\/[^/?#]*@)(?=[/?:]|$)/, '$1localhost'))
   .refine((value) => /^postgres(ql)?:\/\//i.test(value) && URL.canParse(value), {
     error: 'must be a PostgreSQL URL such as postgres://user:password@host:5432/database',
   })
-  // Otherwise it would belong to the name of the database.
+  // A trailing slash would belong to the name of the database.
   .transform((value) => value.replace(/^([^?]*[^/?])\/(?=\?|$)/, '$1'));
 
 export const redisUrl = z.string().refine(
@@ -120,7 +124,7 @@ export const redisUrl = z.string().refine(
   },
 );
 
-/** Rejects user names and passwords, so that they cannot leak with the URL. */
+/** A user name or a password would leak with the URL. */
 export const httpUrl = z.string().refine(
   (value) => {
     const { protocol = '', username, password } = URL.parse(value) ?? {};
@@ -129,7 +133,7 @@ export const httpUrl = z.string().refine(
   { error: 'must be a URL such as https://login.example.com/jwks, without a user name or a password' },
 );
 
-/** RFC 7518 section 3.2: a key for HS256 has at least 256 bits. */
+/** A key for HS256 has at least 256 bits (RFC 7518 §3.2). */
 export const secret = z
   .string()
   .refine((value) => Buffer.byteLength(value) >= 32, { error: 'must be at least 32 bytes long' });

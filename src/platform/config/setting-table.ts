@@ -18,12 +18,11 @@ import {
   secret,
 } from './setting-parsers.ts';
 
-/** How OpenTelemetry names them. */
 const SAMPLERS = ['', 'parentbased_'].flatMap((parent) =>
   ['always_on', 'always_off', 'traceidratio'].map((sampler) => `${parent}${sampler}`),
 );
 
-/** Every setting with its type and default, in the order of `.env.example`. */
+/** The settings are in the order of `.env.example`. */
 export const variables = z.object({
   NODE_ENV: z
     .enum(['development', 'production', 'test'], { error: 'must be development, production or test' })
@@ -118,10 +117,10 @@ export const variables = z.object({
   OTEL_BSP_MAX_EXPORT_BATCH_SIZE: integer(1, 100_000).default(512),
 });
 
-/** All settings as they are given, before checks across them. */
+/** The values of all settings, before checks of several settings. */
 export type SettingValues = z.infer<typeof variables>;
 
-/** Settings that are secret or contain a secret. NAME_FILE may name a file that holds the value (contract section 8). */
+/** These settings contain a secret. NAME_FILE may name a file with the value (contract: settings). */
 export const FILE_SETTINGS = [
   'DATABASE_URL',
   'DIRECT_DATABASE_URL',
@@ -134,5 +133,4 @@ export const FILE_SETTINGS = [
   'OTEL_EXPORTER_OTLP_HEADERS',
 ] as const satisfies readonly (keyof SettingValues)[];
 
-/** The names of all settings. */
 export const SETTING_NAMES: readonly string[] = Object.keys(variables.shape);

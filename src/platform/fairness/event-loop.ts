@@ -1,24 +1,25 @@
 import { performance } from 'node:perf_hooks';
 import { FairQueue } from './fair-queue.ts';
 
-/** How long requests may begin one after the other before the loop looks for new requests. */
+/** Requests may start one after the other for this long before the loop looks for new requests. */
 const TIME_SLICE_MS = 5;
-/** The longest time for which the loop looks for new requests while connections keep coming. */
+/** The loop looks for new requests at most this long while connections keep coming. */
 const BUSY_LOOK_MS = 60;
-/** Waiting requests, each with its body. Bodies have a bound of their own. */
+/** The bodies of waiting requests have a separate limit. */
 const MAX_WAITING = 16_384;
 
-/** CPU time of this thread in milliseconds. It stands still while the thread sleeps or others have the core. */
+/** CPU time of this thread. The value stays constant while the thread sleeps or other processes have the core. */
 function threadMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
 }
 
 /**
- * Shares the event loop of this process among owners. One step of work runs at a time: everything until the process
- * looks for other work. The CPU time from one step to the next is charged to the owner of the first. Once steps have
- * taken `TIME_SLICE_MS` without a pause, further work waits in the queue, and each time slice admits the owners with the
- * least use. So an owner that keeps the loop busy delays others by one step, not by everything that it has sent.
+ * Shares the event loop of this process among owners. A step is the work until the process looks for other
+ * work. The CPU time until the next step is charged to the owner of the step. Once steps have taken
+ * `TIME_SLICE_MS` without a pause, further work waits in the queue. Each time slice admits the owners with
+ * the least usage. So an owner that keeps the loop busy delays others by one step, not by all of its
+ * requests.
  */
 export class EventLoop {
   readonly queue = new FairQueue({ concurrency: 1, maxWaiting: MAX_WAITING });
@@ -26,15 +27,15 @@ export class EventLoop {
   #chargedMs = 0;
   #sliceStartMs = 0;
   #idleMs = 0;
-  /** When the last time slice ended, and whether a connection has been accepted since the last look. */
   #sliceEndMs = 0;
   #accepted = false;
   #connections = 0;
 
   /**
-   * Begins a step of an owner's work. Work of the service itself has the owner undefined and never waits. Returns
-   * undefined if the work may go on immediately, otherwise a promise that resolves when the work is admitted. Rejects
-   * with QueueFullError.
+   * Starts a step of an owner. Work of the service itself has the owner undefined and never waits.
+   * @returns undefined if the work may start immediately, otherwise a promise that resolves when the work is
+   * admitted
+   * @throws {QueueFullError}
    */
   enter(owner: string | undefined): Promise<void> | undefined {
     if (owner !== undefined) {
@@ -54,18 +55,17 @@ export class EventLoop {
     this.#charge(owner);
   }
 
-  /** A connection has been accepted. */
+  /** Counts an accepted connection. */
   accepted(): void {
     this.#accepted = true;
     this.#connections += 1;
   }
 
-  /** How many connections have been accepted. */
   get connections(): number {
     return this.#connections;
   }
 
-  /** Begins a step that must not wait, because others wait for what it holds. */
+  /** Starts a step that must not wait, because others wait for what the step has locked. */
   charge(owner: string | undefined): void {
     this.#charge(owner);
     if (owner !== undefined) queueMicrotask(this.#afterCharged);
@@ -79,7 +79,7 @@ export class EventLoop {
     this.#owner = owner;
   }
 
-  /** True if the loop has been busy for a time slice without looking for others. A pause begins another time slice. */
+  /** True if the loop has been busy for a whole time slice. A pause starts another time slice. */
   #isSliceOver(): boolean {
     const nowMs = performance.now();
     if (nowMs - this.#sliceStartMs < TIME_SLICE_MS) return false;
@@ -91,8 +91,9 @@ export class EventLoop {
   }
 
   /**
-   * Begins a time slice after new connections are accepted, or after `BUSY_LOOK_MS`. libuv accepts one connection in each
-   * iteration of the loop, and a flood of connections must not delay others for as many time slices.
+   * Starts a time slice after new connections are accepted, or after `BUSY_LOOK_MS`. libuv accepts one
+   * connection in each iteration of the loop. Without the limit, a flood of connections would delay others by
+   * as many time slices.
    */
   readonly #startSlice = (): void => {
     const nowMs = performance.now();
@@ -105,20 +106,20 @@ export class EventLoop {
     this.#admitNext();
   };
 
-  /** Ends the time slice: others come first, with one free iteration of the loop at least. */
+  /** Ends the time slice. Other work gets at least one free iteration of the loop. */
   #endSlice(): void {
     this.#sliceEndMs = performance.now();
     this.#accepted = true;
     setImmediate(this.#startSlice);
   }
 
-  /** A step ends when it has done all that it can do without waiting. Time after that has no owner until the next step. */
+  /** A step ends when all of its microtasks have run. Later time has no owner until the next step. */
   readonly #afterStep = (): void => process.nextTick(this.#admitNext);
   readonly #afterCharged = (): void => process.nextTick(this.#endStep);
   readonly #endStep = (): void => this.#charge(undefined);
 
   readonly #admitNext = (): void => {
-    // The time of the last step counts when the next owner is chosen.
+    // The usage of the last step must count when the next owner is chosen.
     this.#charge(undefined);
     if (this.queue.waitingCount > 0 && performance.now() - this.#sliceStartMs >= TIME_SLICE_MS) {
       this.#endSlice();
@@ -128,27 +129,26 @@ export class EventLoop {
   };
 }
 
-/** Of this process. */
 export const eventLoop = new EventLoop();
 
-/** The bytes that are read in one time slice: about a millisecond of work. */
+/** Reading this many bytes takes about a millisecond. */
 const TIME_SLICE_BYTES = 262_144;
-/** How long new connections come first. */
+/** New connections have priority for this long. */
 const CONNECTIONS_FIRST_MS = 20;
 
-/** A connection that sends much: a result of the database, the body of a request. */
+/** A connection that sends much, such as a database result or the body of a request. */
 export interface ThrottledSource {
-  /** Whom what it sends is for, or who sends it; undefined: the service itself. */
+  /** The sender or the receiver of the bytes. Undefined is the service itself. */
   readonly owner: string | undefined;
-  /** Numbers what it is used for, in order. */
+  /** The position among the uses of all connections, from `nextNumber`. */
   readonly number: number;
   readonly stream: { pause(): unknown; resume(): unknown };
 }
 
 /**
- * Reads from connections in time slices. libuv reads up to 2 MiB of each connection before it looks at anything else, so
- * one account's large results on ten connections would take the event loop for a tenth of a second in each iteration. Of
- * one owner's connections, the first is read to its end before the next, because each has a buffer that grows.
+ * Reads from connections in time slices. libuv reads up to 2 MiB of each connection before other work. Large
+ * results on ten connections of one account would block the loop for 100 ms in each iteration. Of one owner's
+ * connections, the first is read to its end before the next, because each connection has a growing buffer.
  */
 class ReadThrottle {
   readonly #paused = new Set<ThrottledSource>();
@@ -157,13 +157,12 @@ class ReadThrottle {
   #sliceStartMs = 0;
   #connections = 0;
 
-  /** The number of what begins now. */
   nextNumber(): number {
     this.#numbers += 1;
     return this.#numbers;
   }
 
-  /** Counts what a connection has sent. The connection is paused at the end of the time slice. */
+  /** Counts the bytes that a connection has sent. The connection is paused at the end of the time slice. */
   take(source: ThrottledSource, bytes: number): void {
     this.#taken += bytes;
     if (this.#taken < TIME_SLICE_BYTES) return;
@@ -198,5 +197,4 @@ class ReadThrottle {
   };
 }
 
-/** Of this process. */
 export const readThrottle = new ReadThrottle();

@@ -1,21 +1,26 @@
 import { LRUCache } from 'lru-cache';
 
-/** Past usage decays with this half-life. */
 const HALF_LIFE_MS = 2_000;
-/** Beyond this, the least recently used owner is forgotten. */
+/** Beyond this number, the least recently used owner loses its usage. */
 const MAX_OWNERS = 10_000;
-/** Weights double with every half-life since `#startMs`. They are scaled down long before 2^1023. */
+/**
+ * Weights double with every half-life since `#startMs`, so they are rescaled long before they overflow at
+ * 2^1023.
+ */
 const MAX_HALF_LIVES = 500;
 
 /**
- * How much each owner has recently used of something that is shared. Instead of making past use smaller as time
- * passes, later use weighs more: so owners compare without a clock.
+ * Recent usage of a shared resource by owner. Later usage gets a larger weight instead of decaying the
+ * earlier usage, so comparing two owners needs no clock.
  */
 export class DecayingUsage {
   readonly #weights = new LRUCache<string, number>({ max: MAX_OWNERS });
   #startMs = performance.now();
 
-  /** Adds `ms` of use, and returns what it weighs. Work without an owner is the service's own and is not counted. */
+  /**
+   * Adds usage in milliseconds. Work without an owner belongs to the service itself and is not counted.
+   * @returns the weight of the usage, for `takeBack`
+   */
   add(owner: string | undefined, ms: number): number {
     if (owner === undefined || ms <= 0) return 0;
     const halfLives = (performance.now() - this.#startMs) / HALF_LIFE_MS;
@@ -25,17 +30,16 @@ export class DecayingUsage {
     return weight;
   }
 
-  /** Takes back use of the weight that `add` returned. */
   takeBack(owner: string, weight: number): void {
     this.#weights.set(owner, Math.max(0, (this.#weights.get(owner) ?? 0) - weight));
   }
 
-  /** The decayed use, comparable with that of other owners at any time. 0 for the service's own work. */
+  /** The weights of two owners are comparable at any time. Work of the service itself has the weight 0. */
   weightOf(owner: string | undefined): number {
     return owner === undefined ? 0 : (this.#weights.get(owner) ?? 0);
   }
 
-  /** What a millisecond of use weighs now. */
+  /** The weight of one millisecond of usage now. */
   get msWeight(): number {
     return 2 ** ((performance.now() - this.#startMs) / HALF_LIFE_MS);
   }
@@ -43,7 +47,6 @@ export class DecayingUsage {
   #rescale(halfLives: number): void {
     for (const [owner, weight] of [...this.#weights.entries()]) {
       const scaled = weight * 2 ** -halfLives;
-      // Decayed to nothing: as if it had never been.
       if (scaled < Number.EPSILON) this.#weights.delete(owner);
       else this.#weights.set(owner, scaled);
     }
@@ -51,16 +54,15 @@ export class DecayingUsage {
   }
 }
 
-/** Work that may end while it waits. */
+/** Work that may be cancelled while it waits. */
 export interface Cancellable {
-  /** Calls `listener` when the work is cancelled. Returns a function that removes it. */
+  /** @returns a function that removes the listener */
   onCancel(listener: () => void): () => void;
 }
 
 /**
- * Why an entry left the queue without a slot. `owner_limit`: the queue is full and this owner has most entries.
- * `queue_full`: the queue is full and every owner in it has one entry. `cancelled`: the work was cancelled while it
- * waited.
+ * An entry left the queue without a slot. `owner_limit`: the queue is full and this owner has the most
+ * entries. `queue_full`: the queue is full and every owner has one entry.
  */
 export class QueueFullError extends Error {
   readonly reason: 'owner_limit' | 'queue_full' | 'cancelled';
@@ -73,58 +75,53 @@ export class QueueFullError extends Error {
 }
 
 interface Entry<T> {
-  /** When the entry came. */
   readonly sinceMs: number;
   readonly admit: (handedOver: T | undefined) => void;
   readonly reject: (error: Error) => void;
 }
 
 export interface FairQueueOptions {
-  /** How many entries may be active at the same time. */
   readonly concurrency: number;
-  /** How many slots one owner may have while there are other owners; by default all but a tenth. */
+  /** The slots that one owner may have while other owners are active. The default is nine tenths. */
   readonly maxPerOwner?: number;
-  /** How many slots an owner may have after ten seconds without other owners; by default all. */
+  /** The slots that one owner may have after `ALONE_MS` without other owners. The default is all. */
   readonly maxPerOwnerAlone?: number;
-  /** How many entries may wait. */
   readonly maxWaiting?: number;
-  /** Up to this limit, waiting time counts in favour of owners with little use. */
+  /** Up to this limit, the waiting time of owners with little usage improves their position. */
   readonly maxPriorityWaitMs?: number;
-  /** Recent use of the resource by owner. Queues for the same resource share it. */
+  /** Queues for one resource share its usage. */
   readonly use?: DecayingUsage;
 }
 
-/** With ten slots or more, the most that one owner may have: others find a free slot, however long its work takes. */
+/** With ten slots or more, other owners always find a free slot, however long the work of one owner takes. */
 const MAX_PART_OF_OWNER = 0.9;
-/** After this long without other owners, one owner may have `maxPerOwnerAlone` slots. */
 const ALONE_MS = 10_000;
 /**
- * An owner with less recent use than this for each slot, a twentieth of what a slot offers, is not overtaken by every
- * owner with even less. Hundreds of such owners would make it wait for ever. Its waiting time counts in its favour, up
- * to `maxPriorityWaitMs`.
+ * An owner below this usage for each slot is not overtaken by every owner with even less usage. Hundreds of
+ * such owners would otherwise block the first owner forever. The limit is about a twentieth of the capacity
+ * of a slot.
  */
 const PRIORITY_USE_MS = 150;
 const DEFAULT_MAX_PRIORITY_WAIT_MS = 2_000;
 
 /**
- * The queue for a shared resource (decision 16). A free slot is taken immediately. Otherwise the owner that has used the
- * resource least in the last seconds is next, and among equals the owner that came first. If the queue is full, the last
- * entry of the owner with the most entries is rejected. An owner is an account or, without credentials, an IP address;
- * undefined is the service itself, whose use is not counted. A slot may hand something over to the next entry, such as a
- * connection.
+ * The queue for a shared resource (decisions/0016-shares.md). A free slot is taken immediately. Otherwise the
+ * next slot goes to the owner with the least usage in the last seconds. If the queue is full, the last entry
+ * of the owner with the most entries is rejected. An owner is an account or, without credentials, an IP
+ * address. The owner of the service's internal work is undefined, and its usage is not counted. A released
+ * slot may hand over a value, such as a connection, to the next entry.
  */
 export class FairQueue<T = undefined> {
   readonly use: DecayingUsage;
   readonly #concurrency: number;
-  /** How many slots an owner may have, and how many each owner has: only counted where the limit is below all slots. */
+  /** Slots are counted by owner only if an owner may not have all slots. */
   readonly #maxPerOwner: number;
   readonly #maxPerOwnerAlone: number;
   readonly #taken = new Map<string, number>();
   readonly #maxWaiting: number;
   readonly #maxPriorityWaitMs: number;
-  /** The waiting entries of each owner, in order of incomingRequest. */
   readonly #owners = new Map<string | undefined, Entry<T>[]>();
-  /** The owner that came last, and when that owner last changed. */
+  /** The last owner that requested a slot, and when another owner last did. */
   #last: string | undefined;
   #othersMs = Number.NEGATIVE_INFINITY;
   #activeCount = 0;
@@ -154,7 +151,7 @@ export class FairQueue<T = undefined> {
     return this.#waitingCount;
   }
 
-  /** Takes a slot for an owner if one is free. Every slot taken needs a `release`. */
+  /** Takes a slot for an owner if a slot is free. The caller must `release` each slot. */
   acquire(owner: string | undefined): boolean {
     if (owner !== this.#last) this.#changes(owner);
     if (this.#activeCount >= this.#concurrency || this.#hasMaximum(owner)) return false;
@@ -164,8 +161,8 @@ export class FairQueue<T = undefined> {
   }
 
   /**
-   * Waits for a slot. Resolves to what the last entry in the slot handed over. Rejects with QueueFullError, or with
-   * the error given to `rejectAll`.
+   * @returns the value that the last entry in the slot handed over
+   * @throws {QueueFullError} or the error given to `rejectAll`
    */
   wait(owner: string | undefined, cancellation?: Cancellable): Promise<T | undefined> {
     if (this.#waitingCount >= this.#maxWaiting) {
@@ -195,7 +192,7 @@ export class FairQueue<T = undefined> {
     });
   }
 
-  /** Gives an owner's slot to the next entry in the queue. Returns false if no entry took it. */
+  /** @returns false if no entry took the slot */
   release(owner: string | undefined, handedOver?: T): boolean {
     this.#count(owner, -1);
     const next = this.#nextOwner();
@@ -210,7 +207,7 @@ export class FairQueue<T = undefined> {
     return true;
   }
 
-  /** Runs work as soon as it has a slot. Rejects with the error of the work, and like `wait`. */
+  /** @throws {QueueFullError}, the error given to `rejectAll`, or the error of the work */
   async run<R>(owner: string | undefined, work: () => Promise<R>, cancellation?: Cancellable): Promise<R> {
     if (!this.acquire(owner)) await this.wait(owner, cancellation);
     try {
@@ -220,7 +217,10 @@ export class FairQueue<T = undefined> {
     }
   }
 
-  /** Like `run`, for work that uses the resource as long as it has the slot: its time is added to its owner's use. */
+  /**
+   * Runs work that uses the resource as long as it has the slot, and adds its duration to the owner's usage.
+   * @throws {QueueFullError}, the error given to `rejectAll`, or the error of the work
+   */
   measured<R>(owner: string | undefined, work: () => Promise<R>, cancellation?: Cancellable): Promise<R> {
     const timed = async () => {
       const sinceMs = performance.now();
@@ -233,7 +233,6 @@ export class FairQueue<T = undefined> {
     return this.run(owner, timed, cancellation);
   }
 
-  /** Rejects all waiting entries. */
   rejectAll(error: Error): void {
     const waiting = [...this.#owners.values()];
     this.#owners.clear();
@@ -292,7 +291,10 @@ export class FairQueue<T = undefined> {
     if (entries.length === 0) this.#owners.delete(owner);
   }
 
-  /** Removes the last entry of the owner with most entries. Returns the rejection if that entry is the new one. */
+  /**
+   * Removes the last entry of the owner with the most entries.
+   * @returns the rejection of the new entry, if its owner has the most
+   */
   #makeRoom(comer: string | undefined): QueueFullError | undefined {
     const own = (this.#owners.get(comer)?.length ?? 0) + 1;
     let most = own;

@@ -1,10 +1,12 @@
-/** One owner may use the bytes of a budget divided by this. */
 const QUOTA_DIVISOR = 8;
 
-/** What V8 keeps beside a value, about. */
+/** V8 needs about this much memory for each value in addition to its content. */
 const VALUE_BYTES = 32;
 
-/** An estimate of the memory of a value of JSON. A string takes two bytes a character once one of them needs it. */
+/**
+ * Estimates the memory of a JSON value. A string takes two bytes for each character if one of its characters
+ * is not Latin-1.
+ */
 export function bytesInMemory(value: unknown): number {
   if (typeof value === 'string')
     return VALUE_BYTES + (/[^\0-\xff]/.test(value) ? 2 * value.length : value.length);
@@ -12,13 +14,13 @@ export function bytesInMemory(value: unknown): number {
   return Object.values(value).reduce<number>((sum, member) => sum + bytesInMemory(member), VALUE_BYTES);
 }
 
-/** Frees memory until `isAvailable` returns true or nothing is left that can be freed. */
+/** Frees memory until `isAvailable` returns true or no more memory can be freed. */
 type FreeMemory = (isAvailable: () => boolean) => void;
 
-/** The bytes that this process spends on one purpose, in total and by owner. */
+/** Counts the bytes that this process uses for one purpose, in total and by owner. */
 export class MemoryBudget {
   readonly maxBytes: number;
-  /** The bytes that one owner may use. */
+  /** The limit for one owner. */
   readonly quotaBytes: number;
   readonly #free: FreeMemory;
   readonly #byOwner = new Map<string, number>();
@@ -38,19 +40,21 @@ export class MemoryBudget {
     return this.#byOwner.get(owner) ?? 0;
   }
 
-  /** Returns false if the owner would exceed its quota. */
   isWithinQuota(owner: string, bytes: number): boolean {
     return this.usedBy(owner) + bytes <= this.quotaBytes;
   }
 
-  /** Frees memory for more bytes if necessary. Returns false if the memory is still not available. */
+  /**
+   * Frees memory for more bytes if necessary.
+   * @returns false if the memory is still not available
+   */
   freeFor(bytes: number): boolean {
     const isAvailable = () => this.#bytes + bytes <= this.maxBytes;
     if (!isAvailable()) this.#free(isAvailable);
     return isAvailable();
   }
 
-  /** Counts bytes, and negative ones when they are given back. Without an owner, they are in the total only. */
+  /** Adds bytes, or subtracts them if the number is negative. Bytes without an owner count in the total only. */
   add(bytes: number, owner?: string): void {
     this.#bytes += bytes;
     if (owner === undefined) return;

@@ -3,25 +3,25 @@ import type { Metrics } from '../metrics/metrics.ts';
 import { MemoryBudget } from './memory-budget.ts';
 
 /**
- * A client that takes less than this of a waiting response within its time is cut off (contract section 5).
+ * A client that reads less than this of a pending response within its time window is disconnected (contract:
+ * limits).
  */
 const LEAST_TAKEN_BYTES = 262_144;
 const CHECK_INTERVAL_MS = 250;
-/** A client slower than this, for at least SLOW_AFTER_MS, is cut off if others need the room. */
+/** A client that is slower than this for at least SLOW_AFTER_MS is disconnected if others need the memory. */
 const SLOW_BYTES_PER_SECOND = 262_144;
 const SLOW_AFTER_MS = 250;
 
-/** A socket that has not taken all of a response yet. */
+/** A socket that has not yet accepted all of a response. */
 interface Client {
-  /** Bytes still to be taken. */
+  /** The bytes that the socket has not accepted. */
   remaining(): number;
-  /** Ends it at once and frees what it held. */
+  /** Closes the socket immediately and frees its memory. */
   cutOff(): void;
-  /** Time in which it must take its part, again and again; undefined if its pace is enforced elsewhere. */
+  /** In each window, the client must read LEAST_TAKEN_BYTES. Undefined: other code enforces the pace. */
   readonly windowMs?: number | undefined;
 }
 
-/** When a client was last looked at, and how much it had to take then. */
 interface Look {
   readonly atMs: number;
   readonly remaining: number;
@@ -29,17 +29,17 @@ interface Look {
 
 const lookAt = (client: Client): Look => ({ atMs: performance.now(), remaining: client.remaining() });
 
-/** The bytes per second that a client has taken since a look; infinite if the look is too recent to tell. */
+/**
+ * Computes the bytes per second that a client has read. The result is infinite if the time is too short to
+ * measure.
+ */
 function paceSince(before: Look, now: Look): number {
   const elapsedMs = now.atMs - before.atMs;
   if (elapsedMs < SLOW_AFTER_MS) return Number.POSITIVE_INFINITY;
   return ((before.remaining - now.remaining) * 1000) / elapsedMs;
 }
 
-/**
- * Cuts off clients that take too little of what waits for them: all that miss their time, and the slowest if
- * room is needed.
- */
+/** Disconnects slow clients: all that read too little in a window, and the slowest if memory is short. */
 function createSlowClients(onCutOff: () => void) {
   const waiting = new Map<Client, Look>();
   let timer: NodeJS.Timeout | undefined;
@@ -49,7 +49,6 @@ function createSlowClients(onCutOff: () => void) {
     client.cutOff();
   }
 
-  /** A client that has taken enough in its time has the same time again. */
   function cutOffStalled(): void {
     for (const [client, before] of waiting) {
       const now = lookAt(client);
@@ -60,7 +59,7 @@ function createSlowClients(onCutOff: () => void) {
   }
 
   return {
-    /** Watches a client. Returns a function that stops watching. */
+    /** @returns a function that stops watching the client */
     watch(client: Client): () => void {
       waiting.set(client, lookAt(client));
       timer ??= setInterval(cutOffStalled, CHECK_INTERVAL_MS).unref();
@@ -70,7 +69,6 @@ function createSlowClients(onCutOff: () => void) {
         timer = undefined;
       };
     },
-    /** Cuts off slow clients, the slowest first, until `isEnough`. */
     cutOffSlowest(isEnough: () => boolean): void {
       const slow = [...waiting]
         .map(([client, look]) => ({ client, pace: paceSince(look, lookAt(client)) }))
@@ -85,18 +83,18 @@ function createSlowClients(onCutOff: () => void) {
 }
 
 /**
- * A response up to this size is not counted: the kernel takes as much at once, and nearly all are smaller.
+ * Smaller responses are not counted, because the kernel accepts this much immediately, and nearly all
+ * responses are smaller.
  */
 export const UNCOUNTED_BYTES = 65_536;
 
 export interface PendingLimits {
-  /** Limit for all responses together. */
   readonly maxBytes: number;
-  /** Limit for what the database may send for one operation. */
+  /** The limit for the database result of one operation. */
   readonly maxReceivedBytes: number;
 }
 
-/** The memory that a request's response holds, from the first row until the socket has taken it. */
+/** The memory that a response uses, from the first row until the socket has accepted the response. */
 export class Reservation {
   readonly #pending: PendingResponses;
   #account = '';
@@ -108,7 +106,7 @@ export class Reservation {
     this.#pending = pending;
   }
 
-  /** Why there is no response: it is too large, or others hold too much. */
+  /** The response is too large, or other responses use too much memory. */
   get rejection(): ApiError | undefined {
     return this.#rejection;
   }
@@ -117,7 +115,7 @@ export class Reservation {
     return this.#bytes;
   }
 
-  /** Sets the account of the response. Throws RATE_LIMITED if the account already holds its share. */
+  /** @throws {ApiError} RATE_LIMITED if the account already uses its quota */
   begin(account: string): void {
     this.countFor(account);
     this.#abandoned = false;
@@ -133,8 +131,9 @@ export class Reservation {
   }
 
   /**
-   * Counts what the database has sent for the operation so far. `rejection` says why not to go on. Rows that still arrive are discarded
-   * only on 'stop', when one operation has received too much.
+   * Counts the bytes that the database has sent for the operation so far. On 'begin nothing more', the rows
+   * that still arrive are read, and `rejection` has the reason. Rows are discarded only on 'stop', when one
+   * operation has received too much.
    */
   receive(received: number): 'go on' | 'begin nothing more' | 'stop' {
     if (received > this.#pending.maxReceivedBytes) {
@@ -149,15 +148,15 @@ export class Reservation {
     return 'go on';
   }
 
-  /** Stops counting: what still arrives is not part of the response. */
+  /** Stops counting, because rows that still arrive are not part of the response. */
   abandon(): void {
     this.release();
     this.#abandoned = true;
   }
 
   /**
-   * Counts the size of the response in place of what was read for it. Throws RATE_LIMITED,
-   * SERVICE_UNAVAILABLE.
+   * Counts the size of the response instead of the database result.
+   * @throws {ApiError} RATE_LIMITED or SERVICE_UNAVAILABLE
    */
   reserve(bytes: number): void {
     const counted = bytes <= UNCOUNTED_BYTES ? 0 : bytes;
@@ -168,7 +167,7 @@ export class Reservation {
     } else this.resize(counted);
   }
 
-  /** The same for a response that exists already and cannot be rejected. */
+  /** Counts the size of a response that exists already and cannot be rejected. */
   resize(bytes: number): void {
     if (bytes === this.#bytes || this.#abandoned) return;
     this.#pending.add(this.#account, bytes - this.#bytes);
@@ -179,7 +178,7 @@ export class Reservation {
     this.resize(0);
   }
 
-  /** Watches the pace of a client. Returns a function that stops watching and releases the response. */
+  /** @returns a function that stops watching the client and releases the response */
   waitFor(client: Client): () => void {
     const ended = this.#pending.watch(client);
     return () => {
@@ -194,8 +193,8 @@ function tooMuchRead(value: number, maximum: number): ApiError {
 }
 
 /**
- * Responses that are being built or wait for their clients. What they hold is bounded, in total and per
- * account, and clients that are too slow are cut off (contract section 5).
+ * All responses that are being built or that clients have not yet read. Their memory is limited in total and
+ * by account, and slow clients are disconnected (contract: limits).
  */
 export class PendingResponses {
   readonly maxReceivedBytes: number;
@@ -228,7 +227,7 @@ export class PendingResponses {
     return new Reservation(this);
   }
 
-  /** Returns the rejection if the account may not hold these bytes as well. */
+  /** @returns the rejection if the account would exceed its quota */
   checkShare(account: string, bytes: number): ApiError | undefined {
     const { quotaBytes: shareBytes } = this.#budget;
     if (this.#budget.isWithinQuota(account, bytes)) return undefined;
@@ -239,10 +238,7 @@ export class PendingResponses {
     );
   }
 
-  /**
-   * Counts more bytes for an account. Returns the rejection if they do not fit, even after slow clients were
-   * cut off.
-   */
+  /** @returns the rejection if the bytes do not fit, even after slow clients were disconnected */
   grow(account: string, bytes: number): ApiError | undefined {
     const rejection = this.checkShare(account, bytes);
     if (rejection !== undefined) return rejection;
@@ -262,7 +258,7 @@ export class PendingResponses {
     this.#budget.add(bytes, account);
   }
 
-  /** Watches the client of a response. Returns a function that stops watching. */
+  /** @returns a function that stops watching the client */
   watch(client: Client): () => void {
     const ended = this.#clients.watch(client);
     this.#budget.freeFor(0);

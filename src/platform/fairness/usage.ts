@@ -1,4 +1,4 @@
-/** Something was done too often on one day (UTC). The message is for clients. */
+/** A client did something too often on one day (UTC). Clients see the message. */
 export class DailyLimitError extends Error {
   constructor(what: string, limit: number) {
     super(`${what} ${limit} times today, which is the limit. Try again tomorrow (UTC).`);
@@ -7,7 +7,7 @@ export class DailyLimitError extends Error {
 }
 
 export interface TopNamesOptions<Value> {
-  /** How many names are kept. */
+  /** The number of retained names. */
   readonly most: number;
   readonly create: () => Value;
 }
@@ -17,19 +17,19 @@ interface Kept<Value> {
   uses: number;
 }
 
-/** After this many uses of names that are not kept, the names are chosen anew. */
+/** After this many uses of other names, the retained names are chosen again. */
 const PERIOD = 1_000;
-/** What a name needs in such a period: rare names, random ones above all, displace none. */
+/** Rare names, such as random strings, replace no retained name. */
 const MIN_USES = 20;
-/** A newcomer replaces a name only if it is used this many times as often. */
+/** A new name replaces a retained name only if it is used this many times as often. */
 const LEAD = 2;
-/** A name with more than PERIOD / MAX_CANDIDATES uses in a period is among the candidates. */
+/** Every name with more than PERIOD / MAX_CANDIDATES uses in a period is among the candidates. */
 const MAX_CANDIDATES = 100;
 
 /**
- * The names that are used most, out of any number that clients make up, in bounded memory. The first come are kept. Among
- * the others, frequent ones are found as by Misra and Gries ("Finding repeated elements", 1982): each candidate's count is
- * at most its uses. From time to time they replace kept names that are used less.
+ * The most used names in bounded memory, although clients can invent any number of names. The first names are
+ * retained. Frequent other names are found by the algorithm of Misra and Gries ("Finding repeated elements",
+ * 1982). The count of a candidate is at most its number of uses.
  */
 export class TopNames<Value> {
   readonly #options: TopNamesOptions<Value>;
@@ -41,7 +41,7 @@ export class TopNames<Value> {
     this.#options = options;
   }
 
-  /** Counts a use. Returns what is kept under the name; undefined if it is not among the kept. */
+  /** @returns the value of the name, or undefined if the name is not retained */
   use(name: string): Value | undefined {
     const found = this.#kept.get(name);
     if (found !== undefined) {
@@ -84,7 +84,7 @@ export class TopNames<Value> {
       this.#kept.delete(cold[0]);
       this.#keep(name, uses);
     }
-    // Names of the past give way in time.
+    // The counts decay, so that newer names can replace names that are no longer used.
     for (const kept of this.#kept.values()) kept.uses /= 2;
     this.#candidates.clear();
     this.#others = 0;

@@ -1,13 +1,13 @@
-/** What a line of the log says, whatever its fields. */
 interface LogEventEntry {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
-  /** The field `msg`: constant, because values are fields. */
+  /** The field `msg` is constant, because values are separate fields. */
   readonly message: string;
 }
 
 /**
- * All lines of the log, by the code in their field `event`, which never changes. scripts/api-docs/log-events.ts says what each
- * means and what to do; `npm run docs:api` writes both into docs/logging.md.
+ * All lines of the log by the code in their field `event`. A code never changes.
+ * scripts/api-docs/log-events.ts has the meaning of each code and the advice. `npm run docs:api` writes both
+ * into docs/logging.md.
  */
 export const LOG_EVENTS = {
   'service.starting': { level: 'info', message: 'Starting' },
@@ -198,5 +198,4 @@ export const LOG_EVENTS = {
   'log.suppressed': { level: 'warn', message: 'Suppressed similar lines in the last minute' },
 } as const satisfies Readonly<Record<string, LogEventEntry>>;
 
-/** The code of a line of the log. */
 export type LogEventCode = keyof typeof LOG_EVENTS;

@@ -4,7 +4,7 @@ import type { LogEventCode } from './log-events.ts';
 export interface LogRateLimiterOptions {
   readonly log: Logger;
   readonly event: LogEventCode;
-  /** Lines in a minute. */
+  /** The number of lines per minute. */
   readonly maximum: number;
   /** Further fields of the line about suppressed lines. */
   readonly about?: LogFields;
@@ -13,8 +13,8 @@ export interface LogRateLimiterOptions {
 const MINUTE_MS = 60_000;
 
 /**
- * Logs at most `maximum` lines of an event in a minute, so that they cannot fill the disk or hide other lines. At the end of
- * the minute one line has the number of the suppressed lines.
+ * Limits the lines of an event per minute, so that they cannot fill the disk or hide other lines. At the end
+ * of the minute, one line has the number of suppressed lines.
  */
 export function createLogRateLimiter({ log, event, maximum, about }: LogRateLimiterOptions) {
   let written = 0;
@@ -30,7 +30,7 @@ export function createLogRateLimiter({ log, event, maximum, about }: LogRateLimi
   }
 
   return {
-    /** `fields` may be a function, which is called only if the line is written. */
+    /** @param fields if a function, called only if the line is written */
     emit(fields: LogFields | (() => LogFields)): void {
       timer ??= setTimeout(endMinute, MINUTE_MS).unref();
       if (written < maximum) {
@@ -38,7 +38,7 @@ export function createLogRateLimiter({ log, event, maximum, about }: LogRateLimi
         log.emit(event, typeof fields === 'function' ? fields() : fields);
       } else suppressedCount += 1;
     },
-    /** Logs how many lines are suppressed so far, and stops. */
+    /** Logs the number of lines suppressed so far, and stops. */
     close: endMinute,
   };
 }
@@ -48,20 +48,17 @@ const LONGEST_REMINDER_MS = 60_000;
 
 export type OutageReporter = ReturnType<typeof createOutageReporter>;
 
-/**
- * Logs a lasting failure with `failure`: immediately, then at growing intervals. Logs `recovery` once when it is over.
- */
+/** Logs a lasting failure immediately and then at growing intervals, and its recovery once. */
 export function createOutageReporter(log: Logger, failure: LogEventCode, recovery: LogEventCode) {
   let sinceMs: number | undefined;
   let nextMs = 0;
   let pauseMs = FIRST_REMINDER_MS;
   const seconds = (nowMs: number) => Math.round((nowMs - (sinceMs ?? nowMs)) / 1_000);
   return {
-    /** True while the outage lasts. */
     get lasting(): boolean {
       return sinceMs !== undefined;
     },
-    /** Reports a failed attempt. Logs `fields` and how long the outage has lasted, unless it did so a moment ago. */
+    /** Logs `fields` and the duration of the outage, unless an earlier line is too recent. */
     failed(fields: LogFields): void {
       const nowMs = performance.now();
       if (sinceMs === undefined) {
@@ -74,7 +71,6 @@ export function createOutageReporter(log: Logger, failure: LogEventCode, recover
       } else return;
       nextMs = nowMs + pauseMs;
     },
-    /** Reports a successful attempt. */
     over(): void {
       if (sinceMs === undefined) return;
       log.emit(recovery, { durationSeconds: seconds(performance.now()) });

@@ -2,36 +2,36 @@ import { write, writeSync } from 'node:fs';
 import { FastCounter } from '../metrics/instruments.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 
-/** Lines are written in blocks: a system call per line would cost more than the request it logs. */
+/** A system call for each line would cost more than the request that the line logs. */
 const BLOCK_CHARACTERS = 32_768;
 const FLUSH_INTERVAL_MS = 1_000;
-/** How much may wait while the destination is blocked. Later lines are dropped. */
+/** Later lines are dropped while the destination is blocked. */
 const MAX_WAITING_CHARACTERS = 8_388_608;
-/** A pipe whose reader is slow takes more in a moment. */
+/** A pipe with a slow reader accepts more after this pause. */
 const FULL_PIPE_PAUSE_MS = 50;
 /** The pause before a retry on a full disk or a failing device. */
 const FAILED_PAUSE_MS = 1_000;
 const STANDARD_ERROR = 2;
 
 /**
- * Where log lines go. It never holds up the service, whatever becomes of the destination: what it cannot take waits in
- * bounded memory, then is dropped and counted. Not sonic-boom, whose `flushSync` repeats a failed write for ever
- * (decision 18).
+ * Writes log lines without ever blocking the service. Lines that the destination does not accept wait in
+ * limited memory. Further lines are dropped and counted. sonic-boom is not used, because its `flushSync`
+ * repeats a failed write forever (decisions/0018-own-code.md).
  */
 export class LogOutput {
-  /** Lines that were dropped, by reason. */
+  /** Dropped lines by reason. */
   readonly dropped = new FastCounter();
-  /** Writes that failed, by the code of the error. */
+  /** Failed writes by error code. */
   readonly failures = new FastCounter();
   readonly #fd: number;
   #waiting = '';
   #block: Buffer | undefined;
-  /** Whether the system has the block, of which so much is written. */
+  /** True while the operating system writes the block. */
   #writing = false;
   #written = 0;
   #failing = false;
   #closed = false;
-  /** Whether what waits is to be written as soon as the block before it is. */
+  /** True if the waiting lines must be written immediately after the current block. */
   #due = false;
   #flushing: NodeJS.Timeout | undefined;
   #idle: (() => void)[] = [];
@@ -40,7 +40,7 @@ export class LogOutput {
     this.#fd = fd;
   }
 
-  /** `now` writes it at once, for a reader who waits. */
+  /** @param now writes the line immediately, for an interactive reader */
   write(line: string, now = false): void {
     if (this.#closed || this.#waiting.length + line.length > MAX_WAITING_CHARACTERS) {
       this.dropped.add(this.#closed ? 'closed' : 'full');
@@ -51,7 +51,7 @@ export class LogOutput {
     else this.#flushing ??= this.#later(() => this.#send(), FLUSH_INTERVAL_MS);
   }
 
-  /** Resolves once everything is written, or after a time. */
+  /** Resolves once everything is written, or after `limitMs`. */
   flush(limitMs: number): Promise<void> {
     this.#send();
     return new Promise((resolve) => {
@@ -62,7 +62,7 @@ export class LogOutput {
     });
   }
 
-  /** Writes what waits, as far as the destination takes it at once: the process is about to end. */
+  /** Writes as much as the destination accepts immediately, because the process is about to exit. */
   flushSync(): void {
     if (this.#closed || this.#failing) return;
     const paused = this.#writing ? undefined : this.#block?.subarray(this.#written);
@@ -120,7 +120,7 @@ export class LogOutput {
     });
   }
 
-  /** Tells of the first failure of several where somebody may still see it. */
+  /** Reports the first of several failures on standard error, where an operator may still see the report. */
   #note(error: NodeJS.ErrnoException): void {
     const code = error.code ?? 'unknown';
     this.failures.add(code);
@@ -131,12 +131,11 @@ export class LogOutput {
     try {
       writeSync(STANDARD_ERROR, `The log cannot be written to standard output: ${code}. ${then}\n`);
     } catch {
-      // Standard error is gone too. The metrics tell.
+      // Standard error is closed, too. The metrics still count the failure.
     }
   }
 }
 
-/** Standard output. */
 export const logOutput = new LogOutput(1);
 
 export function registerLogMetrics(metrics: Metrics): void {

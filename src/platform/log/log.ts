@@ -5,7 +5,7 @@ import { LOG_EVENTS, type LogEventCode } from './log-events.ts';
 import { logOutput } from './log-output.ts';
 
 interface Known {
-  /** Undefined while several requests with the same id are being handled: clients may choose it. */
+  /** Undefined while several requests with this id are being handled, because clients may choose the id. */
   traceId: string | undefined;
   requests: number;
 }
@@ -13,8 +13,8 @@ interface Known {
 const known = new Map<string, Known>();
 
 /**
- * The trace of a request that is being handled, by its id, for whoever logs that id; undefined if it has none. Returns what
- * forgets it.
+ * Adds the trace id to all log lines with the id of a running request.
+ * @returns a function that removes the trace id
  */
 export function rememberTrace(requestId: string, traceId: string | undefined): () => void {
   const entry = known.get(requestId);
@@ -34,19 +34,17 @@ export function rememberTrace(requestId: string, traceId: string | undefined): (
 const traceIdOf = (requestId: unknown): string | undefined =>
   known.size === 0 || typeof requestId !== 'string' ? undefined : known.get(requestId)?.traceId;
 
-/** The values of a line of the log. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Writes lines whose level and message are in the table of log events. */
 export interface Logger {
-  /** Writes a line. With the level `debug`, a line that is expected does not alarm the operator. */
+  /** @param level `debug` for an expected line, which must not alarm the operator */
   emit(event: LogEventCode, fields?: LogFields, level?: 'debug'): void;
-  /** True if lines of the level `debug` are written. */
   readonly writesDebug: boolean;
 }
 
 /**
- * Fields removed from every log line, at the top level and one below. A safety net: nothing should log them.
+ * These fields are removed from every log line, at the top level and one level below. They are a safety net,
+ * because no code should log them.
  */
 const SECRETS: ReadonlySet<string> = new Set([
   'authorization',
@@ -56,7 +54,7 @@ const SECRETS: ReadonlySet<string> = new Set([
   'key',
   'secret',
   'headers',
-  // Errors of failed commands carry these, such as the command that opens a connection.
+  // Errors of failed commands have these fields, such as the command that opens a connection.
   'args',
   'parameters',
 ]);
@@ -71,7 +69,7 @@ function mayHoldSecrets(fields: Record<string, unknown>): boolean {
 }
 
 function withoutSecrets(fields: Record<string, unknown>, depth = 1): Record<string, unknown> {
-  // Avoids copying the fields of most lines.
+  // Most lines need no copy of their fields.
   if (!mayHoldSecrets(fields)) return fields;
   const kept: Record<string, unknown> = {};
   for (const name in fields) {
@@ -82,16 +80,14 @@ function withoutSecrets(fields: Record<string, unknown>, depth = 1): Record<stri
   return kept;
 }
 
-/** Lines of a request that is traced tell by which trace. */
 function traced(fields: Record<string, unknown>): Record<string, unknown> {
   const traceId = traceIdOf(fields.requestId);
   return traceId === undefined || 'traceId' in fields ? fields : { ...fields, traceId };
 }
 
-/** The codes of errors of the network, or of another server that is missing. */
+/** These codes mean that the network failed or another server is unavailable. */
 const NETWORK_ERROR = /^E(CONN|PIPE|HOSTUNREACH|HOSTDOWN|NETUNREACH|TIMEDOUT|NOTFOUND|AI_AGAIN|ADDRNOTAVAIL)/;
 
-/** An error with its causes, outermost first. */
 function collectCauses(error: Error): Error[] {
   const chain: Error[] = [];
   for (let one: unknown = error; one instanceof Error && !chain.includes(one); one = one.cause)
@@ -99,13 +95,13 @@ function collectCauses(error: Error): Error[] {
   return chain;
 }
 
-/** @returns true if another server explains the error, so that its stack helps to find no bug. */
+/** True if another server explains the error, so that the stack does not help to find a bug. */
 function isExpected(error: Error): boolean {
   const { code, isExpected } = error as { readonly code?: unknown; readonly isExpected?: unknown };
   return isExpected === true || (typeof code === 'string' && NETWORK_ERROR.test(code));
 }
 
-/** Formats the message of an error and those of its causes, each once. */
+/** Formats the messages of an error and its causes, each once. */
 function formatMessage(chain: readonly Error[]): string {
   let message = '';
   for (const { message: own } of chain)
@@ -113,7 +109,7 @@ function formatMessage(chain: readonly Error[]): string {
   return message;
 }
 
-/** Formats the stacks without the messages, which would be repeated. */
+/** Omits the messages, which the stacks would repeat. */
 function formatStack(chain: readonly Error[]): string {
   const stacks = chain.map(({ name, stack = '' }) => {
     const start = stack.indexOf('\n    at ');
@@ -123,7 +119,7 @@ function formatStack(chain: readonly Error[]): string {
 }
 
 /**
- * Serialises an error without secrets, which properties other than message and stack may hold. The message says each reason
+ * Serialises an error without secrets, which its other properties may contain. The message has each reason
  * once. An expected error has no stack.
  */
 function serialised(error: unknown): unknown {
@@ -138,7 +134,7 @@ function serialised(error: unknown): unknown {
 let second = -1;
 let untilSecond = '';
 
-/** The time in ISO 8601 with milliseconds. Everything but the milliseconds is formatted once per second. */
+/** Formats the milliseconds only. The rest of the timestamp is formatted once per second. */
 function isoTime(): string {
   const nowMs = Date.now();
   const now = Math.floor(nowMs / 1000);
@@ -151,21 +147,18 @@ function isoTime(): string {
 
 export interface LogOptions {
   readonly level: string;
-  /** Human-readable lines instead of JSON. */
   readonly pretty: boolean;
-  /** Standard output by default. */
   readonly destination?: DestinationStream;
-  /** Further fields of the first line that is written, whatever it says. */
+  /** Further fields of the first line. */
   readonly first?: Readonly<Record<string, unknown>>;
 }
 
-/** A structured logger: one JSON object per line, `time` in ISO 8601, secrets removed. */
 export function createLogger({ level, pretty: readable, destination, first }: LogOptions): Logger {
   let more = first;
   function format(fields: Record<string, unknown>): Record<string, unknown> {
     const kept = traced(withoutSecrets(fields));
     if (more === undefined) return kept;
-    // Before the others: what follows a field in its line stays what it was.
+    // The additional fields are first, so that the order of the other fields does not change.
     const whole = { ...more, ...kept };
     more = undefined;
     return whole;
@@ -181,7 +174,7 @@ export function createLogger({ level, pretty: readable, destination, first }: Lo
   return createEmitter(pino(options, destination ?? openStandardOutput(readable)));
 }
 
-/** A child logger for each event has its code in serialised form. */
+/** Each event has a child logger, which stores the serialised code. */
 function createEmitter(root: Pino): Logger {
   const children = new Map<LogEventCode, Pino>();
   return {
@@ -213,11 +206,11 @@ function openStandardOutput(readable: boolean): DestinationStream {
 
 let opened = false;
 
-/** Makes a pipe non-blocking: a write that blocks would hold up the end of the process. */
+/** Makes a pipe non-blocking, because a blocking write would delay the exit of the process. */
 function prepareStandardOutput(): void {
   if (opened) return;
   opened = true;
-  // Without a listener, the error of a reader that has gone would end the process.
+  // Without a listener, the error of a closed reader would end the process.
   process.stdout.on('error', () => undefined);
   process.once('exit', () => logOutput.flushSync());
 }

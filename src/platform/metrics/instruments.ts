@@ -1,6 +1,6 @@
 type LabelValue = string | number;
 
-/** Counts by the values of one or two labels, which must be few. Costs its caller two look-ups. */
+/** Counts by the values of one or two labels, which must be few. Each call costs two map look-ups. */
 export class FastCounter {
   readonly #counts = new Map<LabelValue, Map<LabelValue, { value: number }>>();
 
@@ -21,22 +21,21 @@ export class FastCounter {
   }
 }
 
-/** An observation that a trace tells more of. */
+/** An observation with the id of its trace. */
 export interface Exemplar {
   readonly traceId: string;
   readonly seconds: number;
-  /** When, in seconds since 1970. */
+  /** Seconds since the Unix epoch. */
   readonly atSeconds: number;
 }
 
-/** Durations counted by bucket: a histogram that costs its caller a few additions. */
+/** A histogram of durations. Each call costs a few additions. */
 export class FastHistogram {
-  /** Upper bounds in seconds, in order. */
   readonly bounds: readonly number[];
-  /** How many are in each bucket; the last is for those above all bounds. */
+  /** The last bucket is for durations above all bounds. */
   readonly counts: number[];
   sum = 0;
-  /** The last observation of a sampled trace in each bucket. */
+  /** The last observation with a sampled trace in each bucket. */
   readonly exemplars: (Exemplar | undefined)[] = [];
 
   constructor(bounds: readonly number[]) {
@@ -44,7 +43,7 @@ export class FastHistogram {
     this.counts = new Array<number>(bounds.length + 1).fill(0);
   }
 
-  /** `traceId`: of a sampled trace that the duration is of. */
+  /** @param traceId only of a sampled trace */
   observe(seconds: number, traceId?: string): void {
     const { bounds, counts } = this;
     let at = 0;
@@ -55,7 +54,7 @@ export class FastHistogram {
   }
 }
 
-/** Histograms by the value of a label. The values must be few. */
+/** The values of the label must be few. */
 export class LabelledHistogram {
   readonly #bounds: readonly number[];
   readonly #histograms = new Map<string, FastHistogram>();

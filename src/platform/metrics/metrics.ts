@@ -21,10 +21,10 @@ interface ReadHistogramOptions {
   readonly read: () => Iterable<readonly [Labels, FastHistogram]>;
 }
 
-/** A histogram of what others have counted. */
+/** A histogram that reads its values from another object at each scrape. */
 class ReadHistogram extends Histogram<string> {
   readonly #options: ReadHistogramOptions;
-  /** Describes itself as the library has it. */
+  /** Gives the help and the type in the library's form. */
   readonly #empty: Histogram<string>;
 
   constructor(options: ReadHistogramOptions) {
@@ -56,7 +56,7 @@ class ReadHistogram extends Histogram<string> {
     return { ...(await this.#empty.get()), values };
   }
 
-  /** prom-client's own way to the text, which would pass `get` by. */
+  /** prom-client calls this method for the text format instead of `get`. */
   async getForPromString() {
     return this.get();
   }
@@ -65,8 +65,9 @@ class ReadHistogram extends Histogram<string> {
 let processMetrics: Registry | undefined;
 
 /**
- * The metrics of the process, which all services in it share. Each call of `collectDefaultMetrics` starts a timer and a
- * garbage collection observer that nothing stops, and the observer keeps the registry with everything that it reads.
+ * All services in the process share these metrics. Each call of `collectDefaultMetrics` starts a timer and a
+ * garbage collection observer that never stop. The observer retains the registry and everything that the
+ * registry reads.
  */
 function findProcessMetrics(): Registry {
   if (processMetrics === undefined) {
@@ -77,13 +78,13 @@ function findProcessMetrics(): Registry {
 }
 
 /**
- * The metrics of one service. Its parts register their own. All that requests count is read when it is scraped. Uses its own
- * registry instead of prom-client's global one, so that one process can hold several services.
+ * The metrics of one service. Other modules register their metrics here. Values that requests count are read
+ * at each scrape. The service does not use prom-client's global registry, so that one process can run several
+ * services.
  */
 export function createMetrics() {
   const registry = Registry.merge([findProcessMetrics()]);
 
-  /** A histogram whose values are kept elsewhere. */
   function readHistogram(
     name: string,
     help: string,
@@ -93,7 +94,6 @@ export function createMetrics() {
     new ReadHistogram({ registry, name, help, labelNames, read });
   }
 
-  /** A counter whose values are kept elsewhere. */
   function readCounter(
     name: string,
     help: string,
@@ -117,7 +117,10 @@ export function createMetrics() {
     registry,
     counter: <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
       new Counter({ registers: [registry], name, help, labelNames }),
-    /** A counter with one or two labels, for what happens at every request: prom-client's costs a microsecond. */
+    /**
+     * A counter with one or two labels for every request, because a call of prom-client's counter costs a
+     * microsecond.
+     */
     fastCounter(name: string, help: string, labelNames: readonly [string, string?]): FastCounter {
       const counter = new FastCounter();
       readCounter(name, help, labelNames, counter);
@@ -133,7 +136,6 @@ export function createMetrics() {
           this.set(collect());
         },
       }),
-    /** A gauge for each value of a label. */
     gauges(
       name: string,
       help: string,
@@ -151,13 +153,11 @@ export function createMetrics() {
         },
       });
     },
-    /** A histogram of seconds. */
     fastHistogram(name: string, help: string, bounds: readonly number[]): FastHistogram {
       const histogram = new FastHistogram(bounds);
       readHistogram(name, help, [], () => [[{}, histogram]]);
       return histogram;
     },
-    /** A histogram of seconds for each value of a label. */
     labelledHistogram(
       name: string,
       help: string,
@@ -177,8 +177,9 @@ export function createMetrics() {
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
- * Creates a registry that writes the metrics of another registry as OpenMetrics, which has exemplars. prom-client removes
- * `_total` from the names of the counters in such a registry, so the new registry has objects that inherit from the counters.
+ * Creates a registry that writes the metrics of another registry as OpenMetrics, which has exemplars.
+ * prom-client removes `_total` from the names of counters in such a registry. Therefore the new registry has
+ * objects that inherit from the counters.
  */
 export function createOpenMetricsRegistry(registry: Registry): Registry<OpenMetricsContentType> {
   const openMetrics = new Registry<OpenMetricsContentType>();
@@ -192,13 +193,11 @@ export function createOpenMetricsRegistry(registry: Registry): Registry<OpenMetr
   return openMetrics;
 }
 
-/** How much memory this process may have: what its cgroup allows, or all of the machine. */
 function memoryLimit(): number {
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }
 
-/** Which version runs, on which Node, in how much memory. */
 export function registerBuildInfo(metrics: Metrics, { version, commit }: Build): void {
   metrics.gauge(
     'content_graph_memory_limit_bytes',

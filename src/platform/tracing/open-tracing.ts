@@ -13,7 +13,7 @@ function createOutcomes(): FastCounter {
   return outcomes;
 }
 
-/** Sends traces to a collector. Returns undefined without settings, and does not load the OpenTelemetry SDK then. */
+/** Without settings, the OpenTelemetry SDK is not loaded, and the result is undefined. */
 export async function openTracing(
   settings: TracingSettings | undefined,
   version: string,

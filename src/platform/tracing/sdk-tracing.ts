@@ -22,11 +22,14 @@ import type { Attributes, Span, SpanOptions, Tracing } from './tracing.ts';
 /** A slow collector delays the exit of the process by at most this. */
 const CLOSE_MS = 2_000;
 
-/** The place of a new span in its trace. */
+/** The parent and the links of a new span. */
 interface Place {
   readonly parent: Context;
   readonly links?: Link[];
-  /** Monotonic time plus this is the time of day, for all spans of a trace: the SDK's start times are whole milliseconds. */
+  /**
+   * Monotonic time plus this offset is the wall-clock time of all spans of a trace. The SDK itself rounds
+   * start times to milliseconds.
+   */
   readonly offsetMs: number;
 }
 
@@ -72,13 +75,12 @@ class RecordedSpan implements Span {
 
 const isSampled = ({ traceFlags }: SpanContext) => (traceFlags & TraceFlags.SAMPLED) !== 0;
 
-/** The place of the first span of a trace in this process. */
 const placeBelow = (parent: SpanContext | null): Place => ({
   parent: parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, { ...parent, isRemote: true }),
   offsetMs: Date.now() - performance.now(),
 });
 
-/** Sends traces to a collector. Import this module only if traces are set up, because it loads the OpenTelemetry SDK. */
+/** Loads the OpenTelemetry SDK, so import this module only if traces are exported. */
 export function createSdkTracing(
   settings: TracingSettings,
   { version, ...report }: ExportReport & { readonly version: string },
@@ -95,7 +97,7 @@ export function createSdkTracing(
     outcomes: report.outcomes,
     begin(name, traceparent, trusted) {
       const parent = parseTraceParent(traceparent ?? '');
-      // Not by the trace id, as the samplers of the SDK do: a client could choose one that is always sampled.
+      // The samplers of the SDK use the trace id, but a client could choose an id that is always sampled.
       const sampled = parent !== null && trusted && parentBased ? isSampled(parent) : Math.random() < ratio;
       if (!sampled) return { traceId: parent?.traceId, span: undefined };
       const span = new RecordedSpan(tracer, name, { kind: 'SERVER' }, placeBelow(parent));
@@ -107,7 +109,7 @@ export function createSdkTracing(
       return new RecordedSpan(tracer, name, options, { ...placeBelow(parent), links: [{ context: parent }] });
     },
     async close() {
-      // The export has counted and logged its failures.
+      // The exporter has already counted and logged its failures.
       const flushed = provider.shutdown().catch(() => undefined);
       await Promise.race([flushed, delay(CLOSE_MS, undefined, { ref: false })]);
     },

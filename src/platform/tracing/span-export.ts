@@ -13,13 +13,12 @@ import type { FastCounter } from '../metrics/instruments.ts';
 
 const CONCURRENT_EXPORTS = 4;
 
-/** Where the outcomes of spans are told. */
 export interface ExportReport {
   readonly log: Logger;
   readonly outcomes: FastCounter;
 }
 
-/** Made of the parts of `OTLPTraceExporter`, which itself reads the environment. */
+/** Uses the parts of `OTLPTraceExporter`, because the class itself reads the environment. */
 function createExporter({ url, headers, timeoutMs }: TracingSettings): SpanExporter {
   const options = {
     url,
@@ -27,7 +26,7 @@ function createExporter({ url, headers, timeoutMs }: TracingSettings): SpanExpor
     timeoutMillis: timeoutMs,
     compression: 'none' as const,
     concurrencyLimit: CONCURRENT_EXPORTS,
-    // The exporter's own timeout begins only when the socket is connected.
+    // The exporter's internal timeout starts only when the socket is connected.
     agentFactory: httpAgentFactoryFromOptions({ keepAlive: true, timeout: timeoutMs }),
   };
   return new OTLPExporterBase(
@@ -41,7 +40,7 @@ function createExporter({ url, headers, timeoutMs }: TracingSettings): SpanExpor
   );
 }
 
-/** Without the body of the response, which errors of the exporter have. */
+/** Errors of the exporter contain the body of the response, which must not be logged. */
 function describeFailure(error: (Error & { readonly code?: unknown }) | undefined) {
   const [first] = error instanceof AggregateError ? (error.errors as Error[]) : [];
   const message = error?.message || first?.message || 'the export failed';
@@ -49,8 +48,8 @@ function describeFailure(error: (Error & { readonly code?: unknown }) | undefine
 }
 
 /**
- * Exports spans in batches. At most `queue.most` are waiting or being sent. The batch processor counts only those that are
- * waiting, and tells nobody of the spans that it drops.
+ * Exports spans in batches. At most `queue.most` spans are waiting or being sent. The batch processor limits
+ * only the waiting spans, and does not report the spans that it drops.
  */
 export function createSpanExport(settings: TracingSettings, { log, outcomes }: ExportReport): SpanProcessor {
   const { queue, timeoutMs } = settings;

@@ -27,7 +27,6 @@ const members = scopesOfRole('member');
 const named = (scopes: readonly Scope[]) => scopes.map((scope) => `\`${scope}\``).join(', ');
 const SCOPE_NAMES = `${named(members)} and, for admins, ${named(SCOPES.filter((scope) => !members.includes(scope)))}`;
 
-/** What is revoked with an account, and which part of it a new password revokes. */
 export interface AccountRevocations {
   readonly all: Revocations;
   readonly onPasswordChange: Revocations;
@@ -62,7 +61,7 @@ export function defineAccountMutations(
       args: {
         name: t.arg.string({
           required: true,
-          description: `The name shown beside the user’s posts and comments, ${lengthOf(ACCOUNT_NAME)}.`,
+          description: `The name shown next to the user’s posts and comments, ${lengthOf(ACCOUNT_NAME)}.`,
         }),
       },
       resolve: (_root, { name }, context) => renameAccount(unitOfWorkOf(context), principalOf(context), name),

@@ -35,7 +35,6 @@ const ACCOUNT: LockKind = {
   },
 };
 
-/** The lock of the caller's own account. */
 export const ownAccount = (): readonly NamedRow[] => [{ kind: ACCOUNT, id: 'own' }];
 
 interface NewKey {
@@ -44,7 +43,7 @@ interface NewKey {
   readonly expiresAt?: Date | null | undefined;
 }
 
-/** The scopes of a new key: known, without duplicates, and within the account's role (contract section 3). */
+/** Scopes must be known, without duplicates, and within the account's role (contract: scopes). */
 function checkScopes(scopes: readonly string[], { role }: Principal): readonly Scope[] {
   if (scopes.length === 0) throw badInput('scopes', 'must contain at least one scope.');
   const unknown = scopes.find((scope) => !isScope(scope));
@@ -64,7 +63,10 @@ function checkScopes(scopes: readonly string[], { role }: Principal): readonly S
   return known;
 }
 
-/** Under the lock of the account. Throws UNAUTHENTICATED if the caller's session was revoked since the request came. */
+/**
+ * The caller must hold the lock of the account.
+ * @throws {ApiError} UNAUTHENTICATED if the session was revoked after the request arrived
+ */
 export async function checkSession(work: UnitOfWork, { credentialId }: Principal): Promise<HeldSession> {
   const held = await holdSession(work, credentialId);
   if (held !== undefined) return held;
@@ -74,8 +76,8 @@ export async function checkSession(work: UnitOfWork, { credentialId }: Principal
 }
 
 /**
- * Creates a key for the caller's account. Throws BAD_USER_INPUT, FORBIDDEN for scopes beyond the role,
- * UNAUTHENTICATED, DatabaseError.
+ * @throws {ApiError} BAD_USER_INPUT, FORBIDDEN for scopes beyond the role, UNAUTHENTICATED
+ * @throws {DatabaseError}
  */
 export async function makeApiKey(
   work: UnitOfWork,
@@ -98,7 +100,11 @@ export async function makeApiKey(
   return { id, key, apiKey };
 }
 
-/** Changes the name of the caller's account, and returns its id. Throws BAD_USER_INPUT, UNAUTHENTICATED, DatabaseError. */
+/**
+ * @returns the id of the account
+ * @throws {ApiError} BAD_USER_INPUT, UNAUTHENTICATED
+ * @throws {DatabaseError}
+ */
 export async function renameAccount(work: UnitOfWork, principal: Principal, name: string): Promise<string> {
   checkText('name', name, ACCOUNT_NAME);
   const { userId: id } = principal;
@@ -107,7 +113,10 @@ export async function renameAccount(work: UnitOfWork, principal: Principal, name
   return id;
 }
 
-/** Revokes all that was issued to the caller's account. Throws UNAUTHENTICATED, DatabaseError. */
+/**
+ * @throws {ApiError} UNAUTHENTICATED
+ * @throws {DatabaseError}
+ */
 export async function revokeEverything(
   work: UnitOfWork,
   principal: Principal,
@@ -119,14 +128,14 @@ export async function revokeEverything(
   await audit(work, 'revokeEverything', userId, { account: userId, revoked: ended });
 }
 
-/** Revokes a key of the caller's account. False if it has no such key, or no longer has it. */
+/** @returns false if the account has no such key, or the key was revoked already */
 export async function endApiKey(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
   if (id === undefined || (await revokeApiKey(work, id, userId)) === undefined) return false;
   await audit(work, 'revokeApiKey', id, { account: userId });
   return true;
 }
 
-/** Revokes a session of the caller's account. False if it has no such session, or no longer has it. */
+/** @returns false if the account has no such session, or the session was revoked already */
 export async function endSession(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
   if (id === undefined || !(await revokeSession(work, id, userId))) return false;
   await audit(work, 'revokeSession', id, { account: userId });
@@ -137,13 +146,12 @@ const FIND_HASH = statement<{ hash: string | null }>(
   'account_password_hash',
   'SELECT password_hash AS "hash" FROM users WHERE id = $1',
 );
-/** Of two concurrent changes, the later one finds that its current password is no longer current. */
+/** After two concurrent changes, the later change finds that its current password is no longer current. */
 const CHANGE_HASH = statement<{ id: string }>(
   'account_change_password',
   'UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2 RETURNING id',
 );
 
-/** A password that has been checked, and its successor. */
 export interface PasswordChange {
   readonly currentHash: string;
   readonly newHash: string;
@@ -152,10 +160,12 @@ export interface PasswordChange {
 const wrong = () => badInput('currentPassword', 'is not the current password.');
 
 /**
- * Checks the password of a caller with a session, in tens of milliseconds in which nothing may be locked, and goes on with
- * its hash. Undefined without a session, which the field rejects. A wrong one is BAD_USER_INPUT, because the caller has the
- * permission but the argument is wrong. It counts in a bucket of its own, so that failed logins of others do not block
- * the owner; too many are RATE_LIMITED.
+ * Verifies the password of a caller with a session, then runs `then` with its hash. Verification takes tens
+ * of milliseconds, so no row may be locked. A wrong password is BAD_USER_INPUT, because the caller has the
+ * permission but the argument is wrong. Wrong passwords have a separate bucket, so that failed logins of
+ * attackers do not block the owner.
+ * @returns undefined without a session, which the field rejects
+ * @throws {ApiError} BAD_USER_INPUT, RATE_LIMITED, UNAUTHENTICATED
  */
 async function checked<T>(
   { caller, db, passwords, onWrongPassword }: PreparationContext,
@@ -178,8 +188,9 @@ async function checked<T>(
 }
 
 /**
- * Confirms that the caller, who has a session, knows the password. Throws as `checked` does, and BAD_USER_INPUT without a
- * password: the argument is nullable where it was added to a published field.
+ * Verifies the password of a caller with a session. The argument is nullable where it was added to a
+ * published field, so a missing password is BAD_USER_INPUT.
+ * @throws {ApiError} as `checked` does
  */
 export async function confirmPassword(context: PreparationContext, currentPassword: unknown): Promise<void> {
   if (!isSession(context.caller)) return;
@@ -187,7 +198,7 @@ export async function confirmPassword(context: PreparationContext, currentPasswo
   await checked(context, currentPassword, async () => true);
 }
 
-/** Checks the current password and hashes the new one. Throws as `checked` does. */
+/** @throws {ApiError} as `checked` does */
 export async function preparePassword(
   context: PreparationContext,
   currentPassword: string,
@@ -204,9 +215,10 @@ export async function preparePassword(
 }
 
 /**
- * Changes the password, revokes what was issued after logins with the old one, the caller's session too, and opens a session in
- * its place: whoever has copied its cookie is out. Throws BAD_USER_INPUT if the password was changed meanwhile,
- * UNAUTHENTICATED if the session was revoked or the account disabled.
+ * Changes the password, and revokes all that was issued after logins with the old password, including the
+ * caller's session. A new session replaces the caller's session, so that a copied cookie no longer works.
+ * @throws {ApiError} BAD_USER_INPUT if the password was changed during the request, UNAUTHENTICATED if the
+ * session was revoked or the account disabled
  */
 export async function changePassword(
   work: UnitOfWork,

@@ -14,7 +14,6 @@ import { forbidden } from '../../platform/errors.ts';
 import type { ContentLimits } from '../content-limits.ts';
 import type { UserTypes } from '../user/type.ts';
 
-/** A session as its owner sees it. */
 type SessionRow = RowOf<typeof shownSessions>;
 
 const shownSessions = pickColumns(sessions, [
@@ -99,7 +98,10 @@ const SESSIONS = statement<SessionRow>(
    FROM sessions WHERE user_id = ANY($1::uuid[]) AND expires_at > now() ORDER BY last_seen_at DESC, id DESC LIMIT $2`,
 );
 
-/** The user's id, if the user is the viewer. Throws FORBIDDEN otherwise. */
+/**
+ * Returns the user's id if the user is the viewer.
+ * @throws {ApiError} FORBIDDEN for other users
+ */
 export function own(
   user: { readonly id: string },
   context: Context,
@@ -109,7 +111,7 @@ export function own(
   throw forbidden(`Field "${parentType}.${fieldName}" can only be read by the account itself.`);
 }
 
-/** The viewer may occur many times in a result: its list is read once for all of them. */
+/** Reads the viewer's list once, although the viewer may occur many times in a result. */
 export async function loadForAccounts<Row extends { readonly userId: string }>(
   rows: Statement<Row>,
   ids: readonly string[],
@@ -120,7 +122,6 @@ export async function loadForAccounts<Row extends { readonly userId: string }>(
   return ids.map((id) => found.filter(({ userId }) => userId === id));
 }
 
-/** What an account holds, for its owner. */
 export function defineAccountRelations(
   { builder }: SchemaToolkit,
   { User }: UserTypes,

@@ -13,13 +13,12 @@ import { type PostTypes, postEntity } from '../post/type.ts';
 
 type AnyKind = (typeof CHANGE_KINDS)[number];
 type KindName = AnyKind['name'];
-/** A type whose rows changes show beside the post. */
 type ShownName = Exclude<AnyKind['shows'], undefined>;
 type PartKey = `${ShownName}Id`;
 
 const keyOf = (name: ShownName): PartKey => `${name}Id`;
 
-/** A change as the schema shows it: an event of the log, and the id of the row of each type, null for all types but one. */
+/** An event with the id of the changed row of each type. All of these ids but one are null. */
 type ChangeRow = Readonly<Record<PartKey, string | null>> & {
   readonly id: string;
   readonly kind: KindName;
@@ -27,13 +26,12 @@ type ChangeRow = Readonly<Record<PartKey, string | null>> & {
   readonly postId: string;
 };
 
-/** The name of a kind, and of the type that it shows. */
 interface KindOfPart {
   readonly name: string;
   readonly shows: string | undefined;
 }
 
-/** The SQL of the id of the row that an event shows, NULL for events that show another type. */
+/** Builds the SQL for the id of the changed row. The SQL is NULL for events of other types. */
 export function entityIdSql(name: string, kinds: readonly KindOfPart[]): string {
   const withEntity = kinds.filter(({ shows }) => shows !== undefined);
   const own = withEntity.filter(({ shows }) => shows === name);
@@ -43,7 +41,7 @@ export function entityIdSql(name: string, kinds: readonly KindOfPart[]): string 
 
 const SHOWN = [...new Set(CHANGE_KINDS.flatMap(({ shows }) => shows ?? []))];
 
-/** The events are parameters of the statement that reads changes, which reads no table. */
+/** The statement that reads changes reads no table, because the events are its parameters. */
 const eventEntity = createEntity(
   renameColumns(events, { id: 'rootId', kind: 'kind', createdAt: 'createdAt', postId: 'rootId' }),
 );
@@ -55,7 +53,7 @@ const changeEntity = {
   },
 };
 
-/** The row of an event. Throws for a kind that no module declares. */
+/** @throws for a kind that no module declares */
 function changeOf({ kind: name, aggregateId, entityId, createdAt }: EventRecord): ChangeRow {
   const kind = CHANGE_KINDS.find((known) => known.name === name);
   if (kind === undefined) throw new Error(`no module declares events of the kind ${name}`);
@@ -63,13 +61,12 @@ function changeOf({ kind: name, aggregateId, entityId, createdAt }: EventRecord)
   return { id: aggregateId, kind: kind.name, createdAt, postId: aggregateId, ...Object.fromEntries(ids) };
 }
 
-/** A type that changes show, with how its rows are read. */
 interface ShownEntity {
   readonly type: ObjectRef<Types, Identified | string>;
   readonly entity: Entity<Identified>;
 }
 
-/** `entities` has the types that the kinds of changes show. */
+/** @param entities the types that the kinds of changes show */
 export function defineChange(
   { builder }: SchemaToolkit,
   { Post }: PostTypes,
@@ -131,14 +128,14 @@ export function defineChange(
 
 type ChangeTypes = ReturnType<typeof defineChange>;
 
-/** The arguments of `changes`, as graphql-js has coerced them. Null counts as absent. */
+/** The arguments of `changes` after coercion by graphql-js. Null counts as absent. */
 interface Filters {
   readonly post?: unknown;
   readonly author?: unknown;
   readonly kinds?: unknown;
 }
 
-/** The events that the arguments let through. Throws BAD_USER_INPUT. */
+/** @throws {ApiError} BAD_USER_INPUT */
 function filterOf({ post, author, kinds }: Filters): EventFilter {
   const names = Array.isArray(kinds) ? kinds.map(String) : undefined;
   if (names?.length === 0) throw badInput('kinds', 'must contain at least one kind, or be absent.');
@@ -174,7 +171,7 @@ export function defineChangeSubscriptions(
         }),
       },
       subscribe: (_root, args, context) => {
-        // What the filter rejects is rejected before the stream opens.
+        // Invalid arguments are rejected before the stream opens.
         filterOf(args);
         return context.events();
       },

@@ -22,8 +22,8 @@ import {
 import { type CommentRow, type CommentTypes, commentEntity } from './type.ts';
 
 /**
- * Locks the post until the unit of work ends, with the lock that updating its comment count takes anyway. All
- * commenters would share a weaker lock, and a deletion might wait for ever.
+ * Takes the lock that the update of the comment count needs anyway. Commenters would share a weaker lock, and
+ * a deletion might wait forever.
  */
 const HOLD_POST = statement<{ id: string; authorId: string }>(
   'post_hold',
@@ -31,8 +31,9 @@ const HOLD_POST = statement<{ id: string; authorId: string }>(
 );
 
 /**
- * Under the lock of the post, each comment is dated after the one before it: whoever has read the comments up to the last
- * and goes on from its cursor misses none. The start of the transaction would not do, since it may have waited.
+ * Under the lock of the post, each comment gets a later timestamp than the previous comment. So a client that
+ * continues from its last cursor misses no comment. The start of the transaction is no correct timestamp,
+ * because the transaction may have waited.
  */
 const INSERT_COMMENT = statement<Pick<CommentRow, 'createdAt'>>(
   'comment_insert',
@@ -43,7 +44,7 @@ const INSERT_COMMENT = statement<Pick<CommentRow, 'createdAt'>>(
    SELECT created_at AS "createdAt" FROM inserted`,
 );
 
-/** Locks the post before the comment, as deleting a post does, so that the two cannot deadlock. */
+/** Locks the post before the comment, as a deletion of the post does, so that the two cannot deadlock. */
 const LOCK_COMMENT = statement<CommentRow & { readonly postAuthorId: string }>(
   'comment_lock',
   `SELECT ${selectList(commentEntity)}, p.author_id AS "postAuthorId"
@@ -74,11 +75,11 @@ const DELETE_COMMENT = statement<{ readonly deleted: number }>(
    ${COMMENT_DELETED.append('gone')} RETURNING 1 AS deleted`,
 );
 
-/** Only its author and admins may change a comment (contract section 3). */
+/** Only the author of a comment and admins may change the comment (contract: permissions). */
 const mayChangeComment = (principal: Principal, comment: { readonly authorId: string }): boolean =>
   principal.userId === comment.authorId || principal.role === 'admin';
 
-/** The post's author may delete it, too. */
+/** The author of the post may delete the comment, too. */
 function mayDeleteComment(
   principal: Principal,
   comment: { readonly authorId: string; readonly postAuthorId: string },
@@ -86,7 +87,10 @@ function mayDeleteComment(
   return mayChangeComment(principal, comment) || principal.userId === comment.postAuthorId;
 }
 
-/** Creates a comment. Throws BAD_USER_INPUT, NOT_FOUND if the post does not exist, DatabaseError. */
+/**
+ * @throws {ApiError} BAD_USER_INPUT, NOT_FOUND if the post does not exist
+ * @throws {DatabaseError}
+ */
 async function createComment(
   work: UnitOfWork,
   principal: Principal,
@@ -110,7 +114,10 @@ async function createComment(
   return { ...comment, ...made, updatedAt: made.createdAt };
 }
 
-/** Changes the text of a comment. Throws BAD_USER_INPUT, NOT_FOUND, FORBIDDEN, CONFLICT, DatabaseError. */
+/**
+ * @throws {ApiError} BAD_USER_INPUT, NOT_FOUND, FORBIDDEN, CONFLICT
+ * @throws {DatabaseError}
+ */
 async function updateComment(
   work: UnitOfWork,
   principal: Principal,
@@ -131,7 +138,11 @@ async function updateComment(
   return { ...comment, body, ...changed };
 }
 
-/** Deletes a comment. False if the comment does not exist. Throws FORBIDDEN, CONFLICT, DatabaseError. */
+/**
+ * @returns false if the comment does not exist
+ * @throws {ApiError} FORBIDDEN, CONFLICT
+ * @throws {DatabaseError}
+ */
 async function deleteComment(
   work: UnitOfWork,
   principal: Principal,
@@ -144,7 +155,7 @@ async function deleteComment(
     throw forbidden(`Only its author, the author of the post and admins can delete comment "${comment.id}".`);
   checkVersion('Comment', comment, ifVersion);
   await work.query(DELETE_COMMENT, [comment.id, comment.postAuthorId]);
-  // A post's author who deletes a comment under it is not moderating.
+  // The author of a post does not moderate by deleting a comment on the post.
   if (principal.userId !== comment.postAuthorId)
     await auditModeration(work, principal, 'deleteComment', comment);
   return true;

@@ -12,7 +12,6 @@ export const commentEntity = createEntity(comments, {
   texts: ['body'],
 });
 
-/** A comment as the schema shows it. */
 export type CommentRow = EntityRow<typeof commentEntity>;
 
 export function defineComment(
@@ -28,7 +27,7 @@ export function defineComment(
     fields: (t) => ({
       body: t.exposeString('body', {
         maxCharacters: body.max,
-        description: `The body, ${lengthOf(body)}, exactly as it was written.`,
+        description: `The body, ${lengthOf(body)}, exactly as written.`,
       }),
       author: t.belongsTo(User, 'authorId', { description: 'The author of the comment.' }),
       post: t.belongsTo(Post, 'postId', {
@@ -54,7 +53,6 @@ export function defineComment(
 
 export type CommentTypes = ReturnType<typeof defineComment>;
 
-/** The comments on a post, and those by a user. */
 export function defineCommentRelations(
   { builder }: SchemaToolkit,
   { User }: UserTypes,

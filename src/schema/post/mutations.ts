@@ -24,13 +24,12 @@ import { type PostRow, type PostTypes, postEntity } from './type.ts';
 
 const INSERT = 'INSERT INTO posts (id, title, body, author_id) SELECT $1::uuid, $2, $3, $4::uuid';
 
-/** Inserts the post and its event: this is the most frequent write. */
+/** Inserts the post and its event in one statement, because this write is the most frequent. */
 const INSERT_POST = insertStatement('post_insert', INSERT, {
   columns: ['author_id'],
   parts: { event: POST_CREATED.append },
 });
 
-/** The same with tags. */
 const INSERT_TAGGED_POST = insertStatement('post_insert_tagged', INSERT, {
   columns: ['author_id'],
   parts: {
@@ -41,7 +40,10 @@ const INSERT_TAGGED_POST = insertStatement('post_insert_tagged', INSERT, {
   },
 });
 
-/** Changes what is not null, and appends the event, if `differs` is the case. No row if it is not. */
+/**
+ * Changes the columns whose parameters are not null, and appends the event. If `differs` is false, nothing
+ * changes and no row is returned.
+ */
 const changePost = (label: string, differs: string, parts = '') =>
   statement<Changed>(
     label,
@@ -52,7 +54,7 @@ const changePost = (label: string, differs: string, parts = '') =>
   );
 const CHANGE_POST = changePost('post_change', 'title <> $2 OR body <> $3');
 
-/** The tags of a post are dated like the post: the lists by tag are in the order of its date. */
+/** Tags have the timestamp of their post, because the lists by tag are sorted by the post's timestamp. */
 const CHANGE_TAGGED_POST = changePost(
   'post_change_tagged',
   'title <> $2 OR body <> $3 OR ARRAY(SELECT name FROM tags WHERE post_id = $1 ORDER BY position) <> $4::text[]',
@@ -65,9 +67,8 @@ const CHANGE_TAGGED_POST = changePost(
 );
 
 /**
- * Locks the post until the unit of work ends, so that it does not change between check and write. The lock is
- * no stronger than the one that the write takes anyway: references to a post being changed can still be
- * added.
+ * Locks the post until the unit of work ends, so that the post does not change between check and write. The
+ * lock is no stronger than the lock of the write. Other transactions can still insert references to the post.
  */
 const LOCK_TO_CHANGE = statement<PostRow>(
   'post_lock',
@@ -80,7 +81,6 @@ async function lockPost(work: UnitOfWork, id: string): Promise<PostRow | undefin
 }
 
 interface Deleted {
-  /** Whether the caller may delete it. */
   readonly allowed: boolean;
   readonly authorId: string;
   readonly version: number;
@@ -88,8 +88,8 @@ interface Deleted {
 }
 
 /**
- * Locks the post, and deletes it if it is the author's and of that version; of any author's, and of any version, where
- * that is null. No row if there is no post.
+ * Locks the post, and deletes the post if author and version match. A null author or version matches every
+ * post. No row is returned if the post does not exist.
  */
 const DELETE_POST = statement<Deleted>(
   'post_delete',
@@ -100,7 +100,7 @@ const DELETE_POST = statement<Deleted>(
    SELECT post.allowed, post.author_id AS "authorId", post.version, gone.id IS NOT NULL AS deleted FROM post LEFT JOIN gone ON true`,
 );
 
-/** Only its author and admins may change or delete a post (contract section 3). */
+/** Only the author of a post and admins may change or delete the post (contract: permissions). */
 function mayChangePost(principal: Principal, post: { readonly authorId: string }): boolean {
   return principal.userId === post.authorId || principal.role === 'admin';
 }
@@ -122,7 +122,10 @@ interface NewPost {
   readonly tags: readonly string[];
 }
 
-/** How a post by the principal is inserted, with its event. Throws BAD_USER_INPUT. */
+/**
+ * Prepares the insertion of a post and its event.
+ * @throws {ApiError} BAD_USER_INPUT
+ */
 export function insertPost(
   { userId: authorId }: Pick<Principal, 'userId'>,
   { title, body, tags }: NewPost,
@@ -141,7 +144,10 @@ export function insertPost(
     : { statement: INSERT_TAGGED_POST, values: [...values, [...tags]], row };
 }
 
-/** Creates a post by the principal, and its event. Throws BAD_USER_INPUT, DatabaseError. */
+/**
+ * @throws {ApiError} BAD_USER_INPUT
+ * @throws {DatabaseError}
+ */
 async function createPost(
   work: UnitOfWork,
   principal: Principal,
@@ -154,12 +160,15 @@ async function createPost(
   return { ...row, ...inserted, updatedAt: inserted.createdAt };
 }
 
-/** What is absent or null keeps its value. */
+/** Absent and null fields keep their values. */
 type PostChanges = { readonly [Field in keyof NewPost]?: NewPost[Field] | null | undefined } & {
   readonly ifVersion?: IfVersion;
 };
 
-/** Changes only the given fields. Throws BAD_USER_INPUT, NOT_FOUND, FORBIDDEN, CONFLICT, DatabaseError. */
+/**
+ * @throws {ApiError} BAD_USER_INPUT, NOT_FOUND, FORBIDDEN, CONFLICT
+ * @throws {DatabaseError}
+ */
 async function updatePost(
   work: UnitOfWork,
   principal: Principal,
@@ -187,7 +196,11 @@ async function updatePost(
   return { ...post, title: title ?? post.title, body: body ?? post.body, ...changed };
 }
 
-/** Deletes a post and its comments. False if the post does not exist. Throws FORBIDDEN, CONFLICT, DatabaseError. */
+/**
+ * @returns false if the post does not exist
+ * @throws {ApiError} FORBIDDEN, CONFLICT
+ * @throws {DatabaseError}
+ */
 async function deletePost(
   work: UnitOfWork,
   principal: Principal,
@@ -207,7 +220,7 @@ async function deletePost(
 
 const COMMENT = 'comment';
 
-/** Sorts the posts, then locks them one by one. A comment's id stands for its post, which never changes. */
+/** Locks the posts in the order of their ids. A comment's id stands for its post, which never changes. */
 const lockPosts = (strength: string): Statement<{ id: string }> =>
   statement(
     'posts_lock',
@@ -219,8 +232,8 @@ const TO_CHANGE = lockPosts('FOR NO KEY UPDATE');
 const TO_DELETE = lockPosts('FOR UPDATE');
 
 /**
- * Everything below a post is written under the lock of the post: its columns, tags, comments and comment
- * count. All posts get the strongest lock that any of them needs, so no lock is upgraded later.
+ * The lock of a post protects its columns, tags, comments and comment count. All posts get the strongest lock
+ * that any of them needs, so that no lock is upgraded later.
  */
 const POSTS: LockKind = {
   rank: 1,
@@ -233,13 +246,13 @@ const POSTS: LockKind = {
   },
 };
 
-/** The lock of a post that will be changed or get a comment. */
+/** Locks a post that will be changed or get a comment. */
 export const postToChange = (id: string | undefined): NamedRow => ({ kind: POSTS, id });
 const postToDelete = (id: string | undefined): NamedRow => ({ kind: POSTS, id, deleted: true });
-/** The lock of the post that a comment is on. */
+/** Locks the post of a comment. */
 export const postOfComment = (id: string | undefined): NamedRow => ({ kind: POSTS, id, below: COMMENT });
 
-/** From arguments that graphql-js has coerced, which a single-statement mutation gets without their types. */
+/** A single-statement mutation gets arguments that graphql-js has coerced, without their types. */
 const newPost = ({ title, body, tags }: Readonly<Record<string, unknown>>): NewPost => ({
   title: String(title),
   body: String(body),

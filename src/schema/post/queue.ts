@@ -1,6 +1,6 @@
 import { type Query, statement } from '../../database/statement.ts';
 
-/** Tells the queues of posts from other advisory locks. */
+/** Distinguishes the queues of posts from other advisory locks. */
 const QUEUE_SEED = 20_261_129;
 const joinQueue = (id: string) => `SELECT pg_advisory_xact_lock(uuid_hash_extended(${id}, ${QUEUE_SEED}))`;
 const JOIN_POST = statement<unknown>('post_queue', joinQueue('$1::uuid'));
@@ -15,9 +15,9 @@ const JOIN_POSTS = statement<unknown>(
 );
 
 /**
- * Waits until no other transaction changes the post or anything below the post. A transaction that waits for a row lock
- * already has its id, and the ids order the events: another transaction with a later id could take the row first.
- * So each transaction that changes posts runs one of these queries before its first row lock
+ * Waits until no other transaction changes the post, its tags or its comments. A transaction that waits for a
+ * row lock already has its id, and the ids order the events. Another transaction with a later id could lock
+ * the row first. So each transaction that changes posts runs one of these queries before its first row lock
  * (docs/decisions/0048-queues-of-posts.md).
  */
 export const postQueue = (postId: string): Query<unknown> => ({ statement: JOIN_POST, values: [postId] });

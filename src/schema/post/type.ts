@@ -25,7 +25,6 @@ export const postEntity = createEntity(posts, {
   filteredBy: { by: tags, key: 'postId', value: 'name' },
 });
 
-/** A post as the schema shows it. */
 export type PostRow = EntityRow<typeof postEntity>;
 
 interface TagsRow extends Pick<Tag, 'postId'> {
@@ -37,7 +36,6 @@ const TAGS_OF_POSTS = statement<TagsRow>(
   'SELECT post_id AS "postId", array_agg(name ORDER BY position) AS names FROM tags WHERE post_id = ANY($1::uuid[]) GROUP BY post_id',
 );
 
-/** The tags of each post, in the order given. */
 async function readTags({ db }: Context, postIds: readonly string[]): Promise<string[][]> {
   const rows = await db.query(TAGS_OF_POSTS, [postIds]);
   const found = new Map(rows.map(({ postId, names }) => [postId, names]));
@@ -60,7 +58,7 @@ export function definePost(
       }),
       body: t.exposeString('body', {
         maxCharacters: body.max,
-        description: `The body, ${lengthOf(body)}, exactly as it was written.`,
+        description: `The body, ${lengthOf(body)}, exactly as written.`,
       }),
       author: t.belongsTo(User, 'authorId', { description: 'The author of the post.' }),
       commentCount: t.exposeInt('commentCount', {
@@ -81,7 +79,7 @@ export function definePost(
       }),
       tags: t.loadableList({
         type: 'String',
-        // One more per tag for quotes and comma.
+        // Each tag needs one more character, for quotes and comma.
         maxCharacters: maxTags * (tag.max + 1),
         sql: {
           kind: 'value',
@@ -100,7 +98,6 @@ export function definePost(
 
 export type PostTypes = ReturnType<typeof definePost>;
 
-/** The posts of a user. */
 export function definePostRelations(
   { builder }: SchemaToolkit,
   { User }: UserTypes,

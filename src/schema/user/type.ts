@@ -20,18 +20,21 @@ import { ApiError, notFound } from '../../platform/errors.ts';
 
 export const userEntity = createEntity(pickColumns(users, ['id', 'name', 'role', 'createdAt']));
 
-/** An account as the schema shows it, without its e-mail address, which is read only for callers who may see it. */
+/** The email address is not a column of the entity, because only some callers may see it. */
 type UserRow = EntityRow<typeof userEntity>;
 
 const OWN_EMAIL = 'users:read';
 const EMAIL_OF_OTHERS = 'users:email';
 
-/** The id, if the caller may see the e-mail address of that account (contract section 3). Throws FORBIDDEN. */
+/**
+ * @returns the id, if the caller may see the account's email address (contract: permissions)
+ * @throws {ApiError} FORBIDDEN
+ */
 function withEmail({ id }: UserRow, context: Context): string {
   const scope = principalOf(context).userId === id ? OWN_EMAIL : EMAIL_OF_OTHERS;
   context.notedScopes?.add(scope);
   if (context.caller.scopes.has(scope)) return id;
-  // The same for every account: it does not tell which one is the caller's.
+  // The message is equal for every account, so that it does not reveal the caller's account.
   throw new ApiError(
     'FORBIDDEN',
     `Your email address requires the scope "${OWN_EMAIL}". Email addresses of other accounts require the scope "${EMAIL_OF_OTHERS}".`,
@@ -50,10 +53,10 @@ async function readEmails({ db }: Context, ids: readonly string[]): Promise<(str
   return ids.map((id) => found.get(id) ?? notFound('User', id));
 }
 
-/** As the schema writes them, and the SQL of the field. */
+/** The SQL of the field `role` must return these names, too. */
 const ROLE_NAMES = { member: 'MEMBER', admin: 'ADMIN' } as const;
 
-/** Whether the caller may know the role of an account (contract section 3). */
+/** True if the caller may see the role of an account (contract: permissions). */
 function maySeeRole({ caller }: Context, { id }: UserRow): boolean {
   return isAuthenticated(caller) && (caller.userId === id || caller.role === 'admin');
 }
@@ -63,7 +66,7 @@ export function defineUser(toolkit: SchemaToolkit) {
   const Role = builder.enumType('Role', {
     description: 'The role of an account.',
     values: {
-      MEMBER: { description: 'Writes posts and comments, and changes and deletes those of the account.' },
+      MEMBER: { description: 'Writes, changes and deletes posts and comments of the account.' },
       ADMIN: { description: 'Also changes and deletes posts and comments of other accounts.' },
     } as const,
   });
@@ -74,7 +77,7 @@ export function defineUser(toolkit: SchemaToolkit) {
     fields: (t) => ({
       name: t.exposeString('name', {
         maxCharacters: ACCOUNT_NAME.max,
-        description: `The name shown beside the user’s posts and comments, ${lengthOf(ACCOUNT_NAME)}.`,
+        description: `The name shown next to the user’s posts and comments, ${lengthOf(ACCOUNT_NAME)}.`,
       }),
       email: t.loadable({
         type: 'String',
