@@ -24,8 +24,9 @@ function notAcceptable(kind: PreparedOperation['kind'], needed: string): ApiErro
 }
 
 /**
- * Checks that the method and the accepted media types fit the kind of operation; `checkStream` does so for streams. Throws
- * BAD_REQUEST.
+ * Checks that the method and the accepted media types fit the kind of operation. `checkStream` checks the media type of
+ * streams.
+ * @throws {ApiError} BAD_REQUEST
  */
 function checkTransport(
   kind: PreparedOperation['kind'],
@@ -49,7 +50,7 @@ function checkTransport(
     throw notAcceptable(kind, 'application/graphql-response+json or application/json');
 }
 
-/** Of a valid document only: that a field does not exist says more than that it cannot be streamed. */
+/** Runs after validation, because the error for an unknown field is more helpful than the error for the media type. */
 function checkStream(kind: PreparedOperation['kind'], { streamType }: OperationRequest): void {
   if (kind === 'subscription' && streamType === undefined)
     throw notAcceptable(kind, `text/event-stream or ${MULTIPART}`);
@@ -58,24 +59,26 @@ function checkStream(kind: PreparedOperation['kind'], { streamType }: OperationR
 export interface AdmissionOptions {
   readonly documents: DocumentCache;
   readonly limiter: OperationLimiter;
-  /** The rejection of a mutation with a session that another site made a browser send; undefined if it is allowed. */
+  /** Returns the rejection of a mutation that another site made a browser send with a session. */
   readonly checkOrigin: (request: OperationHead) => ApiError | undefined;
-  /** The stage of plugins. */
+  /** The `admit` stage of all plugins. */
   readonly admit: NonNullable<OperationStages['admit']>;
 }
 
 type OperationLimiter = ReturnType<typeof createOperationLimiter>;
 
-/** Rejects operations over the limits of depth, fields and complexity. */
 export const useLimits = ({ check }: Pick<OperationLimiter, 'check'>): OperationPlugin => ({
   name: 'limits',
   stages: { admit: check },
 });
 
-/** Finds the operation of a request and decides about the operation before any of it runs. */
+/** Finds the operation of a request and decides whether the operation may run. */
 export function createAdmission({ documents, limiter, checkOrigin, admit }: AdmissionOptions) {
   return {
-    /** Selects the operation that a request names. @throws {GraphQLError} if the document has no such operation */
+    /**
+     *
+     * @throws {GraphQLError} if the document has no such operation
+     */
     select(
       { document, published }: RequestedDocument,
       { params, sender }: AskedOperation,
@@ -86,7 +89,10 @@ export function createAdmission({ documents, limiter, checkOrigin, admit }: Admi
         throw canExecute(sender.caller) ? error : credentialsMissing();
       }
     },
-    /** Computes the cost of an operation that the caller may request in this way. @throws {ApiError} the rejection */
+    /**
+     * Computes the cost of an operation.
+     * @throws {ApiError} if the caller may not request the operation in this way
+     */
     measure(
       selected: SelectedOperation,
       requested: AskedOperation,
@@ -105,14 +111,18 @@ export function createAdmission({ documents, limiter, checkOrigin, admit }: Admi
       const { complexity, depth } = cost;
       return { ...selected, cost, shownCost: isShown ? { complexity, depth } : undefined };
     },
-    /** Decides whether an operation may run if it is valid. @throws {ApiError} the rejection */
+    /**
+     *
+     * @throws {ApiError} the reason why the operation may not run, even if it is valid
+     */
     admit(measured: MeasuredOperation, { params, request, sender }: AskedOperation): AdmittedOperation {
       const { operation, cost } = measured;
       const { kind } = operation;
       const { caller } = sender;
       const { url, headers } = request;
       admit(operation, cost);
-      // Without credentials, some fields may be read (contract section 3). Whoever asks for others gets none.
+      // Callers without credentials may read some fields only (contract: authentication and permissions). A request for
+      // another field returns none.
       const closed = isAnonymous(caller)
         ? cost.fields.find((field) => needsMoreThan(caller.scopes, field))
         : undefined;
@@ -124,8 +134,8 @@ export function createAdmission({ documents, limiter, checkOrigin, admit }: Admi
       return { ...measured, showsEventId, visibleHeartbeats };
     },
     /**
-     * Validates the document of an admitted operation.
-     * @returns the valid operation, or the errors
+     *
+     * @returns the valid operation, or the errors of the document
      */
     validate(
       admitted: AdmittedOperation,
@@ -140,10 +150,9 @@ export function createAdmission({ documents, limiter, checkOrigin, admit }: Admi
       const showsDeprecations = readField(request.headers, 'x-show-deprecations') !== undefined;
       return { ...admitted, deprecated, showsDeprecations };
     },
-    /** @returns the errors of the variables of a valid operation */
     validateVariables({ operation }: ValidatedOperation, requested: AskedOperation): readonly GraphQLError[] {
       const { params, request } = requested;
-      // With an Idempotency-Key, a reused key is reported before variables that do not fit.
+      // With an Idempotency-Key, a reused key is reported before invalid variables.
       const isKeyed = operation.kind === 'mutation' && request.headers.has('idempotency-key');
       return isKeyed ? [] : documents.checkVariables(operation, params.variables);
     },

@@ -43,7 +43,7 @@ export interface EngineOptions extends Services, Pick<Accounts, 'passwords' | 's
   readonly trusted: Pick<TrustedDocuments, 'documents' | 'requested'>;
   readonly lookAhead: boolean;
   readonly feed: EventFeed;
-  /** For reading and executing events for streams. */
+  /** The queue for reading and executing events for streams. */
   readonly eventQueue: FairQueue;
   readonly streamMetrics: StreamMetrics;
   readonly pending: PendingResponses;
@@ -51,14 +51,14 @@ export interface EngineOptions extends Services, Pick<Accounts, 'passwords' | 's
   readonly credentialWatch: CredentialWatch;
   readonly watchBlocked: EventIdOptions['watchBlocked'];
   readonly fanOut: FanOut;
-  /** Whether subscribers share what is the same for them. */
+  /** True if subscribers with equal responses share one execution. */
   readonly shareEvents: boolean;
   readonly onCommit: () => void;
-  /** The public origin of the service, which is known once it listens. */
+  /** The public origin is known once the server listens. */
   readonly origin: () => string;
 }
 
-/** Rejects keys that nothing would keep: a retry would run the mutation again. */
+/** Without the idempotency plugin no response is stored, so a retry with the key would run the mutation again. */
 const withoutKeys =
   (run: Execute, log: Logger): Execute =>
   (args) => {
@@ -82,7 +82,7 @@ const rejectSubscription: Subscribe = () =>
     }),
   );
 
-/** Runs operations within the configured limits, as far as plugins take part. */
+/** Composes the engine. Limits, idempotency and event ids are options of plugins. */
 export function createEngine(options: EngineOptions) {
   const { config, database, log, metrics, schema, lookAhead, passwords, securityLog, feed } = options;
   const { eventQueue, streamMetrics, pending, checkOrigin, fanOut, shareEvents, onCommit } = options;
@@ -91,7 +91,7 @@ export function createEngine(options: EngineOptions) {
   const limits = config.operationLimits;
   const limiter = createOperationLimiter(schema, limits);
   const { requestedFields } = limiter;
-  // The owner that has used the database least goes first.
+  // The owner that has used the database least gets the next slot.
   const waiting = { maxWaiting: config.maxQueuedOperations, use: database.queue.use };
   const queue = new FairQueue({ concurrency: config.maxConcurrentOperations, ...waiting });
   const writeQueue = createTransactionQueue(config, waiting);
@@ -151,7 +151,6 @@ export function createEngine(options: EngineOptions) {
     log,
   };
   return {
-    /** The options of `useLimits`, `useIdempotency` and `useEventIds`. */
     limits: limiter,
     idempotency,
     eventIds,

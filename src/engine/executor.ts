@@ -16,34 +16,32 @@ import type { OperationArgs, OperationContext } from './operation/operation-cont
 import { executed, located, rejected, rendered, type SingleResult } from './operation/outcome.ts';
 import { type LeftPart, renderInDatabase } from './queries/execute-in-database.ts';
 
-/** The error for an operation past its timeout. */
 const tooSlow = (timeoutMs: number): ApiError =>
   new ApiError(
     'TIMEOUT',
     `The operation took longer than ${timeoutMs} ms and was cancelled. Request less, or try again later.`,
   );
 
-/** Makes a function that rejects with TIMEOUT if work before an operation takes longer than the operation may take. */
+/** Creates a function that rejects with TIMEOUT if work before an operation takes longer than `timeoutMs`. */
 export function limitTime(timeoutMs: number): <T>(work: Promise<T>) => Promise<T> {
   const deadline = createDeadline(timeoutMs);
   return (work) => within(deadline, work, () => tooSlow(timeoutMs));
 }
 
-/** Whom the memory of event texts counts for if accounts share them. */
+/** The owner of the response memory of events that accounts share. */
 const SHARED = 'events';
 
 export interface ExecutorOptions extends MutationOptions {
-  /** Events have a separate queue: a thousand subscribers must not delay a query. */
+  /** Events have a separate queue, because a thousand subscribers must not delay a query. */
   readonly eventQueue: FairQueue;
   readonly timeoutMs: number;
 }
 
-/** A response that the database has written. */
 interface Written {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The outcome of an operation of which the database has written some root fields and resolvers have made the others. */
+/** Merges the root fields that the database has written with the root fields that resolvers have computed. */
 function completed({ data: written }: Written, { names }: LeftPart, executed: SingleResult): SingleResult {
   if (executed.kind !== 'executed' || executed.result.data == null) return executed;
   const { result } = executed;
@@ -54,15 +52,15 @@ function completed({ data: written }: Written, { names }: LeftPart, executed: Si
   return { kind: 'executed', result: { ...result, data } };
 }
 
-/** Runs operations. Never throws: errors are in the outcome, masked. */
+/** Runs operations. The methods never throw: masked errors are in the outcome. */
 export interface Executor extends EventExecutor, KeyedExecutor {
   /** Runs a query on the pool, or a mutation in one unit of work that commits before the response. */
   run(args: OperationArgs): Promise<SingleResult>;
 }
 
 /**
- * Limits how many operations run at once and for how long. An operation past its timeout fails with
- * TIMEOUT; its statements are cancelled and its writes rolled back.
+ * Limits concurrency and duration of operations. An operation past its timeout fails with TIMEOUT. Its statements are
+ * cancelled and its writes are rolled back.
  */
 export function createExecutor(options: ExecutorOptions): Executor {
   const { database, log, queue, eventQueue, timeoutMs, bounds } = options;
@@ -72,7 +70,10 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const deadline = createDeadline(timeoutMs);
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
 
-  /** Undefined if the database cannot write any of the response. */
+  /**
+   *
+   * @returns undefined if the database can write no part of the response
+   */
   async function executeInDatabase(
     args: OperationArgs,
     reservation: Reservation,
@@ -85,7 +86,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       const { response, left } = rendering;
       if (left === undefined && context.shownCost === undefined)
         return bounds.checked(rendered(response), context, reservation);
-      // The cost is put beside the data where the response becomes text.
+      // The cost is added to the data when the response is serialized, so this response cannot stay a string.
       const written: Written = JSON.parse(response);
       const outcome =
         left === undefined
@@ -93,7 +94,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
           : completed(written, left, await executeFields({ ...args, document: left.document }, reservation));
       return bounds.checked(outcome, context, reservation);
     } catch (error) {
-      // A rejection belongs to no field.
+      // A rejection belongs to no field, so it has no location.
       const rejection = reservation.rejection ?? (error instanceof ApiError ? error : undefined);
       return rejected(rejection ?? located(error, node), masking(context));
     }
@@ -128,9 +129,10 @@ export function createExecutor(options: ExecutorOptions): Executor {
   }
 
   /**
-   * Runs within the operation timeout and the memory bounds of responses. Work still running at the timeout
-   * keeps running until it notices; its result is discarded. `toResult` turns a rejection into a result, or throws
-   * it. The time of the statements is added to `forWork`.
+   * Runs within the operation timeout and the memory bounds of responses. Work that still runs at the timeout continues
+   * until it notices the cancellation; its result is discarded.
+   * @param toResult turns a rejection into a result, or throws
+   * @param forWork collects the time of the statements
    */
   function inTime<T, R>(
     owner: string | undefined,
@@ -141,7 +143,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   ): Promise<T | R> {
     const cancellation = new Cancellation(reservation, owner, forWork);
     return new Promise<T | R>((resolve, reject) => {
-      // Called again when the work notices its timeout: nothing may be thrown past the promise then.
+      // Runs again when the work notices its timeout. At that time no error may escape the promise.
       const fail = (error: unknown) => {
         try {
           resolve(toResult(error));
@@ -174,7 +176,6 @@ export function createExecutor(options: ExecutorOptions): Executor {
     });
   }
 
-  /** The same for an operation, whose rejection is its outcome. */
   function bounded<T extends SingleResult | undefined>(
     context: OperationContext,
     run: (cancellation: Cancellation) => Promise<T>,
@@ -189,7 +190,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     );
   }
 
-  /** Without extra steps a mutation always has an outcome. */
+  /** A mutation without extra steps always has an outcome. */
   const mutate = async (args: OperationArgs, cancellation: Cancellation): Promise<SingleResult> =>
     (await executeSingleStatement(args, cancellation)) ??
     (await executeMutation(args, cancellation)) ?? { kind: 'rejected', errors: [] };
@@ -232,8 +233,8 @@ export function createExecutor(options: ExecutorOptions): Executor {
           eventQueue.use.add(owner, performance.now() - sinceMs);
         }
       };
-      // Events are never rejected or late because of a long queue: their timeout starts once they have a slot. While the
-      // event loop is busy they keep the slot, so that fewer are read.
+      // Long queues neither reject nor delay events, because the timeout of an event starts once the event has a slot.
+      // While the event loop is busy, the event keeps its slot, so that fewer events are read.
       return eventQueue.run(owner, async () => {
         const result = await read();
         const waiting = eventLoop.enter(owner);
@@ -250,14 +251,12 @@ export function createExecutor(options: ExecutorOptions): Executor {
   };
 }
 
-/** The queues in which operations wait for slots. */
 interface OperationQueues {
   readonly queue: FairQueue;
   readonly writeQueue: FairQueue;
   readonly eventQueue: FairQueue;
 }
 
-/** Has the metrics tell how many operations are running and waiting. */
 export function registerOperationMetrics(
   metrics: Metrics,
   { queue, writeQueue, eventQueue }: OperationQueues,

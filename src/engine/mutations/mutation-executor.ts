@@ -27,26 +27,28 @@ interface Owner {
 }
 
 /**
- * Mutations that wait for row locks. While one mutation of an owner waits, all mutations of this owner try one after the
- * other: each try may take 300 ms of a slot for transactions, and an owner that has locked its own row could fill all
- * slots.
+ * Queues for mutations that wait for row locks. While one mutation of an owner waits, all mutations of this owner run
+ * one after the other. Each try may occupy a transaction slot for 300 ms, so an owner that has locked its own row could
+ * fill all slots.
  */
 class LockWaiters {
   readonly #owners = new Map<string | undefined, Owner>();
   readonly #maxWaiting: number;
 
   constructor(maxWaiting: number) {
-    // Mutations that wait for a lock have started already.
     this.#maxWaiting = Math.max(1, maxWaiting);
   }
 
-  /** Runs a try at a mutation. Rejects with what it throws, and like FairQueue. */
+  /** Runs one try of a mutation. The promise rejects with the errors of the try and of FairQueue. */
   run<T>(owner: string | undefined, tryOnce: () => Promise<T>, cancellation: Cancellable): Promise<T> {
     const known = this.#owners.get(owner);
     return known === undefined ? tryOnce() : known.queue.run(owner, tryOnce, cancellation);
   }
 
-  /** A mutation has met a lock. Returns a function that says that it waits no more, to be called once. */
+  /**
+   * Registers a mutation that has met a lock.
+   * @returns a function to call once when the mutation no longer waits
+   */
   waits(owner: string | undefined): () => void {
     let known = this.#owners.get(owner);
     if (known === undefined) {
@@ -57,7 +59,7 @@ class LockWaiters {
     waiter.waiting += 1;
     return () => {
       waiter.waiting -= 1;
-      // Mutations in its queue are waiting themselves, or go on from there.
+      // Mutations in the queue have registered themselves, or continue from there.
       if (waiter.waiting === 0) this.#owners.delete(owner);
     };
   }
@@ -70,46 +72,50 @@ export interface MutationOptions {
   /** Every operation takes a slot. */
   readonly queue: FairQueue;
   /**
-   * Mutations that open a transaction take a slot here first: they may wait for each other, and reads must
-   * not wait for them.
+   * Mutations that open a transaction first take a slot here, because they may wait for each other, and reads must not
+   * wait for them.
    */
   readonly writeQueue: FairQueue;
-  /** How long a mutation keeps trying to acquire its locks, and how many of an account may wait for each other. */
+  /** The maximum time in which a mutation tries to acquire its locks. */
   readonly lockWaitMs: number;
   readonly maxQueued: number;
   readonly passwords: Passwords;
   readonly bounds: ReturnType<typeof createResponseBounds>;
-  /** Called after every commit. */
   readonly onCommit: () => void;
 }
 
-/** Extra steps in the transaction of a mutation. */
 export interface MutationSteps {
-  /** Runs before anything is written. False ends the mutation without executing it. */
+  /** Runs before anything is written. If the result is false, the mutation is not executed. */
   before(work: UnitOfWork): Promise<boolean>;
-  /** Runs after execution, before the commit. Returns the outcome of the response. */
+  /**
+   * Runs after execution, before the commit.
+   * @returns the outcome for the response
+   */
   after(work: UnitOfWork, outcome: SingleResult): Promise<SingleResult>;
   /**
-   * Runs instead of `after` if there is no data and the writes are rolled back. Returns the outcome to respond
-   * with; undefined if the mutation counts as not run.
+   * Runs instead of `after` if there is no data and the writes are rolled back.
+   * @returns the outcome for the response; undefined if the mutation counts as not run
    */
   onRollback(outcome: SingleResult): Promise<SingleResult | undefined>;
 }
 
-/** An error after the commit undoes nothing, so the client gets it as one of unknown outcome. */
+/** An error after the commit undoes nothing, so the client gets an error with unknown outcome. */
 export function afterCommit(work: UnitOfWork, error: unknown): unknown {
   return work.committed ? new DatabaseError('unknown', error) : error;
 }
 
-/** Runs mutations, each in one transaction that commits before the response. */
+/** Runs each mutation in one transaction that commits before the response. */
 export function createMutationExecutor(options: MutationOptions) {
   const { database, log, securityLog, queue, writeQueue, lockWaitMs, passwords, bounds, onCommit } = options;
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
   const waiters = new LockWaiters(options.maxQueued);
-  /** The results of `prepare`, by request, for retries: a mutation whose key is locked is tried repeatedly. */
+  /** The results of `prepare` by request, because a mutation whose key is locked is tried repeatedly. */
   const preparations = new WeakMap<OperationRequest, Promise<Preparations>>();
 
-  /** Undefined if its steps ended it. RETRY if the database aborted it: nothing was written. */
+  /**
+   * Returns undefined if the steps stopped the mutation, and RETRY if the database aborted the mutation and nothing was
+   * written.
+   */
   async function tryOnce(
     args: OperationArgs,
     work: UnitOfWork,
@@ -147,12 +153,12 @@ export function createMutationExecutor(options: MutationOptions) {
       const outcome = executed(result, masking(context));
       bounds.checked(outcome, context, sender.reservation);
       const failures = failuresOf(outcome);
-      // From here on it cannot be cancelled: the response tells what was committed.
+      // The mutation cannot be cancelled any more, because the response reports what was committed.
       if (failures.length > 0 || !cancellation.close()) {
         await work.rollback();
         return { kind: 'rejected', errors: failures };
       }
-      // Contract section 9: if `data` is null, nothing was changed.
+      // Nothing is changed if `data` is null (contract: guarantees).
       if (hasNoData(outcome)) {
         await work.rollback();
         return steps === undefined ? outcome : await steps.onRollback(outcome);
@@ -169,7 +175,7 @@ export function createMutationExecutor(options: MutationOptions) {
     } catch (error) {
       await work.rollback();
       const reason = afterCommit(work, error);
-      // With an Idempotency-Key the client can retry at once, whatever the outcome was.
+      // With an Idempotency-Key the client can retry immediately, because the key prevents a second execution.
       if (steps !== undefined && reason instanceof DatabaseError && reason.kind === 'unknown')
         effects.headers['retry-after'] = '1';
       return rejected(reason, masking(context));
@@ -178,7 +184,7 @@ export function createMutationExecutor(options: MutationOptions) {
     }
   }
 
-  /** Runs a mutation unless it is cancelled. Undefined if its steps ended it. */
+  /** Returns undefined if the steps stopped the mutation. */
   return async (
     args: OperationArgs,
     cancellation: Cancellation,
@@ -207,7 +213,7 @@ export function createMutationExecutor(options: MutationOptions) {
     const withWriteSlot = () => writeQueue.run(owner, withSlot, cancellation);
     let waitsNoMore: (() => void) | undefined;
     try {
-      // Each try takes separate slots: pauses take none.
+      // Each try takes separate slots, so that pauses occupy none.
       return await retries.run(async () => {
         if (cancellation.cancelled) throw new QueueFullError('cancelled');
         const tried = await waiters.run(owner, withWriteSlot, cancellation);

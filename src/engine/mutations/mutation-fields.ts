@@ -18,8 +18,8 @@ interface Call {
 }
 
 /**
- * The root fields that an operation is about to run, in order. A field that the caller may not call is none: the execution
- * rejects it. Nor does anything run with variables that do not fit.
+ * Returns the root fields that an operation is about to run, in order. Fields without permission are left out, because
+ * the execution rejects them. With invalid variables nothing runs.
  */
 function callsOf(args: OperationArgs): Call[] {
   const { schema, contextValue: context } = args;
@@ -39,7 +39,7 @@ function callsOf(args: OperationArgs): Call[] {
   });
 }
 
-/** A mutation is committed once the ids of what it changed are known. */
+/** A mutation is committed once the ids of the changed rows are known. */
 function resultOf(
   outcome: SingleResult,
   { effects, sender }: OperationArgs['contextValue'],
@@ -51,8 +51,8 @@ function resultOf(
 }
 
 /**
- * The stage `mutationField` of all plugins, around whatever executes the operation: a single statement, a transaction with its
- * retries, or a replay. A mutation that a plugin rejects runs none of its fields, but a stored response is still replayed.
+ * Runs the stage `mutationField` of all plugins around a single statement, a transaction with its retries, or a replay.
+ * A mutation that a plugin rejects runs none of its fields, but a stored response is still replayed.
  */
 export function withMutationFields(plugins: readonly OperationPlugin[], next: Execute, log: Logger): Execute {
   const hooks = plugins.flatMap(({ stages }) => stages.mutationField ?? []);

@@ -8,27 +8,38 @@ import { located, rejected, rendered, type SingleResult } from '../operation/out
 import { responseWith } from '../queries/execute-in-database.ts';
 import { afterCommit, type MutationOptions, type MutationSteps } from './mutation-executor.ts';
 
-/** The lock of an Idempotency-Key: stores the response in the statement of the mutation, or prevents both. */
+/**
+ * Stores the response of an Idempotency-Key in the statement of the mutation. If the key is locked, neither is done.
+ */
 export interface KeyLock {
   readonly sql: KeyLockSql;
-  /** Its parameters for a response, which has TIMESTAMP_PLACEHOLDER for what the database sets. */
+  /** Parameters of the lock. The response has TIMESTAMP_PLACEHOLDER for timestamps that the database sets. */
   valuesFor(response: string): readonly Parameter[];
 }
 
-/** Runs mutations with an Idempotency-Key. Never throws: errors are in the outcome, masked. */
+/** Runs mutations with an Idempotency-Key. The methods never throw: masked errors are in the outcome. */
 export interface KeyedExecutor {
-  /** Runs a mutation in a transaction with extra steps. Undefined if `before` ended it or `onRollback` returned undefined. */
+  /**
+   * Runs a mutation in a transaction with extra steps.
+   * @returns undefined if `before` returned false or `onRollback` returned undefined
+   */
   runMutation(args: OperationArgs, steps: MutationSteps): Promise<SingleResult | undefined>;
-  /** Runs a mutation as one statement with the lock of its key. Undefined if it was not done: nothing was changed. */
+  /**
+   * Runs a mutation as one statement with the lock of its key.
+   * @returns undefined if nothing was changed
+   */
   runSingleStatement(args: OperationArgs, keyLock: KeyLock): Promise<SingleResult | undefined>;
 }
 
-/** A retry sends its response again, only to find that it is stored. Longer ones are looked for first. */
+/**
+ * A retry sends its response to the database, only to find the stored one. For a longer response, the stored one is
+ * read first.
+ */
 const MOST_KEYED_CHARACTERS = 65_536;
 
 /**
- * The response is known before the statement is sent, except for what the database sets. Whatever could make it another
- * one is left to an execution in a transaction.
+ * The response is known before the statement is sent, except for timestamps that the database sets. Mutations whose
+ * response could change run in a transaction.
  */
 export function createSingleStatementExecutor(options: MutationOptions) {
   const { database, log, queue, onCommit } = options;
@@ -39,7 +50,7 @@ export function createSingleStatementExecutor(options: MutationOptions) {
     try {
       return readyInsert(args, context.operation.node, context);
     } catch {
-      // An execution rejects it for the same reason.
+      // The execution in a transaction rejects the mutation for the same reason.
       return undefined;
     }
   }
@@ -71,16 +82,16 @@ export function createSingleStatementExecutor(options: MutationOptions) {
       const { requestId, effects, operation } = context;
       const kind = databaseKindOf(error);
       if (isAborted(kind)) return undefined;
-      // The client can find out at once: its key tells.
+      // The client can retry immediately, because the key tells whether the mutation has run.
       if (kind === 'unknown' && keyLock !== undefined) effects.headers['retry-after'] = '1';
       return rejected(located(error, operation.node), { requestId, log });
     }
   }
 
   /**
-   * Runs a mutation as one statement, which commits by itself. Undefined if it was not done, and nothing was changed: it
-   * needs more than a statement, is going to be rejected, the database aborted it in favour of another transaction, or its
-   * key is locked or has a response.
+   * Runs a mutation as one statement, which commits by itself.
+   * @returns undefined if nothing was changed, because the mutation needs several statements or will be rejected,
+   * another transaction made the database abort the statement, or the key is locked or has a response
    */
   return async (
     args: OperationArgs,

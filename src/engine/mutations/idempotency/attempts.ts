@@ -30,23 +30,25 @@ import {
   storeResponseAlone,
 } from './response-store.ts';
 
-/** Longer than most mutations take, and well before a wait for a row lock ends the transaction (300 ms). */
+/**
+ * The delay is longer than most mutations take, and shorter than the 300 ms after which a wait for a row lock ends the
+ * transaction.
+ */
 const HOLD_AFTER_MS = 50;
 const TRIES = 5;
 
 /** Keeps the key of a mutation locked between its transactions. */
 export interface KeyLockHolder {
-  /** True if the key is locked. Otherwise another request may lock it between two transactions. */
+  /** True if the key is locked. While it is false, another request may lock the key between two transactions. */
   readonly held: boolean;
-  /** Locks the key for a mutation that takes long. Call it while a transaction has the lock of the key. */
+  /** Locks the key for a mutation that takes long. The caller has the key locked in a transaction. */
   holdDuringWaits(): void;
-  /** Releases the key in the background. */
   release(): void;
 }
 
 type Client = Awaited<ReturnType<Database['dedicatedClient']>>;
 
-/** A connection that is open while it holds locks of keys. */
+/** A connection to PostgreSQL that stays open while it holds locks of keys. */
 interface LockConnection {
   readonly client: Promise<Client>;
   /** Settles when the connection is free for the next statement. */
@@ -59,14 +61,13 @@ interface LockConnection {
 const NO_HOLDER: KeyLockHolder = { held: false, holdDuringWaits: () => undefined, release: () => undefined };
 
 /**
- * A mutation that waits for a row lock ends its transaction, which releases the lock of its key. So once it has run
- * for a while, another session holds a lock of the key, on one connection of this instance. If that connection
- * breaks, a duplicate at another instance may run. The primary key lets only one of the two commit.
+ * A mutation that waits for a row lock ends its transaction, which releases the lock of its key. After 50 ms, another
+ * session of this instance therefore locks the key, too. If that connection breaks, a duplicate at another instance may
+ * run, but the primary key lets only one of the two commit.
  */
 function createKeyLockHolders(database: Database, log: Logger): (owner: KeyOwner) => KeyLockHolder {
   let current: LockConnection | undefined;
 
-  /** Closes the connection and so releases its locks. */
   function close(connection: LockConnection): void {
     connection.open = false;
     if (current === connection) current = undefined;
@@ -83,7 +84,10 @@ function createKeyLockHolders(database: Database, log: Logger): (owner: KeyOwner
     return connection;
   }
 
-  /** Runs a statement on a key after the statements before it. Resolves to false if the connection is lost. Never rejects. */
+  /**
+   * Runs a statement on a key after the statements before it. Resolves to false if the connection is lost, and never
+   * rejects.
+   */
   function ask(connection: LockConnection, sql: string, owner: KeyOwner): Promise<boolean> {
     const result = connection.last.then(async () => {
       if (!connection.open) return false;
@@ -117,7 +121,7 @@ function createKeyLockHolders(database: Database, log: Logger): (owner: KeyOwner
       const taking = current;
       taking.keys += 1;
       let locked = false;
-      // A request that checks the lock of the key holds the lock for a moment.
+      // Another request that checks the lock of the key takes the lock for a moment, so the first try may fail.
       for (let tries = 0; tries < TRIES && !locked && !ended && taking.open; tries += 1)
         locked = await ask(taking, HOLD_KEY, owner);
       if (locked && !ended) connection = taking;
@@ -144,7 +148,6 @@ function createKeyLockHolders(database: Database, log: Logger): (owner: KeyOwner
 const NOTHING_NOTED: ReadonlySet<Scope> = new Set();
 const UNRESTRICTED: ReplayPolicy = { sessionId: null, scopes: [] };
 
-/** A mutation with an Idempotency-Key and its fingerprint. */
 export interface KeyedMutation {
   readonly args: OperationArgs;
   readonly owner: KeyOwner;
@@ -168,13 +171,14 @@ export interface AttemptOptions extends StoreOptions {
   readonly storedBytes: ReturnType<typeof createStoredBytes>;
 }
 
-/** The two strategies by which a mutation commits with its key: as a transaction, or as one statement. */
+/** A mutation commits with its key in one of two ways, as a transaction or as one statement. */
 export function createAttempts(options: AttemptOptions) {
   const { executor, database, log, limits, replayCheck, storedBytes } = options;
   const createHolder = createKeyLockHolders(database, log);
 
   /**
-   * Runs the mutation in a transaction and stores its response. Returns the response stored before if there is one, and neither if the key is locked.
+   * Runs the mutation in a transaction and stores its response.
+   * @returns the response stored before, if there is one; no outcome and no response if the key is locked
    */
   async function attempt({ args, owner, requestFingerprint, requested }: KeyedMutation): Promise<Attempt> {
     const { contextValue: context } = args;
@@ -205,11 +209,11 @@ export function createAttempts(options: AttemptOptions) {
         return made.outcome;
       },
       async onRollback(executed) {
-        // Another attempt may get another response: with this one the mutation counts as not run.
+        // The mutation counts as not run, because another attempt may get another response.
         if (executed.kind === 'rejected' || isRetriable(executed)) return executed;
         made = make(executed, UNRESTRICTED);
         storedBytes.take(owner.userId, made.response.body);
-        // The lock ended with the transaction, so another request may hold the key now.
+        // PostgreSQL released the lock with the transaction, so another request may hold the key now.
         const db = database.owned(chargedTo(context.sender));
         return (await storeResponseAlone(db, owner, made.response, options, holder.held))
           ? made.outcome
@@ -217,14 +221,13 @@ export function createAttempts(options: AttemptOptions) {
       },
     });
     const outcome = await run.finally(holder.release);
-    // Any other outcome is a failure, possibly of the commit: nothing is stored.
+    // Any other outcome is a failure, possibly of the commit, so nothing is stored.
     return { outcome, stored: outcome !== undefined && outcome === made?.outcome ? made.response : found };
   }
 
   /**
-   * Runs the mutation as one statement that also stores its response. Does neither if it needs more than a statement,
-   * is going to be rejected, or the key is locked or has a response. It shows its own row only, so it notes no
-   * scopes.
+   * Runs the mutation as one statement that also stores its response. The statement writes nothing if the key is locked
+   * or has a response. The response shows the inserted row only, so no scopes are noted.
    */
   async function trySingleStatement({
     args,

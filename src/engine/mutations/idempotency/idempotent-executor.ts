@@ -25,10 +25,11 @@ import {
 } from './response-store.ts';
 
 /**
- * Identifies a mutation by document, operation and variables (contract section 6): those that it declares, coerced. What is
- * not declared has no effect. Sorted by name, as by earlier versions: a retry may cross an upgrade. Returns the errors of
- * variables that do not fit. Keyed by the idempotency key: variables may contain a password, which a plain digest would let a
- * reader of the table guess.
+ * Identifies a mutation by document, operation and variables (contract: idempotency). Only declared variables count,
+ * with their coerced values, because other variables have no effect. Variables are sorted by name as in version 1.0.0,
+ * because a retry may cross an upgrade. The digest is keyed with the Idempotency-Key, because a reader of the table
+ * could guess a password from a plain digest.
+ * @returns the errors of invalid variables instead of a fingerprint
  */
 function computeFingerprint(
   schema: GraphQLSchema,
@@ -46,7 +47,7 @@ function computeFingerprint(
 const MAX_LENGTH = 255;
 
 /**
- * Reads the key of a mutation. Bare and quoted forms are equal (contract section 6).
+ * Bare and quoted forms of a key are equal (contract: idempotency).
  * @returns undefined if the request has no key
  * @throws {ApiError} BAD_REQUEST for a malformed key or several keys
  */
@@ -62,10 +63,10 @@ function readIdempotencyKey(headers: Pick<RequestFields, 'get' | 'has'>): string
 }
 
 /**
- * What became of a mutation with a key. `stored_…`: it ran, and its response was stored by the statement that wrote or in
- * its transaction. `not_stored`: it failed, so that it may run again. `replayed`: the stored response was sent; `waited`:
- * the same, after waiting for the first request. `reused`: rejected, since the key belongs to another mutation.
- * `in_progress`: rejected, since the first request took too long.
+ * The outcomes of mutations with a key. `stored_statement` and `stored_transaction`: the mutation ran, and its response
+ * was stored. `not_stored`: the mutation failed and may run again. `replayed`: the stored response was sent. `waited`:
+ * the stored response was sent after a wait for the first request. `reused`: rejected, because the key belongs to
+ * another mutation. `in_progress`: rejected, because the first request took too long.
  */
 const OUTCOMES = [
   'stored_statement',
@@ -77,7 +78,6 @@ const OUTCOMES = [
   'in_progress',
 ] as const;
 
-/** Counts what became of mutations with a key, and makes the rejections. */
 export function createKeyOutcomes(metrics: Metrics) {
   const counter = metrics.fastCounter(
     'content_graph_idempotency_requests_total',
@@ -99,35 +99,36 @@ export function createKeyOutcomes(metrics: Metrics) {
 }
 
 export interface IdempotencyOptions extends Omit<AttemptOptions, 'storedBytes'> {
-  /** What an account may have stored. */
+  /** The budget of an account. */
   readonly maxBytes: number;
   readonly outcomes: ReturnType<typeof createKeyOutcomes>;
 }
 
-/** How long a duplicate waits for the first request (contract section 6). */
+/** A duplicate waits this long for the first request (contract: idempotency). */
 const WAIT_LIMIT_MS = 5_000;
 /**
- * How often one waiter per instance checks whether another instance has finished. It holds no connection in
- * between.
+ * One waiter per instance checks at this interval whether another instance has finished. The waiter holds no connection
+ * in between.
  */
 const POLL_MS = 50;
 
 /**
- * Runs operations, and mutations with an Idempotency-Key once for each key. The key, the writes and the response
- * commit together, so that a retry after any crash finds all of them or none. Without data nothing was written, and the
- * response is stored on its own; until then the mutation counts as not run and may run again. Duplicates within a
- * process wait for the first without a connection. Across processes an advisory lock decides, taken before any write.
+ * Plugin that runs a mutation with an Idempotency-Key once for each key. The key, the writes and the response commit
+ * together, so that a retry after a crash finds all of them or none. A response without data is stored in a separate
+ * statement, because its writes were rolled back. If the process dies before that statement, the mutation counts as not
+ * run. Duplicates within a process wait for the first request without a connection. Across processes, an advisory lock
+ * decides, which is taken before any write.
  */
 export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
   const { database, log, retentionMs, maxBytes, maxResponseBytes, replayCheck, outcomes } = options;
   const storedBytes = createStoredBytes({ retentionMs, maxBytes });
   const { attempt, trySingleStatement } = createAttempts({ ...options, storedBytes });
-  /** The mutations running in this process, by key. Each resolves to what it stored. */
+  /** Mutations that run in this process, by key. Each promise resolves to the stored response. */
   const running = new Map<string, Promise<StoredResponse | undefined>>();
 
   /**
-   * Replays the stored response. Throws IDEMPOTENCY_KEY_REUSED, and FORBIDDEN if this caller may not receive
-   * it.
+   *
+   * @throws {ApiError} IDEMPOTENCY_KEY_REUSED; FORBIDDEN if this caller may not receive the response
    */
   function replay(
     stored: StoredResponse,
@@ -146,8 +147,8 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
   }
 
   /**
-   * The stored response. Its bytes count for the account before they are read. Throws like findResponse, RATE_LIMITED
-   * too.
+   * The bytes of the response count for the account before the response is read.
+   * @throws {ApiError} RATE_LIMITED, and the errors of `findResponse`
    */
   function find(args: OperationArgs, owner: KeyOwner): Promise<StoredResponse | undefined> {
     const { sender } = args.contextValue;
@@ -157,7 +158,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
     });
   }
 
-  /** Like `find`, but undefined if the database fails. */
+  /** Returns undefined, too, if the database fails, so that the first error reaches the client. */
   async function storedBefore(args: OperationArgs, owner: KeyOwner): Promise<StoredResponse | undefined> {
     try {
       return await find(args, owner);
@@ -167,7 +168,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
     }
   }
 
-  /** Runs the mutation once no other instance holds the key, at most until the deadline. */
+  /** Runs the mutation once no other instance holds the key. Stops trying at the deadline. */
   async function runFirst(keyed: KeyedMutation, deadlineMs: number): Promise<Attempt> {
     for (;;) {
       const tried = await attempt(keyed);
@@ -207,7 +208,8 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
         outcomes.add('stored_statement');
         return alone.outcome;
       }
-      // Perhaps rejected before anybody looked: a busy service, a table that is locked, a lost connection.
+      // A busy service, a locked table or a lost connection rejects the statement before the statement looks for a
+      // stored response.
       const look = alone.outcome === undefined ? find : storedBefore;
       stored = await look(keyed.args, owner);
       if (stored !== undefined) {
@@ -254,17 +256,18 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
     const { caller, request, requestId, operation } = args.contextValue;
     try {
       const key = readIdempotencyKey(request.headers);
-      // Keys belong to accounts, and without an account a mutation can do nothing.
+      // Keys belong to accounts, and an anonymous caller cannot change anything.
       if (key === undefined || !isAuthenticated(caller)) return await next(args);
       const requested = { operation, variables: args.variableValues ?? {} };
       const owner = { userId: caller.userId, key };
       const found = computeFingerprint(args.schema, key, requested);
-      // Who may not run it neither learns anything from the key nor uses it up.
+      // A caller without permission neither learns anything from the key nor uses the key up.
       if ('requestFingerprint' in found) {
         replayCheck.requireAccess(requested, caller);
         return await runKeyed({ args, owner, requestFingerprint: found.requestFingerprint, requested });
       }
-      // What was stored ran with variables that fit. As without a key, these come before permissions.
+      // Stored mutations had valid variables, so the key was used for another mutation. Invalid variables are reported
+      // before missing permissions, as without a key.
       if (replayCheck.hasAccess(requested, caller) && (await storedBefore(args, owner)) !== undefined)
         throw outcomes.reused();
       return {

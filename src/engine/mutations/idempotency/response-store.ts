@@ -10,35 +10,43 @@ import { UNCOUNTED_BYTES } from '../../../platform/fairness/response-memory.ts';
 import { fillTimestamp, type KeyLockSql } from '../../core/single-statement.ts';
 import type { KeyLock } from '../single-statement-executor.ts';
 
-/** A key and its account. */
 export interface KeyOwner {
   readonly userId: string;
   readonly key: string;
 }
 
-/** What is stored of a key. */
+/** The table stores a hash of the key. */
 export function hashKey({ key }: KeyOwner): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
-/** Encrypts stored responses. A response may contain a secret that is shown once, such as a new API key. */
+/**
+ * Stored responses are encrypted, because a response may contain a secret that is shown once, such as a new API key.
+ */
 interface ResponseEncryption {
   encryptResponse(owner: KeyOwner, body: string): Buffer;
-  /** @throws {Error} if the response was encrypted under a secret that the service does not have, or was altered */
+  /**
+   *
+   * @throws {Error} if the secret of the service has changed or the response was altered
+   */
   decryptResponse(owner: KeyOwner, encrypted: Buffer): string;
 }
 
 const KEY_BYTES = 32;
 
-/** Derives the encryption key. Without `pepper`, the key is that of version 1.0.0, which only depends on the Idempotency-Key. */
+/**
+ * Derives the encryption key. Without `pepper`, the encryption key depends only on account and Idempotency-Key, as in
+ * version 1.0.0.
+ */
 function encryptionKey({ userId, key }: KeyOwner, pepper: Uint8Array = Buffer.alloc(0)): Uint8Array {
   const salt = Buffer.concat([pepper, Buffer.from(userId)]);
   return new Uint8Array(hkdfSync('sha256', key, salt, 'idempotency response', KEY_BYTES));
 }
 
 /**
- * Encrypts under the secret of the service and the Idempotency-Key, which is not stored: neither a copy of the database with
- * a guessed key nor the secret alone reveals a response. Responses under `previousSecret` and of version 1.0.0 stay readable.
+ * Encrypts under the secret of the service and the Idempotency-Key, which is not stored. Neither a copy of the database
+ * with a guessed key nor the secret alone reveals a response. Responses encrypted under `previousSecret` or by version
+ * 1.0.0 stay readable.
  */
 export function createResponseEncryption(
   secret: string,
@@ -51,7 +59,7 @@ export function createResponseEncryption(
     try {
       return decrypt(encryptionKey(owner, under), encrypted).toString();
     } catch {
-      // The authentication tag does not fit (NIST SP 800-38D section 7.2): another key may.
+      // The authentication tag does not match (NIST SP 800-38D, authenticated decryption), but another key may fit.
       return undefined;
     }
   };
@@ -69,15 +77,17 @@ export function createResponseEncryption(
   };
 }
 
-/** Decides who may receive a stored response, besides what its mutation selects. */
+/** Decides who may receive a stored response, in addition to the permissions of the selected fields. */
 export interface ReplayPolicy {
-  /** The only session that may receive it, if it contains a secret that is shown once. */
+  /** The only session that may receive the response, if the response contains a secret that is shown once. */
   readonly sessionId: string | null;
-  /** The scopes that revealed something of some rows in it; null if it has a secret that was shown without a session. */
+  /**
+   * The scopes that revealed something of some rows. Null if the response has a secret that was shown without a
+   * session.
+   */
   readonly scopes: readonly string[] | null;
 }
 
-/** The first response under a key, with the fingerprint of its mutation. */
 export interface StoredResponse extends ReplayPolicy {
   readonly fingerprint: Buffer;
   readonly status: number;
@@ -85,7 +95,6 @@ export interface StoredResponse extends ReplayPolicy {
 }
 
 export interface StoreOptions {
-  /** How long a response is retained. */
   readonly retentionMs: number;
   readonly maxResponseBytes: number;
   readonly responseEncryption: ResponseEncryption;
@@ -94,13 +103,13 @@ export interface StoreOptions {
 interface Row extends ReplayPolicy {
   readonly fingerprint: Buffer;
   readonly status: number;
-  /** Null if larger than allowed. */
+  /** Null if the body is larger than the statement allows. */
   readonly body: Buffer | null;
   readonly size: number;
   readonly createdAt: Date;
 }
 
-/** SQL for `ms` milliseconds ago, by the database's clock, which dates the rows. */
+/** SQL for `ms` milliseconds ago, by the clock of the database, which sets `created_at`. */
 const ago = (ms: string) => `now() - ${ms}::float8 * interval '1 millisecond'`;
 
 const FIND = statement<Row>(
@@ -112,28 +121,28 @@ const FIND = statement<Row>(
 
 const INSERT =
   'INSERT INTO idempotency_keys AS kept (user_id, key_hash, fingerprint, status, body, session_id, scopes)';
-/** The values of a row, as parameters from number `first` on. */
+/** Placeholders for the values of a row; `first` is the number of the first parameter. */
 const valuesFrom = (first: number) =>
   ['uuid', 'bytea', 'bytea', 'smallint', 'bytea', 'uuid', 'text[]']
     .map((type, index) => `$${first + index}::${type}`)
     .join(', ');
-/** The lock that holds a key between the transactions of its mutation (`KeyLockHolder`), as a session takes it. */
+/** SQL for the number of the advisory lock with which a session holds a key between transactions (`KeyLockHolder`). */
 const holdOf = (name: string) => `hashtextextended(${name}, 20261124)`;
 export const HOLD_KEY = `SELECT pg_try_advisory_lock(${holdOf('$1')}) AS done`;
 export const RELEASE_KEY = `SELECT pg_advisory_unlock(${holdOf('$1')}) AS done`;
 const lockOf = (name: string) => `pg_try_advisory_xact_lock(hashtextextended(${name}, 20261121))`;
 /**
- * SQL that takes the lock of a key until the transaction ends. False if another transaction has the lock or the key is held
- * for another mutation. The SQL takes the lock of the holder first, for a moment. In the other order, the mutation for which
- * the key is held could find the key locked.
+ * SQL that locks a key until the transaction ends. The value is false if another transaction has the lock or the key is
+ * held for another mutation. The SQL takes the lock of the holder first, for a moment. In the other order, the mutation
+ * for which the key is held could find the key locked.
  */
 const takeLock = (name: string) =>
   `CASE WHEN NOT pg_try_advisory_lock(${holdOf(name)}) THEN false
      WHEN ${lockOf(name)} THEN pg_advisory_unlock(${holdOf(name)}) ELSE NOT pg_advisory_unlock(${holdOf(name)}) END`;
-/** SQL that takes the lock of a key, which is held for this mutation if `held` is true. */
+/** SQL that locks a key. If `held` is true, the key is held for this mutation. */
 const takeHeldLock = (name: string, held: string) =>
   `CASE WHEN ${held} THEN ${lockOf(name)} ELSE ${takeLock(name)} END`;
-/** A response past its retention may still be stored and is replaced. One within it never is. */
+/** A response past its retention may still be in the table and is replaced. A retained response is never replaced. */
 const OR_REPLACE = `ON CONFLICT (user_id, key_hash) DO UPDATE
   SET fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body,
     session_id = excluded.session_id, scopes = excluded.scopes, created_at = excluded.created_at
@@ -144,22 +153,28 @@ const STORE = statement<{ status: number }>(
   `${INSERT} VALUES (${valuesFrom(1)}) ${OR_REPLACE}`,
 );
 
-/** Stores a response when there is nothing else to commit. Takes the lock itself and stores nothing if the lock is taken. */
+/**
+ * Stores a response when there is nothing else to commit. The statement takes the lock itself and stores nothing if the
+ * lock is taken.
+ */
 const STORE_ALONE = statement<{ status: number }>(
   'idempotency_store_alone',
   `WITH key AS MATERIALIZED (SELECT ${takeHeldLock('$9', '$10::bool')} AS locked)
    ${INSERT} SELECT ${valuesFrom(1)} FROM key WHERE locked ${OR_REPLACE}`,
 );
 
-/** The lock is taken before any write, so that a transaction that only waits for or holds it does not delay events. */
+/**
+ * The lock is taken before any write, so that a transaction that waits for the lock or only holds it does not delay
+ * events.
+ */
 const TRY_LOCK = statement<{ locked: boolean }>(
   'idempotency_lock',
   `SELECT ${takeHeldLock('$1', '$2::bool')} AS locked`,
 );
 
 /**
- * The lock of a key in the statement of its mutation. If the key is locked or has a response, even one past its
- * retention, nothing is written. The lock keeps a duplicate from waiting for the row, in a transaction that would delay
+ * Takes the lock of a key in the statement of the mutation. If the key is locked or has a response, even an expired
+ * response, nothing is written. Without the lock, a duplicate would wait for the row in a transaction that delays
  * events.
  */
 const KEY_LOCK: KeyLockSql = {
@@ -168,7 +183,10 @@ const KEY_LOCK: KeyLockSql = {
     ON CONFLICT (user_id, key_hash) DO NOTHING RETURNING 1`,
 };
 
-/** Throws COMPLEXITY_LIMIT if the response is larger than `maxBytes`, which was higher when it was stored. */
+/**
+ *
+ * @throws {ApiError} COMPLEXITY_LIMIT if the limit was lowered after the response was stored
+ */
 function responseOf(
   owner: KeyOwner,
   row: Row | undefined,
@@ -186,8 +204,9 @@ const findQuery = (owner: KeyOwner, { retentionMs }: StoreOptions, mostBytes: nu
 });
 
 /**
- * The response stored within the retention, if any. One indexed read, and a second if it is long. Before the second,
- * `reserve` gets its number of bytes, and may throw. Throws COMPLEXITY_LIMIT if it exceeds the limit; it stays stored.
+ * Reads the response that is stored under a key and has not expired. A long response needs a second indexed read,
+ * before which `reserve` gets the number of bytes and may throw.
+ * @throws {ApiError} COMPLEXITY_LIMIT if the response exceeds the limit; the response stays stored
  */
 export async function findResponse(
   db: Queryable,
@@ -226,7 +245,6 @@ const valuesOf = (
 
 export const lockName = ({ userId, key }: KeyOwner) => `${userId}/${key}`;
 
-/** Locks a key and stores its response in the statement of the mutation. */
 export const keyLock = (
   owner: KeyOwner,
   responseOf: (body: string) => StoredResponse,
@@ -237,8 +255,9 @@ export const keyLock = (
 });
 
 /**
- * Stores the response in the transaction of the mutation. Throws DatabaseError, also if a response is stored
- * already. The lock prevents that, and the primary key does if two versions of the service lock differently.
+ * Stores the response in the transaction of the mutation.
+ * @throws {DatabaseError} if the key already has a response: the primary key prevents a second one if two versions of
+ * the service lock differently
  */
 export async function storeResponse(
   db: Queryable,
@@ -251,8 +270,9 @@ export async function storeResponse(
 }
 
 /**
- * Stores the response of a rolled-back mutation in a separate statement. `held`: the key is held for this mutation. Resolves
- * to false if another request holds the key or has stored a response, which then is the response of the key.
+ * Stores the response of a rolled-back mutation in a separate statement.
+ * @param held the key is held for this mutation
+ * @returns false if another request holds the key or has stored the response of the key
  */
 export async function storeResponseAlone(
   db: Queryable,
@@ -266,16 +286,17 @@ export async function storeResponseAlone(
   return stored.length > 0;
 }
 
-/** Whether the key is locked by this transaction, and the response that its previous holder stored, if any. */
+/** `locked` is true if this transaction has the lock; `found` is the response that the previous holder stored. */
 interface LockedKey {
   readonly locked: boolean;
   readonly found: StoredResponse | undefined;
 }
 
 /**
- * Begins the transaction and locks the key, unless another mutation on any instance has it. `held`: the key is held for
- * this mutation. The look-up is a separate statement, which sees everything that was committed before the lock was taken.
- * Throws like `findResponse`.
+ * Begins the transaction and locks the key, unless another mutation on any instance has the lock. The look-up is a
+ * separate statement, so that the look-up sees everything committed before the lock was taken.
+ * @param held the key is held for this mutation
+ * @throws {ApiError} the errors of `findResponse`
  */
 export async function lockKey(
   work: UnitOfWork,
@@ -289,7 +310,6 @@ export async function lockKey(
   return { locked: true, found: responseOf(owner, row, limits) };
 }
 
-/** Deletes the stored responses past the retention. One that a new one has replaced is not old. */
 export const oldResponses = (retentionMs: number): Job =>
   deletion('idempotency_keys', {
     table: 'idempotency_keys',
@@ -299,11 +319,11 @@ export const oldResponses = (retentionMs: number): Job =>
   });
 
 const MAX_ACCOUNTS = 10_000;
-/** The sum is read again once this process has stored this fraction (1/8) of the account's budget. */
+/** The sum is read again once this process has stored 1/8 of the account's budget. */
 const PART = 8;
-/** How long an account that is over its budget is rejected before its sum is read again. */
+/** An account over its budget is rejected for 10 s before its sum is read again. */
 const ASK_AGAIN_MS = 10_000;
-/** What a row and its index entries take besides the body. */
+/** Estimated size of a row and its index entries without the body. */
 const ROW_BYTES = 256;
 /** Stored responses expire one by one, so the budget frees up gradually. */
 const RETRY_AFTER_SECONDS = 60;
@@ -317,23 +337,22 @@ const SUM = statement<{ bytes: number }>(
 interface Account {
   readonly measuredBytes: number;
   readonly measuredAtMs: number;
-  /** Stored by this process since then. */
+  /** Bytes that this process has stored since the measurement. */
   sinceBytes: number;
-  /** The sum that is being read, which replaces this one. */
+  /** The measurement that is being read and replaces this one. */
   measuring: Promise<Account> | undefined;
 }
 
 export interface StoredBytesOptions {
   readonly retentionMs: number;
-  /** What an account may have stored. */
   readonly maxBytes: number;
 }
 
 /**
- * What the accounts have stored under Idempotency-Keys (contract section 6). Measured by the database now and then, and
- * added up in between: a total that each mutation updates would make the mutations of an account wait for each other,
- * and a question about each would be a statement more. So an account may go beyond its budget by an eighth for each
- * instance.
+ * Limits the bytes that each account stores under Idempotency-Keys (contract: idempotency). The database measures the
+ * sum now and then, and the process adds up the bytes in between. A stored total would make the mutations of an account
+ * wait for each other, and a sum for each mutation would cost one more statement. An account may therefore exceed its
+ * budget by 1/8 for each instance.
  */
 export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions) {
   const accounts = new LRUCache<string, Account>({ max: MAX_ACCOUNTS });
@@ -342,7 +361,7 @@ export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions)
     const measuredAtMs = performance.now();
     const before = account.sinceBytes;
     const [row] = await db.query(SUM, [userId, retentionMs]);
-    // What was stored meanwhile may be in both: rather that than in neither.
+    // A response stored during the measurement may be counted twice, which is better than not at all.
     const sinceBytes = account.sinceBytes - before;
     const measured = { measuredBytes: row?.bytes ?? 0, measuredAtMs, sinceBytes, measuring: undefined };
     accounts.set(userId, measured);
@@ -351,7 +370,6 @@ export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions)
 
   const isOver = ({ measuredBytes, sinceBytes }: Account) => measuredBytes + sinceBytes >= maxBytes;
 
-  /** Counts a response that is stored. */
   function stored(userId: string, body: string): void {
     const account = accounts.get(userId);
     if (account !== undefined) account.sinceBytes += Buffer.byteLength(body) + OVERHEAD_BYTES + ROW_BYTES;
@@ -365,7 +383,10 @@ export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions)
     );
 
   return {
-    /** Whether an account may store nothing more. `db` has it as its owner. Throws DatabaseError. */
+    /**
+     * Returns true if the account may store nothing more. The owner of `db` is the account.
+     * @throws {DatabaseError}
+     */
     isFull(userId: string, db: Queryable): boolean | Promise<boolean> {
       const known = accounts.get(userId);
       if (known === undefined) {
@@ -381,8 +402,9 @@ export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions)
       return known.measuring.then(isOver);
     },
     /**
-     * Counts a response that is about to be stored. Throws the rejection if others have used up the budget since it was
-     * looked at: so an account goes beyond it by one response at most, here.
+     * Counts a response that is about to be stored. Requests may have used up the budget since `isFull`, so the account
+     * exceeds it by at most one response here.
+     * @throws {ApiError} RATE_LIMITED if the budget is used up
      */
     take(userId: string, body: string): void {
       const account = accounts.get(userId);
