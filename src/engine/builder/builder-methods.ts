@@ -12,12 +12,10 @@ import type { Position } from '../queries/pagination.ts';
 import type { Types as OwnTypes } from './builder.ts';
 import { childConnection, childList } from './connections.ts';
 
-/** An object type whose rows are the rows of an entity. */
 export type NodeRef<Types extends SchemaTypes, Row extends object> = ObjectRef<Types, string | Row, Row> & {
   readonly entity: Entity<Row>;
 };
 
-/** The connection type of a node type. */
 export type ConnectionRef<Types extends SchemaTypes, Row extends Position> = ObjectRef<
   Types,
   ConnectionPage<Row>
@@ -30,7 +28,7 @@ interface NodeOptions<Types extends SchemaTypes, Row extends object> {
   /** Without this scope, `node` and `nodes` reject a row. */
   readonly scope: Scope;
   readonly description: string;
-  /** The fields besides `id`, which all nodes have. */
+  /** All nodes also have the field `id`. */
   readonly fields: (t: PothosSchemaTypes.ObjectFieldBuilder<Types, Row>) => FieldMap;
 }
 
@@ -51,23 +49,23 @@ interface PlainListOptions extends ListOptions {
 declare global {
   export namespace PothosSchemaTypes {
     interface SchemaBuilder<Types extends SchemaTypes> {
-      /** Defines an object type that `node` and `nodes` find, with its loader. */
+      /** Defines an object type with its loader; `node` and `nodes` find its rows. */
       node<Row extends Position>(name: string, options: NodeOptions<Types, Row>): NodeRef<Types, Row>;
     }
     interface ObjectFieldBuilder<Types extends SchemaTypes, ParentShape> {
-      /** The row whose id is in the property `key` of the parent row. */
+      /** Adds a field for the row whose id is in the property `key` of the parent row. */
       belongsTo<Row extends object>(
         type: NodeRef<Types, Row>,
         key: KeyOfType<ParentShape, string>,
         options: RelationOptions,
       ): FieldRef<Types, unknown, 'Object'>;
-      /** The rows that have the id of the parent row in their property `key`. */
+      /** Adds a list of the rows that have the id of the parent row in their property `key`. */
       hasMany<Row extends Position>(
         type: NodeRef<Types, Row>,
         key: KeyOfType<Row, string>,
         options: PlainListOptions,
       ): FieldRef<Types, unknown>;
-      /** The rows that have the id of the parent row in their property `key`, as a connection. */
+      /** Adds a connection of the rows that have the id of the parent row in their property `key`. */
       hasManyConnection<Row extends Position>(
         type: ConnectionRef<Types, Row>,
         key: KeyOfType<Row, string>,

@@ -20,20 +20,21 @@ import { OperatorError } from '../../platform/errors.ts';
 import type { Context } from '../core/context.ts';
 import { DEFAULT_LIMIT } from '../queries/pagination.ts';
 
-/** RFC 3339 section 5.6, `date-time`. Leap seconds are rejected: a Date cannot represent them. */
+/** The `date-time` grammar of RFC 3339. Leap seconds are rejected, because a Date cannot represent them. */
 const DATE_TIME =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d+)?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
 
 const MINUTE_MS = 60_000;
-/** RFC 3339 has years of four digits. An offset may lead beyond them. */
+/** RFC 3339 has years of four digits, but an offset may lead beyond them. */
 const FIRST_MS = Date.parse('0000-01-01T00:00:00.000Z');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 const at = (node: ValueNode | undefined) => ({ nodes: node ?? null });
 
 /**
- * Parses an RFC 3339 date-time and truncates it to milliseconds. Throws GraphQLError, as scalars do, for
- * anything else. `node` gives the error its location in the document.
+ * Parses an RFC 3339 date-time and truncates it to milliseconds.
+ * @param node the location of the error in the document
+ * @throws {GraphQLError} as scalars must
  */
 export function parseDateTime(value: unknown, node?: ValueNode): Date {
   const match = typeof value === 'string' ? DATE_TIME.exec(value) : null;
@@ -64,7 +65,7 @@ export function parseDateTime(value: unknown, node?: ValueNode): Date {
   return new Date(instantMs);
 }
 
-/** The same for a literal. graphql-js leaves it to the scalar to add the location. */
+/** graphql-js leaves it to the scalar to add the location of a literal to the error. */
 const parseDateTimeLiteral = (node: ValueNode): Date => parseDateTime(valueFromASTUntyped(node), node);
 
 declare global {
@@ -76,9 +77,8 @@ declare global {
 }
 
 /**
- * Turns exceptions of resolvers into rejections. If an item of a list throws, graphql-js drops the promises
- * of earlier items. If one of them were rejected later, nobody would handle the rejection, and the process
- * would end.
+ * Turns exceptions of resolvers into rejections. If an item of a list throws, graphql-js drops the promises of earlier
+ * items. A later rejection of such a promise would be unhandled, and the process would exit.
  */
 class RejectionPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override wrapResolve(
@@ -96,7 +96,7 @@ class RejectionPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 
 SchemaBuilder.registerPlugin('rejections', RejectionPlugin);
 
-/** Plugins of Pothos that wrap no resolver, or whose work in resolvers is also done where no resolver runs. */
+/** These Pothos plugins wrap no resolver, or the paths without resolvers repeat their work. */
 const ON_EVERY_PATH: ReadonlySet<string> = new Set([
   'rejections',
   'scopes',
@@ -106,7 +106,7 @@ const ON_EVERY_PATH: ReadonlySet<string> = new Set([
   ComplexityPlugin,
 ]);
 
-/** Resolvers run neither where the database writes the response nor for a mutation that is a single statement. */
+/** Resolvers do not run if the database writes the response or a mutation is a single statement. */
 export function rejectUnknownPlugins(names: readonly string[]): void {
   const unknown = names.find((name) => !ON_EVERY_PATH.has(name));
   if (unknown === undefined) return;
@@ -125,9 +125,9 @@ export interface BuilderTypes {
 }
 
 /**
- * The builder of one schema, which the modules add their types to. The first plugin is the outermost wrapper of a
- * resolver: exceptions become rejections, the scope is checked, a mutation clears the loader caches, look-ahead checks what
- * a resolver reads, and only then are keys loaded.
+ * Creates the builder of one schema. The first plugin is the outermost wrapper of a resolver. In this order, exceptions
+ * become rejections, the scope is checked, a mutation clears the loader caches, look-ahead checks the rows that a
+ * resolver reads, and keys are loaded last.
  */
 export function createBuilder() {
   const builder = new SchemaBuilder<BuilderTypes>({
@@ -162,7 +162,7 @@ export function createBuilder() {
 export type Types = PothosSchemaTypes.ExtendDefaultTypes<BuilderTypes>;
 export type Builder = ReturnType<typeof createBuilder>;
 
-/** Locations that graphql-js 17 tries out and the specification of September 2025 (section 3.13) does not have. */
+/** graphql-js 17 has experimental locations that are not in the GraphQL specification of September 2025. */
 const EXPERIMENTAL = new Set<DirectiveLocation>([
   DirectiveLocation.FRAGMENT_VARIABLE_DEFINITION,
   DirectiveLocation.DIRECTIVE_DEFINITION,
@@ -171,8 +171,8 @@ const EXPERIMENTAL = new Set<DirectiveLocation>([
 const isSpecified = (location: DirectiveLocation): boolean => !EXPERIMENTAL.has(location);
 
 /**
- * Removes the experiments of graphql-js 17 from introspection. graphql-core up to 3.2.10 rejects a schema with a directive
- * location that it does not know. All schemas of a process share these objects, and graphql-js has no option for them.
+ * Removes the experiments of graphql-js 17 from introspection, because graphql-core up to 3.2.10 rejects a schema with
+ * an unknown directive location. graphql-js has no option for them, and all schemas of a process share these objects.
  */
 export function removeIntrospectionExperiments(): void {
   GraphQLDeprecatedDirective.locations = GraphQLDeprecatedDirective.locations.filter(isSpecified);

@@ -4,10 +4,9 @@ import type { Types } from './builder.ts';
 import type { ConnectionRef, NodeRef } from './builder-methods.ts';
 import type { SchemaToolkit } from './schema-toolkit.ts';
 
-/** The connection's own field has already counted the items. */
+/** The field that returns the connection has already counted the items. */
 const COUNTED = { field: 1, multiplier: 1 };
 
-/** Defines the connection type of a node type, and its edge type. */
 export function defineConnection<Row extends Position>(
   { builder, PageInfo }: SchemaToolkit,
   name: string,

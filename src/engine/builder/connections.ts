@@ -31,7 +31,6 @@ export const offsetArgument = (arg: ArgumentBuilder) =>
     description: `The number of items to skip: 0 to ${MAX_OFFSET}. Unstable while items are inserted, so prefer a connection for long lists.`,
   });
 
-/** The arguments of every connection. */
 export const connectionArguments = (arg: ArgumentBuilder) => ({
   limit: limitArgument(arg),
   first: arg.int({ description: 'Relay’s name for `limit`. Send only one of them.' }),
@@ -47,14 +46,14 @@ export const connectionArguments = (arg: ArgumentBuilder) => ({
   }),
 });
 
-/** The number of skipped items that cost as much as one field of an item. */
+/** Skipping this many items costs as much as one field of an item. */
 const SKIPPED_A_POINT = 10;
 
 const within = (value: number, max: number) => Math.min(Math.max(value, 0), max);
 
 /**
- * The cost of a field whose selection is read once per item (contract sections 5 and 9). Out-of-range
- * arguments count as the nearest allowed value; the resolver rejects them.
+ * Computes the cost of a field whose selection is read once per item (contract: limits). Out-of-range arguments count
+ * as the nearest allowed value, because the resolver rejects them.
  */
 function listCost({
   limit,
@@ -83,7 +82,7 @@ interface ListOptions<Type, Row extends object> {
   readonly description: string;
 }
 
-/** A list of the parent's rows, paged by `limit` and, unless `offset` is false, by `offset`. */
+/** Defines a list of the parent's rows, paged by `limit` and `offset`. */
 export function childList<Parent extends { readonly id: string }, Row extends Position>(
   t: ChildBuilder<Parent>,
   {
@@ -105,7 +104,7 @@ export function childList<Parent extends { readonly id: string }, Row extends Po
   });
 }
 
-/** The same as a connection. */
+/** Defines a connection of the parent's rows. */
 export function childConnection<Parent extends { readonly id: string }, Row extends Position>(
   t: ChildBuilder<Parent>,
   { list, ...options }: ListOptions<ObjectRef<Types, ConnectionPage<Row>>, Row>,
@@ -124,17 +123,20 @@ export function childConnection<Parent extends { readonly id: string }, Row exte
 
 interface RootOptions<Args extends InputFieldMap> {
   readonly args: Args;
-  /** The page for the arguments. Throws BAD_USER_INPUT. */
+  /**
+   *
+   * @throws {ApiError} BAD_USER_INPUT
+   */
   readonly page: (args: InputShapeFromFields<Args>) => PageRange;
 }
 
-/** Look-ahead gets untyped arguments from graphql-js, which coerces them to the same types. */
+/** graphql-js gives look-ahead untyped arguments, which are coerced to the same types. */
 const pageOfCoerced =
   <Args extends InputFieldMap>({ page }: RootOptions<Args>) =>
   (args: Record<string, unknown>): PageRange =>
     page(args as InputShapeFromFields<Args>);
 
-/** A root field that lists all rows of an entity. */
+/** Defines a root field that lists all rows of an entity. */
 export function rootList<Row extends Position, Args extends InputFieldMap>(
   t: RootBuilder,
   options: ListOptions<ObjectRef<Types, string | Row, Row>, Row> & RootOptions<Args>,
@@ -151,7 +153,7 @@ export function rootList<Row extends Position, Args extends InputFieldMap>(
   });
 }
 
-/** The same as a connection. */
+/** Defines a root field with a connection of all rows of an entity. */
 export function rootConnection<Row extends Position, Args extends InputFieldMap>(
   t: RootBuilder,
   options: ListOptions<ObjectRef<Types, ConnectionPage<Row>>, Row> & RootOptions<Args>,

@@ -8,8 +8,9 @@ import { type NodeRow, nodeTypes } from '../queries/node-type.ts';
 import type { SchemaToolkit } from './schema-toolkit.ts';
 
 /**
- * The rows with the ids, in the order of the ids; null for an id without a row and for undefined. Any number of
- * ids takes one statement per type, those of other root fields included. Throws DatabaseError.
+ * Loads rows in the order of the ids, and null for an id without a row. Ids of all root fields share one statement per
+ * type.
+ * @throws {DatabaseError}
  */
 async function loadNodes(
   context: Context,
@@ -22,7 +23,8 @@ async function loadNodes(
   enableLoaderBatches(context);
   const lists = await Promise.all(
     nodeTypes(schema).map(async ({ type, entity, ids: onlyIds, scope }) => {
-      // `resolveType` rejects the row if the scope is missing. The size of the row would count towards the limits.
+      // `resolveType` rejects the row if the scope is missing, so only the id is read. The size of the row would count
+      // towards the limits.
       const isRejected = !context.caller.scopes.has(scope);
       const rows = await loadByIds(context, isRejected ? onlyIds : entity, wanted);
       return rows.flatMap((row) => (row === undefined ? [] : { ...row, __typename: type.name }));
@@ -33,7 +35,10 @@ async function loadNodes(
   return ids.map((id) => (id === undefined ? null : (found.get(id) ?? null)));
 }
 
-/** The ids in canonical form; undefined for one that names nothing. Throws BAD_USER_INPUT. */
+/**
+ * Converts ids to canonical form; undefined for a string that is no UUID.
+ * @throws {ApiError} BAD_USER_INPUT
+ */
 function parseIds(ids: readonly unknown[]): (string | undefined)[] {
   if (ids.length > MAX_ITEMS)
     throw badInput('ids', `must contain at most ${MAX_ITEMS} ids, but contains ${ids.length}.`);

@@ -32,7 +32,10 @@ const definePageInfo = (builder: Builder) =>
     }),
   });
 
-/** The type of a node decides which scope it needs. The check is here, so that it runs for all ways of reading the row. */
+/**
+ * The type of a node decides which scope the caller needs. The check is in `resolveType`, which runs however the row
+ * was read.
+ */
 const defineNode = (builder: Builder) =>
   builder.interfaceRef<NodeRow>(NODE).implement({
     description: 'An object that `node` and `nodes` find by its id.',
@@ -45,7 +48,7 @@ const defineNode = (builder: Builder) =>
     }),
   });
 
-/** The builder of one schema and the types that all modules use. */
+/** Creates the builder of one schema and the types that all modules use. */
 export function createSchemaToolkit() {
   const builder = createBuilder();
   return { builder, Node: defineNode(builder), PageInfo: definePageInfo(builder) };

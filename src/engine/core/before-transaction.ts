@@ -5,31 +5,33 @@ import type { Queryable } from '../../database/statement.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { collectFields, type Fragments, NO_VARIABLES, variablesOf } from './selection.ts';
 
-/** What `prepare` may use. The resolvers of the mutation get none of it. */
+/** Context of `prepare`. Resolvers of mutations get no access to passwords. */
 export interface PreparationContext {
   readonly caller: Caller;
-  /** The pool. */
+  /** The connection pool. */
   readonly db: Queryable;
-  /** Checks and hashes passwords. Failed attempts and concurrent checks are limited. */
+  /** Failed attempts and concurrent checks of passwords are limited. */
   readonly passwords: Passwords;
-  /** Called if the password of the caller is wrong, for the log. */
+  /** Logs that the password of the caller is wrong. */
   readonly onWrongPassword: () => void;
 }
 
 /**
  * Runs before the unit of work of a mutation begins, because a unit of work waits for nothing but the database
- * (decision 14). The field's resolver gets its result from `preparedOf`.
+ * (decisions/0014-order-of-locks.md). The field's resolver gets the result from `preparedOf`.
  */
 export type Prepare = (args: Record<string, unknown>, context: PreparationContext) => Promise<unknown>;
 
-/** What `prepare` of a field returned or threw. */
 type Prepared = { readonly result: unknown } | { readonly error: unknown };
-/** By the name of the field. An operation selects each field at most once. */
+/** Results by field name, because an operation may select each of these fields only once. */
 export type Preparations = ReadonlyMap<string, Prepared>;
 
 const NOTHING: Preparations = new Map();
 
-/** Returns what `prepare` of a field returned. Throws what it threw, because the error belongs to the field. */
+/**
+ * Returns the result of the field's `prepare`.
+ * @throws the error of `prepare`, because the error belongs to the field
+ */
 export function preparedOf(
   { prepared = NOTHING }: { readonly prepared?: Preparations },
   field: string,
@@ -40,7 +42,10 @@ export function preparedOf(
   return outcome.result;
 }
 
-/** Calls `prepare` of the root fields that have it. Throws BAD_USER_INPUT if such a field is selected twice. */
+/**
+ * Calls `prepare` of the selected root fields.
+ * @throws {ApiError} BAD_USER_INPUT if such a field is selected twice
+ */
 export async function runBeforeTransaction(
   args: ExecutionArgs,
   operation: OperationDefinitionNode,

@@ -11,7 +11,7 @@ import {
   isObjectType,
 } from 'graphql';
 
-/** The most items that a counted argument takes. */
+/** The maximum number of items in a counted argument. */
 export const MAX_ITEMS = 100;
 
 interface Counting {
@@ -19,8 +19,9 @@ interface Counting {
 }
 
 /**
- * Options of a field whose selection is read once per item of an argument, a list of ids (contract section 5).
- * Without the argument, as often as it may have items. Further items cost nothing: the resolver rejects them.
+ * Options of a field whose selection is read once per item of an argument, which is a list of ids (contract: limits).
+ * An absent argument counts as the maximum number of items. Items above the maximum cost nothing, because the resolver
+ * rejects them.
  */
 export const costsPerItemOf = <Name extends string>(argument: Name) => ({
   extensions: { countedArgument: argument } satisfies Counting,
@@ -30,13 +31,13 @@ export const costsPerItemOf = <Name extends string>(argument: Name) => ({
   }),
 });
 
-/** The name of the argument whose items multiply the cost of a field. */
+/** Returns the name of the argument whose items multiply the cost of a field. */
 export const countedArgument = ({ extensions }: GraphQLField<unknown, unknown>): string | undefined =>
   (extensions as Counting).countedArgument;
 
 const knownNames = new WeakMap<GraphQLSchema, ReadonlySet<string>>();
 
-/** The names of all such arguments. */
+/** Returns the names of all arguments that multiply the cost of a field. */
 export function countedArguments(schema: GraphQLSchema): ReadonlySet<string> {
   let names = knownNames.get(schema);
   if (names === undefined) {
@@ -54,7 +55,7 @@ interface Extended {
   readonly extensions?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
-/** The configuration of a field with these of its options, where what looks at the schema finds them. */
+/** Copies options of a field into its extensions, where code that inspects the schema finds them. */
 export function withOptions<Config extends Extended>(
   config: Config,
   options: Readonly<Record<string, unknown>>,
@@ -64,7 +65,7 @@ export function withOptions<Config extends Extended>(
   return { ...config, extensions: { ...config.extensions, ...Object.fromEntries(given) } };
 }
 
-/** The most that a character takes in JSON: a control character is written as `\u0000`. */
+/** JSON writes a control character as six bytes, `\u0000`. */
 const MAX_BYTES_A_CHARACTER = 6;
 /** Numbers, booleans, and timestamps and UUIDs with their quotes are shorter. */
 const MAX_SHORT_BYTES = 64;
@@ -72,7 +73,7 @@ const MAX_SHORT_BYTES = 64;
 declare global {
   export namespace PothosSchemaTypes {
     interface FieldOptions {
-      /** The maximum length of a text or a list. It bounds the size of a response before anything is read. */
+      /** The maximum length of a string or a list, which bounds the size of a response before anything is read. */
       maxCharacters?: number;
     }
   }
@@ -81,13 +82,16 @@ declare global {
 export const maxCharactersOf = ({ extensions }: GraphQLField<unknown, unknown>): number | undefined =>
   (extensions as { maxCharacters?: number }).maxCharacters;
 
-/** Whether a field may have a long value: a text or a list of scalars. */
+/** True if the field returns a string or a list of scalars. */
 export function mayBeLong(field: GraphQLField<unknown, unknown>): boolean {
   const type = getNullableType(field.type);
   return isListType(type) ? isLeafType(getNamedType(type)) : type === GraphQLString;
 }
 
-/** The maximum size of a leaf field's value in JSON; infinite for what may be long and has no `maxCharacters`. */
+/**
+ * Computes the maximum size of a leaf field's value in JSON. The size is infinite for a string or list without
+ * `maxCharacters`.
+ */
 export function maxJsonBytes(field: GraphQLField<unknown, unknown>): number {
   const maxCharacters = maxCharactersOf(field);
   if (maxCharacters !== undefined) return MAX_BYTES_A_CHARACTER * maxCharacters + 2;
@@ -96,7 +100,10 @@ export function maxJsonBytes(field: GraphQLField<unknown, unknown>): number {
 
 const knownSizes = new WeakMap<GraphQLObjectType, Map<string, number>>();
 
-/** The same for a property of the rows behind a type, from the field that exposes it or has its name. */
+/**
+ * Computes the maximum size in JSON of a property of the rows behind a type. The limit comes from the field that
+ * exposes the property or has its name.
+ */
 export function maxPropertyBytes(type: GraphQLObjectType, property: string): number {
   let sizes = knownSizes.get(type);
   if (sizes === undefined) {

@@ -1,7 +1,7 @@
 import { badInput } from '../../platform/errors.ts';
 import { isUuid } from '../../platform/ids.ts';
 
-/** The number of Unicode code points, the unit of every length in the contract. */
+/** All lengths in the contract are numbers of Unicode code points. */
 function codePoints(text: string): number {
   let count = 0;
   for (const _ of text) count += 1;
@@ -15,21 +15,22 @@ export interface TextRule {
   readonly visible?: boolean;
 }
 
-/** The length limits of a rule in words, such as "1 to 5,000 characters". */
+/** Formats the length limits of a rule, such as "1 to 5,000 characters". */
 export const lengthOf = ({ min, max }: TextRule): string =>
   `${min} to ${max.toLocaleString('en')} characters`;
 
-/** White space, control characters and characters that no font shows: a string of these looks empty. */
+/** Strings of white space, control characters and characters that no font shows look empty. */
 const INVISIBLE = /^[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
 /**
- * Returns the text unchanged if it satisfies the rule. PostgreSQL cannot store NUL, and UTF-8 cannot encode
- * lone surrogates: both are rejected, not replaced. Throws BAD_USER_INPUT.
+ * Checks a string and returns it unchanged. PostgreSQL cannot store NUL, and UTF-8 cannot encode lone surrogates, so
+ * both are rejected, not replaced.
+ * @throws {ApiError} BAD_USER_INPUT
  */
 export function checkText(argument: string, text: string, { min, max, visible = false }: TextRule): string {
   if (text.includes('\0')) throw badInput(argument, 'must not contain the NUL character.');
   if (!text.isWellFormed()) throw badInput(argument, 'must not contain a lone surrogate.');
-  // A code point has one or two UTF-16 units, so most texts need no count.
+  // A code point has one or two UTF-16 units, so most strings need no count.
   if (text.length > max || text.length < 2 * min) {
     const length = codePoints(text);
     if (length < min || length > max)
@@ -39,7 +40,10 @@ export function checkText(argument: string, text: string, { min, max, visible = 
   return text;
 }
 
-/** The id in canonical form; undefined if it is not a UUID and so matches nothing (contract section 1). */
+/**
+ * Converts an id to canonical form.
+ * @returns undefined for a string that is no UUID and therefore matches nothing (contract: schema)
+ */
 export function parseId(id: string | number): string | undefined {
   const text = String(id);
   return isUuid(text) ? text.toLowerCase() : undefined;

@@ -17,11 +17,11 @@ export interface MaskOptions {
   readonly log: Logger;
 }
 
-/** What the HTTP response needs to know about a masked error. */
+/** Properties of a masked error that the HTTP response needs. */
 export interface PublicError {
   readonly code: ErrorCode;
   readonly status: number;
-  /** An error in the document or its variables: as `application/json`, its response has status 200. */
+  /** True for an error in the document or its variables, which has status 200 as `application/json`. */
   readonly negotiable: boolean;
   readonly headers: Readonly<Record<string, string>>;
   readonly retriable: boolean;
@@ -29,10 +29,10 @@ export interface PublicError {
 
 const masked = new WeakMap<GraphQLError, PublicError>();
 
-/** graphql-js quotes invalid values in full. A quarter of a megabyte need not be sent back. */
+/** graphql-js quotes invalid values in full, which may be 256 KiB. */
 const MAX_MESSAGE_LENGTH = 1_000;
 
-/** The start of graphql-js's message for an invalid variable or an argument with an invalid variable. */
+/** graphql-js starts its messages for invalid variables and arguments with these words. */
 const VARIABLE = /^Variable "\$(\w+)"/;
 const ARGUMENT = /^Argument "\w+\.\w+\((\w+):\)"/;
 
@@ -46,7 +46,7 @@ export function isPublicCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && code in ERRORS;
 }
 
-/** Decision 16: if the queue is full, the owner with most entries is rejected. */
+/** If the queue is full, the owner with most entries is rejected (decisions/0016-shares.md). */
 function toQueueError({ reason }: QueueFullError): ApiError {
   if (reason === 'cancelled')
     return new ApiError('TIMEOUT', 'The operation timed out while it waited for a slot. Try again later.');
@@ -56,7 +56,7 @@ function toQueueError({ reason }: QueueFullError): ApiError {
     : new ApiError('SERVICE_UNAVAILABLE', 'The service is busy. Try again.', { headers });
 }
 
-/** The public error for an internal one: specific for known kinds of database errors, otherwise generic. */
+/** Converts an internal error to a public error. Only some kinds of database errors are specific. */
 function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
   if (origin instanceof ApiError) return origin;
   if (origin instanceof QueueFullError) return toQueueError(origin);
@@ -65,7 +65,8 @@ function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
   if (origin instanceof DatabaseError && origin.kind !== 'other') {
     log.emit('database.statement_failed', { requestId, err: origin }, findLogLevel(origin));
     if (origin.kind === 'timeout' || origin.kind === 'locked') return new ApiError('TIMEOUT');
-    // Without Retry-After: a client that retries automatically and without a key may do it twice.
+    // The response has no Retry-After, because a client that retries automatically and without a key may run the
+    // mutation twice.
     if (origin.kind === 'unknown')
       return new ApiError(
         'SERVICE_UNAVAILABLE',
@@ -87,18 +88,17 @@ function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
 }
 
 /**
- * The error as clients see it (contract section 4): message, locations, path, and a code of the closed set.
- * Internal errors are logged in full with the request id and replaced. Masking an error twice changes
- * nothing.
+ * Converts an error to the form that clients see (contract: errors). Internal errors are logged in full with the
+ * request id and replaced. Masking an error twice changes nothing.
  */
 export function maskError(error: unknown, options: MaskOptions): GraphQLError {
   if (error instanceof GraphQLError && masked.has(error)) return error;
   const origin = originOf(error);
-  // graphql-js's own errors: syntax, validation, and mistakes of the client found during execution.
+  // graphql-js throws these errors for syntax, validation, and client errors found during execution.
   if (origin instanceof GraphQLError) {
     const { code } = origin.extensions;
     const known = isPublicCode(code) ? code : 'BAD_USER_INPUT';
-    // A scalar's error is wrapped in one that names the variable.
+    // graphql-js wraps the error of a scalar in an error that names the variable.
     const { message } = error instanceof GraphQLError ? error : origin;
     const argument = (VARIABLE.exec(message) ?? ARGUMENT.exec(message))?.[1];
     const extensions = {
@@ -124,7 +124,7 @@ function publish(
   extensions: Readonly<Record<string, unknown>>,
   meaning: PublicError,
 ): GraphQLError {
-  // graphql-js's own errors contain nothing internal and are reused: computing locations again is expensive.
+  // Errors of graphql-js contain nothing internal and are reused, because computing locations again is expensive.
   if (error instanceof GraphQLError && error.originalError === undefined && error.message === message) {
     for (const name of Object.keys(error.extensions)) delete error.extensions[name];
     Object.assign(error.extensions, extensions);
@@ -141,7 +141,7 @@ function publish(
         positions: positions ?? null,
         path: path ?? null,
         extensions: { ...extensions },
-        // Clients do not get it: plugins report it.
+        // Plugins report the original error; clients do not get it.
         originalError: meaning.code === 'INTERNAL_SERVER_ERROR' && error instanceof Error ? error : null,
       }),
   );
@@ -155,7 +155,7 @@ export interface ErrorResponse extends Pick<PublicError, 'code' | 'status' | 'he
   readonly entry: object;
 }
 
-/** The same for an error outside an execution. Hardly any of these has locations. */
+/** Masks an error outside an execution, where errors rarely have locations. */
 export function toErrorResponse(error: unknown, options: MaskOptions): ErrorResponse {
   if (error instanceof GraphQLError) {
     const entry = maskError(error, options);
@@ -174,12 +174,11 @@ const UNMASKED: PublicError = {
   retriable: true,
 };
 
-/** Code, status and headers of a masked error. */
 export function publicError(error: GraphQLError): PublicError {
   return masked.get(error) ?? UNMASKED;
 }
 
-/** The kind of the database error behind an execution error; undefined if there is none. */
+/** Returns the kind of the database error behind an execution error; undefined if there is none. */
 export function databaseKindOf(error: unknown): DatabaseErrorKind | undefined {
   let origin: unknown = error;
   while (origin instanceof GraphQLError && origin.originalError != null) origin = origin.originalError;

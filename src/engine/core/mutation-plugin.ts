@@ -8,25 +8,28 @@ import { withOptions } from './field-options.ts';
 import { collectFields } from './selection.ts';
 import type { SingleStatement } from './single-statement.ts';
 
-/** A row that a mutation will lock, as its arguments name it. */
+/** A row that a mutation will lock, as its arguments name the row. */
 export interface NamedRow {
   readonly kind: LockKind;
-  /** The id of the row or of a row below it; undefined if the argument is not a valid id. */
+  /** The id of the row or of a row below; undefined if the argument is not a valid id. */
   readonly id: string | undefined;
-  /** If the id is that of a row below, the kind of that row. */
+  /** The kind of the row below, if `id` names such a row. */
   readonly below?: string;
-  /** Whether the row will be deleted, which needs the strongest lock. */
+  /** True if the row will be deleted, which needs the strongest lock. */
   readonly deleted?: boolean;
 }
 
 /** A kind of rows. Kinds with a lower rank are locked first. */
 export interface LockKind {
   readonly rank: number;
-  /** Locks all rows in one order, in one statement, until the unit of work ends. Throws DatabaseError. */
+  /**
+   * Locks all rows in one order, in one statement, until the unit of work ends.
+   * @throws {DatabaseError}
+   */
   take(work: UnitOfWork, rows: readonly NamedRow[], context: Context): Promise<void>;
 }
 
-/** The rows that a field will lock. Invalid arguments are left to the resolver to report. */
+/** Returns the rows that a field will lock. The resolver reports invalid arguments. */
 type RowLocks = (args: Record<string, unknown>) => readonly NamedRow[];
 
 type Info = Pick<GraphQLResolveInfo, 'operation' | 'fragments' | 'schema' | 'variableValues' | 'parentType'>;
@@ -45,17 +48,17 @@ function namedRows(info: Info): NamedRow[] {
     try {
       rows.push(...locks(getArgumentValues(field, node, info.variableValues)));
     } catch {
-      // A field with invalid arguments fails when it runs and rolls back the others. It locks nothing.
+      // A field with invalid arguments locks nothing. The field fails when it runs and rolls back the other fields.
     }
   }
   return rows;
 }
 
 /**
- * Locks the rows that the root fields of a mutation name, before the first field runs. They are locked in the
- * order of their ids, not of the document, so that two operations never deadlock (decision 14), and before anything
- * is written, so that the events of a row are in the order of its changes. If there is only one root field, it takes its
- * one lock itself.
+ * Locks the rows that the root fields of a mutation name, before the first field runs. The order of the locks is the
+ * order of the ids, not of the document, so that two operations never deadlock (decisions/0014-order-of-locks.md). The
+ * locks precede all writes, so that the events of a row are in the order of its changes. A single root field takes its
+ * only lock itself.
  */
 async function takeRowLocks(work: UnitOfWork, info: Info, context: Context): Promise<void> {
   if (hasOneField(info)) return;
@@ -76,11 +79,13 @@ declare global {
       mutations: MutationPlugin<Types>;
     }
     interface FieldOptions {
-      /** Does the same as the resolver, for a mutation that writes with a single statement. */
+      /** Writes with a single statement and has the same effect as the resolver. */
       singleStatement?: SingleStatement;
-      /** The rows that a mutation locks. If absent, it locks nothing that another mutation waits for. */
+      /**
+       * The rows that a mutation locks. Without this option, a mutation locks nothing that another mutation waits for.
+       */
       locks?: RowLocks;
-      /** What a mutation does before its unit of work begins. An operation may then select it only once. */
+      /** Runs before the unit of work begins. An operation may select a field with this option only once. */
       prepare?: Prepare;
     }
   }
@@ -95,7 +100,7 @@ interface Options {
 const idIn = (value: unknown): unknown =>
   typeof value === 'object' && value !== null && 'id' in value ? value.id : value;
 
-/** A root field returns what it changed, or its id, or whether there was what its argument names. */
+/** A root field returns the changed object, its id, or true if the object that the argument names existed. */
 function changedId(result: unknown, args: object): string | undefined {
   const id = result === true ? idIn(args) : idIn(result);
   return typeof id === 'string' ? id : undefined;
@@ -105,10 +110,10 @@ function changedId(result: unknown, args: object): string | undefined {
 const begun = new WeakSet<UnitOfWork>();
 
 /**
- * Before the first root field of a mutation runs, the rows that all root fields name are locked. Before each
- * field, the loader caches are cleared, because the field must see what earlier ones wrote. No root field is
- * nullable, so an error in one leaves no data and the unit of work is rolled back (contract section 9, "A
- * mutation is all or nothing"). `tests/contract/mutations.test.ts` enforces that.
+ * Locks the rows that all root fields name before the first root field runs. Clears the loader caches before each
+ * field, because the field must see the writes of earlier fields. No root field is nullable, so an error in a field
+ * leaves no data and rolls back the unit of work (contract: guarantees). `tests/contract/mutations.test.ts` enforces
+ * that.
  */
 class MutationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {

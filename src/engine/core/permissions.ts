@@ -11,24 +11,24 @@ declare global {
       scopes: ScopePlugin<Types>;
     }
     interface FieldOptions {
-      /** The scope that the caller needs for this field (contract section 3). */
+      /** The scope that the caller needs for this field (contract: authentication and permissions). */
       scope?: Scope;
-      /** Whether the field needs a session; all other credentials are rejected. */
+      /** True if the field rejects all credentials but sessions. */
       session?: boolean;
       /**
-       * The scope needed for rows of the caller's own account. The resolver checks it, adds it to `notedScopes`, and
-       * reads the value by the row's id: read with the row, its size would be shown to callers who may not see it.
+       * The scope needed for rows of the caller's own account. The resolver checks the scope, adds it to `notedScopes`,
+       * and reads the value by the row's id. Reading the value with the row would reveal its size to callers without
+       * the scope.
        */
       scopeForOwn?: Scope;
-      /** The same for rows of other accounts. */
+      /** The scope needed for rows of other accounts. */
       scopeForOthers?: Scope;
-      /** Whether the field returns a secret that is shown only once. */
+      /** True if the field returns a secret that is shown only once. */
       secret?: boolean;
     }
   }
 }
 
-/** What a field needs of its callers. */
 interface Permissions {
   readonly scope?: Scope;
   readonly session?: boolean;
@@ -37,7 +37,6 @@ interface Permissions {
   readonly secret?: boolean;
 }
 
-/** The permissions that a field needs. */
 export function permissionsOf({
   extensions,
 }: Pick<GraphQLField<unknown, unknown>, 'extensions'>): Permissions {
@@ -48,39 +47,46 @@ type Field = Pick<GraphQLField<unknown, unknown>, 'extensions'>;
 
 const given = (scopes: readonly (Scope | undefined)[]) => scopes.filter((scope) => scope !== undefined);
 
-/** The scopes that a field needs for some rows only. */
+/** Returns the scopes that a field needs for some rows only. */
 export function scopesByRow(field: Field): readonly Scope[] {
   const { scopeForOwn, scopeForOthers } = permissionsOf(field);
   return given([scopeForOwn, scopeForOthers]);
 }
 
-/** The scopes that a field needs for every row; `own`: for rows of the caller's own account. */
+/**
+ * Returns the scopes that a field needs for every row.
+ * @param own true for rows of the caller's own account
+ */
 export function getRequiredScopes(field: Field, own = false): readonly Scope[] {
   const { scope, scopeForOwn, scopeForOthers } = permissionsOf(field);
   return given([scope, scopeForOwn, own ? undefined : scopeForOthers]);
 }
 
-/** Whether a field rejects a caller that has only these scopes and no account. */
+/** True if a caller with only these scopes and no account may not read the field. */
 export function needsMoreThan(scopes: ReadonlySet<Scope>, field: Field): boolean {
   return (
     permissionsOf(field).session === true || getRequiredScopes(field).some((scope) => !scopes.has(scope))
   );
 }
 
-/** Throws UNAUTHENTICATED without credentials. The message begins with `subject`. */
+/**
+ *
+ * @throws {ApiError} UNAUTHENTICATED without credentials; the message begins with `subject`
+ */
 function requireCredentials(caller: Caller, subject: string): void {
   if (!isAuthenticated(caller))
     throw unauthenticated(`${subject} requires credentials.`, { 'www-authenticate': 'Bearer' });
 }
 
 /**
- * Throws FORBIDDEN if the caller's credentials lack the scope, UNAUTHENTICATED if there are none. The message begins with
- * `subject`, which is what requires the scope.
+ *
+ * @throws {ApiError} FORBIDDEN if the credentials lack the scope; UNAUTHENTICATED without credentials. The message
+ * begins with `subject`.
  */
 export function requireScope(caller: Caller, scope: Scope, subject: string): void {
   if (caller.scopes.has(scope)) return;
   requireCredentials(caller, subject);
-  // RFC 6750 section 3.1: insufficient_scope, with the missing scope.
+  // RFC 6750 defines `insufficient_scope` with the missing scope.
   throw new ApiError('FORBIDDEN', scopeMissing(scope, subject), {
     headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
     retriable: true,
@@ -89,10 +95,13 @@ export function requireScope(caller: Caller, scope: Scope, subject: string): voi
 
 export const scopeMissing = (scope: Scope, subject: string) => `${subject} requires the scope "${scope}".`;
 
-/** A field as the subject of a message. A GraphQLField prints its schema coordinate. */
+/** Formats a field as the subject of a message. A GraphQLField converts to its schema coordinate. */
 export const fieldNamed = (field: GraphQLField<unknown, unknown> | string) => `Field "${field}"`;
 
-/** Throws FORBIDDEN or UNAUTHENTICATED if the credentials do not suffice for a field, whatever its row. */
+/**
+ *
+ * @throws {ApiError} FORBIDDEN or UNAUTHENTICATED if the credentials do not suffice for every row of a field
+ */
 export function requirePermissions(caller: Caller, { scope, session }: Permissions, subject: string): void {
   if (scope !== undefined) requireScope(caller, scope, subject);
   if (session !== true || isSession(caller)) return;
@@ -100,15 +109,14 @@ export function requirePermissions(caller: Caller, { scope, session }: Permissio
   throw new ApiError('FORBIDDEN', `${subject} requires a session. Log in at /login.`, { retriable: true });
 }
 
-/** Whether `requirePermissions` lets a caller pass. */
+/** True if `requirePermissions` would not throw. */
 export function hasPermissions(caller: Caller, { scope, session }: Permissions): boolean {
   return (scope === undefined || caller.scopes.has(scope)) && (session !== true || isSession(caller));
 }
 
 /**
- * Checks the field options `scope` and `session` before the resolver runs and before a subscription opens.
- * Keeps all options in the field's extensions for checks of whole operations. Adds the scope to the field's
- * description.
+ * Checks the field options `scope` and `session` before the resolver runs and before a subscription opens. The field's
+ * extensions retain all options for checks of whole operations.
  */
 class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {

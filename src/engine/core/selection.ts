@@ -18,7 +18,10 @@ type Variables = Readonly<Record<string, unknown>>;
 
 export const NO_VARIABLES: VariableValues = { sources: {}, coerced: {} };
 
-/** The values of an operation's variables, coerced; undefined if one is invalid, an error that an execution reports. */
+/**
+ * Coerces the variables of an operation.
+ * @returns undefined if a variable is invalid, which an execution reports
+ */
 export function variablesOf(
   { schema, variableValues }: ExecutionArgs,
   { variableDefinitions = [] }: OperationDefinitionNode,
@@ -28,8 +31,8 @@ export function variablesOf(
 }
 
 /**
- * Whether @skip and @include keep a selection (GraphQL section 3.13). A condition without a Boolean value keeps it:
- * validation or execution reports that.
+ * True if @skip and @include keep a selection (GraphQL specification: Type System, Directives). A condition that is no
+ * Boolean value keeps the selection, because validation or execution reports the error.
  */
 export function isIncluded(directives: readonly DirectiveNode[] = [], variables: Variables): boolean {
   return directives.every(({ name, arguments: args = [] }) => {
@@ -40,7 +43,10 @@ export function isIncluded(directives: readonly DirectiveNode[] = [], variables:
   });
 }
 
-/** The values of these variables as a key; undefined if one is null, an error that an execution reports. */
+/**
+ * Encodes the values of the variables in @skip and @include as a key.
+ * @returns undefined if a value is null, which an execution reports
+ */
 export function choiceOf(conditions: readonly string[], { coerced }: VariableValues): string | undefined {
   let key = '';
   for (const name of conditions) {
@@ -53,13 +59,12 @@ export function choiceOf(conditions: readonly string[], { coerced }: VariableVal
 
 type Info = Pick<GraphQLResolveInfo, 'fragments' | 'variableValues'>;
 
-/** Whether a fragment on this type applies to an object: it is its own type or an interface that it implements. */
+/** True if a fragment on the type `condition` applies to an object of the type. */
 const applies = (type: GraphQLObjectType, condition: string): boolean =>
   condition === type.name || type.getInterfaces().some(({ name }) => name === condition);
 
 /**
- * The fields selected on an object, by response name, ordered and merged as by GraphQL's CollectFields
- * (section 6.3.2). The schema has no unions.
+ * Merges the fields selected on an object in the order of GraphQL's algorithm CollectFields. The schema has no unions.
  */
 export function collectFields(
   { fragments, variableValues: { coerced } }: Info,
@@ -92,39 +97,39 @@ export function collectFields(
   return fields;
 }
 
-/** The fragments of a document by name. Without a prototype: clients choose the names. */
+/** Fragments by name. The object has no prototype, because clients choose the names. */
 export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
 
 /**
- * Everything derived from an operation, cached with its document. A file that stores something here
- * declares its member next to its own types, as Pothos plugins do.
+ * Data derived from an operation, cached with its document. A file that stores something here declares its member next
+ * to its own types, as Pothos plugins do.
  */
 export interface OperationPlans {
   readonly fragments: Fragments;
   /** The variables in @skip and @include. A plan is valid for one choice of their values. */
   readonly conditions: readonly string[];
-  /** The number of the operation's fields with a selection, fragments expanded. */
+  /** Counts fields with a selection, fragments expanded. */
   readonly nestedFieldCount: number;
   /** The names of all fields of the document. */
   readonly names: ReadonlySet<string>;
 }
 
 /**
- * PostgreSQL takes about 70 µs to plan each subquery, however few rows it reads, and it plans all new SQL.
- * Above this number it is cheaper to read level by level, with statements whose SQL never changes.
+ * PostgreSQL takes about 70 µs to plan each subquery, even if it reads few rows, and plans all new SQL. Above this
+ * number, statements with constant SQL that read level by level are cheaper.
  */
 const MAX_NESTED_FIELDS = 100;
 
 /**
- * True if an operation has too many nested fields for look-ahead, which leaves it to resolvers and loaders then. `more`
- * counts subqueries that are not for a field with a selection.
+ * True if an operation has too many nested fields for look-ahead, so that resolvers and loaders run.
+ * @param more the number of subqueries that belong to no field with a selection
  */
 export const hasTooManyFields = ({ nestedFieldCount }: OperationPlans, more = 0): boolean =>
   nestedFieldCount + more > MAX_NESTED_FIELDS;
 
 /**
- * Whether two fields have the same arguments (GraphQL section 5.3.2), in any order. Values are compared, not
- * printed: a long string may be compared at each of hundreds of locations.
+ * True if two fields have equal arguments in any order (GraphQL specification: Field Selection Merging). Values are
+ * compared instead of printed, because a long string may be compared at hundreds of locations.
  */
 export function haveSameArguments(
   { arguments: some = [] }: FieldNode,
@@ -139,7 +144,7 @@ export function haveSameArguments(
   );
 }
 
-/** A block string is no other form of a string here, nor an object with its fields in another order. */
+/** Block strings differ from other strings here, and objects with fields in another order differ, as in graphql-js. */
 function isSameValue(a: ValueNode, b: ValueNode): boolean {
   switch (a.kind) {
     case Kind.NULL:

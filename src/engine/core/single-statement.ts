@@ -20,60 +20,64 @@ import { variablesOf } from './selection.ts';
 
 /**
  * Stands in a response for the timestamp at which its transaction began, which only the database knows. JSON never
- * contains it: control characters in strings are escaped (RFC 8259 section 7).
+ * contains this character, because control characters in strings are escaped (RFC 8259, Strings).
  */
 export const TIMESTAMP_PLACEHOLDER = '\u0001';
 
-/** Replaces the placeholders in a response by the timestamp, as the scalar DateTime prints it. */
+/** Replaces the placeholders by the timestamp in the format of the scalar DateTime. */
 export function fillTimestamp(text: string, timestamp: Date): string {
   return text.includes(TIMESTAMP_PLACEHOLDER)
     ? text.replaceAll(TIMESTAMP_PLACEHOLDER, timestamp.toISOString())
     : text;
 }
 
-/** The columns that the database sets in a new row. */
+/** Columns of a new row that the database sets. */
 export interface Inserted {
   readonly createdAt: Date;
 }
 
-/** The timestamps of a new row, which was last changed when it was created. */
+/** Timestamps of a new row; both have the time of the insertion. */
 export interface TimestampedRow extends Inserted {
   readonly updatedAt: Date;
 }
 
 /**
- * The SQL of the lock of an Idempotency-Key, and of the response that is stored with the row. `first` is the number of
- * its first parameter.
+ * SQL that locks an Idempotency-Key and stores its response.
+ * @param first the number of the first parameter
  */
 export interface KeyLockSql {
   /** An expression that tries to take the lock until the transaction ends. */
   take(first: number): string;
-  /** An INSERT that stores the response for the row of `source`, unless the key has one. */
+  /** An INSERT that stores the response for the row of `source`, unless the key has a response. */
   store(first: number, source: string): string;
 }
 
-/** An INSERT of one row with what else is written for it, as one statement that returns what the database has set. */
+/**
+ * SQL that inserts a row and its dependent rows in one statement, and returns the columns that the database has set.
+ */
 interface InsertStatement {
   readonly plain: Statement<Inserted>;
-  /** The same behind the lock of a key, whose parameters begin with number `first`. No row if nothing was written. */
+  /**
+   * Runs behind the lock of a key, whose parameters begin with number `first`. The statement returns no row if nothing
+   * was written.
+   */
   keyed(lock: KeyLockSql, first: number): Statement<Inserted>;
 }
 
 const part = (name: string, sql: string) => `${name} AS (${sql})`;
 
-/** What else a statement writes for the row that it inserts, each part by its name. */
+/** Further rows that a statement writes for the inserted row. */
 export interface AlsoWritten {
-  /** The columns of the row that the parts need, beside `id` and `created_at`. */
+  /** The columns of the row that the parts need, in addition to `id` and `created_at`. */
   readonly columns?: readonly string[];
   readonly parts: Readonly<Record<string, (row: string) => string>>;
 }
 
 /**
- * `insert` is the INSERT up to its SELECT list; each part of `also` is SQL that takes its rows from the inserted row. Each
- * part of the statement takes its rows from the one before, so all are done or none.
- * The whole of a keyed mutation that inserts a post:
- *
- * @example
+ * Builds a statement whose parts each take their rows from the part before, so that all are written or none.
+ * @param insert the INSERT up to its SELECT list
+ * @param also SQL for each further row, with the inserted row as its source
+ * * @example
  * WITH key AS MATERIALIZED (SELECT CASE
  *     WHEN NOT pg_try_advisory_lock(hashtextextended($5::text, 20261124)) THEN false
  *     WHEN pg_try_advisory_xact_lock(hashtextextended($5::text, 20261121))
@@ -118,7 +122,7 @@ export function insertStatement(
   };
 }
 
-/** A statement that inserts a row, and the row, which is known beforehand except for what the database sets. */
+/** A statement, and the row that it inserts. All but the columns set by the database is known beforehand. */
 export interface Insert<Row = object> {
   readonly statement: InsertStatement;
   readonly values: readonly Parameter[];
@@ -126,30 +130,30 @@ export interface Insert<Row = object> {
 }
 
 /**
- * How a mutation inserts its row. Undefined for arguments that need more than one statement: the resolver runs then.
- * Throws BAD_USER_INPUT.
+ * Describes how a mutation inserts its row.
+ * @returns undefined for arguments that need several statements, so that the resolver runs
+ * @throws {ApiError} BAD_USER_INPUT
  */
 export type SingleStatement = (
   args: Record<string, unknown>,
   context: Pick<Context, 'caller'>,
 ) => Insert | undefined;
 
-/** A member of the payload: its JSON, or the column of the row that it shows. */
 interface PayloadMember {
-  /** The name as JSON, with its colon. */
+  /** The response name as JSON, with its colon. */
   readonly prefix: string;
   readonly shows: string | { readonly property: string; readonly type: GraphQLLeafType };
   readonly maxBytes: number;
 }
 
 interface SingleStatementPlan {
-  /** The name of the field as JSON, with its colon. */
+  /** The response name as JSON, with its colon. */
   readonly prefix: string;
   readonly field: GraphQLField<unknown, unknown>;
   readonly node: FieldNode;
   readonly insert: SingleStatement;
   readonly members: readonly PayloadMember[];
-  /** The maximum size of the response. Its actual size is known only after the commit. */
+  /** The maximum size of the response, because the actual size is known only after the commit. */
   readonly maxBytes: number;
 }
 
@@ -159,10 +163,10 @@ declare module './selection.ts' {
   }
 }
 
-/** Bytes for comma and brackets, and for those around the `data`. */
+/** Bytes for comma and brackets, and for the brackets around `data`. */
 const PUNCTUATION = 10;
 
-/** The properties that the INSERT sets to its timestamp. A response has placeholders for them until then. */
+/** The INSERT sets these properties to its timestamp. Until then, the response has placeholders. */
 const SET_BY_DATABASE: ReadonlySet<string> = new Set<keyof TimestampedRow>(['createdAt', 'updatedAt']);
 const QUOTED_PLACEHOLDER = `"${TIMESTAMP_PLACEHOLDER}"`;
 
@@ -197,8 +201,8 @@ function planMembers(type: unknown, node: FieldNode): PayloadMember[] | undefine
 }
 
 /**
- * The plan of a mutation that is a single statement: one field that writes with one statement and selects only columns
- * of its row. Such a statement needs no explicit transaction: PostgreSQL commits it atomically.
+ * Plans a mutation with one root field that writes with one statement and selects only columns of its row. Such a
+ * statement needs no explicit transaction, because PostgreSQL commits it atomically.
  */
 function planOperation(
   schema: GraphQLSchema,
@@ -218,11 +222,9 @@ function planOperation(
   return { prefix, field, node, insert, members, maxBytes };
 }
 
-/** A mutation that is a single statement, with its values. */
 export interface ReadyInsert extends Insert {
-  /** The name of the mutation's field. */
   readonly field: string;
-  /** The `data` of the response, with TIMESTAMP_PLACEHOLDER for what the database sets. */
+  /** The `data` of the response, with TIMESTAMP_PLACEHOLDER for timestamps that the database sets. */
   readonly data: string;
 }
 
@@ -238,8 +240,9 @@ function dataOf({ prefix, members }: SingleStatementPlan, row: object): string {
 }
 
 /**
- * Prepares a mutation that is a single statement. Undefined if it is none, its response may be too large, or a variable is
- * invalid, which an execution reports. Throws what the execution would be rejected with before it writes.
+ * Prepares a mutation that is a single statement.
+ * @returns undefined if the mutation needs an execution, its response may be too large, or a variable is invalid
+ * @throws the error with which the execution would reject the mutation before writing
  */
 export function readyInsert(
   args: ExecutionArgs,

@@ -4,17 +4,18 @@ import { onlyLooksAtSchema } from '../documents/prepared-operation.ts';
 import type { OperationArgs } from './operation-context.ts';
 import { rendered, type SingleResult } from './outcome.ts';
 
-/** Tools send the same few texts. A response has 128 KiB at most. */
+/** Tools send few different documents. A response has at most 128 KiB. */
 const MAX_CACHED = 32;
 
 /**
- * The responses to queries that only look at the schema, by their text: graphql-js builds one in one uninterruptible run
- * of milliseconds, and anybody may ask. Whoever asks gets the same. Comments and white space make no other text of it.
+ * Caches the responses to queries that only select introspection fields. graphql-js computes such a response in one
+ * uninterruptible run of milliseconds, and unauthenticated clients may request it. The response does not depend on the
+ * caller, on comments or on white space.
  */
 export function createIntrospectionCache() {
   const known = new LRUCache<string, string>({ max: MAX_CACHED });
 
-  /** Undefined if the response depends on more than the text. */
+  /** Returns undefined if the response depends on more than the document. */
   function keyOf({ contextValue: { operation } }: OperationArgs): string | undefined {
     const hasVariables = (operation.node.variableDefinitions ?? []).length > 0;
     if (hasVariables || !onlyLooksAtSchema(operation)) return undefined;
@@ -22,7 +23,10 @@ export function createIntrospectionCache() {
   }
 
   return {
-    /** The response to a query, from the cache or by executing it. Rejects with what `run` throws. */
+    /**
+     * Responds from the cache or by executing the query.
+     * @throws the error of `run`
+     */
     async respond(args: OperationArgs, run: () => Promise<SingleResult>): Promise<SingleResult> {
       const key = keyOf(args);
       if (key === undefined) return run();
@@ -30,7 +34,7 @@ export function createIntrospectionCache() {
       const found = known.get(key);
       if (found !== undefined) {
         if (!tellsCost) return rendered(found);
-        // The cost is put beside the data where the response becomes text.
+        // The cost is added to the data when the response is serialized, so this response cannot stay a string.
         const result: ExecutionResult = JSON.parse(found);
         return { kind: 'executed', result };
       }

@@ -6,56 +6,56 @@ import type { PreparedOperation } from '../documents/prepared-operation.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
 import type { Outcome, SingleResult } from './outcome.ts';
 
-/** Runs a query or a mutation. Never rejects: errors are in the outcome, masked. */
+/** Runs a query or a mutation. Never rejects, because masked errors are in the outcome. */
 export type Execute = (args: OperationArgs) => Promise<SingleResult>;
-/** Opens a subscription. Rejects with the rejection. */
+/** Opens a subscription, or rejects with the reason why it cannot be opened. */
 export type Subscribe = (args: OperationArgs) => Promise<Outcome>;
 
 /** A root field of a mutation that is about to run, or whose stored response is about to be replayed. */
 export interface MutationFieldCall extends Pick<OperationContext, 'caller' | 'requestId' | 'sender'> {
   readonly field: string;
-  /** The coerced arguments. */
+  /** Returns the coerced arguments. */
   readonly args: () => Readonly<Record<string, unknown>>;
 }
 
-/** How a mutation ended, for each of its root fields. */
+/** The result of a mutation, reported for each of its root fields. */
 export interface MutationFieldEnd {
-  /** `unknown`: the connection to the database was lost during the commit. */
+  /** `unknown` means that the connection to the database was lost during the commit. */
   readonly result: 'committed' | 'rolled_back' | 'replayed' | 'unknown';
-  /** Of the whole mutation, with waiting and retries. */
+  /** The duration of the whole mutation, with waiting and retries. */
   readonly durationMs: number;
 }
 
-/** The stages of an operation that plugins take part in, in order. */
+/** The stages of an operation in which plugins take part, in order. */
 export interface OperationStages {
-  /** Before validation. Throws the rejection. */
+  /** Runs before validation and throws to reject the operation. */
   admit?(operation: PreparedOperation, cost: Cost): void;
   /**
-   * Before each root field of a mutation, once, however the mutation runs. Throws or rejects with the error of the field, and
-   * no field runs then. The returned function gets the end of the mutation.
+   * Runs once before each root field of a mutation, even if the mutation is retried, replayed or a single statement. An
+   * error rejects the mutation, so that none of its fields runs. The returned function gets the result of the mutation.
    */
   mutationField?(
     call: MutationFieldCall,
   ): Promise<((end: MutationFieldEnd) => void) | undefined> | ((end: MutationFieldEnd) => void) | undefined;
-  /** The stored response of a mutation that another plugin rejects; undefined if there is none. Never rejects. */
+  /**
+   * Returns the stored response of a mutation that another plugin rejects; undefined if there is none. Never rejects.
+   */
   replay?(args: OperationArgs): Promise<SingleResult | undefined>;
-  /** Around each query and each mutation. Calls `next`. Never rejects. */
+  /** Wraps each query and each mutation. Calls `next` and never rejects. */
   execute?(args: OperationArgs, next: Execute): Promise<SingleResult>;
-  /** Runs a mutation in place of `next`, which runs it without its Idempotency-Key. Never rejects. */
+  /** Runs a mutation in place of `next`, which ignores the Idempotency-Key. Never rejects. */
   executeMutation?(args: OperationArgs, next: Execute): Promise<SingleResult>;
-  /** Around the opening of each subscription. Calls `next`. Rejects with the rejection. */
+  /** Wraps the opening of each subscription. Calls `next`, and rejects if the subscription cannot be opened. */
   subscribe?(args: OperationArgs, next: Subscribe): Promise<Outcome>;
-  /** Opens the stream of a subscription. Rejects with the rejection. */
+  /** Opens the stream of a subscription, or rejects. */
   openStream?(args: OperationArgs): Promise<Outcome>;
 }
 
-/** A plugin with stages of operations. */
 export interface OperationPlugin {
   readonly name: string;
   readonly stages: OperationStages;
 }
 
-/** The stage `admit` of all plugins. */
 export function composeAdmit(plugins: readonly OperationPlugin[]): NonNullable<OperationStages['admit']> {
   const checks = plugins.flatMap(({ stages }) => stages.admit ?? []);
   return (operation, cost) => {
@@ -64,8 +64,8 @@ export function composeAdmit(plugins: readonly OperationPlugin[]): NonNullable<O
 }
 
 /**
- * The stage `execute` of all plugins, the first outermost, around the stage `executeMutation`, which is around `last`. The order of
- * the plugins does not decide whether a stage runs.
+ * Composes the stages so that each `execute` wraps those of later plugins, and all of them wrap `executeMutation`,
+ * which wraps `last`. Whether a stage runs does not depend on the order of the plugins.
  */
 export function composeExecute(plugins: readonly OperationPlugin[], last: Execute): Execute {
   const run = plugins.reduceRight<Execute>((next, { stages: { executeMutation } }) => {
@@ -78,7 +78,10 @@ export function composeExecute(plugins: readonly OperationPlugin[], last: Execut
   }, run);
 }
 
-/** The stage `subscribe` of all plugins, the first outermost, around the first stage `openStream`, or around `last` without any. */
+/**
+ * Composes the stages so that each `subscribe` wraps later plugins. The innermost step is the first `openStream`, or
+ * `last` if no plugin has that stage.
+ */
 export function composeSubscribe(plugins: readonly OperationPlugin[], last: Subscribe): Subscribe {
   const open = plugins.find(({ stages }) => stages.openStream !== undefined)?.stages.openStream ?? last;
   return plugins.reduceRight<Subscribe>((next, { stages: { subscribe } }) => {
@@ -86,29 +89,29 @@ export function composeSubscribe(plugins: readonly OperationPlugin[], last: Subs
   }, open);
 }
 
-/** For whom events are read. */
+/** The subscribers for whom events are read. */
 export interface EventReaders {
-  /** Who is charged; undefined if several accounts share the work. */
+  /** The account that is charged; undefined if several accounts share the work. */
   readonly owner: string | undefined;
-  /** Whether all of them have left. */
+  /** True if all subscribers have disconnected. */
   readonly gone: boolean;
-  /** The delivery that they are read for; undefined if it is not traced. */
+  /** The span of the delivery; undefined if the delivery is not traced. */
   span?: Span | undefined;
 }
 
-/** Executes for event streams. */
 export interface EventExecutor {
   /**
-   * Runs work for event streams: once their line has a place, within the operation timeout and the memory
-   * bounds of responses. Rejects with the rejection, or with what `work` throws.
+   * Runs work for event streams once the queue has a free slot, within the operation timeout and the memory bounds of
+   * responses.
+   * @throws the reason for the rejection, or the error of `work`
    */
   forEvents<T>(
     readers: EventReaders,
     work: (db: Queryable, reservation: Reservation) => Promise<T>,
   ): Promise<T>;
   /**
-   * Executes the selection of a subscription on one event, in its own context: loader caches must not outlive
-   * the event. Never throws.
+   * Executes the selection of a subscription on one event. Each event has a separate context, because loader caches
+   * must not outlive the event. Never throws.
    */
   runEvent(
     args: OperationArgs,

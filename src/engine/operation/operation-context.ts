@@ -10,26 +10,28 @@ import type { ValidatedOperation } from '../documents/operation-stages.ts';
 import type { PreparedOperation } from '../documents/prepared-operation.ts';
 import { lastEventId } from '../events/last-event-id.ts';
 
-/** What an execution brings besides its outcome. Only the stages of the execution write to this object. */
+/** Side effects of an execution on the response. Only the stages of the execution write to this object. */
 export interface OperationEffects {
   /** Header fields of the response, by lower-case name. */
   readonly headers: Record<string, string>;
-  /** The id from which events bring what the response to a query does not show, if the client asks for the id. */
+  /**
+   * The position from which events report changes that the response does not show. Undefined unless the client asks for
+   * the event id.
+   */
   eventId: string | undefined;
 }
 
-/** @returns the effects of an execution that has not begun */
 export const createEffects = (): OperationEffects => ({ headers: {}, eventId: undefined });
 
-/** What an execution needs of the stages before it. */
+/** Results of earlier stages that an execution needs. */
 export type ExecutedOperation = Pick<
   ValidatedOperation,
   'operation' | 'published' | 'shownCost' | 'showsEventId' | 'visibleHeartbeats'
 >;
 
 /**
- * The context of an operation. Its executor changes what is not read-only, so that the object stays the same: plugins know an
- * operation by its context.
+ * The context of an operation. The executor changes members in place, because plugins identify an operation by its
+ * context object.
  */
 export interface OperationContext
   extends Context,
@@ -46,15 +48,13 @@ export interface OperationContext
   readonly effects: OperationEffects;
 }
 
-/** The arguments of an execution by graphql-js. */
 export interface OperationArgs extends ExecutionArgs {
   readonly contextValue: OperationContext;
 }
 
-/** Opens the events after an id, or all that follow from now on. */
+/** Opens the events after an id or, without an id, from now on. */
 export type EventsAfter = (lastId: string | undefined) => Promise<EventReader>;
 
-/** Makes the context of an operation. */
 export type ContextOf = (
   executed: ExecutedOperation,
   request: OperationHead,
@@ -67,15 +67,17 @@ export interface ContextOptions extends Pick<Context, 'origin' | 'db' | 'lookAhe
   /** True if the paths of each operation are recorded, too, for the debug log. */
   readonly traced: boolean;
   readonly eventsAfter: EventsAfter;
-  /** The event id for what a snapshot says of the log. Throws DatabaseError. */
+  /**
+   * Converts a position in the event log to an event id.
+   * @throws {DatabaseError}
+   */
   readonly idOfSnapshot: (name: string | null) => Promise<string>;
 }
 
-/** Makes the contexts of operations that clients ask for. */
 export function contextOf(options: ContextOptions): ContextOf {
   const { origin, db, lookAhead, maxResponseBytes, paths, traced, eventsAfter, idOfSnapshot } = options;
   const onPath = (path: ExecutionPath) => paths.add(path);
-  // A closure in the context would keep the request for as long as a stream is open.
+  // A closure in the context would retain the request as long as a stream is open.
   const onTracedPath = (taken: Set<ExecutionPath>) => (path: ExecutionPath) => {
     paths.add(path);
     taken.add(path);

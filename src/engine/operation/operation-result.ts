@@ -5,28 +5,30 @@ import type { ReachedOperation } from '../documents/operation-stages.ts';
 import type { OperationEffects } from './operation-context.ts';
 import type { Outcome } from './outcome.ts';
 
-/** How far an operation has come. Its stages write to this object, so that a rejection tells as much as a result. */
+/**
+ * The progress of an operation. Stages write to this object, so that a rejected operation reports as much as a
+ * completed one.
+ */
 export interface OperationProgress {
-  /** What the last stage has returned; undefined if no operation was selected. */
+  /** The result of the last stage; undefined if no operation was selected. */
   reached: ReachedOperation | undefined;
   /** Undefined if the execution has not begun. */
   effects: OperationEffects | undefined;
 }
 
-/** What the stages of an operation hand on to the response. */
 export interface OperationResult extends Readonly<OperationProgress> {
   readonly outcome: Outcome;
 }
 
-/** What log, metrics and caches need to know of an operation. */
+/** Properties of an operation for log, metrics and caches. */
 export interface OperationReport {
   readonly kind: OperationTypeNode;
   readonly name: string | undefined;
   /** The document of an operation that ran; undefined if the operation was rejected before. */
   readonly document: DocumentNode | undefined;
-  /** True if the operation was only checked: a stream token may open it later. */
+  /** True if the operation was only checked, so that a stream token may open it later. */
   readonly isCheckOnly: boolean;
-  /** 0 if the operation was rejected before its cost was known. */
+  /** The complexity is 0 if the operation was rejected before its cost was known. */
   readonly complexity: number;
   readonly published: PublishedBy | undefined;
   readonly deprecated: readonly DeprecatedElement[];
@@ -34,7 +36,10 @@ export interface OperationReport {
 
 const NO_ELEMENTS: readonly DeprecatedElement[] = [];
 
-/** @returns the report of an operation; undefined if none was selected */
+/**
+ *
+ * @returns undefined if no operation was selected
+ */
 export function reportOf(
   { reached, effects }: Readonly<OperationProgress>,
   isCheckOnly = false,

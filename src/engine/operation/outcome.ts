@@ -12,21 +12,18 @@ import type { DeprecatedElement } from '../documents/deprecations.ts';
 import type { MediaType, OperationCost } from '../documents/operation-request.ts';
 import type { EventStream } from '../events/event-stream.ts';
 
-/**
- * Executed: errors, if any, belong to fields, and the response is made from `result`. All errors of outcomes
- * are masked.
- */
+/** The outcome of an execution, whose errors belong to fields. Errors in outcomes are always masked. */
 export interface Executed {
   readonly kind: 'executed';
   readonly result: ExecutionResult;
 }
 
-/** A response that is already text: built by the database, or stored and replayed unchanged. */
+/** A response that is already a string, which the database wrote or which was stored and is replayed unchanged. */
 export interface RenderedResult {
   readonly kind: 'rendered';
   readonly status: number;
   readonly body: string;
-  /** The errors in the text, as far as they are known. */
+  /** The errors in the response, as far as known. */
   readonly errors: readonly GraphQLError[];
 }
 
@@ -36,23 +33,22 @@ export interface Rejected {
   readonly errors: readonly GraphQLError[];
 }
 
-/** A started subscription. */
 interface Streamed {
   readonly kind: 'stream';
   readonly stream: EventStream;
 }
 
-/** A subscription that cannot go on where the client left off. It gets this error and the current position. */
+/**
+ * A subscription that cannot continue where the client left off. The client gets the error and the current position.
+ */
 interface Unresumable {
   readonly kind: 'unresumable';
   readonly startId: string;
   readonly outcome: Rejected;
 }
 
-/** The outcome of an operation with a single response. */
 export type SingleResult = Executed | RenderedResult | Rejected;
 
-/** The outcome of any operation. */
 export type Outcome = SingleResult | Streamed | Unresumable;
 
 export function rejected(error: unknown, options: MaskOptions): Rejected {
@@ -73,7 +69,7 @@ export function located(error: unknown, { selectionSet }: OperationDefinitionNod
   return locatedError(error, field, [field.alias?.value ?? field.name.value]);
 }
 
-/** A response text without errors. */
+/** The response has no errors. */
 export function rendered(body: string): RenderedResult {
   return { kind: 'rendered', status: 200, body, errors: [] };
 }
@@ -82,34 +78,33 @@ export function errorsOf(outcome: SingleResult): readonly GraphQLError[] {
   return outcome.kind === 'executed' ? (outcome.result.errors ?? []) : outcome.errors;
 }
 
-/** Whether the outcome has no data, which requires that nothing was changed. */
+/** True if nothing may have been changed, because the outcome has no data. */
 export function hasNoData(outcome: SingleResult): boolean {
   return outcome.kind === 'rejected' || (outcome.kind === 'executed' && outcome.result.data == null);
 }
 
-/** Errors caused by the service, not by the caller. */
+/** Returns the errors that the service caused, not the caller. */
 export function failuresOf(outcome: SingleResult): readonly GraphQLError[] {
   return errorsOf(outcome).filter((error) => publicError(error).status >= 500);
 }
 
-/** Whether some error says something about the moment or the credentials, and not about the operation. */
+/** True if an error depends on the time or the credentials instead of the operation. */
 export function isRetriable(outcome: SingleResult): boolean {
   return errorsOf(outcome).some((error) => publicError(error).retriable);
 }
 
 export type CostCeilings = Pick<Config['operationLimits'], 'maxDepth' | 'maxComplexity'>;
 
-/** What the `extensions` of a response contain, as far as the request asked for it. */
+/** Entries of `extensions` that the request asked for. */
 export interface ResponseExtras {
   readonly cost?: OperationCost | undefined;
   readonly limits: CostCeilings;
-  /** The id from which events bring what the response does not show, if the request asked for it. */
+  /** The position from which events report changes that the response does not show. */
   readonly eventId?: string | undefined;
-  /** The deprecated elements that the operation uses (contract section 7). */
+  /** The deprecated elements that the operation uses (contract: versions). */
   readonly deprecations?: readonly DeprecatedElement[] | undefined;
 }
 
-/** All extras but the cost. */
 const extensionEntries = ({ eventId, deprecations }: ResponseExtras): object => ({
   ...(eventId === undefined ? {} : { eventId }),
   ...(deprecations === undefined ? {} : { deprecations }),
@@ -130,16 +125,16 @@ function extensionsWith(
   return { ...known, cost: { complexity, depth, maximumComplexity, maximumDepth } };
 }
 
-/** A response in JSON with more extensions. */
 export function textWith(json: string, added: object): string {
-  // Most responses have no extensions, nor errors, which have extensions. Quotes in strings are escaped.
+  // Most responses have neither extensions nor errors, which have extensions. Quotes in strings are escaped, so the
+  // search finds no string value.
   if (!json.includes('"extensions":'))
     return `${json.slice(0, json.lastIndexOf('}'))},"extensions":${JSON.stringify(added)}}`;
   const { extensions, ...rest }: { readonly extensions?: object } = JSON.parse(json);
   return JSON.stringify({ ...rest, extensions: { ...extensions, ...added } });
 }
 
-/** The response as JSON: errors first, as the GraphQL specification suggests (section 7.1). */
+/** Serializes a response with `errors` first, as the GraphQL specification suggests. */
 export function serializeResponse(outcome: SingleResult, extras: ResponseExtras): string {
   if (outcome.kind === 'rendered') {
     const requested = extras.eventId !== undefined || extras.deprecations !== undefined;
@@ -151,7 +146,7 @@ export function serializeResponse(outcome: SingleResult, extras: ResponseExtras)
   return JSON.stringify({ errors, data, extensions: extensionsWith(extensions, extras) });
 }
 
-/** Errors of the document and its variables. No other moment and no other credentials change the response. */
+/** Errors of the document and its variables, which do not depend on the time or the credentials. */
 const OF_DOCUMENT: ReadonlySet<ErrorCode> = new Set([
   'GRAPHQL_PARSE_FAILED',
   'GRAPHQL_VALIDATION_FAILED',
@@ -159,13 +154,13 @@ const OF_DOCUMENT: ReadonlySet<ErrorCode> = new Set([
   'DEPTH_LIMIT',
   'COMPLEXITY_LIMIT',
 ]);
-/** Apollo Server has status 200 for these, and Apollo's client for iOS reads the errors of no other status. */
+/** Apollo Server responds to these with status 200, and Apollo's iOS client reads the errors of no other status. */
 const OF_PERSISTED_QUERY: ReadonlySet<ErrorCode> = new Set([
   'PERSISTED_QUERY_NOT_FOUND',
   'PERSISTED_QUERY_NOT_SUPPORTED',
 ]);
 
-/** The HTTP status of an outcome (contract sections 3 and 4, GraphQL over HTTP section 6.4). */
+/** Returns the HTTP status of an outcome (contract: errors; GraphQL over HTTP: Status Codes). */
 export function statusOf(outcome: SingleResult, mediaType: MediaType): number {
   if (outcome.kind === 'rendered') return outcome.status;
   const errors = errorsOf(outcome).map(publicError);
@@ -180,7 +175,7 @@ export function statusOf(outcome: SingleResult, mediaType: MediaType): number {
   // A `data` entry, even null, means that execution began.
   if (outcome.kind === 'executed') return 200;
   if (OF_PERSISTED_QUERY.has(first.code)) return 200;
-  // EventSource shows only what comes with status 200 (decisions/0049-errors-in-event-streams.md).
+  // EventSource shows only responses with status 200 (decisions/0049-errors-in-event-streams.md).
   if (mediaType === 'text/event-stream' && errors.every(({ code }) => OF_DOCUMENT.has(code))) return 200;
   if (first.negotiable || first.status === 200) return mediaType === 'application/json' ? 200 : 400;
   return first.status;

@@ -11,7 +11,7 @@ import {
   serializeResponse,
 } from './outcome.ts';
 
-/** Three times what tools ask for. graphql-js takes about 1 ms for 5 KiB. */
+/** The limit is three times the size that tools request. graphql-js takes about 1 ms for 5 KiB. */
 const MAX_INTROSPECTION_BYTES = 131_072;
 
 export interface ResponseBoundsOptions {
@@ -21,8 +21,8 @@ export interface ResponseBoundsOptions {
 }
 
 /**
- * The size of a text in UTF-8 bytes, or its length if it certainly fits. Throws COMPLEXITY_LIMIT above
- * `maximum`.
+ * Returns the size of a string in UTF-8 bytes, or its length if the string certainly fits.
+ * @throws {ApiError} COMPLEXITY_LIMIT above `maximum`
  */
 export function checkedLength(text: string, maximum: number): number {
   // A UTF-16 code unit takes at most three bytes.
@@ -31,12 +31,13 @@ export function checkedLength(text: string, maximum: number): number {
   return bytes;
 }
 
-/** JSON writes a UTF-16 code unit as at most six bytes: `\u0000`. */
+/** JSON writes a UTF-16 code unit as at most six bytes, `\u0000`. */
 const MAX_BYTES_A_UNIT = 6;
 
 /**
- * Computes a lower bound of the characters of a value in JSON, and stops above `maximum`. Aliases repeat one text many
- * times, so the JSON of a small result can exceed the longest string of JavaScript and block the event loop for seconds.
+ * Computes a lower bound of the characters of a value in JSON, and stops above `maximum`. Aliases repeat one string
+ * many times, so the JSON of a small result can exceed the longest string of JavaScript and block the event loop for
+ * seconds.
  */
 export function leastLength(value: unknown, maximum: number): number {
   if (typeof value === 'string') return value.length + 2;
@@ -50,7 +51,10 @@ export function leastLength(value: unknown, maximum: number): number {
   return length;
 }
 
-/** The size of the response text, or a lower bound if the text certainly fits. Throws COMPLEXITY_LIMIT above `maximum`. */
+/**
+ * Returns the size of the response, or a lower bound if the response certainly fits.
+ * @throws {ApiError} COMPLEXITY_LIMIT above `maximum`
+ */
 export function checkedSize(outcome: SingleResult, extras: ResponseExtras, maximum: number): number {
   if (outcome.kind !== 'executed') return checkedLength(serializeResponse(outcome, extras), maximum);
   const { data, errors } = outcome.result;
@@ -63,14 +67,14 @@ export function checkedSize(outcome: SingleResult, extras: ResponseExtras, maxim
   return bytes;
 }
 
-/** Bounds the size of responses, before and after they are built (contract section 5). */
+/** Bounds the size of responses, before and after they are built (contract: limits). */
 export function createResponseBounds({ pending, maxResponseBytes, limits }: ResponseBoundsOptions) {
   return {
-    /** A reservation for a response other than a request's own, such as an event's. */
+    /** Creates a reservation for a response that belongs to no request, such as an event. */
     reservation: () => pending.reservation(),
     /**
-     * Throws COMPLEXITY_LIMIT if the introspection response is too large: graphql-js builds it in one
-     * uninterruptible run.
+     * graphql-js builds an introspection response in one uninterruptible run, so the size is checked before.
+     * @throws {ApiError} COMPLEXITY_LIMIT if the response is too large
      */
     checkIntrospection(args: OperationArgs): void {
       const { operation } = args.contextValue;
@@ -80,9 +84,9 @@ export function createResponseBounds({ pending, maxResponseBytes, limits }: Resp
       if (bytes > mostBytes) throw responseTooLarge(bytes, mostBytes);
     },
     /**
-     * Returns the outcome and counts its response while that is pending. Throws COMPLEXITY_LIMIT if the
-     * response or the data read for it is too large, and RATE_LIMITED or SERVICE_UNAVAILABLE if other responses
-     * hold too much.
+     * Returns the outcome and reserves memory for its response.
+     * @throws {ApiError} COMPLEXITY_LIMIT if the response or its data is too large; RATE_LIMITED or SERVICE_UNAVAILABLE
+     * if other responses hold too much memory
      */
     checked<O extends SingleResult>(
       outcome: O,
