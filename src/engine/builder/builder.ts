@@ -59,10 +59,10 @@ export function parseDateTime(value: unknown, node?: ValueNode): Date {
     offsetMinutes < 60;
   if (!exists) throw new GraphQLError(`DateTime "${match[0]}" does not exist.`, at(node));
   const offset = (offsetHours * 60 + offsetMinutes) * MINUTE_MS;
-  const instantMs = date.getTime() - (match[8] === '-' ? -offset : offset);
-  if (instantMs < FIRST_MS || instantMs > LAST_MS)
+  const timeMs = date.getTime() - (match[8] === '-' ? -offset : offset);
+  if (timeMs < FIRST_MS || timeMs > LAST_MS)
     throw new GraphQLError(`DateTime "${match[0]}" is not in the years 0 to 9999 in UTC.`, at(node));
-  return new Date(instantMs);
+  return new Date(timeMs);
 }
 
 /** graphql-js leaves it to the scalar to add the location of a literal to the error. */

@@ -22,7 +22,7 @@ import { countedArguments } from '../core/field-options.ts';
 import type { Fragments } from '../core/selection.ts';
 import { SIZE_ARGUMENTS } from './cost.ts';
 
-/** New names in the order in which old ones are met: `prefix` and a number. */
+/** Returns a function that renames each distinct name to `prefix` and a number, in the order of first use. */
 function renames(prefix: string): (name: NameNode) => NameNode {
   const given = new Map<string, string>();
   return (name) => {
@@ -33,9 +33,8 @@ function renames(prefix: string): (name: NameNode) => NameNode {
 }
 
 /**
- * Prints a valid document without anything that a client chose freely: no names of operations, aliases or comments;
- * variables and fragments are numbered; numbers are 0, strings are empty. Only the names of the schema remain.
- * On one line, so that equal shapes are equal strings.
+ * Prints a valid document without names and values that a client chose freely, such as aliases and strings. Only names
+ * of the schema remain, on one line, so that equal shapes are equal strings.
  */
 export function shapeOf(document: DocumentNode): string {
   const variable = renames('v');
@@ -53,23 +52,19 @@ export function shapeOf(document: DocumentNode): string {
   return print(shape).replaceAll(/\s+/g, ' ');
 }
 
-/** The cost of Field Selection Merging for a document. */
 interface FieldMergeCost {
   /** Fields with fragments expanded. Counting stops shortly after the limit. */
   readonly fields: number;
-  /**
-   * Pairs within one selection that validation compares: fields with the same response name, and fragments.
-   */
+  /** Pairs within one selection that validation compares, which are fields with equal response names, and fragments. */
   readonly pairs: number;
 }
 
-/** The pairs among so many. */
 export const pairsOf = (count: number) => (count * (count - 1)) / 2;
 
 /**
- * Counts the comparisons of the rule Field Selection Merging (GraphQL section 5.3.2). They grow with
- * the square of the repetitions: validating a document of a thousand tokens could take longer than running a
- * large query. The fragments must not form a cycle.
+ * Counts the comparisons of the rule Field Selection Merging. They grow with the square of the repetitions, so
+ * validating a document of a thousand tokens could take longer than running a large query. The fragments must not form
+ * a cycle.
  */
 function computeFieldMergeCost(
   { definitions }: DocumentNode,
@@ -120,34 +115,34 @@ function computeFieldMergeCost(
   return { fields, pairs };
 }
 
-/** The analysis of a document without its variables. It is made once and cached with the document. */
+/** The analysis of a document without its variables, cached with the document. */
 export interface DocumentAnalysis {
   readonly fragments: Fragments;
   /** The variables in directives. */
   readonly conditions: readonly string[];
-  /** The variables that affect the cost: those in directives and in arguments that size a list. */
+  /** The variables that affect the cost are in directives and in arguments that size a list. */
   readonly costVariables: readonly string[];
   readonly aliases: number;
   readonly directives: number;
   /** The names of all fields. */
   readonly names: ReadonlySet<string>;
-  /** The spread that closes a cycle of fragments (GraphQL section 5.5.2.2). */
+  /** The spread that closes a cycle of fragments. */
   readonly cycle: FragmentSpreadNode | undefined;
-  /** Returns the number of fields of an operation that have a selection, fragments expanded. */
+  /** Counts the fields of an operation that have a selection, fragments expanded. */
   readonly countNestedFields: (operation: ExecutableDefinitionNode) => number;
   readonly introspectionTooDeep: boolean;
-  /** The cost of merging the fields, computed at the first call. Must not be called if fragments form a cycle. */
+  /** Computed at the first call, which is not allowed if fragments form a cycle. */
   readonly mergeCost: () => FieldMergeCost;
 }
 
-/** The counts of a definition without the fragments that it spreads. */
+/** Counts of a definition without the fragments that it spreads. */
 interface Outline {
   nestedFields: number;
   readonly spreads: FragmentSpreadNode[];
 }
 
 /**
- * Runs graphql-js' own rule on the introspection fields only: a full validation takes several times as long.
+ * Runs a rule of graphql-js on the introspection fields only, because a full validation takes several times as long.
  */
 function goesTooDeep(schema: GraphQLSchema, document: DocumentNode, roots: readonly FieldNode[]): boolean {
   if (roots.length === 0) return false;
@@ -168,7 +163,7 @@ export function fragmentsOf({ definitions }: DocumentNode): Fragments {
   return fragments;
 }
 
-/** Analyzes a document in one pass. graphql-js' own visitor takes several times as long. */
+/** Analyzes a document in one pass, because the visitor of graphql-js takes several times as long. */
 export function analyzeDocument(
   schema: GraphQLSchema,
   document: DocumentNode,

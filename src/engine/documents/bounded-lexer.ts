@@ -2,12 +2,12 @@ import { Lexer, Source, type Token, TokenKind } from 'graphql';
 import { exceeded } from '../../platform/errors.ts';
 import type { OperationLimits } from './limits.ts';
 
-/** Responses and errors repeat names, up to once per row. */
+/** Names are limited because responses and errors repeat them, up to once per row. */
 const MAX_NAME_LENGTH = 100;
 
 /**
- * Stops the parser at a document that is too large. The parser calls itself for each open bracket, so that deep nesting
- * would overflow the stack. The parser's option `maxLexicalTokens` would throw an error without value and limit.
+ * Stops the parser at a document that is too large. Deep nesting would overflow the stack, because the parser calls
+ * itself for each open bracket. The parser's option `maxLexicalTokens` would throw an error without value and limit.
  */
 export class BoundedLexer extends Lexer {
   readonly #maxTokens: number;
@@ -19,7 +19,7 @@ export class BoundedLexer extends Lexer {
   constructor(text: string, { maxTokens, maxDepth }: OperationLimits) {
     super(new Source(text));
     this.#maxTokens = maxTokens;
-    // Arguments, inline fragments and introspection have brackets, too, and do not count as depth.
+    // Arguments, inline fragments and introspection have brackets, too, but do not count as depth.
     this.#maxNesting = 4 * maxDepth + 20;
   }
 
@@ -27,7 +27,7 @@ export class BoundedLexer extends Lexer {
   override advance(): Token {
     let token = this.#next();
     if (this.#deepest <= this.#maxNesting) return token;
-    // Read on, so that the error has the depth of the whole document.
+    // Reading continues to the end, so that the error has the depth of the whole document.
     while (token.kind !== TokenKind.EOF) token = this.#next();
     throw exceeded('DEPTH_LIMIT', 'Bracket nesting depth', this.#deepest, this.#maxNesting);
   }

@@ -24,21 +24,20 @@ export type SchemaField = GraphQLField<unknown, unknown>;
 
 type Variables = Readonly<Record<string, unknown>>;
 
-/** Arguments that multiply the cost below a list, or add to it. */
+/** These arguments multiply the cost below a list, or add to it. */
 export const SIZE_ARGUMENTS: ReadonlySet<string> = new Set(['limit', 'first', 'last', 'offset']);
 
-/** What a field declares with Pothos' plugin: what it costs itself, and what multiplies the cost of its selection. */
+/** A field declares its cost and the multiplier of its selection with Pothos' complexity plugin. */
 type FieldCost = number | { readonly field?: number; readonly multiplier?: number };
 type DeclaredCost = FieldCost | ((args: Record<string, unknown>) => FieldCost) | undefined;
 
-/** What an operation costs with its variables. */
 export interface Cost extends OperationCost {
   readonly rootFields: number;
-  /** The schema fields that it selects at any depth. */
+  /** The schema fields that the operation selects at any depth. */
   readonly fields: readonly SchemaField[];
 }
 
-/** The cost of a selection, and how many fields it has itself, fragments expanded. */
+/** The cost of a selection; `fields` counts its own fields, fragments expanded. */
 interface Sum {
   complexity: number;
   depth: number;
@@ -46,7 +45,7 @@ interface Sum {
 }
 
 const NOTHING: Readonly<Sum> = { complexity: 0, depth: 0, fields: 0 };
-/** A meta field costs the same whatever it selects. */
+/** A meta field costs the same for every selection. */
 const META: Readonly<Sum> = { complexity: 1, depth: 1, fields: 1 };
 
 function add(to: Sum, { complexity, depth, fields }: Readonly<Sum>): void {
@@ -56,13 +55,15 @@ function add(to: Sum, { complexity, depth, fields }: Readonly<Sum>): void {
 }
 
 /**
- * How many items a value has as a list: one that is none stands for a list of it (GraphQL section 3.11). Items
- * beyond the maximum change no cost.
+ * Counts the items of a list value. A single value stands for a list of it (GraphQL specification: List, Input
+ * Coercion). Items beyond the maximum change no cost.
  */
 export const itemsOf = (value: unknown): number =>
   Array.isArray(value) ? Math.min(value.length, MAX_ITEMS) : 1;
 
-/** Variable values, with the operation's defaults for absent ones. Without a prototype: clients choose the names. */
+/**
+ * Adds the operation's defaults to the variable values. The object has no prototype, because clients choose the names.
+ */
 function withDefaults({ variableDefinitions = [] }: OperationDefinitionNode, given: Variables): Variables {
   const values: Record<string, unknown> = Object.assign(Object.create(null), given);
   for (const { variable, defaultValue } of variableDefinitions)
@@ -71,7 +72,7 @@ function withDefaults({ variableDefinitions = [] }: OperationDefinitionNode, giv
   return values;
 }
 
-/** The value of a node as far as a cost depends on it. */
+/** Reads a value as far as a cost depends on it. */
 function literalOf(node: ValueNode, variables: Variables): unknown {
   if (node.kind === Kind.VARIABLE) return variables[node.name.value];
   if (node.kind === Kind.INT) return Number(node.value);
@@ -81,8 +82,8 @@ function literalOf(node: ValueNode, variables: Variables): unknown {
 }
 
 /**
- * Adds up what an operation costs: an invalid one too, since validation takes longer. What is skipped, unknown to the
- * schema, or a fragment within itself costs nothing.
+ * Adds up the cost of an operation. Invalid operations have a cost, too, because validation takes longer than this.
+ * Skipped fields, fields unknown to the schema, and fragments within themselves cost nothing.
  */
 class CostWalk {
   readonly fields = new Set<SchemaField>();
@@ -117,7 +118,7 @@ class CostWalk {
     if (fragment === undefined) return NOTHING;
     const known = this.#known.get(name);
     if (known !== undefined) return known;
-    // For a fragment within itself.
+    // This entry stops the recursion of a fragment within itself.
     this.#known.set(name, NOTHING);
     const sum: Sum = { ...NOTHING };
     this.#addOn(sum, fragment.typeCondition.name.value, fragment.selectionSet);
@@ -159,7 +160,7 @@ class CostWalk {
     sum.depth = Math.max(sum.depth, 1 + below.depth);
   }
 
-  /** The arguments that a cost depends on; undefined if a required list is missing, which validation rejects. */
+  /** Returns the arguments that affect a cost; undefined if a required list is missing, which validation rejects. */
   #sizes(field: SchemaField, { arguments: given = [] }: FieldNode): Record<string, unknown> | undefined {
     const counted = countedArgument(field);
     const sizes: Record<string, unknown> = {};
@@ -177,7 +178,7 @@ class CostWalk {
   }
 }
 
-/** The cost of an operation: what the fields of the schema declare, fragments expanded. */
+/** Computes the cost of an operation from the costs that the fields of the schema declare, fragments expanded. */
 export function costOf(
   schema: GraphQLSchema,
   fragments: Fragments,

@@ -9,25 +9,30 @@ import type { Logger } from '../../platform/log/log.ts';
 import type { DeprecatedElement } from './deprecations.ts';
 import type { PublishedBy } from './operation-request.ts';
 
-/** How long usage is retained. An element without a use for this long counts as unused. */
+/** An element without a use in this time counts as unused. */
 export const RETENTION_DAYS = 400;
-/** Rows of a day that name a client. Further clients share a row for each element: 500 rows are left for those. */
+/**
+ * The maximum number of rows per day that name a client. The other 500 of 10,000 rows are left for the elements used by
+ * further clients.
+ */
 const MAX_NAMED_ROWS = 9_500;
-/** Stands for the clients beyond. */
+/** Stands for clients above the maximum. */
 const OTHER = 'other';
 
-/** What was counted, by column: a row for each element, client and document. */
+/** Columns with a row for each element, client and document. */
 interface CountedUsage {
   readonly element: string[];
   readonly client: string[];
   readonly kind: string[];
-  /** The id of the published document; null without one, or where only the digest of its text is known. */
+  /**
+   * The id of the published document. Null for an unpublished document, or if only the digest of the document is known.
+   */
   readonly document: (string | null)[];
   readonly digest: (string | null)[];
   readonly count: number[];
 }
 
-/** How many rows a day has is read by one at a time. */
+/** Only one transaction at a time may count the rows of a day. */
 const LOCK = statement<never>(
   'deprecated_uses_lock',
   `SELECT pg_advisory_xact_lock(hashtext('deprecated_uses'))`,
@@ -68,8 +73,9 @@ const STORE = statement<never>(
 );
 
 /**
- * Adds what an instance has counted, once for each number of its own, which grow: one whose outcome is not known can be
- * tried again. Throws DatabaseError.
+ * Stores the counts of an instance. Each batch has a growing number and is stored once, so that the instance can retry
+ * a batch with unknown outcome.
+ * @throws {DatabaseError}
  */
 export const storeDeprecatedUsage = (
   database: Pick<Database, 'unitOfWork'>,
@@ -90,7 +96,7 @@ export interface DeprecatedUsageRow {
   readonly client: string;
   readonly clientName: string | null;
   readonly kind: string;
-  /** That of the published document by which it was used, if it was. */
+  /** The release of the published document; null for an unpublished document. */
   readonly release: string | null;
   readonly firstUsedAt: Date;
   readonly lastUsedAt: Date;
@@ -109,8 +115,10 @@ const list = (clientNames: readonly string[]) =>
   );
 
 /**
- * Who has used which deprecated elements since a time, or in the last KEPT_DAYS. Days count as a whole. `clientNames` is SQL of
- * ids and names. As far as instances have stored it, which they do every 10 s. Throws DatabaseError.
+ * Lists uses of deprecated elements since a time, or in the last RETENTION_DAYS days. Days count as a whole. Instances
+ * store their counts every 10 s, so recent uses may be missing.
+ * @param clientNames SQL of ids and names
+ * @throws {DatabaseError}
  */
 export const listDeprecatedUsage = (
   db: Queryable,
@@ -139,9 +147,9 @@ interface Use {
 }
 
 const FLUSH_MS = 10_000;
-/** Between two flushes. Of what is beyond, clients count as one for each element. */
+/** The maximum number of counters between two flushes. Further clients count as one for each element. */
 const MAX_USES = 5_000;
-/** How long a stop waits for the database. */
+/** A shutdown waits this long for the database. */
 const CLOSE_MS = 5_000;
 
 const columnsOf = (uses: readonly Use[]): CountedUsage => ({
@@ -153,10 +161,7 @@ const columnsOf = (uses: readonly Use[]): CountedUsage => ({
   count: uses.map(({ count }) => count),
 });
 
-/**
- * Counts in memory and stores from time to time, everything once: a process that is killed loses what it has counted since
- * it last stored, and nothing is ever stored twice.
- */
+/** Counts in memory and stores each batch once, every 10 s. A killed process loses the counts since the last batch. */
 export function createDeprecatedUsage({
   database,
   log,
@@ -167,7 +172,7 @@ export function createDeprecatedUsage({
   const instance = randomUUID();
   let number = 0;
   let counted = new Map<string, Use>();
-  /** What is being stored. Retried while it is unknown whether the last try committed. */
+  /** The batch that is retried until its outcome is known. */
   let pending: CountedUsage | undefined;
 
   function add(element: string, client: string, kind: string, published: Published): void {
@@ -206,12 +211,11 @@ export function createDeprecatedUsage({
   const timer = setInterval(store, FLUSH_MS).unref();
 
   return {
-    /** Counts an operation that uses deprecated elements. No request waits for the database. */
+    /** Counts an operation that uses deprecated elements, without waiting for the database. */
     note(caller: Caller | undefined, published: Published, used: readonly DeprecatedElement[]): void {
       const { client, kind } = reportedClient(caller);
       for (const { element } of used) add(element, client, kind, published);
     },
-    /** Stores what was counted, and stops. */
     async close(): Promise<void> {
       clearInterval(timer);
       await withTimeout(CLOSE_MS, (running ?? Promise.resolve()).then(store));

@@ -18,17 +18,17 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 
-/** An element of the schema that is to go, as a client that asks is told of it. */
+/** A deprecated element of the schema, as `extensions` describe it. */
 export interface DeprecatedElement {
-  /** Its schema coordinate (GraphQL specification, section 2.14). */
+  /** The schema coordinate of the element. */
   readonly element: string;
   readonly reason: string;
-  /** The days on which it was deprecated and on which it goes, if the reason names them. */
+  /** The days of deprecation and removal, if the reason names them. */
   readonly since: string | null;
   readonly until: string | null;
 }
 
-/** The day after a word, if there is such a day. */
+/** Returns the date that follows a word, if the date exists. */
 function dayAfter(word: 'since' | 'until', reason: string): string | null {
   const [, day] = new RegExp(`\\b${word} (\\d{4}-\\d{2}-\\d{2})(?!\\d)`, 'i').exec(reason) ?? [];
   const date = new Date(`${day}T00:00:00Z`);
@@ -37,7 +37,7 @@ function dayAfter(word: 'since' | 'until', reason: string): string | null {
     : null;
 }
 
-/** Reads the days of a reason: "Use `text`, since 2026-12-01, until 2027-06-01." */
+/** Reads the dates in a reason such as "Use `text`, since 2026-12-01, until 2027-06-01." */
 const deprecatedElement = (element: string, reason: string): DeprecatedElement => ({
   element,
   reason,
@@ -45,28 +45,27 @@ const deprecatedElement = (element: string, reason: string): DeprecatedElement =
   until: dayAfter('until', reason),
 });
 
-/** The first of some days; undefined if there is none. */
 function earliest(days: readonly (string | null)[]): Date | undefined {
   const [first] = days.filter((day) => day !== null).sort();
   return first === undefined ? undefined : new Date(`${first}T00:00:00Z`);
 }
 
-/** What clients are told by headers: since when, and until when, at the earliest. */
+/** Formats the earliest dates of deprecation and removal as response headers. */
 export function deprecationHeaders(used: readonly DeprecatedElement[]): Record<string, string> {
   const since = earliest(used.map((element) => element.since));
   const until = earliest(used.map((element) => element.until));
   return {
-    // RFC 9745 section 2.1: a structured date.
+    // Deprecation is a structured date (RFC 9745).
     ...(since === undefined ? {} : { deprecation: `@${since.getTime() / 1_000}` }),
-    // RFC 8594 section 3: an HTTP date.
+    // Sunset is an HTTP date (RFC 8594).
     ...(until === undefined ? {} : { sunset: until.toUTCString() }),
   };
 }
 
-/** Adds the deprecated elements in the value of a variable, as it was sent: it may be anything. */
+/** Adds the deprecated elements in the value of a variable as sent, which may be of any type. */
 type FindInValue = (value: unknown, found: Set<DeprecatedElement>) => void;
 
-/** The types of inputs that have something deprecated in them, however deep. */
+/** Finds the input types that contain something deprecated at any depth. */
 function typesWith(schema: GraphQLSchema, deprecated: ReadonlyMap<string, DeprecatedElement>) {
   const types = Object.values(schema.getTypeMap());
   const has = (type: GraphQLNamedType, member: string) => deprecated.has(`${type.name}.${member}`);
@@ -77,7 +76,7 @@ function typesWith(schema: GraphQLSchema, deprecated: ReadonlyMap<string, Deprec
         (isInputObjectType(type) && Object.keys(type.getFields()).some((name) => has(type, name))),
     ),
   );
-  // Input types may be recursive, so this goes on until nothing is added.
+  // Input types may be recursive, so the loop continues until nothing is added.
   for (let size = -1; size < affected.size; ) {
     size = affected.size;
     for (const type of types)
@@ -90,7 +89,7 @@ function typesWith(schema: GraphQLSchema, deprecated: ReadonlyMap<string, Deprec
   return affected;
 }
 
-/** Returns what looks through values of a type; undefined where there is nothing to find. */
+/** Returns a function that searches values of a type; undefined if values of the type contain nothing deprecated. */
 function deprecatedInputs(
   schema: GraphQLSchema,
   deprecated: ReadonlyMap<string, DeprecatedElement>,
@@ -128,7 +127,7 @@ interface Deprecable {
   readonly deprecationReason?: string | null | undefined;
 }
 
-/** All that can be deprecated, by schema coordinates: fields, arguments, input fields and enum values. */
+/** Returns all fields, arguments, input fields and enum values by schema coordinate. */
 export function deprecableElements(schema: GraphQLSchema): ReadonlyMap<string, Deprecable> {
   const found = new Map<string, Deprecable>();
   const note = (element: string, of: Deprecable) => found.set(element, of);
@@ -145,7 +144,7 @@ export function deprecableElements(schema: GraphQLSchema): ReadonlyMap<string, D
   return found;
 }
 
-/** All that a schema deprecates, by schema coordinates. */
+/** Returns everything that a schema deprecates, by schema coordinate. */
 export function deprecatedElements(schema: GraphQLSchema): ReadonlyMap<string, DeprecatedElement> {
   const found = new Map<string, DeprecatedElement>();
   for (const [element, { deprecationReason }] of deprecableElements(schema))
@@ -153,15 +152,14 @@ export function deprecatedElements(schema: GraphQLSchema): ReadonlyMap<string, D
   return found;
 }
 
-/** Which deprecated elements an operation uses. */
 export interface DeprecatedElements {
-  /** Those that its text names. */
+  /** The elements that the document names. */
   readonly named: readonly DeprecatedElement[];
-  /** Finds those in the values of its variables; undefined if no value can have any. */
+  /** Finds the elements in the values of variables; undefined if no value can have any. */
   readonly inVariables: FindInValue | undefined;
 }
 
-/** Finds the deprecated elements of an operation of a valid document (contract section 7). */
+/** Finds the deprecated elements of an operation of a valid document (contract: versions). */
 export type Deprecations = (document: DocumentNode, operation: OperationDefinitionNode) => DeprecatedElements;
 
 const nameOf = (type: GraphQLInputType | null | undefined): string | undefined =>
@@ -169,7 +167,7 @@ const nameOf = (type: GraphQLInputType | null | undefined): string | undefined =
 
 const NONE: DeprecatedElements = { named: [], inVariables: undefined };
 
-/** Looks once whether the schema deprecates anything at all. */
+/** Checks once whether the schema deprecates anything. */
 export function createDeprecations(schema: GraphQLSchema): Deprecations {
   const deprecated = deprecatedElements(schema);
   if (deprecated.size === 0) return () => NONE;
@@ -191,7 +189,7 @@ export function createDeprecations(schema: GraphQLSchema): Deprecations {
     };
   }
 
-  /** By the names of variables whose values can have something deprecated in them. */
+  /** Searches only variables whose values can contain something deprecated. */
   function findInVariables({ variableDefinitions = [] }: OperationDefinitionNode): FindInValue | undefined {
     const finders = variableDefinitions.flatMap(({ variable, type }) => {
       const given = typeFromAST(schema, type);

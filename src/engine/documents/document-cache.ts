@@ -18,13 +18,10 @@ import { checkCounts, maxFields, type OperationLimits } from './limits.ts';
 import { PreparedDocument, type PreparedOperation, schemaIdOf } from './prepared-operation.ts';
 import { type OperationVariables, variableErrors } from './variables.ts';
 
-/** Enough to fix a document; each error costs time and response size. */
+/** Five errors are enough to fix a document; each error costs time and response size. */
 const MAX_ERRORS = 5;
 const MAX_CACHED = 1_000;
-/**
- * A token with its nodes takes a few hundred bytes. Texts are bounded too, so that they do not fill the
- * memory.
- */
+/** A token with its nodes takes a few hundred bytes. The length is bounded, too, because comments are no tokens. */
 const MAX_CACHED_TOKENS = 100_000;
 const MAX_CACHED_TEXT_LENGTH = 10_000;
 
@@ -48,14 +45,14 @@ function parseDocument(query: string, limits: OperationLimits): DocumentNode {
 }
 
 /**
- * Parses and validates documents. Valid documents are cached from their second use on, within bounds: invalid documents and
- * those that come once evict nothing, and do not grow old in memory, where collecting them costs most. Parsing and
- * validation are separate steps: whether a caller needs credentials is known in between.
+ * Parses and validates documents. Valid documents are cached from their second use on. Invalid documents and documents
+ * used once evict nothing and do not survive in memory, where the garbage collection of old objects costs most. Parsing
+ * and validation are separate steps, because the caller's right to run the operation is checked in between.
  */
 export function createDocumentCache({ schema, introspection, limits }: DocumentCacheOptions) {
   const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
   const options = { maxErrors: MAX_ERRORS, hideSuggestions: !introspection };
-  /** A rule of graphql-js throws where the root of a subscription has a @defer with wrong arguments. */
+  /** A rule of graphql-js throws if the root of a subscription has a @defer with wrong arguments. */
   const errorsOf = (node: DocumentNode): readonly GraphQLError[] => {
     try {
       return validate(schema, node, rules, options);
@@ -91,20 +88,27 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
 
   return {
     introspection,
-    /** Throws GRAPHQL_PARSE_FAILED and, for a text that is too large to parse, DEPTH_LIMIT and COMPLEXITY_LIMIT. */
+    /**
+     *
+     * @throws {GraphQLError} GRAPHQL_PARSE_FAILED
+     * @throws {ApiError} DEPTH_LIMIT or COMPLEXITY_LIMIT for a document that is too large to parse
+     */
     parse,
-    /** The same for a text that is known to be valid. */
+    /** Parses a document that is known to be valid, so that validation is skipped. */
     parseChecked(query: string): PreparedDocument {
       const document = parse(query);
       if (!document.valid) keep(document);
       return document;
     },
-    /** Identifies what documents are checked with. */
+    /** Identifies the schema and the rules with which documents are checked. */
     schemaId(): string {
       schemaId ??= schemaIdOf(schema, introspection);
       return schemaId;
     },
-    /** The errors of a document; none if it is valid. */
+    /**
+     *
+     * @returns the errors of a document
+     */
     validate(document: PreparedDocument): readonly GraphQLError[] {
       if (document.valid) return [];
       const { node, analysis } = document;
@@ -114,10 +118,16 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
       keep(document);
       return errors;
     },
-    /** The errors of variables that do not fit an operation of a valid document; none if they fit. */
+    /**
+     *
+     * @returns the errors of invalid variables for an operation of a valid document
+     */
     checkVariables: ({ node }: PreparedOperation, given?: OperationVariables): readonly GraphQLError[] =>
       variableErrors(schema, node, given),
-    /** The deprecated schema elements that an operation of a valid document uses, and its variables, which need not fit. */
+    /**
+     * Finds the deprecated elements that an operation of a valid document and its variables use. The variables may be
+     * invalid.
+     */
     deprecatedIn(operation: PreparedOperation, variables?: OperationVariables): readonly DeprecatedElement[] {
       operation.deprecated ??= findDeprecated(operation.document.node, operation.node);
       const { named, inVariables } = operation.deprecated;

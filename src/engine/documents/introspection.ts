@@ -27,8 +27,8 @@ const BRACKETS = 2;
 const NAME = 4;
 
 /**
- * Adds up the size of an introspection response. Each selection on each schema element is computed once,
- * however often it is queried.
+ * Adds up the size of an introspection response. Each selection on each schema element is computed once, so that nested
+ * lists and aliases cannot multiply the work.
  */
 class IntrospectionSum {
   readonly #args: ExecutionArgs;
@@ -45,7 +45,6 @@ class IntrospectionSum {
     this.#variableValues = given.variableValues ?? NO_VARIABLES;
   }
 
-  /** The fields selected on a type, by response name. */
   fields(type: GraphQLObjectType, sets: readonly SelectionSetNode[]): Map<string, FieldNode[]> {
     return collectFields({ fragments: this.#fragments, variableValues: this.#variableValues }, type, sets);
   }
@@ -57,8 +56,8 @@ class IntrospectionSum {
     try {
       args = getArgumentValues(field, node, this.#variableValues);
     } catch {
-      // For example null for an argument whose variable has a default: execution reports it for this field
-      // alone.
+      // Execution reports this error for the field alone, for example null for an argument whose variable has a
+      // default.
       return 'null'.length;
     }
     const info = { schema: this.#args.schema } as GraphQLResolveInfo;
@@ -87,7 +86,7 @@ class IntrospectionSum {
     this.#known.set(key, known);
     let bytes = known.get(source);
     if (bytes !== undefined) return bytes;
-    // One comma fewer than members.
+    // Members have one comma fewer than their number.
     bytes = BRACKETS - 1;
     for (const [name, selected] of this.fields(type, sets)) {
       const field = type.getFields()[selected[0]?.name.value ?? ''];
@@ -106,9 +105,8 @@ class IntrospectionSum {
 }
 
 /**
- * The size in bytes of the response to `__schema` and `__type`. graphql-js builds it in one uninterruptible
- * run, so the size is computed first. Each selection is computed once per schema element, so nested lists and
- * aliases cannot multiply the work.
+ * Computes the size in bytes of the response to `__schema` and `__type` beforehand, because graphql-js builds that
+ * response in one uninterruptible run.
  */
 export function introspectionSize(
   args: ExecutionArgs,

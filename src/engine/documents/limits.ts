@@ -8,34 +8,40 @@ import { type Cost, costOf, itemsOf, type SchemaField } from './cost.ts';
 import type { PreparedOperation } from './prepared-operation.ts';
 import type { OperationVariables } from './variables.ts';
 
-/** Limits checked before an operation runs (contract section 5). */
+/** Limits that are checked before an operation runs (contract: limits). */
 export type OperationLimits = Config['operationLimits'];
 
-/** The depth that graphql-js' MaxIntrospectionDepthRule allows. */
+/** graphql-js' MaxIntrospectionDepthRule allows this depth. */
 const MAX_INTROSPECTION_DEPTH = 2;
 
 /**
- * Limit on the fields of a document with its fragments expanded. Only nested fragments expand far beyond the
- * token count.
+ * Limits the fields of a document with its fragments expanded. Only nested fragments expand far beyond the token count.
  */
 export function maxFields({ maxTokens }: OperationLimits): number {
   return 2 * maxTokens;
 }
 
-/** Throws COMPLEXITY_LIMIT. */
+/**
+ *
+ * @throws {ApiError} COMPLEXITY_LIMIT
+ */
 function check(what: string, value: number, maximum: number): void {
   if (value > maximum) throw exceeded('COMPLEXITY_LIMIT', what, value, maximum);
 }
 
-/** @throws {ApiError} COMPLEXITY_LIMIT. */
+/**
+ *
+ * @throws {ApiError} COMPLEXITY_LIMIT
+ */
 export function checkCounts({ aliases, directives }: DocumentAnalysis, limits: OperationLimits): void {
   check('Alias count', aliases, limits.maxAliases);
   check('Directive count', directives, limits.maxDirectives);
 }
 
 /**
- * Checks an operation and the document that it is in, before validation: that takes several times as long. Throws
- * GRAPHQL_VALIDATION_FAILED, DEPTH_LIMIT, COMPLEXITY_LIMIT.
+ * Checks an operation and its document before validation, which takes several times as long.
+ * @throws {GraphQLError} GRAPHQL_VALIDATION_FAILED
+ * @throws {ApiError} DEPTH_LIMIT or COMPLEXITY_LIMIT
  */
 function checkLimits(analysis: DocumentAnalysis, cost: Cost, limits: OperationLimits): void {
   const { cycle } = analysis;
@@ -63,8 +69,8 @@ function checkLimits(analysis: DocumentAnalysis, cost: Cost, limits: OperationLi
 const MAX_COSTS_PER_OPERATION = 50;
 
 /**
- * A variable's part of the cost key. Only an absent variable has its default; null and ill-typed values do
- * not. Clients choose the names, which may be those of members of every object: hence `hasOwn`.
+ * Encodes a variable for the cost key. Only an absent variable has its default; null and ill-typed values do not.
+ * `hasOwn` is needed because clients choose the names, which may be names in Object.prototype.
  */
 function sizing(variables: OperationVariables, name: string): string {
   if (!Object.hasOwn(variables, name)) return '';
@@ -80,12 +86,12 @@ export interface RequestedOperation {
   readonly variables: OperationVariables;
 }
 
-/** The fields that an operation selects, at any depth. What @skip and @include remove does not count. */
+/** Returns the fields that an operation selects at any depth, without fields removed by @skip and @include. */
 export type RequestedFields = (requested: RequestedOperation) => readonly SchemaField[];
 
 /**
- * Measures every operation of any type, even an invalid one, once before validation and execution. The cost is kept
- * with the operation for each combination of the variables that it depends on.
+ * Measures each operation once before validation and execution, even if it is invalid. The operation caches its cost
+ * for each combination of the variables that affect the cost.
  */
 export function createOperationLimiter(schema: GraphQLSchema, limits: OperationLimits) {
   function measured(operation: PreparedOperation, variables: OperationVariables): Cost {
@@ -102,14 +108,22 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
 
   return {
     costOf: measured,
-    /** Throws DEPTH_LIMIT, COMPLEXITY_LIMIT, and GRAPHQL_VALIDATION_FAILED for a fragment within itself. */
+    /**
+     *
+     * @throws {GraphQLError} GRAPHQL_VALIDATION_FAILED for a fragment within itself
+     * @throws {ApiError} DEPTH_LIMIT or COMPLEXITY_LIMIT
+     */
     check: ({ document }: PreparedOperation, cost: Cost): void =>
       checkLimits(document.analysis, cost, limits),
     requestedFields: ({ operation, variables }: RequestedOperation) => measured(operation, variables).fields,
   };
 }
 
-/** Throws BAD_USER_INPUT for a field that depends on who asks: many share the events of a subscription. */
+/**
+ *
+ * @throws {ApiError} BAD_USER_INPUT for a field that depends on the caller, because many subscribers share the events
+ * of a subscription
+ */
 export function rejectForCaller(fields: readonly SchemaField[]): void {
   const found = fields.find(isOfCaller);
   if (found !== undefined)

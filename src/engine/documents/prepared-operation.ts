@@ -20,12 +20,15 @@ import type { Cost } from './cost.ts';
 import type { DeprecatedElements } from './deprecations.ts';
 
 /**
- * SHA-256 of a text that parses, without the white space, commas and comments that GraphQL ignores (section 2.1.6): clients
- * print a document in their own ways. As PostgreSQL writes bytes.
+ * Computes the SHA-256 of a query string without ignored tokens, because clients print a document in different ways.
+ * The format is PostgreSQL's format of bytea. The string must parse.
  */
 export const digestOf = (text: string): string => `\\x${hash('sha256', stripIgnoredCharacters(text), 'hex')}`;
 
-/** Identifies what documents are checked with: the schema, and whether they may introspect it. As a digest is written. */
+/**
+ * Identifies the schema and the introspection setting with which documents are checked, in PostgreSQL's format of
+ * bytea.
+ */
 export function schemaIdOf(schema: GraphQLSchema, introspection: boolean): string {
   const content = createHash('sha256').update(printSchema(schema)).update(String(introspection));
   return `\\x${content.digest('hex')}`;
@@ -36,7 +39,7 @@ export class PreparedDocument {
   readonly node: DocumentNode;
   readonly text: string;
   readonly analysis: DocumentAnalysis;
-  /** Whether it has passed validation. */
+  /** True if the document has passed validation. */
   valid = false;
   #normalised: string | undefined;
   #digest: string | undefined;
@@ -48,32 +51,34 @@ export class PreparedDocument {
     this.analysis = analysis;
   }
 
-  /** The text without insignificant white space, commas and comments. */
+  /** The document without insignificant white space, commas and comments. */
   get normalised(): string {
     this.#normalised ??= print(this.node);
     return this.#normalised;
   }
 
-  /** By which it is known whether its text is published. */
+  /** The digest tells whether the document is published. */
   get digest(): string {
     this.#digest ??= digestOf(this.text);
     return this.#digest;
   }
 
-  /** The names of its operations; undefined if none has one. */
+  /** The names of all operations; undefined if no operation has a name. */
   get names(): string | undefined {
     const names = this.operations().flatMap(({ name }) => name ?? []);
     return names.length === 0 ? undefined : names.join(', ');
   }
 
-  /** All its operations. */
   operations(): PreparedOperation[] {
     return this.node.definitions.flatMap((node) =>
       node.kind === Kind.OPERATION_DEFINITION ? this.#prepared(node) : [],
     );
   }
 
-  /** The operation with this name, or the only one. Throws GRAPHQL_VALIDATION_FAILED if there is none. */
+  /**
+   * Returns the operation with this name, or the only operation.
+   * @throws {GraphQLError} GRAPHQL_VALIDATION_FAILED if the document has no such operation
+   */
   operation(name: string | undefined): PreparedOperation {
     const node = getOperationAST(this.node, name);
     if (node == null) throw noSuchOperation(name);
@@ -90,7 +95,7 @@ export class PreparedDocument {
   }
 }
 
-/** One operation of a document, with what was computed from it. Variables come with each request. */
+/** One operation of a document with everything computed from it. Variables come with each request. */
 export class PreparedOperation {
   readonly document: PreparedDocument;
   readonly node: OperationDefinitionNode;
@@ -99,11 +104,9 @@ export class PreparedOperation {
   readonly plans: OperationPlans;
   /** Keyed by the values of the variables that size or skip something. */
   costs: SmallMap<string, Cost> | undefined = undefined;
-  /** Deprecated schema elements that it uses, whatever its variables, and how to find those in them. */
+  /** Deprecated elements in the operation, and a function that finds further elements in its variables. */
   deprecated: DeprecatedElements | undefined = undefined;
-  /**
-   * Whether `__schema` or `__type` may be selected at its root. Any fragment counts as a possible selection.
-   */
+  /** True if `__schema` or `__type` may be selected at the root. Every fragment counts as a possible selection. */
   readonly mayIntrospect: boolean;
 
   constructor(document: PreparedDocument, node: OperationDefinitionNode) {
@@ -124,9 +127,7 @@ export class PreparedOperation {
 
 const META_FIELDS = new Set(['__typename', '__schema', '__type']);
 
-/**
- * Whether every root field is a meta field. Each fragment is followed once, since fragments may form a cycle.
- */
+/** True if every root field is a meta field. Each fragment is followed once, because fragments may form a cycle. */
 export function onlyLooksAtSchema({ plans: { fragments }, node: operation }: PreparedOperation): boolean {
   const seen = new Set<string>();
   const check = ({ selections }: SelectionSetNode): boolean =>
@@ -149,11 +150,11 @@ function noSuchOperation(name: string | undefined): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } });
 }
 
-/** What a request asks for. Its document is a text, or has been published under an id. */
+/** The GraphQL parameters of a request. The document is a query string, or is published under an id. */
 export interface OperationParams {
   readonly query?: string;
   readonly documentId?: string;
-  /** True where `extensions.persistedQuery` alone names the id. */
+  /** True if `extensions.persistedQuery` alone names the id. */
   readonly persistedQuery?: boolean;
   readonly operationName?: string;
   readonly variables?: Record<string, unknown>;

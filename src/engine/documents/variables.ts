@@ -17,15 +17,15 @@ import { withoutStackTraces } from '../../platform/errors.ts';
 
 export type OperationVariables = Readonly<Record<string, unknown>>;
 
-/** Enough to fix a request. */
+/** Ten errors are enough to fix a request. */
 const MAX_ERRORS = 10;
 /** No date, number or boolean is longer. */
 const MAX_LENGTH = 1_000;
 const MAX_MEMBERS = 10;
 
 /**
- * Shortens a value to what decides whether it fits. graphql-js quotes invalid values in full, which for a
- * quarter of a megabyte costs more than an ordinary query.
+ * Shortens a value without changing whether the value is valid. graphql-js quotes invalid values in full, which for 256
+ * KiB costs more than an ordinary query.
  */
 function abridge(value: unknown, type: GraphQLType | undefined): unknown {
   if (isNonNullType(type)) return abridge(value, type.ofType);
@@ -40,7 +40,7 @@ function abridge(value: unknown, type: GraphQLType | undefined): unknown {
   return Object.fromEntries(Object.entries(value).slice(0, MAX_MEMBERS));
 }
 
-/** Whether a value obviously fits, as nearly all do. Others are checked in full. */
+/** True if a value obviously fits, as nearly all values do. Other values are checked in full. */
 function fitsPlainly(type: GraphQLType | undefined, value: unknown): boolean {
   const named = isNonNullType(type) ? type.ofType : type;
   if (named === GraphQLString || named === GraphQLID) return typeof value === 'string';
@@ -48,7 +48,7 @@ function fitsPlainly(type: GraphQLType | undefined, value: unknown): boolean {
   return named === GraphQLInt && typeof value === 'number' && (value | 0) === value;
 }
 
-/** Drops the variables that an operation does not declare, because they have no effect and would stay in memory while it waits. */
+/** Drops undeclared variables, because they have no effect and would stay in memory while the operation waits. */
 export function forgetUndeclared(
   { variableDefinitions = [] }: OperationDefinitionNode,
   given: Record<string, unknown>,
@@ -57,7 +57,10 @@ export function forgetUndeclared(
     if (!variableDefinitions.some(({ variable }) => variable.name.value === name)) delete given[name];
 }
 
-/** The values of the variables that an operation declares, with its defaults. Throws GraphQLError if one does not fit. */
+/**
+ * Coerces the declared variables and adds defaults.
+ * @throws {GraphQLError} if a value does not fit
+ */
 export function coercedVariables(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,
@@ -68,7 +71,7 @@ export function coercedVariables(
   return variableValues.coerced;
 }
 
-/** The errors of variables that do not fit the operation. Never throws. */
+/** Returns the errors of invalid variables. Never throws. */
 export function variableErrors(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,

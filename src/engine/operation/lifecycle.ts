@@ -64,7 +64,7 @@ export function composeAdmit(plugins: readonly OperationPlugin[]): NonNullable<O
 }
 
 /**
- * Composes the stages so that each `execute` wraps those of later plugins, and all of them wrap `executeMutation`,
+ * Composes the stages so that each `execute` wraps later plugins, and all of them wrap `executeMutation`,
  * which wraps `last`. Whether a stage runs does not depend on the order of the plugins.
  */
 export function composeExecute(plugins: readonly OperationPlugin[], last: Execute): Execute {

@@ -20,19 +20,19 @@ import {
 } from './schema-table.ts';
 
 /**
- * The maximum number of selections and list items that are visited, fragments expanded wherever they are spread.
- * Fragments that spread one another multiply; a document beyond this is left to the full validation.
+ * The maximum number of visited selections and list items, with fragments expanded at each spread. Fragments that
+ * spread one another multiply, so the full validation decides about larger documents.
  */
 const MAX_STEPS = 2_000;
 
-/** The fields of one response name at one position of the response. */
+/** The fields with one response name at one position of the response. */
 interface Merged {
   readonly node: FieldNode;
   readonly field: FieldShape;
   readonly sets: SelectionSetNode[];
 }
 
-/** One position of the response: its fields by response name, and the fragments spread there. */
+/** One position of the response, with its fields by response name and the fragments spread there. */
 interface ResponsePosition {
   readonly fields: Map<string, Merged>;
   /** False while the fragment is being followed. */
@@ -58,7 +58,7 @@ class FastValidation {
     let operation: OperationDefinitionNode | undefined;
     for (const node of definitions) {
       if (node.kind === Kind.OPERATION_DEFINITION) {
-        // Variables and fragments are checked for each operation: several are rare.
+        // Variables and fragments would have to be checked for each operation, and several operations are rare.
         if (operation !== undefined) return false;
         operation = node;
       } else if (node.kind !== Kind.FRAGMENT_DEFINITION || !this.#isFragment(node)) return false;
@@ -66,7 +66,7 @@ class FastValidation {
     return operation !== undefined && this.#operation(operation);
   }
 
-  /** Fragments have unique names (GraphQL section 5.5.1.1). */
+  /** Fragments have unique names (GraphQL specification: Fragment Name Uniqueness). */
   #isFragment(node: FragmentDefinitionNode): boolean {
     const { name, directives = [], variableDefinitions = [] } = node;
     this.#defined += 1;
@@ -84,12 +84,12 @@ class FastValidation {
       this.#inputs.define(variableDefinitions) &&
       this.#merge(root, [selectionSet]) &&
       this.#inputs.allUsed() &&
-      // All fragments are used (GraphQL section 5.5.1.4).
+      // All fragments are used (GraphQL specification: Fragments Must Be Used).
       this.#spread.size === this.#defined
     );
   }
 
-  /** The selections on one object, merged, and everything below (GraphQL section 5.3.2). */
+  /** Merges the selections on one object and everything below (GraphQL specification: Field Selection Merging). */
   #merge(type: ObjectShape, sets: readonly SelectionSetNode[]): boolean {
     const position: ResponsePosition = { fields: new Map(), spreads: undefined };
     for (const set of sets) if (!this.#collect(position, type, set)) return false;
@@ -98,7 +98,7 @@ class FastValidation {
     return true;
   }
 
-  /** Collects a selection on a type: the type of the position or of the fragment around the selection. */
+  /** Collects a selection. The type is the type of the position or of the fragment around the selection. */
   #collect(position: ResponsePosition, type: ObjectShape, { selections }: SelectionSetNode): boolean {
     for (const node of selections) {
       this.#selections += 1;
@@ -118,13 +118,16 @@ class FastValidation {
     return true;
   }
 
-  /** The type of a fragment within a selection on another; undefined if the spread may be impossible (section 5.5.2.3). */
+  /**
+   * Returns the type of a fragment within another selection; undefined if the spread may be impossible (GraphQL
+   * specification: Fragment Spread Is Possible).
+   */
   #within(type: ObjectShape, name: string): ObjectShape | undefined {
     if (name === type.name) return type;
     return type.related.has(name) ? this.#table.type(name) : undefined;
   }
 
-  /** @skip and @include, each at most once, with their one argument (GraphQL section 5.7). */
+  /** @skip and @include may each occur once, with one argument (GraphQL specification: Validation, Directives). */
   #areConditions(directives: readonly DirectiveNode[]): boolean {
     const [one, two] = directives;
     if (directives.length > 2 || (two !== undefined && one?.name.value === two.name.value)) return false;
@@ -140,9 +143,9 @@ class FastValidation {
   }
 
   /**
-   * The field exists, has its arguments, and a selection if and only if it is an object (GraphQL sections 5.3.1,
-   * 5.3.3). All fields of a response name at one position have the same name, type and arguments (section 5.3.2).
-   * GraphQL allows fields of different object types to differ; the fast validator leaves those to the full validation.
+   * The field must exist and have a selection if and only if its type is an object (GraphQL specification: Field
+   * Selections, Leaf Field Selections). All fields with a response name at one position must have equal names, types
+   * and arguments. GraphQL lets fields of different object types differ, which the full validation decides.
    */
   #field({ fields }: ResponsePosition, type: ObjectShape, node: FieldNode): boolean {
     const { alias, name, arguments: args = [], selectionSet } = node;
@@ -161,8 +164,8 @@ class FastValidation {
   }
 
   /**
-   * The fragment exists, is on a possible type, and does not spread itself here (GraphQL sections 5.5.2.1,
-   * 5.5.2.3, 5.5.2.2). One that spreads itself below a field ends at the number of steps.
+   * The fragment must exist and be on a possible type, and may not spread itself here. A fragment that spreads itself
+   * below a field stops at MAX_STEPS.
    */
   #fragment(
     position: ResponsePosition,
@@ -183,10 +186,10 @@ class FastValidation {
   }
 }
 
-/** Whether two fields are the same, or differ in nothing but the types that they are of. */
+/** True if two fields are equal, even if their parent types differ. */
 const isSame = (a: FieldShape, b: FieldShape): boolean => a === b || (a.name === b.name && a.type === b.type);
 
-/** One plain field: what every root of a subscription should be (GraphQL section 5.2.4.1). */
+/** The root of a subscription should be one plain field (GraphQL specification: Single Root Field). */
 function isOneField({ selections }: SelectionSetNode): boolean {
   const [only] = selections;
   return selections.length === 1 && only?.kind === Kind.FIELD && (only.directives ?? []).length === 0;
@@ -196,9 +199,9 @@ function isOneField({ selections }: SelectionSetNode): boolean {
 export type FastValidator = (document: DocumentNode, fragments: Fragments) => boolean;
 
 /**
- * Accepts, in one pass, most documents that clients write: one operation on objects and interfaces, with fragments,
- * variables, @skip and @include. Whatever it accepts, graphql-js' `validate` accepts with all of its rules and
- * with NoSchemaIntrospectionCustomRule. Never throws.
+ * Accepts, in one pass, most documents that clients write, with one operation, fragments, variables, @skip and
+ * @include. graphql-js' `validate` accepts every accepted document, too, with all of its rules and with
+ * NoSchemaIntrospectionCustomRule. Never throws.
  */
 export function createFastValidator(schema: GraphQLSchema): FastValidator {
   const table = createSchemaTable(schema);

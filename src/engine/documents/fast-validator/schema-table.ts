@@ -27,13 +27,12 @@ import {
   type VariableNode,
 } from 'graphql';
 
-/** A field: its type, its arguments, and the object type or interface that its selection is on. */
 export interface FieldShape {
   readonly name: string;
-  /** As GraphQL writes it. */
+  /** The type in GraphQL syntax. */
   readonly type: string;
   readonly args: ReadonlyMap<string, GraphQLArgument>;
-  /** How many of the arguments must be given. */
+  /** The number of required arguments. */
   readonly required: number;
   /** Undefined for a leaf. */
   readonly object: ObjectShape | undefined;
@@ -42,9 +41,9 @@ export interface FieldShape {
 /** An object type or an interface. */
 export interface ObjectShape {
   readonly name: string;
-  /** What else a fragment may be on here: the interfaces of an object, the objects of an interface. */
+  /** Further types of possible fragments. An object has its interfaces, and an interface its objects. */
   readonly related: ReadonlySet<string>;
-  /** Maps, not objects: clients choose the names that are looked up, `__proto__` among them. */
+  /** A Map, because clients choose the names that are looked up, `__proto__` among them. */
   readonly fields: ReadonlyMap<string, FieldShape>;
 }
 
@@ -64,7 +63,7 @@ const TYPENAME: FieldShape = {
   object: undefined,
 };
 
-/** The type of `if`; undefined unless the directive is as GraphQL defines it (sections 3.13.1, 3.13.2). */
+/** Returns the type of `if`; undefined if the schema redefines the directive. */
 function conditionOf(schema: GraphQLSchema, name: 'skip' | 'include'): GraphQLInputType | undefined {
   const { args = [], locations = [], isRepeatable } = schema.getDirective(name) ?? {};
   const [argument] = args;
@@ -82,8 +81,8 @@ function relatedTo(schema: GraphQLSchema, type: GraphQLObjectType | GraphQLInter
 }
 
 /**
- * The fields and arguments of object types and interfaces, without introspection. Undefined for a schema with
- * unions, or with other conditions than GraphQL's.
+ * Creates the tables without introspection.
+ * @returns undefined for a schema with unions, or with redefined @skip or @include
  */
 export function createSchemaTable(schema: GraphQLSchema): SchemaTable | undefined {
   const types = Object.values(schema.getTypeMap());
@@ -108,7 +107,7 @@ export function createSchemaTable(schema: GraphQLSchema): SchemaTable | undefine
     const fields = shapes.get(type.name)?.fields;
     if (fields === undefined || !(isObjectType(type) || isInterfaceType(type))) continue;
     for (const field of Object.values(type.getFields())) fields.set(field.name, shapeOf(field));
-    // The root of a subscription has no meta fields (GraphQL section 5.2.4.1).
+    // The root of a subscription has no meta fields (GraphQL specification: Single Root Field).
     if (type !== subscription) fields.set('__typename', TYPENAME);
   }
   return {
@@ -118,10 +117,9 @@ export function createSchemaTable(schema: GraphQLSchema): SchemaTable | undefine
   };
 }
 
-/** A variable of the operation. */
 interface Variable {
   readonly type: GraphQLInputType;
-  /** Whether it has a default that is not null. */
+  /** True if the variable has a default that is not null. */
   readonly hasDefault: boolean;
   used: boolean;
 }
@@ -129,18 +127,23 @@ interface Variable {
 const hasDefault = (argument: GraphQLArgument) =>
   argument.default !== undefined || argument.defaultValue !== undefined;
 
-/** Checks the variables and argument values of one document. Every method returns false if an argument may be invalid. */
+/**
+ * Checks the variables and argument values of one document. Every method returns false if an argument may be invalid.
+ */
 export class Inputs {
   readonly #schema: GraphQLSchema;
   #variables: Map<string, Variable> | undefined;
-  /** Items of list literals so far: a fragment's literals are checked wherever it is spread. */
+  /** Counts the items of list literals, for each spread of a fragment again. */
   items = 0;
 
   constructor(schema: GraphQLSchema) {
     this.#schema = schema;
   }
 
-  /** Variables have unique names and input types, and defaults of their types (GraphQL sections 5.8.1, 5.8.2, 5.6.1). */
+  /**
+   * Variables have unique names, input types, and defaults of their types (GraphQL specification: Validation,
+   * Variables).
+   */
   define(definitions: readonly VariableDefinitionNode[]): boolean {
     if (definitions.length === 0) return true;
     this.#variables = new Map();
@@ -155,16 +158,19 @@ export class Inputs {
     return true;
   }
 
-  /** All variables are used (GraphQL section 5.8.4). */
+  /** All variables are used (GraphQL specification: All Variables Used). */
   allUsed(): boolean {
     if (this.#variables !== undefined)
       for (const { used } of this.#variables.values()) if (!used) return false;
     return true;
   }
 
-  /** Arguments are known, unique, of their types, and all that are required (GraphQL section 5.4). */
+  /**
+   * Arguments are known, unique and of their types, and required arguments are given (GraphQL specification:
+   * Validation, Arguments).
+   */
   areArguments({ args, required }: FieldShape, given: readonly ArgumentNode[]): boolean {
-    // More than are known are not unique. This also bounds the comparison of their names.
+    // More arguments than known names cannot be unique. This check also bounds the comparison of their names.
     if (given.length > args.size) return false;
     let missing = required;
     for (const [index, { name, value }] of given.entries()) {
@@ -178,7 +184,7 @@ export class Inputs {
     return missing === 0;
   }
 
-  /** A value at a location of this type, which may have a default (GraphQL sections 5.6.1, 5.8.5). */
+  /** The value fits a location of this type (GraphQL specification: Values of Correct Type). */
   fits(type: GraphQLInputType, value: ValueNode, locationHasDefault: boolean): boolean {
     if (value.kind === Kind.VARIABLE) return this.#mayStandAt(type, value, locationHasDefault);
     if (isNonNullType(type)) return value.kind !== Kind.NULL && this.fits(type.ofType, value, false);
@@ -192,7 +198,7 @@ export class Inputs {
     return coerceInputLiteral(value, type) !== undefined;
   }
 
-  /** The variable is defined, and its type allows this use (GraphQL sections 5.8.3, 5.8.5). */
+  /** The variable is defined, and its type allows this use (GraphQL specification: All Variable Usages Are Allowed). */
   #mayStandAt(type: GraphQLInputType, { name }: VariableNode, locationHasDefault: boolean): boolean {
     const variable = this.#variables?.get(name.value);
     if (variable === undefined) return false;

@@ -10,9 +10,9 @@ import { CHECK_DIGESTS, CHECK_DOCUMENTS, FIND_DOCUMENTS, HAS_DOCUMENTS } from '.
 
 export interface KnownPublishedOptions<Row extends { readonly key: string }, Value extends object | true> {
   readonly database: Queryable;
-  /** Finds the published ones of some keys, with the columns that a value is made of. */
+  /** Finds the published keys, with the columns for `toValue`. */
   readonly find: Statement<Row>;
-  /** Finds the published ones of some keys. */
+  /** Finds the published keys. */
   readonly check: Statement<{ readonly key: string }>;
   readonly toValue: (row: Row) => Value;
   readonly cached: LRUCache<string, Value>;
@@ -22,26 +22,36 @@ export interface KnownPublishedOptions<Row extends { readonly key: string }, Val
 
 /** The published documents that this process has looked up, by key. */
 interface KnownPublished<Value> {
-  /** The value of a key, without a promise if it is cached; undefined if there is none. Rejects with DatabaseError. */
+  /**
+   * Returns the value of a key, without a promise if the value is cached. The value is undefined if the key is not
+   * published.
+   * @throws {DatabaseError} as a rejection
+   */
   get(key: string): Value | Promise<Value | undefined>;
   /** True if the key is cached as published. */
   knows(key: string): boolean;
-  /** Calls `onRetired` once a recheck finds that the key is no longer published. Returns a function that stops watching. */
+  /**
+   * Calls `onRetired` once a recheck finds that the key is no longer published.
+   * @returns a function that stops watching
+   */
   watch(key: string, onRetired: () => void): () => void;
-  /** Checks which of all cached and watched keys are still published. Rejects with DatabaseError. */
+  /**
+   * Checks which of all cached and watched keys are still published.
+   * @throws {DatabaseError} as a rejection
+   */
   recheck(): Promise<void>;
 }
 
 /**
- * A published document is cached until it is retired, of which other processes notify. An unknown key is looked up each time,
- * so that it is found as soon as it is published. Concurrent look-ups share a statement.
+ * Caches a published document until another process notifies that it is retired. Unknown keys are looked up each time,
+ * so that a document is found as soon as it is published. Concurrent look-ups share a statement.
  */
 function createKnownPublished<Row extends { readonly key: string }, Value extends object | true>(
   options: KnownPublishedOptions<Row, Value>,
 ): KnownPublished<Value> {
   const { database, find, check, toValue, cached, hears } = options;
   const watched = new Map<string, Set<() => void>>();
-  /** What was read before a recheck began may have been retired since. */
+  /** Rows read before a recheck began may have been retired since, so they are not cached. */
   let rechecks = 0;
 
   const read = lookUp(database, find, (row) => row.key);
@@ -88,47 +98,55 @@ function createKnownPublished<Row extends { readonly key: string }, Value extend
 export interface CatalogOptions {
   readonly database: Queryable;
   readonly documents: Pick<DocumentCache, 'parse' | 'parseChecked' | 'schemaId'>;
-  /** Whether this process hears at once of documents that are retired. */
+  /** True if this process is notified immediately when a document is retired. */
   readonly hears: () => boolean;
-  /** The longest time between two looks at which documents are published still. */
+  /** The interval at which documents are rechecked without a notification. */
   readonly recheckMs: number;
   readonly log: Logger;
 }
 
-/** The published documents, as far as this process has asked for them. */
+/** The published documents that requests to this process have named. */
 export interface Catalog {
   readonly byId: Pick<KnownPublished<KnownDocument>, 'get'>;
-  /** Resolves to true once a document was published. Rejects with DatabaseError. */
+  /**
+   * Resolves to true if a document was ever published.
+   * @throws {DatabaseError} as a rejection
+   */
   hasDocuments(): Promise<boolean>;
-  /** By the digest of their texts. */
+  /** Keyed by the digest of the documents. */
   readonly byDigest: Pick<KnownPublished<true>, 'get'>;
-  /** Calls `onRetired` once what a stream runs is published no more. Returns what ends that. */
+  /**
+   * Calls `onRetired` once the document of a stream is no longer published.
+   * @returns a function that stops watching
+   */
   watch(running: PublishedBy, onRetired: () => void): () => void;
-  /** Documents may have been retired. */
+  /** Starts a check for documents that were retired. */
   recheck(): void;
   close(): void;
 }
 
-/** A published document that this process was asked for. */
+/** A published document that a request has named. */
 export interface KnownDocument {
-  /** Its document. Throws the errors of parsing. */
+  /**
+   *
+   * @throws the errors of parsing
+   */
   prepared(): PreparedDocument;
 }
 
 const ID = /^[\x20-\x7e]{1,128}$/;
 
-/** Whether a document may have this id. */
 export const isPublishableId = (id: string): boolean => ID.test(id);
 
-/** About as many as of texts (`document-cache.ts`), where a token has five characters. */
+/** The cache is about as large as the cache of query strings in `document-cache.ts`, at five characters a token. */
 const MAX_KNOWN = 1_000;
 const MAX_LENGTH = 500_000;
 const MAX_DIGESTS = 10_000;
 const RETRY_MS = 500;
 
 /**
- * Has the text at first, and its document from the second use on: a document that is used once does not grow old in memory,
- * where collecting it costs most.
+ * Parses the text at each use until the second, and then retains the document. A document used once does not survive in
+ * memory, where the garbage collection of old objects costs most.
  */
 class KnownText implements KnownDocument {
   readonly text: string;
@@ -188,7 +206,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       await Promise.all([byId.recheck(), byDigest.recheck()]);
       outage.over();
     } catch (error) {
-      // No response goes out meanwhile that the database would not have to make.
+      // During the outage, no document runs without a look-up in the database.
       cachedDocuments.clear();
       digests.clear();
       outage.failed({ err: error });
@@ -213,7 +231,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     watch({ by, key }, onRetired) {
       const published = by === 'id' ? byId : byDigest;
       const stop = published.watch(key, onRetired);
-      // It may have been retired since its request was let in.
+      // The document may have been retired after the stages accepted the request.
       if (!published.knows(key)) recheck();
       return stop;
     },

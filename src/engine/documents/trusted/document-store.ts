@@ -3,7 +3,7 @@ import { type Queryable, statement } from '../../../database/statement.ts';
 import type { UnitOfWork } from '../../../database/unit-of-work.ts';
 import type { DocumentPolicy } from './policy.ts';
 
-/** A document that a release publishes, checked. */
+/** A document of a release that has passed the checks. */
 export interface NewDocument {
   readonly id: string;
   readonly text: string;
@@ -11,18 +11,18 @@ export interface NewDocument {
   readonly operationName: string | null;
 }
 
-/** A release of a client; of the empty name if it has none. */
+/** A release of a client; the name is empty if the client has none. */
 export interface Release {
   readonly client: string;
   readonly release: string;
 }
 
-/** Bounds what a statement carries: a text has up to a body's length. */
+/** Bounds the size of a statement, because a document may be as large as a request body. */
 const BATCH = 200;
 
 const PUBLISHED = 'EXISTS (SELECT FROM document_publications p WHERE p.document_id = d.id)';
 
-/** In the order of the ids: two that publish the same ones wait for each other, and never in a cycle. */
+/** Rows are locked in the order of the ids, so that two publishers of equal documents never wait in a cycle. */
 const PUT = statement<{ id: string }>(
   'documents_put',
   `INSERT INTO trusted_documents AS d (id, text, digest, operation_name, schema)
@@ -41,8 +41,9 @@ const PUBLISH = statement<{ one: number }>(
 const byId = ({ id: a }: NewDocument, { id: b }: NewDocument): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /**
- * Publishes documents for a release. Ids that have another text already are left alone, and returned. `published` is how
- * many the release did not have before. Throws DatabaseError.
+ * Publishes documents for a release. `taken` has the ids that already belong to another document and are left
+ * unchanged. `published` counts the documents that the release did not have before.
+ * @throws {DatabaseError}
  */
 export async function publishDocuments(
   work: UnitOfWork,
@@ -81,17 +82,18 @@ const LEFT = statement<{ id: string }>(
   'documents_left',
   `SELECT DISTINCT p.document_id AS id FROM document_publications p WHERE p.document_id = ANY($1::text[])`,
 );
-/** One at a time: each counts what no other leaves. */
+/** Only one transaction at a time may retire documents, because each counts the publications that remain. */
 const RETIRE_LOCK = statement<never>(
   'documents_retire_lock',
   `SELECT pg_advisory_xact_lock(hashtext('documents_retire'))`,
 );
-/** Heard once the transaction has committed. */
+/** PostgreSQL delivers the notification once the transaction commits. */
 const TELL = statement<never>('documents_tell', 'SELECT pg_notify($1, $2)');
 
 /**
- * Ends the publications of a release, or all those of some ids. Returns the ids that had one, and how many of them have
- * none left: these are unknown from now on. Throws DatabaseError.
+ * Removes the publications of a release, or all publications of some ids. `ended` has the ids of removed publications,
+ * and `retired` counts the ids that are unpublished from now on.
+ * @throws {DatabaseError}
  */
 export async function retireDocuments(
   work: UnitOfWork,
@@ -110,35 +112,32 @@ export async function retireDocuments(
 }
 
 export interface StoredDocument {
-  /** Its id. */
+  /** The id of the document. */
   readonly key: string;
   readonly text: string;
-  /** Identifies the schema that it was checked with. */
+  /** Identifies the schema with which the document was checked. */
   readonly schema: string;
 }
 
-/** Published documents by their ids. */
 export const FIND_DOCUMENTS = statement<StoredDocument>(
   'documents_by_id',
   `SELECT d.id AS key, d.text, d.schema::text AS schema FROM trusted_documents d WHERE d.id = ANY($1::text[]) AND ${PUBLISHED}`,
 );
-/** Which ids are those of published documents. */
 export const CHECK_DOCUMENTS = statement<{ key: string }>(
   'documents_check',
   `SELECT DISTINCT p.document_id AS key FROM document_publications p WHERE p.document_id = ANY($1::text[])`,
 );
-/** True once a document was published, also after it was retired. */
+/** True if a document was ever published, even if it was retired. */
 export const HAS_DOCUMENTS = statement<{ found: boolean }>(
   'documents_exist',
   'SELECT EXISTS (SELECT FROM trusted_documents) AS found',
 );
-/** Which digests are those of published documents. */
 export const CHECK_DIGESTS = statement<{ key: string }>(
   'documents_check_digests',
   `SELECT DISTINCT d.digest::text AS key FROM trusted_documents d WHERE d.digest = ANY($1::bytea[]) AND ${PUBLISHED}`,
 );
 
-/** Whose text it is, for what no longer fits a schema. */
+/** The owner of a document, for reports on documents that no longer fit a schema. */
 export interface TextOfRelease {
   readonly id: string;
   readonly text: string;
@@ -153,7 +152,10 @@ const TEXTS = statement<TextOfRelease>(
    WHERE (d.id, p.client, p.release) > ($1, $2, $3) ORDER BY d.id, p.client, p.release LIMIT ${BATCH}`,
 );
 
-/** All that is published, a part at a time. Throws DatabaseError. */
+/**
+ * Reads all publications in batches.
+ * @throws {DatabaseError}
+ */
 export async function* publishedTexts(db: Queryable): AsyncGenerator<TextOfRelease> {
   let last: readonly [string, string, string] = ['', '', ''];
   for (;;) {
@@ -168,10 +170,10 @@ export async function* publishedTexts(db: Queryable): AsyncGenerator<TextOfRelea
 /** The maximum number of rows retained per client, and in total. */
 const MAX_ROWS_OF_CLIENT = 100;
 const MAX_ROWS = 10_000;
-/** Documents without a digest: more of a client than are counted separately. */
+/** Stands for further documents of a client that are not counted separately. */
 export const NO_DIGEST = '\\x';
 
-/** SQL: whether a document with this digest is published. */
+/** SQL condition, true if a document with this digest is published. */
 const isPublished = (digest: string): string =>
   `EXISTS (SELECT FROM trusted_documents d JOIN document_publications p ON p.document_id = d.id WHERE d.digest = ${digest})`;
 
@@ -199,7 +201,7 @@ const STORE = statement<{ client: string; count: number }>(
    SELECT client, sum(count) AS count FROM given WHERE unpublished AND digest <> '' GROUP BY client`,
 );
 
-/** What was counted, by column: a row for each client and digest. */
+/** Columns with a row for each client and digest. */
 export interface CountedTexts {
   readonly client: string[];
   readonly kind: string[];
@@ -209,8 +211,9 @@ export interface CountedTexts {
 }
 
 /**
- * Adds what was counted of texts that are not published; with `all`, of the others, too. Returns for each client how many
- * uses of those that are not published. Throws DatabaseError.
+ * Stores the counts of documents that are not published and, with `all`, of other documents, too.
+ * @returns for each client the number of uses of unpublished documents
+ * @throws {DatabaseError}
  */
 export const storeUnpublishedUsage = (
   db: Queryable,
@@ -218,7 +221,10 @@ export const storeUnpublishedUsage = (
   all: boolean,
 ): Promise<{ client: string; count: number }[]> => db.query(STORE, [client, kind, digest, names, count, all]);
 
-/** Texts that nobody has sent for 30 days, and rare ones of a day ago where those of their client get many. */
+/**
+ * Deletes documents that were not sent for 30 days. Rare documents of a client with many rows are deleted after one
+ * day.
+ */
 export const oldUnpublishedUsage = deletion('text_uses', {
   table: 'text_uses',
   key: 'client, digest',
@@ -226,17 +232,17 @@ export const oldUnpublishedUsage = deletion('text_uses', {
     AND (SELECT count(*) FROM text_uses c WHERE c.client = text_uses.client) > ${MAX_ROWS_OF_CLIENT / 2}`,
 });
 
-/** A text that a client sends. */
+/** A document that a client sends. */
 export interface UnpublishedUsageRow {
   /** The id of an API key or OAuth client, or the kind of credentials. */
   readonly client: string;
   readonly clientName: string | null;
-  /** The kind of its credentials. */
+  /** The kind of credentials. */
   readonly kind: string;
   readonly operationName: string | null;
-  /** SHA-256 of the query string without ignored tokens; null for more documents than are counted separately. */
+  /** SHA-256 of the query string without ignored tokens. Null for documents that are not counted separately. */
   readonly digest: string | null;
-  /** The first policy that rejects it; null where that is not known, without a digest. */
+  /** The first policy that would reject the document; null without a digest. */
   readonly rejectedBy: 'listed' | 'required' | null;
   readonly count: number;
   readonly firstUsedAt: Date;
@@ -256,8 +262,9 @@ const list = (clientNames: readonly string[]) =>
   );
 
 /**
- * The texts that clients send and the step after a policy would reject, the last used first. As far as instances have stored
- * them, which they do every 10 s. Throws DatabaseError.
+ * Lists documents that the policy after `policy` would reject, by last use. Instances store their counts every 10 s, so
+ * recent uses may be missing.
+ * @throws {DatabaseError}
  */
 export const listUnpublishedUsage = (
   db: Queryable,

@@ -2,12 +2,11 @@ import type { Caller } from '../../../auth/principal.ts';
 import type { Config } from '../../../platform/config/config.ts';
 import { ApiError, quoteValue } from '../../../platform/errors.ts';
 
-/** Which documents a request may ask for. */
 export type DocumentPolicy = Config['trustedDocuments'];
 
 const STEPS: readonly DocumentPolicy[] = ['off', 'allowed', 'listed', 'required'];
 
-/** The policy for a caller: that of the service, or of the credentials where those are stricter. */
+/** Returns the stricter policy of the service and the credentials. */
 export function policyFor(service: DocumentPolicy, caller: Caller | undefined): DocumentPolicy {
   const own = caller !== undefined && 'documents' in caller ? caller.documents : undefined;
   return own === undefined || STEPS.indexOf(own) < STEPS.indexOf(service) ? service : own;
@@ -22,10 +21,9 @@ export const documentNotFound = (id: string): ApiError =>
 /** Clients of Apollo's protocol then send the document, and the id again with the next request. */
 export const persistedQueryNotFound = (): ApiError => new ApiError('PERSISTED_QUERY_NOT_FOUND');
 
-/** These clients send no ids any more. */
+/** Clients of Apollo's protocol then stop sending ids. */
 export const persistedQueryNotSupported = (): ApiError => new ApiError('PERSISTED_QUERY_NOT_SUPPORTED');
 
-/** For a text that may not run. */
 export const documentRequired = (policy: DocumentPolicy): ApiError =>
   new ApiError(
     'DOCUMENT_REQUIRED',

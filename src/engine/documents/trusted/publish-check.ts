@@ -5,19 +5,19 @@ import { createDocumentCache } from '../document-cache.ts';
 import { createOperationLimiter, rejectForCaller } from '../limits.ts';
 import type { PreparedDocument, PreparedOperation } from '../prepared-operation.ts';
 
-/** A document that may be published; or why not, for its author. */
+/** A document that may be published, or the reason why not. */
 export type DocumentCheckResult = { readonly document: PreparedDocument } | { readonly reason: string };
 
-/** Checks documents as requests would be, whatever their variables. */
+/** Checks documents as requests would be checked, independent of their variables. */
 export interface DocumentCheck {
   check(text: string): DocumentCheckResult;
-  /** Identifies what it checks with. */
+  /** Identifies the schema and the rules of the check. */
   readonly schemaId: string;
 }
 
 const NUL = '\u0000';
 
-/** What a client can send for the variables that size something, at its least. */
+/** Returns the smallest values that a client can send for variables that size something. */
 function leastVariables({ node, document }: PreparedOperation): Record<string, unknown> {
   const sizes = new Set(
     document.analysis.costVariables.filter((name) => !document.analysis.conditions.includes(name)),
@@ -31,13 +31,13 @@ function leastVariables({ node, document }: PreparedOperation): Record<string, u
   );
 }
 
-/** With the place in the text, if it has one. */
+/** Adds the location in the document, if the error has one. */
 function formatError({ message, locations = [] }: GraphQLError): string {
   const [place] = locations;
   return place === undefined ? message : `${message} (line ${place.line}, column ${place.column})`;
 }
 
-/** Authors look for operations by their names. */
+/** The message starts with the names of the operations, because authors search for them. */
 const named = ({ names }: PreparedDocument, reason: string): string =>
   names === undefined ? reason : `${names}: ${reason}`;
 
@@ -54,7 +54,10 @@ export function createDocumentCheck(
     if (operation.kind === 'subscription') rejectForCaller(cost.fields);
   }
 
-  /** Throws what a request would be rejected with. */
+  /**
+   *
+   * @throws the error with which a request would be rejected
+   */
   function rejection(document: PreparedDocument): string | undefined {
     const operations = document.node.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
     if (operations.length === 0) return 'It has no operation.';

@@ -23,25 +23,24 @@ export interface RequestsOptions {
   readonly documents: Pick<DocumentCache, 'parse' | 'introspection'>;
   readonly catalog: Catalog;
   readonly uses: UnpublishedUsage;
-  /** Records that a document was used. */
   readonly recordUse: (id: string) => void;
 }
 
 /** A request for a published document. */
 interface NamedDocument {
   readonly id: string;
-  /** True where `extensions.persistedQuery` names the id. */
+  /** True if `extensions.persistedQuery` names the id. */
   readonly persistedQuery: boolean;
   readonly policy: DocumentPolicy;
 }
 
-/** The documents of requests, as far as the policy lets them run (contract section 3). */
+/** Finds the documents of requests, as far as the policy lets them run (contract: authentication and permissions). */
 export function createRequestedDocuments(options: RequestsOptions): RequestedDocuments {
   const { policy: service, documents, catalog, uses, recordUse } = options;
 
   /**
-   * Rejects with the rejection of an id that is not published. Where any document may run and none was ever published, clients
-   * of Apollo's protocol would send each document twice for ever.
+   * Rejects the id of an unpublished document. If every document may run and none was ever published,
+   * PERSISTED_QUERY_NOT_FOUND would make clients of Apollo's protocol send each document twice.
    */
   async function reject({ id, persistedQuery, policy }: NamedDocument): Promise<never> {
     if (!persistedQuery) throw documentNotFound(id);
@@ -59,7 +58,10 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
     return found instanceof Promise ? found.then(accept) : accept(found);
   }
 
-  /** The document of a text; undefined if it is none. */
+  /**
+   * Parses a query string.
+   * @returns undefined if parsing fails
+   */
   function read(text: string): PreparedDocument | undefined {
     try {
       return documents.parse(text);
@@ -69,18 +71,18 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
     }
   }
 
-  /** Whether a document asks for nothing but the schema, as tools do. */
+  /** True if an operation selects introspection fields only, as tools do. */
   function introspects(document: PreparedDocument, name: string | undefined): boolean {
     try {
       return documents.introspection && onlyLooksAtSchema(document.operation(name));
     } catch (error) {
-      // It has no such operation. The client learns that only if the document is published.
+      // The document has no such operation, which the client learns only if the document is published.
       if (error instanceof GraphQLError) return false;
       throw error;
     }
   }
 
-  /** A text where only published ones may run, by themselves or by their id. */
+  /** Accepts a query string only if its document is published or introspects the schema. */
   function strict(
     policy: DocumentPolicy,
     text: string,
@@ -90,7 +92,7 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
     if (policy === 'required' && !documents.introspection) throw documentRequired(policy);
     const document = read(text);
     if (document !== undefined && introspects(document, name)) return { document, published: undefined };
-    // What is wrong with a text that may not run is of no use to its client.
+    // Errors of a document that may not run do not help its client.
     if (document === undefined || policy === 'required' || !canExecute(caller))
       throw documentRequired(policy);
     const { digest } = document;
@@ -107,7 +109,7 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
     const { documentId: id, persistedQuery = false, query = '' } = params;
     const policy = policyFor(service, sender.caller);
     if (id !== undefined) {
-      // Only introspection is open to callers who may run nothing: others cost no statement.
+      // Callers without permissions may only introspect, so other requests cost no statement.
       if (!documents.introspection && !canExecute(sender.caller)) throw credentialsMissing();
       return byId({ id, persistedQuery, policy });
     }
@@ -117,7 +119,10 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
       : strict(policy, query, params, sender);
   }
 
-  /** Callers who may run nothing get 401, whatever else is wrong (contract section 3). */
+  /**
+   * Callers without permissions always get 401, even if the request has other errors (contract: authentication and
+   * permissions).
+   */
   const rejection = (error: unknown, { caller }: OperationRequest): unknown =>
     canExecute(caller) ? error : credentialsMissing();
 

@@ -17,21 +17,27 @@ export interface TrustedDocumentsOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** Whether this process hears at once of documents that are retired. */
+  /** True if this process is notified immediately when a document is retired. */
   readonly hears: () => boolean;
 }
 
-/** Look-ups of ids of all clients share one owner's slots of the database (decision 16): anybody can make ids up. */
+/**
+ * Look-ups for all clients share one owner's database slots, because every client can invent ids
+ * (decisions/0016-shares.md).
+ */
 const LOOK_UPS = 'published documents';
 
-/** How long uses wait to be stored together: after a start or a release, thousands are used for the first time. */
+/**
+ * Uses wait 1 s to be stored together, because thousands of documents are used for the first time after a start or a
+ * release.
+ */
 const USES_MS = 1_000;
 
-/** The documents of one service: those that are published, and those that are sent. */
+/** The published documents of a service, and the documents that clients send. */
 export interface TrustedDocuments {
   readonly documents: DocumentCache;
   readonly requested: RequestedDocuments;
-  /** Some documents may have been retired. */
+  /** Starts a check for documents that were retired. */
   recheck(): void;
   close(): Promise<void>;
 }

@@ -11,16 +11,15 @@ import { type CountedTexts, NO_DIGEST, storeUnpublishedUsage } from './document-
 export interface UnpublishedUsageOptions {
   readonly database: Queryable;
   readonly metrics: Metrics;
-  /** Whether published texts count, too: their clients could send ids instead. */
+  /** True if published documents count, too, because their clients could send ids instead. */
   readonly all: boolean;
   readonly log: Logger;
 }
 
 /** Counts which clients send query strings instead of document ids. */
 export interface UnpublishedUsage {
-  /** Counts one request. Costs a few look-ups; no request waits for the database. */
+  /** Counts one request with a few look-ups in memory, without waiting for the database. */
   note(caller: Caller | undefined, document: PreparedDocument): void;
-  /** Stores what was counted, and stops. */
   close(): Promise<void>;
 }
 
@@ -35,24 +34,26 @@ interface Client {
 }
 
 const FLUSH_MS = 10_000;
-/** Between two flushes. Texts beyond count together for each client, and clients beyond as one. */
+/** Limits between two flushes. Further documents count together for each client, and further clients count as one. */
 const MAX_CLIENTS = 1_000;
 const MAX_TEXTS = 1_000;
 const MAX_TEXTS_OF_CLIENT = 200;
-/** How long a stop waits for the database. */
+/** A shutdown waits this long for the database. */
 const CLOSE_MS = 5_000;
 const MAX_NAMES = 100;
-/** As of texts that are cached: of longer ones, which would fill the memory, the digest is held. */
+/**
+ * Longer query strings would fill the memory, so only their digest is retained. Cached documents have the same limit.
+ */
 const MAX_LENGTH = 10_000;
-/** Digests that are computed at a time: each takes up to some tenths of a millisecond. */
+/** The event loop runs other work after this many digests, which take up to some tenths of a millisecond each. */
 const AT_A_TIME = 8;
-/** Stands for all texts beyond, and for all clients beyond. */
+/** Stands for all further documents and all further clients. */
 const OTHERS = '';
 const OTHER = 'other';
 
 /**
- * What uses of a document are counted by: its text, or the digest of a long one, which is no text of GraphQL. The digest is
- * not computed before it is needed.
+ * Identifies a document by its query string or, if that is long, by its digest, which is no GraphQL syntax. Digests of
+ * short strings are computed when they are stored.
  */
 const keyOf = (document: PreparedDocument): string =>
   document.text.length > MAX_LENGTH ? document.digest : document.text;
@@ -62,7 +63,7 @@ function digestOfKey(key: string): string {
   return key.startsWith(NO_DIGEST) ? key : digestOf(key);
 }
 
-/** Counts in memory and stores from time to time: a process that is killed loses what it has counted since. */
+/** Counts in memory and stores every 10 s, so a killed process loses the counts since then. */
 export function createUnpublishedUsage({
   database,
   metrics,
@@ -94,7 +95,6 @@ export function createUnpublishedUsage({
     } else add(client, kind, OTHERS, count, undefined);
   }
 
-  /** The columns of what was counted. */
   async function columnsOf(counted: ReadonlyMap<string, Client>): Promise<CountedTexts> {
     const columns: CountedTexts = { client: [], kind: [], digest: [], names: [], count: [] };
     let computed = 0;
