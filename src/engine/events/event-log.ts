@@ -30,18 +30,18 @@ import {
   toLogState,
 } from './log-state.ts';
 
-/** Every transaction below this has ended, so that its writes are visible or never will be. */
+/** Transactions below this id have ended, so their writes are visible or never will be. */
 export const HORIZON = 'pg_snapshot_xmin(pg_current_snapshot())';
-/** SQL: true if the order of an event is final. In earlier log epochs the order of all events is final. */
+/** SQL that is true if the order of an event is final, as for all events of earlier log epochs. */
 export const SETTLED = `(era, xid) < (${CURRENT_LOG_EPOCH}::smallint, ${HORIZON})`;
-/** SQL: true if an event cannot be read yet, because an older transaction is open. */
+/** SQL that is true if an older open transaction blocks an event. */
 export const BLOCKED = `era = ${CURRENT_LOG_EPOCH} AND xid >= ${HORIZON}`;
 
 interface EventRow extends StateRow, EventRecord {
   readonly found: boolean;
   readonly blocked: boolean;
   readonly era: number;
-  /** Null in the single row returned when there are no events. */
+  /** Null without events. */
   readonly xid: string | null;
   readonly id: number;
 }
@@ -49,8 +49,8 @@ interface EventRow extends StateRow, EventRecord {
 const EVENT_COLUMNS = `era, xid::text, id, ${formatColumns(recordedEvents)}`;
 const AFTER_BASE = `(era, events.xid, id) > (base.era, base.xid, base.id) AND (era, events.xid) < (${CURRENT_LOG_EPOCH}::smallint, ${HORIZON})`;
 /**
- * Like AFTER_BASE, for the events with one key. The key is part of both bounds, so that only the key's index serves:
- * PostgreSQL takes the bounds to be narrow, and would otherwise read the whole log for the few events of one aggregate.
+ * Both bounds contain the key, so that PostgreSQL uses the index on the key. Otherwise the planner takes the bounds
+ * to be narrow, and reads the whole log for the few events of one aggregate.
  */
 const afterBaseWith = (column: string, key: string) =>
   `${column} = ${key} AND (${column}, era, events.xid, id) > (${key}, base.era, base.xid, base.id) AND (${column}, era, events.xid) < (${key}, ${CURRENT_LOG_EPOCH}::smallint, ${HORIZON})`;
@@ -63,15 +63,12 @@ const READ_AFTER = statement<EventRow>(
    LEFT JOIN LATERAL (SELECT ${EVENT_COLUMNS} FROM events WHERE ${AFTER_BASE} ORDER BY era, events.xid, id LIMIT $3) AS event ON true`,
 );
 
-/** A slice of the log, and the state of the log at the same time. */
 export interface LogSlice {
-  /** Undefined if the log comes from another database by now. */
+  /** Undefined if the log now comes from another database. */
   readonly state: LogState | undefined;
-  /** Whether the log contains exactly the events after the position. */
+  /** False if events after the position were pruned or lost. */
   readonly found: boolean;
-  /** In order. */
   readonly events: LogEvent[];
-  /** True if an older running transaction blocks committed events. */
   readonly blocked: boolean;
 }
 
@@ -93,8 +90,8 @@ function sliceOf(rows: readonly EventRow[]): LogSlice {
 }
 
 /**
- * At most `limit` events after an event, only those whose order is final. The log must still know the event itself.
- * Throws DatabaseError.
+ * Reads only events whose order is final, after an event that the log still contains.
+ * @throws {DatabaseError}
  */
 export async function readAfter(
   db: Queryable,
@@ -105,7 +102,7 @@ export async function readAfter(
 }
 
 interface FilteredRow extends EventRow {
-  /** How far the log was looked through; null if it has no events. */
+  /** Null if the log has no events. */
   readonly endEra: number;
   readonly endXid: string | null;
   readonly endId: number;
@@ -113,9 +110,9 @@ interface FilteredRow extends EventRow {
 }
 
 /**
- * The events after a position that match a filter, of those with a key. Events with another key cost nothing. $3: how many
- * to return; $4: how many with the key to look at; then the filter's kinds and author, null for all. The end is where
- * looking has stopped: the last that was looked at or, past all of them, the newest of the log.
+ * Selects the events after a position that match a filter. Events with another key cost nothing. $3 limits the
+ * returned events, and $4 the examined events with the key. Kinds and author follow, null for all. The end is the
+ * last examined event or, if all were examined, the newest event of the log.
  */
 const filteredBy = (label: string, afterBase: string) =>
   statement<FilteredRow>(
@@ -138,15 +135,15 @@ const FILTERED = {
   author: filteredBy('of_owner', afterBaseWith('owner_id', '$6::uuid')),
 };
 
-/** A slice of what a filter lets through. */
 export interface FilteredSlice extends LogSlice {
-  /** The log has been looked through up to here; undefined if it has no events. */
+  /** The position up to which the log was searched. */
   readonly end: ChecksummedPosition | undefined;
 }
 
 /**
- * At most `limit` events after an event that a filter lets through, of the next `looks` that have its aggregate or author; of
- * all, where it has neither. Throws DatabaseError.
+ * Examines the next `looks` events of the filter's aggregate or author, or of the whole log if the filter has
+ * neither.
+ * @throws {DatabaseError}
  */
 export async function readFiltered(
   db: Queryable,
@@ -170,8 +167,8 @@ export async function readFiltered(
 }
 
 /**
- * The name of the newest event that the snapshot of a statement is certain to see, or of the position before all retained events,
- * as `eventNameOf` reads it: an expression to select beside what is read. NULL if the log is not open.
+ * SQL for the name of the newest event that a snapshot certainly sees, or of the position before all retained events.
+ * NULL if the log is not open.
  */
 export const SNAPSHOT_NAME = `(SELECT coalesce(
     (SELECT id || ' ' || ${CHECKSUM_SQL} FROM events
@@ -184,12 +181,10 @@ const READ_SNAPSHOT_NAME = statement<{ name: string | null }>(
   `SELECT ${SNAPSHOT_NAME} AS name`,
 );
 
-/** The same, of a statement of its own. Throws DatabaseError. */
 export async function readSnapshotName(db: Queryable): Promise<string | null> {
   return (await db.query(READ_SNAPSHOT_NAME, []))[0]?.name ?? null;
 }
 
-/** The event that a text of `SNAPSHOT_NAME` names. */
 export function eventNameOf(text: string): EventName {
   const [id = '', checksum = ''] = text.split(' ');
   return { id: Number(id), checksum };
@@ -206,7 +201,6 @@ interface NowRow extends StateRow {
   readonly running: readonly string[];
 }
 
-/** The newest event that can be read, and the newest of those that cannot, with the transactions running before it. */
 const READ_NOW = statement<NowRow>(
   'events_now',
   `SELECT ${STATE_COLUMNS}, settled.*, newest.xid::text AS "newestXid", newest.id AS "newestId", newest.checksum AS "newestChecksum",
@@ -218,7 +212,7 @@ const READ_NOW = statement<NowRow>(
 );
 
 function beforeOf({ newestXid, newestId, newestChecksum, running }: NowRow): CommittedBefore | undefined {
-  // Past the bound they are delivered, needlessly; none is lost.
+  // With more transactions than fit into an id, the reader also gets older events, but loses none.
   if (newestXid === null || running.length > MAX_RUNNING) return undefined;
   return {
     logEpoch: CURRENT_LOG_EPOCH,
@@ -230,8 +224,9 @@ function beforeOf({ newestXid, newestId, newestChecksum, running }: NowRow): Com
 }
 
 /**
- * The current end of the log, for a new reader: the last event that can be read, and what was committed since. Opens the
- * log of a new or restored database. Throws DatabaseError.
+ * Reads the end of the log for a new reader, with the committed events that are still blocked. Opens a new or
+ * restored log.
+ * @throws {DatabaseError}
  */
 export async function readNow(database: Database, log: Logger): Promise<ReaderPosition> {
   let [row] = await database.query(READ_NOW, []);
@@ -249,14 +244,12 @@ export async function readNow(database: Database, log: Logger): Promise<ReaderPo
 
 const READ_STATE = statement<StateRow>('events_state', `SELECT ${STATE_COLUMNS} FROM ${STATE_FROM}`);
 
-/** The position before the oldest retained event of an open log. Throws DatabaseError. */
 export async function readFirst(db: Queryable): Promise<ChecksummedPosition> {
   const [row] = await db.query(READ_STATE, []);
   if (row === undefined) throw new Error('the event log has no state row');
   return toLogState(row).first;
 }
 
-/** An event that the log knows, and can be read on from. */
 export type KnownEvent = Omit<ReaderPosition, 'before'>;
 
 interface KnownRow extends StateRow {
@@ -274,8 +267,8 @@ const FIND = statement<KnownRow>(
 );
 
 /**
- * Finds events by number and checksum, in the order given; undefined for one that the log does not know, or after which it
- * has lost some. Throws DatabaseError.
+ * @returns the events in the order given; undefined for an event that is unknown, or after which events were lost
+ * @throws {DatabaseError}
  */
 export async function findEvents(
   db: Queryable,
@@ -291,27 +284,26 @@ export async function findEvents(
   });
 }
 
-/** Rows deleted per transaction. Takes a few milliseconds, so nobody has to wait for it. */
+/** The deletion of a batch takes a few milliseconds, so it delays no other transaction. */
 const BATCH = 1_000;
 
-/** How long events that a transaction has blocked are retained afterwards, because their readers need a moment. */
+/** Unblocked events are retained for this time, so that their readers can read them. */
 const AFTERWARDS = `interval '2 minutes'`;
 const READABLE = `(era, xid) < (${CURRENT_LOG_EPOCH}::smallint,
   least(${HORIZON}, (SELECT held_xid FROM event_log WHERE id = 1 AND held_at > now() - ${AFTERWARDS})))`;
 
 interface Pruned {
   readonly dropped: number;
-  /** The last of them; null if there are none. */
   readonly era: number | null;
   readonly xid: string | null;
   readonly id: number | null;
 }
 
 /**
- * Deletes the oldest events that could be read, and records the last deleted position in the same transaction, so that a
- * reader with an older id gets EVENT_HISTORY_EXPIRED and not a stream with missing events. It reads only the beginning of the log:
- * that needs no index by time, for which each mutation would pay. $1: age limit in milliseconds; $2: batch size; $3 to $5:
- * the position that the previous batch reached, since deleted rows stay in the index until a vacuum.
+ * Deletes the oldest readable events and records the last deleted position in one transaction. A reader with an older
+ * id therefore gets EVENT_HISTORY_EXPIRED instead of a stream with missing events. Reading only the beginning of the
+ * log needs no index by time, which would cost every mutation. $1 is the age limit in milliseconds, $2 the batch
+ * size. $3 to $5 are the end of the previous batch, because deleted rows stay in the index until a vacuum.
  */
 const PRUNE = statement<Pruned>(
   'events_prune',
@@ -327,7 +319,7 @@ const PRUNE = statement<Pruned>(
    FROM (SELECT count(*)::int AS dropped FROM dropped) AS counted LEFT JOIN newest ON true`,
 );
 
-/** Records the transaction that blocks events which will soon be past the limit. $1: age limit in milliseconds. */
+/** $1 is the age limit in milliseconds. */
 const RECORD_BLOCKING_TRANSACTION = statement<never>(
   'events_note_held',
   `UPDATE event_log SET held_xid = ${HORIZON}, held_at = now() WHERE id = 1
@@ -336,8 +328,8 @@ const RECORD_BLOCKING_TRANSACTION = statement<never>(
 );
 
 /**
- * Deletes events past the limit by the database's clock, except events that are or were just now blocked. Returns their number. Throws
- * DatabaseError.
+ * Deletes events past the age limit by the database's clock, except blocked and recently unblocked events.
+ * @throws {DatabaseError}
  */
 export async function pruneEvents(db: Queryable, olderThanMs: number, signal?: AbortSignal): Promise<number> {
   let after: readonly [era: number, xid: string, id: number] = [0, '0', 0];

@@ -4,15 +4,15 @@ import { events } from '../../generated/tables.ts';
 import { CONTENT_START, FRAME_BYTES, opaqueBytes, opaqueText } from '../../platform/ids.ts';
 
 /**
- * A position in the event log. Sequence numbers reflect allocation, not commit: after number 5, a reader may
- * still find 4 from a slower transaction. So the order is (transaction id, number), and readers stop at the
- * oldest running transaction: nothing can appear later before a position that they have passed. Transaction ids belong
- * to one server: events from the dump of another server are in an earlier log epoch (decision 29).
+ * A position in the event log. Sequence numbers have the order of allocation, not of commit: after number 5, a reader
+ * may still find 4 from a slower transaction. The order is therefore (transaction id, number), and readers stop at
+ * the oldest running transaction. No event can appear later before a position that readers have passed. Transaction
+ * ids belong to one server, so events from a dump of another server are in an earlier log epoch
+ * (docs/decisions/0029-positions.md).
  */
 export interface LogPosition {
   readonly logEpoch: number;
   readonly xid: bigint;
-  /** The number of the event; 0 before the first. */
   readonly id: number;
 }
 
@@ -21,13 +21,11 @@ export function isAfter(a: LogPosition, b: LogPosition): boolean {
   return a.xid > b.xid || (a.xid === b.xid && a.id > b.id);
 }
 
-/** The position of an event or of the beginning of a log, with its checksum. */
 export interface ChecksummedPosition extends LogPosition {
-  /** Ten bytes in hexadecimal. The event with this number has another checksum in any other generation. */
+  /** In another generation, the event with this number has another checksum of ten bytes. */
   readonly checksum: string;
 }
 
-/** An event in the log, as it is written. */
 export type EventRecord = RowOf<typeof recordedEvents>;
 
 export const recordedEvents = renameColumns(events, {
@@ -39,20 +37,18 @@ export const recordedEvents = renameColumns(events, {
   trace: 'trace',
 });
 
-/** An event in the log. */
 export interface LogEvent extends EventRecord {
   readonly position: ChecksummedPosition;
 }
 
 const TIMESTAMP_DIGITS = 12;
 const RANDOM_DIGITS = 8;
-/** The hexadecimal digits of a checksum. */
 export const CHECKSUM_DIGITS = TIMESTAMP_DIGITS + RANDOM_DIGITS;
 
 /**
- * The checksum of an event: the millisecond of its transaction, and the last four bytes of the id of its entity, which are
- * random (RFC 9562 section 5.7). A log that was truncated and continued gives the number to another event, at another
- * time.
+ * Computes the checksum of an event from the millisecond of its transaction and the last four bytes of its entity's
+ * id, which are random (RFC 9562 §5.7). If a log was truncated and continued, the event that now has the number has
+ * another checksum.
  */
 export function eventChecksum({
   aggregateId,
@@ -63,27 +59,23 @@ export function eventChecksum({
   return timestamp + (entityId ?? aggregateId).slice(-RANDOM_DIGITS);
 }
 
-/** The SQL of the checksum of a row of `events`. */
 export const CHECKSUM_SQL = `lpad(to_hex((extract(epoch FROM created_at) * 1000)::bigint), ${TIMESTAMP_DIGITS}, '0') || right(coalesce(part_id, root_id)::text, ${RANDOM_DIGITS})`;
 
 /**
- * What was committed before a reader came and could not be read yet, because an older transaction was still running: all
- * events up to this one, except those of the transactions that were running.
+ * The newest event that was committed but blocked when a reader came. The reader must not get this event or earlier
+ * ones, except from the transactions that were running then.
  */
 export interface CommittedBefore extends ChecksummedPosition {
-  /** Transactions that were running then, all older than this event. In descending order. */
+  /** In descending order, all older than the event. */
   readonly running: readonly bigint[];
 }
 
-/** The position of a reader. Never changed. */
 export interface ReaderPosition extends ChecksummedPosition {
-  /** The generation to which the position belongs (`LogState.generation`). */
   readonly generation: string;
-  /** Later events that the reader must not get; undefined once they are behind it. */
+  /** Later events that the reader must not get. Undefined once the reader has passed them. */
   readonly before: CommittedBefore | undefined;
 }
 
-/** The position after an event, and whether the reader must not get the event. */
 interface Passed {
   readonly readerPosition: ReaderPosition;
   readonly skipped: boolean;
@@ -95,7 +87,7 @@ function restOf(before: CommittedBefore | undefined, at: LogPosition): Committed
   return running.length === before.running.length ? before : { ...before, running };
 }
 
-/** The reader position at a later position of the log, past events that do not match the filter of the reader. */
+/** Moves a reader past events that do not match the reader's filter. */
 export const advance = (
   { generation, before }: ReaderPosition,
   position: ChecksummedPosition,
@@ -105,30 +97,26 @@ export const advance = (
   before: restOf(before, position),
 });
 
-/** Moves past the next event of the log. */
 export function pass({ generation, before }: ReaderPosition, { position }: LogEvent): Passed {
   const skipped =
     before !== undefined && !isAfter(position, before) && !before.running.includes(position.xid);
   return { readerPosition: advance({ generation, before, ...position }, position), skipped };
 }
 
-/** An event as an id names it. */
 export type EventName = Pick<ChecksummedPosition, 'id' | 'checksum'>;
 
-/** What an event id says. Where the events are in the log, only the log knows. */
 export interface DecodedId {
   readonly event: EventName;
-  /** The last event that was committed before the reader came, and the distances of the transactions running then. */
+  /** The last event that was committed before the reader came, with the running transactions as distances. */
   readonly before: { readonly event: EventName; readonly distances: readonly bigint[] } | undefined;
 }
 
 const NUMBER_BYTES = 8;
 const NAME_BYTES = NUMBER_BYTES + CHECKSUM_DIGITS / 2;
-/** Event numbers are JavaScript numbers. */
 const MAX_NUMBER = BigInt(Number.MAX_SAFE_INTEGER);
-/** The most running transactions in an id, which takes one or two bytes for each. */
+/** The maximum number of running transactions in an id. Each takes one or two bytes. */
 export const MAX_RUNNING = 1_000;
-/** Seven bits in each byte (LEB128): the distances are small. */
+/** LEB128 has seven bits in each byte. The distances are small. */
 const MORE = 0x80;
 const MAX_DISTANCE_BYTES = 9;
 
@@ -143,7 +131,7 @@ function readName(bytes: Buffer, at: number): EventName | undefined {
   return { id: Number(id), checksum: bytes.toString('hex', at + NUMBER_BYTES, at + NAME_BYTES) };
 }
 
-/** Each transaction as its distance from the one before it, the first from the event's. */
+/** Encodes each transaction as its distance from the previous one, and the first from the event. */
 function distancesOf({ xid, running }: NonNullable<ReaderPosition['before']>): number[] {
   const bytes: number[] = [];
   let last = xid;
@@ -156,7 +144,6 @@ function distancesOf({ xid, running }: NonNullable<ReaderPosition['before']>): n
   return bytes;
 }
 
-/** Undefined if the bytes are anything else than what `distancesOf` writes. */
 function readDistances(bytes: Buffer): bigint[] | undefined {
   const distances: bigint[] = [];
   let distance = 0n;
@@ -168,7 +155,7 @@ function readDistances(bytes: Buffer): bigint[] | undefined {
       if (length === MAX_DISTANCE_BYTES) return undefined;
       continue;
     }
-    // Two transactions are not one, and a last byte without bits is one too many.
+    // A distance is at least 1, and a last byte without bits would be a second encoding of the number.
     if (distance === 0n || (byte === 0 && length > 1)) return undefined;
     distances.push(distance);
     distance = 0n;
@@ -179,8 +166,8 @@ function readDistances(bytes: Buffer): bigint[] | undefined {
 }
 
 /**
- * Encodes the position as an opaque string of 28 characters; longer for a reader that came while transactions were running,
- * until the events of those times are behind it.
+ * Encodes the position as an opaque string of 28 characters. The string is longer for a reader that came while
+ * transactions were running, until the reader has passed their events.
  */
 export function encodeEventId(readerPosition: ReaderPosition): string {
   const { before } = readerPosition;
@@ -196,17 +183,13 @@ export function encodeEventId(readerPosition: ReaderPosition): string {
   return opaqueText(bytes);
 }
 
-/** Encodes the position right after an event, for a reader that has seen nothing later. */
 export function encodeEventName(name: EventName): string {
   const bytes = Buffer.alloc(FRAME_BYTES + NAME_BYTES);
   writeName(bytes, name, CONTENT_START);
   return opaqueText(bytes);
 }
 
-/**
- * Decodes an event id. Undefined for any other string. The checksum detects mistakes but not forgery, so the log still has
- * to know the events.
- */
+/** Decodes an event id. The checksum detects errors but not forgery, so the log still has to find the events. */
 export function decodeEventId(eventId: string): DecodedId | undefined {
   const bytes = opaqueBytes(eventId);
   if (bytes === undefined || bytes.length < FRAME_BYTES + NAME_BYTES) return undefined;
@@ -221,13 +204,13 @@ export function decodeEventId(eventId: string): DecodedId | undefined {
   return { event, before: { event: last, distances } };
 }
 
-/** The events that a stream gets. An absent member matches all events. */
+/** An absent member matches all events. */
 export interface EventFilter {
-  /** The names of kinds, sorted. */
+  /** Sorted names of event kinds. */
   readonly kinds?: readonly string[] | undefined;
   readonly aggregateId?: string | undefined;
   readonly authorId?: string | undefined;
-  /** True if the filter matches nothing, such as a filter for an invalid id. */
+  /** True if the filter matches nothing, as for an invalid id. */
   readonly nothing?: boolean | undefined;
 }
 
@@ -245,13 +228,12 @@ export function matches(
   );
 }
 
-/** Equal for filters that match the same events. */
 export const filterKey = ({ kinds, aggregateId, authorId, nothing }: EventFilter): string =>
   nothing === true ? 'nothing' : `${aggregateId ?? ''} ${authorId ?? ''} ${kinds?.join() ?? ''}`;
 
 /**
- * The routing key of a filter. An event looks up three keys for its readers: that of its aggregate, that of its
- * author, and the key of filters without both. Undefined for a filter that matches nothing.
+ * An event looks up three keys for its readers: the key of its aggregate, of its author, and of filters without both.
+ * @returns undefined for a filter that matches nothing
  */
 export function computeRoutingKey({ aggregateId, authorId, nothing }: EventFilter): string | undefined {
   if (nothing === true) return undefined;
@@ -261,34 +243,30 @@ export function computeRoutingKey({ aggregateId, authorId, nothing }: EventFilte
 
 const EVERYTHING = 'everything';
 
-/** The routing keys of an event. */
 export function addressesOf({ aggregateId, authorId }: Filtered): readonly string[] {
   const addresses = [EVERYTHING, `root ${aggregateId}`];
   if (authorId !== null) addresses.push(`owner ${authorId}`);
   return addresses;
 }
 
-/** The columns of a statement's rows that have the ids of an event. */
 export interface EventColumns {
-  /** The row that the event belongs to. Streams can be filtered by it. */
+  /** The row that the event belongs to. Streams can filter by it. */
   readonly aggregateId: string;
-  /** The entity of the aggregate that the event is about; none if it is about the aggregate itself. */
+  /** The part of the aggregate that the event is about. Absent if the event is about the aggregate. */
   readonly entityId?: string;
-  /** The account that wrote the aggregate. Streams can be filtered by it, too. Neither ever changes. */
+  /** The account that wrote the aggregate. Streams can filter by it. Neither id ever changes. */
   readonly authorId: string;
 }
 
-/** A kind of events, declared by the module that writes them. */
 export interface EventKind<Name extends string = string> {
   readonly name: Name;
   /**
-   * Returns the SQL fragment that appends an event for each row of `rows`, such as the name of a CTE that returns what it
-   * has written. The event is committed exactly if the change is.
+   * Returns SQL that appends an event for each row of `rows`, such as the name of a CTE. The event is committed
+   * exactly if the change is.
    */
   append(rows: string): string;
 }
 
-/** A kind whose events are about rows with these columns. */
 export const eventKind = <Name extends string>(
   name: Name,
   { aggregateId, entityId = 'NULL', authorId }: EventColumns,

@@ -16,54 +16,52 @@ import {
 import { eventNameOf, findEvents, type KnownEvent, readFiltered, readFirst, readNow } from './event-log.ts';
 import { createLogTail, type LogTailOptions, type MatchingEvents, type OnGrowth } from './tail.ts';
 
-/** The start of a reader. */
 export interface FeedStart {
-  /** The id of the start position. */
   readonly eventId: string;
-  /** The start position in the log. */
   readonly readerPosition: ReaderPosition;
-  /** The current end of the log. Events up to it are replayed. */
+  /** Events up to this position are replayed. */
   readonly now: LogPosition;
-  /** Why the reader could not resume from its own id. It then starts from the current end. */
+  /** A reader that cannot resume from its id starts at the current end. */
   readonly failure: 'malformed' | 'expired' | undefined;
 }
 
-/** The event log for readers at any number of positions. */
 export interface EventFeed {
   /** Signals a possible commit, so that readers need not wait for the next poll. */
   wake(): void;
-  /** The start of a new reader or, given its last event id, of a returning one. Throws DatabaseError. */
+  /** @throws {DatabaseError} */
   open(lastEventId: string | undefined): Promise<FeedStart>;
-  /** Events after a position, from memory. Undefined if memory may lack some of them. */
+  /** Reads from memory. Undefined if some of the events may not be in memory. */
   recent(readerPosition: ReaderPosition, filter: EventFilter, limit: number): MatchingEvents | undefined;
   /**
-   * Events after a position for the readers of an owner, in order and without gaps. If the result ends at the position itself, that is the
-   * end of the log. Throws DatabaseError, GenerationLostError.
+   * Reads events in order and without gaps. A result that ends at the position means the end of the log.
+   * @throws {DatabaseError}
+   * @throws {GenerationLostError}
    */
   read(readerPosition: ReaderPosition, wanted: Wanted, owner: string | undefined): Promise<MatchingEvents>;
   /**
-   * The id from which a reader gets all that a snapshot does not show, by what the snapshot says of the log
-   * (`SNAPSHOT_NAME`). Throws DatabaseError.
+   * Encodes the id from which a reader gets every event that a snapshot does not show.
+   * @throws {DatabaseError}
    */
   idOf(snapshotName: string | null): Promise<string>;
-  /** True if the newest events of the position's generation are in memory, even if some events after the position are not. */
+  /** True if the newest events of the generation are in memory, even if earlier ones are missing. */
   follows(readerPosition: ReaderPosition): boolean;
-  /** A later position, at the end of the events in memory, for readers whose filter matches none of the events between. */
+  /** Moves a position to the end of the events in memory. The reader's filter must match none of the events between. */
   atEnd(readerPosition: ReaderPosition): ReaderPosition;
-  /** Calls `onGrowth` when there may be more events. Returns a function that stops it. */
+  /** @returns a function that stops the calls */
   follow(onGrowth: OnGrowth): () => void;
   close(): Promise<void>;
 }
 
-/** Which events to read. */
 export interface Wanted {
   readonly filter: EventFilter;
   readonly limit: number;
-  /** How many events to look at for them, of those that an index finds. */
+  /** The maximum number of events to examine, of the events that an index finds. */
   readonly looks: number;
 }
 
-/** The log was pruned past the position of a reader or restored. From then on, the event id of the reader is rejected. */
+/**
+ * The log was pruned past the position of a reader, or restored. The event id of the reader is rejected from then on.
+ */
 export class GenerationLostError extends Error {
   constructor() {
     super('the event log no longer continues from the position of the reader');
@@ -72,11 +70,11 @@ export class GenerationLostError extends Error {
 }
 
 export interface EventFeedOptions extends LogTailOptions {
-  /** Reads of the log that do not come from memory take a slot here. */
+  /** Reads of the log that memory cannot serve take a slot here. */
   readonly queue: FairQueue;
 }
 
-/** What was committed before a reader came, once its last event is found. Undefined if an id cannot say so. */
+/** Undefined if the distances are impossible. */
 function beforeFrom(last: KnownEvent, distances: readonly bigint[]): CommittedBefore | undefined {
   const { generation: _generation, ...position } = last;
   const running: bigint[] = [];
@@ -88,10 +86,11 @@ function beforeFrom(last: KnownEvent, distances: readonly bigint[]): CommittedBe
   return xid > 0n ? { ...position, running } : undefined;
 }
 
-/** One tail reads the log for the whole process. Readers that have fallen behind read the log itself. */
+/** One tail reads the log for the whole process. Lagging readers read the log themselves. */
 export function createEventFeed({ database, log, queue }: EventFeedOptions): EventFeed {
   const tail = createLogTail({ database, log });
-  // Thousands may connect at once. The end of the log must be read after each of them came, but not for each.
+  // Thousands of readers may connect at the same time. A batch reads the end of the log once, after all its readers
+  // came.
   const present = batchReads(async (_readers: readonly 'all'[]) => [await readNow(database, log)], {
     maxRunning: 1,
   });
@@ -105,7 +104,6 @@ export function createEventFeed({ database, log, queue }: EventFeedOptions): Eve
     return recent?.generation === generation ? recent : findInLog(name);
   }
 
-  /** Finds the position of a returning reader, or the reason why the reader cannot resume. */
   async function findReaderPosition(
     { event, before }: DecodedId,
     { generation }: ReaderPosition,
@@ -113,7 +111,7 @@ export function createEventFeed({ database, log, queue }: EventFeedOptions): Eve
     const known = await find(event, generation);
     if (known === undefined) return 'expired';
     const last = before === undefined ? undefined : await find(before.event, generation);
-    // Lost in a failover, with the order of transactions since: what is left of those events is delivered.
+    // A failover lost the event and the order of later transactions, so the remaining events are delivered.
     if (before === undefined || last === undefined || last.logEpoch < known.logEpoch)
       return { ...known, before: undefined };
     const rest = beforeFrom(last, before.distances);
@@ -121,7 +119,7 @@ export function createEventFeed({ database, log, queue }: EventFeedOptions): Eve
     return { ...known, before: rest };
   }
 
-  /** Reads the state of the log together with the events, so that pruning in between cannot go unnoticed. */
+  /** One statement reads events and log state, so pruning cannot go unnoticed in between. */
   async function readBehind(
     readerPosition: ReaderPosition,
     { filter, limit, looks }: Wanted,
@@ -147,7 +145,7 @@ export function createEventFeed({ database, log, queue }: EventFeedOptions): Eve
       if (known !== undefined) return known;
       const found = await readBehind(readerPosition, wanted, owner);
       if (isAfter(found.end, readerPosition)) return found;
-      // The tail starts at the end of the log. If it has started meanwhile, it knows better.
+      // The tail starts at the end of the log. If the tail has started during the read, it has newer events.
       if (tail.follows(readerPosition.generation)) continue;
       tail.wake();
       return found;
@@ -172,7 +170,7 @@ export function createEventFeed({ database, log, queue }: EventFeedOptions): Eve
     recent,
     async read(readerPosition, wanted, owner) {
       const found = await readOn(readerPosition, wanted, owner);
-      // Lost in a failover: other transactions may have got the ids by which those events are known.
+      // A failover may have lost these events, and other transactions may have received their ids.
       if (
         found.events.length > 0 &&
         readerPosition.before !== undefined &&
@@ -183,7 +181,7 @@ export function createEventFeed({ database, log, queue }: EventFeedOptions): Eve
     },
     async idOf(snapshotName) {
       if (snapshotName !== null) return encodeEventName(eventNameOf(snapshotName));
-      // The log was not open: all that it keeps may be new.
+      // The log was not open, so all its events may be newer than the snapshot.
       await readNow(database, log);
       return encodeEventName(await readFirst(database));
     },

@@ -2,22 +2,18 @@ import { ApiError } from '../../platform/errors.ts';
 import type { RequestFields } from '../../platform/request-fields.ts';
 import type { FeedStart } from './feed.ts';
 
-/** The part of a request for a stream that says how the stream begins. */
 interface StreamRequest {
   readonly url: string;
   readonly headers: Pick<RequestFields, 'get'>;
 }
 
 /**
- * Reads the id of the last event that the client has received. The header wins over the query parameter, because EventSource
- * keeps the URL, with an old id, when it reconnects (HTML section 9.2.2).
- * @returns the id as the client sends it; undefined if the client asks for new events only
+ * The header wins over the query parameter, because EventSource reconnects to the URL with the old id (HTML §9.2.2).
  */
 export function lastEventId({ url, headers }: StreamRequest): string | undefined {
   return headers.get('last-event-id') || new URL(url).searchParams.get('lastEventId') || undefined;
 }
 
-/** @returns the error of a stream that cannot resume after the id */
 export function lastEventIdError(failure: NonNullable<FeedStart['failure']>): ApiError {
   return failure === 'malformed'
     ? new ApiError(
@@ -31,13 +27,12 @@ export function lastEventIdError(failure: NonNullable<FeedStart['failure']>): Ap
 }
 
 interface HeartbeatRequest extends Pick<StreamRequest, 'url'> {
-  /** The `extensions` of the body. */
   readonly extensions: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
- * Reads whether heartbeats are sent as events, for clients that cannot see comment lines. The URL, which has the stream token,
- * wins over `extensions.heartbeat`.
+ * Clients that cannot see comment lines ask for heartbeats as events. The URL, which has the stream token, wins over
+ * `extensions.heartbeat`.
  * @throws {ApiError} BAD_REQUEST for any value but "visible"
  */
 export function asksForVisibleHeartbeats({ url, extensions }: HeartbeatRequest): boolean {

@@ -6,18 +6,16 @@ import { type Queryable, queryableOn, statement } from '../../database/statement
 import type { Logger } from '../../platform/log/log.ts';
 import { CHECKSUM_DIGITS, type ChecksummedPosition } from './event.ts';
 
-/** The log epoch (column `era`) of all events that this server has written: the last one. It is the default of the column. */
+/** The log epoch (column `era`) of all events that this server has written. It is the column's default. */
 export const CURRENT_LOG_EPOCH = 32_767;
 
-/** The state of the whole log. */
 export interface LogState {
-  /** Positions of one generation can be compared. It changes with the server, and when the log is reset. */
+  /** Only positions of one generation can be compared. It changes with the server, and when the log is reset. */
   readonly generation: string;
-  /** The position before the oldest retained event: the position of the last pruned event, or the beginning. */
+  /** The position of the last pruned event, or the beginning. */
   readonly first: ChecksummedPosition;
 }
 
-/** The columns that STATE_COLUMNS selects from STATE_FROM. */
 export interface StateRow {
   readonly generation: string;
   readonly eras: number;
@@ -27,16 +25,16 @@ export interface StateRow {
   readonly prunedChecksum: string;
 }
 
-/** Changes when the log is restored into another server or database, but not on a restart or a switchover. */
+/** Changes with a restore into another server or database, but not with a restart or a switchover. */
 const ORIGIN = `(SELECT system_identifier::text FROM pg_control_system()) || '/' || (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-/** One row, or none if the log is new or comes from another server or database. */
+/** Has no row if the log is new or comes from another server or database. */
 export const STATE_FROM = `(SELECT * FROM event_log WHERE id = 1 AND origin = ${ORIGIN}) AS state`;
-/** Earlier versions prune without recording a checksum. */
+/** Earlier versions prune without a checksum. */
 export const PRUNED_CHECKSUM = `coalesce(state.pruned_mark, repeat('0', ${CHECKSUM_DIGITS}))`;
 export const STATE_COLUMNS = `state.generation, state.eras, state.pruned_era AS "prunedEra", state.pruned_xid::text AS "prunedXid",
   state.pruned_id AS "prunedId", ${PRUNED_CHECKSUM} AS "prunedChecksum"`;
-/** The checksum of the beginning. */
+/** SQL of the checksum of the log's beginning. */
 export const BEGINNING = `left(replace(state.generation::text, '-', ''), ${CHECKSUM_DIGITS})`;
 
 const beginningOf = ({ generation }: StateRow) => generation.replaceAll('-', '').slice(0, CHECKSUM_DIGITS);
@@ -53,9 +51,8 @@ export function toLogState(row: StateRow): LogState {
 }
 
 /**
- * SQL for the position of an event with a number and a checksum: one row of `era`, `xid`, `id` if the log contains
- * exactly the events after it, none otherwise. `id` and `checksum` are the SQL of the given name, `checksumOf` the SQL of
- * an event's checksum.
+ * Returns SQL for the position of an event as one row. There is no row unless the log contains all events after it.
+ * `id` and `checksum` are SQL of the name, and `checksumOf` is SQL of an event's checksum.
  */
 export const logPositionSql = (id: string, checksum: string, checksumOf: string): string => `(
   SELECT era, xid, id FROM (
@@ -66,8 +63,8 @@ export const logPositionSql = (id: string, checksum: string, checksumOf: string)
 
 const READ = `SELECT ${STATE_COLUMNS} FROM ${STATE_FROM}`;
 /**
- * Whether the log is that of this server and database. A dump of its sibling has the same origin, but perhaps events of
- * transactions that are still to come.
+ * SQL that is true if the log belongs to this server and database. A dump from a copy of this server has the same
+ * origin, but may have events of transaction ids that are still in the future here.
  */
 export const IS_OPEN = `EXISTS (SELECT FROM ${STATE_FROM}) AND NOT EXISTS (
   SELECT FROM events WHERE era = ${CURRENT_LOG_EPOCH} AND xid >= pg_snapshot_xmax(pg_current_snapshot()))`;
@@ -81,8 +78,8 @@ const RENEW = `UPDATE event_log SET generation = $1, origin = ${ORIGIN}, eras = 
   pruned_xid = NULL, pruned_id = NULL, pruned_mark = NULL, held_xid = NULL, held_at = NULL WHERE id = 1`;
 
 /**
- * PostgreSQL stamps each row with the transaction that wrote it. That is the one in `xid`, except for rows that a restore
- * has written, and all rows up to the last of these come from another server.
+ * PostgreSQL stores the writing transaction of each row in `xmin`. It equals `xid`, except in rows that a restore has
+ * written. All rows up to the last restored one come from another server.
  */
 const ADOPT = statement<{ moved: number }>(
   'events_adopt',
@@ -99,19 +96,24 @@ const ADOPT = statement<{ moved: number }>(
 );
 
 /**
- * Moves the events of another server into a separate log epoch, before all events that this server writes: transaction ids
- * of another server mean nothing here. A command that copies a log calls it in the transaction of the copy. Later, a copy
- * from a server with the same identifier is only recognised while its transaction ids lie in the future.
- * @returns the number of moved events. @throws {DatabaseError}
+ * Moves the events of another server into a separate log epoch before all events of this server, because transaction
+ * ids of another server mean nothing here. A command that copies a log calls this function in the transaction of the
+ * copy. Later, a copy from a server with the same identifier is only recognised while its transaction ids are in the
+ * future.
+ * @returns the number of moved events
+ * @throws {DatabaseError}
  */
 export async function adoptEvents(db: Queryable): Promise<number> {
-  // The log begins with the first stream, so there may be events without a log.
+  // The first stream opens the log, so there may be events without a log.
   await db.query(BEGIN_LOG, [randomUUID()]);
   const [row] = await db.query(ADOPT, []);
   return row?.moved ?? 0;
 }
 
-/** Runs a change of the log as a whole in a transaction that may take its time, one at a time. Throws DatabaseError. */
+/**
+ * The lock admits one change of the whole log at a time, in a transaction without a time limit.
+ * @throws {DatabaseError}
+ */
 async function alone<T>(database: Database, change: (client: Client) => Promise<T>): Promise<T> {
   let client: Client | undefined;
   try {
@@ -124,16 +126,19 @@ async function alone<T>(database: Database, change: (client: Client) => Promise<
   } catch (error) {
     throw toDatabaseError(error);
   } finally {
-    // After a failure, this also ends the transaction.
+    // Closing the connection also rolls back a failed transaction.
     await client?.end().catch(() => undefined);
   }
 }
 
-/** Begins the log of a new database, and goes on with the one of a restored dump. Throws DatabaseError. */
+/**
+ * Opens the log of a new database, and continues the log of a restored dump.
+ * @throws {DatabaseError}
+ */
 export async function openLog(database: Database, log: Logger): Promise<void> {
   await alone(database, async (client) => {
     await queryableOn(client).query(BEGIN_LOG, [randomUUID()]);
-    // Another instance may have done it while this one waited for the lock.
+    // Another instance may have opened the log while this instance waited for the lock.
     if ((await client.query<{ open: boolean }>(`SELECT ${IS_OPEN} AS open`)).rows[0]?.open) return;
     const startedMs = performance.now();
     const events = await adoptEvents(queryableOn(client));
@@ -142,7 +147,8 @@ export async function openLog(database: Database, log: Logger): Promise<void> {
 }
 
 /**
- * Starts a new generation of the log, so that all earlier event ids expire. `record` writes in the same transaction. Throws DatabaseError.
+ * Starts a new generation of the log, so that all earlier event ids expire. `record` writes in the same transaction.
+ * @throws {DatabaseError}
  */
 export async function renewLog(
   database: Database,

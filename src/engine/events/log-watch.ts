@@ -8,7 +8,7 @@ import { BLOCKED, HORIZON } from './event-log.ts';
 import type { EventFeed } from './feed.ts';
 import { IS_OPEN, openLog } from './log-state.ts';
 
-/** The minimum interval between notifications. One notification covers all earlier commits. */
+/** One notification covers all earlier commits. */
 const MIN_INTERVAL_MS = 10;
 
 export interface EventNotifierOptions {
@@ -18,9 +18,9 @@ export interface EventNotifierOptions {
 }
 
 /**
- * Notifies readers of new events. Notifications carry no data, and readers also poll the log in case one is lost. NOTIFY runs
- * on the connection that listens, after the commit: inside the transaction, PostgreSQL would serialise all commits that
- * notify. The embedded database has only one writing process and needs no NOTIFY.
+ * Notifications carry no data, and readers also poll the log in case one is lost. NOTIFY runs on the LISTEN
+ * connection after the commit, because NOTIFY in the transaction makes PostgreSQL serialise the commits. The embedded
+ * database has only one writing process and needs no NOTIFY.
  */
 export function createEventNotifier({ feed, listener, log }: EventNotifierOptions) {
   let pause: NodeJS.Timeout | undefined;
@@ -50,7 +50,7 @@ export function createEventNotifier({ feed, listener, log }: EventNotifierOption
   }
 
   return {
-    /** Notifies the readers of all instances of a commit. Calls in quick succession are merged. */
+    /** Calls in quick succession are merged. */
     notify(): void {
       feed.wake();
       send();
@@ -59,7 +59,7 @@ export function createEventNotifier({ feed, listener, log }: EventNotifierOption
   };
 }
 
-/** Blocked events are logged at the first look at which they are older than STATEMENT_TIMEOUT_MS allows by default: within 10 s. */
+/** Blocked events are logged within 10 s, when they are older than the default of STATEMENT_TIMEOUT_MS. */
 const INTERVAL_MS = 2_000;
 const TOLD_AFTER_SECONDS = 5;
 
@@ -68,20 +68,18 @@ const LOOK = `SELECT ${IS_OPEN} AS open, (
   ) AS seconds`;
 
 interface Look {
-  /** True if the log belongs to this server and database. */
   readonly open: boolean;
-  /** The age of the oldest event that cannot be read yet. */
   readonly seconds: number | null;
 }
 
-/** Finds who runs the oldest transaction. Every transaction that has an id locks the id, and every role can see locks. */
+/** A transaction with an id holds a lock on the id, and every role can see locks. */
 const HOLDER = `SELECT p.gid, l.pid, coalesce(p.owner, a.usename) AS "user", coalesce(p.database, a.datname) AS database,
     a.application_name AS application
   FROM pg_locks l LEFT JOIN pg_prepared_xacts p ON p.transaction = l.transactionid LEFT JOIN pg_stat_activity a ON a.pid = l.pid
   WHERE l.locktype = 'transactionid' AND l.mode = 'ExclusiveLock' AND l.granted AND l.transactionid = ${HORIZON}::xid`;
 
 interface Holder {
-  /** The name of a prepared transaction, which has no connection. */
+  /** A prepared transaction has no connection. */
   readonly gid: string | null;
   readonly pid: number | null;
   readonly user: string | null;
@@ -89,7 +87,6 @@ interface Holder {
   readonly application: string | null;
 }
 
-/** The log fields that say what blocks the events and how to stop it. */
 function fieldsOf({ gid, pid, user, database, application }: Holder) {
   return gid === null
     ? {
@@ -114,9 +111,9 @@ export interface LogWatchOptions {
 }
 
 /**
- * Watches the log even while no stream reads it: for a transaction, in any database of the server, that blocks events from
- * being read, and for a restored dump, whose events must be adopted before the next dump. It uses the connection that
- * listens, which bypasses a pooler and does not wait for other clients.
+ * Finds transactions in any database of the server that block events, even while no stream is open. Adopts the events
+ * of a restored dump before the next dump. The LISTEN connection bypasses a pooler and does not wait for other
+ * clients.
  */
 export function watchLog({ database, listener, log }: LogWatchOptions) {
   const waiting = createOutageReporter(log, 'events.blocked', 'events.unblocked');
@@ -131,7 +128,7 @@ export function watchLog({ database, listener, log }: LogWatchOptions) {
     seconds = looked.seconds ?? 0;
     if (seconds < TOLD_AFTER_SECONDS) return waiting.over();
     const [holder] = (await listener.ask<Holder>(HOLDER)) ?? [];
-    // The transaction may have ended between the two looks.
+    // The transaction may have ended between the two statements.
     if (holder !== undefined) waiting.failed({ blockedSeconds: Math.round(seconds), ...fieldsOf(holder) });
   }
 
@@ -146,7 +143,7 @@ export function watchLog({ database, listener, log }: LogWatchOptions) {
       });
   }, INTERVAL_MS).unref();
   return {
-    /** The age of the oldest event that cannot be read yet, in seconds; 0 if there is none. As of the last look. */
+    /** The age at the last check. 0 without a blocked event. */
     get blockedSeconds(): number {
       return seconds;
     },
@@ -156,7 +153,6 @@ export function watchLog({ database, listener, log }: LogWatchOptions) {
 
 export type LogWatch = ReturnType<typeof watchLog>;
 
-/** Has the metrics tell whether events of all instances can be read. */
 export function registerEventMetrics(
   metrics: Metrics,
   { logWatch, listener }: { readonly logWatch: LogWatch; readonly listener: Listener },

@@ -12,9 +12,9 @@ import {
 } from './event.ts';
 import { type KnownEvent, readAfter, readNow } from './event-log.ts';
 
-/** Notifications can get lost, for example if a process dies after its commit, so the log is also polled. */
+/** Notifications can get lost, for example if a process dies after its commit. */
 const POLL_INTERVAL_MS = 1_000;
-/** PostgreSQL does not notify of the end of a transaction that blocks events, so poll with exponential backoff. */
+/** PostgreSQL sends no notification when a blocking transaction ends. */
 const BLOCKED_POLL_MIN_MS = 20;
 const BLOCKED_POLL_MAX_MS = 320;
 const BATCH = 500;
@@ -26,26 +26,22 @@ interface Window {
   start: ChecksummedPosition;
   end: ChecksummedPosition;
   events: LogEvent[];
-  /** Those and the start, by number. */
   readonly positions: Map<number, ChecksummedPosition>;
 }
 
-/** Events that a filter lets through. */
 export interface MatchingEvents {
-  /** In order. */
   readonly events: readonly LogEvent[];
-  /** There are no others up to here. */
+  /** The position up to which no other event matches. */
   readonly end: ChecksummedPosition;
 }
 
-/** What has been read from the log: all events after a position, in order. */
 export interface Growth {
   readonly generation: string;
   readonly after: ChecksummedPosition;
   readonly events: readonly LogEvent[];
 }
 
-/** Called when there may be more events; with them, if they are all that there may be. */
+/** `growth` has the new events if they are known to be complete. */
 export type OnGrowth = (growth: Growth | undefined) => void;
 
 function grow(window: Window, batch: readonly LogEvent[]): void {
@@ -61,7 +57,6 @@ function grow(window: Window, batch: readonly LogEvent[]): void {
   window.start = dropped.at(-1)?.position ?? window.start;
 }
 
-/** Up to `limit` events of a window that a filter lets through, and how far it was looked through for them. */
 function eventsAfter(
   { events, end }: Window,
   position: LogPosition,
@@ -91,7 +86,7 @@ export interface LogTailOptions {
   readonly log: Logger;
 }
 
-/** The newest events of the log, read once for the whole process while somebody follows. */
+/** Reads the newest events of the log once for the whole process, while there are followers. */
 export function createLogTail({ database, log }: LogTailOptions) {
   let window: Window | undefined;
   const followers = new Set<OnGrowth>();
@@ -120,7 +115,7 @@ export function createLogTail({ database, log }: LogTailOptions) {
     const current = window;
     for (;;) {
       const { state, found, events, blocked } = await readAfter(database, current.end, BATCH);
-      // The last follower left meanwhile; a new one may have joined.
+      // The last follower left during the read. A new follower may have joined since.
       if (window !== current) return;
       if (!found || state?.generation !== current.generation) {
         log.emit('events.generation_changed');
@@ -138,7 +133,6 @@ export function createLogTail({ database, log }: LogTailOptions) {
     }
   }
 
-  /** Signals a possible commit, so that readers need not wait for the next poll. */
   function wake(): void {
     if (closed || followers.size === 0) return;
     if (draining !== undefined) {
@@ -160,12 +154,9 @@ export function createLogTail({ database, log }: LogTailOptions) {
 
   return {
     wake,
-    /**
-     * Keeps reading, and calls `onGrowth` when there may be more events. Returns a function that stops it;
-     * further calls do nothing.
-     */
+    /** Further calls of the returned function do nothing. */
     follow(onGrowth: OnGrowth): () => void {
-      // The same function may be registered twice.
+      // A caller may register one function twice.
       const follower: OnGrowth = (growth) => onGrowth(growth);
       followers.add(follower);
       if (followers.size === 1) wake();
@@ -175,7 +166,7 @@ export function createLogTail({ database, log }: LogTailOptions) {
         window = undefined;
       };
     },
-    /** Up to `limit` events after a position, from the window. Undefined if the window may lack some of them. */
+    /** Undefined if the window may lack some of the events. */
     recent(
       generation: string,
       position: LogPosition,
@@ -185,16 +176,14 @@ export function createLogTail({ database, log }: LogTailOptions) {
       if (window === undefined || window.generation !== generation) return undefined;
       return isAfter(window.start, position) ? undefined : eventsAfter(window, position, limit, filter);
     },
-    /** The last event of the window, if it belongs to the generation. */
     end: (generation: string): ChecksummedPosition | undefined =>
       window?.generation === generation ? window.end : undefined,
-    /** An event of the window; undefined if the log must be asked. */
+    /** Undefined if only the log can tell. */
     find({ id, checksum }: EventName): KnownEvent | undefined {
       const position = window?.positions.get(id);
       if (window === undefined || position?.checksum !== checksum) return undefined;
       return { generation: window.generation, ...position };
     },
-    /** True if the window has events of the generation. */
     follows: (generation: string): boolean => window?.generation === generation,
     async close(): Promise<void> {
       closed = true;
