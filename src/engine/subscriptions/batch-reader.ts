@@ -15,33 +15,31 @@ import type { EventReaders } from '../operation/lifecycle.ts';
 import { type EventRenderer, mayPass, toErrorCode } from './event-responses.ts';
 import { Frames } from './subscriber-stream.ts';
 
-/** A mutation may append thousands of events, and each has as many deliveries as there are shared subscriptions. */
+/** A mutation may append thousands of events, and each has a delivery for each shared subscription. */
 const MAX_SPANS = 20;
 
-/** The delivery of a batch, as traces tell it. */
 interface DeliveryTrace {
-  /** What reading the batch belongs to. */
+  /** The parent of the spans for reading the batch. */
   readonly span: Span;
-  /** Only these are sent now. The rows of others are gone, or they come with the next batch. */
+  /** Drops the spans of events whose rows were deleted, or which come with the next batch. */
   keep(sent: readonly LogEvent[]): void;
-  /** They were written to this many streams; with `error`, to none. */
   end(streams: number, error?: string): void;
 }
 
 /**
- * The deliveries of a shared subscription in traces: a span for each event that a sampled mutation appended, in the trace of that
- * mutation, whichever instance ran it. There is one span for the whole shared subscription; streams that resume or lag have none.
+ * Adds a span for each event that a sampled mutation of any instance appended, in the trace of that mutation. A
+ * shared subscription has one span for all its streams. Streams that resume or lag have none.
  */
 class DeliveryTraces {
   readonly #tracing: Tracing | undefined;
-  /** Events up to here have a span, or were delivered before the shared subscription existed. */
+  /** Events up to this position have a span, or were delivered before the shared subscription existed. */
   #tracedTo: LogPosition | undefined;
 
   constructor(tracing: Tracing | undefined) {
     this.#tracing = tracing;
   }
 
-  /** A stream has joined. It replays the events up to this position. */
+  /** The new stream replays the events up to this position. */
   joined(liveAfter: LogPosition): void {
     this.#tracedTo ??= liveAfter;
   }
@@ -80,7 +78,7 @@ class DeliveryTraces {
         const left = new Set(sent);
         for (const [event, own] of spans) {
           if (left.has(event)) continue;
-          // Statements are below the first.
+          // Spans of statements are children of the first span, so the first span must end.
           if (own === span) own.end({ 'content_graph.streams': 0 });
           spans.delete(event);
         }
@@ -96,25 +94,20 @@ class DeliveryTraces {
   }
 }
 
-/** The next events of a cohort, ready to be sent. */
 export interface Batch {
-  /** The position after these events. */
   readonly readerPosition: ReaderPosition;
-  /** The events in the frames, in order. */
   readonly events: readonly LogEvent[];
-  /** Undefined if there is nothing to send: all events were skipped, or their rows are gone. */
+  /** Undefined if all events were skipped or their rows were deleted. */
   readonly frames: Frames | undefined;
-  /** When the responses had been read. */
   readonly readAtMs: number;
-  /** Undefined if no event of it is traced. */
   readonly trace: DeliveryTrace | undefined;
 }
 
-/** A frame that has reached this size gets no more events. Its readers then have little to take in at a time. */
+/** A frame of this size gets no more events, so that its readers have little to process at a time. */
 const MAX_FRAME_BYTES = 65_536;
-/** The most events that one read looks at for those that a filter lets through. */
+/** The maximum number of events that one read examines for a filter. */
 const MAX_LOOKS = 10_000;
-/** How often reading a single event may time out until it is executed instead. */
+/** After this number of timeouts, a single event is executed instead. */
 const MAX_TIMEOUTS = 3;
 
 export interface BatchReaderOptions {
@@ -123,13 +116,11 @@ export interface BatchReaderOptions {
   readonly tracing: Tracing | undefined;
 }
 
-/** Reads the batches of a shared subscription: about as many events at a time as fit into a frame. */
+/** Reads about as many events at a time as fit into a frame. */
 export class BatchReader {
   readonly #options: BatchReaderOptions;
   readonly deliveries: DeliveryTraces;
-  /** The average size of recent responses. */
   #averageBytes = 1;
-  /** How many events to look at for those that the filter lets through. */
   #looks = 0;
 
   constructor(options: BatchReaderOptions) {
@@ -138,8 +129,8 @@ export class BatchReader {
   }
 
   /**
-   * The batch after a position; undefined at the end of the log. `timeouts` is how often reading it has taken too
-   * long: fewer events are read then. Rejects with GenerationLostError, and with errors that may pass.
+   * Reads the next batch, with fewer events after each of `timeouts`. Undefined at the end of the log. Rejects with
+   * GenerationLostError, and with transient errors.
    */
   async next(from: ReaderPosition, readers: EventReaders, timeouts: number): Promise<Batch | undefined> {
     const fitting = Math.ceil(MAX_FRAME_BYTES / this.#averageBytes);
@@ -149,7 +140,7 @@ export class BatchReader {
     const wanted = { filter: renderer.filter, limit, looks: this.#looks };
     const { events, end } = await feed.read(from, wanted, readers.owner);
     if (!isAfter(end, from)) return undefined;
-    // The fewer it lets through, the more are looked at.
+    // The fewer events match, the more events are examined.
     this.#looks = events.length < limit ? Math.min(this.#looks * 4, MAX_LOOKS) : this.#looks >> 1;
     return this.#batch(from, events, end, { readers, timeouts });
   }
@@ -202,7 +193,6 @@ export class BatchReader {
     };
   }
 
-  /** The responses to the first events, at least to one. */
   async #read(
     events: readonly LogEvent[],
     readers: EventReaders,
@@ -216,7 +206,7 @@ export class BatchReader {
     } catch (error) {
       if (mayPass(toErrorCode(error))) throw error;
     }
-    // The statement fails for good. An execution tells which field is the reason, or does without it.
+    // The statement fails permanently. An execution reports the field that fails, or works without the statement.
     return [await renderer.execute(first, readers)];
   }
 }

@@ -6,24 +6,22 @@ import { createOutageReporter } from '../../platform/log/log-limits.ts';
 
 export interface CredentialWatchOptions {
   /**
-   * The principal as it is now; undefined if its credentials have ended. A rejection decides nothing: they are checked
-   * again.
+   * Undefined if the credentials were revoked or have expired. If `renew` rejects, the credentials are checked again.
    */
   readonly renew: (principal: Principal) => Promise<Principal | undefined>;
-  /** The longest time between two checks. */
   readonly recheckMs: number;
   readonly now: () => number;
   readonly log: Logger;
 }
 
-/** Tells streams when the credentials behind them end. */
 export interface CredentialWatch {
   /**
-   * Calls `onLoss` once the credentials have ended, or have lost a scope: then with the principal as it is now. Returns
-   * a function that stops that.
+   * Calls `onLoss` once the credentials were revoked, have expired, or have lost a scope. In the last case, `onLoss`
+   * gets the current principal.
+   * @returns a function that stops the watch
    */
   watch(principal: Principal, onLoss: OnLoss): () => void;
-  /** Checks soon what depends on an id that has ended or changed: of an account, a client or a token. Without one, all. */
+  /** Checks the credentials that depend on the account, client or token. Without an id, checks all credentials. */
   recheck(endedId?: string): void;
 }
 
@@ -31,32 +29,27 @@ type OnLoss = (present: Principal | undefined) => void;
 
 interface Watched {
   readonly principal: Principal;
-  /** One for each stream. */
   readonly onLoss: Set<OnLoss>;
-  /** The ids that it depends on. */
   readonly ids: readonly string[];
-  /** When to check again, in elapsed time. */
   dueMs: number;
   checking: boolean;
-  /** Something has ended since the running check began. */
+  /** True if a notification came after the running check began. */
   again: boolean;
 }
 
-/** Credentials that are due within this time are checked together: their look-ups share statements. */
+/** Credentials that are due within this time are checked together, so that their lookups share statements. */
 const TICK_MS = 1_000;
 
-/** Notifications within this time are handled together. */
 const GATHER_MS = 20;
-/** A stream may begin this long after its credentials were looked at. */
+/** The maximum time from the authentication of a request to the start of its stream. */
 const LATE_START_MS = 15_000;
 const MAX_ENDED = 10_000;
 
-/** All that the credentials depend on: their id may be a list. */
+/** The credential id may be a list. */
 function idsOf({ userId, credentialId = '' }: Principal): string[] {
   return [userId, credentialId, ...credentialId.split(' ')];
 }
 
-/** The same credential, however many requests have authenticated with it. */
 function keyOf(principal: Principal): string {
   const { kind, userId, clientId, credentialId, keyId, expiresAtMs, issuedAtMs, scopes, streamTokenId } =
     principal;
@@ -64,15 +57,14 @@ function keyOf(principal: Principal): string {
   return JSON.stringify([kind, userId, clientId, credentialId, keyId, times, [...scopes], streamTokenId]);
 }
 
-/** Whether the credentials still allow all that they did. */
 function holds({ scopes }: Principal, present: Principal | undefined): boolean {
   return present !== undefined && [...scopes].every((scope) => present.scopes.has(scope));
 }
 
 /**
- * Contract section 3: a stream ends with its credentials. Each credential is checked when something that it depends on
- * has ended, every `recheckMs` in case nobody told, and when it is known to expire: once for all of its streams. One
- * timer serves all credentials. A check that fails is repeated at the next tick.
+ * A stream closes with its credentials (contract: session revocation). A credential is checked once for all its
+ * streams: after a notification, when it expires, and every `recheckMs` in case a notification is lost. One timer
+ * serves all credentials, and a failed check is repeated at the next tick.
  */
 export function createCredentialWatch({
   renew,
@@ -95,8 +87,8 @@ export function createCredentialWatch({
 
   function nextCheckMs({ expiresAtMs }: Principal): number {
     const untilExpiryMs = (expiresAtMs ?? Number.POSITIVE_INFINITY) - now();
-    // The last tick that is not too late. If this clock is ahead, the expiry looks past while the credentials
-    // are still valid.
+    // The last tick before the check is due. If this clock is ahead, the expiry may be in the past while the
+    // credentials are still valid.
     const regularMs = recheckMs - tickMs;
     return performance.now() + (untilExpiryMs > 0 ? Math.min(regularMs, untilExpiryMs) : regularMs);
   }
@@ -116,7 +108,7 @@ export function createCredentialWatch({
       else failing.failed({ err: error });
     }
     watched.checking = false;
-    // What may have ended is not left open until the next regular check.
+    // After a failure, the credentials may have been revoked, so the next tick checks again.
     watched.dueMs = failed ? performance.now() : nextCheckMs(watched.principal);
     if (holds(principal, present)) {
       if (watched.again && !failed && credentials.get(key) === watched) void check(key, watched);
@@ -165,7 +157,7 @@ export function createCredentialWatch({
         watched = { principal, onLoss: new Set(), ids, ...state };
         credentials.set(key, watched);
         ticking ??= setInterval(tick, tickMs).unref();
-        // They may have ended after the request was authenticated and before the stream began.
+        // The credentials may have been revoked after the authentication and before the stream began.
         if (ids.some((id) => recentlyEnded.has(id))) checkNow(key, watched);
       }
       const { onLoss: streams } = watched;

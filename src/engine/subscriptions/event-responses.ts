@@ -24,15 +24,14 @@ import {
 import { type EventPlan, planEvents, readEvents, subscribedEvents } from '../queries/event-query.ts';
 import { readById } from '../queries/loaders.ts';
 
-/** The arguments of an open subscription, with its query string in place of its document, and without its request. */
+/** Contains the query string instead of the document, and no request. */
 export interface SubscriptionArgs {
-  /** An estimate of their memory. */
   readonly bytes: number;
-  /** Rebuilds the arguments with a newly prepared document, new plans and an empty request. */
+  /** The document is prepared again, with new plans and an empty request. */
   rebuild(): OperationArgs;
 }
 
-/** Nothing reads the request once its subscription is open. */
+/** An open subscription does not read its request. */
 const NO_REQUEST: OperationHead = {
   method: 'GET',
   url: 'about:blank',
@@ -40,8 +39,8 @@ const NO_REQUEST: OperationHead = {
 };
 
 /**
- * Retains what an execution needs while a subscription is open. A document takes a hundred times the memory of
- * its query string, and thousands of subscriptions may be open. `events` opens the events after an id.
+ * Retains what executions need while a subscription is open. A document takes a hundred times the memory of its query
+ * string, and thousands of subscriptions may be open.
  */
 export function createSubscriptionArgs(documents: Pick<DocumentCache, 'parse'>, events: EventsAfter) {
   // A closure retains every object that it names, so `rebuild` must not name the arguments themselves.
@@ -86,28 +85,19 @@ export function createSubscriptionArgs(documents: Pick<DocumentCache, 'parse'>, 
   };
 }
 
-/** Renders the responses of a subscription to events, for all subscribers with the same responses. */
 export interface EventRenderer {
-  /** Equal for subscriptions whose responses are the same. */
+  /** Equal for subscriptions with equal responses. */
   readonly key: string;
-  /** An estimate of the memory that the renderer takes while it has subscribers. */
   readonly bytes: number;
   /** The maximum number of events to read at a time. */
   readonly atMost: number;
-  /** The events that get a response. */
   readonly filter: EventFilter;
-  /**
-   * The responses to these events, in order; undefined for an event whose row was deleted. Rejects with a DatabaseError or the rejection.
-   */
+  /** Returns undefined for an event whose row was deleted. Rejects with a DatabaseError or the rejection. */
   read(events: readonly EventRecord[], readers: EventReaders): Promise<readonly (string | undefined)[]>;
-  /**
-   * The response to one event by execution, with its errors; undefined if its row was deleted. Rejects with a
-   * transient error.
-   */
+  /** Returns undefined if the row was deleted. Rejects with a transient error. */
   execute(event: EventRecord, readers: EventReaders): Promise<string | undefined>;
 }
 
-/** A transient error of an execution. */
 class PassingError extends Error {
   readonly code: ErrorCode;
 
@@ -118,19 +108,17 @@ class PassingError extends Error {
   }
 }
 
-/** Errors that an execution may throw if a row is deleted between its statements. */
+/** An execution may throw these errors if a row is deleted between its statements. */
 const MAY_BE_GONE: ReadonlySet<ErrorCode> = new Set(['NOT_FOUND', 'INTERNAL_SERVER_ERROR']);
-/** How often an event is executed again after such an error. */
 const MAX_REFRESHES = 3;
-/** Transient errors: the database is lost, or other responses leave no room. */
+/** The database is unavailable, or other responses leave no room. */
 const PASSING: ReadonlySet<ErrorCode> = new Set(['SERVICE_UNAVAILABLE', 'TIMEOUT', 'RATE_LIMITED']);
 
-/** True if reading the same events again may succeed. */
+/** True if reading the events again may succeed. */
 export function mayPass(code: ErrorCode): boolean {
   return PASSING.has(code);
 }
 
-/** Returns the error code of an error of reading. */
 export function toErrorCode(error: unknown): ErrorCode {
   if (error instanceof ApiError || error instanceof PassingError) return error.code;
   if (error instanceof QueueFullError) return 'SERVICE_UNAVAILABLE';
@@ -143,12 +131,12 @@ const MAX_EVENTS = 100;
 export interface EventRendererOptions {
   readonly executor: EventExecutor;
   readonly limits: CostCeilings;
-  /** True if subscribers share equal responses. Turn it off to compare. */
+  /** Operators turn sharing off to compare. */
   readonly shared: boolean;
   readonly log: Logger;
 }
 
-/** Returns the key of everything that a response depends on if resolvers build it. */
+/** Everything on which a response depends if resolvers build it. */
 function executionKey({ contextValue, variableValues }: OperationArgs): string {
   const { caller, operation, shownCost } = contextValue;
   const scopes = [...caller.scopes].sort();
@@ -168,7 +156,6 @@ function executionKey({ contextValue, variableValues }: OperationArgs): string {
   ]);
 }
 
-/** The memory of a shared subscription beside its strings. */
 const SUBSCRIPTION_BYTES = 2_048;
 
 const valuesOf = ({ written, given }: EventPlan) => written.values(given);
@@ -177,7 +164,7 @@ function planKey(plan: EventPlan): string {
   return JSON.stringify([plan.written.statement.name, valuesOf(plan).map(encodeParameter)]);
 }
 
-/** Removes the locations of errors, because subscribers with other documents share the response. */
+/** Error locations are removed, because subscribers with other documents share the response. */
 function unlocated(outcome: SingleResult): SingleResult {
   if (outcome.kind !== 'executed') return outcome;
   const { errors, ...result } = outcome.result;
@@ -188,7 +175,6 @@ function unlocated(outcome: SingleResult): SingleResult {
   return { kind: 'executed', result: { ...result, errors: shown } };
 }
 
-/** Creates the renderer of a subscription. The database renders the responses, or an execution of each event does. */
 export function createEventRenderers({ executor, limits, shared, log }: EventRendererOptions) {
   let alone = 0;
   const unshared = (isShared = shared) => {
@@ -198,13 +184,13 @@ export function createEventRenderers({ executor, limits, shared, log }: EventRen
   };
 
   return (args: OperationArgs, subscription: SubscriptionArgs): EventRenderer => {
-    // Errors get a separate request id, because several subscribers share them.
+    // Several subscribers share the errors, so errors get a separate request id.
     const requestId = newId();
     const { contextValue: context } = args;
     const { operation, shownCost: cost, lookAhead, maxResponseBytes } = context;
     const retainedBytes = SUBSCRIPTION_BYTES + subscription.bytes;
     const { mapping, filter } = subscribedEvents(args, operation.node, context);
-    // Only an execution tells the cost.
+    // Only an execution reports the cost.
     const plan = lookAhead && cost === undefined ? planEvents(args, operation.node, context) : undefined;
 
     const isPlanned = plan !== undefined;
@@ -222,7 +208,7 @@ export function createEventRenderers({ executor, limits, shared, log }: EventRen
             if (row === undefined) return undefined;
             const outcome = await executor.runEvent(own, row, db, reservation);
             const codes = errorsOf(outcome).map((error) => publicError(error).code);
-            // The execution takes several statements, and others may delete in between what it reads.
+            // The execution takes several statements, and other transactions may delete rows between the statements.
             if (left > 0 && codes.some((code) => MAY_BE_GONE.has(code))) continue;
             const found = codes.find(mayPass);
             if (found !== undefined) throw new PassingError(found);

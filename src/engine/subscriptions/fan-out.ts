@@ -11,41 +11,39 @@ import { TimeSlicedQueue } from './socket-write-queue.ts';
 import type { StreamLimit } from './stream-limit.ts';
 import { SubscriberStream } from './subscriber-stream.ts';
 
-/** What a new stream delivers, and where it starts. */
 interface NewStream {
   readonly renderer: EventRenderer;
   readonly format: StreamFormat;
   readonly start: FeedStart;
   readonly visibleHeartbeats: boolean;
-  /** The owner of the stream. */
   readonly owner: string;
-  /** The memory of the stream itself, without its shared subscription. */
   readonly bytes: number;
 }
 
-/** Delivers events to all streams of the process. Streams that get the same responses have one shared subscription. */
+/** Delivers events to all streams of the process. Streams with equal responses have one shared subscription. */
 export interface FanOut {
-  /** Opens a stream. Throws SERVICE_UNAVAILABLE at the limit of distinct subscriptions, RATE_LIMITED at the share of its owner. */
+  /**
+   * @throws {ApiError} SERVICE_UNAVAILABLE at the limit of distinct subscriptions, RATE_LIMITED at the quota of the
+   * owner
+   */
   open(stream: NewStream): SubscriberStream;
   readonly distinctSubscriptions: number;
-  /** The estimated memory of all shared subscriptions and their streams. */
   readonly distinctSubscriptionBytes: number;
-  /** The number of sets of streams at one position. */
   readonly cohorts: number;
   readonly lagging: number;
   readonly catchingUp: number;
-  /** Ends all streams, and new ones as they open, so that clients reconnect elsewhere. */
+  /** Closes current and future streams, so that clients reconnect to another instance. */
   interrupt(): void;
 }
 
 export interface FanOutOptions extends Omit<SharedSubscriptionOptions, 'renderer' | 'writeQueue'> {
-  /** The maximum number of shared subscriptions. Each reads all of its events separately. */
+  /** Each shared subscription reads all of its events separately. */
   readonly maxDistinctSubscriptions: number;
-  /** The maximum estimated memory of all shared subscriptions and streams. One account may use an eighth of it. */
+  /** One account may use an eighth of this memory. */
   readonly maxDistinctSubscriptionBytes: number;
 }
 
-/** The contract promises a heartbeat at least every 15 seconds. */
+/** The contract promises a heartbeat at least every 15 s (contract: event streams). */
 const HEARTBEAT_MS = 12_000;
 const TICK_MS = 1_000;
 
@@ -66,7 +64,6 @@ export function createFanOut(options: FanOutOptions): FanOut {
   const { feed, metrics, use, maxDistinctSubscriptions, maxDistinctSubscriptionBytes, tracing, log } =
     options;
   const subscriptions = new Map<string, OpenSubscription>();
-  /** The shared subscriptions at each routing key of events. */
   const routes = new Map<string, Set<SharedSubscription>>();
   const memory = new MemoryBudget(maxDistinctSubscriptionBytes);
   const streams = new Set<SubscriberStream>();
@@ -75,7 +72,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
   let unfollow: (() => void) | undefined;
   let interrupted = false;
 
-  /** Wakes the shared subscriptions at the routing keys of each event, however many others there are. */
+  /** The routing keys of each event find its shared subscriptions, however many others there are. */
   function wake(growth: Growth | undefined): void {
     if (growth === undefined) {
       for (const { subscription } of subscriptions.values()) subscription.wake();
@@ -89,7 +86,6 @@ export function createFanOut(options: FanOutOptions): FanOut {
     for (const subscription of woken) subscription.wake(growth.after);
   }
 
-  /** Registers a shared subscription at its routing key. Returns a function that removes it. */
   function route(subscription: SharedSubscription): () => void {
     const address = computeRoutingKey(subscription.filter);
     if (address === undefined) return () => undefined;
@@ -101,12 +97,12 @@ export function createFanOut(options: FanOutOptions): FanOut {
     };
   }
 
-  /** Where a stream is: what has come meanwhile was not for it if it waits at the end of the log. */
+  /** A cohort at the end of the log has missed nothing, so the end of the log is the position of its streams. */
   function positionOf({ cohort, position }: SubscriberStream): string {
     return cohort?.atEnd === true ? encodeEventId(feed.atEnd(cohort.readerPosition)) : position;
   }
 
-  /** One timer for all streams. */
+  /** One timer serves all streams. */
   function tick(): void {
     const nowMs = performance.now();
     const beating: SubscriberStream[] = [];
@@ -116,7 +112,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
       // A stream that replays gets its position once it is at the end.
       if (stream.isQuiet(nowMs) && stream.cohort?.atEnd === true) quiet.push(stream);
     }
-    // The log retains events for a limited time only.
+    // The log retains events for a limited time only, so positions must advance.
     if (quiet.length > 0)
       for (const { subscription } of subscriptions.values()) subscription.moveOn(feed.atEnd);
     inSlices(beating, (stream) => stream.beat(nowMs, () => positionOf(stream)));
@@ -144,13 +140,12 @@ export function createFanOut(options: FanOutOptions): FanOut {
     unfollow = undefined;
   }
 
-  /** Throws if the owner, or all owners together, may not have these bytes as well. */
   function checkRoom(owner: string, bytes: number): void {
     if (!memory.isWithinQuota(owner, bytes)) throw tooMany('RATE_LIMITED');
     if (!memory.freeFor(bytes)) throw tooMany('SERVICE_UNAVAILABLE');
   }
 
-  /** Finds or opens the shared subscription of a stream. Its memory is charged to the owner of the first stream. */
+  /** The memory of a shared subscription is charged to the owner of its first stream. */
   function openSubscription({ renderer, owner, bytes }: NewStream): OpenSubscription {
     const { key } = renderer;
     let open = subscriptions.get(key);
@@ -229,7 +224,6 @@ export function createFanOut(options: FanOutOptions): FanOut {
   };
 }
 
-/** Has the metrics tell how many streams are open, and how the fan-out shares them out. */
 export function registerFanOutMetrics(
   metrics: Metrics,
   fanOut: FanOut,

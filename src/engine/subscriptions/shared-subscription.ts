@@ -23,17 +23,16 @@ import {
   type SubscriberStream,
 } from './subscriber-stream.ts';
 
-/** The number of owners that are compared for each read. */
 const COMPARED = 8;
 
 /**
- * The owners of the streams of a shared subscription. Each of its reads is charged to one of them, of the next
- * few owners the one with the least recent use. So a read that many share costs each of them little, and two accounts with the same
- * hundred subscriptions have two shares, not a hundred.
+ * Charges each read of a shared subscription to one of its next few owners, the one with the least recent use. A read
+ * that many owners share therefore costs each of them little. Two accounts with the same hundred subscriptions have
+ * two shares, not a hundred.
  */
 export class SubscriptionOwners {
   readonly #use: DecayingUsage;
-  /** The owners with the number of their streams. An owner that is charged goes to the end. */
+  /** The number of streams by owner. A charged owner moves to the end. */
   readonly #streams = new Map<string, number>();
 
   constructor(use: DecayingUsage) {
@@ -50,7 +49,6 @@ export class SubscriptionOwners {
     else this.#streams.delete(owner);
   }
 
-  /** Returns the owner to charge for the next read; undefined if there is none. */
   next(): string | undefined {
     let next: string | undefined;
     let least = Number.POSITIVE_INFINITY;
@@ -72,13 +70,14 @@ export class SubscriptionOwners {
   }
 }
 
-/** Responses read longer ago are read again before they are sent: their rows may have been changed or deleted. */
+/**
+ * Responses older than this are read again before they are sent, because their rows may have been changed or deleted.
+ */
 const FRESH_MS = 100;
-/** Streams that come within this time and have missed the same events read them together. */
+/** Streams that missed the same events and come within this time read the events together. */
 const GATHER_MS = 20;
 /** The number of cohorts that replay at a time. Live cohorts do not wait for them. */
 const MAX_CATCHING_UP = 2;
-/** The pause after a failed read, doubled each time. */
 const MIN_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 5_000;
 
@@ -87,30 +86,28 @@ type Cohort = CohortOf<SubscriberStream>;
 export interface SharedSubscriptionOptions extends BatchReaderOptions {
   readonly writeQueue: TimeSlicedQueue;
   readonly metrics: StreamMetrics;
-  /** Recent use of event reads. */
   readonly use: DecayingUsage;
   readonly log: Logger;
 }
 
 /**
- * Subscribers who get the same responses. They move along the event log in cohorts: a cohort reads the next
- * events in one statement, moves on, and sends one frame to all of its streams in a format. Cohorts that meet merge. A
- * stream never joins a cohort that is reading or sending, so that it gets nothing that was read before it came.
+ * Serves subscribers with equal responses, in cohorts. A cohort reads the next events in one statement and sends one
+ * frame in each format. Cohorts at the same position merge. A stream never joins a cohort that is reading or sending,
+ * so that the stream gets nothing that was read before it came.
  */
 export class SharedSubscription {
   readonly #options: SharedSubscriptionOptions;
   readonly #reader: BatchReader;
-  /** Cohorts that can be joined, by the event id of their position. All others are reading or sending. */
+  /** Cohorts that streams can join, by the event id of their position. All others are reading or sending. */
   readonly #waiting = new Map<string, Cohort>();
-  /** Those of them that wait until more streams have joined, or after a failure. */
+  /** Waiting cohorts that pause until more streams have joined, or after a failure. */
   readonly #resting = new Set<Cohort>();
-  /** Waiting cohorts that are to replay, in the order in which they will. */
+  /** Waiting cohorts that will replay. */
   readonly #behind = new Set<Cohort>();
   #catchingUp = 0;
   #streams = 0;
   readonly #backlogs = new Backlogs();
   readonly #owners: SubscriptionOwners;
-  /** Which events its streams get. */
   readonly filter: EventFilter;
 
   constructor(options: SharedSubscriptionOptions) {
@@ -128,20 +125,17 @@ export class SharedSubscription {
     return this.#backlogs.lagging;
   }
 
-  /** Streams in waiting cohorts that still have to replay. */
   get catchingUp(): number {
     let streams = 0;
     for (const cohort of this.#waiting.values()) if (cohort.catchingUp) streams += cohort.streams.size;
     return streams;
   }
 
-  /** Counts a stream that joins later. */
   enter(owner: string): void {
     this.#owners.add(owner);
     this.#streams += 1;
   }
 
-  /** Undoes `enter`. */
   leave(stream: SubscriberStream, owner: string): void {
     this.#owners.remove(owner);
     this.#streams -= 1;
@@ -152,12 +146,11 @@ export class SharedSubscription {
     if (cohort.streams.size === 0) this.#take(cohort);
   }
 
-  /** Delivers the events after a position to a stream. */
   readonly join = (stream: SubscriberStream, from: ReaderPosition): void => {
     const { feed } = this.#options;
     this.#reader.deliveries.joined(stream.liveAfter);
     const atEnd = feed.recent(from, this.filter, 1)?.events.length === 0;
-    // Cohorts at the end have had no event since they arrived there, so they can move on to the same position.
+    // Cohorts at the end have had no event since they arrived there, so they can move to this position.
     if (atEnd) this.moveOn(feed.atEnd);
     const readerPosition = atEnd ? feed.atEnd(from) : from;
     const key = encodeEventId(readerPosition);
@@ -167,13 +160,13 @@ export class SharedSubscription {
       this.#waiting.set(key, cohort);
       cohort.atEnd = atEnd;
       cohort.catchingUp = !atEnd;
-      // Other streams that missed the same events may come in a moment.
+      // Other streams that missed the same events may come soon.
       if (cohort.catchingUp) this.#rest(cohort, GATHER_MS);
     }
     cohort.add(stream);
   };
 
-  /** Has the cohorts that wait at the end of the log wait further on: nothing in between was for them. */
+  /** No event up to the new position matches the filter. */
   moveOn(to: (readerPosition: ReaderPosition) => ReaderPosition): void {
     for (const cohort of [...this.#waiting.values()]) {
       const readerPosition = cohort.atEnd ? to(cohort.readerPosition) : cohort.readerPosition;
@@ -184,7 +177,7 @@ export class SharedSubscription {
     }
   }
 
-  /** There may be more events: after `after` one that is for it, and before that none. */
+  /** No event up to `after` matches the filter. Without `after`, any event may match. */
   wake(after?: ChecksummedPosition): void {
     if (after !== undefined)
       this.moveOn((readerPosition) =>
@@ -193,25 +186,24 @@ export class SharedSubscription {
     for (const cohort of [...this.#waiting.values()]) this.#consider(cohort);
   }
 
-  /** Has a waiting cohort read on if there are events for it. `atEnd`: it has just found the end of the log. */
+  /** `atEnd` is true if the cohort has just found the end of the log. */
   #consider(cohort: Cohort, atEnd = false): void {
     const { feed } = this.#options;
     const recent = feed.recent(cohort.readerPosition, this.filter, 1);
     cohort.atEnd = recent?.events.length === 0;
-    // While the process does not follow the log yet, it has no recent events, and wakes everybody once it does.
+    // A process that does not follow the log yet has no recent events. It wakes all cohorts once it follows.
     if (cohort.atEnd || (recent === undefined && atEnd && !feed.follows(cohort.readerPosition))) {
       cohort.catchingUp = false;
       return;
     }
     if (this.#resting.has(cohort)) return;
-    // Past what the process remembers, reading takes a statement more.
+    // Events that are no longer in memory take a separate statement.
     if (recent === undefined) cohort.catchingUp = true;
     if (!cohort.catchingUp) return void this.#read(cohort);
     this.#behind.add(cohort);
     this.#catchUp();
   }
 
-  /** Lets a waiting cohort read no earlier than after a while. */
   #rest(cohort: Cohort, forMs: number): void {
     this.#resting.add(cohort);
     setTimeout(() => {
@@ -219,7 +211,6 @@ export class SharedSubscription {
     }, forMs).unref();
   }
 
-  /** Continues the cohorts that replay, a few at a time. */
   #catchUp(): void {
     for (const cohort of this.#behind) {
       if (this.#catchingUp >= MAX_CATCHING_UP) return;
@@ -231,7 +222,6 @@ export class SharedSubscription {
     }
   }
 
-  /** Removes a cohort from those that can be joined. */
   #take(cohort: Cohort): void {
     this.#behind.delete(cohort);
     this.#resting.delete(cohort);
@@ -248,7 +238,7 @@ export class SharedSubscription {
     };
   }
 
-  /** Reads the next batch of a waiting cohort, and begins to send it. Never rejects. */
+  /** Never rejects. */
   async #read(cohort: Cohort): Promise<void> {
     this.#take(cohort);
     try {
@@ -263,7 +253,6 @@ export class SharedSubscription {
     }
   }
 
-  /** Moves a cohort past a batch and sends the batch to its streams. */
   async #send(cohort: Cohort, { readerPosition, events, frames, readAtMs, trace }: Batch): Promise<void> {
     const { writeQueue, metrics } = this.#options;
     const before = cohort.readerPosition;
@@ -289,7 +278,7 @@ export class SharedSubscription {
     this.#wait(cohort);
   }
 
-  /** Re-reads a batch for the streams that got nothing of it. */
+  /** Reads a batch again for the streams that got nothing of the batch. */
   #split(cohort: Cohort, streams: readonly SubscriberStream[], readerPosition: ReaderPosition): void {
     const rest = new CohortOf<SubscriberStream>(readerPosition);
     rest.catchingUp = cohort.catchingUp;
@@ -301,7 +290,7 @@ export class SharedSubscription {
     this.#wait(rest);
   }
 
-  /** Sends events to a stream. One whose reader lags leaves its cohort until the reader has caught up. */
+  /** A stream with a lagging reader leaves its cohort until the reader has caught up. */
   #deliver(stream: SubscriberStream, frames: Frames): void {
     const backlog = backlogOf(stream.deliver(frames.in(stream.format), frames.lastId));
     if (backlog === 'none' || backlog === stream.backlog) return;
@@ -309,7 +298,7 @@ export class SharedSubscription {
     const readerPosition = cohort?.readerPosition;
     if (backlog === 'lagging') cohort?.remove(stream);
     this.#backlogs.set(stream, backlog);
-    // Frames are shared: each further reader that has them waiting adds little.
+    // Frames are shared, so each further reader for which they wait adds little memory.
     stream.whenDrained({ sharers: this.#backlogs.waiting, limited: backlog === 'lagging' }, () => {
       if (stream.closed) return;
       this.#backlogs.set(stream, 'none');
@@ -317,12 +306,10 @@ export class SharedSubscription {
     });
   }
 
-  /** Lets a cohort be joined, and has it read on if there are events. */
   #wait(cohort: Cohort, atEnd = false): void {
     if (cohort.streams.size > 0) this.#consider(this.#merged(cohort), atEnd);
   }
 
-  /** Lets a cohort be joined, after it has merged with a cohort at the same position. Returns the merged cohort. */
   #merged(cohort: Cohort): Cohort {
     const key = encodeEventId(cohort.readerPosition);
     const other = this.#waiting.get(key);
@@ -334,7 +321,7 @@ export class SharedSubscription {
     return large;
   }
 
-  /** Ends the streams: their clients reconnect, and get an error if the log does not continue from their position. */
+  /** Clients reconnect, and get an error if the log does not continue from their position. */
   #breakOff(cohort: Cohort, error: unknown, batch?: Batch): void {
     batch?.trace?.end(0, toErrorCode(error));
     this.#options.log.emit(
@@ -345,7 +332,6 @@ export class SharedSubscription {
     for (const stream of [...cohort.streams]) stream.breakOff();
   }
 
-  /** Keeps the streams, and has them read again after a pause. */
   #retry(cohort: Cohort, error: unknown): void {
     if (cohort.streams.size === 0) return;
     const pauseMs = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** cohort.failures);

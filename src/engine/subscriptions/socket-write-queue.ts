@@ -2,30 +2,26 @@ import { eventLoop } from '../../platform/fairness/event-loop.ts';
 
 /** The number of items that a job handles before the next job continues and the time is checked. */
 const SLICE = 32;
-/** After this time the queue yields to other work of the process. */
+/** After this time, the queue yields to other work of the process. */
 const TIME_SLICE_MS = 1;
 
 interface Job {
-  /** Handles the next items. Returns true if the job continues. */
   slice(): boolean;
 }
 
-/**
- * Runs long loops in time slices, so that thousands of writes to sockets delay neither requests nor each other. Jobs
- * continue one after the other.
- */
+/** Runs long loops in time slices, so that thousands of writes to sockets delay neither requests nor each other. */
 export class TimeSlicedQueue {
   readonly #jobs: Job[] = [];
   #scheduled = false;
 
   /**
-   * Handles the items in order while `goesOn`, and the first items in any case. Resolves to the
-   * number of items handled. Rejects with what `handle` throws.
+   * Handles the items in order while `continues` returns true, and the first items in any case.
+   * @returns the number of handled items
    */
   run<T>(
     items: readonly T[],
     handle: (slice: readonly T[]) => void,
-    goesOn: () => boolean = () => true,
+    continues: () => boolean = () => true,
   ): Promise<number> {
     return new Promise((resolve, reject) => {
       let done = 0;
@@ -38,7 +34,7 @@ export class TimeSlicedQueue {
             return false;
           }
           done = Math.min(done + SLICE, items.length);
-          if (done < items.length && goesOn()) return true;
+          if (done < items.length && continues()) return true;
           resolve(done);
           return false;
         },
@@ -50,7 +46,7 @@ export class TimeSlicedQueue {
   }
 
   #runTimeSlice(): void {
-    // Charged to no owner, because thousands of streams share the work.
+    // The work is charged to no owner, because thousands of streams share it.
     eventLoop.charge(undefined);
     const untilMs = performance.now() + TIME_SLICE_MS;
     do {

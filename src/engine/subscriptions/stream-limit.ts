@@ -11,18 +11,17 @@ const TABLES = [
   { path: '/proc/net/tcp6', family: 'ipv6' },
 ] as const;
 
-/** Identifies a connection by the local port and the peer's address and port. */
 export function connectionKey(localPort: number, remoteAddress: string, remotePort: number): string {
   return `${localPort} ${remoteAddress.replace(/%.*$/, '')} ${remotePort}`;
 }
 
 /**
- * `sl: local:port remote:port state tx_queue:rx_queue timer:when retransmits uid probes`. Rows with an empty
- * tx_queue do not match.
+ * `sl: local:port remote:port state tx_queue:rx_queue timer:when retransmits uid probes`. Rows with an empty tx_queue
+ * do not match.
  */
 const ROW = /: \w+:(\w{4}) (\w+):(\w{4}) \w\w (?!00000000)\w{8}:\w{8} \w\w:\w{8} (\w{8}) +\d+ +(\d+) /g;
 
-/** The address of a row as Node prints it. The kernel prints each 32-bit word in host byte order. */
+/** Formats an IP address as Node prints it. The kernel prints each 32-bit word in host byte order. */
 function addressOf(hex: string, family: 'ipv4' | 'ipv6', order: 'BE' | 'LE'): string {
   const bytes = Buffer.from(hex, 'hex');
   if (order === 'LE') bytes.swap32();
@@ -31,7 +30,6 @@ function addressOf(hex: string, family: 'ipv4' | 'ipv6', order: 'BE' | 'LE'): st
   return new SocketAddress({ address, family }).address;
 }
 
-/** Retransmissions since the last acknowledgement, for connections with unacknowledged bytes. */
 export function findUnacknowledged(
   table: string,
   family: 'ipv4' | 'ipv6',
@@ -47,10 +45,7 @@ export function findUnacknowledged(
   return found;
 }
 
-/**
- * The connections of this machine whose unacknowledged bytes were retransmitted, by `connectionKey`, with the
- * number of retransmissions. Undefined on systems other than Linux, which lack these tables.
- */
+/** Undefined on systems other than Linux, which lack these tables. */
 async function readUnacknowledged(): Promise<ReadonlyMap<string, number> | undefined> {
   const found = new Map<string, number>();
   let tables = 0;
@@ -65,19 +60,16 @@ async function readUnacknowledged(): Promise<ReadonlyMap<string, number> | undef
 
 export interface HalfOpenWatchOptions {
   readonly log: Logger;
-  /** Called for each ended connection. */
   readonly onEnd: () => void;
   readonly unacknowledged?: typeof readUnacknowledged;
 }
 
-/** A stream sends something every 12 seconds: three looks without an acknowledgement take less than 45 seconds in all. */
+/** A stream sends data every 12 s, so three looks without an acknowledgement take less than 45 s in all. */
 const LOOK_INTERVAL_MS = 10_000;
 const LOOKS = 3;
-/**
- * If a client needs the slot, two failed sends are enough: the guess may be wrong, but the client can resume.
- */
+/** If a client needs the slot, two failed sends are enough, because the client can resume after a wrong guess. */
 const FAILED_SENDS = 2;
-/** Reading a table of 10,000 connections takes 30 ms: repeated requests share one reading. */
+/** Reading a table of 10,000 connections takes 30 ms, so repeated requests share one reading. */
 const SHARED_MS = 1_000;
 
 function keyOf({ localPort, remoteAddress, remotePort }: ClientSocket): string | undefined {
@@ -86,16 +78,16 @@ function keyOf({ localPort, remoteAddress, remotePort }: ClientSocket): string |
 }
 
 /**
- * Ends connections of event streams whose clients have vanished silently. TCP drops a silent peer only after a quarter
- * of an hour (tcp_retries2), and Node cannot set TCP_USER_TIMEOUT. The kernel does report how often sending has failed
- * (docs/decisions/0011-half-open-streams.md).
+ * Closes connections of event streams whose clients have vanished silently. TCP drops a silent peer only after a
+ * quarter of an hour (tcp_retries2), and Node cannot set TCP_USER_TIMEOUT. The kernel does report how often sending
+ * has failed (docs/decisions/0011-half-open-streams.md).
  */
 export function createHalfOpenWatch({
   log,
   onEnd,
   unacknowledged = readUnacknowledged,
 }: HalfOpenWatchOptions) {
-  /** Each connection, and how many looks in a row have found it unacknowledged. */
+  /** `looks` counts the consecutive looks without an acknowledgement. */
   const watched = new Map<ClientSocket, { readonly key: string; looks: number }>();
   let timer: NodeJS.Timeout | undefined;
   let shared: { readonly table: ReturnType<typeof readUnacknowledged>; readonly atMs: number } | undefined;
@@ -137,7 +129,6 @@ export function createHalfOpenWatch({
   }
 
   return {
-    /** Watches a connection. Returns a function that stops watching. */
     watch(connection: ClientSocket): () => void {
       const key = keyOf(connection);
       if (key === undefined) return () => undefined;
@@ -145,7 +136,7 @@ export function createHalfOpenWatch({
       if (timer === undefined) schedule();
       return () => void watched.delete(connection);
     },
-    /** Ends those of the connections on which sending has recently failed, and returns them. Never throws. */
+    /** Closes and returns the connections on which sending has recently failed. Never throws. */
     async endSilent(connections: readonly ClientSocket[]): Promise<readonly ClientSocket[]> {
       const nowMs = performance.now();
       if (shared === undefined || nowMs - shared.atMs > SHARED_MS)
@@ -164,30 +155,26 @@ export function createHalfOpenWatch({
   };
 }
 
-/** Who owns a stream, and its connection if there is one. */
 export interface StreamOwner {
   readonly client: string;
-  /** The account behind the client's credentials. All clients of an account share a limit. */
+  /** All clients of an account share a limit. */
   readonly account?: string | undefined;
   readonly connection?: ClientSocket | undefined;
 }
 
-/** Counts open event streams per client and per account. */
 export interface StreamLimit {
   /**
-   * Adds a stream and returns a function that removes it once. Rejects with RATE_LIMITED if the client or its
-   * account is at its limit and none of its streams has a dead connection.
+   * Rejects with RATE_LIMITED if the client or its account is at its limit and no stream has a dead connection.
+   * @returns a function that removes the stream once
    */
   open(owner: StreamOwner): Promise<() => void>;
   readonly total: number;
 }
 
 export interface StreamLimitOptions {
-  /** Streams per client on this instance (contract section 5). */
+  /** Streams per client on this instance (contract: limits). */
   readonly maximum: number;
-  /**
-   * Limit of all credentials of an account together, as a multiple of a client's limit (contract section 5).
-   */
+  /** A multiple of a client's limit (contract: limits). */
   readonly accountFactor: number;
   readonly halfOpen: ReturnType<typeof createHalfOpenWatch>;
 }
@@ -204,7 +191,7 @@ interface Bound {
 }
 
 export function createStreamLimit({ maximum, accountFactor, halfOpen }: StreamLimitOptions): StreamLimit {
-  /** By client and by account: their names never collide. */
+  /** Names of clients and accounts never collide. */
   const owned = new Map<string, Set<OpenStream>>();
   let total = 0;
 
@@ -216,7 +203,7 @@ export function createStreamLimit({ maximum, accountFactor, halfOpen }: StreamLi
     return [own, { name: account, most: maximum * accountFactor, who: 'account' }];
   }
 
-  /** A client whose network keeps failing runs into its own dead streams: end those first. */
+  /** A client whose network keeps failing reaches its limit by its own dead streams, so these are closed first. */
   async function endDead(name: string): Promise<void> {
     const streams = [...(owned.get(name) ?? [])];
     const ended = await halfOpen.endSilent(streams.flatMap(({ connection }) => connection ?? []));

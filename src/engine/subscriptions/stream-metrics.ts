@@ -3,17 +3,13 @@ import type { StreamType } from '../documents/operation-request.ts';
 import { isAfter, type LogEvent } from '../events/event.ts';
 import type { StreamEnding, SubscriberStream } from './subscriber-stream.ts';
 
-/** Metrics of event streams. Their numbers are counted where they are opened. */
 export interface StreamMetrics {
-  /** These events, at least one, were sent to each of these streams. */
   sent(events: readonly LogEvent[], streams: readonly SubscriberStream[]): void;
-  /** A stream was opened that resumes from an event id. */
   resumed(): void;
-  /** A stream was opened. Returns what to call when it ends. */
-  opened(type: StreamType): (ending: StreamEnding) => void;
-  /** A cohort begins to send a batch of events. */
+  /** @returns the function to call when the stream closes */
+  opened(type: StreamType): (reason: StreamEnding) => void;
   batch(): void;
-  /** A stream was ended because its reader was too slow or had vanished. */
+  /** Counts a stream that was aborted because its reader is slow or dead. */
   cutOff(): void;
 }
 
@@ -21,10 +17,9 @@ const FORMATS = {
   'text/event-stream': 'sse',
   'multipart/mixed;subscriptionSpec=1.0': 'multipart',
 } as const satisfies Record<StreamType, string>;
-const ENDINGS: readonly StreamEnding[] = ['finished', 'interrupted', 'failed', 'client_disconnected'];
+const CLOSE_REASONS: readonly StreamEnding[] = ['finished', 'interrupted', 'failed', 'client_disconnected'];
 const LAG_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** How many of the events, which are in order, a stream replays. */
 function replayedTo({ liveAfter }: SubscriberStream, events: readonly LogEvent[]): number {
   const live = events.findIndex(({ position }) => isAfter(position, liveAfter));
   return live === -1 ? events.length : live;
@@ -71,7 +66,7 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
     opened.add(format, '', 0);
     open.set(format, 0);
   }
-  for (const reason of ENDINGS) ended.add(reason, '', 0);
+  for (const reason of CLOSE_REASONS) ended.add(reason, '', 0);
   metrics.gauges(
     'content_graph_event_streams_open_by_format',
     'Open event streams, by format.',
@@ -84,8 +79,8 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
       const count = (by: number) => open.set(format, (open.get(format) ?? 0) + by);
       opened.add(format);
       count(1);
-      return (ending) => {
-        ended.add(ending);
+      return (reason) => {
+        ended.add(reason);
         count(-1);
       };
     },
@@ -104,7 +99,7 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
       for (const { createdAt, trace } of events.slice(leastHistory))
         lag.observe(
           Math.max(0, nowMs - createdAt.getTime()) / 1000,
-          // The second part of a traceparent.
+          // The trace id is the second part of a traceparent.
           trace?.split('-')[1],
         );
     },

@@ -3,20 +3,19 @@ import type { LogPosition, ReaderPosition } from '../events/event.ts';
 import type { Backlog, EventStream, EventText, Frame, Sink, StreamFormat } from '../events/event-stream.ts';
 import type { FeedStart } from '../events/feed.ts';
 
-/** A stream that belongs to at most one cohort at a time. */
 interface CohortMember<Stream extends CohortMember<Stream>> {
   cohort: Cohort<Stream> | undefined;
 }
 
-/** Streams of a shared subscription at one position of the event log. They get the same events, and in a format the same bytes. */
+/** Streams of a shared subscription at one position get equal events, and equal bytes in each format. */
 export class Cohort<Stream extends CohortMember<Stream>> {
   readerPosition: ReaderPosition;
   readonly streams = new Set<Stream>();
-  /** True while the cohort replays: it has not reached the end of the log since its first stream came. */
+  /** True until the cohort has reached the end of the log after its first stream came. */
   catchingUp = false;
-  /** Whether it waits for events at the end of the log as it is remembered: nothing up to there is for it. */
+  /** True if the cohort waits at the end of the events in memory, none of which is for it. */
   atEnd = false;
-  /** How often reading its next events has failed in a row, and how often of these it took too long. */
+  /** The number of consecutive failed reads, and of the timeouts among them. */
   failures = 0;
   timeouts = 0;
 
@@ -33,7 +32,7 @@ export class Cohort<Stream extends CohortMember<Stream>> {
     if (this.streams.delete(stream)) stream.cohort = undefined;
   }
 
-  /** Takes over the streams of another cohort at the same position. Live streams must not wait for a replay. */
+  /** Live streams must not wait for a replay. */
   absorb(other: Cohort<Stream>): void {
     for (const stream of other.streams) this.add(stream);
     other.streams.clear();
@@ -45,51 +44,44 @@ export class Cohort<Stream extends CohortMember<Stream>> {
 }
 
 export interface SubscriberStreamOptions {
-  /** Begins to deliver the events after a position. */
   readonly deliver: (stream: SubscriberStream, after: ReaderPosition) => void;
   readonly format: StreamFormat;
   readonly start: FeedStart;
-  /** Whether its heartbeats are events. */
   readonly visibleHeartbeats: boolean;
 }
 
-/** After this long without an event, a stream gets its position in a block without data. */
+/** After this time without an event, a stream gets its position in a block without data. */
 const QUIET_MS = 60_000;
 
-/** `finished`: with a last response; `interrupted`: to come back; `failed`: after an error; `client_disconnected`: by the client. */
+/** `finished` has a last response, `interrupted` asks the client to reconnect, and `failed` follows an error. */
 export type StreamEnding = 'finished' | 'interrupted' | 'failed' | 'client_disconnected';
 
 /**
- * One subscriber's stream. It holds only what differs between the subscribers of a shared subscription, because thousands are open at
- * a time.
+ * Contains only what differs between the subscribers of a shared subscription, because thousands are open at a time.
  */
 export class SubscriberStream implements EventStream, CohortMember<SubscriberStream> {
   format: StreamFormat;
   readonly #deliver: SubscriberStreamOptions['deliver'];
-  /** Until it is attached. */
+  /** Undefined once the stream is attached. */
   #start: FeedStart | undefined;
   /** The stream replays the events up to this position. */
   readonly liveAfter: LogPosition;
   #sink: Sink | undefined;
-  /** How it ended, if that was before it was attached. */
+  /** The last frame of a stream that ended before it was attached. */
   #last: Frame | undefined;
-  /** The id of the last event that was sent, or of its start. */
   #position: string;
   #onClose: (() => void)[] = [];
   #state: 'open' | 'interrupted' | 'closed' = 'open';
-  /** The streams that it moves with; undefined while nothing is delivered to it. */
+  /** Undefined while nothing is delivered to the stream. */
   cohort: Cohort<SubscriberStream> | undefined;
   /**
-   * What waits for its reader: little, enough to count as pending memory, or so much that it gets no more events
-   * until the reader has taken all of it in.
+   * `counted` streams have pending memory. `lagging` streams get no more events until the reader has taken all bytes.
    */
   backlog: 'none' | 'counted' | 'lagging' = 'none';
-  /** Why it ends: its client or the connection is gone, unless said otherwise. */
-  ending: StreamEnding = 'client_disconnected';
-  /** When it last got a heartbeat, or its first block. */
+  closeReason: StreamEnding = 'client_disconnected';
   heartbeatAtMs = Number.POSITIVE_INFINITY;
   readonly #visibleHeartbeats: boolean;
-  /** Whether its position has moved since the last look, and the time of the last look that found it moved. */
+  /** `#quietSinceMs` is the time of the last look that found the position moved. */
   #moved = true;
   #quietSinceMs = 0;
 
@@ -110,7 +102,6 @@ export class SubscriberStream implements EventStream, CohortMember<SubscriberStr
     return this.#state === 'closed';
   }
 
-  /** Calls back once the stream has closed. */
   onClose(callback: () => void): void {
     this.#onClose.push(callback);
   }
@@ -130,21 +121,21 @@ export class SubscriberStream implements EventStream, CohortMember<SubscriberStr
     else this.#deliver(this, start.readerPosition);
   }
 
-  /** Sends events, the last of which has this id. Returns how many bytes wait for the reader. */
+  /** @returns the number of bytes that wait for the reader */
   deliver(frame: Frame, lastId: string): number {
     this.#position = lastId;
     this.#moved = true;
     return this.#sink?.write(frame) ?? 0;
   }
 
-  /** Whether it has had no event for so long that its position should be sent. */
+  /** True if the stream has had no event for so long that its position should be sent. */
   isQuiet(nowMs: number): boolean {
     if (this.#moved) this.#quietSinceMs = nowMs;
     this.#moved = false;
     return nowMs - this.#quietSinceMs >= QUIET_MS;
   }
 
-  /** Sends a heartbeat, unless the reader lags. `id` is the present position of the stream. */
+  /** A lagging reader gets no heartbeat. `id` returns the current position. */
   beat(nowMs: number, id: () => string): void {
     this.heartbeatAtMs = nowMs;
     if (this.closed || this.backlog === 'lagging') return;
@@ -152,7 +143,6 @@ export class SubscriberStream implements EventStream, CohortMember<SubscriberStr
     else this.#sink?.write(this.format.heartbeat);
   }
 
-  /** Sends the client its present position, if that has changed. */
   tellPosition(id: string): void {
     this.#moved = true;
     if (!this.closed && this.backlog !== 'lagging' && id !== this.#position)
@@ -166,7 +156,6 @@ export class SubscriberStream implements EventStream, CohortMember<SubscriberStr
     this.#sink?.write(frame);
   }
 
-  /** The position that was last sent. */
   get position(): string {
     return this.#position;
   }
@@ -178,11 +167,10 @@ export class SubscriberStream implements EventStream, CohortMember<SubscriberStr
   /** Sends a last response, which belongs to no event, and completes the stream. */
   finish(text: string): void {
     if (this.closed) return;
-    this.ending = 'finished';
+    this.closeReason = 'finished';
     this.end(this.format.last(text, this.#position));
   }
 
-  /** Ends the stream with a frame. */
   end(frame: Frame): void {
     if (this.closed) return;
     if (this.#sink === undefined) this.#last = frame;
@@ -190,18 +178,17 @@ export class SubscriberStream implements EventStream, CohortMember<SubscriberStr
     this.close();
   }
 
-  /** Ends the stream so that the client reconnects, elsewhere or after a restart. It still gets its position. */
+  /** Closes the stream with its position, so that the client reconnects to another instance or after a restart. */
   interrupt(): void {
     if (this.closed) return;
-    this.ending = 'interrupted';
+    this.closeReason = 'interrupted';
     if (this.#sink !== undefined) this.end(this.format.interruption);
     else this.#state = 'interrupted';
   }
 
-  /** Breaks the stream off so that the client reconnects. */
   breakOff(): void {
     if (this.closed) return;
-    this.ending = 'failed';
+    this.closeReason = 'failed';
     this.#sink?.breakOff();
     this.close();
   }
@@ -213,16 +200,14 @@ export class SubscriberStream implements EventStream, CohortMember<SubscriberStr
   }
 }
 
-/** A reader with more than this waiting leaves its cohort until it has caught up. */
+/** A reader for which more bytes wait leaves its cohort until it has caught up. */
 export const LAGGING_BYTES = 262_144;
 
 type StreamBacklog = SubscriberStream['backlog'];
 
-/** What this many waiting bytes make of a stream. */
 export const backlogOf = (waitingBytes: number): StreamBacklog =>
   waitingBytes > LAGGING_BYTES ? 'lagging' : waitingBytes > UNCOUNTED_BYTES ? 'counted' : 'none';
 
-/** Counts the streams of a shared subscription that have pending bytes, and those that have so many that they get no more events. */
 export class Backlogs {
   #waiting = 0;
   #lagging = 0;
@@ -247,10 +232,9 @@ export class Backlogs {
   }
 }
 
-/** Some events, written once in each format that the streams of a cohort have. */
+/** Writes events once in each format that the streams of a cohort have. */
 export class Frames {
   readonly #events: readonly EventText[];
-  /** The id of the last event. */
   readonly lastId: string;
   readonly #written = new Map<StreamFormat, Frame>();
 
@@ -259,7 +243,6 @@ export class Frames {
     this.lastId = lastId;
   }
 
-  /** Undefined for no events. */
   static of(events: readonly EventText[]): Frames | undefined {
     const last = events.at(-1);
     return last === undefined ? undefined : new Frames(events, last.id);

@@ -27,7 +27,10 @@ import type { StreamLimit } from './stream-limit.ts';
 import type { StreamMetrics } from './stream-metrics.ts';
 import type { SubscriberStream } from './subscriber-stream.ts';
 
-/** Throws BAD_REQUEST for what is no subscription: stream tokens open nothing else. */
+/**
+ * Stream tokens open subscriptions only.
+ * @throws {ApiError} BAD_REQUEST for queries and mutations
+ */
 export function requireSubscription(kind: PreparedOperation['kind']): void {
   if (kind !== 'subscription')
     throw new ApiError(
@@ -37,7 +40,6 @@ export function requireSubscription(kind: PreparedOperation['kind']): void {
     );
 }
 
-/** Checks the scope of the field and its arguments, and calls its `subscribe` function. */
 async function eventReaderOf(args: OperationArgs): Promise<EventReader | ExecutionResult> {
   const checked = validateSubscriptionArgs(args);
   if (!('schema' in checked)) return { errors: checked };
@@ -46,7 +48,7 @@ async function eventReaderOf(args: OperationArgs): Promise<EventReader | Executi
   throw new Error('a subscription field returned no event reader');
 }
 
-/** What a valid subscription would be rejected with if it were started; undefined if it would start. */
+/** Returns the error with which a valid subscription would be rejected; undefined if it would start. */
 export async function rejectionOf(args: OperationArgs, log: Logger): Promise<SingleResult | undefined> {
   const { requestId } = args.contextValue;
   const reader = await eventReaderOf(args);
@@ -54,8 +56,8 @@ export async function rejectionOf(args: OperationArgs, log: Logger): Promise<Sin
 }
 
 /**
- * The credentials no longer allow what they did: ends a stream whose credentials were revoked or have expired. A stream
- * that they still allow is interrupted: its client comes back for what they allow now. Never rejects.
+ * Ends a stream whose credentials were revoked or have expired. Interrupts a stream that the credentials still allow,
+ * so that its client reconnects with the current scopes. Never rejects.
  */
 async function recheckCredentials(
   stream: SubscriberStream,
@@ -85,12 +87,14 @@ async function recheckCredentials(
 export interface EventIdOptions {
   readonly fanOut: FanOut;
   readonly createRenderer: (args: OperationArgs, subscription: SubscriptionArgs) => EventRenderer;
-  /** Creates the arguments that stay in memory while a subscription is open. */
   readonly subscriptionArgs: (args: OperationArgs) => SubscriptionArgs;
   readonly streams: StreamLimit;
   readonly credentials: CredentialWatch;
   readonly watchPublished: RequestedDocuments['watch'];
-  /** Calls `onBlocked` once the address of a request is blocked. Returns what ends that. */
+  /**
+   * Calls `onBlocked` once the IP address of a request is blocked.
+   * @returns a function that stops the watch
+   */
   readonly watchBlocked: (sender: OperationContext['sender'], onBlocked: () => void) => () => void;
   readonly metrics: StreamMetrics;
   readonly formats: Readonly<Record<StreamType, StreamFormat>>;
@@ -100,16 +104,15 @@ export interface EventIdOptions {
   readonly log: Logger;
 }
 
-/** Opens the feed after an event, or at its end. Throws DatabaseError. */
+/**
+ * Opens the feed after an event, or at its end.
+ * @throws {DatabaseError}
+ */
 export const openEvents =
   (feed: EventFeed): EventsAfter =>
   async (lastId) =>
     new EventReader(await feed.open(lastId));
 
-/**
- * Opens subscriptions: within the stream limits, resumed from the last event, while their credentials hold. Each event has
- * an id.
- */
 export function useEventIds(options: EventIdOptions): OperationPlugin {
   const extras = { limits: options.limits, log: options.log };
   const {
@@ -126,7 +129,10 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
     log,
   } = options;
 
-  /** Ends the stream with its credentials and its document, and with its request if the client leaves before it begins. */
+  /**
+   * Closes the stream with its credentials, its document, or a request that the client aborts before the stream
+   * begins.
+   */
   function bind(
     stream: SubscriberStream,
     { sender, published, shownCost: cost, caller, requestId }: OperationArgs['contextValue'],
@@ -148,7 +154,6 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
     else disconnectSignal?.onDisconnect(() => stream.close());
   }
 
-  /** The outcome of the source of the events. `leave` gives the stream's slot back. */
   function begin(args: OperationArgs, { start }: EventReader, leave: () => void): Outcome {
     const { requestId, sender, request, visibleHeartbeats } = args.contextValue;
     if (start.failure !== undefined) {
@@ -171,7 +176,7 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
     });
     stream.onClose(leave);
     const ended = metrics.opened(sender.streamType ?? 'text/event-stream');
-    stream.onClose(() => ended(stream.ending));
+    stream.onClose(() => ended(stream.closeReason));
     bind(stream, args.contextValue, subscription);
     if (lastEventId(request) !== undefined) metrics.resumed();
     return { kind: 'stream', stream };
