@@ -2,7 +2,7 @@ import type { Author } from '../database/unit-of-work.ts';
 import type { ApiKey } from '../generated/tables.ts';
 import type { Config } from '../platform/config/config.ts';
 import { ApiError, unauthenticated } from '../platform/errors.ts';
-import { addressKey } from '../platform/ip-address.ts';
+import { formatIpOwner } from '../platform/ip-address.ts';
 import { ANONYMOUS_SCOPES, type Role, type Scope } from './scopes.ts';
 
 /** The policies for documents that credentials may have of their own. */
@@ -112,7 +112,7 @@ export function clientIdOf({ caller }: Pick<ClientIdentity, 'caller'>): string |
 
 /** The client that a request counts for: the address, without credentials. Never a value the client chooses. */
 export function clientOf(state: ClientIdentity): string {
-  return clientIdOf(state) ?? `ip:${addressKey(state.clientAddress)}`;
+  return clientIdOf(state) ?? formatIpOwner(state.clientAddress);
 }
 
 /**

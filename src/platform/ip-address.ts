@@ -83,6 +83,14 @@ export function addressKey(address: string): string {
     .join(':');
 }
 
+/**
+ * Names the owner of work and of rate limits for requests without credentials. The prefix stays: the name is part of
+ * Redis keys, which two versions share during an upgrade.
+ */
+export function formatIpOwner(address: string): string {
+  return `address:${addressKey(address)}`;
+}
+
 export interface Network {
   readonly address: string;
   readonly bits: number;

@@ -76,11 +76,11 @@ export function createActivity(clock: Clock): Activity {
     async pause(delayMs, { signal, wakeOn, ownWake }) {
       const signals = [signal, ...(ownWake === undefined ? [] : [ownWake])];
       if (wakeOn === 'nothing') return clock.sleep(delayMs, [signal]);
-      const ending = wakeOn === 'retry' ? retrying.signal : reachable.signal;
+      const wakeSignal = wakeOn === 'retry' ? retrying.signal : reachable.signal;
       const endMs = clock.nowMs() + delayMs;
       await clock.sleep(Math.min(delayMs, MIN_PAUSE_MS), [signal]);
       const restMs = endMs - clock.nowMs();
-      if (restMs > 0) await clock.sleep(restMs, [...signals, ending]);
+      if (restMs > 0) await clock.sleep(restMs, [...signals, wakeSignal]);
     },
     async waitUntilActive(signal) {
       while (suspension.signal.aborted && !signal.aborted)

@@ -195,7 +195,7 @@ export function openChanges<Data, Change>(
     isLeader = true;
     isSyncing = false;
     greet();
-    const announce = (next: StreamState) => {
+    const setStreamState = (next: StreamState) => {
       if (signal.aborted) return;
       channel?.post({ kind: 'state', position: log.position, state: formatState(next) });
       setState(next);
@@ -207,7 +207,12 @@ export function openChanges<Data, Change>(
       applyStep(step);
     };
     if (log.position !== undefined)
-      announce({ status: 'reconnecting', attempt: 0, retryAtMs: clock.nowMs(), reason: 'leaderChange' });
+      setStreamState({
+        status: 'reconnecting',
+        attempt: 0,
+        retryAtMs: clock.nowMs(),
+        reason: 'leaderChange',
+      });
     else if (from === 'first-result') await clock.sleep(Number.POSITIVE_INFINITY, [signal, beginning.signal]);
     try {
       const stream = client.subscribe(
@@ -215,7 +220,7 @@ export function openChanges<Data, Change>(
         {},
         {
           signal,
-          onState: announce,
+          onState: setStreamState,
           position: {
             load: () => log.position,
             save(position) {

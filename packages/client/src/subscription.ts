@@ -82,7 +82,7 @@ export interface StreamContext {
 }
 
 /** How one connection ended, other than by an error. */
-type Ending = { readonly missedId: string; readonly errors: readonly ServiceError[] } | 'suspended';
+type ConnectionEnd = { readonly missedId: string; readonly errors: readonly ServiceError[] } | 'suspended';
 
 /** Creates the connections of a subscription that `fetch` reads. */
 export function createFetchConnection(
@@ -164,7 +164,7 @@ export function openSubscription<Data>(
   }
 
   /** Reads one connection to its end. @throws {ContentGraphError} if it failed */
-  async function* readConnection(): AsyncGenerator<StreamEvent<Data>, Ending, void> {
+  async function* readConnection(): AsyncGenerator<StreamEvent<Data>, ConnectionEnd, void> {
     const suspension = activity.suspension;
     const connection = linkSignals(signal, suspension);
     let isOpen = false;
@@ -205,7 +205,7 @@ export function openSubscription<Data>(
 
   function endStream(
     verdict: { readonly id: string | undefined; readonly errors: readonly ServiceError[] } | undefined,
-  ): Ending {
+  ): ConnectionEnd {
     if (verdict === undefined)
       throw new ContentGraphError('UNEXPECTED_RESPONSE', 'The service completed the stream.');
     const error = createStreamError(verdict.errors);
@@ -223,19 +223,19 @@ export function openSubscription<Data>(
       if (position !== undefined) since = 'resumed';
       while (!signal.aborted) {
         try {
-          const ending = yield* readConnection();
-          if (ending === 'suspended') {
+          const end = yield* readConnection();
+          if (end === 'suspended') {
             setState({ status: 'suspended' });
             await activity.waitUntilActive(signal);
             setState({ status: 'connecting' });
             continue;
           }
-          yield { type: 'missedEvents', id: ending.missedId, errors: ending.errors };
-          await savePosition(ending.missedId);
+          yield { type: 'missedEvents', id: end.missedId, errors: end.errors };
+          await savePosition(end.missedId);
           since = 'missedEvents';
           missedInARow += 1;
           if (missedInARow === 1) setState({ status: 'connecting' });
-          else await reconnection.pause(createStreamError(ending.errors), signal);
+          else await reconnection.pause(createStreamError(end.errors), signal);
         } catch (error) {
           if (signal.aborted) break;
           if (!(error instanceof ContentGraphError) || !isReconnectable(error)) throw error;

@@ -27,7 +27,7 @@ export const defineDeprecationCommands: DefineCommands = ({ add, command }) => {
     );
   command(
     'deprecation list-usage',
-    'List the clients that use deprecated schema elements, at most 10 s old',
+    'List the clients that use deprecated schema elements; the last 10 s can be missing',
     listUsage,
   ).addOption(since());
   command(

@@ -102,7 +102,7 @@ export const defineBlockCommands: DefineCommands = ({ add, command }) => {
 export const defineTopCommand: DefineCommands = ({ command }) => {
   command(
     'top',
-    'List the clients with the highest usage of all instances, at most 5 s old',
+    'List the clients with the highest usage of all instances; the last 5 s can be missing',
     ({ database }, { seconds, sortBy }: TopOptions) => topClients(database, seconds, sortBy),
   )
     .option(

@@ -9,7 +9,7 @@ import { OWN_SITES } from '../../http/hooks/request-checks.ts';
 import { pageResponse } from '../../http/html/page.ts';
 import type { HttpRequest, HttpResponse } from '../../http/message.ts';
 import { forbidden } from '../../platform/errors.ts';
-import { addressKey, attemptOrigin } from '../../platform/ip-address.ts';
+import { attemptOrigin, formatIpOwner } from '../../platform/ip-address.ts';
 import type { AccountServices } from './account-data.ts';
 import { passwordPage, passwordSetPage, TWO_DIFFER, voidLinkPage } from './forms.ts';
 import { consumeLink, findLink, type Link } from './links.ts';
@@ -41,7 +41,7 @@ export function createLinkHandler(options: AccountServices): RouteHandler {
   const headers = { 'referrer-policy': 'no-referrer' };
 
   async function reject(admitted: AdmittedRequest): Promise<HttpResponse> {
-    await limiter.credentials.failure(`address:${addressKey(admitted.clientAddress)}`);
+    await limiter.credentials.failure(formatIpOwner(admitted.clientAddress));
     const reason = 'The link is unknown, used, expired or replaced.';
     securityLog.failedCredential(attemptOrigin(admitted), { kind: 'link', reason });
     return pageResponse(voidLinkPage(), { status: VOID, headers });

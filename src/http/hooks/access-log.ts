@@ -43,7 +43,11 @@ export function createRejectionLog(log: Logger, metrics: Metrics, isBlocked: Res
     const rejected = counted;
     counted = new Map();
     for (const [client, more] of rejected)
-      if (more > 0) log.emit('http.requests_rejected', { client, rejectedCount: more });
+      if (more > 0)
+        log.emit('http.requests_rejected', {
+          client: client.replace(/^address:/, 'ip:'),
+          rejectedCount: more,
+        });
   }
 
   function count({ caller }: FinishedRequest): void {

@@ -1,6 +1,6 @@
 import { credentialsFailed, isAuthenticated } from '../../auth/principal.ts';
 import type { SecurityLog } from '../../auth/security-log.ts';
-import { addressKey, addressNetwork, attemptOrigin } from '../../platform/ip-address.ts';
+import { addressNetwork, attemptOrigin, formatIpOwner } from '../../platform/ip-address.ts';
 import {
   type AddressBucket,
   type AuthenticatedRequest,
@@ -91,7 +91,7 @@ export function useRateLimit({
   ): [client: Bucket, account?: Bucket] {
     const { caller } = authenticated;
     if (!isAuthenticated(caller)) {
-      const name = `${addressBucket(request, authenticated, kind)} of address:${addressKey(authenticated.clientAddress)}`;
+      const name = `${addressBucket(request, authenticated, kind)} of ${formatIpOwner(authenticated.clientAddress)}`;
       return [{ name, policy }];
     }
     const { clientId: name, userId: group, rateLimit: own } = caller;
@@ -136,7 +136,7 @@ export function useRateLimit({
   async function countFailure(authenticated: AuthenticatedRequest): Promise<void> {
     const { clientAddress, credentials } = authenticated;
     if (!credentialsFailed(credentials)) return;
-    await limiter.credentials.failure(`address:${addressKey(clientAddress)}`);
+    await limiter.credentials.failure(formatIpOwner(clientAddress));
     if (credentials.failed !== undefined)
       securityLog.failedCredential(attemptOrigin(authenticated), credentials.failed);
   }

@@ -6,7 +6,7 @@ import { readConnectionFor } from '../../auth/secrets.ts';
 import type { EndSession } from '../../auth/sessions.ts';
 import type { Database } from '../../database/database.ts';
 import { forbidden, unauthenticated } from '../../platform/errors.ts';
-import { addressKey, attemptOrigin, isLoopbackHost } from '../../platform/ip-address.ts';
+import { attemptOrigin, formatIpOwner, isLoopbackHost } from '../../platform/ip-address.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { badRequest, isObject, readJsonBody } from '../body.ts';
 import type { AdmittedRequest, RouteHandler } from '../exchange.ts';
@@ -104,7 +104,7 @@ export function createLoginHandler(options: LoginRouteOptions): RouteHandler {
     const loggedIn = await login({
       email,
       password,
-      countedFor: `address:${addressKey(admitted.clientAddress)}`,
+      countedFor: formatIpOwner(admitted.clientAddress),
       origin: attemptOrigin(admitted),
       userAgent: request.headers.get('user-agent'),
     });

@@ -4,7 +4,7 @@ import type { FailureCounter } from '../../auth/login.ts';
 import type { SecurityLog } from '../../auth/security-log.ts';
 import { type Clock, systemClock } from '../../platform/deadline.ts';
 import { type ApiError, forbidden, unauthenticated } from '../../platform/errors.ts';
-import { addressKey, attemptOrigin } from '../../platform/ip-address.ts';
+import { attemptOrigin, formatIpOwner } from '../../platform/ip-address.ts';
 import { createOpenMetricsRegistry, type Metrics } from '../../platform/metrics/metrics.ts';
 import type { LocatedRequest, RouteHandler } from '../exchange.ts';
 import { isLocalVisit } from '../local-request.ts';
@@ -94,7 +94,7 @@ export function createMetricsHandler({
       );
     if (hasToken(request, token)) return undefined;
     if (request.headers.has('authorization')) {
-      await failure(`address:${addressKey(located.clientAddress)}`);
+      await failure(formatIpOwner(located.clientAddress));
       securityLog.failedCredential(attemptOrigin(located), {
         kind: 'metrics-token',
         reason: 'The token is not METRICS_TOKEN.',

@@ -156,7 +156,7 @@ export const LOG_EVENTS = {
   },
   'listener.disconnected': {
     level: 'warn',
-    message: 'LISTEN connection lost; events of other instances arrive up to 1 s late',
+    message: 'LISTEN connection lost, reconnecting; events of other instances arrive up to 1 s late',
   },
   'listener.reconnected': { level: 'info', message: 'LISTEN connection restored' },
   'listener.probe_failed': { level: 'debug', message: 'The LISTEN connection did not respond' },

@@ -13,7 +13,7 @@ import { freshCookie, person } from '../../support/credentials/session.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 
 const app = useApp();
-const ADDRESS = expect.stringMatching(/^ip:/);
+const ADDRESS = expect.stringMatching(/^address:/);
 
 /** The same database, and whose slot each statement of the pool and each unit of work takes. */
 function attributed(database: Database) {
