@@ -5,7 +5,6 @@ import { createLogger } from './platform/log/log.ts';
 import { logOutput } from './platform/log/log-output.ts';
 import { build, readArguments } from './platform/process.ts';
 
-/** How long the last lines of the log may take. */
 const LAST_LINES_MS = 1_000;
 
 const USAGE = `npm start
@@ -25,22 +24,22 @@ const IGNORED = ['SIGUSR1', 'SIGUSR2', 'SIGALRM', 'SIGIO', 'SIGPWR', 'SIGVTALRM'
 
 async function main(): Promise<void> {
   readArguments(USAGE, {});
-  // Before any thread starts: files written here are private to the service's user.
+  // The umask is set before any thread starts, so that files are private to the user of the service.
   process.umask(0o077);
   const config = loadProcessConfig();
   const development = config.environment === 'development';
   const log = createLogger({ level: config.logLevel, pretty: development, first: { ...build() } });
-  // By default, Node prints the warnings of libraries as text on standard error.
+  // By default, Node prints warnings of libraries as plain lines on standard error, between the JSON lines.
   process
     .removeAllListeners('warning')
     .on('warning', (warning) => log.emit('service.node_warning', { err: warning }));
   for (const { name: variable, meant } of misspelledInProcess())
     log.emit('service.unknown_setting', { variable, meant });
-  // What a signal does anyway, but not to the first process of a container, where it needs a handler.
+  // The first process of a container ignores signals without a handler.
   let stop = (signal: NodeJS.Signals): void => process.exit(128 + constants.signals[signal]);
-  // For good: a second signal must not end what the first has begun.
+  // The handlers stay, because a second signal must not interrupt a graceful shutdown.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop(signal));
-  // Without a handler they would end the process at once, and SIGUSR1 would open a debugger's port.
+  // Without a handler, these signals would end the process, and SIGUSR1 would open the port of a debugger.
   for (const signal of IGNORED) process.on(signal, () => log.emit('service.signal_ignored', { signal }));
   const { database, dataDir } = config;
   // Loading the service and creating a database take seconds, during which the terminal would be empty.

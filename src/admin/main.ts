@@ -7,18 +7,15 @@ import { createLocalIo, printResult } from './cli/output.ts';
 import { runCommandLine, runOpened } from './program.ts';
 import { relayCommand } from './socket/relay.ts';
 
-/**
- * The admin command line (contract section 8): JSON on standard output, messages on standard error. Exit
- * code: 0 on success, 1 if the command failed, 2 on a usage error.
- */
+/** The admin command line (contract: administration). */
 
-// Before any thread starts: files written here are private to the user.
+// The umask is set before any thread starts, so that files are private to the user.
 process.umask(0o077);
-// The first process of a container, such as the one that migrates, is ended by no signal without a handler; and a backup
-// removes its draft.
+// The first process of a container, such as a migration, ignores signals without a handler. A backup removes
+// its draft on exit.
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => process.exit(128 + constants.signals[signal]));
-// A stream that cannot be written to must not end the process with a stack. `printResult` has the error, too.
+// A closed stream must not crash the process with a stack. `printResult` also gets the error.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
 const args = process.argv.slice(2);
@@ -31,7 +28,7 @@ const given = () => ({
 });
 
 let relayedExitCode: number | undefined;
-/** Resolves to undefined if no server has the database. */
+/** Resolves to undefined if no server has locked the database. */
 async function relay({ database }: ReturnType<typeof given>['config']): Promise<number | undefined> {
   if (database.kind !== 'embedded') return undefined;
   const terminalOf = ({ isTTY, columns }: NodeJS.WriteStream) => ({ isTTY, columns });

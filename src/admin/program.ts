@@ -26,7 +26,7 @@ import { defineSqlCommand } from './commands/sql.ts';
 import { defineUserCommands } from './commands/users.ts';
 import { defineDoctorCommand } from './doctor/doctor.ts';
 
-/** In the order of the help. */
+/** The commands are in the order of the help. */
 const COMMANDS: readonly DefineCommands[] = [
   defineUserCommands,
   defineApiKeyCommands,
@@ -50,8 +50,8 @@ const COMMANDS: readonly DefineCommands[] = [
 const HELP_WIDTH = 80;
 
 /**
- * The command line of an operator, whose name and reason are in what its commands leave in the audit log. To add a command,
- * define it in its own file and list it here.
+ * The name and reason of the operator are stored in the audit entries of the commands. A new command needs a
+ * separate file and an entry in COMMANDS.
  */
 export function createProgram(
   run: RunCommand,
@@ -99,7 +99,6 @@ export function createProgram(
   return program;
 }
 
-/** Runs a command on an open database and prints the result. */
 export async function runOpened(
   { database, config, applied }: OpenedDatabase,
   work: Parameters<RunCommand>[0],
@@ -108,7 +107,10 @@ export async function runOpened(
   await printResult(io, await work({ database, config, applied, io }));
 }
 
-/** Runs a command line. Resolves to its exit code, after its errors were printed. */
+/**
+ * Runs a command line and prints its errors.
+ * @returns the exit code.
+ */
 export async function runCommandLine(
   args: readonly string[],
   io: CommandIo,

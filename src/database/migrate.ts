@@ -154,7 +154,7 @@ function failureOf({ name }: Migration, error: unknown): unknown {
   const { kind, cause } = toDatabaseError(error);
   if (kind === 'unavailable' || setupError('', error) !== error) return error;
   return new MigrationError(
-    `Migration ${name} failed and was rolled back: it has changed nothing, and the version that runs goes on. PostgreSQL says: ${messageOf(cause)}. Correct what that names, and run it again.`,
+    `Migration ${name} failed and was rolled back: it has changed nothing, and the running version continues. PostgreSQL says: ${messageOf(cause)}. Correct what that names, and run it again.`,
     { cause: error },
   );
 }

@@ -78,7 +78,7 @@ const CHECKS: readonly [RegExp, string][] = [
   ],
   [/SSL|TLS|certificate/i, 'check sslmode in the address against the TLS set-up of the server'],
 ];
-const OTHERWISE = 'check that a PostgreSQL server answers there';
+const OTHERWISE = 'check that a PostgreSQL server listens there';
 
 const USE_DIRECT = 'set DIRECT_DATABASE_URL to the address of PostgreSQL itself, past the pooler';
 
@@ -294,6 +294,6 @@ export async function assertNotSeeded(
     ? [`embedded database in "${dataDir}"`, 'set DATA_DIR to another folder']
     : ['database of DATABASE_URL', 'name another database'];
   throw new OperatorError(
-    `The ${place} was seeded by development: it holds demo accounts whose credentials were printed and written to a file. Production refuses it: ${cure}.`,
+    `The ${place} was seeded by development: it holds demo accounts whose credentials were printed and written to a file. Production rejects the database: ${cure}.`,
   );
 }

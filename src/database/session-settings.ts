@@ -87,7 +87,7 @@ interface Fixed {
   readonly advice: (found: string) => string;
 }
 
-/** Requirements on the database (contract: PostgreSQL requirements). */
+/** Requirements on the database (contract: any database). */
 export const FIXED_SETTINGS: readonly Fixed[] = [
   {
     setting: 'server_encoding',

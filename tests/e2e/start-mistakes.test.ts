@@ -124,7 +124,7 @@ describe('DATABASE_URL', () => {
     [
       'it is no PostgreSQL',
       () => fakePostgres({ writes: 'HTTP/1.1 400 Bad Request\r\n\r\n' }),
-      /check that a PostgreSQL server answers there/,
+      /check that a PostgreSQL server listens there/,
     ],
     [
       'it has no TLS',

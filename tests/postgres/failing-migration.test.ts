@@ -26,7 +26,7 @@ it('a migration that fails is named with what PostgreSQL says, and has changed n
   const failed = await admin(['database', 'migrate'], folder, settings);
   expect(failed).toMatchObject({ code: 1, stdout: '' });
   expect(failed.stderr).toBe(
-    `Migration ${FAILING} failed and was rolled back: it has changed nothing, and the version that runs goes on. PostgreSQL says: ${message}. Correct what that names, and run it again.\n`,
+    `Migration ${FAILING} failed and was rolled back: it has changed nothing, and the running version continues. PostgreSQL says: ${message}. Correct what that names, and run it again.\n`,
   );
   expect(await rejection(url, 'SELECT suspended_at FROM api_keys')).toMatchObject({ code: '42703' });
   // An instance of this version is not ready, and says why.

@@ -25,7 +25,7 @@ interface BackUpOptions extends CommandServices {
   readonly progress: ProgressBar;
 }
 
-/** @throws {AdminError} where no backup can be written */
+/** @throws {AdminError} if no backup can be written to `file`. */
 function checkTarget(file: string, dataDir: string): void {
   try {
     if (lstatSync(file, { throwIfNoEntry: false }) !== undefined)
@@ -37,7 +37,7 @@ function checkTarget(file: string, dataDir: string): void {
     if (!existsSync(dataDir)) return;
     const path = relative(realpathSync(dataDir), join(realpathSync(dirname(file)), basename(file)));
     const [top] = path.split(sep);
-    // On Windows, the path to another drive starts with its letter.
+    // On Windows, the path to another drive starts with a drive letter.
     if (top !== '..' && !/^\w:$/.test(top ?? ''))
       throw new AdminError(
         `Backup file "${file}" is in DATA_DIR and would be lost with DATA_DIR. Nothing was changed. Name a file in another directory.`,
@@ -52,7 +52,10 @@ function readSecrets({ config: { dataDir }, withSecretKey }: BackUpOptions): Bac
   return Object.fromEntries(there.map((name) => [name, readFileSync(join(dataDir, name), 'utf8')]));
 }
 
-/** Writes the file in one snapshot of the database. Returns its last line. */
+/**
+ * Writes the file in one snapshot of the database.
+ * @returns the last line of the file.
+ */
 const writeSnapshot = (database: Database, draft: string, options: BackUpOptions) =>
   database.alone((client) =>
     withSnapshot(client, database.schema, async ({ contents, pieces }) => {
@@ -81,8 +84,8 @@ async function writeVerified(draft: string, options: BackUpOptions): Promise<Bac
 }
 
 /**
- * Writes a backup of the database to a new file, and reads it back. The file has another name until it is complete. Unless
- * the process is killed, nothing is left of a backup that fails.
+ * Writes a backup of the database to a new file, and reads the file back. The file has a temporary name until
+ * it is complete. A failed backup removes its file, unless the process is killed.
  * @throws {AdminError | DatabaseError}
  */
 async function backUp(given: CommandServices, file: string, withSecretKey: boolean) {
@@ -93,7 +96,7 @@ async function backUp(given: CommandServices, file: string, withSecretKey: boole
   const beganMs = performance.now();
   const draft = `${file}.${randomUUID()}.part`;
   const discard = () => rmSync(draft, { force: true });
-  // On SIGINT and SIGTERM, too.
+  // The exit event also covers SIGINT and SIGTERM.
   process.once('exit', discard);
   try {
     const { tables } = await writeVerified(draft, { ...given, file, withSecretKey, progress });

@@ -13,13 +13,12 @@ import { AdminError } from '../cli/output.ts';
 const isOfSystem = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'syscall' in error;
 
-/** The error of a file that is written, in words for the operator; others as they are. */
+/** Converts an error of the operating system into advice, and returns other errors unchanged. */
 export const writeError = (path: string, error: unknown): unknown =>
   isOfSystem(error)
     ? new AdminError(`"${path}" cannot be written: ${adviceOf(error)} (${error.message}).`, { cause: error })
     : error;
 
-/** The error of a file that is read, in words for the operator; others as they are. */
 const readError = (path: string, error: unknown): unknown =>
   isOfSystem(error)
     ? new AdminError(
@@ -30,9 +29,9 @@ const readError = (path: string, error: unknown): unknown =>
       )
     : error;
 
-/** The format is documented in docs/backup.md. Format 1, of version 1.0.0, is a tar archive. */
+/** docs/backup.md describes the format. Format 1, of version 1.0.0, is a tar archive. */
 const FORMAT = 2;
-/** The files of DATA_DIR that a backup has: the secret that stands in for SECRET_KEY, and the demo credentials. */
+/** Files of DATA_DIR in a backup: the secret that replaces an unset SECRET_KEY, and the demo credentials. */
 export const SECRET_FILES = ['secret-key', 'demo.json'] as const;
 
 const headForm = z.object({
@@ -42,10 +41,9 @@ const headForm = z.object({
   files: z.partialRecord(z.enum(SECRET_FILES), z.string()),
   ...contentsForm.shape,
 });
-/** The first line of a backup. */
 export type BackupHead = Readonly<z.infer<typeof headForm>>;
 
-/** @returns the first line of a backup that is made now. `files` are the contents of SECRET_FILES. */
+/** @returns the first line of a new backup. `files` are the contents of SECRET_FILES. */
 export const createHead = (contents: Contents, files: BackupHead['files']): BackupHead => ({
   format: FORMAT,
   version: build().version,
@@ -54,33 +52,33 @@ export const createHead = (contents: Contents, files: BackupHead['files']): Back
   ...contents,
 });
 
-/** No row is larger than 1 GiB. */
+/** PostgreSQL limits a row to 1 GiB. */
 const MAX_PIECE_BYTES = 1_073_741_824;
 const MAX_LINE_BYTES = 16_777_216;
 const lineForm = z.union([
   z.object({ table: z.string(), bytes: z.int().min(1).max(MAX_PIECE_BYTES) }),
   z.object({ sha256: z.string() }),
 ]);
-/** What the first line of any format has. */
+/** Every format has these properties in its first line. */
 const anyForm = z.object({ format: z.number(), version: z.string() });
 
 const COMPRESSION = {
-  // Fast, because requests to the embedded database wait meanwhile.
+  // The lowest level, because requests to the embedded database wait during the backup.
   [constants.ZSTD_c_compressionLevel]: 1,
   [constants.ZSTD_c_checksumFlag]: 1,
 };
 const CHUNK_BYTES = 1_048_576;
 
-/** The last line of a backup: the digest of each table, and the SHA-256 of all lines and pieces before. */
+/** The last line of a backup, with the digest of each table and the SHA-256 of everything before. */
 export interface BackupEnd {
   readonly tables: Readonly<Record<string, TableDigest>>;
   readonly sha256: string;
 }
 
 /**
- * Writes a new file, which only its owner can read, and flushes it to the disk.
- * @returns its last line
- * @throws {AdminError} if the file cannot be written. The file is left as it is then.
+ * Writes a new file, which only its owner can read, and flushes the file to the disk.
+ * @returns the last line.
+ * @throws {AdminError} if the file cannot be written. The caller deletes the incomplete file.
  */
 export async function writeBackup(
   path: string,
@@ -115,7 +113,7 @@ export async function writeBackup(
   return end;
 }
 
-/** `content` is what could not be read: a tar archive has "ustar" in its first block. */
+/** `content` is unreadable data. A tar archive has "ustar" in its first block. */
 const damaged = (path: string, why: string, content = Buffer.alloc(0)) =>
   new AdminError(
     content.toString('latin1', 257, 262) === 'ustar'
@@ -123,13 +121,11 @@ const damaged = (path: string, why: string, content = Buffer.alloc(0)) =>
       : `"${path}" is not a complete backup: ${why}. Nothing was restored. Use another backup.`,
   );
 
-/** Reads lines and bytes one after the other. */
 function createParser(path: string, content: AsyncIterable<Buffer>) {
   const source = content[Symbol.asyncIterator]();
   const hash = createHash('sha256');
   let rest: Buffer = Buffer.alloc(0);
 
-  /** The next chunk; undefined at the end. */
   async function next(): Promise<Buffer | undefined> {
     try {
       const { done, value } = await source.next();
@@ -140,7 +136,7 @@ function createParser(path: string, content: AsyncIterable<Buffer>) {
     }
   }
 
-  /** Reads until `isEnough` of all bytes that are left, which are then in `rest`. */
+  /** Reads until `isEnough` is true for the bytes in `rest`. */
   async function fill(isEnough: (bytes: number, chunk: Buffer) => boolean): Promise<void> {
     const chunks = [rest];
     for (let bytes = rest.length, last = rest; !isEnough(bytes, last); bytes += last.length) {
@@ -165,7 +161,7 @@ function createParser(path: string, content: AsyncIterable<Buffer>) {
       hash.update(taken);
       return taken;
     },
-    /** @returns the next line and the SHA-256 of all that came before */
+    /** @returns the next line, and the SHA-256 of everything before. */
     async line(): Promise<{ readonly json: unknown; readonly before: string }> {
       await fill((bytes, chunk) => bytes > MAX_LINE_BYTES || chunk.includes('\n'));
       const line = take(rest.indexOf('\n') + 1);
@@ -211,24 +207,23 @@ async function* readPieces(
   }
 }
 
-/** What `work` is given of a backup. */
 export interface OpenedBackup {
   readonly head: BackupHead;
-  /** All of it must be read: the last piece is followed by the check of the whole file. */
+  /** The caller must read all pieces, because the check of the whole file follows the last piece. */
   readonly pieces: AsyncIterable<CopyPiece>;
 }
 
 /**
  * Runs `work` with a backup, in bounded memory.
- * @returns what `work` returns, and the SHA-256 of the file
- * @throws {AdminError} if the file cannot be read, or is not a complete backup of this format
+ * @returns the result of `work`, and the SHA-256 of the file.
+ * @throws {AdminError} if the file cannot be read, or is not a complete backup of this format.
  */
 export async function readBackup<T>(
   path: string,
   work: (backup: OpenedBackup) => Promise<T>,
 ): Promise<{ readonly result: T; readonly sha256: string }> {
   const decompress = createZstdDecompress({ chunkSize: CHUNK_BYTES });
-  // The parser gets the error of either.
+  // The parser gets the errors of both streams.
   const content = connect(createReadStream(path), decompress, () => undefined);
   const parser = createParser(path, content);
   try {

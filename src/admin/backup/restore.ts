@@ -47,13 +47,13 @@ const WORKING_KEYS = statement<WorkingKey>(
    ORDER BY k.created_at, k.id`,
 );
 
-/** The data while it is written, and the other files of the backup. */
+/** The directory for unfinished data and the other files of the backup. */
 const draftIn = (dataDir: string) => join(dataDir, RESTORING);
-/** What DATA_DIR may have: the lock that this process holds, and the directory that a file system of its own has. */
+/** DATA_DIR may have the lock of this process, and lost+found if DATA_DIR is a separate file system. */
 const IGNORED = new Set(['lock', 'lock-journal', 'lost+found']);
 
 /**
- * Copies the backup and revokes what people signed in to, in one transaction: a restore that is interrupted has changed
+ * One transaction copies the backup and revokes sessions and grants, so that an interrupted restore changes
  * nothing.
  */
 async function restoreInto(
@@ -80,7 +80,7 @@ async function restoreInto(
   return { createdAt, version, tables, secretKey: 'secret-key' in files, applied, revoked, keys };
 }
 
-/** @throws {AdminError} if the directory has anything but what an interrupted restore has left */
+/** @throws {AdminError} if the directory has content other than the rest of an interrupted restore. */
 function requireEmpty(dataDir: string): void {
   const names = readdirSync(dataDir).filter((name) => !IGNORED.has(name));
   const left = names.includes(RESTORING) && !names.includes('postgres') ? [RESTORING, ...SECRET_FILES] : [];
@@ -99,7 +99,7 @@ function removeDraft(dataDir: string): void {
 const writePrivate = (path: string, content: string) =>
   writeFileSync(path, content, { flag: 'wx', mode: 0o600, flush: true });
 
-/** Gives everything its name, the database last. */
+/** Renames the database last, so that a crash leaves no database without its secrets. */
 function publish(dataDir: string): void {
   const draft = draftIn(dataDir);
   for (const name of SECRET_FILES)
@@ -110,10 +110,10 @@ function publish(dataDir: string): void {
   rmSync(draft, { recursive: true });
 }
 
-/** A piece is written with its indexes, and to the write-ahead log. */
+/** PostgreSQL writes rows to the table, to indexes and to the WAL. */
 const COPIES = 4;
 
-/** PGlite does not say that a disk is full. */
+/** PGlite does not report a full disk. */
 async function* checkRoom(dataDir: string, pieces: AsyncIterable<CopyPiece>): AsyncGenerator<CopyPiece> {
   for await (const piece of pieces) {
     checkDiskSpace(dataDir, COPIES * piece.data.length);
@@ -142,7 +142,7 @@ async function restoreDirectory(dataDir: string, backup: OpenedBackup, options: 
     secureAndFlushDirectory(draft);
     return restored;
   } catch (error) {
-    // The next try finds the directory as this one did.
+    // The next try must find the directory unchanged.
     removeDraft(dataDir);
     throw error;
   }
@@ -164,7 +164,7 @@ async function restoreEmbedded(dataDir: string, options: RestoreOptions) {
   }
 }
 
-/** The secret of a backup goes to DATA_DIR, where the service looks for it, unless there is one. */
+/** Writes the secret of the backup to DATA_DIR, where the service looks for it, unless a secret exists. */
 function restoreSecret(
   { config: { dataDir, secretKey }, io }: RestoreOptions,
   secret: string | undefined,
@@ -206,8 +206,8 @@ interface Options {
 }
 
 /**
- * Restores a backup into an empty or missing DATA_DIR, or into an empty schema of PostgreSQL. Nothing is there before all
- * of it is.
+ * Restores a backup into an empty or missing DATA_DIR, or into an empty schema of PostgreSQL. An interrupted
+ * restore leaves no visible data.
  * @throws {OperatorError | DatabaseError}
  */
 async function restore(given: CommandServices, name: string, { revokeApiKeys = false }: Options) {

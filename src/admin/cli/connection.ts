@@ -9,15 +9,12 @@ import type { Config } from '../../platform/config/config.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { AdminError, type CommandIo } from './output.ts';
 
-/** The configured database, ready for a command. */
 export interface OpenedDatabase {
   readonly database: Database;
   readonly config: Config;
-  /** The migrations applied when it was opened. */
   readonly applied: readonly string[];
 }
 
-/** What a command works with. */
 export interface Opened extends OpenedDatabase {
   readonly io: CommandIo;
 }
@@ -25,24 +22,32 @@ export interface Opened extends OpenedDatabase {
 export interface OpenOptions {
   readonly config: Config;
   readonly log: Logger;
-  /** Whether the command's task is to migrate. Otherwise a production PostgreSQL is not migrated. */
+  /**
+   * True for the command that migrates. Other commands do not migrate a PostgreSQL database in production.
+   */
   readonly migrates: boolean;
-  /** Whether it takes the database of any version, and leaves it at that. */
+  /** True if the command accepts a database of any version and does not migrate it. */
   readonly asIs?: boolean;
 }
 
-/** What a command has that opens what it needs. */
+/** The services of a command that opens the database itself. */
 export interface CommandServices extends Pick<OpenOptions, 'config' | 'log'> {
   readonly io: CommandIo;
-  /** Opens the database, whatever its version. Throws what `openForCommand` throws. */
+  /**
+   * Opens the database, regardless of its version.
+   * @throws the errors of `openForCommand`.
+   */
   open(): Promise<OpenedDatabase>;
 }
 
-/** How long a server may take to start on a busy machine, and another command to end. */
+/** Enough for the start of a server on a busy machine, and for another command to finish. */
 const START_WAIT_MS = 60_000;
 const RETRY_MS = 100;
 
-/** The data directory of the embedded database. Throws AdminError, with what to do `instead`, if the service has another one. */
+/**
+ * @param instead what to do if the service uses another database.
+ * @throws {AdminError} if the service does not use the embedded database.
+ */
 export function getDataDir({ database }: Config, instead = 'unset it'): string {
   if (database.kind === 'embedded') return database.dataDir;
   throw new AdminError(
@@ -50,13 +55,16 @@ export function getDataDir({ database }: Config, instead = 'unset it'): string {
   );
 }
 
-/** Opens the database exclusively. Throws DataDirInUseError if another process holds it. */
+/**
+ * Opens the database exclusively.
+ * @throws {DataDirInUseError} if another process has locked the data directory.
+ */
 export async function openAlone(options: OpenOptions): Promise<OpenedDatabase> {
   const { config, log, migrates, asIs = false } = options;
   const database = await openDatabase({ config, log, isCommand: true });
   try {
     if (asIs) return { database, config, applied: [] };
-    // The same rule as when the service starts (contract section 8).
+    // The service migrates under the same condition when it starts (contract: pending migrations).
     const migrating = migrates || config.database.kind === 'embedded' || config.environment !== 'production';
     await database.watch.requireUsable({ direct: migrating });
     if (migrating) return { database, config, applied: await migrate(database) };
@@ -72,12 +80,15 @@ export async function openAlone(options: OpenOptions): Promise<OpenedDatabase> {
   }
 }
 
-/** Where the settings of an installation under systemd are. */
+/** Path of the settings of an installation under systemd. */
 const INSTALLED = '/etc/content-graph/settings.env';
 const DEFAULT_DATA_DIR = '.data';
 
-/** A command without settings would create a database that nobody has asked for. Throws AdminError. */
-function rejectBesideInstallation({ database, environment }: Config): void {
+/**
+ * A command without settings would create an unwanted database.
+ * @throws {AdminError}
+ */
+function rejectIfInstalled({ database, environment }: Config): void {
   if (environment === 'production' || database.kind !== 'embedded') return;
   if (database.dataDir !== DEFAULT_DATA_DIR || existsSync(DEFAULT_DATA_DIR) || !existsSync(INSTALLED)) return;
   throw new AdminError(
@@ -86,15 +97,16 @@ function rejectBesideInstallation({ database, environment }: Config): void {
 }
 
 /**
- * Opens the configured database, or has `relay` run the command in the process that has the embedded one: it resolves to
- * undefined while no server responds. Waits for a server that starts and for other commands. Throws AdminError if neither
- * happens, and the errors of opening and migrating.
+ * Opens the configured database, or runs the command with `relay` in the process that has locked the embedded
+ * database. `relay` resolves to undefined while no server responds. The function waits for a server that
+ * starts, and for other commands.
+ * @throws {AdminError} after START_WAIT_MS, and the errors of opening and migrating.
  */
 export async function openForCommand<Relayed = never>(
   options: OpenOptions,
   relay: () => Promise<Relayed | undefined> = async () => undefined,
 ): Promise<OpenedDatabase | Relayed> {
-  rejectBesideInstallation(options.config);
+  rejectIfInstalled(options.config);
   const giveUpAtMs = performance.now() + START_WAIT_MS;
   for (;;) {
     const relayed = await relay();
@@ -113,8 +125,8 @@ export async function openForCommand<Relayed = never>(
 }
 
 /**
- * Runs a command on the open database and prints its result. While a server has the embedded database, the command runs in
- * the process of the server.
+ * Runs a command on the open database and prints its result. If a server has locked the embedded database,
+ * the command runs in the process of the server.
  */
 export type RunCommand = (
   work: (opened: Opened) => Promise<unknown>,
@@ -122,17 +134,19 @@ export type RunCommand = (
 ) => Promise<void>;
 
 /**
- * Runs a command that opens what it needs, and prints its result. The command runs in this process, or with `relayed` in
- * the process that has the embedded database.
+ * Runs a command that opens the database itself, and prints its result. With `relayed`, the command runs in
+ * the process that has locked the embedded database.
  */
 export type RunWithout = (
   work: (given: CommandServices) => Promise<unknown>,
   options?: { readonly relayed: boolean },
 ) => Promise<void>;
 
-/** The command line while its commands are added. */
 export interface CommandLine {
-  /** Adds a group of commands, or a command whose action calls `run` or `runWithout`, by what is typed: `user disable <email>`. */
+  /**
+   * Adds a group of commands, or a command whose action calls `run` or `runWithout`. `usage` is the command
+   * line, such as `user disable <email>`.
+   */
   add(usage: string, description: string): Command;
   /** Adds a command that works on the open database. `work` also gets the arguments and the options. */
   command<Args extends unknown[]>(
@@ -145,5 +159,5 @@ export interface CommandLine {
   readonly io: CommandIo;
 }
 
-/** Adds commands, in the order of the help. A feature joins the command line by one of these. */
+/** Adds commands in the order of the help. A feature adds its commands with such a function. */
 export type DefineCommands = (line: CommandLine) => void;

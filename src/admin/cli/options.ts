@@ -13,14 +13,14 @@ import { AdminError, type CommandIo } from './output.ts';
 const ROLES: readonly Role[] = ['member', 'admin'];
 const MAX_NAME_LENGTH = 100;
 
-/** The parsers here read one option each. InvalidArgumentError becomes a usage error (exit code 2). */
+/** Each parser reads one option. InvalidArgumentError becomes a usage error (exit code 2). */
 export function parseRole(text: string): Role {
   const role = ROLES.find((known) => known === text);
   if (role === undefined) throw new InvalidArgumentError(`Valid roles are ${ROLES.join(' and ')}.`);
   return role;
 }
 
-/** The distinct names in a list. `what` is the plural and singular noun for the messages. */
+/** @param what the plural and singular noun for the messages. */
 export function parseNames<T extends string>(
   text: string,
   known: readonly T[],
@@ -37,15 +37,18 @@ export function parseNames<T extends string>(
   return [...new Set(names.filter(isKnown))];
 }
 
-/** Scopes, separated by spaces (RFC 6749 section 3.3) or by commas. */
+/** Scopes are separated by spaces (RFC 6749, "Access Token Scope") or by commas. */
 export const parseScopes = (text: string): readonly Scope[] => parseNames(text, SCOPES, ['Scopes', 'scope']);
 
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-/** A timestamp this long ago is in the past by any clock that is nearly right. The database's clock decides about others. */
+/**
+ * A timestamp older than a day is in the past even by a wrong clock. The clock of the database checks later
+ * timestamps.
+ */
 const LONG_PAST_MS = 86_400_000;
 
-/** A timestamp: an ISO 8601 time with an offset, or a date, which means its start in UTC. */
+/** Parses an ISO 8601 time with an offset, or a date, which means its start in UTC. */
 export function parseTimestamp(text: string): Date {
   const timestamp = new Date(text);
   const [year, month, day] = text.split(/[-T]/).map(Number);
@@ -55,7 +58,6 @@ export function parseTimestamp(text: string): Date {
   return timestamp;
 }
 
-/** A timestamp in the future. */
 export function parseExpiry(text: string): Date {
   const timestamp = parseTimestamp(text);
   if (timestamp.getTime() < Date.now() - LONG_PAST_MS)
@@ -63,7 +65,6 @@ export function parseExpiry(text: string): Date {
   return timestamp;
 }
 
-/** The name by which people recognise a credential. */
 export function parseCredentialName(text: string): string {
   if (text.trim() === '' || [...text].length > MAX_NAME_LENGTH)
     throw new InvalidArgumentError(`It must be 1 to ${MAX_NAME_LENGTH} characters long.`);
@@ -72,7 +73,7 @@ export function parseCredentialName(text: string): string {
 
 const MAX_LIMIT = 1_000_000;
 
-/** Reads a value as the settings do. */
+/** Parses a value like a setting. */
 const parseAs =
   <T>(form: z.ZodType<T>) =>
   (text: string): T => {
@@ -81,13 +82,12 @@ const parseAs =
     return data;
   };
 
-/** A number of seconds. */
 export const parseSeconds = (most: number) => parseAs(integer(1, most));
 
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const LONGEST_MS = 3_650 * UNIT_MS.d;
 
-/** A duration such as 30m, in milliseconds. */
+/** @returns the milliseconds of a duration such as 30m. */
 export function parseDuration(text: string): number {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const ms = Number(count) * (UNIT_MS[unit as keyof typeof UNIT_MS] ?? 0);
@@ -96,7 +96,6 @@ export function parseDuration(text: string): number {
   return ms;
 }
 
-/** An address, or a network of addresses. */
 export function parseNetwork(text: string): Network {
   const network = networkOf(text);
   if (network === undefined)
@@ -106,19 +105,17 @@ export function parseNetwork(text: string): Network {
 
 const MAX_REASON = 500;
 
-/** The option of every command for the audit log. */
+/** Every command accepts the option for the audit log. */
 export interface ReasonOption {
   readonly reason?: string;
 }
 
-/** Why something is done, in a few words. */
 export function parseReason(text: string): string {
   if (text.trim() === '' || [...text].length > MAX_REASON || hasInvalidUnicode(text))
     throw new InvalidArgumentError(`It must be 1 to ${MAX_REASON} characters long.`);
   return text;
 }
 
-/** The address of a PostgreSQL database. */
 export const parseDatabaseUrl = parseAs(databaseUrl);
 
 const burstOption = (about: string): Option =>
@@ -126,7 +123,7 @@ const burstOption = (about: string): Option =>
 const perSecondOption = (about: string): Option =>
   new Option('--per-second <n>', about).argParser(parseAs(decimal(0.001, MAX_LIMIT)));
 
-/** Adds the options by which a new credential has other limits than the settings. */
+/** Adds the options for limits of a new credential that differ from the settings. */
 export const addOverrideOptions = (command: Command): Command =>
   command
     .addOption(burstOption('requests in a burst; default: RATE_LIMIT_BURST'))
@@ -138,17 +135,15 @@ export const addOverrideOptions = (command: Command): Command =>
       ).choices(STRICTER_DOCUMENTS),
     );
 
-/** The order of lists, in terms of Prisma. */
 export const OLDEST_FIRST: { createdAt?: 'asc'; id?: 'asc' }[] = [{ createdAt: 'asc' }, { id: 'asc' }];
 
-/** A credential as it is listed. */
 interface ListedOverrides {
   readonly documents: string | null;
   readonly burst: number | null;
   readonly perSecond: number | null;
 }
 
-/** Leaves out overrides that are not set: the settings apply there. */
+/** Omits unset overrides, where the settings apply. */
 export const withoutUnset = <T extends ListedOverrides>({
   documents,
   burst,
@@ -161,14 +156,13 @@ export const withoutUnset = <T extends ListedOverrides>({
   ...(documents === null ? {} : { documents }),
 });
 
-/** The limits of a command that changes them. */
 export interface LimitOptions {
   readonly burst?: number;
   readonly perSecond?: number;
   readonly reset?: boolean;
 }
 
-/** Adds the options of a command that changes limits, one of which must be given. */
+/** Adds the options of a command that changes limits. The user must give one of them. */
 export const addLimitOptions = (command: Command): Command =>
   command
     .addOption(burstOption('requests in a burst'))
@@ -181,10 +175,10 @@ export const addLimitOptions = (command: Command): Command =>
         command.error('error: specify the limit: --burst, --per-second or both, or --reset');
     });
 
-/** @returns the limits to set; undefined if the settings apply */
+/** @returns the limits to set, or undefined if the settings apply. */
 export const limitsOf = ({ reset = false, ...limits }: LimitOptions) => (reset ? undefined : limits);
 
-/** The options of a command that takes a password. At most one is given; without any, a person is asked. */
+/** Without these options, the command asks the user for the password. */
 export interface PasswordOptions {
   readonly password?: string;
   readonly passwordStdin?: boolean;
@@ -194,14 +188,17 @@ export function passwordStdinOption(): Option {
   return new Option('--password-stdin', 'Read the password, one line, from standard input');
 }
 
-/** Asks twice for a password that is not shown. Throws AdminError. */
+/**
+ * Asks twice for a password without echo.
+ * @throws {AdminError}
+ */
 async function ask(): Promise<string> {
-  // Readline puts the terminal into raw mode, and what it would show goes nowhere.
+  // Readline puts the terminal into raw mode, and its echo is discarded.
   const output = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
   const typed = lines[Symbol.asyncIterator]();
   const prompt = async (text: string) => {
-    // Standard output is for the result.
+    // The prompt is written to standard error, because standard output is for the result.
     process.stderr.write(text);
     const { done, value } = await typed.next();
     process.stderr.write('\n');
@@ -221,7 +218,7 @@ async function ask(): Promise<string> {
 /** A password has at most 200 characters of up to 4 bytes. */
 const MAX_BYTES = 4_096;
 
-/** The one line of standard input. Throws AdminError. */
+/** @throws {AdminError} unless standard input is one line. */
 async function readLine(): Promise<string> {
   let bytes = Buffer.alloc(0);
   for await (const chunk of process.stdin) {
@@ -233,7 +230,7 @@ async function readLine(): Promise<string> {
   try {
     text = decodeText(bytes);
   } catch (error) {
-    // Bytes that are not UTF-8 would become characters that cannot be typed.
+    // Invalid UTF-8 would become characters that cannot be typed.
     throw error instanceof NotTextError
       ? new AdminError('Standard input is not UTF-8. Nothing was changed.')
       : error;
@@ -246,8 +243,9 @@ async function readLine(): Promise<string> {
 }
 
 /**
- * The password for a command, before it opens the database: a person may take long. Throws AccountError, AdminError, and
- * a usage error if there is nobody to ask.
+ * Reads the password before the command opens the database, because typing may take long.
+ * @throws {AccountError}
+ * @throws {AdminError} and a usage error without a terminal.
  */
 export async function readPassword(
   { password, passwordStdin = false }: PasswordOptions,

@@ -10,14 +10,17 @@ import { runInBatches } from '../../platform/async.ts';
 import { ACCOUNT_CONTENT } from '../../schema/account-content.ts';
 import { AdminError } from '../cli/output.ts';
 
-/** Transactions stay short: long ones would delay events. */
+/** The batch is small because long transactions would delay events. */
 const BATCH = 500;
-/** Requests may have been authenticated this long ago without a look at the database. */
+/** Requests authenticated up to a second ago may still run without another look at the database. */
 const LATE_REQUESTS_MS = 1_000;
-/** A mutation that runs meanwhile may write until its time is up. */
+/** A running mutation may write to the account until its time limit. */
 const ATTEMPTS = 30;
 
-/** From here on, the account can only be deleted. It keeps its e-mail, so that running the command again finds it. */
+/**
+ * Marks the account as deleted, so that it can only be deleted. The account keeps its email address, so that
+ * a repeated command finds it.
+ */
 const BEGIN = statement<never>(
   'account_deletion_begin',
   `UPDATE users SET disabled_at = coalesce(disabled_at, now()), deleted_at = coalesce(deleted_at, now()), password_hash = NULL
@@ -35,8 +38,8 @@ const DELETE_STORED_RESPONSES = statement<{ one: number }>(
 const DROP_ACCOUNT = statement<never>('account_drop', 'DELETE FROM users WHERE id = $1');
 
 /**
- * Revokes all credentials of the account, for good: immediately, since no credential of a disabled account is valid.
- * Safe to repeat.
+ * Revokes all credentials of the account. No credential of a disabled account is valid, so the revocation is
+ * immediate. Safe to repeat.
  */
 async function begin(database: Database, email: string, contentPolicy: ContentPolicy): Promise<string> {
   const id = await database.unitOfWork({ author: OPERATOR }).run(async (work) => {
@@ -54,7 +57,7 @@ async function begin(database: Database, email: string, contentPolicy: ContentPo
 const deleteStoredResponses = (database: Database, id: string) =>
   runInBatches(BATCH, async () => (await database.query(DELETE_STORED_RESPONSES, [id, BATCH])).length);
 
-/** Removes the row. False if a mutation that is still running has written something under it. */
+/** @returns false if a running mutation has written a row that refers to the account. */
 async function dropAccount(database: Database, id: string): Promise<boolean> {
   try {
     await database.query(DROP_ACCOUNT, [id]);
@@ -65,7 +68,7 @@ async function dropAccount(database: Database, id: string): Promise<boolean> {
   }
 }
 
-/** Content that others still show needs its author, so the account's row is deleted last, once nothing refers to it. */
+/** Content needs its author while readers can still see it, so the row of the account is deleted last. */
 async function dropWithContent(database: Database, id: string) {
   await delay(LATE_REQUESTS_MS);
   let dropped = ACCOUNT_CONTENT.none;
@@ -80,20 +83,23 @@ async function dropWithContent(database: Database, id: string) {
   );
 }
 
-/** What happens to the content of a deleted account. */
 export type ContentPolicy = 'keep' | 'delete';
 
 /**
- * Deletes an account (contract section 8). Its credentials are revoked first. A second run finishes what a killed process has
- * left undone. Throws AccountError, AdminError, DatabaseError.
+ * Deletes an account (contract: administration). Credentials are revoked first. A second run completes an
+ * interrupted deletion.
+ * @throws {AccountError}
+ * @throws {AdminError}
+ * @throws {DatabaseError}
  */
 export async function deleteAccount(database: Database, email: string, contentPolicy: ContentPolicy) {
   const id = await begin(database, email, contentPolicy);
   if (contentPolicy === 'delete') return dropWithContent(database, id);
   await delay(LATE_REQUESTS_MS);
   await deleteStoredResponses(database, id);
-  // This waits for mutations that have written under the account; the responses they have stored are deleted after it.
-  // All others were deleted before: without its e-mail, the account could not be found again to finish.
+  // The update waits for mutations that have written to the account, and their stored responses are deleted
+  // afterwards. Other stored responses are deleted before, because a repeated command could not find the
+  // account without its email address.
   const data = { name: 'Deleted user', email: '', emailKey: null, role: 'member' } as const;
   await runInPrisma(database, (prisma) => prisma.user.updateMany({ where: { id }, data }));
   await deleteStoredResponses(database, id);

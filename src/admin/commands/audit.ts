@@ -12,7 +12,11 @@ interface Options {
   readonly action?: string;
 }
 
-/** The entries name accounts by their ids; whoever asks may have an e-mail. Throws AccountError, DatabaseError. */
+/**
+ * Entries name accounts by id, but operators may know only an email address.
+ * @throws {AccountError}
+ * @throws {DatabaseError}
+ */
 async function idOf(db: Queryable, name: string | undefined): Promise<string | undefined> {
   if (name === undefined || !name.includes('@')) return name;
   return (await findAccount(db, name)).id;

@@ -20,7 +20,7 @@ function endSessions({ database }: Opened, { user }: { readonly user: string }) 
   });
 }
 
-/** Idempotent: revoking a token again succeeds. */
+/** Revoking a token again succeeds. */
 async function endToken({ database }: Opened, jti: string) {
   if (!isRevocable(jti))
     throw new AdminError(`A jti must have 1 to 255 characters, but has ${jti.length}. Nothing was changed.`);
@@ -84,7 +84,7 @@ export const defineCredentialCommands: DefineCommands = ({ add, command }) => {
   ).requiredOption('--user <email>', 'email address of the account');
 
   add('jwt', 'Manage JWTs of other issuers');
-  // One jti in 64 begins with a hyphen and must not be read as an option.
+  // One jti in 64 begins with a hyphen and must not be parsed as an option.
   command('jwt revoke <jti>', 'Revoke the JWT with this jti before the JWT expires', endToken)
     .allowUnknownOption()
     .helpOption('--help');

@@ -21,7 +21,7 @@ import {
 import { parseDatabaseUrl } from '../cli/options.ts';
 import { type ProgressBar, print, printSkippedTables, showProgress } from '../cli/output.ts';
 
-/** What is not in the database, and where it is; undefined where there is none. */
+/** The secret is not in the database, so an operator must copy it separately. */
 function secretAdvice({ secretKey, dataDir }: Config): string | undefined {
   const file = secretFile(dataDir);
   if (secretKey === undefined && !existsSync(file)) return undefined;
@@ -29,7 +29,7 @@ function secretAdvice({ secretKey, dataDir }: Config): string | undefined {
   return `The new database has everything except SECRET_KEY. Set SECRET_KEY of the service on the new database to ${found}, or the service cannot decrypt its OAuth signing keys.`;
 }
 
-/** In one transaction of the target, which ends up with everything or unchanged. */
+/** One transaction of the target ensures that a failed copy leaves the target unchanged. */
 const copy = (source: Database, target: Database, progress: ProgressBar) =>
   source.alone((from) =>
     target.alone((client) =>
@@ -40,7 +40,7 @@ const copy = (source: Database, target: Database, progress: ProgressBar) =>
           ...{ target: endpoint, schema: target.schema, origin: 'The embedded database', contents },
           pieces: watchPieces(pieces, progress.step),
         });
-        // The rows of the target are those of the source, and this one.
+        // The audit entry is the only row of the target that the source does not have.
         await endpoint.rows(`SET LOCAL search_path = ${escapeIdentifier(target.schema)}`);
         const work: AuthoredWork = { ...queryableOnEndpoint(endpoint), author: OPERATOR };
         await adoptEvents(work);
@@ -87,7 +87,7 @@ export const defineCopyCommand: DefineCommands = ({ add, runWithout }) => {
 };
 
 async function recordMigrations({ database, applied }: Opened) {
-  // Each is recorded in its own transaction, too: by the migrations' table, which is older than this log.
+  // The table of Prisma Migrate, which is older than the audit log, also records each migration.
   if (applied.length > 0)
     await database
       .unitOfWork({ author: OPERATOR })
@@ -95,7 +95,7 @@ async function recordMigrations({ database, applied }: Opened) {
   return { applied };
 }
 
-/** What `npm run db:migrate` runs. */
+/** `npm run db:migrate` runs this command. */
 export const defineMigrateCommand: DefineCommands = ({ add, run }) => {
   add('database', 'Migrate, back up, restore and copy the database');
   add('database migrate', 'Apply the pending migrations and print their names').action(() =>
@@ -103,7 +103,7 @@ export const defineMigrateCommand: DefineCommands = ({ add, run }) => {
   );
 };
 
-/** For a restore that has left out events. */
+/** Operators run this command after a restore that has lost events. */
 async function renew({ database }: Opened) {
   const { first } = await renewLog(database, (transaction, state) =>
     audit({ ...transaction, author: OPERATOR }, 'event-log.reset', null, {

@@ -18,7 +18,7 @@ interface DocumentUse {
   readonly id: string;
   readonly client: string;
   readonly release: string | null;
-  /** And those that the schema does not have, if this version is another than clients use. */
+  /** Also includes elements that this version of the schema lacks, for a document of another version. */
   readonly elements: readonly string[];
 }
 
@@ -27,7 +27,10 @@ const NOW = statement<{ at: Date; retainedSince: Date }>(
   `SELECT now() AS at, date_trunc('day', now() - interval '${RETENTION_DAYS} days', 'UTC') AS "retainedSince"`,
 );
 
-/** The fields and arguments of a document that the schema has no more: it fits another version. */
+/**
+ * Finds fields and arguments that this version of the schema lacks, because the document fits another
+ * version.
+ */
 function unknownIn(schema: GraphQLSchema, document: DocumentNode): string[] {
   const types = new TypeInfo(schema);
   const found: string[] = [];
@@ -49,8 +52,8 @@ function unknownIn(schema: GraphQLSchema, document: DocumentNode): string[] {
 }
 
 /**
- * @returns what the check of the schema needs to know of the service that clients use. `since` says from when on the uses are
- * complete.
+ * @returns the usage that the schema check needs from the running service. `since` is the time from which the
+ * usage is complete.
  * @throws {DatabaseError}
  */
 export async function usageReport(database: Queryable, schema: GraphQLSchema, since: Date | undefined) {
@@ -60,7 +63,7 @@ export async function usageReport(database: Queryable, schema: GraphQLSchema, si
   const deprecationsOf = createDeprecations(schema);
   const documents: DocumentUse[] = [];
   for await (const { id, client, release, text } of publishedTexts(database)) {
-    // Checked when it was published, so it has no limits here.
+    // The document was validated when it was published, so the parser needs no limits.
     const document = parse(text, { noLocation: true });
     const used = document.definitions.flatMap((node) =>
       node.kind === Kind.OPERATION_DEFINITION ? deprecationsOf(document, node).named : [],

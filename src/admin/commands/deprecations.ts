@@ -12,7 +12,7 @@ const listUsage = ({ database }: Opened, { since }: Options) =>
   listDeprecatedUsage(database, since, CLIENT_NAMES);
 
 async function report({ database, config }: Opened, { since }: Options) {
-  // The schema takes a while to build, and the other commands do without.
+  // Building the schema takes a while, and the other commands do not need the schema.
   const { contentLimits } = await import('../../schema/content-limits.ts');
   const { buildSchema } = await import('../../schema/schema.ts');
   const { usageReport } = await import('./deprecation-report.ts');

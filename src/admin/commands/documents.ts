@@ -28,13 +28,15 @@ interface PublishOptions extends ReleaseOptions {
   readonly partial?: boolean;
 }
 
-/** What is to be retired: a release, that without a name, or some ids. Undefined if it is not said. */
+/**
+ * @returns the ids or the release to retire. A client without a release name means the documents without a
+ * release. Undefined if the options name neither.
+ */
 function retiredBy(ids: readonly string[], { client, release }: ReleaseOptions) {
   if (ids.length > 0) return client === undefined && release === undefined ? ids : undefined;
   return client === undefined ? undefined : { client, release: release ?? '' };
 }
 
-/** Lists the publications, or those of a client, oldest first. */
 async function list({ database }: Opened, { client, texts = false }: ListOptions) {
   const publications = await runInPrisma(database, (prisma) =>
     prisma.documentPublication.findMany({
@@ -71,7 +73,7 @@ async function retire({ database, io }: Opened, ids: readonly string[], what: Re
   return { retired };
 }
 
-/** The name of a release; documents without one have none. */
+/** An empty string means no release, so it is not a valid name. */
 function parseRelease(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('It must not be empty.');
   return parseCredentialName(text);

@@ -3,13 +3,12 @@ import { z } from 'zod';
 import { NotTextError, readText } from '../../platform/config/setting-files.ts';
 import { AdminError } from '../cli/output.ts';
 
-/** A document as a toolchain has written it. */
 export interface ManifestEntry {
   readonly id: string;
   readonly text: string;
 }
 
-/** Apollo's, version 1. */
+/** Apollo's persisted query manifest, version 1. */
 const APOLLO = z.object({
   format: z.literal('apollo-persisted-query-manifest'),
   version: z.number(),
@@ -18,7 +17,11 @@ const APOLLO = z.object({
 const BODY = z.object({ body: z.string() });
 const OPERATIONS = z.array(BODY.extend({ id: z.string() }));
 
-/** From ids to texts: of codegen's client preset, gql.tada, Relay, Mercurius and Hive. Undefined if it is none. */
+/**
+ * Parses an object from ids to query strings, as codegen's client preset, gql.tada, Relay, Mercurius and Hive
+ * write it.
+ * @returns undefined for any other value.
+ */
 function entriesOfTexts(json: unknown): readonly ManifestEntry[] | undefined {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
   const members: [string, unknown][] = Object.entries(json);
@@ -49,10 +52,13 @@ function parse(file: string, content: string): unknown {
   }
 }
 
-/** A text has a selection set, an id has none. */
+/** A query string has a selection set, and an id has none. */
 const isId = ({ text }: ManifestEntry): boolean => text.trim() !== '' && !text.includes('{');
 
-/** Operations as a list, or as an object from ids. Undefined if they are neither. */
+/**
+ * Parses operations as a list, or as an object by id.
+ * @returns undefined for any other value.
+ */
 function entriesOfOperations(operations: unknown): readonly ManifestEntry[] | undefined {
   const listed = OPERATIONS.safeParse(operations).data;
   if (listed !== undefined) return listed.map(({ id, body }) => ({ id, text: body }));
@@ -65,7 +71,10 @@ function entriesOfOperations(operations: unknown): readonly ManifestEntry[] | un
   return entries.length === members.length ? entries : undefined;
 }
 
-/** The documents of a manifest of Apollo's; undefined if it is none. Throws AdminError. */
+/**
+ * @returns undefined unless the file is an Apollo manifest.
+ * @throws {AdminError}
+ */
 function entriesOfApollo(file: string, json: unknown): readonly ManifestEntry[] | undefined {
   const manifest = APOLLO.safeParse(json).data;
   if (manifest === undefined) return undefined;
@@ -78,8 +87,9 @@ function entriesOfApollo(file: string, json: unknown): readonly ManifestEntry[] 
 }
 
 /**
- * The documents of a file, as toolchains write it: ids are theirs, but for a text alone, whose id is its SHA-256 in
- * hexadecimal. Throws AdminError.
+ * Reads the documents of a file of a build tool. Ids are unchanged. The id of a .graphql file is its SHA-256
+ * in hexadecimal.
+ * @throws {AdminError}
  */
 export function readManifest(file: string): readonly ManifestEntry[] {
   const content = read(file);

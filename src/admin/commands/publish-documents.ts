@@ -12,7 +12,7 @@ import type { Opened } from '../cli/connection.ts';
 import { UndoneError } from '../cli/output.ts';
 import type { ManifestEntry } from './manifest.ts';
 
-/** An id may tell what it is the hash of. */
+/** An id with a prefix claims to be the hash of its document. */
 const OF_TEXT = /^sha256:[0-9a-f]{64}$/i;
 const TAKEN = 'The id belongs to another document, and the document of an id never changes.';
 
@@ -23,11 +23,10 @@ function idProblem({ id, text }: ManifestEntry): string | undefined {
   return undefined;
 }
 
-/** Sorts what may be published from what may not. */
 function checkAll(entries: readonly ManifestEntry[], { check }: DocumentCheck) {
   const texts = new Map<string, string>();
   const documents: NewDocument[] = [];
-  const refused = new Map<string, string>();
+  const rejected = new Map<string, string>();
   for (const entry of entries) {
     const { id, text } = entry;
     const known = texts.get(id);
@@ -36,7 +35,7 @@ function checkAll(entries: readonly ManifestEntry[], { check }: DocumentCheck) {
     const problem =
       known === undefined ? idProblem(entry) : 'The files have different documents with this id.';
     const checked = problem === undefined ? check(text) : { reason: problem };
-    if ('reason' in checked) refused.set(id, checked.reason);
+    if ('reason' in checked) rejected.set(id, checked.reason);
     else
       documents.push({
         id,
@@ -45,12 +44,15 @@ function checkAll(entries: readonly ManifestEntry[], { check }: DocumentCheck) {
         operationName: checked.document.names ?? null,
       });
   }
-  return { documents: documents.filter(({ id }) => !refused.has(id)), refused };
+  return { documents: documents.filter(({ id }) => !rejected.has(id)), rejected };
 }
 
 /**
- * Checks the documents of manifests as requests would be, and publishes them in one transaction: all of them, or with `partial`
- * those that are not rejected. Throws UndoneError if any is rejected otherwise, and AdminError, DatabaseError.
+ * Validates documents like requests, and publishes them in one transaction. With `partial`, rejected
+ * documents do not prevent the publication of the others.
+ * @throws {UndoneError} if a document is rejected without `partial`.
+ * @throws {AdminError}
+ * @throws {DatabaseError}
  */
 export async function publish(
   { database, config }: Opened,
@@ -60,17 +62,17 @@ export async function publish(
   // Only this command needs the whole schema.
   const { buildSchema } = await import('../../schema/schema.ts');
   const checks = createDocumentCheck(buildSchema(contentLimits(config)), config);
-  const { documents, refused } = checkAll(entries, checks);
-  const total = documents.length + refused.size;
+  const { documents, rejected } = checkAll(entries, checks);
+  const total = documents.length + rejected.size;
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const { published, taken } = await publishDocuments(work, documents, release, checks.schemaId);
-    for (const id of taken) refused.set(id, TAKEN);
-    const told = [...refused].map(([id, reason]) => ({ id, reason }));
+    for (const id of taken) rejected.set(id, TAKEN);
+    const told = [...rejected].map(([id, reason]) => ({ id, reason }));
     if (partial || told.length === 0) {
       await audit(work, 'document.publish', release.client, { ...release, published });
       return { published, unchanged: documents.length - taken.length - published, rejected: told };
     }
-    // Takes everything back.
+    // The error rolls the transaction back.
     throw new UndoneError(
       `Rejected: ${told.length} of ${total} documents. Nothing was published. Correct the documents, or publish the others with --partial.`,
       {

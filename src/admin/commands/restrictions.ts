@@ -14,10 +14,10 @@ interface BlockOptions extends ReasonOption {
   readonly force?: boolean;
 }
 
-/** Wider networks have so many other clients in them that a mistake is likely. */
+/** Wider networks have so many clients that the operator has probably mistyped the prefix length. */
 const WIDEST = { ipv4: 16, ipv6: 32 } as const;
 
-/** Throws AdminError for a block that would do nothing, or more than is likely meant. */
+/** @throws {AdminError} for a block without effect, or for a network that is probably too wide. */
 function check(network: Network, { trustProxy }: Config, force: boolean): void {
   const own = [...LOOPBACK, ...trustProxy.flatMap((each) => networkOf(each) ?? [])];
   if (own.some((each) => isWithin(network, each)))
@@ -31,7 +31,6 @@ function check(network: Network, { trustProxy }: Config, force: boolean): void {
     );
 }
 
-/** A block as commands print it. */
 const printed = ({ endsAt, ...block }: Awaited<ReturnType<typeof listBlocks>>[number]) => ({
   ...block,
   expiresAt: endsAt,
@@ -56,7 +55,7 @@ async function block(
   });
 }
 
-/** Other blocks that an address is in may be what is meant. */
+/** The operator may mean another block that overlaps with the network. */
 async function noBlock(db: Queryable, network: Network): Promise<AdminError> {
   const others = (await listBlocks(db, network)).map((each) => each.network);
   const hint = others.length === 0 ? '' : ` Blocked networks that overlap: ${others.join(', ')}.`;

@@ -12,14 +12,13 @@ import type { DefineCommands } from '../cli/connection.ts';
 import { inWords } from '../cli/output.ts';
 
 interface Choice {
-  /** The option that chooses it, without hyphens before it. */
+  /** The name of the option, without leading hyphens. */
   readonly name: string;
-  /** What is revoked. */
+  /** The description of the revoked credentials. */
   readonly words: string;
   readonly revocation: RevocationScope;
 }
 
-/** Each kind of credential that can be revoked separately, and all of them. */
 const CHOICES: readonly Choice[] = [
   ...REVOCATIONS.flatMap(({ separately, words }) =>
     separately === undefined
@@ -42,7 +41,7 @@ const OPTIONS = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 async function revokeChosen(database: Database, { revocation }: Choice, email: string | undefined) {
   const { accounts, ended } = await (email === undefined
     ? revokeForAllAccounts(database, revocation)
-    : // A deletion that was interrupted may have left credentials.
+    : // An interrupted deletion may have left credentials.
       revokeForAccount(
         database,
         (await database.unitOfWork().run((work) => accountToDelete(work, email))).id,
@@ -54,7 +53,7 @@ async function revokeChosen(database: Database, { revocation }: Choice, email: s
 type Given = Readonly<Record<string, string | boolean | undefined>>;
 
 const optionOf = ({ name, words }: Choice): Option => new Option(`--${name}`, words);
-/** The name by which the parser has the value of an option. */
+/** The parser stores the value of an option under its attribute name. */
 const keyOf = (choice: Choice): string => optionOf(choice).attributeName();
 
 export const defineRevokeCommand: DefineCommands = ({ add, run }) => {

@@ -3,7 +3,7 @@ import type { DefineCommands, Opened } from '../cli/connection.ts';
 import { AdminError, escapeTerminal, type Output, print, StreamedText } from '../cli/output.ts';
 
 const MAX_ROWS = 1_000;
-/** The first words of statements that return rows and that no cursor takes. They return few. */
+/** EXPLAIN and SHOW return few rows, and PostgreSQL does not declare a cursor for them. */
 const WITHOUT_CURSOR = /^\s*(explain|show)\b/i;
 
 interface Rows {
@@ -12,13 +12,15 @@ interface Rows {
 }
 
 /**
- * Runs one statement in a transaction that writes nothing, and reads at most one row more than MAX_ROWS. The transaction
- * ends before anything is printed, because requests wait for that of the embedded database. Throws AdminError.
+ * Runs one statement in a read-only transaction, and reads at most one row more than MAX_ROWS. The
+ * transaction ends before the output, because requests to the embedded database wait for the end of the
+ * transaction.
+ * @throws {AdminError}
  */
 async function readRows({ database, config }: Opened, text: string): Promise<Rows> {
   const client = await database.dedicatedClient({ limited: true });
   const ask = (sql: string) => {
-    // The extended protocol takes one statement.
+    // The extended protocol accepts only one statement.
     const query: QueryArrayConfig & { readonly queryMode: 'extended' } = {
       ...{ text: sql, rowMode: 'array', queryMode: 'extended' },
     };
@@ -37,7 +39,7 @@ async function readRows({ database, config }: Opened, text: string): Promise<Row
       ? new AdminError(`PostgreSQL rejected the statement: ${error.message}.`)
       : error;
   } finally {
-    // After a failure, this also ends the transaction.
+    // After a failure, closing the connection also rolls back the transaction.
     await client.end();
   }
 }
@@ -45,7 +47,7 @@ async function readRows({ database, config }: Opened, text: string): Promise<Row
 const textOf = (value: unknown): string =>
   value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
 
-/** A table as psql prints one. */
+/** Formats a table like psql. */
 async function* tableOf({ names, rows }: Rows): AsyncGenerator<string> {
   const cells = [names, ...rows].map((row) =>
     row.map((value) => escapeTerminal(textOf(value)).replaceAll('\n', '\\n').replaceAll('\t', '\\t')),

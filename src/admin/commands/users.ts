@@ -53,14 +53,16 @@ async function list({ database }: Opened) {
   }));
 }
 
-/** What is revoked when an account is disabled or its role changes. */
 const ACCOUNT_CHANGE_REVOCATIONS = REVOCATIONS.filter(({ onAccountChange = false }) => onAccountChange);
 
 async function exportAll({ database }: Opened, email: string) {
   return new StreamedText(exportAccount(database, await accountToExport(database, email), EXPORT_SECTIONS));
 }
 
-/** Changes an account and records that, in one transaction. `change` returns the detail of the entry, which is printed, too. */
+/**
+ * Changes an account and writes an audit entry in one transaction. `change` returns the detail of the entry,
+ * which is also printed.
+ */
 function changeAccount<Detail extends object>(
   { database }: Opened,
   action: string,
@@ -92,7 +94,10 @@ async function enable(opened: Opened, email: string) {
   return { ...changed, enabled: true };
 }
 
-/** There is no moment at which the account is enabled and has what it had before. */
+/**
+ * One transaction revokes the last credentials and enables the account, so that no old credential ever works
+ * again.
+ */
 async function enableWithNothing(opened: Opened, email: string) {
   const { id: found } = await findAccount(opened.database, email);
   const most = await revokeInBatches(opened.database, [found], REVOCATIONS);
@@ -127,7 +132,10 @@ function setLimits(opened: Opened, email: string, options: LimitOptions) {
   );
 }
 
-/** Nothing is held while the password is hashed. */
+/**
+ * The password is hashed before the transaction, because hashing takes long and a transaction occupies a
+ * connection.
+ */
 async function create({ database }: Opened, account: NewAccount) {
   const ready = await readyAccount(database, account);
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {

@@ -7,7 +7,6 @@ import { messageOf } from '../../database/preflight.ts';
 import { type Queryable, statement } from '../../database/statement.ts';
 import { type Config, misspelledInProcess } from '../../platform/config/config.ts';
 
-/** The result of one check, as the command prints the result. */
 export interface DoctorCheck {
   readonly check: string;
   readonly status: 'ok' | 'warning' | 'error';
@@ -63,8 +62,8 @@ const READ_FACTS = statement<ServerFacts>(
      current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS most,
      (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used`,
 );
-/** An instance also listens, cleans up and migrates. */
-const CONNECTIONS_BESIDE_POOL = 3;
+/** An instance has a connection each for LISTEN, jobs and migrations. */
+const UNPOOLED_CONNECTIONS = 3;
 const MEBIBYTE = 1_048_576;
 
 function checkServer({ database }: Config, { version, bytes, readOnly }: ServerFacts): DoctorCheck {
@@ -85,7 +84,7 @@ async function checkMigrations(db: Queryable): Promise<DoctorCheck> {
     return createCheck(
       'migrations',
       `migrations of a newer version are applied: ${unknown.join(', ')}`,
-      'do nothing if you have gone back to this version; otherwise start the newer version',
+      'do nothing if you have returned to this version; otherwise start the newer version',
       'warning',
     );
   } catch (error) {
@@ -96,7 +95,7 @@ async function checkMigrations(db: Queryable): Promise<DoctorCheck> {
 }
 
 /**
- * Finds sequences that are behind their tables, as after logical replication.
+ * Finds sequences that are behind their tables, for example after logical replication.
  * @throws {DatabaseError}
  */
 async function checkSequences(db: Queryable): Promise<DoctorCheck> {
@@ -122,7 +121,7 @@ async function checkSequences(db: Queryable): Promise<DoctorCheck> {
 
 function checkPool({ database }: Config, { most, used }: ServerFacts): DoctorCheck[] {
   if (database.kind === 'embedded') return [];
-  const own = database.poolSize + CONNECTIONS_BESIDE_POOL;
+  const own = database.poolSize + UNPOOLED_CONNECTIONS;
   const finding = `an instance takes up to ${own} connections; of ${most}, ${used} are in use, so ${Math.floor(most / own)} instances fit`;
   if (used + own <= most) return [createCheck('pool', finding)];
   const action = 'raise max_connections, lower DATABASE_POOL_SIZE, or put PgBouncer in between';
@@ -142,14 +141,17 @@ export async function checkDatabase(config: Config, database: Database): Promise
 }
 
 const LIMIT_MS = 5_000;
-/** Requests that take tokens from one bucket, so that the next request shows whether it takes from another one. */
+/**
+ * Requests that take tokens from one bucket. The next request then shows whether it takes tokens from another
+ * bucket.
+ */
 const MOST_REQUESTS = 20;
 const TRIES = 3;
 
-/** Reserved for documentation: no client has them (RFC 5737). */
+/** Addresses reserved for documentation, which no client has (RFC 5737). */
 const [FORGED, OTHER_FORGED] = ['192.0.2.1', '192.0.2.2'];
 
-/** Sends an anonymous request. `remaining` is how many tokens its client has left. */
+/** Sends an anonymous request. `remaining` is the number of tokens that the client has left. */
 async function ask(url: string, forged: string): Promise<{ response: Response; remaining: number }> {
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
@@ -165,7 +167,10 @@ async function ask(url: string, forged: string): Promise<{ response: Response; r
   return { response, remaining: Number(response.headers.get('x-ratelimit-remaining') ?? Number.NaN) };
 }
 
-/** Finds out whether clients can choose their address with X-Forwarded-For. Rejects if nothing responds. */
+/**
+ * Checks whether clients can choose their IP address with X-Forwarded-For. Rejects if the URL does not
+ * respond.
+ */
 async function checkClientAddress(
   url: string,
   { burst, perSecond }: Config['rateLimit'],
@@ -175,7 +180,8 @@ async function checkClientAddress(
     const startedMs = performance.now();
     const first = await Promise.all(Array.from({ length: count }, () => ask(url, FORGED)));
     const second = await ask(url, OTHER_FORGED);
-    // The bucket has got back a few tokens. Other clients at this address may only have taken more.
+    // The bucket has gained a few tokens during the requests. Other clients of the IP address can only have
+    // taken tokens.
     const gained = 1 + Math.ceil(((performance.now() - startedMs) / 1_000) * perSecond);
     const most = gained + Math.min(...first.map(({ remaining }) => remaining));
     if (second.remaining > most)
@@ -184,7 +190,7 @@ async function checkClientAddress(
         'clients can choose their IP address: two requests with different X-Forwarded-For count as two clients',
         'configure the proxy to replace X-Forwarded-For or to append to it, and list only proxies in TRUST_PROXY',
       );
-    // A separate client would have all but one of its tokens.
+    // A separate client would have all of its tokens except one.
     if (burst - 1 > most) return createCheck('client-address', 'X-Forwarded-For of clients is ignored');
   }
   return createCheck(
@@ -195,7 +201,7 @@ async function checkClientAddress(
   );
 }
 
-/** Sends requests to PUBLIC_URL, as clients do, and compares what the proxy has made of the requests. Never rejects. */
+/** Sends requests to PUBLIC_URL like a client, and checks how the proxy has changed them. Never rejects. */
 export async function checkProxy({ publicUrl, trustProxy, rateLimit }: Config): Promise<DoctorCheck[]> {
   if (publicUrl === undefined) return [];
   const describe = (finding: string, ...rest: [action?: string, status?: DoctorCheck['status']]) =>
@@ -233,7 +239,7 @@ export async function checkRedis({ redisUrl }: Config): Promise<DoctorCheck[]> {
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
   });
-  // The error of a command only says that there is no connection.
+  // The error event has the cause. The error of a command only says that there is no connection.
   let cause: unknown;
   redis.on('error', (error) => {
     cause = error;

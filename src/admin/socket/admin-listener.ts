@@ -4,18 +4,19 @@ import { withTimeout } from '../../platform/deadline.ts';
 import { openSocketDir } from './messages.ts';
 import type { ServedCommands } from './received-command.ts';
 
-/** As long as requests have when the service stops. */
+/** Commands get the same time as requests when the service stops. */
 const END_WAIT_MS = 10_000;
 
-/** Commands are loaded when there is one. */
+/** The commands are loaded only when a client connects. */
 async function serveCommand(socket: Socket, served: ServedCommands): Promise<void> {
   const { runReceived } = await import('./received-command.ts');
   await runReceived(socket, served);
 }
 
 /**
- * Accepts admin commands of the owner of DATA_DIR and of root, on a Unix socket in it. The caller has locked the data directory. If
- * there can be no socket, the log says so, and commands need a stopped server.
+ * Accepts admin commands of the owner of DATA_DIR and of root, on a Unix domain socket in DATA_DIR. The
+ * caller has locked the data directory. If the socket cannot be created, the log has a line, and commands
+ * require a stopped server.
  */
 export async function listenForCommands(dataDir: string, served: ServedCommands) {
   const { log } = served;
@@ -33,7 +34,7 @@ export async function listenForCommands(dataDir: string, served: ServedCommands)
   });
   const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
   try {
-    // A killed server leaves it.
+    // A killed server leaves its socket behind.
     rmSync(dir.socket, { force: true });
     server.once('error', reject).listen(dir.socket, resolve);
     await listening;
@@ -42,9 +43,9 @@ export async function listenForCommands(dataDir: string, served: ServedCommands)
     log.emit('admin.socket_failed', { err: error });
   }
   return {
-    /** Accepts no further command, and waits a while for those that run. */
+    /** Accepts no further command, and waits up to END_WAIT_MS for running commands. */
     async close(): Promise<void> {
-      // This also removes the socket.
+      // Closing the server also removes the socket.
       server.close();
       dir.close();
       await withTimeout(END_WAIT_MS, Promise.all(running.values()));

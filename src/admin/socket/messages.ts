@@ -15,20 +15,18 @@ const json = z.string().transform((line, context): unknown => {
 
 const terminal = z.object({ isTTY: z.boolean().optional(), columns: z.number().optional() });
 
-/** A command, as the client sends it. */
 const request = z.object({
   args: z.array(z.string()),
   operator: z.object({ user: z.string(), host: z.string() }),
-  /** What the client has read for the command, such as a password. */
+  /** Inputs that the client has read for the command, such as a password. */
   inputs: z.record(z.string(), z.string()),
   stdout: terminal,
   stderr: terminal,
 });
 export type CommandRequest = Readonly<z.infer<typeof request>>;
-/** Reads a request from its line. */
 export const commandRequest = json.pipe(request);
 
-/** What the server sends: that it is ready for the request, the output of the command, its end. */
+/** A server sends `ready`, then output, and finally the exit code. */
 const reply = z.union([
   z.object({ ready: z.literal(true) }),
   z.object({ stdout: z.string() }),
@@ -36,16 +34,15 @@ const reply = z.union([
   z.object({ exitCode: z.number() }),
 ]);
 export type CommandReply = Readonly<z.infer<typeof reply>>;
-/** Reads a reply from its line. */
 export const commandReply = json.pipe(reply);
 
-/** A message on a line of its own. JSON has no line break within. */
+/** JSON has no line break, so each message is one line. */
 export const encodeLine = (message: CommandRequest | CommandReply): string => `${JSON.stringify(message)}\n`;
 
-/** Files of documents come in a request. */
+/** 256 MiB, because a request contains the files of documents. */
 const MAX_LENGTH = 268_435_456;
 
-/** The lines of a socket. Throws RangeError for a line that is too long. */
+/** @throws {RangeError} for a line that is too long. */
 export async function* readLines(socket: Readable): AsyncGenerator<string, void> {
   let rest = '';
   for await (const chunk of socket.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
@@ -57,14 +54,16 @@ export async function* readLines(socket: Readable): AsyncGenerator<string, void>
 }
 
 const SOCKET = 'admin.sock';
-/** Where Linux has the open files of this process. */
+/** Linux lists the open files of this process here. */
 const DESCRIPTORS = '/proc/self/fd';
 
 /**
- * The path of the admin socket of a DATA_DIR. Call `close` once the socket is connected or closed.
+ * @returns the path of the admin socket of a DATA_DIR. The caller calls `close` once the socket is connected
+ * or closed.
  *
- * On Linux, the path of the socket leads through the open data directory: it is short however long DATA_DIR is, and leads to
- * the same data directory after a move. Elsewhere a long path makes `listen` and `connect` fail. Throws errors of the file system.
+ * On Linux, the path leads through the open data directory. The path is short for any DATA_DIR, and stays
+ * valid after a move of the directory. On other systems a long path makes `listen` and `connect` fail.
+ * @throws the errors of the file system.
  */
 export function openSocketDir(dataDir: string) {
   if (!existsSync(DESCRIPTORS)) return { socket: join(dataDir, SOCKET), close: () => undefined };
@@ -72,9 +71,13 @@ export function openSocketDir(dataDir: string) {
   return { socket: join(DESCRIPTORS, String(descriptor), SOCKET), close: () => closeSync(descriptor) };
 }
 
-/** True if the data directory has a socket that only its owner and root can have made, and this process belongs to one of them. */
+/**
+ * True if only the owner of the data directory or root can have created the socket, and this process runs as
+ * one of them.
+ */
 export function hasSafeSocket(dataDir: string): boolean {
-  // A path that is too long or leads nowhere has no socket either. Opening the database reports what is wrong with the path.
+  // A path that is too long or does not exist has no socket either. Opening the database reports the problem
+  // with the path.
   if (!existsSync(dataDir)) return false;
   const stats = statSync(dataDir);
   if (isOpen(stats)) return false;

@@ -6,23 +6,22 @@ import { AdminError, type CommandIo, EXIT, type Output, printResult } from '../c
 import { runCommandLine, runOpened } from '../program.ts';
 import { type CommandReply, type CommandRequest, commandRequest, encodeLine, readLines } from './messages.ts';
 
-/** What commands in the server's process work with. */
 export interface ServedCommands {
   readonly config: Config;
   readonly database: Database;
   readonly log: Logger;
 }
 
-/** The input and output of the client. Output ends quietly when the client has gone, or when its reader has. */
+/** Output ends silently after the client has disconnected or its reader has closed the pipe. */
 function ioOf(socket: Socket, { inputs, ...terminals }: CommandRequest): CommandIo {
   const output = (name: 'stdout' | 'stderr'): Output => ({
     ...terminals[name],
     write(text, done) {
-      const gone = () => done?.(Object.assign(new Error('the client has gone'), { code: 'EPIPE' }));
-      if (socket.readableEnded || !socket.writable) gone();
+      const fail = () => done?.(Object.assign(new Error('the client has disconnected'), { code: 'EPIPE' }));
+      if (socket.readableEnded || !socket.writable) fail();
       else
         send(socket, name === 'stdout' ? { stdout: text } : { stderr: text }, (error) =>
-          error ? gone() : done?.(),
+          error ? fail() : done?.(),
         );
     },
   });
@@ -44,7 +43,10 @@ function send(socket: Socket, reply: CommandReply, done?: (error?: Error | null)
   socket.write(encodeLine(reply), done);
 }
 
-/** Runs the command that comes on a socket on the server's own database. Rejects if something else comes. */
+/**
+ * Runs the command that arrives on a socket, on the database of the server. Rejects if the message is no
+ * command.
+ */
 export async function runReceived(socket: Socket, { config, database, log }: ServedCommands): Promise<void> {
   // A client that has given up by now has sent nothing.
   send(socket, { ready: true });
@@ -60,9 +62,9 @@ export async function runReceived(socket: Socket, { config, database, log }: Ser
     send(socket, { exitCode: EXIT.failed });
     throw error;
   }
-  // Notices that the client ends the connection.
+  // The read detects that the client has closed the connection.
   void lines.next().catch(() => undefined);
-  // Arguments may be secrets.
+  // Only the name of the command is logged, because arguments may be secrets.
   log.emit('admin.command_started', { command: request.args[0], user: request.operator.user });
   const io = ioOf(socket, request);
   const opened = { config, database, applied: [] };

@@ -11,24 +11,25 @@ import {
 
 /** A server that accepts connections responds soon. */
 const READY_WAIT_MS = 20_000;
-/** Nobody listens: the server was killed, or is just stopping. */
+/** No process listens, because the server was killed or is stopping. */
 const ABSENT = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
 
 function connectTo(dataDir: string) {
   const dir = openSocketDir(dataDir);
-  // The system call has been made when this returns.
+  // `connect` has made the system call when it returns, so the directory can be closed.
   const socket = connect(dir.socket);
   dir.close();
   return socket;
 }
 
-/** Prints a part of the output. Resolves to false if its reader has left. */
+/** Resolves to false if the reader has closed the pipe. */
 const writeOutput = (output: Output, text: string) =>
   new Promise<boolean>((resolve) => output.write(text, (error) => resolve(!error)));
 
 /**
- * Has the server of an embedded database run a command, and prints its output. Resolves to the exit code, or to undefined if
- * there is no server. Throws AdminError if the server does not respond, or stops before the end.
+ * Runs a command in the server of an embedded database, and prints its output.
+ * @returns the exit code, or undefined without a server.
+ * @throws {AdminError} if the server does not respond, or stops before the command is finished.
  */
 export async function relayCommand(
   dataDir: string,
