@@ -6,15 +6,15 @@ import type { Queryable } from '../database/statement.ts';
 import type { Author, UnitOfWork } from '../database/unit-of-work.ts';
 import type { FairQueue } from '../platform/fairness/fair-queue.ts';
 
-/** Logging in or ending a session twice does no harm, so a write of unknown outcome can be repeated. */
+/** Repeating a login or a logout does no harm, so a write of unknown outcome can be retried. */
 const repeatable = (error: unknown): unknown =>
   error instanceof DatabaseError && error.kind === 'unknown'
     ? new DatabaseError('unavailable', error.cause)
     : error;
 
 /**
- * Writes that may wait for the lock of an account. Each try joins the queue again, so writes that pause for a locked
- * account occupy no slot meanwhile.
+ * Queues writes that may wait for the lock of an account. Each attempt joins the queue again, so a write that
+ * waits for a locked account occupies no slot.
  */
 export function createAccountWriteQueue(
   database: Pick<Database, 'unitOfWork' | 'lockWaitMs'>,
@@ -24,7 +24,7 @@ export function createAccountWriteQueue(
     new Retries(lockWaitMs).run(() => queue.measured(owner, tryOnce));
 
   return {
-    /** For statements of an account, each of which commits by itself. */
+    /** Each statement commits by itself. */
     statements(owner: string): Queryable {
       const options = { singleStatement: true };
       return {
@@ -36,7 +36,7 @@ export function createAccountWriteQueue(
           ).catch((error: unknown) => Promise.reject(repeatable(error))),
       };
     },
-    /** Runs a transaction of an account. Throws what `write` throws, and DatabaseError. */
+    /** @throws {DatabaseError} and what `write` throws */
     transaction<T>(
       owner: string,
       write: (work: UnitOfWork) => Promise<T>,

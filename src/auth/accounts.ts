@@ -7,15 +7,15 @@ import type { Role } from './scopes.ts';
 
 let known: Promise<ReadonlySet<string>> | undefined;
 
-/** Loaded with the first password that is set: a server may run for days without one. */
+/** The list is loaded with the first password that is set, because a server may run for days without one. */
 async function load(min: number): Promise<ReadonlySet<string>> {
   const { dictionary } = await import('@zxcvbn-ts/language-common');
   return new Set(dictionary['passwords-common'].filter(({ length }) => length >= min));
 }
 
 /**
- * Whether many people use a password, or had it stolen (NIST SP 800-63B section 3.1.1.2): it is compared whole, ignoring
- * case, with those of a list that have at least `min` characters.
+ * Compares a password with a list of common and stolen ones (NIST SP 800-63B §3.1.1.2). The comparison
+ * ignores case and uses the entries that have at least `min` characters.
  */
 export async function isCommon(password: string, min: number): Promise<boolean> {
   known ??= load(min).catch((error: unknown) => {
@@ -25,12 +25,12 @@ export async function isCommon(password: string, min: number): Promise<boolean> 
   return (await known).has(password.toLowerCase());
 }
 
-/** The lengths of an account's texts, in Unicode code points (contract section 1). */
+/** Lengths are in Unicode code points. */
 export const ACCOUNT_NAME = { min: 1, max: 100 };
 export const PASSWORD = { min: 12, max: 200 };
 export const MAX_EMAIL_LENGTH = 254;
 
-/** An account that cannot be created or found as requested. The message is meant for the requester. */
+/** An account cannot be created or found. The message is shown to the requester. */
 export class AccountError extends OperatorError {}
 
 export interface NewAccount {
@@ -41,7 +41,7 @@ export interface NewAccount {
   readonly role?: Role | undefined;
 }
 
-/** The form in which e-mails are compared, ignoring case. */
+/** Email addresses are compared by this form, which ignores case. */
 export const emailKey = (email: string): string => email.toLowerCase();
 
 const length = (text: string) => [...text].length;
@@ -50,10 +50,12 @@ const fits = (text: string, { min, max }: typeof PASSWORD) => length(text) >= mi
 /** PostgreSQL cannot store such a string, so no account has it. */
 export const hasInvalidUnicode = (text: string): boolean => text.includes('\0') || !text.isWellFormed();
 
-/** What is said of a password that many people use. */
 export const COMMON_PASSWORD = 'a commonly used password. Choose another one.';
 
-/** For every place that sets one. Those that are stored already go on working. Throws AccountError. */
+/**
+ * Checks a new password. Stored passwords that would fail the check stay valid.
+ * @throws {AccountError}
+ */
 export async function checkPassword(password: string): Promise<void> {
   if (hasInvalidUnicode(password))
     throw new AccountError('The password must not contain a NUL character or a lone surrogate.');
@@ -75,7 +77,7 @@ const FIND = statement<{ id: string; role: Role; disabledAt: Date | null; delete
   'account_find',
   `SELECT id, role, disabled_at AS "disabledAt", deleted_at AS "deletedAt" FROM users WHERE email_key = $1`,
 );
-/** A concurrent request may have taken the e-mail meanwhile. */
+/** The statement inserts nothing if a concurrent request has taken the email address. */
 const INSERT = statement<{ id: string }>(
   'account_insert',
   `INSERT INTO users (id, name, email, email_key, role, password_hash) VALUES ($1, $2, $3, $4, $5::"Role", $6)
@@ -84,12 +86,15 @@ const INSERT = statement<{ id: string }>(
 
 const isTaken = (email: string) => new AccountError(`An account with the e-mail "${email}" already exists.`);
 
-/** A new account, checked, and with its password hashed. */
+/** The account has passed all checks, and its password is hashed. */
 interface ReadyAccount extends Omit<NewAccount, 'password'> {
   readonly passwordHash: string | null;
 }
 
-/** Throws AccountError if a rule is broken or the e-mail is taken, DatabaseError. */
+/**
+ * @throws {AccountError} if a rule is broken or the email address is taken
+ * @throws {DatabaseError}
+ */
 export async function readyAccount(
   db: Queryable,
   { password, ...account }: NewAccount,
@@ -99,7 +104,10 @@ export async function readyAccount(
   return { ...account, passwordHash: password === undefined ? null : await hashPassword(password) };
 }
 
-/** Throws AccountError if the e-mail has been taken, DatabaseError. */
+/**
+ * @throws {AccountError} if the email address has been taken
+ * @throws {DatabaseError}
+ */
 export async function insertAccount(
   db: Queryable,
   { name, email, role = 'member', passwordHash }: ReadyAccount,
@@ -109,7 +117,10 @@ export async function insertAccount(
   return made;
 }
 
-/** Creates an account. Throws AccountError if a rule is broken or the e-mail is taken, DatabaseError. */
+/**
+ * @throws {AccountError} if a rule is broken or the email address is taken
+ * @throws {DatabaseError}
+ */
 export async function createAccount(db: Queryable, account: NewAccount): Promise<{ id: string }> {
   return insertAccount(db, await readyAccount(db, account));
 }
@@ -120,7 +131,10 @@ export const noAccount = (email: string): AccountError =>
 export const beingDeleted = (email: string): AccountError =>
   new AccountError(`Account "${email}" is partly deleted. Run "user delete" again to finish.`);
 
-/** The account with an e-mail. Throws AccountError if there is none, or if it is being deleted; DatabaseError. */
+/**
+ * @throws {AccountError} if no account has the email address, or if its deletion has begun
+ * @throws {DatabaseError}
+ */
 export async function findAccount(
   db: Queryable,
   email: string,
@@ -134,8 +148,8 @@ export async function findAccount(
 }
 
 /**
- * Locks an account's row for what is limited per account: a concurrent transaction that creates one more waits for
- * this one and then counts its rows too.
+ * Locks an account's row to enforce a limit per account. A concurrent transaction that adds a row waits for
+ * this transaction and then counts its rows.
  */
 export const LOCK_ACCOUNT = statement<{ id: string }>(
   'account_lock',
@@ -145,8 +159,8 @@ export const LOCK_ACCOUNT = statement<{ id: string }>(
 const REFERENCE_TO_ACCOUNT = /_(author|user|owner)_id_fkey$/;
 
 /**
- * Whether a write failed because its account was deleted while it ran. An account is only deleted once nothing refers to
- * it, so the reference was the one being written.
+ * True if a write failed because its account was deleted while the write ran. An account is only deleted once
+ * nothing refers to it, so the failed reference is the new one.
  */
 export function isAccountGone(error: unknown): boolean {
   const violated = violatedForeignKey(error);

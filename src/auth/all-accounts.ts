@@ -18,9 +18,8 @@ interface Account {
   readonly id: string;
 }
 
-/** Accounts of one transaction. Their log-ins wait for it. */
+/** One transaction locks this many accounts, and their logins wait for the transaction. */
 const PAGE = 100;
-/** The least id of all. */
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 const NEXT = statement<Account>('accounts_next', 'SELECT id FROM users WHERE id > $1 ORDER BY id LIMIT $2');
 const ALL = statement<Account>('accounts_all', 'SELECT id FROM users ORDER BY id');
@@ -28,26 +27,29 @@ const LOCK = statement<Account>(
   'accounts_lock',
   'SELECT id FROM users WHERE id = ANY($1::uuid[]) FOR NO KEY UPDATE',
 );
-/** Skips locked accounts: waiting for one while others are locked would keep all of them from logging in. */
+/**
+ * The statement skips locked accounts. Waiting for one account while others are locked would block the logins
+ * of all of them.
+ */
 const LOCK_FREE = statement<Account>(
   'accounts_lock_free',
   'SELECT id FROM users WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED',
 );
 
-/** Which of the credentials of accounts to revoke. */
 export interface RevocationScope {
   readonly revocations: Revocations;
-  /** True if JWTs of other issuers are revoked, too. */
+  /** True if JWTs of external issuers are revoked as well. */
   readonly tokens: boolean;
 }
 
-/** How many accounts were gone through, and what was revoked. */
 export interface Revoked {
   readonly accounts: number;
   readonly ended: RevokedCounts;
 }
 
-/** What `option` of `admin credential revoke` revokes: a kind of `revocations`, with the stream tokens issued for it. */
+/**
+ * Selects the kind that `option` of `admin credential revoke` names, with the stream tokens issued for it.
+ */
 export const selectRevocations = (revocations: Revocations, option: string): RevocationScope => ({
   revocations: revocations.flatMap((revocation) =>
     revocation.separately?.option === option
@@ -57,7 +59,10 @@ export const selectRevocations = (revocations: Revocations, option: string): Rev
   tokens: false,
 });
 
-/** Revokes the credentials of the accounts that `lock` could lock. Returns these accounts and the counts. */
+/**
+ * Revokes the credentials of the accounts that `lock` could lock.
+ * @returns these accounts and the counts
+ */
 async function revokeForUnlocked(
   database: Database,
   accounts: readonly string[],
@@ -75,7 +80,7 @@ async function revokeForUnlocked(
   });
 }
 
-/** Some accounts stayed locked by others. */
+/** Other transactions kept some accounts locked. */
 class AccountsLockedError extends OperatorError {
   constructor(ids: readonly string[]) {
     super(
@@ -84,11 +89,11 @@ class AccountsLockedError extends OperatorError {
   }
 }
 
-/** Whether it has waited for a lock as long as it may. */
+/** True if the wait for a lock has timed out. */
 const isLocked = (error: unknown) =>
   error instanceof DatabaseError && (error.kind === 'timeout' || error.kind === 'locked');
 
-/** Revokes credentials of one account. Throws DatabaseError. */
+/** @throws {DatabaseError} */
 export async function revokeForAccount(
   database: Database,
   id: string,
@@ -99,10 +104,12 @@ export async function revokeForAccount(
 }
 
 /**
- * Revokes credentials of all accounts, disabled ones too, a hundred accounts in a transaction and 500 rows of a kind in a
- * statement. Safe to repeat; an interrupted run has revoked a part. Each account is locked as for a new password, so that a
- * credential issued meanwhile is either issued before the lock, and revoked, or after it, for a credential that is still
- * valid. Throws AccountsLockedError once all other accounts are done, and DatabaseError.
+ * Revokes credentials of all accounts, disabled accounts included. A transaction takes a hundred accounts, a
+ * statement 500 rows of a kind. An interrupted run has revoked a part, and a repeated run does no harm. The
+ * lock is the one for a new password: credentials issued before the lock are revoked, and later ones need
+ * valid credentials.
+ * @throws {AccountsLockedError} once all other accounts are done
+ * @throws {DatabaseError}
  */
 export async function revokeForAllAccounts(
   database: Database,
@@ -135,9 +142,11 @@ export async function revokeForAllAccounts(
 }
 
 /**
- * For a restored database, where what was revoked after the backup is valid again: revokes all that was issued after a login
- * with a password, such as sessions, stream tokens and OAuth grants, of all accounts; with `keys`, their API keys as well.
- * `revocations` are those of the product (`src/features/features.ts`). Throws DatabaseError.
+ * Makes a restored database safe, because credentials that were revoked after the backup are valid again.
+ * Revokes what was issued after a login with a password: sessions, stream tokens and OAuth grants of all
+ * accounts. With `keys`, API keys are revoked as well.
+ * @param revocations all kinds of the product (`src/features/features.ts`)
+ * @throws {DatabaseError}
  */
 export async function revokeLogins(
   work: AuthoredWork,

@@ -20,12 +20,10 @@ import {
   type UseServices,
 } from './secrets.ts';
 
-/** Names these credentials among all. */
 const API_KEY_KIND = 'api-key';
 export const API_KEY = secretFormat('cga_');
 const SHOWN_LENGTH = 10;
 
-/** The part of a key that may be shown to identify it. */
 export const shownPrefix = (key: string): string => key.slice(0, SHOWN_LENGTH);
 
 export interface NewApiKey {
@@ -33,13 +31,12 @@ export interface NewApiKey {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly expiresAt?: Date | undefined;
-  /** Overrides of the burst and the sustained rate in the settings. */
+  /** Both override the burst and the sustained rate of the settings. */
   readonly burst?: number | undefined;
   readonly perSecond?: number | undefined;
   readonly documents?: StricterDocuments | undefined;
 }
 
-/** The key as it is stored, which is shown to its owner. */
 export type StoredApiKey = RowOf<typeof shownKeys>;
 
 const shownKeys = pickColumns(apiKeys, [
@@ -53,10 +50,9 @@ const shownKeys = pickColumns(apiKeys, [
   'expiresAt',
 ]);
 
-/** The columns of a StoredApiKey. */
 export const API_KEY_COLUMNS = formatColumns(shownKeys);
 
-/** Dated by the database's clock, which also says what has expired. */
+/** The database's clock dates the key and decides when the key expires. */
 const INSERT = statement<StoredApiKey>(
   'api_key_insert',
   `INSERT INTO api_keys (id, user_id, name, prefix, hash, scopes, expires_at, burst, per_second, documents)
@@ -65,7 +61,7 @@ const INSERT = statement<StoredApiKey>(
    RETURNING ${API_KEY_COLUMNS}`,
 );
 
-/** A key would expire before it can be used. */
+/** The key would expire before its first use. */
 export class KeyExpiredError extends OperatorError {
   constructor() {
     super('The expiry of an API key must be in the future.');
@@ -73,8 +69,9 @@ export class KeyExpiredError extends OperatorError {
 }
 
 /**
- * Creates a key for an account, regardless of its limit. The returned key is stored nowhere, only its hash. Throws
- * KeyExpiredError, DatabaseError.
+ * Creates a key regardless of the account's limit. The database stores only the hash of the returned key.
+ * @throws {KeyExpiredError}
+ * @throws {DatabaseError}
  */
 export async function createApiKey(
   db: Queryable,
@@ -97,17 +94,17 @@ export async function createApiKey(
   return { id: apiKey.id, key, apiKey };
 }
 
-/** SQL of ids and names, for reports. */
+/** Reports name API keys by this SQL. */
 export const API_KEY_NAMES = 'SELECT k.id::text AS id, k.name FROM api_keys k';
 
-/** Contract section 5: keys of an account that are neither revoked nor expired. */
+/** The limit counts the keys of an account that are neither revoked nor expired (contract: limits). */
 export const MAX_LIVE_KEYS = 100;
-/** Contract section 5: including revoked and expired keys, which are retained for 30 days. */
+/** The limit includes revoked and expired keys, which are retained for 30 days (contract: limits). */
 const MAX_KEPT_KEYS = 1_000;
 const TOO_MANY_LIVE = `An account may have at most ${MAX_LIVE_KEYS} API keys that are neither revoked nor expired. Revoke one first.`;
 const TOO_MANY_KEPT = `An account may have at most ${MAX_KEPT_KEYS} API keys, including those that were revoked or expired in the last 30 days. Use an existing key.`;
 
-/** The account has as many keys as it may. The message is meant for the requester. */
+/** The account has reached its limit of keys. The message is shown to the requester. */
 export class KeyLimitError extends OperatorError {}
 
 const COUNT = statement<{ live: number; kept: number }>(
@@ -126,8 +123,10 @@ async function checkKeyLimit(transaction: Queryable, userId: string): Promise<vo
 }
 
 /**
- * Creates a key for an account as part of `work`. The limit is exact under concurrency. Throws KeyLimitError,
- * KeyExpiredError, DatabaseError.
+ * The limit is exact under concurrency.
+ * @throws {KeyLimitError}
+ * @throws {KeyExpiredError}
+ * @throws {DatabaseError}
  */
 export async function createApiKeyWithinLimit(
   work: UnitOfWork,
@@ -144,14 +143,15 @@ const REVOKE = statement<{ userId: string }>(
 );
 
 /**
- * Revokes a key for good, and returns the id of its account. Undefined if there is no such key, it belongs to another
- * account, or it is already revoked. Throws DatabaseError.
+ * @returns the id of the account; undefined if the key does not exist, belongs to another account, or is
+ * already revoked
+ * @throws {DatabaseError}
  */
 export async function revokeApiKey(db: Queryable, id: string, userId?: string): Promise<string | undefined> {
   return (await db.query(REVOKE, [id, userId ?? null]))[0]?.userId;
 }
 
-/** Kept for their owner to see, as those that are revoked. */
+/** Revoked keys are retained, so that their owner still sees them. */
 export const apiKeyRevocation: CredentialRevocation = {
   kind: 'apiKeys',
   words: 'API keys',
@@ -177,8 +177,10 @@ const SUSPEND = statement<{ account: string }>(
 );
 
 /**
- * Suspends a key, or has it work again, and returns the id of its account. Undefined if there is no such key, it is revoked,
- * or there is nothing to change. Throws DatabaseError.
+ * Suspends or resumes a key.
+ * @returns the id of the account; undefined if the key does not exist, is revoked, or is already in that
+ * state
+ * @throws {DatabaseError}
  */
 export async function suspendApiKey(
   db: Queryable,
@@ -190,7 +192,7 @@ export async function suspendApiKey(
 
 interface Limited {
   readonly account: string;
-  /** Null: as the settings say. */
+  /** Null means the limit of the settings. */
   readonly burst: number | null;
   readonly perSecond: number | null;
 }
@@ -203,8 +205,9 @@ const SET_LIMITS = statement<Limited>(
 );
 
 /**
- * Sets those limits of a key that are given; without `limits`, it has those of the settings again. Undefined if there is no
- * such key, or it is revoked. Throws DatabaseError.
+ * Sets the given limits of a key. Without `limits`, the key gets the limits of the settings again.
+ * @returns undefined if the key does not exist or is revoked
+ * @throws {DatabaseError}
  */
 export async function setApiKeyLimits(
   db: Queryable,
@@ -219,13 +222,14 @@ interface NewUse extends CredentialUse {
   readonly keyId: string;
 }
 
-/** So many addresses of a key are retained: those that used the key last. */
+/** Only the IP addresses that used a key last are retained. */
 const MAX_ADDRESSES = 50;
 const MAX_USER_AGENT_LENGTH = 200;
 
 /**
- * Instances store the same rows, so each takes its locks in one order. A key that somebody has locked waits for its next
- * use. The deletion does not see the new rows, hence it leaves room for them, and it waits for no lock.
+ * Instances store the same rows, so each takes its locks in one order. A use of a locked key is skipped, and
+ * the next use is stored. The deletion does not see the new rows, so it leaves room for them. The deletion
+ * waits for no lock.
  */
 const STORE = statement<never>(
   'api_key_uses_store',
@@ -247,7 +251,7 @@ const STORE = statement<never>(
      WHERE place > ${MAX_ADDRESSES} FOR UPDATE OF o SKIP LOCKED)`,
 );
 
-/** Records from where keys are used. Requests do not wait for that. */
+/** Requests do not wait for the record of their IP address. */
 function createApiKeyUses({ database, ...services }: UseServices) {
   return storeOncePerMinute<NewUse>({
     ...services,
@@ -263,7 +267,7 @@ function createApiKeyUses({ database, ...services }: UseServices) {
   });
 }
 
-/** Addresses are personal data: they are deleted 30 days after their last use. */
+/** IP addresses are personal data, so they are deleted 30 days after their last use. */
 export const oldApiKeyUses = deletion('api_key_uses', {
   table: 'api_key_uses',
   key: 'key_id, address',
@@ -275,11 +279,10 @@ interface KeyRow
     StoredOverrides,
     Pick<User, 'role'>,
     Pick<ApiKey, 'scopes' | 'expiresAt'> {
-  /** Time to expiry, by the database's clock. */
+  /** Time to expiry in milliseconds, by the database's clock. Null means that the key does not expire. */
   readonly leftMs: number | null;
 }
 
-/** A key row with the principal it authenticates. */
 interface KnownKey {
   readonly row: KeyRow;
   readonly principal: Principal;
@@ -290,7 +293,8 @@ interface KnownKey {
 const PLACES = new Set<ExtractedCredential['place']>(['authorization', 'query']);
 
 /**
- * Resolves API keys. A wrong checksum never reaches the database; a known key does at most twice a second.
+ * Resolves API keys. The checksum rejects mistyped keys without a query. An instance looks a known key up at
+ * most twice a second.
  */
 export function createApiKeyStrategy(services: SecretServices): AuthStrategy {
   const { clock } = services;

@@ -7,12 +7,12 @@ import { sudoUser } from '../platform/config/config.ts';
 import { DailyLimitError } from '../platform/fairness/usage.ts';
 import { isUuid } from '../platform/ids.ts';
 
-/** The person who runs a command of the command line, as far as the operating system knows. */
+/** The person who runs a command, as far as the operating system knows. */
 export interface Operator {
-  /** The user of the operating system: the one who called sudo, where that is known. */
+  /** Name of the operating system's user; under sudo, the user who called sudo. */
   readonly user: string;
   readonly host: string;
-  /** The operator's own words. */
+  /** The operator's reason in free words. */
   readonly reason?: string | undefined;
 }
 
@@ -28,7 +28,6 @@ function processUser(): string {
   }
 }
 
-/** The operator who has started this process. */
 export const processOperator = (): Operator => ({
   user: (sudoUser() ?? processUser()).slice(0, MAX_USER_LENGTH),
   host: hostname(),
@@ -36,29 +35,36 @@ export const processOperator = (): Operator => ({
 
 const current = new AsyncLocalStorage<Operator>();
 
-/** Runs a command whose changes are those of the operator. A server runs those of several operators at a time. */
+/**
+ * Attributes the changes of a command to an operator. A server runs commands of several operators
+ * concurrently.
+ */
 export const runAs = <T>(operator: Operator, command: () => T): T => current.run(operator, command);
 
-/** The operator behind the command that runs. */
 const currentOperator = (): Operator => current.getStore() ?? processOperator();
 
-/** A transaction that knows for whom it is. */
+/** A transaction that knows its author. */
 export type AuthoredWork = Queryable & Pick<UnitOfWork, 'author'>;
 
 const COMMAND = 'command';
-/** The author of what a command changes. Its entries have an `operator`. */
+/** Changes by a command have this author. Their entries also name the operator. */
 export const OPERATOR: Author = { actorId: null, via: COMMAND, requestId: null };
 
-/** What is worth knowing of a change: ids, counts and names of the service's own, never texts or e-mails. */
+/**
+ * Details of a change: ids, counts and names that the service chose, never user content or email addresses.
+ */
 export interface AuditDetail {
-  /** The account that the subject belongs to, or is. */
+  /** The id of the account that the subject belongs to, or of the subject itself. */
   readonly account?: string | undefined;
   readonly [name: string]: unknown;
 }
 
-/** How often an account can change its own credentials on one day. The limit bounds the size of the audit log. */
+/**
+ * Changes that an account may make to its own credentials on one day. The limit bounds the size of the audit
+ * log.
+ */
 const MAX_OWN_PER_DAY = 10_000;
-/** The owner of an account can always react to others who use the account, whatever the others have done that day. */
+/** An account owner can always lock an intruder out, even if the intruder has used up the daily limit. */
 const ALWAYS_ALLOWED: ReadonlySet<string> = new Set(['changePassword', 'revokeEverything']);
 
 const INSERT = statement<never>(
@@ -69,9 +75,9 @@ const INSERT = statement<never>(
 );
 
 /**
- * Returns no row if the actor has made too many changes that day. Concurrent transactions can take one number, so the bound is
- * not exact. Entries beyond the bound have no number, because version 1.0.0 changes an entry with a higher number during a
- * rolling upgrade.
+ * Returns no row if the actor has made too many changes that day. Concurrent transactions can take one
+ * number, so the bound is not exact. Entries beyond the bound have no number, because version 1.0.0 changes
+ * an entry with a higher number during a rolling upgrade.
  */
 const INSERT_OWN = statement<{ id: string }>(
   'audit_insert_own',
@@ -92,8 +98,11 @@ const detailText = ({ author }: AuthoredWork, detail: AuditDetail): string =>
   JSON.stringify(author?.via === COMMAND ? { ...detail, operator: currentOperator() } : detail);
 
 /**
- * Records a change in the transaction that makes it: both are there, or neither is. `action` is the words of a command, or
- * the field of a mutation; `subject` is the id of what was changed. Throws DailyLimitError, DatabaseError.
+ * Records a change in the transaction that makes the change, so that both commit or neither does.
+ * @param action the words of a command, or the field of a mutation
+ * @param subject the id of the changed object
+ * @throws {DailyLimitError}
+ * @throws {DatabaseError}
  */
 export async function audit(
   work: AuthoredWork,
@@ -102,7 +111,7 @@ export async function audit(
   { account, ...detail }: AuditDetail = {},
 ): Promise<void> {
   const { actorId, via } = work.author ?? {};
-  // A link is used by whoever has it: that never vanishes among what people do of their own.
+  // Anyone who has a link can use it, so changes by a link are always recorded.
   const isOwn = account !== undefined && account === actorId && via?.startsWith('link:') !== true;
   const values = [subject, account ?? null];
   const about = detailText(work, detail);
@@ -116,7 +125,10 @@ export async function audit(
     throw new DailyLimitError('Your account has changed its credentials', MAX_OWN_PER_DAY);
 }
 
-/** The same of several accounts, each with an entry. Throws DatabaseError. */
+/**
+ * Records one change of several accounts, with an entry for each account.
+ * @throws {DatabaseError}
+ */
 export async function auditAccounts(
   work: AuthoredWork,
   action: string,
@@ -126,7 +138,6 @@ export async function auditAccounts(
   await work.query(INSERT, [...authorOf(work), action, accounts, accounts, detailText(work, detail)]);
 }
 
-/** An entry of the audit log, as the command line shows it. */
 export interface AuditEntry {
   readonly at: Date;
   /** The id of the account that made the change; null for a command. */
@@ -138,22 +149,28 @@ export interface AuditEntry {
   readonly requestId: string | null;
 }
 
-/** Which entries are asked for: those that meet all of it. */
+/** Entries match if they meet all given conditions. */
 export interface AuditFilter {
   readonly since?: Date | undefined;
-  /** The id of an account, or of a credential. */
+  /** The id of an account or of a credential. */
   readonly actor?: string | undefined;
-  /** The id of what was changed, or of the account that it belongs to. */
+  /** The id of the changed object, or of the account that owns the object. */
   readonly subject?: string | undefined;
-  /** A name of today, which also finds entries with the name of version 1, or a name of version 1. */
+  /**
+   * A current name also finds entries with the name of version 1. A name of version 1 finds only these
+   * entries.
+   */
   readonly action?: string | undefined;
 }
 
-/** What follows the colon of `via`; of some credentials, several ids. */
+/** `via` lists the ids of credentials after its colon. Some credentials have several ids. */
 const CREDENTIAL_IDS = "string_to_array(substr(via, strpos(via, ':') + 1), ' ')";
 const MANY = 1_000;
 
-/** Actions that version 1 recorded under another name. Entries keep their names, and a filter by the new name finds both. */
+/**
+ * Version 1 recorded these actions under other names. Entries keep their names, and a filter by the new name
+ * finds both.
+ */
 const NAMES_OF_VERSION_1: Readonly<Record<string, string>> = {
   'block.add': 'block',
   'block.remove': 'unblock',
@@ -169,10 +186,10 @@ const NAMES_OF_VERSION_1: Readonly<Record<string, string>> = {
   'user.create-reset-link': 'user.reset-link',
 };
 
-/** An entry by which version 1.0.0 counted further changes of a day. */
+/** Version 1.0.0 counted further changes of a day in such an entry. */
 const COUNTED = 'own.more';
 
-/** Only what is asked for is a condition, so that the index for it is used. */
+/** The statement has only the requested conditions, so that PostgreSQL uses the index for them. */
 function pageOf({ since, actor, subject, action }: AuditFilter) {
   const values: Parameter[] = [];
   const of = (value: Parameter) => `$${values.push(value) + 1}`;
@@ -200,7 +217,10 @@ function pageOf({ since, actor, subject, action }: AuditFilter) {
   return { page, values };
 }
 
-/** The entries, oldest first, read in parts: there may be millions. Throws DatabaseError. */
+/**
+ * Reads entries page by page, oldest first, because the log may have millions.
+ * @throws {DatabaseError}
+ */
 export async function* auditEntries(db: Queryable, filter: AuditFilter): AsyncGenerator<AuditEntry> {
   const { page, values } = pageOf(filter);
   let last = '0';
@@ -214,7 +234,6 @@ export async function* auditEntries(db: Queryable, filter: AuditFilter): AsyncGe
   }
 }
 
-/** Entries past the limit, by the database's clock. */
 export const oldAuditEntries = (retentionMs: number): Job =>
   deletion('audit_log', {
     table: 'audit_log',

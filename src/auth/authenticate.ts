@@ -2,10 +2,13 @@ import type { Parameter } from '../database/statement.ts';
 import type { Principal } from './principal.ts';
 import type { FailedCredential } from './security-log.ts';
 
-/** What tokens are made of (RFC 9110 section 5.6.2), the names of cookies among them. */
+/** RFC 9110 §5.6.2. Cookie names are such tokens. */
 const TOKEN_CHARACTER = /[\w!#$%&'*+.^`|~-]/;
 
-/** `text` without the characters at its ends that are not `inner`. In linear time, unlike an expression with `+$`. */
+/**
+ * Removes the characters at both ends that are not `inner`. The loop takes linear time, but an expression
+ * with `+$` takes quadratic time.
+ */
 function strip(text: string, inner: (character: string) => boolean): string {
   let [start, end] = [0, text.length];
   while (start < end && !inner(text.charAt(start))) start += 1;
@@ -17,10 +20,11 @@ const withoutSpace = (text: string) => strip(text, (character) => character !== 
 const bareName = (text: string) => strip(text, (character) => TOKEN_CHARACTER.test(character));
 
 /**
- * The values of the cookies named `name` in a Cookie header (RFC 6265 section 4.2.1), and those of all that pass for
- * it beside one: names that become it when other characters than space and tab are trimmed, or in other letters. A
- * neighbouring host may set such a cookie where browsers protect the name itself (`__Host-`), and it may have planted
- * any of several (section 8.6): none of them can be trusted. What only passes for it, alone, is another cookie.
+ * Finds the values of the cookies named `name` in a Cookie header (RFC 6265 §4.2.1). If there is one,
+ * look-alikes count as well: names in other letters, or with further whitespace around them. A sibling host
+ * may set a look-alike where browsers protect only the exact name (`__Host-`). It may have planted any of
+ * several cookies (RFC 6265 §8.6), so the caller can trust none of them. A look-alike alone is another
+ * cookie.
  */
 export function cookiesNamed(header: string | null, name: string): readonly string[] {
   if (header === null) return [];
@@ -36,39 +40,41 @@ export function cookiesNamed(header: string | null, name: string): readonly stri
   return exact ? values : [];
 }
 
-/** The cookie of contract section 3. */
 export const SESSION_COOKIE = 'session_id';
 const SESSION_COOKIE_ATTRIBUTES = 'HttpOnly; Secure; SameSite=Strict; Path=/';
 
-/** Sets the cookie until the browser is closed: the server knows when the session expires, not the cookie. */
+/** The cookie lasts until the browser is closed. Only the server decides when the session expires. */
 export function setSessionCookie(id: string): string {
   return `${SESSION_COOKIE}=${id}; ${SESSION_COOKIE_ATTRIBUTES}`;
 }
 
-/** Deletes the cookie (RFC 6265 section 3.1). */
+/** Browsers delete a cookie that has expired (RFC 6265 §3.1). */
 export const CLEAR_SESSION_COOKIE = `${SESSION_COOKIE}=; ${SESSION_COOKIE_ATTRIBUTES}; Max-Age=0`;
 
-/** True if the last use was stored recently; null if the credentials are not as cached. */
+/** True if the last use was stored recently; null if the credentials differ from the cached ones. */
 export type CredentialCheckResult = boolean | null;
 
-/** How cached credentials are verified. */
 export interface CredentialCheck {
-  /** Checks of a kind have the same SQL. */
+  /** All checks of a kind have the same SQL. */
   readonly kind: string;
-  /** SQL of a scalar of type Found. It is given the numbers of its parameters, such as `$1`. */
+  /**
+   * Returns SQL of a scalar of type CredentialCheckResult. The arguments are parameter numbers, such as `$1`.
+   */
   sql(...numbers: readonly string[]): string;
-  /** The values of its parameters. */
   readonly values: readonly Parameter[];
-  /** Looks the credentials up in a separate statement. Rejects with DatabaseError. */
+  /**
+   * Looks the credentials up in a separate statement.
+   * @throws {DatabaseError}
+   */
   lookUp(): Promise<CredentialCheckResult>;
-  /** Called once, with whether the request was admitted, and so used the credentials. */
+  /** Called once. `used` is true if the request was admitted, which counts as a use of the credentials. */
   onFound(found: CredentialCheckResult, used: boolean): void;
 }
 
 /**
- * A session that this instance has cached with an earlier request, and that may be revoked or expired since. No operation
- * changes anything, and no response is sent, before the session is verified by the statement that reads the response, or by
- * a look-up (decisions/0035-provisional-sessions.md).
+ * A session that an earlier request has cached, and that may have been revoked or expired since. Before the
+ * session is verified, no operation changes anything and no response is sent. The statement that reads the
+ * response verifies the session, or else a look-up does (decisions/0035-provisional-sessions.md).
  */
 export class UnverifiedSession {
   readonly check: CredentialCheck;
@@ -89,7 +95,10 @@ export class UnverifiedSession {
     this.#used = true;
   };
 
-  /** Takes what a statement found. Returns true if the session is valid and no earlier check has found it invalid. */
+  /**
+   * Takes the result of a statement.
+   * @returns true if the session is valid and no earlier check has found it invalid
+   */
   verify(found: CredentialCheckResult): boolean {
     if (this.#isValid === undefined) {
       this.#isValid = found !== null;
@@ -98,7 +107,11 @@ export class UnverifiedSession {
     return this.#isValid && found !== null;
   }
 
-  /** Returns true if the session is valid. Looks it up once, unless a statement has checked it. Rejects with DatabaseError. */
+  /**
+   * Looks the session up once, unless a statement has checked it.
+   * @returns true if the session is valid
+   * @throws {DatabaseError}
+   */
   async verifyByLookUp(): Promise<boolean> {
     if (this.#isValid !== undefined) return this.#isValid;
     this.#looking ??= this.check.lookUp();
@@ -106,86 +119,82 @@ export class UnverifiedSession {
   }
 }
 
-/** The credential in effect, and where the request has it. Others are ignored (contract section 3). */
+/** The credential in effect, and its place in the request. Further credentials are ignored. */
 export interface ExtractedCredential {
   readonly place: 'stream-token' | 'authorization' | 'query' | 'cookie';
   readonly value: string;
 }
 
-/** A credential in effect that cannot be checked, with the reason for the client. */
+/** The credential in effect cannot be checked. The reason is for the client. */
 export interface Malformed {
   readonly malformed: string;
 }
 
 /** The subscription that a stream token opens. */
 export interface FixedOperation {
-  /** Its text, or the id of a published document. */
+  /** A document, or the id of a published document. */
   readonly query?: string;
   readonly documentId?: string;
   readonly variables?: Record<string, unknown>;
   readonly operationName?: string;
 }
 
-/** Where a credential is used. */
 export interface CredentialUse {
-  /** The IP address, or the /64 of IPv6. */
+  /** The IP address, or the /64 network of an IPv6 address. */
   readonly address: string;
   readonly userAgent: string | null;
 }
 
-/** A valid credential. */
 export interface Authenticated {
   readonly outcome: 'valid';
   readonly principal: Principal;
   /** The only operation that the credential allows. */
   readonly operation?: FixedOperation;
-  /** Records the use. Called once the request is admitted: one rejected by the rate limit writes nothing. */
+  /** Called once the request is admitted, so that a request rejected by the rate limit writes nothing. */
   readonly used?: (use?: CredentialUse) => void;
-  /** Set if the principal is cached and its session has to be verified. */
+  /** Set if the principal is cached and the caller has to verify its session. */
   readonly unverifiedSession?: UnverifiedSession;
 }
 
-/** An invalid credential: the reason is for the client, the rest for the log. */
+/** The reason is for the client, the other fields are for the log. */
 export interface Invalid extends FailedCredential {
   readonly outcome: 'invalid';
 }
 
-/** A strategy's verdict: not its kind of credential, valid, or invalid. */
 export type Resolution = { readonly outcome: 'not-mine' } | Authenticated | Invalid;
 
 export interface ResolveOptions {
   readonly allowUnverified: boolean;
 }
 
-/** Authenticates one kind of credential. A feature that issues credentials brings its own strategy. */
+/** Authenticates one kind of credential. A feature that issues credentials has a strategy for them. */
 export interface AuthStrategy {
-  /** Its name in logs and in the rows of stream tokens: no other strategy has it. */
+  /** A unique name for logs and for the rows of stream tokens. */
   readonly kind: string;
   /**
-   * With `allowUnverified`, the result may be an unverified session, which the caller has to verify. Throws DatabaseError,
-   * and KeysUnavailableError if the keys to verify a token with are unavailable.
+   * With `allowUnverified`, the result may be an unverified session, which the caller has to verify.
+   * @throws {DatabaseError}
+   * @throws {KeysUnavailableError} if the keys to verify a token with are unavailable
    */
   resolve(extracted: ExtractedCredential, options?: ResolveOptions): Promise<Resolution>;
   /**
-   * The current principal of this kind, for an open stream: its account may have another role since. Undefined if its
-   * credentials are revoked or expired. Throws DatabaseError.
+   * Loads the current principal for an open stream, because the account's role may have changed.
+   * @returns undefined if the credentials are revoked or expired
+   * @throws {DatabaseError}
    */
   renew(principal: Principal): Promise<Principal | undefined>;
-  /** SQL: true if the credentials behind `t`, a row of `stream_tokens`, are revoked or expired. */
+  /** SQL that is true if the credentials behind `t`, a row of `stream_tokens`, are revoked or expired. */
   readonly invalidCredentialSql: string;
 }
 
-/** What a request needs of a strategy. */
 export type Resolver = Pick<AuthStrategy, 'resolve'>;
 
 export type Authentication = { readonly outcome: 'none' } | Authenticated | Invalid;
 
-/** The header fields that can have credentials. */
 interface CredentialFields {
   get(name: 'authorization' | 'cookie'): string | null;
 }
 
-/** The credentials among the query parameters of a request. */
 export interface CredentialParameters {
   readonly apiKeys: readonly string[];
   readonly streamTokens: readonly string[];
@@ -205,10 +214,10 @@ const SEVERAL_COOKIES: Malformed = {
 };
 
 /**
- * The credential in effect: the Authorization header, else the query parameter `api_key`, else the session
- * cookie. A header with a scheme other than Bearer (RFC 6750 section 2.1) is in effect and malformed. So are
- * several of one kind: another reader of the request might pick another. A stream token comes alone, but for a
- * cookie, which browsers add by themselves.
+ * Finds the credential in effect: the Authorization header, else the query parameter `api_key`, else the
+ * session cookie. A header with a scheme other than Bearer (RFC 6750 §2.1) is in effect and malformed.
+ * Several credentials of one kind are malformed, because another reader of the request might pick another
+ * one. A stream token allows no second credential except a cookie, which browsers add by themselves.
  */
 export function extractCredential(
   headers: CredentialFields,
@@ -229,14 +238,13 @@ export function extractCredential(
   return extractSessionCookie(headers);
 }
 
-/** The session cookie. */
 export function extractSessionCookie(headers: CredentialFields): ExtractedCredential | Malformed | undefined {
   const [cookie, ...otherCookies] = cookiesNamed(headers.get('cookie'), SESSION_COOKIE);
   if (cookie === undefined) return undefined;
   return otherCookies.length > 0 ? SEVERAL_COOKIES : { place: 'cookie', value: cookie };
 }
 
-/** Tries the strategies one after the other. A credential that no strategy accepts is invalid, never anonymous. */
+/** Tries the strategies in order. A credential that no strategy accepts is invalid, never anonymous. */
 export async function authenticate(
   extracted: ExtractedCredential | Malformed | undefined,
   strategies: readonly Resolver[],

@@ -7,31 +7,36 @@ import { addressNetwork } from '../platform/ip-address.ts';
 import type { Logger } from '../platform/log/log.ts';
 import { type ClientIdentity, isAuthenticated, reportedClient } from './principal.ts';
 
-/** What clients are compared by. */
 export const MEASURES = ['requests', 'complexity', 'database'] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** The usage of one client, as instances store it. */
+/** One instance stores the usage of one client as such a row. */
 export interface ClientUsageRow {
-  /** The id of an API key or OAuth client, another kind of credentials, or an address or network without any. */
+  /**
+   * The id of an API key or OAuth client, another kind of credentials, or an IP address or network without
+   * credentials.
+   */
   readonly client: string;
   readonly account: string | null;
   readonly requests: number;
-  /** The complexity of its operations, in all. */
+  /** The total complexity of the operations. */
   readonly cost: number;
   readonly databaseMs: number;
 }
 
-/** How much a client has used, as the command line prints it. */
+/** The command line prints usage in this form. */
 export type ListedClientUsage = Omit<ClientUsageRow, 'cost'> & { readonly complexity: number };
 
 /** One row holds what an instance has counted in this time. */
 const SLOT_MS = 4_000;
-/** For how long such rows are kept. */
+/** Rows are retained for this time. */
 export const KEPT_SECONDS = 600;
 const SLOTS = (KEPT_SECONDS * 1_000) / SLOT_MS;
 
-/** What an instance has counted in a numbered slot. Written in place of the oldest: rows that come and go would leave their space behind in an embedded database. */
+/**
+ * Overwrites the oldest slot. Inserting and deleting rows would leave dead space behind in an embedded
+ * database.
+ */
 const STORE = statement<never>(
   'client_uses_store',
   `INSERT INTO client_uses (instance, slot, at, uses) VALUES ($1::uuid, $2::int % ${SLOTS}, clock_timestamp(), $3::jsonb)
@@ -56,13 +61,14 @@ const top = (by: Measure) =>
   );
 
 /**
- * The clients that have used the most in the last seconds, of all instances. At most 5 s old: instances store what they
- * count every SLOT_MS. Throws DatabaseError.
+ * Finds the clients that used the most in the last seconds, over all instances. The figures are at most 5 s
+ * old, because instances store their counts every SLOT_MS.
+ * @throws {DatabaseError}
  */
 export const topClients = (db: Queryable, seconds: number, by: Measure): Promise<ListedClientUsage[]> =>
   db.query(top(by), [seconds]);
 
-/** Deletes the usage that is older than the longest period, such as that of stopped instances. */
+/** Rows older than the longest period stay behind when an instance stops. */
 export const oldClientUsage = deletion('client_uses', {
   table: 'client_uses',
   key: 'instance, slot',
@@ -71,10 +77,10 @@ export const oldClientUsage = deletion('client_uses', {
 
 type Counted = { -readonly [Name in keyof ClientUsageRow]: ClientUsageRow[Name] };
 
-/** Between two times of storing. Those beyond count as one. */
+/** An instance counts this many clients between two writes. All further clients count as one. */
 const MAX_CLIENTS = 5_000;
 const OTHERS = 'other';
-/** Of each measure, these many are stored by themselves. */
+/** For each measure, only this many clients get a separate row. */
 const MAX_STORED = 100;
 const CLOSE_MS = 5_000;
 
@@ -92,7 +98,7 @@ const none = (client: string, account: string | null): Counted => ({
   databaseMs: 0,
 });
 
-/** Those that have used the most by any measure, and the sum of all others. */
+/** Keeps the clients that used the most by any measure, and the sum of all others. */
 function most(uses: readonly Counted[]): ClientUsageRow[] {
   const kept = new Set<Counted>();
   for (const measure of ['requests', 'cost', 'databaseMs'] as const)
@@ -103,16 +109,15 @@ function most(uses: readonly Counted[]): ClientUsageRow[] {
   return others.requests === 0 ? [...kept] : [...kept, others];
 }
 
-/** A request once it has its response. */
 interface FinishedRequest extends ClientIdentity {
-  /** In points. */
+  /** Complexity in points. */
   readonly complexity: number;
   readonly databaseMs: number;
 }
 
 /**
- * Counts what clients use, so that operators can find the heaviest. An instance that is killed loses what it has counted since it last
- * stored it.
+ * Counts the usage of clients, so that operators can find the heaviest. A killed instance loses its counts
+ * since the last write.
  */
 export function createClientUsage({ database, log }: { readonly database: Queryable; readonly log: Logger }) {
   const instance = randomUUID();
@@ -143,7 +148,7 @@ export function createClientUsage({ database, log }: { readonly database: Querya
 
   const timer = setInterval(store, SLOT_MS).unref();
   return {
-    /** Counts a request once it has its response. Nobody waits for the database. */
+    /** Called after the response. No request waits for the database. */
     note({ caller, clientAddress, complexity, databaseMs }: FinishedRequest): void {
       const use = isAuthenticated(caller)
         ? of(reportedClient(caller).client, caller.userId)
@@ -152,7 +157,7 @@ export function createClientUsage({ database, log }: { readonly database: Querya
       use.cost += complexity;
       use.databaseMs += databaseMs;
     },
-    /** Stores what was counted, and stops. */
+    /** Stores the remaining counts. */
     async close(): Promise<void> {
       clearInterval(timer);
       await withTimeout(CLOSE_MS, store());

@@ -9,24 +9,26 @@ import type { SecretServices } from './secrets.ts';
 import { createSecurityLog } from './security-log.ts';
 import { sessionEnder } from './sessions.ts';
 
-/** Contract section 5: a hash takes 19 MiB and a core for tens of ms. A full queue takes about a second. */
+/**
+ * A hash takes 19 MiB and tens of milliseconds on a core. A full queue takes about a second (contract:
+ * limits).
+ */
 const PASSWORD_HASHES = { concurrency: 2, maxWaiting: 32 };
 
 /**
- * Connections for work that may wait for the lock of an account and is no operation: logins, logouts, stream tokens. All
- * other connections are for operations.
+ * These connections serve work that may wait for the lock of an account: logins, logouts and stream tokens.
+ * All other connections serve operations.
  */
 const ACCOUNT_WRITES = { concurrency: 2, maxWaiting: 256 };
 
 export interface AccountsOptions extends SecretServices, Pick<Config, 'jwt'> {
   readonly database: Database;
-  /** The credentials that features issue. */
+  /** Strategies for the credentials that features issue. */
   readonly strategies: readonly AuthStrategy[];
   /** Counts failed logins. */
   readonly logins: FailureCounter;
 }
 
-/** Creates everything that accounts log in with and change. */
 export function createAccounts({ strategies, logins, jwt, ...services }: AccountsOptions) {
   const { database, log } = services;
   const passwords = createPasswords(new FairQueue(PASSWORD_HASHES), logins);

@@ -10,8 +10,9 @@ import { createSessionStrategy } from './sessions.ts';
 import { createStreamTokens } from './stream-tokens.ts';
 
 /**
- * Everything that a request can authenticate with. `others` are the strategies of features. They come before the JWTs of
- * other issuers, which have no say in theirs.
+ * Combines all kinds of credentials.
+ * @param others strategies of features; they precede the JWTs of external issuers, so that no external issuer
+ * can claim their credentials
  */
 export function createCredentials(
   services: SecretServices,
@@ -30,15 +31,17 @@ export function createCredentials(
   const behind = async (principal: Principal) =>
     strategies.find(({ kind }) => kind === principal.kind)?.renew(principal);
   const streamTokens = createStreamTokens(services, behind);
-  /** In the order in which they are tried: stream tokens, then the kinds for which stream tokens are issued. */
+  /** Stream tokens are tried before the kinds for which they are issued. */
   const resolvers: readonly Resolver[] = [streamTokens, ...strategies];
   return {
     resolvers,
     strategies,
     sessions,
     /**
-     * The current principal of a long operation. Undefined if the credentials that it started with are revoked or expired, or
-     * if the keys that verify them are unavailable. Throws DatabaseError.
+     * Loads the current principal of a long operation.
+     * @returns undefined if the credentials that the operation started with are revoked or expired, or if the
+     * keys that verify them are unavailable
+     * @throws {DatabaseError}
      */
     async renew(principal: Principal): Promise<Principal | undefined> {
       const { streamTokenId } = principal;
@@ -46,7 +49,7 @@ export function createCredentials(
       try {
         return await behind(principal);
       } catch (error) {
-        // What is known of the keys is too old for requests by now, so it is for streams.
+        // The cached keys are too old for requests, so they are too old for streams.
         if (error instanceof KeysUnavailableError) return undefined;
         throw error;
       }
@@ -56,11 +59,10 @@ export function createCredentials(
 
 export type Credentials = ReturnType<typeof createCredentials>;
 
-/** Contract section 8: their owner still sees them for this long. */
+/** Owners still see a revoked or expired key for this long. */
 const USELESS = "<= now() - interval '30 days'";
 
 export const expiredSessions = deletion('sessions', { table: 'sessions', condition: 'expires_at <= now()' });
-/** Keys that have been of no use for 30 days. */
 export const oldApiKeys = deletion(
   'api_keys',
   { table: 'api_keys', condition: `expires_at ${USELESS}` },
@@ -71,8 +73,8 @@ export const expiredStreamTokens = deletion('stream_tokens', {
   condition: 'expires_at <= now()',
 });
 /**
- * Blocklist entries of expired tokens, which nobody can use any more. A margin of 120 seconds: on an instance whose clock
- * is behind, a token is valid a little longer.
+ * No client can use an expired token, so its blocklist entry is deleted. The margin is 120 s, because a token
+ * stays valid longer on an instance whose clock is slow.
  */
 export const expiredTokens = deletion('revoked_tokens', {
   table: 'revoked_tokens',

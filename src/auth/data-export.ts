@@ -4,37 +4,41 @@ import { runInPrisma } from '../database/unit-of-work.ts';
 import { OperatorError } from '../platform/errors.ts';
 import { emailKey, hasInvalidUnicode, noAccount } from './accounts.ts';
 
-/** A section of the export of an account (`admin user export`). */
+/** A section of the output of `admin user export`. */
 export interface ExportSection {
-  /** Its name in the export. */
   readonly name: string;
-  /** The tables that it is read from. */
+  /** The tables that the section reads. */
   readonly tables: readonly string[];
-  /** Its rows, a page at a time. Throws DatabaseError. */
+  /**
+   * Reads the rows page by page.
+   * @throws {DatabaseError}
+   */
   rows(db: Queryable, account: string): AsyncGenerator<object>;
 }
 
-/** SQL of the rows of a section. */
 interface ExportSectionOptions {
   readonly name: string;
-  /** The tables; the first one is `alias`. */
+  /** `alias` stands for the first table. */
   readonly tables: readonly [string, ...string[]];
   readonly alias: string;
-  /** What is shown: no secret, no hash, and nothing that tells of other people. */
+  /** The columns contain no secret, no hash and no data about other people. */
   readonly columns: string;
-  /** The column that names the account. */
+  /** The column with the account's id. */
   readonly owner?: string;
   readonly join?: string;
-  /** The columns that order the rows, each with its type and what comes before all. */
+  /** The columns that order the rows. `before` is a value that precedes all others. */
   readonly key?: readonly (readonly [column: string, type: string, before: Parameter])[];
 }
 
-/** A post with its tags may have two hundred kilobytes, and a slow reader holds a page for long. */
+/** A post with its tags may have 200 kB, and a slow client keeps a page in memory for long. */
 const PAGE = 20;
 const BY_ID = [['id', 'uuid', '00000000-0000-0000-0000-000000000000']] as const;
 type Row = Readonly<Record<string, Parameter>>;
 
-/** Reads pages by key, each in a separate statement: no connection is held while a slow client pauses. */
+/**
+ * Reads pages by key, each in a separate statement, so that no connection is occupied while a slow client
+ * pauses.
+ */
 export function defineExportSection(options: ExportSectionOptions): ExportSection {
   const { name, tables, alias, columns, owner = 'user_id', join = '', key = BY_ID } = options;
   const names = key.map(([column]) => `${alias}.${column}`);
@@ -63,22 +67,23 @@ export function defineExportSection(options: ExportSectionOptions): ExportSectio
   };
 }
 
-/** What the modules keep of what an account has written. */
+/** The content of an account that the modules store. */
 export interface AccountContent {
-  /** The option of `admin user delete` that says what becomes of it: its name, and what it means. */
+  /** The option of `admin user delete` that decides what happens to the content. */
   readonly option: { readonly name: string; readonly description: string };
-  /** What is stored of it, for `admin user export`. */
+  /** The content in `admin user export`. */
   readonly exportSections: readonly ExportSection[];
-  /** How many of each kind were deleted, by the names of the command's response, where nothing was. */
+  /** Zero counts by the names in the command's response, for an account without content. */
   readonly none: Readonly<Record<string, number>>;
   /**
-   * Deletes what is there, in bounded transactions that tell of it, and returns how many of each kind. Safe to repeat.
-   * Throws DatabaseError.
+   * Deletes the content in bounded transactions that publish the deletions. A repeated call does no harm.
+   * @returns the count of each kind
+   * @throws {DatabaseError}
    */
   drop(database: Database, account: string): Promise<Readonly<Record<string, number>>>;
 }
 
-/** What the core stores about an account. Modules and features add what they store. */
+/** Modules and features add their own sections. */
 export const CORE_EXPORT_SECTIONS: readonly ExportSection[] = [
   defineExportSection({
     name: 'apiKeys',
@@ -110,7 +115,7 @@ export const CORE_EXPORT_SECTIONS: readonly ExportSection[] = [
     key: [['user_id', 'uuid', '00000000-0000-0000-0000-000000000000']],
     columns: 'l.burst, l.per_second AS "perSecond"',
   }),
-  // Who else has changed it is not shown.
+  // The section does not show which other people made changes.
   defineExportSection({
     name: 'audit',
     tables: ['audit_log'],
@@ -119,7 +124,7 @@ export const CORE_EXPORT_SECTIONS: readonly ExportSection[] = [
     key: [['id', 'bigint', 0]],
     columns: `a.at, split_part(a.via, ':', 1) AS via, a.action, a.subject, a.detail - 'operator' AS detail, a.request_id AS "requestId"`,
   }),
-  // The bodies are encrypted: only the client has the key.
+  // The bodies are encrypted, and only the client has the key.
   defineExportSection({
     name: 'storedResponses',
     tables: ['idempotency_keys'],
@@ -129,17 +134,21 @@ export const CORE_EXPORT_SECTIONS: readonly ExportSection[] = [
   }),
 ];
 
-/** One that is deleted while posts of it stay has no e-mail any more. */
+/** An account whose deletion retains its posts has no email address any more. */
 const READ = statement<{ id: string }>(
   'account_export',
   `SELECT id, name, email, role, password_hash IS NOT NULL AS "hasPassword", created_at AS "createdAt",
      disabled_at AS "disabledAt", deleted_at AS "deletedAt", tokens_valid_from AS "tokensValidFrom"
    FROM users WHERE id = $1 AND email_key IS NOT NULL`,
 );
-/** Text is passed on once it is this long. */
+/** Characters that are buffered before a write. */
 const WRITE_LENGTH = 65_536;
 
-/** The id of the account with an e-mail, also if it is disabled or in deletion. Throws AccountError, DatabaseError. */
+/**
+ * Finds an account that may be disabled or in deletion.
+ * @throws {AccountError}
+ * @throws {DatabaseError}
+ */
 export async function accountToExport(database: Database, email: string): Promise<string> {
   const query = { where: { emailKey: emailKey(email) }, select: { id: true } };
   const found =
@@ -150,7 +159,7 @@ export async function accountToExport(database: Database, email: string): Promis
 
 const gone = () => new OperatorError('The account was deleted during the export. The output is incomplete.');
 
-/** One JSON document, a row on each line. */
+/** Writes one JSON document with a row on each line. */
 async function* writeExport(db: Queryable, id: string, sections: readonly ExportSection[]) {
   const [account] = await db.query(READ, [id]);
   if (account === undefined) throw gone();
@@ -164,14 +173,18 @@ async function* writeExport(db: Queryable, id: string, sections: readonly Export
     }
     yield first ? ']' : '\n  ]';
   }
-  // If the account was deleted meanwhile, rows may be missing: break off rather than look complete.
+  // Rows may be missing if the account was deleted during the export. An error shows that the output is
+  // incomplete.
   if ((await db.query(READ, [id])).length === 0) throw gone();
   yield '\n}\n';
 }
 
 /**
- * What is stored about an account, except secrets and other people's data, in pieces worth a write. It is read while it is
- * written, in bounded memory. Throws OperatorError, DatabaseError.
+ * Exports what is stored about an account, except secrets and other people's data. Reading and writing
+ * alternate, so memory stays bounded.
+ * @returns pieces of about WRITE_LENGTH characters
+ * @throws {OperatorError}
+ * @throws {DatabaseError}
  */
 export async function* exportAccount(
   db: Queryable,

@@ -8,12 +8,10 @@ import type { Logger } from '../platform/log/log.ts';
 import { createOutageReporter } from '../platform/log/log-limits.ts';
 import { ANONYMOUS_SCOPES } from './scopes.ts';
 
-/** The algorithms of contract section 3. */
 export type Algorithm = 'HS256' | 'RS256' | 'ES256';
 
-/** A key to verify tokens with. */
 interface KnownKey {
-  /** The same wherever and whenever the key is known. Not secret. */
+  /** Identifies the key on all instances and after restarts. The id is not secret. */
   readonly id: string;
   readonly key: KeyObject | Uint8Array;
 }
@@ -26,35 +24,38 @@ export class KeysUnavailableError extends Error {
   }
 }
 
-/**
- * Keys to verify tokens with. A key is bound to its algorithm, never to what a token claims (RFC 8725 section
- * 3.1): it is not offered for any other.
- */
+/** A key is bound to its algorithm, never to the algorithm that a token claims (RFC 8725 §3.1). */
 export interface KeySource {
-  /** The keys that may have signed the token. Throws KeysUnavailableError. */
+  /**
+   * @returns the keys that may have signed the token
+   * @throws {KeysUnavailableError}
+   */
   candidates(algorithm: Algorithm, header: JWTHeaderParameters): AsyncIterable<KnownKey>;
 }
 
-/** Keys of others, who may withdraw them. */
+/** Keys of an external issuer, which may withdraw them. */
 export interface StandingKeys extends KeySource {
-  /** Whether a key still counts. Throws KeysUnavailableError. */
+  /**
+   * @returns false if the issuer has withdrawn the key
+   * @throws {KeysUnavailableError}
+   */
   knows(id: string): Promise<boolean>;
-  /** The scopes of a token that has no claim with scopes; undefined for all scopes of the role. */
+  /** Scopes of a token that has no claim with scopes; undefined for all scopes of the role. */
   readonly defaultScopes: readonly string[] | undefined;
 }
 
-/** RFC 7638 section 3: a hash of the required members, in the order of their names. */
+/** RFC 7638 §3: the hash covers the required members in the order of their names. */
 function thumbprintOf(key: KeyObject): string {
   const { crv, e, kty, n, x, y } = key.export({ format: 'jwk' });
   return createHash('sha256').update(JSON.stringify({ crv, e, kty, n, x, y })).digest('base64url');
 }
 
-/** For everything: connection, headers and body. */
+/** The timeout covers connection, headers and body. */
 const TIMEOUT_MS = 2_000;
 const MAX_BYTES = 1_048_576;
 const MAX_KEYS = 500;
 
-/** A key of a set, for one algorithm only. */
+/** A key of a key set is bound to one algorithm. */
 interface PublishedKey extends KnownKey {
   readonly key: KeyObject;
   readonly algorithm: PublicKeyAlgorithm;
@@ -62,7 +63,10 @@ interface PublishedKey extends KnownKey {
 }
 
 const text = z.string().exactOptional();
-/** A public key (RFC 7518 section 6) that its owner means for verifying (RFC 7517 sections 4.2 and 4.3). */
+/**
+ * A public key (RFC 7518 §6) that its issuer publishes for verification (RFC 7517 §4.2 and
+ * 4.3).
+ */
 const verifyingKey = z.object({
   kty: z.string(),
   n: text,
@@ -81,7 +85,7 @@ const verifyingKey = z.object({
 });
 const keySet = z.object({ keys: z.array(z.unknown()).max(MAX_KEYS) });
 
-/** The key, unless it is for something else. RFC 7517 section 5: what cannot be used is passed over. */
+/** RFC 7517 §5: unusable keys are ignored. */
 function usableKeys(member: unknown): PublishedKey[] {
   const { data: jwk } = verifyingKey.safeParse(member);
   const known = jwk && parseJwk(jwk);
@@ -100,7 +104,10 @@ async function textOf({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Fetches a key set (RFC 7517 section 5). Rejects if that cannot be had in time, in full and from this very address. */
+/**
+ * Fetches a key set (RFC 7517 §5). Redirects are not followed. Rejects if the set does not arrive
+ * completely and in time.
+ */
 async function fetchKeySet(url: string): Promise<readonly PublishedKey[]> {
   const over = new AbortController();
   const tooLate = setTimeout(
@@ -117,21 +124,21 @@ async function fetchKeySet(url: string): Promise<readonly PublishedKey[]> {
     return keySet.parse(JSON.parse(await textOf(response))).keys.flatMap(usableKeys);
   } finally {
     clearTimeout(tooLate);
-    // The rest of a body that nobody reads.
+    // Aborting discards the rest of a body that is not read.
     over.abort();
   }
 }
 
-/** Contract section 3: how old a set may be while its issuer responds, and how old while it does not. */
+/** Maximum age of a key set while its issuer responds, and while its issuer does not. */
 const MAX_AGE_MS = 600_000;
 const MAX_AGE_IN_OUTAGE_MS = 3_600_000;
-/** From this age on it is fetched beside the requests, so that none has to wait for it. */
+/** From this age on, the key set is fetched in the background, so that no request waits for it. */
 const REFRESH_AGE_MS = 0.8 * MAX_AGE_MS;
-/** Age from which an unknown `kid`, which anybody can make up, makes the service fetch the set. */
+/** Minimum age of the key set before an unknown `kid` triggers a fetch. Any client can invent a `kid`. */
 const COOL_DOWN_MS = 30_000;
-/** Time without a fetch after a failed one. */
+/** Pause after a failed fetch. */
 const BACK_OFF_MS = 1_000;
-/** A failure from longer ago says nothing of the issuer. */
+/** An older failure does not show that the issuer is unavailable now. */
 const OUTAGE_MS = 60_000;
 /** A token without `kid` costs at most this many verifications. */
 const MAX_CANDIDATES = 20;
@@ -144,9 +151,10 @@ interface RemoteKeysOptions {
 }
 
 /**
- * The key set of an issuer. It is fetched with the first token, and kept new by whoever asks for keys: nobody waits for
- * that unless there is no set that may be used. While the issuer does not respond, what is known of it goes on for a
- * while. Its age is of elapsed time: nobody can change that by setting a clock.
+ * Caches the key set of an issuer. The first token triggers the first fetch, and later tokens trigger
+ * refreshes. A request only waits if no usable key set is cached. During an outage of the issuer, the cached
+ * set stays valid for a limited time. Ages are in elapsed time, so that changing a clock does not affect
+ * them.
  */
 function remoteKeys({ url, defaultScopes, clock, log }: RemoteKeysOptions): StandingKeys {
   let set: { readonly keys: readonly PublishedKey[]; readonly askedMs: number } | undefined;
@@ -171,7 +179,9 @@ function remoteKeys({ url, defaultScopes, clock, log }: RemoteKeysOptions): Stan
     fetching = undefined;
   }
 
-  /** Never rejects. In an outage there is one attempt at a time, and none but the one who makes it waits. */
+  /**
+   * Never rejects. During an outage there is one attempt at a time, and only the request that makes it waits.
+   */
   async function refresh(): Promise<void> {
     if (isOutage() && (fetching !== undefined || passedSince(failure?.atMs) < BACK_OFF_MS)) return;
     fetching ??= fetchSet();
@@ -205,10 +215,12 @@ function remoteKeys({ url, defaultScopes, clock, log }: RemoteKeysOptions): Stan
   };
 }
 
-/** A key of the settings. */
 type ConfiguredKey = KnownKey & { readonly algorithm: Algorithm };
 
-/** A shared secret. A hash as id would help to guess it (RFC 7638 section 7); this HMAC helps no more than a token. */
+/**
+ * The id of a shared secret is an HMAC. A plain hash would help to guess the secret (RFC 7638 §7); the
+ * HMAC helps no more than a token does.
+ */
 const secretKey = (secret: string): ConfiguredKey => ({
   id: createHmac('sha256', secret).update('the id of this key').digest('base64url'),
   algorithm: 'HS256',
@@ -218,7 +230,7 @@ const secretKey = (secret: string): ConfiguredKey => ({
 const publicKeys = (pem: string): readonly ConfiguredKey[] =>
   parsePublicKeys(pem).map((known) => ({ ...known, id: thumbprintOf(known.key) }));
 
-/** Keys from the settings, which stay while the process lives. */
+/** Keys of the settings do not change while the process lives. */
 const configuredKeys = (keys: readonly ConfiguredKey[], defaultScopes: StandingKeys['defaultScopes']) => ({
   defaultScopes,
   async *candidates(algorithm: Algorithm) {
@@ -227,7 +239,7 @@ const configuredKeys = (keys: readonly ConfiguredKey[], defaultScopes: StandingK
   knows: async (id: string) => keys.some((known) => known.id === id),
 });
 
-/** The keys that the settings name. Those of the settings themselves come first: they need no fetch. */
+/** Keys in the settings come before key sets, because they need no fetch. */
 export function keySources(
   { secret, publicKey, jwksUrl, defaultScopes }: Config['jwt'],
   services: Omit<RemoteKeysOptions, 'url' | 'defaultScopes'>,
@@ -238,7 +250,7 @@ export function keySources(
   ];
   return [
     ...(configured.length === 0 ? [] : [configuredKeys(configured, defaultScopes)]),
-    // An external issuer does not know the scopes of this service, so its tokens read only what is public.
+    // An external issuer does not know the scopes of this service, so its tokens read only public data.
     ...(jwksUrl === undefined
       ? []
       : [remoteKeys({ url: jwksUrl, defaultScopes: defaultScopes ?? ANONYMOUS_SCOPES, ...services })]),

@@ -11,7 +11,7 @@ import { hasExpired, userClientId } from './principal.ts';
 import { effectiveScopes, isScope, type Role, type Scope, scopesOfRole } from './scopes.ts';
 import { createCredentialCache, type SecretServices } from './secrets.ts';
 
-/** Longest jti on the blocklist. A token whose jti cannot be looked up is rejected. */
+/** Longest `jti` on the blocklist. A token whose `jti` cannot be looked up is rejected. */
 const MAX_LENGTH = 255;
 
 export function isRevocable(jti: string): boolean {
@@ -21,8 +21,8 @@ export function isRevocable(jti: string): boolean {
 export interface RevokedToken {
   readonly jti: string;
   /**
-   * When the token expires. Without it the entry is kept for good: a token may last as long as its issuer
-   * likes.
+   * Expiry of the token. Without it, the entry is retained forever, because an issuer may choose any
+   * lifetime.
    */
   readonly expiresAt?: Date | undefined;
 }
@@ -32,7 +32,10 @@ const REVOKE = statement<{ one: number }>(
   'INSERT INTO revoked_tokens (jti, expires_at) VALUES ($1, $2) ON CONFLICT (jti) DO NOTHING RETURNING 1 AS one',
 );
 
-/** Revokes a token before its expiry. False if it was already revoked. Throws DatabaseError. */
+/**
+ * @returns false if the token was already revoked
+ * @throws {DatabaseError}
+ */
 export async function revokeToken(db: Queryable, { jti, expiresAt }: RevokedToken): Promise<boolean> {
   return (await db.query(REVOKE, [jti, expiresAt ?? null])).length > 0;
 }
@@ -41,7 +44,7 @@ const ALGORITHMS: readonly Algorithm[] = ['HS256', 'RS256', 'ES256'];
 
 const COMPACT = /^[\w-]+\.[\w-]*\.[\w-]*$/;
 
-/** Whether the text looks like a JWT, signed or not: three parts, the first a JSON header. */
+/** True if the string has the form of a JWT, signed or not: three parts, the first a JSON header. */
 export function looksLikeJwt(text: string): boolean {
   if (!COMPACT.test(text)) return false;
   try {
@@ -62,16 +65,16 @@ export type Verification<Source extends KeySource = KeySource> =
   | {
       readonly valid: true;
       readonly payload: JWTPayload & { readonly exp: number; readonly sub: string };
-      /** The key that it is signed with. */
+      /** The key that signed the token. */
       readonly keyId: string;
-      /** Where the key is from. */
+      /** The source of the key. */
       readonly source: Source;
     }
   | { readonly valid: false; readonly reason: string };
 
 const rejected = (reason: string) => ({ valid: false, reason }) as const;
 
-/** jose's reason for rejecting a token, in words that fit into a header (RFC 6750 section 3). */
+/** Translates jose's reason into a string that fits into a header (RFC 6750 §3). */
 function reasonOf(error: InstanceType<typeof errors.JOSEError>): string {
   if (error instanceof errors.JWTExpired) return 'The token has expired.';
   if (error instanceof errors.JWTClaimValidationFailed) {
@@ -84,7 +87,10 @@ function reasonOf(error: InstanceType<typeof errors.JOSEError>): string {
   return 'The token is malformed.';
 }
 
-/** Checks signature and claims (RFC 7519 section 7.2, RFC 8725). Throws KeysUnavailableError. */
+/**
+ * Checks signature and claims (RFC 7519 §7.2, RFC 8725).
+ * @throws {KeysUnavailableError}
+ */
 export async function verifyJwt<Source extends KeySource>(
   token: string,
   { keys, issuer, audience }: VerifyOptions<Source>,
@@ -120,16 +126,16 @@ export async function verifyJwt<Source extends KeySource>(
 const KIND = 'jwt';
 
 interface SubjectRow {
-  /** Null if there is no such account. */
+  /** Null if the account does not exist. */
   readonly role: Role | null;
   readonly invalid: boolean;
-  /** Tokens issued before this Unix time in milliseconds are revoked; null: none. */
+  /** Tokens issued before this Unix time in milliseconds are revoked. Null means that no token is. */
   readonly validFromMs: number | null;
 }
 
 type Subject = SubjectRow & { readonly role: Role };
 
-/** One row for each pair of an account and a token, in their order. */
+/** Returns one row for each pair of an account and a token, in the given order. */
 const FIND_SUBJECTS = statement<SubjectRow>(
   'jwt_subjects',
   `SELECT u.role, (u.disabled_at IS NOT NULL OR EXISTS (SELECT FROM revoked_tokens t WHERE t.jti = a.jti)) AS "invalid",
@@ -145,24 +151,26 @@ const invalid = (reason: string, accountId?: string): Invalid => ({
   accountId,
 });
 
-/** The role of the token: admin only if both its claim and the account say so. */
+/** A token has the role `admin` only if both its claim and the account have it. */
 function effectiveRole(claimed: unknown, held: Role): Role {
   return claimed === 'admin' && held === 'admin' ? 'admin' : 'member';
 }
 
-/** Claims with scopes: of RFC 8693 section 4.2, of Entra ID and Okta, and of Auth0. */
+/** RFC 8693 §4.2 defines `scope`, Entra ID and Okta use `scp`, Auth0 uses `permissions`. */
 const SCOPE_CLAIMS = ['scope', 'scp', 'permissions'] as const;
 
-/** The scopes in a claim, as a string with spaces or as a list; undefined if the claim has neither form. */
+/** @returns undefined if the claim is neither a list nor a string with spaces */
 function scopesIn(claim: unknown): readonly string[] | undefined {
   if (typeof claim === 'string') return claim.split(' ');
   return Array.isArray(claim) && claim.every((scope) => typeof scope === 'string') ? claim : undefined;
 }
 
 /**
- * The scopes that a token grants. Of several claims, each restricts the token, except a `scope` or `scp` beside `permissions`
- * that names no scope of this service: Auth0 has scopes of OpenID Connect there. Undefined if a claim is malformed, because
- * ignoring a restriction would grant more than the issuer has granted.
+ * Computes the scopes that a token grants. Each of several claims restricts the token. A `scope` or `scp`
+ * next to `permissions` does not count if it names no scope of this service: Auth0 puts OpenID Connect scopes
+ * there.
+ * @returns undefined if a claim is malformed, because ignoring the claim would grant more than the issuer has
+ * granted
  */
 function grantedScopes(
   payload: Readonly<Record<string, unknown>>,
@@ -180,7 +188,7 @@ function grantedScopes(
   return effectiveScopes(granted ?? defaultScopes, role);
 }
 
-/** Whether the account accepts a token issued then. `iat` has whole seconds: tokens of the first second are rejected. */
+/** `iat` has whole seconds, so tokens issued in the first second are rejected. */
 function isAccepted(
   { invalid: isInvalid, validFromMs }: SubjectRow,
   issuedAtMs: number | undefined,
@@ -197,7 +205,10 @@ export interface JwtStrategyOptions extends VerifyOptions<StandingKeys> {
   readonly clock: Clock;
 }
 
-/** Resolves JWTs that others issue for this service's accounts. The signature is checked before any query. */
+/**
+ * Resolves JWTs that external issuers sign for accounts of this service. The signature is checked before any
+ * query.
+ */
 export function createJwtStrategy({ database, clock, ...verification }: JwtStrategyOptions): AuthStrategy {
   const { keys } = verification;
   const known = createCredentialCache<Subject | undefined>(clock);
@@ -211,7 +222,7 @@ export function createJwtStrategy({ database, clock, ...verification }: JwtStrat
     return role === null ? undefined : { role, ...row };
   }
 
-  /** Whether the issuer still vouches for the key. Stream tokens of earlier releases do not name it. */
+  /** Stream tokens of earlier releases do not name a key. */
   async function isStanding(keyId: string | undefined): Promise<boolean> {
     if (keyId === undefined) return true;
     for (const source of keys) if (await source.knows(keyId)) return true;
@@ -267,7 +278,6 @@ export function createJwtStrategy({ database, clock, ...verification }: JwtStrat
   };
 }
 
-/** A strategy for the keys that the settings name, if they name any. */
 export function createJwtStrategies(
   { database, clock, log }: SecretServices,
   settings: Config['jwt'],

@@ -11,28 +11,29 @@ import { readConnectionFor } from './secrets.ts';
 import type { AttemptOrigin, LoginFailure, SecurityLog } from './security-log.ts';
 import { type OpenedSession, openSession } from './sessions.ts';
 
-/** The names under which a failure counts. */
 export type FailureNames = readonly [name: string, other?: string];
 
-/** Counts failures by name. */
 export interface FailureCounter {
-  /** Counts a failure under each name, or under none. Throws if there were too many under one. */
+  /**
+   * Counts a failure under each name, if any.
+   * @throws if there were too many under a name
+   */
   failure(...names: FailureNames): Promise<void>;
-  /** Takes back an attempt that did not fail. */
+  /** Subtracts an attempt that did not fail. */
   forgive(...names: FailureNames): Promise<void>;
 }
 
-/** The name for wrong passwords inside the sessions of an account. Only clients with such a session can cause them. */
+/** Counts wrong passwords within sessions of an account. Only clients with such a session can cause them. */
 export const confirmationFailures = (accountId: string): string => `confirmation:${accountId}`;
 
-/** The name for failed sign-ins to an account, known or not. It does not reveal the e-mail. */
+/** Counts failed logins to an account that may not exist. The name does not reveal the email address. */
 function accountFailures(email: string): string {
   return `account:${hash('sha256', emailKey(email), 'base64url')}`;
 }
 
 /**
- * Password work. Each hash takes tens of milliseconds and 19 MiB, so it waits for a slot. `owner` is charged for it:
- * an account or, before a login, an IP address.
+ * Runs password hashing in a queue, because each hash takes tens of milliseconds and 19 MiB. The queue
+ * charges `owner`: an account or, before a login, an IP address.
  */
 export function createPasswords(queue: FairQueue, failures: FailureCounter) {
   const dummy = unmatchableHash();
@@ -40,12 +41,13 @@ export function createPasswords(queue: FairQueue, failures: FailureCounter) {
   return {
     hash: (owner: string, password: string): Promise<string> =>
       queue.measured(owner, () => hashPassword(password)),
-    /** Whether the password matches. Without a hash it does the same work and returns false. */
+    /** Without a hash, the function does the same work and returns false. */
     matches: async (owner: string, password: string, hash: string | null): Promise<boolean> =>
       (await queue.measured(owner, () => verifyPassword(password, hash ?? dummy))) && hash !== null,
     /**
-     * Runs a password check as one attempt. It is counted against each name beforehand, so that concurrent
-     * attempts cannot slip through, and taken back on success. Throws what the counter and the queue throw.
+     * Runs a password check as one attempt. The attempt counts as a failure before the check, so that
+     * concurrent attempts cannot exceed the limit. A success subtracts the failure.
+     * @throws what the counter and the queue throw
      */
     async attempt<T>(names: FailureNames, check: () => Promise<T | undefined>): Promise<T | undefined> {
       await failures.failure(...names);
@@ -55,7 +57,7 @@ export function createPasswords(queue: FairQueue, failures: FailureCounter) {
         failed = result === undefined;
         return result;
       } finally {
-        // A check that throws tells an attacker nothing, so it is not a failure.
+        // A check that throws tells an attacker nothing, so the attempt is no failure.
         if (!failed) await failures.forgive(...names);
       }
     },
@@ -67,7 +69,7 @@ export type Passwords = ReturnType<typeof createPasswords>;
 interface LoginAttempt {
   readonly email: string;
   readonly password: string;
-  /** The name under which failures from the caller's address are counted. */
+  /** Failures from the client's IP address count under this name. */
   readonly countedFor: string;
   readonly origin: AttemptOrigin;
   readonly userAgent: string | null;
@@ -78,8 +80,8 @@ export interface LoggedIn extends OpenedSession {
 }
 
 /**
- * Undefined if the account does not exist or is disabled, or the password is wrong. The caller never learns
- * which.
+ * Resolves to undefined if the account does not exist or is disabled, or the password is wrong. The client
+ * never learns which.
  */
 export type Login = (attempt: LoginAttempt) => Promise<LoggedIn | undefined>;
 
@@ -93,7 +95,7 @@ const FIND_ACCOUNT = statement<AccountRow>(
    FROM users WHERE email_key = $1`,
 );
 
-/** Nothing ends: it is the same password. */
+/** The password is unchanged, so the update revokes nothing. */
 const RENEW_HASH = statement<{ one: number }>(
   'account_renew_hash',
   'UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2 RETURNING 1 AS one',
@@ -106,7 +108,6 @@ interface LoginOptions {
   readonly securityLog: SecurityLog;
 }
 
-/** Why an account cannot be signed in to with a password that does or does not match. */
 function failureOf(account: AccountRow | undefined, matches: boolean): LoginFailure | undefined {
   if (account === undefined) return 'unknown_account';
   if (account.passwordHash === null) return 'no_password';
@@ -115,11 +116,14 @@ function failureOf(account: AccountRow | undefined, matches: boolean): LoginFail
 }
 
 /**
- * Signs in with e-mail and password, with the same work whatever is wrong. Throws DatabaseError and what an
- * attempt throws.
+ * Logs in by email address and password. All failures take the same work.
+ * @throws {DatabaseError} and what an attempt throws
  */
 export function createLogin({ database, accountWriteQueue, passwords, securityLog }: LoginOptions): Login {
-  /** Rehashes a password with the current parameters, at the login, the only time it is known. Undefined if the hash has changed. */
+  /**
+   * Rehashes a password with the current parameters. Only a login knows the password.
+   * @returns undefined if the stored hash has changed
+   */
   async function renew(
     { countedFor, password }: LoginAttempt,
     id: string,
@@ -145,7 +149,8 @@ export function createLogin({ database, accountWriteQueue, passwords, securityLo
     }
     const { id, name } = account;
     const current = isOutdated(passwordHash) ? await renew(attempt, id, passwordHash) : passwordHash;
-    // Another log-in has renewed it, or the password was changed: whichever, the attempt is judged by what is stored now.
+    // A concurrent login has rehashed the password, or the password was changed. The attempt is repeated with
+    // the stored hash.
     if (current === undefined) return signIn(attempt);
     const session = await openSession(accountWriteQueue.statements(id), {
       userId: id,
@@ -170,8 +175,8 @@ const FIND_OWNER = statement<{ name: string; email: string; expiresAt: Date }>(
 );
 
 /**
- * Who is logged in with a session, and when the session expires at the latest; undefined if it is not valid any more. Throws
- * DatabaseError.
+ * @returns undefined if the session is revoked or expired
+ * @throws {DatabaseError}
  */
 export async function ownerOf(
   db: Queryable,

@@ -4,7 +4,7 @@ import type { UnitOfWork } from '../database/unit-of-work.ts';
 import { type AddressBlock, addressBlocks, type AccountLimits as Stored } from '../generated/tables.ts';
 import { formatNetwork, type Network } from '../platform/ip-address.ts';
 
-/** Limits of an account's bucket. What is not given is as the settings say. */
+/** A missing limit means the limit of the settings. */
 export interface AccountLimits {
   readonly burst?: number;
   readonly perSecond?: number;
@@ -18,10 +18,13 @@ const SET = statement<{ burst: number | null; perSecond: number | null }>(
    RETURNING burst, per_second AS "perSecond"`,
 );
 
-/** Limits as they are stored: null is as the settings say. */
+/** Null means the limit of the settings. */
 export type StoredLimits = Pick<Stored, 'burst' | 'perSecond'>;
 
-/** Sets the limits that are given and leaves the others as they are. Throws DatabaseError. */
+/**
+ * Sets the given limits and leaves the others unchanged.
+ * @throws {DatabaseError}
+ */
 export async function setAccountLimits(
   db: Queryable,
   account: string,
@@ -31,7 +34,10 @@ export async function setAccountLimits(
   return stored ?? { burst: null, perSecond: null };
 }
 
-/** Has the account have the limits of the settings again. Throws DatabaseError. */
+/**
+ * Restores the limits of the settings.
+ * @throws {DatabaseError}
+ */
 export async function resetAccountLimits(work: UnitOfWork, userId: string): Promise<StoredLimits> {
   await work.withPrisma((prisma) => prisma.accountLimits.deleteMany({ where: { userId } }));
   return { burst: null, perSecond: null };
@@ -42,7 +48,10 @@ const READ_LIMITS = statement<StoredLimits & { account: string }>(
   'SELECT user_id AS account, burst, per_second AS "perSecond" FROM account_limits',
 );
 
-/** Those of all accounts that have any, by their ids. Throws DatabaseError. */
+/**
+ * @returns the limits by account id, without the accounts that have none
+ * @throws {DatabaseError}
+ */
 export async function readAccountLimits(db: Queryable): Promise<Map<string, AccountLimits>> {
   const rows = await db.query(READ_LIMITS, []);
   return new Map(
@@ -53,7 +62,7 @@ export async function readAccountLimits(db: Queryable): Promise<Map<string, Acco
   );
 }
 
-/** Every instance looks each new address up in all of them. */
+/** Every instance compares each new IP address with all blocks. */
 export const MAX_BLOCKS = 1_000;
 
 const COLUMNS = formatColumns(addressBlocks);
@@ -70,8 +79,9 @@ const PUT = statement<AddressBlock>(
 );
 
 /**
- * Blocks a network, for some time or until it is unblocked, in place of any block of the same network. Undefined if there
- * are too many. Throws DatabaseError.
+ * Blocks a network until the block expires or is removed. An earlier block of the network is replaced.
+ * @returns undefined if there are too many blocks
+ * @throws {DatabaseError}
  */
 export async function putBlock(
   db: Queryable,
@@ -86,7 +96,10 @@ const REMOVE = statement<{ network: string }>(
   `DELETE FROM address_blocks WHERE network = network($1::inet) AND ${IN_FORCE} RETURNING network`,
 );
 
-/** Removes a block, and returns its network in its usual form. Undefined if there is none. Throws DatabaseError. */
+/**
+ * @returns the network in canonical form; undefined if the network is not blocked
+ * @throws {DatabaseError}
+ */
 export async function removeBlock(db: Queryable, network: Network): Promise<string | undefined> {
   return (await db.query(REMOVE, [formatNetwork(network)]))[0]?.network;
 }
@@ -97,7 +110,10 @@ const LIST = statement<AddressBlock>(
    ORDER BY created_at, network`,
 );
 
-/** The blocks in force, oldest first: all, or those that have something in common with a network. Throws DatabaseError. */
+/**
+ * Lists the active blocks, oldest first. With `network`, lists only blocks that overlap it.
+ * @throws {DatabaseError}
+ */
 export const listBlocks = (db: Queryable, network?: Network): Promise<AddressBlock[]> =>
   db.query(LIST, [network === undefined ? null : formatNetwork(network)]);
 
@@ -107,12 +123,14 @@ const READ_BLOCKS = statement<{ network: string; leftMs: number | null }>(
    FROM address_blocks WHERE ${IN_FORCE}`,
 );
 
-/** The blocks in force with the time that they have left, by the database's clock. Throws DatabaseError. */
+/**
+ * Reads the active blocks with their remaining time, by the database's clock.
+ * @throws {DatabaseError}
+ */
 export const readBlocks = (
   db: Queryable,
 ): Promise<{ readonly network: string; readonly leftMs: number | null }[]> => db.query(READ_BLOCKS, []);
 
-/** Deletes expired blocks. */
 export const endedBlocks = deletion('address_blocks', {
   table: 'address_blocks',
   key: 'network',

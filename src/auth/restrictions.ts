@@ -7,7 +7,6 @@ import { createOutageReporter } from '../platform/log/log-limits.ts';
 import { type AccountLimits, readAccountLimits, readBlocks } from './restriction-store.ts';
 import type { UseServices } from './secrets.ts';
 
-/** What is known of where a request comes from. */
 export interface Origin {
   readonly clientAddress: string;
   readonly connection: { readonly localAddress?: string | undefined } | undefined;
@@ -15,23 +14,22 @@ export interface Origin {
 
 interface RestrictionsOptions extends UseServices {
   readonly trustProxy: readonly string[];
-  /** Whether this process hears at once of what changes. */
+  /** True while the process receives notifications of changes. */
   readonly hears: () => boolean;
-  /** The longest time between two looks. */
+  /** Longest time between two reads, in milliseconds. */
   readonly recheckMs: number;
 }
 
-/** How often to look without notifications, or after a failure, so that changes apply within a second. */
+/** Interval of reads without notifications or after a failure, so that changes apply within a second. */
 const UNHEARD_MS = 300;
 const MAX_REMEMBERED = 10_000;
 
 interface Block {
   readonly network: string;
-  /** In elapsed time. */
+  /** Expiry in elapsed time. */
   readonly endsMs: number;
 }
 
-/** Looks IP addresses up in the blocks that have not expired. */
 function lookUpIn(blocks: readonly Block[], clock: Clock): (address: string) => boolean {
   const remembered = new LRUCache<string, boolean>({ max: MAX_REMEMBERED });
   let list = listOf([]);
@@ -58,7 +56,7 @@ function lookUpIn(blocks: readonly Block[], clock: Clock): (address: string) => 
   };
 }
 
-/** What an operator has set while the service runs. Every instance has all of it in memory. */
+/** Every instance caches all restrictions that operators set. */
 export function createRestrictions(options: RestrictionsOptions) {
   const { database, clock, log, hears, recheckMs } = options;
   const isProxy = trustedProxies(options.trustProxy);
@@ -99,11 +97,11 @@ export function createRestrictions(options: RestrictionsOptions) {
       if (current.length > 0) for (const check of [...watched]) check();
     } catch (error) {
       failed = true;
-      // The watch of the database logs an outage.
+      // The watch of the database logs outages.
       if (isOutage(error)) log.emit('restrictions.refresh_failed', { err: error }, 'debug');
       else if (!closed) outage.failed({ err: error });
     } finally {
-      // Requests do not wait for a repeated attempt: the timer may ask for one again and again.
+      // Requests do not wait for a retry, because the timer may retry forever.
       loading = undefined;
       firstAttempt.resolve();
     }
@@ -130,22 +128,25 @@ export function createRestrictions(options: RestrictionsOptions) {
 
   return {
     /**
-     * Whether requests from there are rejected. Never those of this machine, or of a proxy on its own behalf: whoever looks
-     * after the service is not shut out by a mistake.
+     * Decides if requests from an origin are rejected. Requests of this machine, or of a proxy itself, are
+     * never blocked. An operator therefore cannot be locked out by a wrong block.
      */
     blocks,
-    /** Calls `onBlocked` once requests from there are rejected. Returns what ends that. */
+    /**
+     * Calls `onBlocked` once requests from the origin are rejected.
+     * @returns a function that stops the watch
+     */
     watch(origin: Origin, onBlocked: () => void): () => void {
       const { clientAddress, connection } = origin;
       const check = () => {
         if (blocks({ clientAddress, connection })) onBlocked();
       };
       watched.add(check);
-      // Its address may have been blocked since its request was let in.
+      // The IP address may have been blocked since the request was admitted.
       queueMicrotask(check);
       return () => watched.delete(check);
     },
-    /** The limits of an account; undefined if it has those of the settings. */
+    /** @returns undefined if the account has the limits of the settings */
     limitsOf: (account: string): AccountLimits | undefined => limits.get(account),
     /** The first attempt to read the restrictions; undefined once the attempt is complete. Never rejects. */
     get loading(): Promise<void> | undefined {
@@ -155,7 +156,6 @@ export function createRestrictions(options: RestrictionsOptions) {
     get loaded(): boolean {
       return loaded;
     },
-    /** Something may have changed. */
     recheck,
     close(): void {
       closed = true;

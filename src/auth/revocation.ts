@@ -3,55 +3,66 @@ import type { UnitOfWork } from '../database/unit-of-work.ts';
 import { beingDeleted, emailKey, hasInvalidUnicode, noAccount } from './accounts.ts';
 import type { Role } from './scopes.ts';
 
-/** Revokes credentials of accounts, the array $1, and counts them. */
+/** Revokes credentials of the accounts in the array $1, and counts them. */
 type RevocationStatement = Statement<{ revoked: number }>;
 
-/** How one kind of credential is revoked with its account. The module that issues the kind declares it, beside its table. */
+/**
+ * Defines how one kind of credential is revoked with its account. The module that issues the kind declares
+ * it.
+ */
 export interface CredentialRevocation {
-  /** What the admin command counts it under. */
+  /** The name of the count in the response of the admin command. */
   readonly kind: string;
-  /** Its plural, in a sentence. */
+  /** The plural for a sentence. */
   readonly words: string;
-  /** True if a new password revokes it, because it was issued after a login with the old one. */
+  /**
+   * True if a new password revokes the kind, because such credentials were issued after a login with the old
+   * password.
+   */
   readonly onPasswordChange: boolean;
-  /** True if disabling the account or changing its role revokes it. Others only follow what the account may do. */
+  /**
+   * True if disabling the account or changing its role revokes the kind. Other kinds only lose permissions.
+   */
   readonly onAccountChange?: boolean;
-  /** The option of `admin credential revoke` that revokes this kind alone. Without it, the kind is only revoked with all others. */
+  /**
+   * The option of `admin credential revoke` that revokes only this kind. Without it, the kind is only revoked
+   * together with all others.
+   */
   readonly separately?: {
     readonly option: string;
-    /** SQL: true if a row `t` of stream_tokens was issued for it. */
+    /** SQL that is true if a row `t` of stream_tokens was issued for the kind. */
     readonly streamTokens: string;
   };
-  /** Revokes all of it. */
   readonly all: RevocationStatement;
   /**
-   * For more rows than one transaction can take: run in this order, each statement spares $2 rows and revokes at most $2 more.
-   * Only the rows of the last statement are counted.
+   * Statements for more rows than one transaction can take, run in this order. Each statement spares $2 rows
+   * and revokes at most $2 more. Only the rows of the last statement are counted.
    */
   readonly surplus: readonly RevocationStatement[];
 }
 
-/** `sql` is a DELETE or an UPDATE. */
+/** @param sql a DELETE or an UPDATE */
 export const revocationStatement = (label: string, sql: string): RevocationStatement =>
-  statement(label, `WITH gone AS (${sql} RETURNING 1) SELECT count(*)::int AS "revoked" FROM gone`);
+  statement(label, `WITH revoked AS (${sql} RETURNING 1) SELECT count(*)::int AS "revoked" FROM revoked`);
 
-/** SQL: whether a column has the id of one of the accounts. */
 export const inAccountsSql = (column = 'user_id'): string => `${column} = ANY($1::uuid[])`;
 
-/** Deletes a part of the rows of a table `of` the accounts. */
+/** @param of the column with the account's id */
 export const deleteSurplus = (table: string, of: string, key = 'id', from = table): RevocationStatement =>
   revocationStatement(
     `account_surplus_${table}`,
     `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${from} WHERE ${of} OFFSET $2 LIMIT $2)`,
   );
 
-/** Deletes the rows of a table that has a column `user_id` and nothing below it. `key` is its primary key. */
+/**
+ * For a table with a column `user_id` that no other table references.
+ * @param key the primary key
+ */
 export const deleteRows = (table: string, key?: string): Pick<CredentialRevocation, 'all' | 'surplus'> => ({
   all: revocationStatement(`account_end_${table}`, `DELETE FROM ${table} WHERE ${inAccountsSql()}`),
   surplus: [deleteSurplus(table, inAccountsSql(), key)],
 });
 
-/** How many credentials of each kind were revoked. */
 export type RevokedCounts = Readonly<Record<string, number>>;
 
 interface Found {
@@ -59,20 +70,28 @@ interface Found {
   readonly deleted: boolean;
 }
 
-/** Locks the account before what belongs to it (decision 14). A concurrent login waits. */
+/**
+ * Locks the account before its dependent rows (decisions/0014-order-of-locks.md). A concurrent login waits.
+ */
 const FIND_TO_CHANGE = statement<Found>(
   'account_to_change',
   `SELECT id, deleted_at IS NOT NULL AS "deleted" FROM users WHERE email_key = $1 FOR NO KEY UPDATE`,
 );
 
-/** The id of the account with an e-mail, locked. Throws AccountError, also if its deletion has begun. */
+/**
+ * Locks an account by its email address.
+ * @throws {AccountError} also if the account's deletion has begun
+ */
 export async function accountToChange(work: UnitOfWork, email: string): Promise<string> {
   const { id, deleted } = await accountToDelete(work, email);
   if (deleted) throw beingDeleted(email);
   return id;
 }
 
-/** The same for an account that may be deleted in part. */
+/**
+ * Locks an account whose deletion may have begun.
+ * @throws {AccountError}
+ */
 export async function accountToDelete(work: UnitOfWork, email: string): Promise<Found> {
   const key = emailKey(email);
   const [found] = hasInvalidUnicode(key) ? [] : await work.query(FIND_TO_CHANGE, [key]);
@@ -82,10 +101,10 @@ export async function accountToDelete(work: UnitOfWork, email: string): Promise<
 
 const BATCH = 500;
 
-/** Kinds of credentials that are revoked together, in this order. */
+/** Kinds of credentials, in the order of their revocation. */
 export type Revocations = readonly CredentialRevocation[];
 
-/** Revokes all credentials of these kinds, of all of the accounts. Throws DatabaseError. */
+/** @throws {DatabaseError} */
 export async function revoke(
   work: Queryable,
   accounts: readonly string[],
@@ -98,8 +117,9 @@ export async function revoke(
 }
 
 /**
- * Revokes what is too much for one transaction, in batches. The rest is for the transaction that makes the change. Safe to
- * repeat. Throws DatabaseError.
+ * Revokes the rows that are too many for one transaction, in batches. The transaction that makes the change
+ * revokes the rest. A repeated call does no harm.
+ * @throws {DatabaseError}
  */
 export async function revokeInBatches(
   db: Queryable,
@@ -121,7 +141,7 @@ export async function revokeInBatches(
   return counts;
 }
 
-/** What two steps have counted, by the names of the first. */
+/** Adds the counts of two steps, under the names of the first step. */
 export function sumOf(one: RevokedCounts, other: RevokedCounts): RevokedCounts {
   return Object.fromEntries(Object.entries(one).map(([kind, count]) => [kind, count + (other[kind] ?? 0)]));
 }
@@ -135,17 +155,26 @@ const END_TOKENS = statement<never>(
   `UPDATE users SET tokens_valid_from = clock_timestamp() WHERE ${inAccountsSql('id')}`,
 );
 
-/** Disables an account by the database's clock: none of its credentials is valid then. Throws DatabaseError. */
+/**
+ * A disabled account has no valid credentials. The database's clock dates the change.
+ * @throws {DatabaseError}
+ */
 export async function disableAccount(db: Queryable, id: string): Promise<void> {
   await db.query(DISABLE, [id]);
 }
 
-/** Enables a disabled account: its credentials are valid again. Throws DatabaseError. */
+/**
+ * The credentials of an enabled account are valid again.
+ * @throws {DatabaseError}
+ */
 export async function enableAccount(work: UnitOfWork, id: string): Promise<void> {
   await work.withPrisma((prisma) => prisma.user.updateMany({ where: { id }, data: { disabledAt: null } }));
 }
 
-/** Revokes all that was ever issued to accounts, JWTs of other issuers too. Throws DatabaseError. */
+/**
+ * Revokes all credentials of accounts, including JWTs of external issuers.
+ * @throws {DatabaseError}
+ */
 export async function revokeAllCredentials(
   work: UnitOfWork,
   accounts: readonly string[],
@@ -155,7 +184,10 @@ export async function revokeAllCredentials(
   return revoke(work, accounts, revocations);
 }
 
-/** Sets a password and revokes what was issued after logins with the old one. Throws DatabaseError. */
+/**
+ * Sets a password and revokes what was issued after logins with the old password.
+ * @throws {DatabaseError}
+ */
 export async function setPassword(
   work: UnitOfWork,
   id: string,
@@ -166,7 +198,10 @@ export async function setPassword(
   return revoke(work, [id], revocations);
 }
 
-/** Sets the role, which all credentials have from then on. Throws DatabaseError. */
+/**
+ * The new role applies to all credentials immediately.
+ * @throws {DatabaseError}
+ */
 export async function setRole(work: UnitOfWork, id: string, role: Role): Promise<void> {
   await work.withPrisma((prisma) => prisma.user.updateMany({ where: { id }, data: { role } }));
 }

@@ -18,21 +18,21 @@ const MAX_NOTED_USES = 10_000;
 
 interface LastUsedOptions extends UseServices, UseFailure {
   readonly table: string;
-  /** The type of the column "id". */
+  /** The type of the column `id`. */
   readonly idType?: 'uuid' | 'text';
-  /** The column with the last use. */
+  /** The column with the time of the last use. */
   readonly usedAt: string;
-  /** SQL for the expiry that a use gives to a row that has not expired; without it, uses prolong nothing. */
+  /** SQL for the new expiry of a used row that has not expired. Without it, a use prolongs nothing. */
   readonly prolongedTo?: string | undefined;
 }
 
-/** Records a use. `fresh` means that a recent use was already stored when the row was read. */
+/** `fresh` means that a recent use was already stored when the row was read. */
 export type RecordUse = (id: string, fresh: boolean) => void;
 
 /**
- * Stores the use of rows, given their ids. It skips rows that another transaction has locked, such as the mutation of a
- * client: their next use is stored, and the statement does not wait. The subquery locks a row only if the row still meets
- * the condition.
+ * Stores the use of rows. The statement skips rows that another transaction has locked, such as a client's
+ * mutation, and does not wait. The next use is stored instead. The subquery locks a row only if the row still
+ * meets the condition.
  */
 function touch({
   table,
@@ -51,14 +51,13 @@ function touch({
   );
 }
 
-/** What recording uses needs. */
 export interface UseServices {
   readonly database: Queryable;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** The line of the log about uses that cannot be stored. */
+/** The log event for uses that cannot be stored. */
 interface UseFailure {
   readonly failure: LogEventCode;
   readonly about?: LogFields;
@@ -66,11 +65,14 @@ interface UseFailure {
 
 interface UseStore<Use> extends Pick<UseServices, 'clock' | 'log'>, UseFailure {
   readonly identityOf: (use: Use) => string;
-  /** Stores uses, of which no two have the same identity. */
+  /** No two of the uses have the same identity. */
   readonly store: (uses: readonly Use[]) => Promise<void>;
 }
 
-/** Uses inform people. Each identity is written at most once a minute, and no request waits for it. */
+/**
+ * Uses are for information only. Each identity is written at most once a minute, and no request waits for the
+ * write.
+ */
 export function storeOncePerMinute<Use>({
   clock,
   log,
@@ -99,7 +101,7 @@ export function storeOncePerMinute<Use>({
   };
 }
 
-/** Last-used times also keep sessions from going idle. */
+/** Stored uses also prolong sessions, which expire when idle. */
 export function createUseRecorder({
   database,
   clock,
@@ -136,10 +138,11 @@ function checksum(text: string): string {
 }
 
 /**
- * The form of a secret: a prefix, 30 random characters of 62 (178 bits) and a checksum of six. The prefix lets scanners
- * recognise a leaked secret; the checksum exposes a mistyped or invented one without a query. The prefix has no
- * characters that are special in a regular expression. `earlier` is a prefix that secrets had before, and may still
- * have.
+ * A secret is a prefix, 30 random characters of 62 (178 bits) and six characters of checksum. Scanners
+ * recognise a leaked secret by its prefix. The checksum exposes a mistyped or invented secret without a
+ * query.
+ * @param prefix contains no special characters of regular expressions
+ * @param earlier a prefix of older secrets, which stay valid
  */
 export function secretFormat(prefix: string, earlier = prefix) {
   const pattern = new RegExp(`^(?:${prefix}|${earlier})[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
@@ -147,15 +150,14 @@ export function secretFormat(prefix: string, earlier = prefix) {
     generate(): string {
       let random = '';
       while (random.length < RANDOM_LENGTH) {
-        // 248 is the largest multiple of 62 below 256: larger bytes would favour the first characters.
+        // 248 is the largest multiple of 62 below 256. Larger bytes would favour the first characters.
         for (const byte of randomBytes(RANDOM_LENGTH))
           if (byte < 248 && random.length < RANDOM_LENGTH) random += ALPHABET[byte % ALPHABET.length];
       }
       return prefix + random + checksum(random);
     },
-    /** Whether the text begins like such a secret. */
     looksLike: (text: string) => text.startsWith(prefix),
-    /** Whether the text has the form and checksum of one. It may still not exist. */
+    /** A well-formed secret may still not exist. */
     isWellFormed: (text: string) =>
       pattern.test(text) &&
       checksum(text.slice(-RANDOM_LENGTH - CHECKSUM_LENGTH, -CHECKSUM_LENGTH)) ===
@@ -163,32 +165,32 @@ export function secretFormat(prefix: string, earlier = prefix) {
   };
 }
 
-/** What is stored of a secret. Plain SHA-256 is enough: 178 random bits and more cannot be guessed. */
+/** Plain SHA-256 is enough, because secrets have at least 178 random bits and cannot be guessed. */
 export function hashSecret(secret: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(hash('sha256', secret, 'buffer'));
 }
 
-/** Whether the hash is that of the secret, in constant time. */
+/** The comparison takes constant time. */
 export function matchesSecret(secret: string, hash: Uint8Array): boolean {
   const given = hashSecret(secret);
   return given.length === hash.length && timingSafeEqual(given, hash);
 }
 
-/** Bytes as PostgreSQL writes them as text. */
+/** Formats bytes like PostgreSQL's text output. */
 export function byteaText(bytes: Uint8Array): string {
   return `\\x${Buffer.from(bytes).toString('hex')}`;
 }
 
 /**
- * Revoked credentials are rejected everywhere within a second (contract section 3): an entry lives half of
- * that.
+ * Every instance rejects a revoked credential within a second (contract: revocation). A cache entry lives
+ * half of that time.
  */
 const TTL_MS = 500;
 const MAX_CACHED_LOOKUPS = 10_000;
 
 /**
- * Caches what the database says about credentials, so briefly that no revocation is missed. Concurrent
- * callers share one look-up. A failed one is not cached, and rejects with what `ask` throws.
+ * Caches look-ups of credentials so briefly that revocations apply in time. Concurrent callers share one
+ * look-up. A failed look-up is not cached, and rejects with what `ask` throws.
  */
 export function createCredentialCache<T>(clock: Clock) {
   const cache = new LRUCache<string, { readonly found: Promise<T>; readonly untilMs: number }>({
@@ -205,20 +207,24 @@ export function createCredentialCache<T>(clock: Clock) {
   };
 }
 
-/** The database for reads of an owner: they wait in the owner's queue and are charged to the owner (decision 16). */
+/** Reads wait in the owner's queue and are charged to the owner (decisions/0016-shares.md). */
 export const readConnectionFor = (
   database: Pick<Database, 'cancellable'>,
   owner: string | undefined,
 ): Queryable => database.cancellable(new Cancellation(undefined, owner));
 
-/** The part of a database that look-ups use. */
 export type LookUpDatabase = Queryable & Pick<Database, 'cancellable'>;
 
 const MAX_REMEMBERED = 10_000;
-/** Look-ups of unknown secrets share one owner, and so one slot on the database (decision 16). */
+/**
+ * Look-ups of unknown secrets share one owner, and so one slot on the database (decisions/0016-shares.md).
+ */
 const STRANGERS = 'unknown credentials';
 
-/** Looks rows up by key, many in one statement. Undefined if there is none. Rejects with DatabaseError. */
+/**
+ * Looks rows up by key, many in one statement. Resolves to undefined if the row does not exist.
+ * @throws {DatabaseError}
+ */
 export function lookUp<Row>(db: Queryable, statement: Statement<Row>, keyOf: (row: Row) => string) {
   return batchReads(async (keys: readonly string[]) => {
     const found = new Map((await db.query(statement, [keys])).map((row) => [keyOf(row), row]));
@@ -227,15 +233,18 @@ export function lookUp<Row>(db: Queryable, statement: Statement<Row>, keyOf: (ro
 }
 
 /**
- * Looks credentials up by the hash of their secret. Once a secret was found, its account is the owner of the look-up.
- * Undefined if there is none. Rejects with DatabaseError.
+ * Looks credentials up by the hash of their secret. Once a secret was found, its account is the owner of the
+ * look-up. Resolves to undefined if the secret is unknown.
+ * @throws {DatabaseError}
  */
 function lookUpByHash<Row extends { readonly hash: Uint8Array; readonly userId: string }>(
   database: LookUpDatabase,
   statement: Statement<Row>,
 ) {
   const accounts = new LRUCache<string, string>({ max: MAX_REMEMBERED });
-  /** Of the owners with look-ups under way: how many, and what gathers them. */
+  /**
+   * An owner has an entry while look-ups are in progress. `underWay` counts them, and `read` batches them.
+   */
   const readers = new Map<string, { underWay: number; read(key: string): Promise<Row | undefined> }>();
 
   async function readFor(owner: string, key: string): Promise<Row | undefined> {
@@ -263,13 +272,12 @@ function lookUpByHash<Row extends { readonly hash: Uint8Array; readonly userId: 
   };
 }
 
-/** What the row of every secret says. */
 export interface SecretRow {
   readonly id: string;
   readonly userId: string;
-  /** Whether its last use was stored so recently that it need not be stored again. */
+  /** True if the last use was stored recently, so that this use need not be stored. */
   readonly fresh: boolean;
-  /** Revoked, expired by the database's clock, or of a disabled account. */
+  /** True if the secret is revoked, expired by the database's clock, or belongs to a disabled account. */
   readonly invalid: boolean;
 }
 
@@ -279,22 +287,25 @@ export interface SecretServices {
   readonly log: Logger;
 }
 
-/** A kind of secret of which the database has a hash. In its SQL, `s` is the secret's row. */
+/** A kind of secret whose hash the database stores. In the SQL, `s` is the secret's row. */
 interface SecretKind extends Pick<LastUsedOptions, 'table' | 'usedAt' | 'prolongedTo'> {
   readonly kind: string;
-  /** What else its look-ups read, such as `JOIN users u ON u.id = s.user_id`. */
+  /** Further tables of the look-ups, such as `JOIN users u ON u.id = s.user_id`. */
   readonly joins?: string;
-  /** SQL: true if it is revoked or expired. */
+  /** SQL that is true if the secret is revoked or expired. */
   readonly invalidSql: string;
-  /** The columns that every look-up returns beside those of a SecretRow. */
+  /** Further columns of every look-up. */
   readonly columns: readonly string[];
-  /** Those that only a look-up by the secret itself returns. */
+  /** Further columns of a look-up by the secret itself. */
   readonly columnsOfSecret?: readonly string[];
-  /** Why one that is not valid is rejected, for the client. */
+  /** The reason for the client if the secret is unknown or invalid. */
   readonly rejection: string;
 }
 
-/** Looks secrets of a kind up. Each look-up asks the database, and rejects with DatabaseError. */
+/**
+ * Each look-up asks the database.
+ * @throws {DatabaseError}
+ */
 export function storedSecrets<ById extends SecretRow, BySecret extends ById = ById>(
   { database, clock, log }: SecretServices,
   { kind, rejection, joins = '', invalidSql, columns, columnsOfSecret = [], ...rows }: SecretKind,
@@ -325,18 +336,23 @@ export function storedSecrets<ById extends SecretRow, BySecret extends ById = By
   });
 
   return {
-    /** The row of a secret, valid or not. `owner` is its account, if that is known. */
+    /**
+     * The row may be invalid.
+     * @param owner the account of the secret, if known
+     */
     find: (secret: string, owner?: string) => findByHash(hashSecret(secret), owner),
-    /** SQL: `fresh` of the secret with an id; null if it is invalid, or if `same` does not hold. */
+    /**
+     * SQL for `fresh` of the secret with an id. The result is null if the secret is invalid, or if `same` is
+     * false.
+     */
     freshIf: (id: string, same: string) =>
       `(SELECT ${fresh} FROM ${table} s ${joins} WHERE s.id = ${id}::uuid AND NOT (${invalidSql}) AND ${same})`,
-    /** The row with an id; undefined if there is none, or if it is invalid. */
+    /** Resolves to undefined if the secret does not exist or is invalid. */
     async holding(id: string | undefined): Promise<ById | undefined> {
       const row = id === undefined ? undefined : await findById(id);
       return row?.invalid === false ? row : undefined;
     },
     recordUse: ({ id, fresh }: SecretRow) => recordUse(id, fresh),
-    /** The result for a secret that is unknown or invalid. */
     rejected: (row?: SecretRow): Invalid => ({
       outcome: 'invalid',
       kind,

@@ -1,24 +1,22 @@
 import type { Logger } from '../platform/log/log.ts';
 import { createLogRateLimiter } from '../platform/log/log-limits.ts';
 
-/** Where an attempt to authenticate comes from. */
 export interface AttemptOrigin {
   readonly requestId: string;
   readonly address: string;
 }
 
-/** A rejected credential, without any value that the client sent: passwords land in email fields. */
+/** The entry has no value that the client sent, because users type passwords into email fields. */
 export interface FailedCredential {
-  /** The kind of its strategy, or a name for a credential without a strategy. */
+  /** The kind of a strategy, or a name for a credential without a strategy. */
   readonly kind: string;
   readonly reason: string;
-  /** The account that it belongs to or belonged to, if there is one. */
+  /** The account that owns or owned the credential, if there is one. */
   readonly accountId?: string | undefined;
-  /** The application that it belongs to, if there is one. */
+  /** The OAuth client of the credential, if there is one. */
   readonly client?: string | undefined;
 }
 
-/** Why a login failed. */
 export type LoginFailure =
   | 'unknown_account'
   | 'wrong_password'
@@ -26,15 +24,15 @@ export type LoginFailure =
   | 'no_password'
   | 'changed_during_login';
 
-/** Each address can fail only as often as its failure bucket allows. These bound all addresses together. */
+/** The failure bucket limits each IP address. These numbers limit all IP addresses together. */
 const LINES_PER_MINUTE = 100;
 
-/** What an investigation needs to know of logins and credentials (OWASP Logging Cheat Sheet, "authn"). */
+/** Logs logins and rejected credentials for investigations (OWASP Logging Cheat Sheet, "authn"). */
 export function createSecurityLog(log: Logger) {
   const logins = createLogRateLimiter({ log, event: 'auth.login_failed', maximum: LINES_PER_MINUTE });
   const credentials = new Map<string, ReturnType<typeof createLogRateLimiter>>();
 
-  /** Each type has its own limit: one that can be failed more easily must not hide the others. */
+  /** Each type has a separate limit, so that frequent failures of one type do not hide the others. */
   function findLimit(credentialType: string) {
     let limit = credentials.get(credentialType);
     if (limit === undefined) {

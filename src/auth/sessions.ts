@@ -11,16 +11,19 @@ import { type CredentialRevocation, deleteRows } from './revocation.ts';
 import { scopesOfRole } from './scopes.ts';
 import { hashSecret, type SecretRow, type SecretServices, storedSecrets } from './secrets.ts';
 
-/** Contract section 3: idle timeout 7 days, absolute 30. SQL, both by the database's clock. */
+/**
+ * The idle timeout is 7 days, the absolute timeout 30 days, both by the database's clock (contract:
+ * sessions).
+ */
 const SESSION_IDLE_EXPIRY_SQL = "now() + interval '7 days'";
 const ABSOLUTE_END = "now() + interval '30 days'";
 const MAX_USER_AGENT_LENGTH = 200;
 
-/** 256 random bits; OWASP's session management cheat sheet requires at least 64. */
+/** OWASP's session management cheat sheet requires at least 64 random bits. The id has 256. */
 const ID_BYTES = 32;
 const ID = /^[\w-]{43}$/;
 
-/** Whether the text has the form of a session id. Other texts need no look-up. */
+/** An id of another form needs no look-up. */
 function isWellFormedSessionId(text: string): boolean {
   return ID.test(text);
 }
@@ -33,8 +36,8 @@ interface NewSession {
 }
 
 /**
- * A password changed since its check opens no session. The lock makes one of the two wait, and a password
- * change revokes all earlier sessions.
+ * A login whose password was changed after the check creates no session. The lock makes one of the two wait,
+ * and a password change revokes all earlier sessions.
  */
 const INSERT_SESSION = statement<{ expiresAt: Date }>(
   'session_insert',
@@ -43,16 +46,22 @@ const INSERT_SESSION = statement<{ expiresAt: Date }>(
    WHERE u.id = $2 AND u.password_hash = $5 AND u.disabled_at IS NULL FOR SHARE OF u RETURNING absolute_expires_at AS "expiresAt"`,
 );
 
-/** Contract section 3. */
+/** An account has at most this many sessions (contract: sessions). */
 const MAX_SESSIONS = 100;
-/** Those used longest ago. A statement of its own: it sees the sessions of logins that ran at the same time. */
+/**
+ * Deletes the sessions with the oldest last use. As a separate statement, it sees the sessions of concurrent
+ * logins.
+ */
 const END_OLDEST = statement<never>(
   'session_end_oldest',
   `DELETE FROM sessions WHERE id IN
      (SELECT id FROM sessions WHERE user_id = $1 ORDER BY last_seen_at DESC, id DESC OFFSET $2)`,
 );
 
-/** A session, the id for its cookie, stored nowhere, and when the session expires at the latest. */
+/**
+ * `sessionId` is the value of the cookie, and the database stores only its hash. `expiresAt` is the latest
+ * expiry.
+ */
 export interface OpenedSession {
   readonly id: string;
   readonly sessionId: string;
@@ -60,8 +69,9 @@ export interface OpenedSession {
 }
 
 /**
- * Opens a session, and ends those beyond 100 that were used longest ago. Undefined if the password was changed or the account disabled meanwhile. Throws
- * DatabaseError.
+ * Creates a session, and revokes the least recently used sessions beyond 100.
+ * @returns undefined if the password was changed or the account was disabled after the check
+ * @throws {DatabaseError}
  */
 export async function openSession(
   db: Queryable,
@@ -90,9 +100,11 @@ const HOLD = statement<HeldSession>(
 );
 
 /**
- * Locks a session against revocation until the transaction completes: a transaction that revokes the session then finds
- * what is issued with it. Undefined if it is revoked or expired. Takes its lock after that of the account (decision 14). Throws
- * DatabaseError.
+ * Locks a session against revocation until the transaction completes. A transaction that revokes the session
+ * then finds the credentials issued with it. The lock follows the account's lock
+ * (decisions/0014-order-of-locks.md).
+ * @returns undefined if the session is revoked or expired
+ * @throws {DatabaseError}
  */
 export async function holdSession(
   work: UnitOfWork,
@@ -106,12 +118,15 @@ const END = statement<{ one: number }>(
   'DELETE FROM sessions WHERE id = $1 AND user_id = $2 RETURNING 1 AS one',
 );
 
-/** Revokes a session of an account. False if the account has no such session. Throws DatabaseError. */
+/**
+ * @returns false if the account has no such session
+ * @throws {DatabaseError}
+ */
 export async function revokeSession(db: Queryable, id: string, userId: string): Promise<boolean> {
   return (await db.query(END, [id, userId])).length > 0;
 }
 
-/** Revokes a session by its id and the id of its account, in the account's write queue. */
+/** Revokes a session by its id and its account's id, in the account's write queue. */
 export type EndSession = (id: string, userId: string) => Promise<boolean>;
 
 export const sessionEnder =
@@ -137,8 +152,8 @@ interface Known {
 }
 
 /**
- * Resolves the session cookie. A revoked session is rejected from the next request on, on every instance, because the
- * database is asked at each request. A cached session only saves a separate statement for that.
+ * Resolves the session cookie. Every instance rejects a revoked session from the next request on, because
+ * each request asks the database. The cache only saves a separate statement for the check.
  */
 export function createSessionStrategy(services: SecretServices): AuthStrategy {
   const sessions = storedSecrets<SessionRow>(services, {
@@ -152,10 +167,12 @@ export function createSessionStrategy(services: SecretServices): AuthStrategy {
     rejection: 'The session is unknown, revoked or expired. Log in again.',
   });
 
-  /** By the session ids in cookies. */
+  /** The keys are the session ids in cookies. */
   const known = new LRUCache<string, Known>({ max: MAX_CACHED_SESSIONS });
 
-  /** Checks that the session is valid and has the same role. The rest of a principal never changes. */
+  /**
+   * Checks that the session is valid and that the role is unchanged. The rest of a principal never changes.
+   */
   const createCheck = (sessionId: string, { row }: Known): CredentialCheck => ({
     kind: SESSION,
     sql: (id = '', role = '') => sessions.freshIf(id, `u.role = ${role}`),

@@ -28,21 +28,23 @@ import {
   storedSecrets,
 } from './secrets.ts';
 
-/** Contract section 3, in SQL by the database's clock: 1 hour after the last use, 24 at most. */
+/**
+ * A token expires 1 hour after its last use, and 24 hours after its creation at the latest (contract: stream
+ * tokens).
+ */
 const IDLE_HOUR = "now() + interval '1 hour'";
 const ABSOLUTE_END = "now() + interval '24 hours'";
-/** A use is stored at most once a minute (`FRESH`), and none of them may count less than its hour. */
+/** A use is stored at most once a minute (`FRESH`), so the minute is added to the hour. */
 const STREAM_TOKEN_IDLE_EXPIRY_SQL = `${IDLE_HOUR} + ${FRESH}`;
-/** Contract section 3: tokens of an account that are still good. */
+/** The limit counts the valid tokens of an account (contract: stream tokens). */
 export const MAX_LIVE_TOKENS = 100;
-/** Dates that JavaScript and PostgreSQL both know. No token lives that long. */
-const LAST_INSTANT_MS = Date.UTC(9999, 0);
-/** How long issuing waits for others that issue. */
+/** JavaScript and PostgreSQL both support dates up to this timestamp. No token lives that long. */
+const LATEST_TIMESTAMP_MS = Date.UTC(9999, 0);
+/** The time that a transaction waits for others that issue tokens to the account. */
 const LOCK_WAIT_MS = 2_000;
 
 export const STREAM_TOKEN = secretFormat('cgt_', 'cgs_');
 
-/** The account has as many tokens as it may. */
 export class StreamTokenLimitError extends Error {
   constructor() {
     super(`An account may have at most ${MAX_LIVE_TOKENS} stream tokens.`);
@@ -51,14 +53,16 @@ export class StreamTokenLimitError extends Error {
 }
 
 /**
- * Makes the transactions that issue tokens to an account wait for each other, so that each counts the others' tokens.
- * Not a lock on the account itself, which a long mutation may hold.
+ * Transactions that issue tokens to an account wait for each other, so that each counts the others' tokens. A
+ * lock on the account itself would wait for long mutations.
  */
 const LOCK = statement<never>(
   'stream_tokens_lock',
   `SELECT pg_advisory_xact_lock(hashtext('stream_tokens'), hashtext($1))`,
 );
-/** Deletes invalid tokens, so that only valid ones count. No strategy knows credentials of other kinds. */
+/**
+ * Deletes invalid tokens, so that only valid tokens count. Each strategy only knows credentials of its kind.
+ */
 const deleteInvalidTokens = (strategies: readonly AuthStrategy[]) =>
   statement<never>(
     'stream_tokens_drop_ended',
@@ -75,9 +79,9 @@ const INSERT = statement<{ expiresAt: Date }>(
    RETURNING LEAST(${IDLE_HOUR}, ends_at) AS "expiresAt"`,
 );
 
-/** A timestamp that a token may name; null for none and for one that cannot be stored. */
+/** @returns null without a timestamp, and for a timestamp that PostgreSQL cannot store */
 function storable(ms = Infinity): Date | null {
-  return Math.abs(ms) < LAST_INSTANT_MS ? new Date(ms) : null;
+  return Math.abs(ms) < LATEST_TIMESTAMP_MS ? new Date(ms) : null;
 }
 
 async function insert(
@@ -109,19 +113,21 @@ async function insert(
 }
 
 export interface IssuedToken {
-  /** Stored nowhere, only its hash. */
+  /** The database stores only the hash of the token. */
   readonly token: string;
-  /** When it ends unless it is used before. */
+  /** The expiry if the token is not used before. */
   readonly expiresAt: Date;
 }
 
 /**
  * Issues a token that opens a subscription with the credentials of a principal. The limit is exact under
- * concurrency. Throws StreamTokenLimitError, DatabaseError.
+ * concurrency.
+ * @throws {StreamTokenLimitError}
+ * @throws {DatabaseError}
  */
 type IssueStreamToken = (principal: Principal, operation: FixedOperation) => Promise<IssuedToken>;
 
-/** `strategies` are those of all credentials that tokens are issued for. */
+/** @param strategies the strategies of all credentials for which tokens are issued */
 export function streamTokenIssuer(
   accountWriteQueue: Pick<AccountWriteQueue, 'transaction'>,
   strategies: readonly AuthStrategy[],
@@ -142,7 +148,10 @@ const END = statement<{ userId: string }>(
   'DELETE FROM stream_tokens WHERE id = $1 RETURNING user_id AS "userId"',
 );
 
-/** Revokes a token, and returns the id of its account. Undefined if there is no such token. Throws DatabaseError. */
+/**
+ * @returns the id of the account; undefined if the token does not exist
+ * @throws {DatabaseError}
+ */
 export async function revokeStreamToken(db: Queryable, id: string): Promise<string | undefined> {
   return (await db.query(END, [id]))[0]?.userId;
 }
@@ -151,7 +160,7 @@ const KIND = { kind: 'streamTokens', words: 'stream tokens', onPasswordChange: t
 
 export const streamTokenRevocation: CredentialRevocation = { ...KIND, ...deleteRows('stream_tokens') };
 
-/** Revokes the tokens for which an SQL condition on `stream_tokens t` holds. */
+/** @param condition SQL on `stream_tokens t` */
 export function revokeStreamTokensWhere(condition: string): CredentialRevocation {
   const rows = `${inAccountsSql('t.user_id')} AND ${condition}`;
   return {
@@ -193,8 +202,9 @@ function principalOf(row: TokenRow): Principal {
 }
 
 /**
- * Resolves stream tokens. Each look-up asks the database, so a revoked token is rejected immediately. `renew` returns the
- * current principal behind a token, undefined if its credentials are revoked or expired.
+ * Resolves stream tokens. Each look-up asks the database, so a revoked token is rejected immediately.
+ * @param renew resolves to the current principal behind a token, or to undefined if its credentials are
+ * revoked or expired
  */
 export function createStreamTokens(
   services: SecretServices,
@@ -225,7 +235,10 @@ export function createStreamTokens(
         used: () => tokens.recordUse(row),
       };
     },
-    /** Whether the token behind an open stream still holds. An open stream counts as use. Throws DatabaseError. */
+    /**
+     * True while the token behind an open stream is valid. An open stream counts as use.
+     * @throws {DatabaseError}
+     */
     async holds(id: string): Promise<boolean> {
       const row = await tokens.holding(id);
       if (row !== undefined) tokens.recordUse(row);
