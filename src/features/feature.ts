@@ -19,54 +19,51 @@ import type { ContentLimits } from '../schema/content-limits.ts';
 import type { UserTypes } from '../schema/user/type.ts';
 
 /**
- * A part of the service that the core does not know (decision 33). The server, the schema and the command line are
- * started apart: each imports its part of a feature by a call, and loads nothing of the others.
+ * A part of the service that the core does not know (decisions/0033-seams.md). The server, the schema and the
+ * command line each load only their part of a feature.
  */
 export interface Feature {
-  /** What it issues to accounts, in the order in which it is revoked. */
+  /** Credentials that the feature issues to accounts, in the order of their revocation. */
   readonly revocations: readonly CredentialRevocation[];
-  /** What it stores about an account. */
+  /** Data about an account for `admin user export`. */
   readonly exportSections: readonly ExportSection[];
-  /** SQL of the columns "id" and "name", both text: the clients that its credentials are of, for reports. */
+  /**
+   * SQL with the text columns `id` and `name`. Reports name the clients of the feature's credentials by it.
+   */
   readonly clientNames?: string;
-  /** Its jobs, in the order in which they run. */
+  /** The jobs run in this order. */
   jobs(config: Config): readonly Job[];
-  /** For a server: its credentials and its paths. */
+  /** A server loads the feature's credentials and paths. */
   server(): Promise<CreateFeature>;
-  /** For the schema: its types, and its fields on the types of the modules. */
+  /** The schema loads the feature's types, and its fields on types of the modules. */
   fields(): Promise<DefineFields>;
-  /** For the command line. */
+  /** The command line loads the feature's commands. */
   commands(): Promise<DefineCommands>;
 }
 
-/** What the credentials of a feature are made of. */
 export interface FeatureServices extends SecretServices {
   readonly config: Config;
   readonly database: Database;
   readonly metrics: Metrics;
-  /** The public origin of the service, which is known once it listens. */
+  /** The public origin of the service. It is known once the service listens. */
   readonly origin: () => string;
 }
 
-/** What its routes may use, which is made when all credentials are known. */
+/** Services for routes, which exist only after all credentials are known. */
 export interface RouteServices {
-  /** Authenticates the service's sessions. */
   readonly sessions: AuthStrategy;
   readonly endSession: EndSession;
   readonly login: Login;
   readonly passwords: Passwords;
   readonly accountWriteQueue: AccountWriteQueue;
-  /** What a new password revokes. */
   readonly passwordChangeRevocations: Revocations;
   readonly limiter: RateLimiter;
   readonly securityLog: SecurityLog;
-  /** Operations of the API, for pages that do what it does. */
+  /** Operations of the API for server-rendered pages. */
   readonly operations: InternalOperations;
-  /** All that is stored about an account. */
   readonly exportSections: readonly ExportSection[];
 }
 
-/** What a feature brings to one server. */
 export interface FeatureServer {
   readonly authStrategies: readonly AuthStrategy[];
   routes(services: RouteServices): readonly Route[];

@@ -8,10 +8,10 @@ import { accountPages } from './account-pages/feature.ts';
 import type { Feature } from './feature.ts';
 import { oauth } from './oauth/feature.ts';
 
-/** The features of the product. To leave one out, delete its line and its folder. */
+/** To leave a feature out, delete its line and its folder. */
 export const FEATURES: readonly Feature[] = [oauth, accountPages];
 
-/** What is revoked with an account. Sessions go first: nothing is issued through a revoked session. */
+/** Sessions are revoked first, because nothing can be issued through a revoked session. */
 export const REVOCATIONS: Revocations = [
   sessionRevocation,
   streamTokenRevocation,
@@ -19,18 +19,16 @@ export const REVOCATIONS: Revocations = [
   apiKeyRevocation,
 ];
 
-/** What a new password revokes: what was issued after a login with the old one. */
+/** A new password revokes what was issued after a login with the old password. */
 export const PASSWORD_CHANGE_REVOCATIONS: Revocations = REVOCATIONS.filter(
   ({ onPasswordChange }) => onPasswordChange,
 );
 
-/** SQL of the ids and names of clients, for reports. */
 export const CLIENT_NAMES: readonly string[] = [
   API_KEY_NAMES,
   ...FEATURES.flatMap(({ clientNames = [] }) => clientNames),
 ];
 
-/** All that is stored about an account. */
 export const EXPORT_SECTIONS: readonly ExportSection[] = [
   ...ACCOUNT_CONTENT.exportSections,
   ...CORE_EXPORT_SECTIONS,

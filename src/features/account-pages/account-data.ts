@@ -9,7 +9,7 @@ import { ApiError, OperatorError } from '../../platform/errors.ts';
 import type { FeatureServices, RouteServices } from '../feature.ts';
 import type { Action } from './forms.ts';
 
-/** Timestamps are strings of the schema's DateTime. */
+/** Timestamps have the format of the schema's DateTime. */
 export interface SessionSummary {
   readonly id: string;
   readonly userAgent: string | null;
@@ -42,7 +42,7 @@ export interface Account {
   readonly email: string;
   readonly sessions: readonly SessionSummary[];
   readonly apiKeys: readonly ApiKey[];
-  /** Undefined where the service has no OAuth. */
+  /** Undefined if the service has no OAuth. */
   readonly grants?: readonly GrantedApplication[];
 }
 
@@ -56,7 +56,7 @@ const documentOf = (hasGrants: boolean) => `query AccountPage {
   }
 }`;
 
-/** Reads the account of a request's session. Throws the errors of the API. */
+/** @throws the errors of the API */
 export function accountReader(operations: InternalOperations) {
   const document = documentOf(operations.offers('User', 'oauthGrants'));
   return async (admitted: AdmittedRequest): Promise<Account> => {
@@ -66,13 +66,13 @@ export function accountReader(operations: InternalOperations) {
   };
 }
 
-/** A mutation of the API, and its variables from the form that asks for it. */
+/** A mutation of the API, and its variables from a posted form. */
 interface Change {
   readonly document: string;
   variables(form: URLSearchParams): Readonly<Record<string, unknown>>;
 }
 
-/** The texts of fields of a form; a field that is not there is empty. */
+/** A missing field becomes an empty string. */
 const fields =
   (...names: readonly string[]) =>
   (form: URLSearchParams) =>
@@ -83,7 +83,7 @@ const ofId = (name: string, field: string): Change => ({
   variables: fields('id'),
 });
 
-/** What the page does by a mutation, after which it says no more than that it is done. */
+/** These mutations return nothing that the page shows. */
 export const CHANGES: Partial<Record<Action, Change>> = {
   rename: {
     document: 'mutation AccountPageRename($name: String!) { updateViewer(name: $name) { id } }',
@@ -105,14 +105,12 @@ export const CHANGES: Partial<Record<Action, Change>> = {
   },
 };
 
-/** Creates an API key for the account of a request's session. */
 export const CREATE_KEY = `mutation AccountPageCreateKey(
   $name: String!, $scopes: [String!]!, $expiresAt: DateTime, $currentPassword: String!
 ) {
   createApiKey(name: $name, scopes: $scopes, expiresAt: $expiresAt, currentPassword: $currentPassword) { key }
 }`;
 
-/** What the core hands to the pages of accounts. */
 export type AccountServices = FeatureServices & RouteServices;
 
 const tooMany = () =>
@@ -121,13 +119,13 @@ const tooMany = () =>
   });
 
 /**
- * All that is stored about an account, as a file. An account has one at a time in this process, since each holds some rows
- * for as long as its reader takes.
+ * Exports all data about an account as a file. An account has one export at a time in this process, because
+ * an export keeps rows in memory while the client reads.
  */
 export function createOwnData({ database, exportSections, sessions, log }: AccountServices) {
   const running = new Set<string>();
 
-  /** Ends with the session: what is stored later is not for whoever had it. */
+  /** The export stops if the session is revoked, so that an intruder gets no data stored later. */
   async function* whileSessionLasts(principal: Principal) {
     const { userId } = principal;
     for await (const piece of exportAccount(readConnectionFor(database, userId), userId, exportSections)) {
@@ -136,7 +134,7 @@ export function createOwnData({ database, exportSections, sessions, log }: Accou
     }
   }
 
-  /** A file that breaks off tells its reader; the log says why. */
+  /** The client notices an interrupted file, and the log has the reason. */
   async function* piecesFor(principal: Principal, requestId: string) {
     const { userId } = principal;
     try {
@@ -153,7 +151,7 @@ export function createOwnData({ database, exportSections, sessions, log }: Accou
     }
   }
 
-  /** The file for the owner of a session. Throws RATE_LIMITED. */
+  /** @throws RATE_LIMITED */
   return (principal: Principal, requestId: string): HttpResponse => {
     if (running.has(principal.userId)) throw tooMany();
     const headers = {

@@ -19,35 +19,42 @@ const NOT_KEPT =
   'You are not signed in. If you have just signed in, the browser has blocked the session cookie. Allow cookies for this site.';
 const SESSION_ENDED = 'Your session expired or was revoked. Sign in again.';
 
-/** What arguments of the API are to whoever fills in a form. */
+/** The API's messages name arguments, which are replaced by words of the form. */
 const ARGUMENTS: Readonly<Record<string, string>> = {
   name: 'The name',
   newPassword: 'The new password',
 };
 
-/** Where a sentence of the API is about words that no form has. */
+/** These sentences replace messages of the API about words that no form has. */
 const SENTENCES: Readonly<Record<string, string>> = {
   currentPassword: 'The password is wrong.',
   scopes: 'Choose at least one permission for the key.',
 };
 
-/** A message of the API for whoever fills in a form. */
+/** Rewrites a message of the API for a person who fills in a form. */
 function inWords(message: string): string {
   const [, argument = '', rest] = /^Argument "(\w+)" (.*)$/s.exec(message) ?? [];
   if (rest === undefined) return message;
   return SENTENCES[argument] ?? `${ARGUMENTS[argument] ?? argument} ${rest}`;
 }
 
-/** What was done by the form that led here. Pages of other sites have nothing to say here. */
+/**
+ * Reads from the URL which action has just succeeded. Links on other sites could claim anything, so
+ * cross-site navigation does not count.
+ */
 function doneOf({ headers, url }: HttpRequest): Action | undefined {
   const done = new URL(url).searchParams.get(DONE);
   return isAction(done) && OWN_SITES.has(headers.get('sec-fetch-site') ?? 'none') ? done : undefined;
 }
 
-/** Where these have led, nobody is signed in. Another tab may have signed in since, or the session may have ended. */
+/**
+ * These actions leave the browser signed out, unless another tab has signed in or the session has expired.
+ */
 const ENDS_SESSION: ReadonlySet<Action> = new Set(['sign-out', 'revoke-everything']);
 
-/** Another host has set one beside our own: whoever signs in again and again should know. */
+/**
+ * A sibling host has set a second session cookie. People who must sign in again and again need the reason.
+ */
 function severalCookies({ headers }: HttpRequest): string | undefined {
   const extracted = extractSessionCookie(headers);
   return extracted !== undefined && 'malformed' in extracted ? extracted.malformed : undefined;
@@ -59,7 +66,7 @@ interface CreatedKey {
   readonly createApiKey: { readonly key: string };
 }
 
-/** Something that the form of a page asks for, by the owner of a session. */
+/** A form of the page, posted by the owner of a session. */
 interface Asked {
   readonly form: URLSearchParams;
   readonly caller: Principal;
@@ -67,8 +74,8 @@ interface Asked {
 }
 
 /**
- * The account page. It shows and changes what the API does, with the visitor's session, by the API's own operations.
- * What a form asks for is done, and then the browser is led to the page anew; what is rejected is told beside the form.
+ * Serves the account page, which uses operations of the API with the visitor's session. After a success, the
+ * handler redirects to the page. After a failure, the handler shows the reason next to the form.
  */
 export function createAccountHandler(options: AccountServices): RouteHandler {
   const { database, login, endSession, passwords, operations, securityLog, clock, log } = options;
@@ -99,19 +106,19 @@ export function createAccountHandler(options: AccountServices): RouteHandler {
     if ('problem' in result)
       return pageResponse(signInPage({ email: form.get('email') ?? '', problem: result.problem }), result);
     const { caller } = admitted;
-    // The browser forgets it, so its owner could not end it.
+    // The browser forgets the cookie, so the session's owner could not revoke the session later.
     if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
     return seeOther(doneAt('sign-in'), { 'set-cookie': setSessionCookie(result.sessionId) });
   }
 
   async function signOut({ caller }: AdmittedRequest): Promise<HttpResponse> {
     if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
-    // Whoever uses the browser next finds nothing of the account (Clear Site Data, section 3.1).
+    // The next person at the browser finds nothing of the account in its cache (Clear Site Data §3.1).
     const headers = { 'set-cookie': CLEAR_SESSION_COOKIE, 'clear-site-data': '"cache"' };
     return seeOther(doneAt('sign-out'), headers);
   }
 
-  /** Throws what the API throws for a wrong password. */
+  /** @throws what the API throws for a wrong password */
   async function confirm({ form, caller, admitted }: Asked): Promise<void> {
     const { userId } = caller;
     const onWrongPassword = () => securityLog.failedLogin(attemptOrigin(admitted), 'wrong_password', userId);
@@ -148,11 +155,14 @@ export function createAccountHandler(options: AccountServices): RouteHandler {
     return seeOther(doneAt(action), { ...headers, ...ended });
   }
 
-  /** Tells beside the form why it was not done. Throws what nobody can put right there. */
+  /**
+   * Shows next to the form why the action failed.
+   * @throws errors that another input does not fix
+   */
   async function reject(error: unknown, action: Action, asked: Asked): Promise<HttpResponse> {
     const { status, headers, errorCodes, problem, argument } = problemOf(error, asked.admitted, log);
     if (status === 401) return signInAgain(errorCodes);
-    // In a response of the API, a wrong argument is one field's.
+    // The API returns a wrong argument with the status 200, as an error of one field.
     const shownStatus = status < 400 ? 400 : status;
     return show(asked, {
       status: shownStatus,

@@ -18,16 +18,15 @@ import {
 } from './forms.ts';
 import { PASSWORD_FORM } from './paths.ts';
 
-/** A client may say anything. */
+/** A client chooses its User-Agent freely, so the page shows only a part. */
 const MAX_SHOWN = 80;
 
 const DATES = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
 
-/** A timestamp. The page runs no script, so it cannot know the time zone of its reader. */
+/** The page runs no script, so it cannot know the reader's time zone. */
 const timeOf = (timestamp: string): Html =>
   html`<time datetime="${timestamp}">${DATES.format(new Date(timestamp))} UTC</time>`;
 
-/** The browser of a session, by the User-Agent of its login. */
 function describeBrowser(userAgent: string | null): string {
   if (userAgent === null || userAgent === '') return 'Unknown browser';
   const parsed = Bowser.getParser(userAgent);
@@ -36,11 +35,10 @@ function describeBrowser(userAgent: string | null): string {
   return system === '' ? browser : `${browser} on ${system}`;
 }
 
-/** What a scope allows. One that the product has no more allows nothing. */
+/** A scope that the product has removed allows nothing. */
 const describeScope = (scope: string, role: Role): string =>
   isScope(scope) ? scopeWords(scope, role) : scope;
 
-/** What a form of a section needs to know. */
 interface SectionOptions {
   readonly role: Role;
   readonly failed: Problem | undefined;
@@ -69,7 +67,7 @@ function nameSection({ name }: Account, { failed }: SectionOptions): Html {
   return section(
     'name-heading',
     'Name',
-    html`<p class="soft">Other users see your name beside what you publish.</p>
+    html`<p class="soft">Other users see your name next to what you publish.</p>
 ${collapsibleForm(
   'rename',
   'Change the name',
@@ -124,14 +122,17 @@ ${scopeList(key.scopes, role)}`,
     rowForm('revoke-key', key.id, 'Revoke', `the key ${key.name}`),
   );
 
-/** How long a new key is good for, in days; 0: until it is revoked. */
+/** Lifetimes of a new key in days; 0 means that the key does not expire. */
 export const KEY_DAYS = [30, 90, 365, 0] as const;
 
 const daysOption = (given: URLSearchParams) => (days: (typeof KEY_DAYS)[number]) =>
   html`
 <option value="${String(days)}"${given.get('days') === String(days) ? html` selected` : EMPTY_HTML}>${days === 0 ? 'Until I revoke it' : `${days} days`}</option>`;
 
-/** The first one stands for all of them: a group cannot have the focus, or be invalid (ARIA 1.2, aria-invalid). */
+/**
+ * The first box represents the group, because a group cannot have the focus or be invalid (ARIA 1.2,
+ * aria-invalid).
+ */
 const scopeBox =
   (role: Role, { given, attributes }: FieldState) =>
   (scope: string, index: number) =>
@@ -207,7 +208,6 @@ ${collapsibleForm(
   );
 }
 
-/** What the page says once something is done. */
 const DONE: Partial<Record<Action, string>> = {
   'sign-out': 'You are signed out.',
   rename: 'Your name is changed.',
@@ -218,7 +218,7 @@ const DONE: Partial<Record<Action, string>> = {
   'revoke-everything': 'Everything is revoked. Sign in and change the password.',
 };
 
-/** These have no form of their own that a problem could stand beside. */
+/** These forms have only a button in a row, so no problem can be shown next to them. */
 const OF_ROWS: readonly Action[] = ['end-session', 'revoke-key', 'revoke-grant'];
 
 const noticeOf = (done: Action | undefined): string | undefined => done && DONE[done];
@@ -228,17 +228,16 @@ const shownNotice = (notice: string | undefined): Html =>
 
 interface AccountPage extends SectionOptions {
   readonly account: Account;
-  /** What has just been done. */
+  /** The action that just succeeded. */
   readonly done: Action | undefined;
 }
 
-/** Where somebody keeps their account. */
 export function accountPage({ account, done, ...options }: AccountPage): string {
   const { name, email, grants } = account;
   const { failed } = options;
   const notice = noticeOf(done);
   return layout({
-    // Screen readers say the title first.
+    // Screen readers read the title first.
     title: failed === undefined ? (notice?.replace(/\.$/, '') ?? 'Your account') : 'Your account: error',
     wide: true,
     content: html`<div class="top">
@@ -257,7 +256,6 @@ interface SignInPage extends Pick<SignInForm, 'email' | 'problem'> {
   readonly done?: Action | undefined;
 }
 
-/** The page where people sign in to their account. */
 export function signInPage({ email, problem, done }: SignInPage): string {
   return layout({
     title: problem === undefined ? 'Sign in' : 'Sign in: error',
@@ -269,7 +267,7 @@ ${signInForm({ action: ACCOUNT, email, problem })}
   });
 }
 
-/** A new API key, which nobody sees again. */
+/** The page shows a new API key once. The key cannot be shown again. */
 export function newKeyPage(name: string, key: string): string {
   return layout({
     title: 'Your new API key',

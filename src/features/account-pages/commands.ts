@@ -26,7 +26,6 @@ const sendResetLink = (opened: Opened, email: string) =>
     return shown(opened, id, await recordedLink(work, 'user.create-reset-link', id, 'reset'));
   });
 
-/** What the group of commands for accounts gets from this feature. */
 export const defineLinkCommands: DefineCommands = ({ command }) => {
   command(
     'user invite <email>',

@@ -1,7 +1,7 @@
 import type { Feature } from '../feature.ts';
 import { expiredLinks, linkExportSections, linkRevocation } from './links.ts';
 
-/** Pages where people keep their account, and links that let them in. */
+/** Pages where people manage their account, and links to set a password without a login. */
 export const accountPages: Feature = {
   revocations: [linkRevocation],
   exportSections: linkExportSections,

@@ -4,7 +4,6 @@ import { alertOf } from '../../http/html/sign-in.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
 import type { Link } from './links.ts';
 
-/** What the forms of the account page ask for. */
 export const ACTIONS = [
   'sign-in',
   'sign-out',
@@ -19,40 +18,38 @@ export const ACTIONS = [
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
-/** The field of each form that says it. */
+/** Each form names its action in this field. */
 export const ACTION = 'do';
 
 export const isAction = (text: string | null): text is Action =>
   (ACTIONS as readonly (string | null)[]).includes(text);
 
-/** The query parameter by which the page tells what has been done. */
+/** The redirect after a success names the action in this query parameter. */
 export const DONE = 'done';
 
-/** Why something was not done: which form asked for it, what it held, and what to tell its owner. */
+/** Describes why a form failed, with its values. */
 export interface Problem {
   readonly action: Action;
   readonly given: URLSearchParams;
   readonly problem: string;
-  /** The field that is wrong, by the name of the API's argument; undefined if it is none alone. */
+  /** The wrong field, by the name of the API's argument; undefined if no single field is wrong. */
   readonly field?: string | undefined;
 }
 
 interface FieldOptions {
-  /** Whether it is the first one of its form. */
+  /** True for the first field of the form. */
   readonly first?: boolean;
-  /** The id of the text that says what may be in it. */
+  /** The id of the element that describes the valid values. */
   readonly rule?: string;
 }
 
-/** The state of the fields of a form. */
 export interface FieldState {
-  /** More attributes of a field: what describes it, that it is wrong, and that the reader begins there. */
+  /** Attributes for the field's description, validity and focus. */
   attributes(field: string, options?: FieldOptions): Html;
-  /** What it held when it failed. Passwords are not shown again. */
+  /** The values of the failed form. Passwords are not shown again. */
   readonly given: URLSearchParams;
 }
 
-/** The state of a form that has failed, or that was not sent yet. */
 function createFieldState(problem: Problem | undefined): FieldState {
   return {
     given: problem?.given ?? new URLSearchParams(),
@@ -73,14 +70,14 @@ export const form = (action: Action, content: Html): Html =>
 ${content}
 </form>`;
 
-/** A form of one button that does something to one of several rows, which is described by the text of that id. */
+/** A form with one button for a row. The text of the element with the id `of` describes the button. */
 export const rowForm = (action: Action, id: string, button: string, of: string): Html =>
   form(
     action,
     html`<input type="hidden" name="id" value="${id}"><button class="small second" aria-label="${button} ${of}" aria-describedby="row-${id}">${button}</button>`,
   );
 
-/** A form that opens by its summary, and is open if it has failed. */
+/** A form that opens by its summary. It is open from the start if it has failed. */
 export function collapsibleForm(
   action: Action,
   summary: string,
@@ -95,7 +92,10 @@ ${form(action, content(createFieldState(problem)))}
 </details>`;
 }
 
-/** Asks for the password again. It names the account to password managers, which would take another field for it. */
+/**
+ * Asks for the password again. The hidden user name keeps password managers from using another field for the
+ * account.
+ */
 export const passwordAgain = (
   id: string,
   email: string,
@@ -108,7 +108,10 @@ export const passwordAgain = (
 
 export const TWO_DIFFER = 'The two passwords differ. Enter the same password twice.';
 
-/** The fields for a new password: `name`, and `again`. `attributes`: more of the first one's. */
+/**
+ * @param name the name of the first field; the second field is `again`
+ * @param attributes further attributes of the first field
+ */
 export const newPasswordFields = (name: string, attributes: Html): Html =>
   html`<label for="new-password">New password</label>
 <input id="new-password" name="${name}" type="password" autocomplete="new-password" required minlength="${String(PASSWORD.min)}"${attributes}>
@@ -116,7 +119,7 @@ export const newPasswordFields = (name: string, attributes: Html): Html =>
 <label for="again">Repeat the new password</label>
 <input id="again" name="again" type="password" autocomplete="new-password" required>`;
 
-/** Where a person sets the password of an account. The form is posted to the address of the page itself. */
+/** The form is posted to the URL of the page itself. */
 export function passwordPage({ kind, name, email }: Link, problem?: string): string {
   const attributes = html` autofocus aria-describedby="rule${problem === undefined ? '' : ' problem'}"`;
   const title = kind === 'invite' ? 'Welcome' : 'Set a new password';
@@ -139,7 +142,6 @@ ${newPasswordFields('password', attributes)}
   });
 }
 
-/** The page after a password was set. */
 export function passwordSetPage(): string {
   return layout({
     title: 'Your password is set',
@@ -149,7 +151,7 @@ export function passwordSetPage(): string {
   });
 }
 
-/** For a link that does not exist, or is no longer valid. */
+/** The page does not distinguish unknown links from expired ones. */
 export function voidLinkPage(): string {
   return layout({
     title: 'This link is not valid',

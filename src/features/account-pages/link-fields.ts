@@ -13,7 +13,6 @@ import { linkAddress } from './paths.ts';
 const EMAIL = { min: 1, max: MAX_EMAIL_LENGTH };
 
 interface AccountLink extends IssuedLink {
-  /** The id of the account. */
   readonly user: string;
 }
 
@@ -32,21 +31,23 @@ const LOCK = statement<Target>(
   'account_link_lock',
   'SELECT id, role FROM users WHERE id = $1 AND email_key = $2 AND deleted_at IS NULL FOR NO KEY UPDATE',
 );
-/** A role may have changed since the request was authenticated, and an account may have been disabled. */
+/** The role may have changed, and the account may have been disabled, since the request was authenticated. */
 const LOCK_ADMIN = statement<{ id: string }>(
   'account_link_admin',
   `SELECT id FROM users WHERE id = $1 AND role = 'admin' AND disabled_at IS NULL FOR NO KEY UPDATE`,
 );
 
-/** What operators read on a terminal is bad input to a client. */
+/** Messages for operators on a terminal are bad input for a client. */
 const inputError = (error: unknown): unknown =>
   error instanceof AccountError || error instanceof LinkError
     ? new ApiError('BAD_USER_INPUT', error.message)
     : error;
 
 /**
- * The unit of work of an admin who has given their password, with their account locked and looked at: it goes before others
- * (decision 14), of which an operation names one. Throws what is wrong with the password, FORBIDDEN, UNAUTHENTICATED.
+ * Opens the unit of work of an admin who has entered their password, with their account locked and checked.
+ * The lock precedes other locks (decisions/0014-order-of-locks.md), and an operation locks at most one
+ * further account.
+ * @throws FORBIDDEN, UNAUTHENTICATED, or an error about the password
  */
 async function adminWork(context: Context, field: string): Promise<UnitOfWork> {
   preparedOf(context, field);
@@ -58,7 +59,10 @@ async function adminWork(context: Context, field: string): Promise<UnitOfWork> {
   return work;
 }
 
-/** The account with an e-mail, locked. Throws NOT_FOUND, and FORBIDDEN for another admin. */
+/**
+ * Locks an account by its email address.
+ * @throws NOT_FOUND, or FORBIDDEN for another admin
+ */
 async function lockTarget(work: UnitOfWork, email: string, own: string): Promise<string> {
   const key = emailKey(email);
   const [found] = await work.query(FIND, [key]);
@@ -73,7 +77,7 @@ async function lockTarget(work: UnitOfWork, email: string, own: string): Promise
   return judge((await work.query(LOCK, [id, key]))[0]);
 }
 
-/** Links for admins to send. */
+/** Admins send these links to account owners. */
 export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
   const AccountLinkType = builder.objectRef<AccountLink>('AccountLink').implement({
     description: 'A link with which the owner of an account sets the password, once and within a day.',

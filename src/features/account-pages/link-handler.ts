@@ -15,10 +15,13 @@ import { passwordPage, passwordSetPage, TWO_DIFFER, voidLinkPage } from './forms
 import { consumeLink, findLink, type Link } from './links.ts';
 import { TOKEN_PARAMETER } from './paths.ts';
 
-/** Whether there has never been such a link, or there is none any more, is for nobody to know. */
+/** The status does not reveal if a link has ever existed. */
 const VOID = 404;
 
-/** What is wrong with a password and its repetition, for whoever chose it. */
+/**
+ * Checks a password and its repetition.
+ * @returns a message for the person who chose the password; undefined if both are valid
+ */
 async function problemOf(form: URLSearchParams): Promise<string | undefined> {
   const password = form.get('password') ?? '';
   if (password !== form.get('again')) return TWO_DIFFER;
@@ -32,12 +35,13 @@ async function problemOf(form: URLSearchParams): Promise<string | undefined> {
 }
 
 /**
- * Where a link leads. A GET changes nothing, so that whoever looks at links in messages uses none up; the form is posted to
- * the same URL and handled there, without a redirect. The token is what counts: no cookie is read or set.
+ * Serves the page of a link. A GET changes nothing, because mail scanners open links in messages. The form is
+ * posted to the same URL and handled there, without a redirect. Only the token counts, so no cookie is read
+ * or set.
  */
 export function createLinkHandler(options: AccountServices): RouteHandler {
   const { database, passwords, limiter, securityLog, accountWriteQueue, passwordChangeRevocations } = options;
-  // Others learn nothing of the address, which has the token in it, when the page is left.
+  // The URL contains the token, so links on the page must not send the URL as Referer.
   const headers = { 'referrer-policy': 'no-referrer' };
 
   async function reject(admitted: AdmittedRequest): Promise<HttpResponse> {
@@ -47,7 +51,10 @@ export function createLinkHandler(options: AccountServices): RouteHandler {
     return pageResponse(voidLinkPage(), { status: VOID, headers });
   }
 
-  /** Sets the password. False if the link has been used, replaced or made void since the form was sent. */
+  /**
+   * Sets the password.
+   * @returns false if the link was used, replaced or revoked after the form was loaded
+   */
   async function set(link: Link, token: string, password: string, { requestId }: AdmittedRequest) {
     const { account, id, kind } = link;
     const hash = await passwords.hash(account, password);
@@ -84,7 +91,8 @@ export function createLinkHandler(options: AccountServices): RouteHandler {
   return async (request, admitted, { searchParams }) => {
     const token = searchParams.get(TOKEN_PARAMETER) ?? '';
     if (request.method === 'POST') {
-      // The page sends no Referer, so its form has the Origin "null": what tells is Fetch Metadata.
+      // The page sends no Referer, so its form has the Origin "null". Fetch Metadata identifies the sender
+      // instead.
       const site = request.headers.get('sec-fetch-site');
       if (site !== null && !OWN_SITES.has(site))
         throw forbidden('This form can only be sent from the page of the link. Open the link again.');

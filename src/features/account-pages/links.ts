@@ -9,22 +9,21 @@ import type { UnitOfWork } from '../../database/unit-of-work.ts';
 import { OperatorError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 
-/** What its page says. Either sets a password. */
+/** The kind chooses the wording of the page. Both kinds set a password. */
 type LinkKind = 'invite' | 'reset';
 
-/** The secret of a link. */
 const LINK_TOKEN = secretFormat('cgl_');
 
-/** OWASP's forgotten password cheat sheet: of short life, and good once. */
+/** OWASP's forgotten password cheat sheet requires a short lifetime and a single use. */
 const LIFETIME = "interval '1 day'";
 
-/** A new link to send to the owner of an account. Its token is stored nowhere. */
+/** A new link to send to an account owner. The database stores only the hash of its token. */
 export interface IssuedLink {
   readonly token: string;
   readonly expiresAt: Date;
 }
 
-/** The one link that an account has: an earlier one is no longer good. */
+/** An account has at most one link. A new link replaces the earlier one. */
 const INSERT = statement<{ expiresAt: Date }>(
   'account_link_insert',
   `INSERT INTO account_links (user_id, id, kind, hash, email_key, created_at, expires_at)
@@ -35,7 +34,6 @@ const INSERT = statement<{ expiresAt: Date }>(
    RETURNING expires_at AS "expiresAt"`,
 );
 
-/** A link that is good. */
 export interface Link {
   readonly id: string;
   readonly kind: LinkKind;
@@ -44,7 +42,10 @@ export interface Link {
   readonly email: string;
 }
 
-/** A link is void once its account is disabled, is being deleted or has another e-mail: checked whenever it is used. */
+/**
+ * A link is void once its account is disabled, is in deletion or has another email address. Each use checks
+ * this condition.
+ */
 const GOOD = `l.hash = $1 AND l.expires_at > now() AND u.email_key = l.email_key AND u.disabled_at IS NULL AND u.deleted_at IS NULL`;
 
 const FIND = statement<Link>(
@@ -52,7 +53,10 @@ const FIND = statement<Link>(
   `SELECT l.id, l.kind, u.id AS "account", u.name, u.email FROM account_links l JOIN users u ON u.id = l.user_id WHERE ${GOOD}`,
 );
 
-/** The link of a token, which stays good. Undefined if there is none. Throws DatabaseError. */
+/**
+ * Finds a valid link without using it up.
+ * @throws {DatabaseError}
+ */
 export async function findLink(db: Queryable, token: string): Promise<Link | undefined> {
   return LINK_TOKEN.isWellFormed(token) ? (await db.query(FIND, [hashSecret(token)]))[0] : undefined;
 }
@@ -63,16 +67,17 @@ const USE = statement<{ id: string }>(
 );
 
 /**
- * Uses a link up. False if it is no longer good: of two at once, one finds it used, since the account is locked before.
- * Throws DatabaseError.
+ * Uses a link up. The account is locked before, so that only one of two concurrent requests succeeds.
+ * @returns false if the link is not valid any more
+ * @throws {DatabaseError}
  */
 export async function consumeLink(work: UnitOfWork, token: string): Promise<boolean> {
   return (await work.query(USE, [hashSecret(token)])).length > 0;
 }
 
 /**
- * A new password revokes a link, in whatever way it is set. So does disabling the account or changing its role:
- * its issuer was allowed to make it for the account as it was then.
+ * Every new password revokes the account's link. So does disabling the account or changing its role, because
+ * the link's issuer had permission for the earlier state of the account.
  */
 export const linkRevocation: CredentialRevocation = {
   kind: 'links',
@@ -98,12 +103,14 @@ export const linkExportSections: readonly ExportSection[] = [
   }),
 ];
 
-/** A link that an account cannot have. The message is meant for whoever asked for it. */
+/** The account cannot get a link. The message is shown to the requester. */
 export class LinkError extends OperatorError {}
 
 /**
- * Issues a link for an account that the transaction has locked (decision 14), and records that under `action`. Throws LinkError if the
- * account is disabled, DatabaseError.
+ * Issues a link for an account that the transaction has locked (decisions/0014-order-of-locks.md), and
+ * records `action` in the audit log.
+ * @throws {LinkError} if the account is disabled
+ * @throws {DatabaseError}
  */
 export async function recordedLink(
   work: UnitOfWork,
@@ -123,8 +130,9 @@ export async function recordedLink(
 }
 
 /**
- * Creates an account that has no password, and a link to set one. Throws AccountError if the e-mail is taken or a rule is
- * broken, DatabaseError.
+ * Creates an account without a password, and a link to set one.
+ * @throws {AccountError} if the email address is taken or a rule is broken
+ * @throws {DatabaseError}
  */
 export async function invite(work: UnitOfWork, action: string, account: Omit<NewAccount, 'password'>) {
   const { id } = await insertAccount(work, await readyAccount(work, account));

@@ -1,15 +1,15 @@
-/** The pages of an account, and where password managers look for the form that changes the password. */
+/** Password managers look for the form that changes the password at a well-known path. */
 export const ACCOUNT_PATHS = {
   password: '/account/password',
   changePassword: '/.well-known/change-password',
 } as const;
 
-/** The id of the first field of that form. A browser that is led to the field opens the form. */
+/** The id of the first field of the password form. A browser that navigates to the field opens the form. */
 export const PASSWORD_FORM = 'old-password';
 
-/** The query parameter that holds a link's token: no log has queries. */
+/** The token is a query parameter, because no log contains queries. */
 export const TOKEN_PARAMETER = 'token';
 
-/** The link to send. `origin` is that of the service, never what a request says it is. */
+/** @param origin the origin in the settings, never one from a request */
 export const linkAddress = (origin: string, token: string): string =>
   `${origin}${ACCOUNT_PATHS.password}?${TOKEN_PARAMETER}=${token}`;

@@ -7,7 +7,7 @@ import { createAccountHandler } from './account-handler.ts';
 import { createLinkHandler } from './link-handler.ts';
 import { ACCOUNT_PATHS, PASSWORD_FORM } from './paths.ts';
 
-/** For pages of one person: no cache keeps them, no page of another site frames or reads them. */
+/** The pages show data of one person, so no cache stores them and no other site frames or reads them. */
 const PAGE: RouteProperties = {
   ...CREDENTIAL_ROUTE,
   methods: ['GET'],
@@ -18,7 +18,6 @@ const PAGE: RouteProperties = {
   errors: pageErrors,
 };
 
-/** The routes that the pages of accounts bring to a server. */
 const createRoutes = (services: AccountServices): Route[] => [
   {
     ...PAGE,
@@ -35,7 +34,7 @@ const createRoutes = (services: AccountServices): Route[] => [
     path: ACCOUNT_PATHS.password,
     methods: ['GET', 'POST'],
     readsBody: true,
-    // The token in the address is what counts, and it is checked by the route.
+    // The route itself checks the token in the URL.
     credentials: 'own',
     originCheck: 'none',
     errors(error, state, log) {

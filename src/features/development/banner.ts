@@ -4,23 +4,24 @@ import { ACCOUNT } from '../../http/routes/table.ts';
 import { DEMO_USERS, type DemoCredentials } from './demo-data.ts';
 import { BUILD_EXAMPLE, EXAMPLE, isBuilt } from './example.ts';
 
-/** Addresses that stand for all of a machine's own, loopback included. */
+/** These listen on all addresses of the machine, including loopback. */
 const ANY_ADDRESS = new Set(['0.0.0.0', '[::]']);
 
 /**
- * The origin to open in a browser on this machine: under the name localhost, where the service listens there. Browsers
- * keep sessions only between pages and services under one name, and development servers use this one.
+ * Finds the origin to open in a browser on this machine, with the name localhost if the service listens
+ * there. Browsers send session cookies only between pages and services of one host name, and development
+ * servers use localhost.
  */
 async function browserOrigin(listening: string): Promise<string> {
   const { hostname, port } = new URL(listening);
   const address = hostname.replace(/^\[|\]$/g, '');
-  // A machine may have no such name.
+  // A machine may not resolve localhost.
   const named = await lookup('localhost', { all: true }).catch(() => []);
   const isLocalhost = ANY_ADDRESS.has(hostname) || named.some((found) => found.address === address);
   return isLocalhost ? `http://localhost:${port}` : listening;
 }
 
-/** Printed on a development start: everything needed for a first call. */
+/** A development start prints everything needed for a first request. */
 export async function banner(
   listening: string,
   graphiql: boolean,

@@ -17,7 +17,7 @@ import type { Config } from '../../platform/config/config.ts';
 import { OperatorError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 
-/** The demo data of a first start in development. Times are in minutes before the start. */
+/** Times are in minutes before the first start. */
 export const DEMO_USERS = [
   { name: 'Ada', email: 'ada@example.com' },
   { name: 'Linus', email: 'linus@example.com' },
@@ -39,7 +39,7 @@ export const DEMO_POSTS: readonly DemoPost[] = [
   {
     author: 'Ada',
     title: 'Notes on the Analytical Engine',
-    body: 'The engine weaves algebraic patterns just as the loom weaves flowers and leaves. It has no pretensions to originate anything: it does whatever we know how to order it to perform.',
+    body: 'The engine weaves algebraic patterns just as the loom weaves flowers and leaves. It has no pretensions to originate anything.',
     tags: ['computing', 'history'],
     minutesAgo: 5_000,
     comments: [
@@ -73,7 +73,7 @@ export const DEMO_POSTS: readonly DemoPost[] = [
   {
     author: 'Grace',
     title: 'Why a nanosecond is 30 centimetres',
-    body: 'I hand out pieces of wire as long as light travels in a nanosecond. People ask why satellites answer so late: there are very many nanoseconds between here and there.',
+    body: 'I hand out pieces of wire as long as light travels in a nanosecond. People ask why satellites respond so late: there are very many nanoseconds between here and there.',
     tags: ['teaching', 'latency'],
     minutesAgo: 2_100,
     comments: [['Linus', 'Printing this for the office.']],
@@ -99,7 +99,10 @@ export const DEMO_POSTS: readonly DemoPost[] = [
   },
 ];
 
-/** The data directory of the embedded database that development has seeded. Throws OperatorError for any other. */
+/**
+ * @returns the data directory of the embedded database that development has seeded
+ * @throws {OperatorError} for every other database
+ */
 function getSeededDataDir({ environment, database }: Config): string {
   if (environment !== 'development')
     throw new OperatorError(
@@ -110,7 +113,7 @@ function getSeededDataDir({ environment, database }: Config): string {
       'DATABASE_URL is set: demo:reset deletes the embedded database alone. Nothing was deleted.',
     );
   const { dataDir } = database;
-  // Written by a first start in development, and by nothing else.
+  // Only the first start in development writes the demo file.
   if (!existsSync(demoFile(dataDir)))
     throw new OperatorError(
       `There is no demo data in "${dataDir}": it has no file demo.json. Nothing was deleted.`,
@@ -119,14 +122,17 @@ function getSeededDataDir({ environment, database }: Config): string {
 }
 
 /**
- * Deletes the embedded database of development with its credentials, so that the next start begins with the demo data
- * alone. Returns what is gone. Throws OperatorError, DataDirInUseError.
+ * Deletes the embedded database of development with its credentials. The next start begins with the demo
+ * data.
+ * @returns the deleted paths
+ * @throws {OperatorError}
+ * @throws {DataDirInUseError}
  */
 export function resetDemo(config: Config): readonly string[] {
   const dataDir = getSeededDataDir(config);
   const lock = lockDataDir(dataDir);
   try {
-    // The demo file goes last, so that an interrupted reset can be repeated.
+    // The demo file is deleted last, so that an interrupted reset can be repeated.
     const deleted = [join(dataDir, 'postgres'), demoFile(dataDir)];
     for (const path of deleted) rmSync(path, { recursive: true, force: true });
     return deleted;
@@ -135,7 +141,7 @@ export function resetDemo(config: Config): readonly string[] {
   }
 }
 
-/** Printed on a development start, and kept in `demo.json` in the data directory. */
+/** A development start prints the credentials and stores them in `demo.json` in the data directory. */
 export interface DemoCredentials extends DemoKey {
   readonly password: string;
 }
@@ -143,7 +149,7 @@ export interface DemoCredentials extends DemoKey {
 const MINUTE_MS = 60_000;
 const newToken = () => randomBytes(16).toString('base64url');
 
-/** The file has no `pageToken` if an earlier version wrote it. */
+/** A file from an earlier version has no `pageToken`. */
 type Known = Omit<DemoCredentials, 'pageToken'> & Partial<DemoCredentials>;
 
 function readCredentials(dataDir: string): Known | undefined {
@@ -158,7 +164,7 @@ function readCredentials(dataDir: string): Known | undefined {
   }
 }
 
-/** Writes the file atomically, readable only by its owner. */
+/** The file is written atomically, and only its owner can read it. */
 function writeCredentials(dataDir: string, credentials: DemoCredentials): void {
   makePrivateDirectory(dataDir);
   const draft = `${demoFile(dataDir)}.${process.pid}`;
@@ -211,7 +217,7 @@ async function isUsable(database: Database, apiKey: string): Promise<boolean> {
   return (await runInPrisma(database, (prisma) => prisma.apiKey.count({ where }))) > 0;
 }
 
-/** New credentials, in the same transaction as the demo flag by which `assertNotSeeded` detects copies of the database. */
+/** The transaction also sets the demo flag, by which `assertNotSeeded` detects copies of the database. */
 async function issueCredentials(db: Queryable, password: string, adaId: string): Promise<DemoCredentials> {
   await db.query(SET_DEMO_FLAG, []);
   const { key } = await createApiKey(db, { userId: adaId, name: 'Demo', scopes: scopesOfRole('member') });
@@ -239,9 +245,9 @@ async function seed(work: UnitOfWork, nowMs: number): Promise<DemoCredentials | 
 }
 
 /**
- * Seeds an empty database for development and returns the demo credentials. Issues new credentials if the
- * file is lost or its key is no longer valid, which also covers an earlier start that crashed. Undefined if
- * the database holds other accounts but no demo.
+ * Seeds an empty database for development. Issues new credentials if the file is lost or its key is no longer
+ * valid, such as after a crash during an earlier start.
+ * @returns the credentials; undefined if the database has other accounts and no demo data
  */
 export async function prepareDemo(
   database: Database,

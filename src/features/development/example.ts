@@ -7,11 +7,10 @@ import { html, layout, pageResponse } from '../../http/html/page.ts';
 import { HttpResponse } from '../../http/message.ts';
 import { HOME } from '../../http/routes/table.ts';
 
-/** The address of the page. */
 export const EXAMPLE = '/example/';
-/** The command below builds it there, whatever folder the service is started in. */
+/** `BUILD_EXAMPLE` writes the page to this folder, independent of the working directory. */
 const FOLDER = join(import.meta.dirname, '../../../examples/web/dist');
-/** Their names contain a hash of their content. */
+/** The names of these files contain a hash of their content. */
 const HASHED = 'assets/';
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -21,7 +20,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Everything from the page's own origin, and nothing inline. */
+/** The page loads everything from its own origin, and has no inline script or style. */
 const POLICY = [
   "default-src 'self'",
   "object-src 'none'",
@@ -30,13 +29,12 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Builds the page beside a running service, which serves it at the next request. */
+/** A running service serves the page from the next request on. */
 export const BUILD_EXAMPLE = 'npm run example:build';
 
-/** Whether there is a page to serve. */
 export const isBuilt = (folder: string = FOLDER): boolean => existsSync(join(folder, 'index.html'));
 
-/** Not storable, because another service may use this port later. */
+/** The response is not storable, because another service may use the port later. */
 export const redirectPermanently = (location: string) =>
   new HttpResponse('', { status: 308, headers: { location, 'cache-control': 'no-store' } });
 
@@ -53,7 +51,7 @@ const notBuilt = (search: string) =>
     { headers: { 'cache-control': 'no-store' } },
   );
 
-/** The names of the files in a folder, below it and with slashes. A symbolic link is not a file. */
+/** Returns relative paths with slashes. Symbolic links do not count as files. */
 async function filesIn(folder: string): Promise<ReadonlySet<string>> {
   if (!existsSync(folder)) return new Set();
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -79,8 +77,8 @@ async function fileResponse(folder: string, name: string): Promise<HttpResponse>
 }
 
 /**
- * The page of `examples/web`, for development (contract section 2). A path must be the name of a file that the build has
- * made, so no path leads out of the folder. The folder is read for each request: it may be built again meanwhile.
+ * Serves the page of `examples/web` in development. A path must be the name of a built file, so no path leads
+ * out of the folder. Each request reads the folder again, because a build may replace it.
  */
 export function createExampleHandler(folder: string = FOLDER): RouteHandler {
   return async (_request, _state, { pathname, search }) => {

@@ -8,7 +8,6 @@ export interface StartPage {
   readonly origin: string;
   readonly graphiql: boolean;
   readonly exampleBuilt: boolean;
-  /** The key that the first call sends. */
   readonly demo: DemoKey | 'hidden' | undefined;
 }
 
@@ -48,7 +47,7 @@ function findPlaces({ graphiql, exampleBuilt, demo }: StartPage): readonly Html[
   ];
 }
 
-/** Links to every page that a browser can open, and shows a first call to paste. */
+/** Links all pages that a browser can open, and shows a first request to paste. */
 export function startPage(page: StartPage) {
   const { origin, demo, graphiql } = page;
   const pages = graphiql ? 'this page and GraphiQL' : 'this page';

@@ -7,11 +7,11 @@ import { startPage } from './pages.ts';
 
 export interface DevelopmentOptions {
   readonly graphiql: boolean;
-  /** A key for the first call, for visitors that have the printed URL. */
+  /** The key is shown to visitors who have the printed URL. */
   readonly demoKey?: DemoKey | undefined;
 }
 
-/** Pages for development (contract section 2). In production they are 404. */
+/** In production, these paths return 404. */
 export function developmentRoutes({ graphiql, demoKey }: DevelopmentOptions): Route[] {
   const example: Route = {
     ...PUBLIC_ROUTE,
@@ -33,7 +33,7 @@ export function developmentRoutes({ graphiql, demoKey }: DevelopmentOptions): Ro
     },
     {
       ...PUBLIC_ROUTE,
-      // The endpoint under its other spelling.
+      // The GraphQL endpoint also accepts a trailing slash.
       path: `${PATHS.graphql}/`,
       storable: false,
       async handler(_request, _state, { search }) {

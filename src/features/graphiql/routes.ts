@@ -6,40 +6,41 @@ import { type DemoKey, demoKeyFor, withToken } from '../../http/local-request.ts
 import { HttpResponse } from '../../http/message.ts';
 import { PATHS, PUBLIC_ROUTE } from '../../http/routes/table.ts';
 
-/** An operation to try. */
 export interface Example {
-  /** The name of its operation, which GraphiQL shows as the title of its tab. */
+  /** The name of the operation. GraphiQL shows it as the title of the tab. */
   readonly name: string;
   readonly query: string;
   readonly variables?: string;
 }
 
-/** What `browser/page.js` reads from the page. */
+/** Settings that `browser/page.js` reads from the page. */
 export interface Settings {
   readonly endpoint: string;
-  /** Shown in the corner, as HTML. */
+  /** HTML for the corner of the page. */
   readonly title: string;
-  /** The text of the headers editor in every tab. */
+  /** The content of the headers editor in every tab. */
   readonly headers: string;
-  /** The editor that is open beside the operation. */
+  /** The editor that is open below the operation. */
   readonly tool: 'variables' | 'headers';
   readonly examples: readonly Example[];
 }
 
 interface GraphiQLPageOptions {
   readonly endpoint: string;
-  /** The folder of the page's assets, with a slash at its end. */
+  /** The path of the page's assets, with a trailing slash. */
   readonly assets: string;
   readonly examples: readonly Example[];
-  /** The page that the title links to. */
+  /** The title links to this page. */
   readonly home?: string | undefined;
-  /** The key that is filled in. */
   readonly demo: DemoKey | 'hidden' | undefined;
 }
 
 const TITLE = 'Content Graph API';
 
-/** Commented out if there is no key: a placeholder would be sent, and rejected, with the schema query too. */
+/**
+ * Without a key, the header is commented out. GraphiQL would send a placeholder with the schema query too,
+ * and the service would reject it.
+ */
 function headersFor(demo: DemoKey | 'hidden' | undefined): string {
   const lineFor = (key: string) => `"Authorization": "Bearer ${key}"`;
   if (demo === undefined) return `{\n  // ${lineFor('<your API key>')}\n}`;
@@ -52,7 +53,7 @@ function headersFor(demo: DemoKey | 'hidden' | undefined): string {
 }`;
 }
 
-/** JSON that cannot end the script element around it (HTML section 4.12.1.3). */
+/** Escapes JSON so that it cannot close its script element (HTML §4.12.1.3). */
 function json(value: unknown): Html {
   return { html: JSON.stringify(value).replaceAll('<', '\\u003c') };
 }
@@ -103,7 +104,7 @@ interface Asset {
   readonly bytes: Buffer;
 }
 
-/** The files that the page loads, by name, and a hash of them all. */
+/** The files that the page loads, by name, and a hash of all files. */
 interface Assets {
   readonly hash: string;
   readonly files: ReadonlyMap<string, Asset>;
@@ -118,9 +119,9 @@ async function ownFile(name: string): Promise<[string, string]> {
   return [name, await readFile(new URL(`browser/${name}`, import.meta.url), 'utf8')];
 }
 
-/** GraphiQL from its package, nine megabytes, and the files in `browser/`. */
+/** GraphiQL takes nine megabytes. */
 async function loadAssets(): Promise<Assets> {
-  // Imported at the first visit: most processes never serve the page.
+  // Most processes never serve the page, so the first visit imports the package.
   const graphiql = await import('@graphql-yoga/render-graphiql/graphiql');
   const texts: [string, string][] = [
     ['graphiql.js', graphiql.js],
@@ -139,18 +140,15 @@ async function loadAssets(): Promise<Assets> {
 }
 
 interface GraphiqlOptions {
-  /** Operations to try. */
   readonly examples: readonly Example[];
-  /** A page to link to. */
   readonly home?: string | undefined;
-  /** A key to prefill, for whoever has the printed address. */
+  /** The key is prefilled for visitors who have the printed URL. */
   readonly demoKey?: DemoKey | undefined;
 }
 
-/** The folder of the page's assets. */
 const ASSETS = '/graphiql/';
 
-/** The editor, Monaco, sets styles in script, which no hash can allow. */
+/** Monaco, the editor, sets styles in script, which no hash can allow. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -164,13 +162,13 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** An address has the hash of what it stands for, so the response never changes (RFC 8246). */
+/** The URL contains a hash of the content, so the response never changes (RFC 8246). */
 function assetResponse({ type, bytes }: Asset): HttpResponse {
   const headers = { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' };
   return new HttpResponse(bytes, { headers, isFile: true });
 }
 
-/** GraphiQL for browsers that open GraphQL's path, and the assets of its page. */
+/** Serves GraphiQL to browsers that open the path of GraphQL, and the assets of its page. */
 export function graphiqlRoutes({
   examples,
   home,

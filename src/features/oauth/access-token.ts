@@ -10,18 +10,18 @@ import { isUuid } from '../../platform/ids.ts';
 import { OAUTH_KIND } from './grants.ts';
 import type { KeyRing, TokenServices } from './signing-keys.ts';
 
-/** The type of an access token (RFC 9068 section 2.1). */
+/** RFC 9068 §2.1. */
 const TYPE = 'at+jwt';
-/** The claim with the hash of the authorization behind a token, for revocation. Absent without a user. */
+/** The claim has the hash of the authorization, for revocation. A token without a user has no such claim. */
 export const FAMILY_CLAIM = 'family';
 
-/** The claims of a token of this service, once its signature, times and issuer have been checked. */
+/** The claims of a token of this service, after its signature, times and issuer were checked. */
 export interface AccessToken {
   readonly jti: string;
   readonly clientId: string;
-  /** The user it was issued for; undefined if the client acts for its owner. */
+  /** Undefined if the client acts for its owner. */
   readonly userId: string | undefined;
-  /** The hash of its authorization; only with a user. */
+  /** The hash of the token's authorization. Only tokens with a user have one. */
   readonly family: Buffer | undefined;
   readonly scopes: readonly string[];
   readonly issuedAt: number;
@@ -31,13 +31,12 @@ export interface AccessToken {
   readonly audience: string;
 }
 
-/** The current state of what a token depends on. */
 interface AccessTokenState extends StoredOverrides {
-  /** The account that acts: the user, or the owner of the client. */
+  /** The user, or the owner of a client that acts alone. */
   readonly accountId: string;
   readonly role: Role;
   readonly grantId: string | null;
-  /** Whether the last use of the grant was stored so recently that it need not be stored again. */
+  /** True if the last use of the grant was stored recently, so that this use need not be stored. */
   readonly fresh: boolean;
   readonly invalid: boolean;
 }
@@ -45,8 +44,8 @@ interface AccessTokenState extends StoredOverrides {
 type StandingRow = AccessTokenState | { readonly [Column in keyof AccessTokenState]: null };
 
 /**
- * A token is revoked with its jti, its authorization, its user, its client, or the owner of the client. One row for each
- * token, in their order.
+ * A token is revoked with its `jti`, authorization, user, client, or client's owner. The statement returns
+ * one row for each token, in the given order.
  */
 const STANDINGS = statement<StandingRow>(
   'oauth_standings',
@@ -68,16 +67,15 @@ type AccessTokenResult =
   | { readonly outcome: 'valid'; readonly token: AccessToken }
   | { readonly outcome: 'invalid'; readonly reason: string };
 
-/** What a token depends on. */
 type Reference = Pick<AccessToken, 'jti' | 'clientId' | 'userId' | 'family'>;
 
-/** The audience of tokens: the only resource there is (RFC 8707, RFC 9068 section 3). */
+/** The service is the only resource (RFC 8707, RFC 9068 §3). */
 export function audienceOf(issuer: string): string {
   return `${issuer}/graphql`;
 }
 
 const invalid = (reason: string): AccessTokenResult => ({ outcome: 'invalid', reason });
-/** Others issue tokens of this type too; theirs skip the look-up of a key that is not here. */
+/** External issuers use the same token type. Their tokens need no look-up of a signing key. */
 function isOurs(token: string, issuer: string | undefined): boolean {
   if (issuer === undefined) return true;
   try {
@@ -90,9 +88,13 @@ function isOurs(token: string, issuer: string | undefined): boolean {
 
 const text = (value: unknown): value is string => typeof value === 'string';
 
-/** The access tokens that the service issues: told apart by type and key, then verified, then looked up. */
+/**
+ * Checks access tokens that the service has issued: first type and key, then the signature, then the
+ * database.
+ */
 export function createOwnTokens({ database, clock, config }: TokenServices, keys: KeyRing) {
-  // Without it, tokens of any issuer and audience are taken: an origin that changes with the port proves nothing.
+  // Without PUBLIC_URL, any issuer and audience are valid. An origin that changes with the port proves
+  // nothing.
   const issuer = config.publicUrl;
   const verification: VerifyOptions = {
     keys: [keys.source],
@@ -108,7 +110,7 @@ export function createOwnTokens({ database, clock, config }: TokenServices, keys
     ]),
   );
   return {
-    /** Throws DatabaseError. */
+    /** @throws {DatabaseError} */
     async check(token: string): Promise<AccessTokenResult> {
       if (!looksLikeJwt(token)) return { outcome: 'not-mine' };
       const { typ, kid } = decodeProtectedHeader(token);
@@ -147,7 +149,11 @@ export function createOwnTokens({ database, clock, config }: TokenServices, keys
         },
       };
     },
-    /** Undefined if the client is gone. Never cached. Throws DatabaseError. */
+    /**
+     * Reads the current state without a cache.
+     * @returns undefined if the client was deleted
+     * @throws {DatabaseError}
+     */
     async standing(token: Reference): Promise<AccessTokenState | undefined> {
       const found = await standingOf(token);
       return found.accountId === null ? undefined : found;
@@ -157,7 +163,7 @@ export function createOwnTokens({ database, clock, config }: TokenServices, keys
 
 export type OwnTokens = ReturnType<typeof createOwnTokens>;
 
-/** Identifies a principal for later look-ups: token, client, user, authorization. None of it is secret. */
+/** Token, client, user and authorization identify a principal for later look-ups. None of them is secret. */
 const nameOf = ({ jti, clientId, userId, family }: Reference): string =>
   [jti, clientId, userId ?? '', family?.toString('base64url') ?? ''].join(' ');
 
@@ -178,7 +184,7 @@ const toInvalid = (accountId?: string): Invalid => ({
   accountId,
 });
 
-/** Resolves the access tokens that the service issues, for users and for clients acting on their own. */
+/** Resolves access tokens of users and of clients that act alone. */
 export function createAccessTokenStrategy(
   { database, clock, log }: TokenServices,
   ownTokens: OwnTokens,

@@ -15,19 +15,19 @@ import { newId } from '../../platform/ids.ts';
 
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 const MAX_LENGTH = 2_000;
-/** RFC 8252 section 7.1: a private-use scheme is a domain name in reverse order. */
+/** RFC 8252 §7.1: a private-use scheme is a domain name in reverse order. */
 const PRIVATE_USE_SCHEME = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/;
 
-/** Whether the URI leads to an app on the user's own device (RFC 8252 section 7). */
+/** True for an app on the user's device (RFC 8252 §7). */
 function isNative(uri: string): boolean {
   const { protocol, hostname } = new URL(uri);
   return protocol !== 'https:' && (protocol !== 'http:' || LOOPBACK.has(hostname));
 }
 
 /**
- * What is wrong with a redirect URI of a client, worded to follow it in a sentence; undefined if it is valid.
- * Codes travel over it, so it must be https or lead to the user's own device (RFC 9700 section 2.1, RFC 8252
- * section 7).
+ * Checks a redirect URI. Codes are sent to it, so it must use https or lead to the user's own device (RFC
+ * 9700 §2.1, RFC 8252 §7).
+ * @returns the problem, worded to follow the URI in a sentence; undefined if the URI is valid
  */
 function redirectUriProblem(uri: string): string | undefined {
   const parsed = URL.parse(uri);
@@ -47,7 +47,7 @@ function redirectUriProblem(uri: string): string | undefined {
     : 'must be https, http on a loopback address, or a private-use scheme such as com.example.app.';
 }
 
-/** Earlier secrets begin with `cgs_`, and stay valid: only their hash counts. */
+/** Older secrets begin with `cgs_` and stay valid, because only their hash counts. */
 const CLIENT_SECRET = secretFormat('cgc_');
 
 export const GRANT_TYPES = ['client_credentials', 'authorization_code', 'refresh_token'] as const;
@@ -57,7 +57,7 @@ function isGrant(value: string): value is GrantType {
   return (GRANT_TYPES as readonly string[]).includes(value);
 }
 
-/** A client that cannot be created as requested. The message is meant for the requester. */
+/** The client cannot be created. The message is shown to the requester. */
 class ClientError extends OperatorError {}
 
 export interface NewClient {
@@ -66,7 +66,7 @@ export interface NewClient {
   readonly grants: readonly GrantType[];
   readonly scopes: readonly Scope[];
   readonly redirectUris: readonly string[];
-  /** A public client has no secret: an app on a device or in a browser could not keep one. */
+  /** A public client has no secret, because an app on a device or in a browser could not protect it. */
   readonly public: boolean;
   readonly burst?: number | undefined;
   readonly perSecond?: number | undefined;
@@ -89,8 +89,8 @@ function check({ owner, grants, scopes, redirectUris, ...client }: NewClient): v
   }
   const held = scopesOfRole(owner.role);
   const beyond = scopes.filter((scope) => !held.includes(scope));
-  // When a client acts for a user, the user's role counts. On its own it never has more than its owner
-  // (contract section 3).
+  // A client that acts for a user has the user's role. A client that acts alone never has more scopes than
+  // its owner.
   if (!has('authorization_code') && beyond.length > 0)
     throw new ClientError(`The owner has the role ${owner.role} and cannot hold ${beyond.join(', ')}.`);
 }
@@ -101,7 +101,11 @@ const INSERT = statement<never>(
    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 );
 
-/** Creates a client. The returned secret is stored nowhere, only its hash. Throws ClientError, DatabaseError. */
+/**
+ * Creates a client. The database stores only the hash of the returned secret.
+ * @throws {ClientError}
+ * @throws {DatabaseError}
+ */
 export async function createOAuthClient(
   db: Queryable,
   client: NewClient,
@@ -129,7 +133,11 @@ const DELETE = statement<{ ownerId: string }>(
   'DELETE FROM oauth_clients WHERE id = $1 RETURNING owner_id AS "ownerId"',
 );
 
-/** Deletes a client with everything it holds, and returns its owner. Undefined if there is none. Throws DatabaseError. */
+/**
+ * Deletes a client with its grants and tokens.
+ * @returns the owner; undefined if the client does not exist
+ * @throws {DatabaseError}
+ */
 export async function deleteOAuthClient(db: Queryable, id: string): Promise<string | undefined> {
   return (await db.query(DELETE, [id]))[0]?.ownerId;
 }
@@ -152,18 +160,19 @@ const FIND_CLIENT = statement<ClientRow>(
 );
 
 /**
- * A client by its client_id, a UUID. The client of a disabled owner counts as deleted. Throws DatabaseError.
+ * Finds a client by its `client_id`, a UUID. The client of a disabled owner counts as deleted.
+ * @throws {DatabaseError}
  */
 export async function findOAuthClient(db: Queryable, id: string): Promise<ClientRow | undefined> {
   return (await db.query(FIND_CLIENT, [id]))[0];
 }
 
-/** Our own metadata member: the role of the account that the client acts for when there is no user. */
+/** The metadata member with the role of the client's owner, for requests without a user. */
 export const OWNER_ROLE = 'owner_role';
 
 /**
- * A client in the library's terms (RFC 7591). `client_secret` holds the hash of the secret, which is not
- * secret itself: the presented secret is hashed before the two are compared.
+ * Converts a client to the library's metadata (RFC 7591). `client_secret` holds the hash of the secret. The
+ * presented secret is hashed before the library compares the two.
  */
 export function clientMetadata(row: ClientRow): AdapterPayload {
   const { id, name, grants, scopes, redirectUris, secretHash, ownerRole } = row;
@@ -174,8 +183,7 @@ export function clientMetadata(row: ClientRow): AdapterPayload {
     response_types: grants.includes('authorization_code') ? (['code'] as const) : [],
     redirect_uris: redirectUris,
     scope: scopes.join(' '),
-    // Native apps may use any port of a loopback address (RFC 8252 section 7.3). Their users are asked each
-    // time.
+    // Native apps may use any port of a loopback address (RFC 8252 §7.3). Their users are asked each time.
     application_type: redirectUris.some(isNative) ? ('native' as const) : ('web' as const),
     [OWNER_ROLE]: ownerRole,
   };
@@ -191,14 +199,12 @@ export function isPublic(client: Client): boolean {
   return client.clientAuthMethod === 'none';
 }
 
-/**
- * Whether other apps can pose as this client: an app on a device, without a secret (RFC 8252 section 8.6).
- */
+/** True if other apps can pose as the client: an app on a device, without a secret (RFC 8252 §8.6). */
 export function canBeImpersonated(client: Client): boolean {
   return isPublic(client) && client.applicationType === 'native';
 }
 
-/** The most that the client can be granted. Acting alone, it gets no more than its owner holds. */
+/** Computes the maximum scopes of a client. A client that acts alone gets no more than its owner has. */
 export function getGrantableScopes(client: Client, { alone }: { readonly alone: boolean }): Scope[] {
   const own = (client.scope ?? '').split(' ').filter(isScope);
   if (!alone) return own;

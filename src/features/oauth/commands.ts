@@ -27,7 +27,7 @@ import {
   signerOf,
 } from './signing-keys.ts';
 
-/** OAuth grants (RFC 6749 section 1.3), separated by spaces or commas. */
+/** Grant types (RFC 6749 §1.3) are separated by spaces or commas. */
 const parseGrants = (text: string): readonly GrantType[] =>
   parseNames(text, GRANT_TYPES, ['Grants', 'grant']);
 
@@ -86,7 +86,6 @@ function remove({ database }: Opened, id: string) {
   });
 }
 
-/** Collects an option that may be repeated. */
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
 async function listKeys({ database, config }: Opened) {

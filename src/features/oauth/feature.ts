@@ -3,7 +3,6 @@ import { clientRevocation, grantRevocation, oauthExportSections } from './grants
 import { expiredRecords } from './records.ts';
 import { oldSigningKeys } from './signing-keys.ts';
 
-/** The OAuth authorization server. */
 export const oauth: Feature = {
   revocations: [grantRevocation, clientRevocation],
   exportSections: oauthExportSections,

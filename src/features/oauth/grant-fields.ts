@@ -8,7 +8,6 @@ import { loadForAccounts, own } from '../../schema/account/type.ts';
 import type { DefineFields } from '../feature.ts';
 import { revokeOAuthGrant } from './grants.ts';
 
-/** An account's grant to an OAuth client, as its owner sees it. */
 interface OAuthGrantRow extends OAuthGrant {
   readonly clientName: string;
 }

@@ -11,7 +11,6 @@ import { type Queryable, statement } from '../../database/statement.ts';
 import type { UnitOfWork } from '../../database/unit-of-work.ts';
 import { newId } from '../../platform/ids.ts';
 
-/** Names the service's own access tokens among all credentials. */
 export const OAUTH_KIND = 'oauth';
 
 interface Allowed {
@@ -23,9 +22,9 @@ const FIND = statement<Allowed>(
   'SELECT scopes FROM oauth_grants WHERE user_id = $1 AND client_id = $2',
 );
 /**
- * Adds to the scopes allowed before. A client deleted meanwhile gets nothing, and a session that is revoked or expired gives
- * nothing. Sessions are revoked before grants, so either the session is missed here or the grant is found
- * there.
+ * Adds scopes to the earlier ones. A deleted client gets nothing, and a revoked or expired session gives
+ * nothing. Sessions are revoked before grants: either this statement misses the session, or the revocation
+ * finds the grant.
  */
 const ALLOW = statement<{ id: string }>(
   'oauth_grant_allow',
@@ -45,15 +44,19 @@ interface Consent {
   readonly scopes: readonly Scope[];
 }
 
-/** Whether the user has already allowed the client all of the scopes. Throws DatabaseError. */
+/**
+ * True if the user has already allowed the client all of the scopes.
+ * @throws {DatabaseError}
+ */
 export async function isAllowed(db: Queryable, { userId, clientId, scopes }: Consent): Promise<boolean> {
   const [allowed] = await db.query(FIND, [userId, clientId]);
   return allowed !== undefined && scopes.every((scope) => allowed.scopes.includes(scope));
 }
 
 /**
- * Records that the user allows the client the scopes, in a session of theirs. False if the session is not valid any more or the
- * client is gone. Throws DatabaseError.
+ * Records the user's consent, given in one of the user's sessions.
+ * @returns false if the session is revoked or expired, or if the client was deleted
+ * @throws {DatabaseError}
  */
 export async function allow(
   work: UnitOfWork,
@@ -72,8 +75,9 @@ const REVOKE = statement<{ clientId: string }>(
 );
 
 /**
- * Revokes what a user has allowed a client, with every token issued from it, and returns the client's id. Undefined if
- * there is no such grant. Throws DatabaseError.
+ * Revokes a grant with every token issued from it.
+ * @returns the client's id; undefined if the grant does not exist
+ * @throws {DatabaseError}
  */
 export async function revokeOAuthGrant(
   db: Queryable,
@@ -84,8 +88,8 @@ export async function revokeOAuthGrant(
 }
 
 /**
- * Authorizations depend on grants, and grants on clients; each may have any number of them. A grant or client goes as
- * soon as nothing depends on it, so that later batches need not scan past empty ones.
+ * Authorizations depend on grants, and grants on clients, in any number. A grant or client is deleted as soon
+ * as nothing depends on it, so that later batches need not scan empty ones.
  */
 const authorizations = (of: string) =>
   deleteSurplus(
@@ -104,12 +108,12 @@ const grants = (of: string) =>
 const ITS_OWN = inAccountsSql('g.user_id');
 const OF_ITS_CLIENTS = `g.client_id IN (SELECT c.id FROM oauth_clients c WHERE ${inAccountsSql('c.owner_id')})`;
 
-/** Revokes the grants of an account with their tokens, which depend on them. */
+/** Tokens depend on grants, so they are revoked with them. */
 export const grantRevocation: CredentialRevocation = {
   kind: 'oauthGrants',
   words: 'OAuth grants',
   onPasswordChange: true,
-  // The tokens of a client that acts on its own name no user.
+  // Tokens of a client that acts alone have no user.
   separately: {
     option: 'oauth-grants',
     streamTokens: `t.credential_kind = '${OAUTH_KIND}' AND split_part(t.credential_id, ' ', 3) <> ''`,
@@ -118,7 +122,6 @@ export const grantRevocation: CredentialRevocation = {
   surplus: [authorizations(ITS_OWN), grants(ITS_OWN)],
 };
 
-/** The clients that an account owns. */
 export const clientRevocation: CredentialRevocation = {
   kind: 'oauthClients',
   words: 'OAuth clients',
@@ -139,7 +142,7 @@ export const clientRevocation: CredentialRevocation = {
   ],
 };
 
-/** What OAuth stores about an account. What others have granted to its clients is theirs. */
+/** The export excludes grants that other accounts have given to the account's clients. */
 export const oauthExportSections: readonly ExportSection[] = [
   defineExportSection({
     name: 'oauthClients',

@@ -1,9 +1,12 @@
 import { OAUTH_METADATA, RESOURCE_METADATA } from '../../http/routes/table.ts';
 
-/** The paths of OAuth. The pages of a sign-in in progress have its id in theirs. */
+/** The pages of a sign-in have its id in their path. */
 export const OAUTH_PATHS = {
   discovery: OAUTH_METADATA,
-  /** Of the origin as a resource, which the document of `/graphql` is below (RFC 9728 section 3.1). */
+  /**
+   * The metadata describes the whole origin as a resource. The resource `/graphql` has a document below this
+   * path (RFC 9728 §3.1).
+   */
   originMetadata: '/.well-known/oauth-protected-resource',
   resourceMetadata: RESOURCE_METADATA,
   jwks: '/oauth/jwks',
@@ -19,11 +22,10 @@ export const OAUTH_PATHS = {
   others: '/oauth/*',
 } as const;
 
-/** The path of a page of a sign-in. */
 export const signInPath = (
   page: 'resume' | 'interaction' | 'login' | 'allow' | 'cancel',
   uid: string,
 ): string => OAUTH_PATHS[page].replace(':uid', uid);
 
-/** The id of the sign-in in the path of one of its pages. */
+/** The third segment of a sign-in's path is its id. */
 export const signInOf = (pathname: string): string => pathname.split('/')[3] ?? '';

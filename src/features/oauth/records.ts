@@ -4,21 +4,26 @@ import { deletion } from '../../database/jobs.ts';
 import { type Queryable, statement } from '../../database/statement.ts';
 
 /**
- * An authorization outlasts its refresh token by this much. Without one it lasts this long in all, which is longer than
- * the tokens issued for its code.
+ * An authorization outlasts its refresh token by this time. Without a refresh token, it lasts this time in
+ * all, which is longer than the tokens issued for its code.
  */
 const AUTHORIZATION_LEFT_SECONDS = 3_600;
-/** How long a refresh token lasts (contract section 3). */
 export const REFRESH_TOKEN_SECONDS = 30 * 86_400;
-/** A used code is retained as long as the refresh tokens issued for it can last, because a second use of it revokes them. */
+/**
+ * A used code is retained as long as its refresh tokens can last, because a second use of the code revokes
+ * them.
+ */
 const USED_CODE_SECONDS = REFRESH_TOKEN_SECONDS;
-/** Limit of pending sign-ins from one address: each takes a few kilobytes for an hour. */
+/** Pending sign-ins from one IP address are limited, because each takes a few kilobytes for an hour. */
 const MAX_OF_AN_ORIGIN = 100;
-/** Authorizations of a client for a user, such as their devices. Each may last for good if it is used. */
+/**
+ * Authorizations of a client for a user, such as the user's devices. An authorization in use may last
+ * forever.
+ */
 const MAX_AUTHORIZATIONS = 100;
 /**
- * Used refresh tokens are kept, because a second use of one revokes its authorization. A client that refreshes whenever its
- * access token has expired uses about this many in the 30 days that a refresh token lasts.
+ * Used refresh tokens are retained, because a second use of one revokes its authorization. A client that
+ * refreshes at every expiry of its access token uses about this many in the 30 days of a refresh token.
  */
 const MAX_OF_AN_AUTHORIZATION = 3_000;
 /** Replaces the id where the payload repeats it. */
@@ -31,7 +36,6 @@ interface Row {
   readonly secondsLeft: number;
 }
 
-/** SQL for `seconds` seconds from now, by the database's clock. */
 const after = (seconds: string) => `now() + ${seconds}::float8 * interval '1 second'`;
 
 const COLUMNS =
@@ -40,10 +44,12 @@ const FIND = statement<Row>(
   'oauth_record',
   `SELECT ${COLUMNS} FROM oauth_records WHERE model = $1 AND hash = $2 AND expires_at > now()`,
 );
-/** Rows of a model that are too many, oldest first, except those that another request is removing. */
+/** Selects excess rows, oldest first, except rows that another request is deleting. */
 const surplus = (oldest: string) => `SELECT hash FROM oauth_records WHERE model = $1 AND hash IN (${oldest})
        FOR UPDATE SKIP LOCKED`;
-/** Inserts a row and removes the oldest of its family to make room for it. Without a family, none is removed. */
+/**
+ * Deletes the oldest rows of the family to make room for the new row. Without a family, no row is deleted.
+ */
 const INSERT_NEWEST = `WITH removed AS (
      DELETE FROM oauth_records WHERE model = $1 AND hash IN (
        ${surplus('SELECT hash FROM oauth_records WHERE model = $1 AND family = $4 ORDER BY expires_at DESC OFFSET $6')}
@@ -59,12 +65,15 @@ const UPDATE = statement<{ one: number }>(
   'oauth_record_update',
   `UPDATE oauth_records SET payload = $3::json, expires_at = ${after('$4')} WHERE model = $1 AND hash = $2 RETURNING 1 AS one`,
 );
-/** When an authorization was used last. One that gave a refresh token lasts longer from then on. */
+/**
+ * Computes the last use of an authorization. An authorization that gave a refresh token lasts longer from
+ * then on.
+ */
 const LAST_USED = `r.expires_at - CASE WHEN r.expires_at > now() + $6::float8 * interval '1 second'
          THEN $7::float8 * interval '1 second' ELSE interval '0' END`;
 /**
- * An authorization depends on the grant of the user: if that is gone meanwhile, nothing is stored. Those used longest
- * ago end with everything that belongs to them.
+ * An authorization depends on the user's grant. If the grant was revoked, nothing is stored. The
+ * authorizations with the oldest last use are deleted with their records.
  */
 const UPSERT_AUTHORIZATION = statement<never>(
   'oauth_authorization_upsert',
@@ -105,7 +114,6 @@ const END_FAMILY_OF = statement<never>(
      OR (model = 'Grant' AND hash = (SELECT family FROM oauth_records WHERE model = $1 AND hash = $2))`,
 );
 
-/** The payload without its id, wherever it occurs. */
 function withoutId(payload: AdapterPayload, id: string): string {
   const { jti, consumed, returnTo, ...rest } = payload;
   return JSON.stringify({
@@ -114,7 +122,7 @@ function withoutId(payload: AdapterPayload, id: string): string {
   });
 }
 
-/** `exp` is by the clock of this instance, since the library compares it with that clock. */
+/** `exp` uses this instance's clock, because the library compares it with that clock. */
 function withId(model: string, { payload, consumedAt, secondsLeft }: Row, id: string): AdapterPayload {
   const { returnTo } = payload;
   const exp = Math.floor(Date.now() / 1000 + secondsLeft);
@@ -123,14 +131,14 @@ function withId(model: string, { payload, consumedAt, secondsLeft }: Row, id: st
     jti: id,
     ...(payload.exp === undefined || model === 'Grant' ? {} : { exp }),
     ...(returnTo === undefined ? {} : { returnTo: returnTo.replaceAll(ID_MARK, id) }),
-    // The library would not notice that an expired code was used.
+    // The library would not notice the second use of an expired code.
     ...(consumedAt === null ? {} : { consumed: Math.floor(consumedAt.getTime() / 1000), exp }),
   };
 }
 
 /**
- * The records of one model. The stored form never grants access: ids are codes and tokens, so they are stored as hashes and
- * removed from the payload, which gets its id back when read. Every method throws DatabaseError.
+ * Stores the records of one model. The stored form never grants access: ids are codes and tokens, so they are
+ * stored as hashes and removed from the payload. A read restores the id. All methods throw DatabaseError.
  */
 export function createRecords(db: Queryable, model: string) {
   return {
@@ -139,8 +147,8 @@ export function createRecords(db: Queryable, model: string) {
       return row && withId(model, row, id);
     },
     /**
-     * Stores a record. Anybody can create one with an `origin`: the newest 100 of an origin are kept, and more only if they
-     * are created concurrently.
+     * Any client can create a record with an `origin`. The newest 100 of an origin are retained; concurrent
+     * inserts may exceed the limit.
      */
     async upsert(
       id: string,
@@ -163,8 +171,8 @@ export function createRecords(db: Queryable, model: string) {
         ]);
         return;
       }
-      // The authorization comes first: a crash in between makes it last slightly too long, but leaves no
-      // token without one.
+      // The authorization is extended first. A crash in between makes it last slightly too long, but leaves
+      // no token without an authorization.
       if (model === 'RefreshToken' && grantId !== undefined)
         await db.query(PROLONG_AUTHORIZATION, [
           hashSecret(grantId),
@@ -178,30 +186,31 @@ export function createRecords(db: Queryable, model: string) {
       ];
       await db.query(origin === undefined ? UPSERT : INSERT_FROM, values);
     },
-    /** Updates a record. False if it is gone. */
+    /** @returns false if the record was deleted */
     async update(id: string, payload: AdapterPayload, expiresInSeconds: number): Promise<boolean> {
       const values = [model, hashSecret(id), withoutId(payload, id), expiresInSeconds];
       return (await db.query(UPDATE, values)).length > 0;
     },
-    /** False if it was consumed before: everything issued from it is revoked then. */
+    /**
+     * @returns false if the record was consumed before; the library then revokes everything issued from it
+     */
     async consume(id: string): Promise<boolean> {
       const keptSeconds = model === 'AuthorizationCode' ? USED_CODE_SECONDS : 0;
       const mine = (await db.query(CONSUME, [model, hashSecret(id), keptSeconds])).length > 0;
       if (!mine) await db.query(END_FAMILY_OF, [model, hashSecret(id)]);
       return mine;
     },
-    /** False if it was already gone. */
+    /** @returns false if the record was already deleted */
     async destroy(id: string): Promise<boolean> {
       return (await db.query(DESTROY, [model, hashSecret(id)])).length > 0;
     },
-    /** Revokes an authorization with everything that belongs to it. */
+    /** Revokes an authorization with all of its records. */
     async endFamily(grantId: string): Promise<void> {
       await db.query(END_FAMILY, [hashSecret(grantId)]);
     },
   };
 }
 
-/** Codes, refresh tokens, authorizations and sign-ins. */
 export const expiredRecords = deletion('oauth_records', {
   table: 'oauth_records',
   key: 'model, hash',

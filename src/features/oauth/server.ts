@@ -28,17 +28,20 @@ import { createInteractions, type PageRequest } from './routes/interactions.ts';
 import { createSignIns } from './routes/sign-in.ts';
 import { createKeyRing, type KeyRing } from './signing-keys.ts';
 
-/** For what clients call. */
+/** Clients call these routes. */
 const ENDPOINT: RouteProperties = {
   ...CREDENTIAL_ROUTE,
   bucket: 'tokens',
   credentials: 'own',
   errors: oauthErrors,
 };
-/** For what clients learn about the service. */
+/** Clients read public facts about the service here. */
 const FACTS: RouteProperties = { ...ENDPOINT, methods: ['GET', 'HEAD'], bucket: undefined, needsTls: false };
 const METADATA: RouteProperties = { ...FACTS, storable: true, compressible: true };
-/** For pages: scripts of other sites get no access. Anyone can begin a sign-in, and each adds a row to the database. */
+/**
+ * Scripts of other sites get no access to pages. Anyone can begin a sign-in, and each sign-in adds a row to
+ * the database.
+ */
 const PAGE: RouteProperties = {
   ...ENDPOINT,
   methods: ['GET'],
@@ -49,7 +52,7 @@ const PAGE: RouteProperties = {
 };
 const FORM: RouteProperties = { ...PAGE, methods: ['POST'], originCheck: 'own' };
 
-/** The library's metadata for OpenID Connect, which is not offered here. */
+/** The library's metadata has these OpenID Connect members, but the service does not offer OpenID Connect. */
 const OPENID = new Set([
   'acr_values_supported',
   'claim_types_supported',
@@ -60,7 +63,7 @@ const OPENID = new Set([
   'subject_types_supported',
 ]);
 
-/** The authorization server metadata (RFC 8414): the library's, without OpenID Connect. */
+/** Removes OpenID Connect from the library's authorization server metadata (RFC 8414). */
 function metadataOf(document: Record<string, unknown>): Record<string, unknown> {
   const kept = Object.entries(document).filter(([name]) => !OPENID.has(name));
   const scopes = (document.scopes_supported as readonly string[] | undefined) ?? [];
@@ -70,7 +73,6 @@ function metadataOf(document: Record<string, unknown>): Record<string, unknown> 
   };
 }
 
-/** The routes of OAuth 2.0 (contract section 3): those of the library, and those that it leaves to us. */
 function routesOf(
   { config, origin: issuer, log, clock, metrics, database: pool }: FeatureServices,
   keys: KeyRing,
@@ -136,7 +138,7 @@ function routesOf(
     return response;
   }
 
-  /** Cached: the same for everyone, and expensive to get from the library. */
+  /** The metadata is cached, because it is the same for all clients and expensive to get from the library. */
   const metadata = new WeakMap<Provider, Record<string, unknown>>();
 
   async function discover({ provider: current, request, admitted }: EndpointRequest): Promise<HttpResponse> {
@@ -155,7 +157,7 @@ function routesOf(
     return jsonResponse(known);
   }
 
-  /** The metadata of a protected resource (RFC 9728 section 2). */
+  /** RFC 9728 §2 defines this metadata. */
   const describe =
     (resource: () => string): RouteHandler =>
     async () =>
@@ -195,7 +197,6 @@ function routesOf(
   ];
 }
 
-/** What OAuth brings to a server. */
 export const createOAuthServer: CreateFeature = (services) => {
   const keys = createKeyRing(services);
   const ownTokens = createOwnTokens(services, keys);

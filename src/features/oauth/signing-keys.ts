@@ -9,34 +9,32 @@ import type { Config } from '../../platform/config/config.ts';
 import { createEncryptor, type Encryptor } from '../../platform/crypto.ts';
 import type { FeatureServices } from '../feature.ts';
 
-/** What the keys are encrypted with. Reads or creates the service's secret. */
+/** Creates the encryptor of the keys. It reads or creates the service's secret. */
 export const createSigningKeyEncryptor = (config: Pick<Config, 'secretKey' | 'dataDir'>): Encryptor =>
   createEncryptor(secretKeyOf(config), 'OAuth signing keys');
 
-/** Lifetime of an access token (contract section 3). */
 export const ACCESS_TOKEN_SECONDS = 900;
-/** A new key is published this long before it signs, so that nobody meets a token of an unknown key. */
+/** A new key is published this long before it signs, so that no client meets a token of an unknown key. */
 const PUBLISH_AHEAD_MS = 10_000;
-/** A key that no longer signs is kept until its last token has expired, with a margin for wrong clocks. */
+/** A retired key is retained until its last token has expired, with a margin for wrong clocks. */
 const KEEP_MS = ACCESS_TOKEN_SECONDS * 1000 + 120_000;
 /**
- * A key under another secret may still sign elsewhere: during the rollout of a new secret, and in development
- * for longer, where each data directory may have its own. A newer key under the same secret lets it be removed
- * earlier.
+ * A key under another secret may still sign on another instance, during the rollout of a new secret. In
+ * development, each data directory may have a separate secret, so the time is longer. A newer key under the
+ * same secret lets the key be deleted earlier.
  */
 const KEEP_FOREIGN_MS = { production: 86_400_000, otherwise: 30 * 86_400_000 };
 
 interface KeyRow extends OAuthSigningKey {
   readonly publicJwk: JWK;
-  /** Whether `signsFrom` has passed, by the database's clock. */
+  /** True once `signsFrom` has passed, by the database's clock. */
   readonly started: boolean;
 }
 
-/** A key pair as it is stored. */
 export interface SigningKey extends Omit<KeyRow, 'privateKey'> {
-  /** False if it is encrypted under another secret than ours. */
+  /** False if the key is encrypted under another secret. */
   readonly usable: boolean;
-  /** The private key. Throws if it is not usable. */
+  /** @throws if the key is not usable */
   open(): KeyObject;
 }
 
@@ -73,14 +71,14 @@ function asKey({ privateKey, ...key }: KeyRow, encryptor: Encryptor): SigningKey
 }
 
 /**
- * All keys that tokens may be signed with, including future ones, in the order in which they sign. Throws
- * DatabaseError.
+ * Lists all keys that may sign tokens, including future ones, in the order in which they sign.
+ * @throws {DatabaseError}
  */
 export async function listSigningKeys(db: Queryable, encryptor: Encryptor): Promise<SigningKey[]> {
   return (await db.query(LIST, [])).map((row) => asKey(row, encryptor));
 }
 
-/** Creates a key that starts to sign in `signsInMs` milliseconds. */
+/** @param signsInMs milliseconds until the key starts to sign */
 export async function createSigningKey(db: Queryable, encryptor: Encryptor, signsInMs: number) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const publicJwk = publicKey.export({ format: 'jwk' }) as JWK;
@@ -90,18 +88,18 @@ export async function createSigningKey(db: Queryable, encryptor: Encryptor, sign
   return { id, signsFrom: row?.signsFrom };
 }
 
-/** Lets a new key take over once everybody has had time to learn of it. All tokens stay valid. */
+/** The new key takes over once all clients had time to fetch it. All tokens stay valid. */
 export function rotateSigningKey(db: Queryable, encryptor: Encryptor) {
   return createSigningKey(db, encryptor, PUBLISH_AHEAD_MS);
 }
 
-/** The key that signs now: the newest usable one that has started, else the first to start. */
+/** The newest usable key that has started signs, or else the first key to start. */
 export function signerOf(keys: readonly SigningKey[]): SigningKey | undefined {
   const usable = keys.filter(({ usable }) => usable);
   return usable.findLast(({ started }) => started) ?? usable[0];
 }
 
-/** Removes keys that no live token is signed with. */
+/** Deletes keys that sign no valid token. */
 export function oldSigningKeys(production: boolean): Job {
   const foreignMs = production ? KEEP_FOREIGN_MS.production : KEEP_FOREIGN_MS.otherwise;
   return {
@@ -111,16 +109,19 @@ export function oldSigningKeys(production: boolean): Job {
 }
 
 /**
- * Removes a key, which invalidates every token that it signed. False if there is no such key. Throws
- * DatabaseError.
+ * Deletes a key, which invalidates every token that it signed.
+ * @returns false if the key does not exist
+ * @throws {DatabaseError}
  */
 export async function revokeSigningKey(db: Queryable, id: string): Promise<boolean> {
   return (await db.query(DROP, [id])).length > 0;
 }
 
-/** Maximum age of the known keys: rotation reaches every instance within seconds. */
+/** Maximum age of cached keys for signing, so that a rotation reaches every instance within seconds. */
 const MAX_AGE_MS = 1_000;
-/** Verification may use a known key for longer: no key is removed before its last token has expired. */
+/**
+ * Keys for verification may be cached longer, because no key is deleted before its last token has expired.
+ */
 const MAX_AGE_TO_VERIFY_MS = 60_000;
 
 interface Known {
@@ -133,16 +134,15 @@ export interface TokenServices extends Pick<FeatureServices, 'config' | 'clock' 
   readonly database: Queryable;
 }
 
-/** The service's own signing keys as known to one instance. The database has them; nothing is cached for long. */
+/** Caches the service's signing keys for a short time. The database is the source. */
 export function createKeyRing({ database, config, clock, log }: TokenServices) {
-  // The secret is read or created when the first key is needed, because a service without OAuth needs no secret.
+  // The first key reads or creates the secret, because a service without OAuth needs no secret.
   let lazyEncryptor: Encryptor | undefined;
   const encryptor = () => (lazyEncryptor ??= createSigningKeyEncryptor(config));
   let known: Known | undefined;
   let reading: Promise<Known> | undefined;
   let making: Promise<Known> | undefined;
 
-  /** Concurrent callers share one read. */
   function read(): Promise<Known> {
     reading ??= (async () => {
       const atMs = clock.elapsedMs();
@@ -160,17 +160,17 @@ export function createKeyRing({ database, config, clock, log }: TokenServices) {
     return reading;
   }
 
-  /** A read in flight may have started before the key existed, so it is awaited and repeated. */
-  async function readAnew(): Promise<Known> {
+  /** A read in progress may have started before the key existed, so a new read follows it. */
+  async function readAgain(): Promise<Known> {
     await reading;
     return read();
   }
 
-  /** Creates a key that signs at once. Concurrent callers share it. */
+  /** Creates a key that signs immediately. Concurrent callers share the key. */
   function make(): Promise<Known> {
     making ??= (async () => {
       await createSigningKey(database, encryptor(), 0);
-      return readAnew();
+      return readAgain();
     })().finally(() => {
       making = undefined;
     });
@@ -180,14 +180,20 @@ export function createKeyRing({ database, config, clock, log }: TokenServices) {
   const noOlderThan = async (ms: number): Promise<Known> =>
     known !== undefined && clock.elapsedMs() - known.atMs < ms ? known : read();
 
-  /** The public key of a `kid`, read from the database if unknown. Throws DatabaseError. */
+  /**
+   * Reads the public key of a `kid` from the database if it is not cached.
+   * @throws {DatabaseError}
+   */
   async function publicKey(kid: string): Promise<KeyObject | undefined> {
     const { byKid } = await noOlderThan(MAX_AGE_TO_VERIFY_MS);
-    // The key may be new. Like an unknown API key it costs one look-up.
-    return byKid.get(kid) ?? (await readAnew()).byKid.get(kid);
+    // The key may be new. An unknown `kid` costs one look-up, like an unknown API key.
+    return byKid.get(kid) ?? (await readAgain()).byKid.get(kid);
   }
 
-  /** The key to sign with, created if there is none. Throws DatabaseError. */
+  /**
+   * Creates a key if there is none.
+   * @throws {DatabaseError}
+   */
   async function signer(): Promise<SigningKey> {
     const { keys } = await noOlderThan(MAX_AGE_MS);
     let found = signerOf(keys);
@@ -199,7 +205,6 @@ export function createKeyRing({ database, config, clock, log }: TokenServices) {
     return found;
   }
 
-  /** The same for verifying a token by its header. */
   const source: KeySource = {
     async *candidates(algorithm, { kid }) {
       if (algorithm !== 'ES256' || typeof kid !== 'string') return;
@@ -210,9 +215,12 @@ export function createKeyRing({ database, config, clock, log }: TokenServices) {
 
   return {
     signer,
-    /** The published key set (RFC 7517), including the key to sign with. Throws DatabaseError. */
+    /**
+     * Returns the published key set (RFC 7517), including the key that signs.
+     * @throws {DatabaseError}
+     */
     async published(): Promise<readonly JWK[]> {
-      // Never publish an empty set: whoever caches it rejects the first tokens.
+      // An empty set must not be published, because clients that cache it would reject the first tokens.
       await signer();
       const { keys } = await noOlderThan(MAX_AGE_MS);
       return keys.map(({ id, publicJwk }) => ({ ...publicJwk, kid: id, alg: 'ES256', use: 'sig' }));

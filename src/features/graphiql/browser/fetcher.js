@@ -14,12 +14,12 @@ import { followStream, isConnectionError, isEventStream } from './stream.js';
  * @typedef {import('./status.js').Run} Run
  */
 
-/** Headers that ask for what the status line shows, and the extensions that have the values. */
+/** The headers request the values of the status line. The extensions contain these values. */
 const ASKED = Object.entries({ 'x-show-cost': 'cost', 'x-show-event-id': 'eventId' });
 
 /**
- * GraphiQL reads the name of an operation a moment after it shows it. Until then it gives the name from the tab
- * before, which the document does not have.
+ * GraphiQL updates the operation name shortly after the document. Until then the name belongs to the previous
+ * tab, and the document does not contain it.
  * @param {Operation} operation
  * @returns {Operation}
  */
@@ -30,7 +30,7 @@ function withOwnName({ query, variables, operationName }) {
   return { query, variables, ...(isOwn ? { operationName } : {}) };
 }
 
-/** The result in a response. What is not GraphQL's, such as the page of a proxy, is told as an error of GraphQL. */
+/** A response that is not from GraphQL, such as a proxy's page, becomes a GraphQL error. */
 async function resultOf(/** @type {Response} */ response) {
   const type = response.headers.get('content-type') ?? '';
   if (type.includes('json')) return response.json();
@@ -40,9 +40,9 @@ async function resultOf(/** @type {Response} */ response) {
 const errorResult = (/** @type {string} */ message) => ({ errors: [{ message }] });
 
 /**
- * What a result tells of itself, and the result as it would be without the page's own questions.
+ * Extracts the extensions that the page has requested, and removes them from the result.
  * @param {unknown} result
- * @param {ReadonlySet<string>} own extensions that the page has asked for
+ * @param {ReadonlySet<string>} own extensions that the page has requested
  */
 function withoutOwn(result, own) {
   const { extensions = {}, ...rest } = Object(result);
@@ -55,7 +55,7 @@ function withoutOwn(result, own) {
   };
 }
 
-/** Sends one operation, and reads its response or its events to their end. */
+/** Sends one operation, and reads its response or its events to the end. */
 async function run(
   /** @type {string} */ endpoint,
   /** @type {Operation} */ operation,
@@ -93,12 +93,12 @@ async function run(
   return status.responded(rejection.status, told);
 }
 
-/** What went wrong, where there was no response. */
+/** Describes an error without a response. */
 const messageOf = (/** @type {unknown} */ error) =>
   isConnectionError(error) ? 'The service does not respond.' : String(error);
 
 /**
- * A `Fetcher` of GraphiQL that returns an Observable: unsubscribing ends the request.
+ * Creates a `Fetcher` of GraphiQL that returns an Observable. Unsubscribing ends the request.
  * @param {string} endpoint
  * @param {(operationName: string | null | undefined) => Run} begin shows an operation in the status line
  */

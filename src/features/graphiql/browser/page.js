@@ -44,21 +44,21 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById('root'), {
   fetcher: createFetcher(endpoint, status.begin),
   storage,
   onTabChange: showTabs,
-  // GraphiQL finds the stored tab with these texts, and opens it.
+  // GraphiQL finds the stored tab with these strings, and opens it.
   initialQuery: active?.query ?? '',
   initialVariables: active?.variables ?? '',
   initialHeaders: headers,
   defaultHeaders: headers,
   shouldPersistHeaders: false,
   defaultEditorToolsVisibility: tool,
-  // The default writes every edit into the address, and so into the history of the browser.
+  // By default, GraphiQL writes every edit into the URL, and so into the browser's history.
   onEditQuery: () => {},
   title,
-  // The title has it.
+  // The title contains the logo.
   logo: '',
 });
 
-// The editors take it while one of them has the focus, and nothing does so far.
+// The editors handle the key only while one of them has the focus, and nothing has the focus initially.
 document.addEventListener('keydown', (event) => {
   if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
   /** @type {HTMLElement | null} */

@@ -1,4 +1,5 @@
-// The line below GraphiQL: how an operation stands, what it cost and took, and which event came last. Each tab has its own.
+// The line below GraphiQL shows the state, cost and duration of an operation, and its last event. Each tab
+// has a separate line.
 
 /**
  * @typedef {object} Told what a result says of itself
@@ -51,13 +52,13 @@ export function createStatus(line) {
   const redraw = () => draw(line, shownIn.get(tab) ?? beforeRun());
 
   return {
-    /** Shows how the operation of this tab stands. */
+    /** Shows the state of this tab's operation. */
     open(/** @type {string} */ id) {
       tab = id;
       redraw();
     },
 
-    /** An operation of the tab that is open. GraphiQL's own, which asks for the schema, is not shown. */
+    /** Starts an operation of the open tab. GraphiQL's introspection query is not shown. */
     begin(/** @type {string | null | undefined} */ operationName) {
       const own = tab;
       const begunAt = performance.now();
@@ -104,7 +105,7 @@ export function createStatus(line) {
         },
         moved(/** @type {string} */ id) {
           eventId = id;
-          // The label stays: the position alone is no news.
+          // The label stays, because the position alone is no news.
           const { kind = 'good', label = '' } = shownIn.get(own) ?? {};
           showStream(kind, label);
         },

@@ -1,8 +1,8 @@
-// Follows a stream of Server-Sent Events through broken connections: what comes after the last event that was read is
-// asked for again.
+// Follows a stream of Server-Sent Events across connection failures. A new connection requests the events
+// after the last one read.
 
 const FIRST_PAUSE_MS = 250;
-/** A developer who restarts the service looks at the page meanwhile. */
+/** A developer who restarts the service is looking at the page, so the pause is short. */
 const MAX_PAUSE_MS = 4_000;
 /** The service sends something at least every 15 seconds. A connection that is silent for longer is dead. */
 const MAX_SILENCE_MS = 40_000;
@@ -20,7 +20,7 @@ const MAX_SILENCE_MS = 40_000;
 export const isEventStream = (/** @type {Response} */ { headers, ok, body }) =>
   ok && body !== null && (headers.get('content-type') ?? '').startsWith('text/event-stream');
 
-/** What `fetch` and the reader of a body throw where a connection fails (Fetch section 5.6), or is given up. */
+/** `fetch` and body readers throw these errors if a connection fails (Fetch §5.6) or is aborted. */
 export const isConnectionError = (/** @type {unknown} */ error) =>
   error instanceof TypeError || (error instanceof DOMException && error.name === 'AbortError');
 
@@ -29,7 +29,7 @@ function lost(/** @type {unknown} */ error) {
   if (!isConnectionError(error)) throw error;
 }
 
-/** Waits, but no longer than until the network is there or nobody waits for the stream. */
+/** Waits until the time has passed, the network is available, or the stream is aborted. */
 function pause(/** @type {number} */ ms, /** @type {AbortSignal} */ signal) {
   return new Promise((resolve) => {
     const end = () => {
@@ -44,7 +44,7 @@ function pause(/** @type {number} */ ms, /** @type {AbortSignal} */ signal) {
   });
 }
 
-/** Each complete block. The rest of one that was cut off is dropped: the next connection sends it again. */
+/** Yields each complete block. An incomplete block is dropped, because the next connection sends it again. */
 async function* blocksOf(/** @type {Response} */ { body }) {
   if (body === null) return;
   // Safari cannot iterate over a stream.
@@ -64,7 +64,7 @@ async function* blocksOf(/** @type {Response} */ { body }) {
 const fieldOf = (/** @type {string} */ block, /** @type {string} */ name) =>
   new RegExp(`^${name}: (.+)$`, 'm').exec(block)?.[1];
 
-/** Tries until there is a response that will not be another one soon. Undefined if nobody waits for it any more. */
+/** Retries until a response is final. Returns undefined if the stream was aborted. */
 async function reopen(
   /** @type {Open} */ open,
   /** @type {string | undefined} */ lastEventId,
@@ -78,7 +78,7 @@ async function reopen(
     if (response === undefined) continue;
     if (response.status !== 429 && response.status < 500) return response;
     await response.body?.cancel();
-    // In seconds. A proxy may send a date, which is not a number (RFC 9110, section 10.2.3).
+    // The value is in seconds. A proxy may send a date, which is not a number (RFC 9110 §10.2.3).
     askedMs = (Number(response.headers.get('retry-after')) || 0) * 1_000;
   }
 }

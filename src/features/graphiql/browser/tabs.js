@@ -1,4 +1,4 @@
-// Which tabs GraphiQL opens with, and where it keeps them.
+// Selects the initial tabs of GraphiQL, and stores tabs.
 
 /**
  * A tab as GraphiQL stores it (`TabState` of @graphiql/react).
@@ -15,14 +15,16 @@
  * @typedef {{ tabs: Tab[], activeTabIndex: number }} Tabs
  */
 
-/** Apart from the GraphiQL of other projects that were served on the same port. */
+/** The prefix separates these tabs from the GraphiQL of other projects on the same port. */
 const PREFIX = 'content-graph:';
-/** Where GraphiQL looks for its tabs. */
+/** GraphiQL reads its tabs from this key. */
 const TABS = 'graphiql:tabState';
-/** Headers hold a credential, which may be gone by the next visit. The others are derived from the rest. */
+/**
+ * Headers contain a credential, which may be invalid by the next visit. The others are derived from the rest.
+ */
 const NOT_STORED = new Set(['headers', 'response', 'hash']);
 
-/** A value that the browser does not store, because its storage is full or disabled, lasts as long as the page. */
+/** If storage is full or disabled, a value lasts as long as the page. */
 const kept = new Map();
 
 /**
@@ -56,14 +58,14 @@ export const storage = {
   getItem: (/** @type {string} */ name) =>
     kept.get(name) ?? withLocalStorage((local) => local.getItem(PREFIX + name)) ?? null,
   setItem(/** @type {string} */ name, /** @type {string} */ value) {
-    // GraphiQL stores its tabs half a second late; `storeTabs` has done so by then.
+    // GraphiQL stores its tabs with a delay of half a second, and `storeTabs` has stored them by then.
     if (name !== TABS) write(name, value);
   },
   removeItem(/** @type {string} */ name) {
     kept.delete(name);
     withLocalStorage((local) => local.removeItem(PREFIX + name));
   },
-  /** Leaves what other pages of this origin have stored. */
+  /** Values of other pages of this origin stay. */
   clear() {
     kept.clear();
     for (const name of ownNames()) withLocalStorage((local) => local.removeItem(name));
@@ -76,7 +78,7 @@ export const storage = {
 /** The tabs that this window has or has had. */
 const seen = new Set();
 
-/** Stores the tabs of this window, beside those that other windows have opened. */
+/** Stores the tabs of this window, and keeps the tabs that other windows have opened. */
 export function storeTabs(/** @type {Tabs} */ { tabs, activeTabIndex }) {
   for (const { id } of tabs) seen.add(id);
   const others = storedTabs().tabs.filter(({ id }) => !seen.has(id));
@@ -106,7 +108,7 @@ function parsed(/** @type {string} */ text) {
 }
 
 /**
- * Anything may stand there: other versions, and other pages of this origin, write it too.
+ * The value can be anything, because other versions and other pages of this origin write it too.
  * @returns {Tabs}
  */
 function storedTabs() {
@@ -115,7 +117,7 @@ function storedTabs() {
   return { tabs: tabs.filter(isTab), activeTabIndex: Number(activeTabIndex) || 0 };
 }
 
-/** GraphiQL's own name for a tab whose operation has none, by its own expression. */
+/** GraphiQL names a tab without an operation name by this expression. */
 const nameOf = (/** @type {string} */ query) =>
   /^(?!#).*(query|subscription|mutation)\s+([a-zA-Z0-9_]+)/m.exec(query)?.[2] ?? '<untitled>';
 
@@ -135,8 +137,8 @@ function isReload() {
 }
 
 /**
- * The stored tabs. Any visit but a reload finds every example among them, and no tab without text, which Play could
- * only reject. A link with an operation (`?query=…&variables=…`) opens it.
+ * Selects the stored tabs. Every visit except a reload has all examples, and no empty tab, which Play would
+ * reject. A link with an operation (`?query=…&variables=…`) opens the operation in a tab.
  * @param {readonly import('../routes.ts').Example[]} examples
  * @returns {Tabs}
  */
@@ -160,7 +162,7 @@ export function tabsToOpen(examples) {
       active = newTab(nameOf(query), query, variables);
       tabs = [...tabs, active];
     }
-    // From here on the operation lives in its tab. The next reload must not open it once more, as it was.
+    // The operation now lives in its tab. A reload must not open the original operation again.
     const token = linked.get('token');
     history.replaceState(null, '', token === null ? location.pathname : `?${new URLSearchParams({ token })}`);
   }

@@ -9,7 +9,7 @@ import { jsonResponse } from '../../../http/response/responder.ts';
 import type { ErrorCode } from '../../../platform/errors.ts';
 import type { Logger } from '../../../platform/log/log.ts';
 
-/** Maps the service's codes to OAuth errors (RFC 6749 sections 4.1.2.1 and 5.2). */
+/** RFC 6749 §4.1.2.1 and §5.2 define the codes. */
 const OAUTH_CODES: Partial<Record<ErrorCode, string>> = {
   UNAUTHENTICATED: 'invalid_client',
   RATE_LIMITED: 'temporarily_unavailable',
@@ -25,25 +25,24 @@ export interface OAuthErrorResponse extends Required<Pick<HttpResponseOptions, '
   readonly description: string;
 }
 
-/** An error in OAuth's terms. Internal errors are logged in full and hidden from the client. */
+/** Converts an error to OAuth's terms. Internal errors are logged in full and hidden from the client. */
 export function toOAuthError(
   error: unknown,
   { requestId }: ReceivedRequest,
   log: MaskOptions['log'],
 ): OAuthErrorResponse {
   const { code, status, headers, message } = toErrorResponse(error, { requestId, log });
-  // RFC 6749 section 5.2: ASCII only, no quotes or backslashes.
+  // RFC 6749 §5.2 allows only ASCII without quotes and backslashes.
   const description = message.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?');
   const name = OAUTH_CODES[code] ?? 'invalid_request';
   return { status, headers, error: name, description, errorCodes: [code] };
 }
 
-/** The JSON response of RFC 6749. */
 export function oauthErrorResponse({ error, description, ...options }: OAuthErrorResponse): HttpResponse {
   return jsonResponse({ error, error_description: description }, options);
 }
 
-/** The form of rejections of endpoints that programs call. */
+/** The format of errors for endpoints that programs call. */
 export const oauthErrors: Route['errors'] = (error, received, log) =>
   oauthErrorResponse(toOAuthError(error, received, log));
 
@@ -53,7 +52,7 @@ interface Named {
 }
 
 const NOT_ITS_GRANT = 'requested grant type is not allowed for this client';
-/** Missing or malformed authentication: RFC 6749 section 5.2 calls both invalid_client. */
+/** RFC 6749 §5.2 uses invalid_client for both missing and malformed authentication. */
 const NOT_AUTHENTICATED: ReadonlySet<string | undefined> = new Set([
   'no client authentication mechanism provided',
   'invalid authorization header value format',
@@ -63,16 +62,16 @@ const NOT_AUTHENTICATED: ReadonlySet<string | undefined> = new Set([
 
 const EVENTS = ['grant.error', 'revocation.error', 'introspection.error'] as const;
 
-/** RFC 6749 section 5.2 has specific codes for what the library reports as an invalid request. */
+/** RFC 6749 §5.2 has specific codes for errors that the library reports as invalid requests. */
 function nameOf({ error, error_description }: Named): string {
   if (error_description === NOT_ITS_GRANT) return 'unauthorized_client';
   return NOT_AUTHENTICATED.has(error_description) ? 'invalid_client' : error;
 }
 
-/** RFC 9110 section 15.5.2: a 401 needs a challenge. */
+/** RFC 9110 §15.5.2 requires a challenge with a 401. */
 export const basicChallenge = (issuer: string) => `Basic realm="${issuer}", error="invalid_client"`;
 
-/** Makes a provider report errors by the codes of RFC 6749. */
+/** The library's errors get the codes of RFC 6749. */
 export function nameClientErrors(provider: Provider): void {
   const rename = (ctx: KoaContextWithOIDC, error: Named) => {
     const name = nameOf(error);
@@ -85,7 +84,7 @@ export function nameClientErrors(provider: Provider): void {
   for (const event of EVENTS) (provider as EventEmitter).on(event, rename);
 }
 
-/** Messages to the user for errors that cannot be sent back to the application. */
+/** Messages to the user for errors that cannot be sent to the application. */
 const MESSAGES: Readonly<Record<string, string>> = {
   invalid_client:
     'The application that sent you here is not registered. Contact the provider of the application.',
@@ -94,14 +93,13 @@ const MESSAGES: Readonly<Record<string, string>> = {
 };
 const OTHERWISE = 'Go back to the application and start again.';
 
-/** A call of the library on its way. */
+/** A call of the library in progress. */
 export interface LibraryCall {
   readonly admitted: AdmittedRequest;
-  /** The codes of the errors that the library reports. */
   errorCodes: readonly string[];
 }
 
-/** Shows errors that must not be sent to the application, since that would be an open redirect. */
+/** Shows errors that must not be sent to the application, because that would be an open redirect. */
 export function createErrorRenderer(
   callOf: (incoming: IncomingMessage) => LibraryCall | undefined,
   log: Logger,

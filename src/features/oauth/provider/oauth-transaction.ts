@@ -11,21 +11,21 @@ import { ApiError } from '../../../platform/errors.ts';
 import { type Cancellable, FairQueue, QueueFullError } from '../../../platform/fairness/fair-queue.ts';
 import type { Metrics } from '../../../platform/metrics/metrics.ts';
 
-/** Who waits for the response: a user in a browser, or a program. */
+/** The recipient of the response: a user in a browser, or a program. */
 export type Audience = 'user' | 'program';
 
-/** A request in progress. */
 interface OAuthRequest {
   readonly audience: Audience;
-  /** The account or, until it is known, the IP address. */
+  /** The account or, until the account is known, the IP address. */
   owner: string;
   readonly cancellation: Cancellation;
 }
 
 /**
- * The requests in progress, each with its owner, because the library does not pass the owner to its storage. At the deadline,
- * `timeoutMs` after it came, a request is rejected with TIMEOUT and its statements are cancelled, unless it is settled.
- * `onResult` is called whenever a request goes on after a statement.
+ * Tracks requests in progress with their owners, because the library does not pass the owner to its storage.
+ * A request that is not settled within `timeoutMs` is rejected with TIMEOUT, and its statements are
+ * cancelled.
+ * @param onResult called whenever a request continues after a statement
  */
 export function createOAuthRequests(
   database: Pick<Database, 'owned' | 'unitOfWork' | 'lockWaitMs'>,
@@ -37,7 +37,7 @@ export function createOAuthRequests(
 
   function current(): OAuthRequest {
     const request = requests.getStore();
-    if (request === undefined) throw new Error('no request is being answered');
+    if (request === undefined) throw new Error('no request is in progress');
     return request;
   }
 
@@ -56,7 +56,7 @@ export function createOAuthRequests(
   };
 
   return {
-    /** Runs `handle` for a request of an owner. Rejects with TIMEOUT at the deadline, and with what `handle` throws. */
+    /** Runs `handle` for a request. Rejects with TIMEOUT at the deadline, and with what `handle` throws. */
     run<T>(audience: Audience, owner: string, handle: () => Promise<T>): Promise<T> {
       const cancellation = new Cancellation(undefined, owner);
       return new Promise<T>((resolve, reject) => {
@@ -68,18 +68,22 @@ export function createOAuthRequests(
       });
     },
     current,
-    /** Makes an account the owner of the rest of the request. */
+    /** Sets the account as the owner of the rest of the request. */
     isOf(accountId: string): void {
       current().owner = accountId;
     },
     /**
-     * Call it before something is consumed that cannot be restored, such as a code: from here on the request runs to
-     * completion, and its response says what was done. Throws TIMEOUT if it is too late.
+     * Must be called before something is consumed that cannot be restored, such as a code. From then on the
+     * request runs to completion, so that its response reports what was done.
+     * @throws TIMEOUT if the deadline has passed
      */
     settle(): void {
       if (!current().cancellation.close()) throw tooLate();
     },
-    /** Runs a transaction for the current request. Throws what `write` throws, and DatabaseError. */
+    /**
+     * Runs a transaction for the current request.
+     * @throws {DatabaseError} and what `write` throws
+     */
     async transaction<T>(author: Author, write: (work: UnitOfWork) => Promise<T>): Promise<T> {
       const request = current();
       const own = new Cancellation(undefined, request.owner);
@@ -94,23 +98,22 @@ export function createOAuthRequests(
         onResult(request);
       }
     },
-    /** The database for the current request. */
     database: ofRequest,
   };
 }
 
-/** The client has disconnected, so nobody reads this error. */
+/** The client has disconnected and does not receive this error. */
 const gone = () => new ApiError('BAD_REQUEST', 'The client disconnected.');
 
-/** Resolves when all is done that could be done at once, and the event loop goes on to other work. */
+/** Resolves when the current work has finished and the event loop continues with other work. */
 const sliceEnds = () =>
   new Promise<void>((resolve) => {
     queueMicrotask(() => process.nextTick(resolve));
   });
 
 /**
- * What a call is charged until it is known not to be rejected: more use than any caller with valid secrets has. So a
- * caller with wrong secrets, who has no recent use, goes ahead of others only once.
+ * A call is charged this much until it proves valid. The charge exceeds the use of any caller with valid
+ * secrets. A caller with wrong secrets and no recent use therefore precedes others only once.
  */
 const UNKNOWN_MS = 10_000;
 
@@ -120,13 +123,13 @@ export type ReportOutcome = (rejected: boolean) => void;
 export type OAuthRequests = ReturnType<typeof createOAuthRequests>;
 
 /**
- * Queues the calls of the library, which do much at a time on the event loop. Calls for users and calls for programs
- * have a queue each, so that programs never wait behind pages. The calls of a queue begin one at a time, and the next one
- * when as much time has passed as was taken last: OAuth has half of the event loop at most, and while both queues are in
- * use each has a quarter.
+ * Queues the library's calls, because each occupies the event loop for long. Users and programs have separate
+ * queues, so that programs never wait behind pages. A queue runs one call at a time, and then pauses for as
+ * long as the call took. OAuth therefore gets at most half of the event loop, and each of two busy queues a
+ * quarter.
  */
 export function createOAuthRequestQueue(maxWaiting: number, metrics: Metrics) {
-  // Only use decides who is next, not waiting time: owners who wait long are those with many calls in the queue.
+  // Only usage decides the order, not waiting time. Owners who wait long are the ones with many queued calls.
   const options = { concurrency: 1, maxWaiting, maxPriorityWaitMs: 0 };
   const queues: Readonly<Record<Audience, FairQueue>> = {
     user: new FairQueue(options),
@@ -138,16 +141,16 @@ export function createOAuthRequestQueue(maxWaiting: number, metrics: Metrics) {
     'caller',
     () => Object.entries(queues).map(([audience, { waitingCount }]) => [audience, waitingCount]),
   );
-  /** The time that the calls of each queue have taken since its last rest. */
+  /** Milliseconds that the calls of each queue have used since the queue's last pause. */
   const owedMs: Record<Audience, number> = { user: 0, program: 0 };
 
-  /** Measures what is done for a request now, until the event loop goes on to other work. */
+  /** Measures the work for a request until the event loop continues with other work. */
   async function measure({ audience, owner }: OAuthRequest): Promise<void> {
     const beganMs = performance.now();
     await sliceEnds();
     const tookMs = performance.now() - beganMs;
     queues[audience].use.add(owner, tookMs);
-    // Work that is done while no call has a slot adds to no rest.
+    // Work without a slot does not extend the pause.
     if (queues[audience].activeCount > 0) owedMs[audience] += tookMs;
   }
 
@@ -164,8 +167,9 @@ export function createOAuthRequestQueue(maxWaiting: number, metrics: Metrics) {
   return {
     measure: (work: OAuthRequest): void => void measure(work),
     /**
-     * Resolves when the call of a request may begin. Rejects with QueueFullError. A request that is out of time or
-     * whose client has disconnected gives up its slot.
+     * Resolves when the call of a request may begin. A request whose deadline has passed or whose client has
+     * disconnected gives up its slot.
+     * @throws {QueueFullError}
      */
     async take(
       work: OAuthRequest,

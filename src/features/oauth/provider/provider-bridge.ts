@@ -14,23 +14,22 @@ import { RESUME_COOKIE } from './provider.ts';
 interface ProviderCall {
   readonly request: HttpRequest;
   readonly admitted: AdmittedRequest;
-  /** The posted form. The library gets it as we parsed it, so that both see the same values. */
+  /** The library gets the parsed form, so that both sides see the same values. */
   readonly form?: URLSearchParams | undefined;
-  /** Path and query as passed to the library. */
+  /** Path and query for the library. */
   readonly target: string;
-  /** The sign-in to resume. Its browser has been verified. */
+  /** The sign-in to resume, after its browser was verified. */
   readonly resumes?: string | undefined;
 }
 
-/** The client's headers that are passed to the library. We set the others ourselves, including Host. */
+/** Only these client headers are passed to the library. The service sets all others, including Host. */
 const PASSED_ON = ['authorization', 'user-agent'] as const;
-/** Header fields of the library's responses that we set ourselves, or do not send. */
+/** Header fields of the library's responses that the service sets itself or does not send. */
 const OURS = /^(?:content-length|set-cookie|access-control-.*)$/;
 
 /**
- * A request as Node's HTTP server would deliver it, with its response once that is complete. Adapts between our plugins
- * and the library, which expects Node's HTTP objects. No socket is behind these. URLs in the response have the origin of
- * the issuer, whatever Host the client sent.
+ * Creates Node's HTTP objects, which the library expects, without a socket. URLs in the response have the
+ * issuer's origin, independent of the Host header.
  */
 function exchange({ request, form, target, resumes }: ProviderCall, issuer: string) {
   const { host, protocol } = new URL(issuer);
@@ -66,7 +65,6 @@ function exchange({ request, form, target, resumes }: ProviderCall, issuer: stri
   return { incoming, outgoing, response };
 }
 
-/** A response of the library, and what it does not say. */
 export interface ProviderCallResult {
   readonly response: HttpResponse;
   /** The client that was authenticated or named. */
@@ -79,12 +77,12 @@ interface Seen extends LibraryCall {
   failure: unknown;
 }
 
-/** Events for requests that the library rejected, for the log. */
+/** The library emits these events for rejected requests. */
 const ERRORS = ['grant.error', 'revocation.error', 'introspection.error', 'authorization.error'] as const;
 
 /**
- * Calls the library, and collects what its responses do not say. `takeSlot` resolves when the call of a request may
- * begin, and rejects with the error.
+ * Calls the library, and collects details that are missing from its responses.
+ * @param takeSlot resolves when the call of a request may begin, and rejects with the error
  */
 export function createLibraryCalls(
   issuer: () => string,
@@ -95,12 +93,11 @@ export function createLibraryCalls(
   const callbacks = new WeakMap<Provider, ReturnType<Provider['callback']>>();
 
   return {
-    /** The call that a callback of the library is about. */
     callOf: (incoming: IncomingMessage): LibraryCall | undefined => seen.get(incoming),
-    /** Subscribes to the events of a provider. Call it once for each. */
+    /** Must be called once for each provider. */
     watch(provider: Provider): void {
       provider.use(async (ctx, next) => {
-        // The library adds the hash of its script when it responds with a form that submits itself.
+        // The library adds the hash of its script to a form that submits itself.
         ctx.set(
           'content-security-policy',
           "default-src 'none'; script-src; frame-ancestors 'none'; base-uri 'none'",
@@ -123,7 +120,8 @@ export function createLibraryCalls(
         else entry.failure = error;
       };
       provider.on('server_error', failed);
-      // Koa's own event, missing from the library's types: errors that no handler of the library caught.
+      // Koa emits this event for errors that the library did not catch. The library's types do not have the
+      // event.
       (provider as EventEmitter).on('error', (error: unknown, ctx?: KoaContextWithOIDC) =>
         failed(ctx, error),
       );
@@ -137,7 +135,7 @@ export function createLibraryCalls(
       seen.set(incoming, entry);
       await callbacks.get(provider)?.(incoming, outgoing);
       const finished = await response;
-      // An outage is no fault of whoever asked.
+      // An outage is not the client's error.
       reportOutcome(finished.status >= 400 && finished.status < 500);
       const { client, failure, errorCodes } = entry;
       finished.errorCodes = errorCodes;
@@ -145,7 +143,7 @@ export function createLibraryCalls(
       const isPage = headers.get('content-type')?.startsWith('text/html') === true;
       if (isPage) headers.set('cross-origin-opener-policy', 'same-origin');
       else headers.delete('content-security-policy');
-      // HTML error pages are already rendered by us.
+      // The service has already rendered HTML error pages.
       if (failure !== undefined && !isPage)
         return { response: oauthErrorResponse(toOAuthError(failure, admitted, log)), client };
       return { response: finished, client };

@@ -19,23 +19,22 @@ import { createRecords, REFRESH_TOKEN_SECONDS } from '../records.ts';
 import { findActiveAccount } from '../routes/sign-in.ts';
 import { ACCESS_TOKEN_SECONDS, type KeyRing, type SigningKey } from '../signing-keys.ts';
 
-/** The only resource that tokens are issued for. The name stays the same if the service moves. */
+/** Tokens are issued only for this resource. The name stays valid if the service moves. */
 export const RESOURCE = 'urn:content-graph-api';
 /**
- * The library's resume cookie. Browsers never get the library's cookies: we add them to the requests passed
- * to it.
+ * Browsers never get the library's resume cookie. The bridge adds it to the requests passed to the library.
  */
 export const RESUME_COOKIE = 'resume';
-/** Our own parameters: hashes of the browser and, keyed, of the address that began the authorization. */
+/** These parameters have hashes of the browser and, keyed, of the IP address that began the authorization. */
 export const BROWSER = 'browser';
 export const ADDRESS = 'address';
 
-/** Parameters of OpenID Connect that the library rejects where the scope `openid` is not requested. */
+/** The library rejects these OpenID Connect parameters if the scope `openid` is not requested. */
 const OPENID_PARAMETERS = ['acr_values', 'claims_locales', 'id_token_hint', 'max_age', 'nonce'];
 
 /**
- * Removes the parameters of OpenID Connect, because unknown parameters are ignored (RFC 6749 section 3.1). A parameter
- * that occurs twice stays: the library rejects the request for it.
+ * Removes the OpenID Connect parameters, because unknown parameters are ignored (RFC 6749 §3.1). A repeated
+ * parameter stays, and the library rejects the request.
  */
 export function withoutOpenIdParameters(parameters: URLSearchParams): URLSearchParams {
   const kept = new URLSearchParams(parameters);
@@ -44,8 +43,8 @@ export function withoutOpenIdParameters(parameters: URLSearchParams): URLSearchP
 }
 
 /**
- * Removes a `resource` that names our only resource (RFC 8707), by any of its names, since it is the default.
- * An empty value counts as absent (RFC 6749 section 3.1). Any other value stays, and is rejected later.
+ * Removes a `resource` that names the only resource (RFC 8707), by any of its names, because it is the
+ * default. An empty value counts as absent (RFC 6749 §3.1). Other values stay and are rejected later.
  */
 export function withoutOwnResource(parameters: URLSearchParams, issuer: string): URLSearchParams {
   const kept = new URLSearchParams(parameters);
@@ -53,7 +52,6 @@ export function withoutOwnResource(parameters: URLSearchParams, issuer: string):
   return kept;
 }
 
-/** The parts of the OAuth library that are used. */
 interface Library {
   readonly Provider: typeof OidcProvider.default;
   readonly errors: typeof OidcProvider.errors;
@@ -61,8 +59,8 @@ interface Library {
 }
 
 /**
- * Loads the OAuth library on first use: it takes longer than the rest of startup. Its modules are imported
- * one by one, because its index writes to the console on Node releases that are not LTS.
+ * The first use loads the library, because loading takes longer than the rest of the startup. The modules are
+ * imported one by one, because the index writes to the console on Node releases that are not LTS.
  */
 async function loadLibrary(): Promise<Library> {
   const load = (file: string): Promise<unknown> => import(`oidc-provider/lib/${file}.js`);
@@ -76,15 +74,16 @@ async function loadLibrary(): Promise<Library> {
 
 interface ProviderOptions {
   readonly database: Queryable;
-  /** Called before something is used up. Throws if the request is out of time. */
+  /**
+   * Called before something is consumed.
+   * @throws if the deadline has passed
+   */
   readonly settle: () => void;
   readonly renderError: NonNullable<Configuration['renderError']>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/**
- * The library's sessions are not stored: at each request, the service's own session says who is signed in.
- */
+/** The library's sessions are not stored. At each request, the service's session determines the user. */
 const forgotten: Adapter = {
   upsert: async () => undefined,
   find: async () => undefined,
@@ -95,7 +94,7 @@ const forgotten: Adapter = {
   revokeByGrantId: async () => undefined,
 };
 
-/** The storage of the library. All methods throw DatabaseError. */
+/** All methods of the storage throw DatabaseError. */
 function createAdapterFactory(
   { errors }: Library,
   { database, settle }: ProviderOptions,
@@ -103,7 +102,7 @@ function createAdapterFactory(
   const ended = () => new errors.SessionNotFound('the sign-in has ended');
   return (model) => {
     if (model === 'Session') return forgotten;
-    // Clients have their own table, and only the administrator creates them.
+    // Clients have a separate table, and only the administrator creates them.
     if (model === 'Client')
       return {
         ...forgotten,
@@ -116,8 +115,7 @@ function createAdapterFactory(
     return {
       ...forgotten,
       async upsert(id, payload, expiresIn = 0) {
-        // A result may only update an existing sign-in. If it were inserted again, a finished sign-in could
-        // finish twice.
+        // A result may only update an existing sign-in. An insert would let a finished sign-in finish twice.
         if (model !== 'Interaction') await records.upsert(id, payload, expiresIn);
         else if (payload.result === undefined)
           await records.upsert(id, payload, expiresIn, String(payload.params?.[ADDRESS]));
@@ -131,7 +129,7 @@ function createAdapterFactory(
       },
       async destroy(id) {
         settle();
-        // A sign-in that finishes twice at once would yield two codes.
+        // A sign-in that finishes twice concurrently would yield two codes.
         if (!(await records.destroy(id)) && model === 'Interaction') throw ended();
       },
       revokeByGrantId: records.endFamily,
@@ -140,8 +138,8 @@ function createAdapterFactory(
 }
 
 /**
- * When the library asks for our pages: always once per authorization, since it does not know who is signed
- * in. The pages handle both sign-in and consent, and skip what need not be asked.
+ * The library shows the service's pages once per authorization, because it does not know who is signed in.
+ * The pages handle sign-in and consent, and skip unnecessary questions.
  */
 function interactionPolicyOf({
   errors,
@@ -168,7 +166,7 @@ function interactionPolicyOf({
 }
 
 const MINUTE = 60;
-/** Contract section 3. A sign-in may take an hour. A grant lasts as long as the tokens that depend on it. */
+/** A sign-in may take an hour. A grant lasts as long as the tokens that depend on it. */
 const TTL = {
   AuthorizationCode: MINUTE,
   AccessToken: ACCESS_TOKEN_SECONDS,
@@ -178,14 +176,17 @@ const TTL = {
   Session: MINUTE,
   Grant: 100 * 365 * 24 * 60 * MINUTE,
 };
-/** Methods of RFC 6749 section 2.3. Public clients have none. */
+/** RFC 6749 §2.3 defines the methods. Public clients use `none`. */
 const CLIENT_AUTHENTICATION = ['client_secret_basic', 'client_secret_post', 'none'] as const;
 
-/** Anyone can have an authorization stored. These limit each parameter, and all of them as JSON. */
+/** Anyone can have an authorization stored, so each parameter and the JSON of all parameters is limited. */
 const MAX_PARAMETER_CHARACTERS = 2_048;
 const MAX_PARAMETERS_BYTES = 5_000;
 
-/** Throws InvalidRequest, which is sent to the client, if an authorization would take too much space. */
+/**
+ * @throws {InvalidRequest} if an authorization would take too much space; the library sends the error to the
+ * client
+ */
 function checkSizes({ oidc: { params = {} } }: KoaContextWithOIDC, { errors }: Library): void {
   for (const [name, value] of Object.entries(params))
     if (typeof value === 'string' && value.length > MAX_PARAMETER_CHARACTERS)
@@ -195,8 +196,8 @@ function checkSizes({ oidc: { params = {} } }: KoaContextWithOIDC, { errors }: L
 }
 
 /**
- * Clients may only request their registered scopes. Omitting the scope requests them all (RFC 6749 section
- * 3.3).
+ * Clients may only request their registered scopes. A request without a scope requests all of them (RFC 6749
+ * §3.3).
  */
 function checkScopes({ oidc }: KoaContextWithOIDC, { errors }: Library): void {
   const { client, params } = oidc;
@@ -259,7 +260,7 @@ function configure(
       const account = await findActiveAccount(database, id);
       return account && { accountId: account.id, claims: async () => ({ sub: account.id }) };
     },
-    // Tokens carry the id of their grant, hashed as it is stored, so that they are revoked with it.
+    // Tokens have the stored hash of their grant's id, so that they are revoked with the grant.
     extraTokenClaims: async (_ctx, token) =>
       'grantId' in token && token.grantId !== undefined
         ? { [FAMILY_CLAIM]: Buffer.from(hashSecret(token.grantId)).toString('base64url') }
@@ -280,7 +281,7 @@ function configure(
       clientCredentials: { enabled: true },
       introspection: {
         enabled: true,
-        // The library knows whether the grant is revoked, but not whether the account is active.
+        // The library knows if the grant is revoked, but not if the account is active.
         allowedPolicy: async (_ctx, client, token) =>
           token.clientId === client.clientId &&
           ('accountId' in token && token.accountId !== undefined
@@ -343,7 +344,8 @@ interface ProviderSourceOptions extends ProviderOptions {
 }
 
 /**
- * Configures the OAuth library. A provider signs with one key for its lifetime: another key needs another provider.
+ * Configures the OAuth library. A provider signs with one key for its lifetime, so another key needs another
+ * provider.
  * @returns a function that returns the provider of the current signing key, and throws DatabaseError
  */
 export function createProviderSource({ keys, onCreated, ...options }: ProviderSourceOptions) {

@@ -3,7 +3,7 @@ import { cookiesNamed } from '../../../auth/authenticate.ts';
 import { type FailedSignIn, tooManyAttempts, WRONG } from '../../../http/html/sign-in.ts';
 import type { HttpRequest } from '../../../http/message.ts';
 
-/** No other host can set a cookie of this name, not even a sibling domain (RFC 6265bis section 4.1.3.2). */
+/** No other host can set a cookie with this prefix, not even a sibling domain (RFC 6265bis §4.1.3.2). */
 const BROWSER_COOKIE = '__Host-oauth_browser';
 const BROWSER_ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Lax';
 const RANDOM_BYTES = 32;
@@ -11,15 +11,15 @@ const BROWSER_VALUE = /^[\w-]{43}$/;
 
 const hashOf = (value: string): string => hash('sha256', value, 'base64url');
 
-/** The hash of the requesting browser; undefined if it has begun nothing here, or has several cookies to tell it by. */
+/** @returns undefined if the browser has no identity, or several identity cookies */
 export function readBrowserId({ headers }: HttpRequest): string | undefined {
   const [value, ...others] = cookiesNamed(headers.get('cookie'), BROWSER_COOKIE);
   return value === undefined || others.length > 0 || !BROWSER_VALUE.test(value) ? undefined : hashOf(value);
 }
 
 /**
- * A browser that begins an authorization now, and the cookie to set if it has none yet. It expires when the browser is
- * closed. All tabs share one identity, and only its hash is stored.
+ * Identifies a browser that begins an authorization, and returns a cookie for a new browser. The cookie
+ * expires when the browser is closed. All tabs share one identity, and the database stores only its hash.
  */
 export function knownBrowser(request: HttpRequest): { readonly hash: string; readonly setCookie?: string } {
   const hash = readBrowserId(request);
@@ -28,23 +28,25 @@ export function knownBrowser(request: HttpRequest): { readonly hash: string; rea
   return { hash: hashOf(value), setCookie: `${BROWSER_COOKIE}=${value}; ${BROWSER_ATTRIBUTES}` };
 }
 
-/** No other host can set a cookie of this name, not even a sibling domain (RFC 6265bis section 4.1.3.2). */
 const REJECTION_COOKIE = '__Host-oauth_refused';
 const REJECTION_ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Strict';
-/** Long enough for a redirect on a slow line. */
+/** One minute is enough for a redirect on a slow connection. */
 const REJECTION_SECONDS = 60;
-/** The seconds to wait, none for a wrong password; the id of the authorization; the e-mail. */
+/**
+ * The value has the seconds to wait (none for a wrong password), the id of the authorization, and the email
+ * address.
+ */
 const REJECTION_VALUE = /^(\d{0,9})\.([\w-]+)\.([\w-]*)$/;
 
-/** A sign-in that was rejected, for the page that asks again. */
 export interface RejectedSignIn {
   readonly email: string;
   readonly failed: FailedSignIn;
 }
 
 /**
- * Carries the rejection from the response to the form to the page that shows it: what a browser goes back to or loads again
- * is no response to a form then, which it would send once more. Undefined for a rejection that another page would meet too.
+ * Carries a rejection from the response to the form to the page that shows it. Back and Reload then do not
+ * send the form again.
+ * @returns undefined for a rejection that would also reject the page
  */
 export function createRejectionCookie(uid: string, { email, failed }: RejectedSignIn): string | undefined {
   const asked = failed.status === 429 ? failed.headers?.['retry-after'] : undefined;
@@ -54,10 +56,10 @@ export function createRejectionCookie(uid: string, { email, failed }: RejectedSi
   return `${REJECTION_COOKIE}=${value}; ${REJECTION_ATTRIBUTES}; Max-Age=${REJECTION_SECONDS}`;
 }
 
-/** Deletes the cookie: what has been shown is not shown again. */
+/** The rejection is shown only once. */
 export const CLEAR_REJECTION = `${REJECTION_COOKIE}=; ${REJECTION_ATTRIBUTES}; Max-Age=0`;
 
-/** What was rejected in this authorization just now. */
+/** Reads the rejection of the previous form in this authorization. */
 export function readRejection({ headers }: HttpRequest, uid: string): RejectedSignIn | undefined {
   const [value = '', ...others] = cookiesNamed(headers.get('cookie'), REJECTION_COOKIE);
   const [, wait = '', of, email = ''] = REJECTION_VALUE.exec(value) ?? [];

@@ -16,18 +16,20 @@ interface EndpointOptions {
   readonly issuer: () => string;
   readonly ownTokens: OwnTokens;
   readonly database: Queryable;
-  /** Counts a failed credential against an address. Throws RATE_LIMITED if there were too many. */
+  /**
+   * Counts a failed credential against an IP address.
+   * @throws RATE_LIMITED if there were too many
+   */
   readonly failure: (admitted: AdmittedRequest, client: string | undefined) => Promise<void>;
 }
 
-/** A request to an endpoint, with its provider. */
 export interface EndpointRequest {
   readonly provider: Provider;
   readonly request: HttpRequest;
   readonly admitted: AdmittedRequest;
 }
 
-/** RFC 8707 section 2. */
+/** RFC 8707 §2. */
 const WRONG_RESOURCE: OAuthErrorResponse = {
   status: 400,
   headers: {},
@@ -36,11 +38,11 @@ const WRONG_RESOURCE: OAuthErrorResponse = {
   description: 'there is only one resource: omit the parameter, or set it to the aud of the tokens',
 };
 
-/** Whether the request names a client. One that does not is no guess. */
+/** A request that names no client is not an attempt to guess a secret. */
 const presents = ({ headers }: HttpRequest, form: URLSearchParams): boolean =>
   headers.has('authorization') || form.has('client_id');
 
-/** An allowlist: a claim added later is not exposed by accident. */
+/** The allowlist keeps a future claim from being exposed by accident. */
 function introspection(token: AccessToken): Record<string, unknown> {
   const { scopes, clientId, userId, expiresAt, issuedAt, issuer, audience, jti } = token;
   return {
@@ -57,7 +59,7 @@ function introspection(token: AccessToken): Record<string, unknown> {
   };
 }
 
-/** The endpoints that clients call: RFC 6749 section 3.2, RFC 7009, RFC 7662. */
+/** Serves the endpoints of RFC 6749 §3.2, RFC 7009 and RFC 7662. */
 export function createEndpoints({ calls, issuer, ownTokens, database, failure }: EndpointOptions) {
   async function call({ provider, request, admitted }: EndpointRequest, form: URLSearchParams) {
     const target = new URL(request.url).pathname;
@@ -67,8 +69,8 @@ export function createEndpoints({ calls, issuer, ownTokens, database, failure }:
   }
 
   /**
-   * Handles a client's request about a token. The library authenticates the client. It does not store the
-   * access tokens that it signs, so we check those, and the library gets a random token instead.
+   * Handles a client's request about a token. The library authenticates the client, but does not store access
+   * tokens. The service checks access tokens itself, and the library gets a random token instead.
    */
   async function about(
     arrived: EndpointRequest,
@@ -84,7 +86,7 @@ export function createEndpoints({ calls, issuer, ownTokens, database, failure }:
     async token(arrived: EndpointRequest): Promise<HttpResponse> {
       const form = withoutOwnResource(await readForm(arrived.request), issuer());
       if (!form.has('resource')) return (await call(arrived, form)).response;
-      // The library would check the resource only after it has used up the code or refresh token.
+      // The library would check the resource only after it has consumed the code or refresh token.
       return oauthErrorResponse(WRONG_RESOURCE);
     },
 
@@ -92,12 +94,13 @@ export function createEndpoints({ calls, issuer, ownTokens, database, failure }:
       const { response, client, jwt } = await about(arrived);
       if (response.status !== 200) return response;
       const checked = jwt === undefined ? undefined : await ownTokens.check(jwt);
-      // RFC 7009 section 2.2: an invalid token is no error, and neither is another client's token.
+      // RFC 7009 §2.2: neither an invalid token nor another client's token is an error.
       if (checked?.outcome === 'valid' && checked.token.clientId === client?.id) {
         const { jti, expiresAt } = checked.token;
         await revokeToken(database, { jti, expiresAt: new Date(expiresAt * 1000) });
       }
-      // RFC 7009 gives the body no meaning. Clients that expect JSON from every endpoint reject the library's empty text.
+      // RFC 7009 gives the body no meaning. Clients that expect JSON from every endpoint reject the library's
+      // empty body.
       return jsonResponse({});
     },
 

@@ -47,14 +47,14 @@ interface UnderWay extends PageRequest {
   readonly interaction: Interaction;
   readonly client: Client;
   readonly redirectUri: string;
-  /** Finishes it: sends the user back to the client with the result. */
+  /** Sends the user back to the client with the result. */
   finish(result: InteractionResults): Promise<HttpResponse>;
 }
 
-/** A query parameter of the page: the user wants another account. */
+/** The query parameter means that the user wants another account. */
 const OTHER_ACCOUNT = 'another-account';
 
-/** Of what is shown again. */
+/** Longer email addresses are not shown again. */
 const MAX_EMAIL = 254;
 
 const EXPIRED =
@@ -63,7 +63,7 @@ const EXPIRED =
 const UNKNOWN_HERE =
   'This browser has no session for this sign-in. The browser blocked the cookie, or you signed in with another browser. Sign in here to continue.';
 
-/** Replaces the library's error for a sign-in that has meanwhile finished in another tab. */
+/** Replaces the library's error for a sign-in that has finished in another tab. */
 function sayExpired(error: unknown): never {
   throw (error as { expose?: boolean }).expose === true ? badRequest(EXPIRED) : error;
 }
@@ -72,11 +72,11 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ''
 
 const prompts = ({ params }: Interaction, name: string) => text(params.prompt).split(' ').includes(name);
 
-/** The pages of an authorization. They ask who the user is and what they allow. */
+/** The pages ask who the user is and what the user allows. */
 export function createInteractions(options: InteractionOptions) {
   const { calls, database, transaction, login, signIns, settle, log } = options;
 
-  /** Throws BAD_REQUEST if the sign-in does not exist or belongs to another browser. */
+  /** @throws BAD_REQUEST if the sign-in does not exist or belongs to another browser */
   async function underWay(arrived: PageRequest): Promise<UnderWay> {
     const { provider, request, uid } = arrived;
     const browser = readBrowserId(request);
@@ -92,7 +92,7 @@ export function createInteractions(options: InteractionOptions) {
       async finish(result) {
         interaction.result = result;
         await interaction.persist().catch(sayExpired);
-        // A relative URL keeps the browser on the host that holds its cookies.
+        // A relative URL keeps the browser on the host that has its cookies.
         return seeOther(signInPath('resume', uid));
       },
     };
@@ -113,7 +113,7 @@ export function createInteractions(options: InteractionOptions) {
     return pageResponse(page, { redirectUri, ...failed });
   }
 
-  /** The scopes that the client requests, as far as the account can hold them. */
+  /** Selects the requested scopes that the account can have. */
   function scopesFor({ client, interaction }: UnderWay, { role }: ActiveAccount): Scope[] {
     const requested = text(interaction.params.scope).split(' ');
     const held = scopesOfRole(role);
@@ -149,8 +149,8 @@ export function createInteractions(options: InteractionOptions) {
   }
 
   /**
-   * Who is signed in, according to the request's own session. The authorization only remembers whether that
-   * session was opened for it: somebody else may have planted the authorization in this browser.
+   * Identifies the user by the request's session. The authorization only stores the session that was created
+   * for it, because an attacker may have planted the authorization in this browser.
    */
   async function signedInWith({ request, interaction }: UnderWay): Promise<SignedIn | undefined> {
     const { userId, credentialId: session } = (await signIns.sessionOf(request)) ?? {};
@@ -160,13 +160,16 @@ export function createInteractions(options: InteractionOptions) {
     return account && { account, session };
   }
 
-  /** Asks again. The browser is led to the page, where it can be: what it goes back to is no response to a form then. */
+  /**
+   * Asks again. The handler redirects to the page if possible, so that Back and Reload do not send the form
+   * again.
+   */
   async function reject(context: UnderWay, { email, failed }: RejectedSignIn): Promise<HttpResponse> {
     const { uid } = context;
     const cookie = createRejectionCookie(uid, { email: email.slice(0, MAX_EMAIL), failed });
     if (cookie === undefined) return showLogin(context, email, failed);
     const page = signInPath('interaction', uid);
-    // Whoever is signed in has asked for another account.
+    // The signed-in user has asked for another account.
     const isOther = (await signedInWith(context)) !== undefined;
     return seeOther(isOther ? `${page}?${OTHER_ACCOUNT}` : page, { 'set-cookie': cookie });
   }
@@ -206,7 +209,7 @@ export function createInteractions(options: InteractionOptions) {
     const { request, admitted, interaction, uid } = context;
     const form = await readForm(request);
     const email = form.get('email') ?? '';
-    // The cookie of a session that has been opened must arrive.
+    // The browser must receive the cookie of a new session.
     settle();
     const result = await signInBy(form, request, admitted, { login, log });
     if ('problem' in result) return reject(context, { email, failed: result });
@@ -222,7 +225,7 @@ export function createInteractions(options: InteractionOptions) {
     const { request, client, uid } = context;
     const shown = (await readForm(request)).get('account');
     const signedIn = await signedInWith(context);
-    // A user who has since signed out or changed accounts has not seen this consent.
+    // A user who has signed out or changed accounts since has not seen this consent.
     if (signedIn === undefined || signedIn.account.id !== shown)
       return seeOther(signInPath('interaction', uid));
     const { account } = signedIn;
@@ -235,7 +238,7 @@ export function createInteractions(options: InteractionOptions) {
     return authorize(context, signedIn, scopes);
   }
 
-  /** Sends the result to the client, but only from the session that it belongs to. */
+  /** Sends the result to the client, but only from the session of the result. */
   async function resume(context: UnderWay): Promise<HttpResponse> {
     const { provider, request, admitted, uid, interaction } = context;
     const { session } = (interaction.result ?? {}) as Finished;
@@ -264,13 +267,12 @@ export function createInteractions(options: InteractionOptions) {
   };
 }
 
-/** An account, and the id of the session that it is signed in with. */
 interface SignedIn {
   readonly account: ActiveAccount;
   readonly session: string;
 }
 
-/** What an allowed authorization remembers beyond what the library needs. */
+/** Data of a finished authorization that the library does not need. */
 interface Finished {
   readonly session?: string;
 }

@@ -10,7 +10,6 @@ import type { HttpRequest } from '../../../http/message.ts';
 import { ACCOUNT } from '../../../http/routes/table.ts';
 import { isUuid } from '../../../platform/ids.ts';
 
-/** An account as the OAuth pages see it. */
 export interface ActiveAccount {
   readonly id: string;
   readonly name: string;
@@ -23,17 +22,23 @@ const FIND = statement<ActiveAccount>(
   'SELECT id, name, email, role FROM users WHERE id = $1 AND disabled_at IS NULL',
 );
 
-/** An account that is not disabled. Undefined if it is unknown or disabled. Throws DatabaseError. */
+/**
+ * @returns undefined if the account is unknown or disabled
+ * @throws {DatabaseError}
+ */
 export async function findActiveAccount(db: Queryable, id: string): Promise<ActiveAccount | undefined> {
   return isUuid(id) ? (await db.query(FIND, [id]))[0] : undefined;
 }
 
-/** How an unfinished authorization records who has signed in. */
+/** An unfinished authorization stores the session that was created for it. */
 interface Remembered {
   readonly signedIn?: string;
 }
 
-/** Who is signed in, for the pages of an authorization. `isOf` is told the account of a request once its session is known. */
+/**
+ * Determines who is signed in, for the pages of an authorization.
+ * @param isOf called with the account of a request once its session is known
+ */
 export function createSignIns(
   sessions: AuthStrategy,
   endSession: EndSession,
@@ -46,7 +51,6 @@ export function createSignIns(
     return resolution.principal;
   }
 
-  /** The session of the request's cookie. */
   async function sessionOf(request: HttpRequest): Promise<Principal | undefined> {
     const extracted = extractSessionCookie(request.headers);
     const principal = extracted && 'value' in extracted ? await principalOf(extracted.value) : undefined;
@@ -56,9 +60,9 @@ export function createSignIns(
 
   return {
     sessionOf,
-    /** Id of the session that was opened on the pages of this authorization. */
+    /** The id of the session that was created on the pages of this authorization. */
     openedIn: ({ result }: Interaction) => ((result ?? {}) as Remembered).signedIn,
-    /** Records a new session in the authorization, and ends the one that its cookie replaces. */
+    /** Records a new session in the authorization, and revokes the session that the new cookie replaces. */
     async replace(request: HttpRequest, interaction: Interaction, sessionId: string): Promise<void> {
       const [before, opened] = await Promise.all([sessionOf(request), principalOf(sessionId)]);
       if (opened === undefined) return;
@@ -72,7 +76,7 @@ export function createSignIns(
 
 interface LoginPage extends SignInForm {
   readonly clientName: string;
-  /** Where the cancel button is posted to. */
+  /** The path to which the cancel button posts. */
   readonly cancelPath: string;
 }
 
@@ -93,7 +97,7 @@ ${signInForm(form)}
 
 interface ConsentPage {
   readonly clientName: string;
-  /** Where the response is sent: the host or, for an app, its scheme. */
+  /** The recipient of the response: the host or, for an app, its scheme. */
   readonly destination: string;
   readonly account: ActiveAccount;
   readonly scopes: readonly Scope[];
@@ -104,7 +108,7 @@ interface ConsentPage {
 
 const TICK = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M5 12.5l4.5 4.5L19 7.5"/></svg>`;
 
-/** The first letter as a reader sees it, however many code points it has. */
+/** Returns the first grapheme, which may have several code points. */
 function initialOf(name: string): string {
   const [first] = new Intl.Segmenter().segment(name.trim());
   return first?.segment.toUpperCase() ?? '';
