@@ -1,7 +1,4 @@
-/**
- * The number of reads that may run before further keys are batched. One read that hangs must not block all
- * keys.
- */
+/** One read that hangs must not block all keys. */
 const MAX_RUNNING = 4;
 const MAX_KEYS = 500;
 
@@ -15,8 +12,8 @@ export interface BatchReadsOptions<Key> {
 }
 
 /**
- * Batches reads of single values. Keys that arrive while `maxRunning` reads are running share the next read,
- * which starts after all of them have arrived.
+ * Keys that arrive while `maxRunning` reads are running share the next read, which starts after all of them
+ * have arrived.
  * @param read returns the values in the order of the keys
  * @throws the error of the read
  */
@@ -60,8 +57,8 @@ export function batchReads<Key, Value>(
 }
 
 /**
- * Repeats a statement that changes at most `size` rows until it changes fewer rows. Short transactions hold
- * locks briefly. An aborted `signal` stops the loop between two statements.
+ * Repeats a statement that changes at most `size` rows until it changes fewer. Short transactions hold locks
+ * briefly. An aborted `signal` stops the loop between two statements.
  * @param run returns the number of changed rows
  * @returns the number of all changed rows
  * @throws the error of `run`

@@ -1,7 +1,7 @@
 /** Enough for the strings between two uses of a frequent string. */
 const SLOTS = 8_192;
 
-/** Computes FNV-1a over the characters, as 32 bits. The result is never 0, which stands for an empty slot. */
+/** FNV-1a, but never 0, which stands for an empty slot. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5 | 0;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
@@ -9,16 +9,13 @@ function hashOf(text: string): number {
 }
 
 /**
- * Distinguishes repeated strings from new strings without storing them. A string replaces the previous string
- * in its slot. Two strings with one hash count as equal, so the result may only decide what is worth caching.
+ * Recognises repeated strings without storing them. Two strings with one hash count as equal, so the result
+ * may only decide what is worth caching.
  */
 export class Doorkeeper {
   readonly #hashes = new Int32Array(SLOTS);
 
-  /**
-   * Records a string.
-   * @returns true if the string was recorded recently
-   */
+  /** @returns true if the string was recorded recently */
   see(text: string): boolean {
     const hash = hashOf(text);
     // The low bits of FNV depend least on the last characters.
@@ -50,10 +47,7 @@ export class SmallMap<Key, Value> extends Map<Key, Value> {
 const MAX_MEMOIZED = 200;
 const MAX_LENGTH = 200;
 
-/**
- * Caches the results of a pure function for inputs that most requests repeat, such as an Accept header.
- * Results for long inputs are not cached.
- */
+/** Caches the results of a pure function for inputs that most requests repeat, such as an Accept header. */
 export function memoize<T>(compute: (text: string) => T): (text: string) => T {
   const known = new SmallMap<string, T>(MAX_MEMOIZED);
   return (text) => {

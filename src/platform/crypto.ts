@@ -17,10 +17,7 @@ const TAG_BYTES = 16;
 /** The number of bytes that encryption adds. */
 export const OVERHEAD_BYTES = NONCE_BYTES + TAG_BYTES;
 
-/**
- * Encrypts with a random nonce, which precedes the result. The tag is at the end. `context` is authenticated
- * with the data.
- */
+/** @param context is authenticated with the data */
 export function encrypt(key: Uint8Array, plain: Uint8Array, context = ''): Buffer<ArrayBuffer> {
   const nonce = randomPiece().subarray(0, NONCE_BYTES);
   const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(Buffer.from(context));
@@ -86,13 +83,11 @@ export function deriveKey(secret: string, purpose: string): Buffer {
 
 export type Encryptor = ReturnType<typeof createEncryptor>;
 
-/** Encrypts stored data under one secret and for one purpose. */
 export function createEncryptor(secret: string, purpose: string) {
   const key = deriveKey(secret, purpose);
   return {
-    /** Identifies the key without revealing the key. An encryptor with another name cannot decrypt the data. */
+    /** Identifies the key without revealing the key. */
     name: hash('sha256', deriveKey(secret, `${purpose}: name`), 'base64url').slice(0, 16),
-    /** Only the same `context` can decrypt the data. */
     encrypt: (plain: Uint8Array, context: string) => encrypt(key, plain, context),
     /** @throws if the key or the context differs, or the data was altered */
     decrypt: (encrypted: Uint8Array, context: string) => decrypt(key, encrypted, context),

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Waits for `done`, but no longer than `limitMs`.
  * @returns true if `done` resolved in time
  * @throws the error of `done` if it rejects in time
  */
@@ -18,9 +17,9 @@ export async function withTimeout(limitMs: number, done: Promise<unknown>): Prom
 
 /** Tests replace the clock. */
 export interface Clock {
-  /** Wall-clock time in milliseconds since the Unix epoch. The value can jump in either direction. */
+  /** Wall-clock time in milliseconds, which can jump in either direction. */
   now(): number;
-  /** Monotonic time in milliseconds since a fixed point in this process, for durations. */
+  /** Monotonic time in milliseconds, for durations. */
   elapsedMs(): number;
 }
 
@@ -34,16 +33,15 @@ export interface Deadline {
 
 interface Entry {
   readonly dueMs: number;
-  /** Cleared once called or cancelled, so that the entry does not retain the request. */
+  /** Cleared so that the entry does not retain the request. */
   callback: (() => void) | undefined;
 }
 
-/** The queue is compacted when more empty slots than this are at its front. */
 const MAX_EMPTY = 1_024;
 
 /**
- * Shares one timer between all entries, because a timer for each is expensive, and most entries are cancelled
- * early. The queue is an array because a Set with constant turnover rehashes repeatedly. Each old table, once
+ * Shares one timer between all entries, because timers are expensive, and most entries are cancelled early.
+ * The queue is an array because a Set with constant turnover rehashes repeatedly. Each old table, once
  * tenured, keeps its successor alive through minor garbage collections.
  */
 export function createDeadline(timeMs: number): Deadline {
@@ -51,7 +49,6 @@ export function createDeadline(timeMs: number): Deadline {
   let first = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  /** Finds the first pending entry, and drops the finished entries before the first. */
   function next(): Entry | undefined {
     while (first < entries.length && entries[first]?.callback === undefined) {
       entries[first] = undefined;
@@ -95,7 +92,7 @@ export function createDeadline(timeMs: number): Deadline {
   };
 }
 
-/** Settles like `work`, or rejects with `late()` if the timeout elapses first. The work itself continues. */
+/** Rejects with `late()` if the timeout elapses first. The work itself continues. */
 export function within<T>(deadline: Deadline, work: Promise<T>, late: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
     const cancel = deadline.set(() => reject(late()));

@@ -1,7 +1,6 @@
 interface ErrorDefinition {
   /** The HTTP status if the error occurs outside an execution. */
   readonly status: number;
-  /** The message if no more specific message is given. */
   readonly message: string;
 }
 
@@ -69,14 +68,11 @@ export interface ApiErrorOptions {
   /** Overrides the HTTP status of BAD_REQUEST (405, 406, 413, 415), and of NOT_FOUND at an unknown path (404). */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Further `extensions`, such as a value and its limit. */
   readonly details?: Readonly<Record<string, string | number>>;
-  /** Overrides the value that code and status imply. */
   readonly retriable?: boolean;
   readonly cause?: unknown;
 }
 
-/** These codes depend on the time or the credentials, although their statuses are below 500. */
 const RETRIABLE: ReadonlySet<ErrorCode> = new Set(['UNAUTHENTICATED', 'RATE_LIMITED']);
 
 /** Clients may see the message of this error. Every other error is masked. */
@@ -86,8 +82,8 @@ export class ApiError extends Error {
   readonly headers: Readonly<Record<string, string>>;
   readonly extensions: Readonly<Record<string, string | number>>;
   /**
-   * True if the operation may succeed later or with other credentials of the account. Such an error is never
-   * stored under an Idempotency-Key.
+   * True if the operation may succeed later or with other credentials of the account. A retriable error is
+   * never stored under an Idempotency-Key.
    */
   readonly retriable: boolean;
 
@@ -96,7 +92,7 @@ export class ApiError extends Error {
     message: string = ERRORS[code].message,
     { argument, status, headers = {}, details = {}, retriable, cause }: ApiErrorOptions = {},
   ) {
-    // A stack trace is useless here, and capturing the trace is most of the cost of an error.
+    // A stack trace is most of the cost of an error.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message, cause === undefined ? undefined : { cause });
@@ -125,7 +121,6 @@ export function exceeded(
   return new ApiError(code, message, { details: { value, maximum } });
 }
 
-/** Rejects a response of at least `bytes` bytes (contract: limits). */
 export function responseTooLarge(bytes: number, maximum: number): ApiError {
   return exceeded('COMPLEXITY_LIMIT', 'A response of at least', bytes, maximum, ' bytes');
 }
@@ -158,7 +153,6 @@ export function addressBlocked(): ApiError {
   return forbidden('Your IP address is blocked. Contact the operator. (Operator: remove the block.)');
 }
 
-/** Rejects a change of an object if the client has read another version. */
 export function conflict(type: string, id: string, version: number, ifVersion: number): ApiError {
   const message = `${type} ${quoteValue(id)} has version ${version}, but ifVersion is ${ifVersion}. Read it again before you retry.`;
   return new ApiError('CONFLICT', message, { details: { version } });
@@ -173,8 +167,8 @@ export function unauthenticated(message: string, headers: Readonly<Record<string
 }
 
 /**
- * Runs code whose errors only go to a client. Stack traces are most of the cost of a rejected document, so
- * `run` captures none. Therefore `run` must only create errors for clients.
+ * Stack traces are most of the cost of a rejected document, so `run` captures none and must only create
+ * errors for clients.
  */
 export function withoutStackTraces<T>(run: () => T): T {
   const { stackTraceLimit } = Error;
@@ -187,8 +181,8 @@ export function withoutStackTraces<T>(run: () => T): T {
 }
 
 /**
- * An error that its reader, such as an operator, can correct. The message has one line, says what is wrong
- * and what to do, and is shown without a stack.
+ * An error that its reader, such as an operator, can correct. The message has one line and is shown without a
+ * stack.
  */
 export class OperatorError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -202,7 +196,6 @@ export const onOneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, 
 /** The userinfo of a URL (RFC 3986 §3.2.1), except the examples in messages. */
 const USER_INFORMATION = /(:\/\/)(?!user:password@host\b)[^\s/?#"'\\]*@/g;
 
-/** Removes user names and passwords from the URLs in a text. */
 export function withoutUserInformation(text: string): string {
   return text.includes('@') ? text.replaceAll(USER_INFORMATION, '$1') : text;
 }

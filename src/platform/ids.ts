@@ -13,10 +13,7 @@ function check(bytes: Uint8Array): number {
   return crc32(bytes.subarray(0, bytes.length - CHECK_BYTES)) & 0xffff;
 }
 
-/**
- * Encodes an opaque id for URLs. The content must already be at CONTENT_START, and this function adds version
- * and checksum.
- */
+/** Encodes an opaque id for URLs. The content must already be at CONTENT_START. */
 export function opaqueText(bytes: Buffer): string {
   bytes.writeUInt8(VERSION, 0);
   bytes.writeUInt16BE(check(bytes), bytes.length - CHECK_BYTES);
@@ -24,8 +21,7 @@ export function opaqueText(bytes: Buffer): string {
 }
 
 /**
- * Decodes an opaque id, including version and checksum. The checksum detects errors, not forgery, so the
- * content must still be checked.
+ * The checksum detects errors, not forgery, so the content must still be checked.
  * @returns undefined for any other string
  */
 export function opaqueBytes(text: string): Buffer | undefined {
@@ -38,11 +34,10 @@ export function opaqueBytes(text: string): Buffer | undefined {
 const PIECE_BYTES = 16;
 const PIECES = 256;
 
-/** One system call fills many pieces, because a call for each piece would cost more than its use. */
+/** A system call for each piece would cost more than the use of the piece. */
 let pool = Buffer.alloc(0);
 let used = 0;
 
-/** Returns 16 unpredictable bytes that were never returned before. */
 export function randomPiece(): Buffer {
   if (used === pool.length) {
     // The pieces of the old buffer may still be in use.
@@ -70,7 +65,7 @@ export function newId(): string {
   return v7({ random, msecs: lastMs, seq: sequence });
 }
 
-/** True for UUIDs as this service prints them. PostgreSQL's uuid type accepts all of them. */
+/** PostgreSQL's uuid type accepts all of these strings. */
 export function isUuid(value: string): boolean {
   return UUID.test(value);
 }

@@ -3,15 +3,11 @@ import { memoize } from './cache.ts';
 
 const LOOPBACK_HOSTS = new Set(['127.0.0.1', '::1', 'localhost']);
 
-/** True if a host name or IP address is reachable only from this machine. */
 export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_HOSTS.has(host.replace(/^\[|\]$/g, '')) || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/**
- * Converts IPv4-mapped IPv6 to IPv4 for Node's BlockList, and removes the brackets and the port that some
- * proxies add.
- */
+/** Node's BlockList needs IPv4 instead of IPv4-mapped IPv6. Some proxies add brackets and a port. */
 export const normaliseAddress = memoize((address) =>
   address
     .replace(/^\[(.*)\](?::\d+)?$/, '$1')
@@ -19,7 +15,6 @@ export const normaliseAddress = memoize((address) =>
     .replace(/^::ffff:(?=\d+\.)/i, ''),
 );
 
-/** @returns a function that is true for the proxies in TRUST_PROXY */
 export function trustedProxies(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const network of networks) {
@@ -61,7 +56,7 @@ export const attemptOrigin = ({
   readonly clientAddress: string;
 }) => ({ requestId, address });
 
-/** Formats an `addressKey` as an address or network that can be blocked. */
+/** Formats an `addressKey` so that it can be blocked. */
 export const addressNetwork = memoize((address) => {
   const key = addressKey(address);
   return key === address ? address : `${key}::/64`;
@@ -111,7 +106,6 @@ function mappedIn(address: string): string | undefined {
     .join('.');
 }
 
-/** True for an IP address, and for a network such as 192.0.2.0/24. */
 export function isNetwork(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/');
   const family = isIP(address);
@@ -119,7 +113,7 @@ export function isNetwork(text: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 }
 
-/** @returns undefined if the text is neither an IP address without a zone nor a network */
+/** @returns undefined for an address with a zone, too */
 export function networkOf(text: string): Network | undefined {
   if (!isNetwork(text) || text.includes('%')) return undefined;
   const [address = '', length] = text.split('/');
@@ -140,7 +134,6 @@ export function listOf(networks: readonly Network[]): BlockList {
   return list;
 }
 
-/** True if `other` contains all of `network`. */
 export const isWithin = (network: Network, other: Network): boolean =>
   network.bits >= other.bits && listOf([other]).check(network.address, network.family);
 
@@ -150,7 +143,7 @@ const networks = (...texts: readonly string[]): readonly Network[] =>
 /** No block applies to the addresses of this machine. */
 export const LOOPBACK = networks('127.0.0.0/8', '::1');
 
-/** These networks have no public addresses (RFC 6890). */
+/** RFC 6890 defines these networks. */
 const PRIVATE_NETWORKS = networks(
   ...['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16'],
   ...['fc00::/7', 'fe80::/10'],

@@ -25,7 +25,7 @@ function repositoryOf(root: string): string | undefined {
   return linked === undefined ? undefined : resolve(root, linked);
 }
 
-/** Reads the checked-out commit without Git (gitrepository-layout). */
+/** The repository is read without Git (gitrepository-layout). */
 function checkedOut(root: string): string | undefined {
   const repository = repositoryOf(root);
   if (repository === undefined) return undefined;
@@ -40,8 +40,8 @@ function checkedOut(root: string): string | undefined {
 }
 
 /**
- * Finds the commit of a directory: from its file COMMIT, which `git archive` and the image write, or else
- * from its checkout. Never throws. The result is null if the files cannot be read.
+ * `git archive` and the image write the file COMMIT. Other directories are checkouts. The result is null if
+ * the files cannot be read.
  */
 export function commitOf(root: string): string | null {
   try {
@@ -53,10 +53,7 @@ export function commitOf(root: string): string | null {
 
 let known: Build | undefined;
 
-/**
- * The build of this process. The result stays constant, even if another commit is checked out while the
- * process runs.
- */
+/** The result stays constant, even if another commit is checked out while the process runs. */
 export function build(): Build {
   known ??= { version: packageJson.version, commit: commitOf(ROOT) };
   return known;
@@ -68,8 +65,8 @@ export const buildText = ({ version, commit }: Build = build()): string =>
 type Options = NonNullable<ParseArgsConfig['options']>;
 
 /**
- * Parses the options of a program. `--help` prints `help` and exits with 0. An unknown option or argument is
- * reported on standard error, and the process exits with 2.
+ * `--help` exits with 0. An unknown option or argument is reported on standard error, and the process exits
+ * with 2.
  * @param help begins with the command: "npm …"
  */
 export function readArguments<const T extends Options>(help: string, options: T) {

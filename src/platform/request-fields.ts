@@ -1,7 +1,4 @@
-/**
- * The handling of a malformed value. Several lines of a field with one value are malformed, unless all of
- * them are part of a list.
- */
+/** Several lines of a field with one value are malformed, unless all of them are part of a list. */
 type MalformedField =
   | 'ignored'
   | 'replaced'
@@ -15,14 +12,13 @@ export interface RequestField {
   /** A list has several members, in one line or in several (RFC 9110 §5.3). */
   readonly values: 'one' | 'list';
   readonly malformed: MalformedField;
-  /** The pattern of a well-formed value. */
   readonly pattern?: RegExp;
 }
 
 /**
  * Every field of a request that the service reads. Every recipient may join the lines of a field with commas
- * (RFC 9110 §5.3). A value of a field with one value may therefore contain a comma only in a quoted string.
- * Otherwise a duplicated line would look like another value.
+ * (RFC 9110 §5.3). A value of a field with one value may contain a comma only in a quoted string, because
+ * otherwise a duplicated line would look like another value.
  */
 export const REQUEST_FIELDS = {
   accept: { values: 'list', malformed: 'ignored' },
@@ -49,7 +45,6 @@ export const REQUEST_FIELDS = {
   'x-forwarded-for': { values: 'list', malformed: 'ignored' },
   'x-forwarded-proto': { values: 'list', malformed: 'ignored' },
   'x-show-cost': { values: 'one', malformed: 'ignored', pattern: /^1$/ },
-  /** The id may contain any printable ASCII characters except a comma. */
   'x-request-id': { values: 'one', malformed: 'replaced', pattern: /^[ -+\--~]{1,128}$/ },
   'x-show-deprecations': { values: 'one', malformed: 'ignored', pattern: /^1$/ },
   'x-show-event-id': { values: 'one', malformed: 'ignored', pattern: /^1$/ },

@@ -20,7 +20,6 @@ export class ConfigError extends OperatorError {
   }
 }
 
-/** The origin of the service without PUBLIC_URL. */
 export function ownOrigin({ host, port }: Pick<Config, 'host' | 'port'>): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
@@ -28,7 +27,7 @@ export function ownOrigin({ host, port }: Pick<Config, 'host' | 'port'>): string
 export type Config = ReturnType<typeof toConfig>;
 export type TracingSettings = NonNullable<Config['tracing']>;
 
-/** True if a long secret is still guessable: known words, few distinct characters, or a repeated part. */
+/** True for known words, few distinct characters, or a repeated part. */
 function isWeak(secret: string): boolean {
   if (WEAK_WORDS.test(secret) || new Set(secret).size < MIN_DISTINCT_CHARACTERS) return true;
   // A secret repeats with a period if it starts with itself shifted by the period.
@@ -62,7 +61,6 @@ function productionProblems(v: SettingValues): string[] {
   return problems;
 }
 
-/** Prisma names the schema in this parameter of the URL. */
 const schemaOf = (url: string): string | undefined => new URL(url).searchParams.get('schema') || undefined;
 
 function databaseOf(v: SettingValues, dataDir: string) {
@@ -71,16 +69,13 @@ function databaseOf(v: SettingValues, dataDir: string) {
     kind: 'postgres',
     url: v.DATABASE_URL,
     directUrl: v.DIRECT_DATABASE_URL ?? v.DATABASE_URL,
-    /** The schema of the tables, or undefined if the URL names none. */
     schema: schemaOf(v.DATABASE_URL),
     poolSize: v.DATABASE_POOL_SIZE,
   } as const;
 }
 
-/** The burst is a number of tokens. */
 const bucket = (burst: number, perSecond: number) => ({ burst, perSecond }) as const;
 
-/** The path below the endpoint for all signals (OTLP over HTTP). */
 const TRACES_PATH = 'v1/traces';
 const DEFAULT_SERVICE_NAME = 'content-graph';
 
@@ -106,7 +101,7 @@ function tracingOf(v: SettingValues) {
     ratio: sampler.endsWith('traceidratio')
       ? v.OTEL_TRACES_SAMPLER_ARG
       : Number(sampler.endsWith('always_on')),
-    /** True if a trusted peer decides about the sampling of the traces that the peer began. */
+    /** A trusted peer decides about the sampling of the traces that the peer began. */
     parentBased: sampler.startsWith('parentbased_'),
     queue: {
       most,
@@ -133,7 +128,6 @@ function toConfig(v: SettingValues) {
     /** Pages of these origins may read responses, with bearer tokens only. */
     corsTokenOrigins: v.CORS_TOKEN_ORIGINS,
     secretKey: v.SECRET_KEY,
-    /** The secret before a rotation. It only decrypts existing data. */
     secretKeyPrevious: v.SECRET_KEY_PREVIOUS,
     /** Without a key, no JWT is accepted. */
     jwt: {
@@ -142,7 +136,7 @@ function toConfig(v: SettingValues) {
       jwksUrl: v.JWT_JWKS_URL,
       issuer: v.JWT_ISSUER,
       audience: v.JWT_AUDIENCE,
-      /** The scopes of tokens without a scope claim. If undefined, the scopes depend on the kind of the key. */
+      /** If undefined, the scopes depend on the kind of the key. */
       defaultScopes: v.JWT_DEFAULT_SCOPES,
     },
     credentialRecheckMs: v.CREDENTIAL_RECHECK_MS,
@@ -159,16 +153,12 @@ function toConfig(v: SettingValues) {
     },
     auditRetentionMs: v.AUDIT_RETENTION_DAYS * 24 * HOUR_MS,
     metricsToken: v.METRICS_TOKEN,
-    /** URIs for reports of vulnerabilities. */
     securityContacts: v.SECURITY_CONTACT,
     redisUrl: v.REDIS_URL,
     rateLimit: bucket(v.RATE_LIMIT_BURST, v.RATE_LIMIT_PER_SECOND),
-    /** The combined limit of an account's credentials, as a multiple of one client's limit. */
+    /** A multiple of one client's limit. */
     accountRateLimitFactor: v.ACCOUNT_RATE_LIMIT_FACTOR,
-    /**
-     * The limit applies per IP address and per account. Failed logins and failed credentials have separate
-     * buckets.
-     */
+    /** Failed logins and failed credentials have separate buckets, per IP address and per account. */
     authFailureLimit: bucket(v.AUTH_FAILURE_BURST, 1 / v.AUTH_FAILURE_REFILL_SECONDS),
     operationLimits: {
       maxDepth: v.MAX_DEPTH,
@@ -199,7 +189,7 @@ function toConfig(v: SettingValues) {
     statementTimeoutMs: v.STATEMENT_TIMEOUT_MS,
     shutdownDelayMs: (v.SHUTDOWN_DELAY_SECONDS ?? (production ? 5 : 0)) * 1000,
     logLevel: v.LOG_LEVEL,
-    /** Operations that take at least this long are logged with their document. 0 disables the log line. */
+    /** 0 disables the log line. */
     slowOperationMs: v.SLOW_OPERATION_MS,
     tracing: tracingOf(v),
   } as const;
@@ -216,10 +206,7 @@ function databaseProblems({ DATABASE_URL: url, DIRECT_DATABASE_URL: direct }: Se
 
 const MAX_SHOWN_LENGTH = 100;
 
-/**
- * Formats the value of an invalid setting for a message. The result is empty if the value is secret or may
- * contain a password.
- */
+/** The result is empty if the value is secret or may contain a password. */
 function showValue(name: string, value = ''): string {
   if (FILE_SETTINGS.some((secret) => secret === name) || value.includes('@')) return '';
   const shown = value.length > MAX_SHOWN_LENGTH ? `${value.slice(0, MAX_SHOWN_LENGTH)}…` : value;
@@ -227,8 +214,7 @@ function showValue(name: string, value = ''): string {
 }
 
 /**
- * Reads the settings from `environment`, and from the files that `environment` names. An empty value counts
- * as unset.
+ * An empty value counts as unset.
  * @throws {ConfigError} with all errors
  */
 export function loadConfig(environment: NodeJS.ProcessEnv): Config {
@@ -266,7 +252,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
 }
 
 /**
- * Adds the variables of a file to the environment of the process. Existing variables take precedence.
+ * Existing variables of the environment take precedence.
  * @throws {ConfigError}
  */
 export function readEnvironmentFile(path: string): void {
@@ -282,7 +268,7 @@ export function readEnvironmentFile(path: string): void {
 }
 
 /**
- * Reads the process's environment. A `.env` file adds unset variables.
+ * A `.env` file adds unset variables.
  * @throws {ConfigError}
  */
 export function loadProcessConfig(): Config {
@@ -290,8 +276,6 @@ export function loadProcessConfig(): Config {
   return loadConfig(process.env);
 }
 
-/** The user who called sudo for this process. */
 export const sudoUser = (): string | undefined => process.env.SUDO_USER || undefined;
 
-/** The variables of the process that resemble a setting and have no effect. */
 export const misspelledInProcess = () => misspelledSettings(Object.keys(process.env));

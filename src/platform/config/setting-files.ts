@@ -1,10 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { FILE_SETTINGS } from './setting-table.ts';
 
-/**
- * A file of an operator has bytes that are not text. The message continues a sentence that begins with the
- * name of the file.
- */
+/** The message continues a sentence that begins with the name of the file. */
 export class NotTextError extends Error {
   constructor() {
     super('is not text in UTF-8: save the file as UTF-8');
@@ -19,7 +16,7 @@ const UTF_16_MARKS = [
 ] as const;
 
 /**
- * Decodes UTF-8, or UTF-16 with a byte order mark. The result has no byte order mark.
+ * Decodes UTF-8, or UTF-16 with a byte order mark, and removes the mark.
  * @throws {NotTextError}
  */
 export function decodeText(bytes: Uint8Array): string {
@@ -40,7 +37,6 @@ export function decodeText(bytes: Uint8Array): string {
 /** @throws {NotTextError} and errors of the file system */
 export const readText = (path: string): string => decodeText(readFileSync(path));
 
-/** Reads a file without its last line break. */
 function contentOf(path: string): { readonly value: string } | { readonly problem: string } {
   try {
     const value = readText(path).replace(/\r?\n$/, '');
@@ -54,9 +50,8 @@ function contentOf(path: string): { readonly value: string } | { readonly proble
 
 /**
  * Reads the secrets that `environment` names as files. Orchestrators mount secrets as files, because
- * environments leak more easily. Never throws.
- * @returns the values by the names of the settings without `_FILE`, one sentence per error, and the settings
- * with errors
+ * environments leak more easily.
+ * @returns the values by setting without `_FILE`, one sentence per error, and the settings with errors
  */
 export function valuesFromFiles(environment: NodeJS.ProcessEnv) {
   const values: Record<string, string> = {};

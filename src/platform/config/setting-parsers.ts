@@ -52,7 +52,7 @@ const number = (what: string, form: RegExp) => (minimum: number, maximum: number
 export const integer = number('whole number', /^\d{1,12}$/);
 export const decimal = number('number', /^\d{1,12}(\.\d{1,6})?$/);
 
-/** The brackets of an IPv6 address are removed, because `listen` does not accept brackets. */
+/** `listen` does not accept the brackets of an IPv6 address. */
 export const host = z
   .string()
   .transform((value) => value.replace(/^\[(.*)\]$/, '$1').toLowerCase())
@@ -63,7 +63,7 @@ export const host = z
 
 const parsedHttp = (value: string): URL | null => (/^https?:\/\//i.test(value) ? URL.parse(value) : null);
 
-/** Formats the origin as browsers send it. Undefined if the URL is invalid or has a path, a query or a fragment. */
+/** @returns undefined if the URL is invalid or has a path, a query or a fragment */
 function originOf(value: string): string | undefined {
   const url = parsedHttp(value);
   return url !== null && url.href === `${url.origin}/` ? url.origin : undefined;
@@ -142,7 +142,6 @@ export const publicKey = z.string().superRefine((value, context) => {
   try {
     parsePublicKeys(value);
   } catch (error) {
-    // OpenSSL's messages do not help the operator.
     const why = error instanceof Error && !('code' in error) ? `: ${error.message}` : '';
     context.addIssue({ code: 'custom', message: `must hold public keys in PEM${why}` });
   }

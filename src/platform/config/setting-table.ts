@@ -22,7 +22,6 @@ const SAMPLERS = ['', 'parentbased_'].flatMap((parent) =>
   ['always_on', 'always_off', 'traceidratio'].map((sampler) => `${parent}${sampler}`),
 );
 
-/** The settings are in the order of `.env.example`. */
 export const variables = z.object({
   NODE_ENV: z
     .enum(['development', 'production', 'test'], { error: 'must be development, production or test' })
@@ -117,7 +116,6 @@ export const variables = z.object({
   OTEL_BSP_MAX_EXPORT_BATCH_SIZE: integer(1, 100_000).default(512),
 });
 
-/** The values of all settings, before checks of several settings. */
 export type SettingValues = z.infer<typeof variables>;
 
 /** These settings contain a secret. NAME_FILE may name a file with the value (contract: settings). */

@@ -1,14 +1,14 @@
 import { performance } from 'node:perf_hooks';
 import { FairQueue } from './fair-queue.ts';
 
-/** Requests may start one after the other for this long before the loop looks for new requests. */
+/** After this long without a pause, the loop looks for new requests. */
 const TIME_SLICE_MS = 5;
 /** The loop looks for new requests at most this long while connections keep coming. */
 const BUSY_LOOK_MS = 60;
 /** The bodies of waiting requests have a separate limit. */
 const MAX_WAITING = 16_384;
 
-/** CPU time of this thread. The value stays constant while the thread sleeps or other processes have the core. */
+/** CPU time of this thread, without the time in which the thread sleeps or other processes have the core. */
 function threadMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
@@ -16,10 +16,9 @@ function threadMs(): number {
 
 /**
  * Shares the event loop of this process among owners. A step is the work until the process looks for other
- * work. The CPU time until the next step is charged to the owner of the step. Once steps have taken
- * `TIME_SLICE_MS` without a pause, further work waits in the queue. Each time slice admits the owners with
- * the least usage. So an owner that keeps the loop busy delays others by one step, not by all of its
- * requests.
+ * work. Its CPU time is charged to its owner. After `TIME_SLICE_MS` without a pause, further work waits in
+ * the queue, and each time slice admits the owners with the least usage. So an owner that keeps the loop busy
+ * delays others by one step, not by all of its requests.
  */
 export class EventLoop {
   readonly queue = new FairQueue({ concurrency: 1, maxWaiting: MAX_WAITING });
@@ -33,8 +32,7 @@ export class EventLoop {
 
   /**
    * Starts a step of an owner. Work of the service itself has the owner undefined and never waits.
-   * @returns undefined if the work may start immediately, otherwise a promise that resolves when the work is
-   * admitted
+   * @returns undefined if the work may start immediately
    * @throws {QueueFullError}
    */
   enter(owner: string | undefined): Promise<void> | undefined {
@@ -55,7 +53,6 @@ export class EventLoop {
     this.#charge(owner);
   }
 
-  /** Counts an accepted connection. */
   accepted(): void {
     this.#accepted = true;
     this.#connections += 1;
@@ -79,7 +76,7 @@ export class EventLoop {
     this.#owner = owner;
   }
 
-  /** True if the loop has been busy for a whole time slice. A pause starts another time slice. */
+  /** A pause starts another time slice. */
   #isSliceOver(): boolean {
     const nowMs = performance.now();
     if (nowMs - this.#sliceStartMs < TIME_SLICE_MS) return false;
@@ -91,9 +88,8 @@ export class EventLoop {
   }
 
   /**
-   * Starts a time slice after new connections are accepted, or after `BUSY_LOOK_MS`. libuv accepts one
-   * connection in each iteration of the loop. Without the limit, a flood of connections would delay others by
-   * as many time slices.
+   * libuv accepts one connection in each iteration of the loop. Without the limit `BUSY_LOOK_MS`, a flood of
+   * connections would delay others by as many time slices.
    */
   readonly #startSlice = (): void => {
     const nowMs = performance.now();
@@ -106,7 +102,7 @@ export class EventLoop {
     this.#admitNext();
   };
 
-  /** Ends the time slice. Other work gets at least one free iteration of the loop. */
+  /** Other work gets at least one free iteration of the loop. */
   #endSlice(): void {
     this.#sliceEndMs = performance.now();
     this.#accepted = true;
@@ -133,14 +129,12 @@ export const eventLoop = new EventLoop();
 
 /** Reading this many bytes takes about a millisecond. */
 const TIME_SLICE_BYTES = 262_144;
-/** New connections have priority for this long. */
 const CONNECTIONS_FIRST_MS = 20;
 
 /** A connection that sends much, such as a database result or the body of a request. */
 export interface ThrottledSource {
   /** The sender or the receiver of the bytes. Undefined is the service itself. */
   readonly owner: string | undefined;
-  /** The position among the uses of all connections, from `nextNumber`. */
   readonly number: number;
   readonly stream: { pause(): unknown; resume(): unknown };
 }
@@ -148,7 +142,7 @@ export interface ThrottledSource {
 /**
  * Reads from connections in time slices. libuv reads up to 2 MiB of each connection before other work. Large
  * results on ten connections of one account would block the loop for 100 ms in each iteration. Of one owner's
- * connections, the first is read to its end before the next, because each connection has a growing buffer.
+ * connections, the first is read to its end before the next, because each has a growing buffer.
  */
 class ReadThrottle {
   readonly #paused = new Set<ThrottledSource>();
@@ -162,7 +156,7 @@ class ReadThrottle {
     return this.#numbers;
   }
 
-  /** Counts the bytes that a connection has sent. The connection is paused at the end of the time slice. */
+  /** Pauses the connection at the end of the time slice. */
   take(source: ThrottledSource, bytes: number): void {
     this.#taken += bytes;
     if (this.#taken < TIME_SLICE_BYTES) return;

@@ -1,24 +1,20 @@
 import { LRUCache } from 'lru-cache';
 
 const HALF_LIFE_MS = 2_000;
-/** Beyond this number, the least recently used owner loses its usage. */
 const MAX_OWNERS = 10_000;
-/**
- * Weights double with every half-life since `#startMs`, so they are rescaled long before they overflow at
- * 2^1023.
- */
+/** Weights double with every half-life, so they are rescaled long before they overflow at 2^1023. */
 const MAX_HALF_LIVES = 500;
 
 /**
- * Recent usage of a shared resource by owner. Later usage gets a larger weight instead of decaying the
- * earlier usage, so comparing two owners needs no clock.
+ * Recent usage of a resource by owner. Later usage gets a larger weight instead of decaying the earlier
+ * usage, so comparing two owners needs no clock.
  */
 export class DecayingUsage {
   readonly #weights = new LRUCache<string, number>({ max: MAX_OWNERS });
   #startMs = performance.now();
 
   /**
-   * Adds usage in milliseconds. Work without an owner belongs to the service itself and is not counted.
+   * Work without an owner belongs to the service itself and is not counted.
    * @returns the weight of the usage, for `takeBack`
    */
   add(owner: string | undefined, ms: number): number {
@@ -34,12 +30,10 @@ export class DecayingUsage {
     this.#weights.set(owner, Math.max(0, (this.#weights.get(owner) ?? 0) - weight));
   }
 
-  /** The weights of two owners are comparable at any time. Work of the service itself has the weight 0. */
   weightOf(owner: string | undefined): number {
     return owner === undefined ? 0 : (this.#weights.get(owner) ?? 0);
   }
 
-  /** The weight of one millisecond of usage now. */
   get msWeight(): number {
     return 2 ** ((performance.now() - this.#startMs) / HALF_LIFE_MS);
   }
@@ -54,15 +48,14 @@ export class DecayingUsage {
   }
 }
 
-/** Work that may be cancelled while it waits. */
 export interface Cancellable {
   /** @returns a function that removes the listener */
   onCancel(listener: () => void): () => void;
 }
 
 /**
- * An entry left the queue without a slot. `owner_limit`: the queue is full and this owner has the most
- * entries. `queue_full`: the queue is full and every owner has one entry.
+ * `owner_limit`: the queue is full and this owner has the most entries. `queue_full`: the queue is full and
+ * every owner has one entry.
  */
 export class QueueFullError extends Error {
   readonly reason: 'owner_limit' | 'queue_full' | 'cancelled';
@@ -82,12 +75,12 @@ interface Entry<T> {
 
 export interface FairQueueOptions {
   readonly concurrency: number;
-  /** The slots that one owner may have while other owners are active. The default is nine tenths. */
+  /** The limit applies while other owners are active. The default is nine tenths. */
   readonly maxPerOwner?: number;
-  /** The slots that one owner may have after `ALONE_MS` without other owners. The default is all. */
+  /** The limit applies after `ALONE_MS` without other owners. The default is all. */
   readonly maxPerOwnerAlone?: number;
   readonly maxWaiting?: number;
-  /** Up to this limit, the waiting time of owners with little usage improves their position. */
+  /** Limits how far waiting time improves the position of owners with little usage. */
   readonly maxPriorityWaitMs?: number;
   /** Queues for one resource share its usage. */
   readonly use?: DecayingUsage;
@@ -97,19 +90,19 @@ export interface FairQueueOptions {
 const MAX_PART_OF_OWNER = 0.9;
 const ALONE_MS = 10_000;
 /**
- * An owner below this usage for each slot is not overtaken by every owner with even less usage. Hundreds of
- * such owners would otherwise block the first owner forever. The limit is about a twentieth of the capacity
+ * An owner below this usage for each slot is not overtaken by every owner with even less usage, because
+ * hundreds of such owners would block the first owner forever. The limit is about a twentieth of the capacity
  * of a slot.
  */
 const PRIORITY_USE_MS = 150;
 const DEFAULT_MAX_PRIORITY_WAIT_MS = 2_000;
 
 /**
- * The queue for a shared resource (decisions/0016-shares.md). A free slot is taken immediately. Otherwise the
- * next slot goes to the owner with the least usage in the last seconds. If the queue is full, the last entry
- * of the owner with the most entries is rejected. An owner is an account or, without credentials, an IP
- * address. The owner of the service's internal work is undefined, and its usage is not counted. A released
- * slot may hand over a value, such as a connection, to the next entry.
+ * The queue for a shared resource (docs/decisions/0016-shares.md). A free slot is taken immediately.
+ * Otherwise the next slot goes to the owner with the least usage in the last seconds. If the queue is full,
+ * the last entry of the owner with the most entries is rejected. An owner is an account or, without
+ * credentials, an IP address. Internal work has the owner undefined. A released slot may hand over a value,
+ * such as a connection, to the next entry.
  */
 export class FairQueue<T = undefined> {
   readonly use: DecayingUsage;
@@ -121,7 +114,6 @@ export class FairQueue<T = undefined> {
   readonly #maxWaiting: number;
   readonly #maxPriorityWaitMs: number;
   readonly #owners = new Map<string | undefined, Entry<T>[]>();
-  /** The last owner that requested a slot, and when another owner last did. */
   #last: string | undefined;
   #othersMs = Number.NEGATIVE_INFINITY;
   #activeCount = 0;
@@ -151,7 +143,7 @@ export class FairQueue<T = undefined> {
     return this.#waitingCount;
   }
 
-  /** Takes a slot for an owner if a slot is free. The caller must `release` each slot. */
+  /** Takes a slot if a slot is free. The caller must `release` each slot. */
   acquire(owner: string | undefined): boolean {
     if (owner !== this.#last) this.#changes(owner);
     if (this.#activeCount >= this.#concurrency || this.#hasMaximum(owner)) return false;
@@ -218,7 +210,7 @@ export class FairQueue<T = undefined> {
   }
 
   /**
-   * Runs work that uses the resource as long as it has the slot, and adds its duration to the owner's usage.
+   * Runs work, and adds its duration to the owner's usage.
    * @throws {QueueFullError}, the error given to `rejectAll`, or the error of the work
    */
   measured<R>(owner: string | undefined, work: () => Promise<R>, cancellation?: Cancellable): Promise<R> {
@@ -291,10 +283,7 @@ export class FairQueue<T = undefined> {
     if (entries.length === 0) this.#owners.delete(owner);
   }
 
-  /**
-   * Removes the last entry of the owner with the most entries.
-   * @returns the rejection of the new entry, if its owner has the most
-   */
+  /** @returns the rejection of the new entry, if its owner has the most entries */
   #makeRoom(comer: string | undefined): QueueFullError | undefined {
     const own = (this.#owners.get(comer)?.length ?? 0) + 1;
     let most = own;

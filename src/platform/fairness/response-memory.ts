@@ -2,23 +2,18 @@ import { ApiError, exceeded } from '../errors.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { MemoryBudget } from './memory-budget.ts';
 
-/**
- * A client that reads less than this of a pending response within its time window is disconnected (contract:
- * limits).
- */
+/** A client that reads less than this within its time window is disconnected (contract: limits). */
 const LEAST_TAKEN_BYTES = 262_144;
 const CHECK_INTERVAL_MS = 250;
-/** A client that is slower than this for at least SLOW_AFTER_MS is disconnected if others need the memory. */
+/** A client that is slower than this is disconnected if others need the memory. */
 const SLOW_BYTES_PER_SECOND = 262_144;
 const SLOW_AFTER_MS = 250;
 
 /** A socket that has not yet accepted all of a response. */
 interface Client {
-  /** The bytes that the socket has not accepted. */
   remaining(): number;
-  /** Closes the socket immediately and frees its memory. */
   cutOff(): void;
-  /** In each window, the client must read LEAST_TAKEN_BYTES. Undefined: other code enforces the pace. */
+  /** Undefined means that other code enforces the pace. */
   readonly windowMs?: number | undefined;
 }
 
@@ -29,17 +24,14 @@ interface Look {
 
 const lookAt = (client: Client): Look => ({ atMs: performance.now(), remaining: client.remaining() });
 
-/**
- * Computes the bytes per second that a client has read. The result is infinite if the time is too short to
- * measure.
- */
+/** The result is infinite if the time is too short to measure. */
 function paceSince(before: Look, now: Look): number {
   const elapsedMs = now.atMs - before.atMs;
   if (elapsedMs < SLOW_AFTER_MS) return Number.POSITIVE_INFINITY;
   return ((before.remaining - now.remaining) * 1000) / elapsedMs;
 }
 
-/** Disconnects slow clients: all that read too little in a window, and the slowest if memory is short. */
+/** Disconnects all clients that read too little in a window, and the slowest if memory is short. */
 function createSlowClients(onCutOff: () => void) {
   const waiting = new Map<Client, Look>();
   let timer: NodeJS.Timeout | undefined;
@@ -82,15 +74,11 @@ function createSlowClients(onCutOff: () => void) {
   };
 }
 
-/**
- * Smaller responses are not counted, because the kernel accepts this much immediately, and nearly all
- * responses are smaller.
- */
+/** The kernel accepts this much immediately, and nearly all responses are smaller. */
 export const UNCOUNTED_BYTES = 65_536;
 
 export interface PendingLimits {
   readonly maxBytes: number;
-  /** The limit for the database result of one operation. */
   readonly maxReceivedBytes: number;
 }
 
@@ -106,7 +94,6 @@ export class Reservation {
     this.#pending = pending;
   }
 
-  /** The response is too large, or other responses use too much memory. */
   get rejection(): ApiError | undefined {
     return this.#rejection;
   }
@@ -132,8 +119,7 @@ export class Reservation {
 
   /**
    * Counts the bytes that the database has sent for the operation so far. On 'begin nothing more', the rows
-   * that still arrive are read, and `rejection` has the reason. Rows are discarded only on 'stop', when one
-   * operation has received too much.
+   * that still arrive are read. Rows are discarded only on 'stop', when one operation has received too much.
    */
   receive(received: number): 'go on' | 'begin nothing more' | 'stop' {
     if (received > this.#pending.maxReceivedBytes) {
@@ -155,7 +141,7 @@ export class Reservation {
   }
 
   /**
-   * Counts the size of the response instead of the database result.
+   * Replaces the size of the database result by the size of the response.
    * @throws {ApiError} RATE_LIMITED or SERVICE_UNAVAILABLE
    */
   reserve(bytes: number): void {
@@ -167,7 +153,7 @@ export class Reservation {
     } else this.resize(counted);
   }
 
-  /** Counts the size of a response that exists already and cannot be rejected. */
+  /** Counts a response that exists already and cannot be rejected. */
   resize(bytes: number): void {
     if (bytes === this.#bytes || this.#abandoned) return;
     this.#pending.add(this.#account, bytes - this.#bytes);
@@ -194,7 +180,7 @@ function tooMuchRead(value: number, maximum: number): ApiError {
 
 /**
  * All responses that are being built or that clients have not yet read. Their memory is limited in total and
- * by account, and slow clients are disconnected (contract: limits).
+ * by account (contract: limits).
  */
 export class PendingResponses {
   readonly maxReceivedBytes: number;
@@ -227,7 +213,6 @@ export class PendingResponses {
     return new Reservation(this);
   }
 
-  /** @returns the rejection if the account would exceed its quota */
   checkShare(account: string, bytes: number): ApiError | undefined {
     const { quotaBytes: shareBytes } = this.#budget;
     if (this.#budget.isWithinQuota(account, bytes)) return undefined;

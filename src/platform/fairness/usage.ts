@@ -1,4 +1,4 @@
-/** A client did something too often on one day (UTC). Clients see the message. */
+/** Clients see the message. */
 export class DailyLimitError extends Error {
   constructor(what: string, limit: number) {
     super(`${what} ${limit} times today, which is the limit. Try again tomorrow (UTC).`);
@@ -7,7 +7,6 @@ export class DailyLimitError extends Error {
 }
 
 export interface TopNamesOptions<Value> {
-  /** The number of retained names. */
   readonly most: number;
   readonly create: () => Value;
 }
@@ -23,13 +22,13 @@ const PERIOD = 1_000;
 const MIN_USES = 20;
 /** A new name replaces a retained name only if it is used this many times as often. */
 const LEAD = 2;
-/** Every name with more than PERIOD / MAX_CANDIDATES uses in a period is among the candidates. */
+/** Every name with more than PERIOD / MAX_CANDIDATES uses in a period is a candidate. */
 const MAX_CANDIDATES = 100;
 
 /**
- * The most used names in bounded memory, although clients can invent any number of names. The first names are
- * retained. Frequent other names are found by the algorithm of Misra and Gries ("Finding repeated elements",
- * 1982). The count of a candidate is at most its number of uses.
+ * Finds the most used names in limited memory, although clients can invent any number of names. The first
+ * names are retained. Frequent other names are found by the algorithm of Misra and Gries ("Finding repeated
+ * elements", 1982), whose counts never exceed the number of uses.
  */
 export class TopNames<Value> {
   readonly #options: TopNamesOptions<Value>;
@@ -84,7 +83,7 @@ export class TopNames<Value> {
       this.#kept.delete(cold[0]);
       this.#keep(name, uses);
     }
-    // The counts decay, so that newer names can replace names that are no longer used.
+    // The counts decay, so that newer names can replace unused names.
     for (const kept of this.#kept.values()) kept.uses /= 2;
     this.#candidates.clear();
     this.#others = 0;

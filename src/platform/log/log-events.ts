@@ -1,13 +1,12 @@
 interface LogEventEntry {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
-  /** The field `msg` is constant, because values are separate fields. */
+  /** Values are separate fields. */
   readonly message: string;
 }
 
 /**
- * All lines of the log by the code in their field `event`. A code never changes.
- * scripts/api-docs/log-events.ts has the meaning of each code and the advice. `npm run docs:api` writes both
- * into docs/logging.md.
+ * A code never changes. scripts/api-docs/log-events.ts has the meaning of each code and the advice. `npm run
+ * docs:api` writes both into docs/logging.md.
  */
 export const LOG_EVENTS = {
   'service.starting': { level: 'info', message: 'Starting' },

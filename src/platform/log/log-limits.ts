@@ -4,7 +4,6 @@ import type { LogEventCode } from './log-events.ts';
 export interface LogRateLimiterOptions {
   readonly log: Logger;
   readonly event: LogEventCode;
-  /** The number of lines per minute. */
   readonly maximum: number;
   /** Further fields of the line about suppressed lines. */
   readonly about?: LogFields;
@@ -12,10 +11,7 @@ export interface LogRateLimiterOptions {
 
 const MINUTE_MS = 60_000;
 
-/**
- * Limits the lines of an event per minute, so that they cannot fill the disk or hide other lines. At the end
- * of the minute, one line has the number of suppressed lines.
- */
+/** Limits the lines of an event per minute, so that they cannot fill the disk or hide other lines. */
 export function createLogRateLimiter({ log, event, maximum, about }: LogRateLimiterOptions) {
   let written = 0;
   let suppressedCount = 0;
@@ -38,7 +34,6 @@ export function createLogRateLimiter({ log, event, maximum, about }: LogRateLimi
         log.emit(event, typeof fields === 'function' ? fields() : fields);
       } else suppressedCount += 1;
     },
-    /** Logs the number of lines suppressed so far, and stops. */
     close: endMinute,
   };
 }
@@ -48,7 +43,7 @@ const LONGEST_REMINDER_MS = 60_000;
 
 export type OutageReporter = ReturnType<typeof createOutageReporter>;
 
-/** Logs a lasting failure immediately and then at growing intervals, and its recovery once. */
+/** Logs a lasting failure at growing intervals, and its recovery once. */
 export function createOutageReporter(log: Logger, failure: LogEventCode, recovery: LogEventCode) {
   let sinceMs: number | undefined;
   let nextMs = 0;
@@ -58,7 +53,6 @@ export function createOutageReporter(log: Logger, failure: LogEventCode, recover
     get lasting(): boolean {
       return sinceMs !== undefined;
     },
-    /** Logs `fields` and the duration of the outage, unless an earlier line is too recent. */
     failed(fields: LogFields): void {
       const nowMs = performance.now();
       if (sinceMs === undefined) {

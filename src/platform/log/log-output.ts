@@ -5,28 +5,22 @@ import type { Metrics } from '../metrics/metrics.ts';
 /** A system call for each line would cost more than the request that the line logs. */
 const BLOCK_CHARACTERS = 32_768;
 const FLUSH_INTERVAL_MS = 1_000;
-/** Later lines are dropped while the destination is blocked. */
 const MAX_WAITING_CHARACTERS = 8_388_608;
-/** A pipe with a slow reader accepts more after this pause. */
 const FULL_PIPE_PAUSE_MS = 50;
-/** The pause before a retry on a full disk or a failing device. */
 const FAILED_PAUSE_MS = 1_000;
 const STANDARD_ERROR = 2;
 
 /**
- * Writes log lines without ever blocking the service. Lines that the destination does not accept wait in
- * limited memory. Further lines are dropped and counted. sonic-boom is not used, because its `flushSync`
- * repeats a failed write forever (decisions/0018-own-code.md).
+ * Never blocks the service. Lines that the destination does not accept wait in limited memory, and further
+ * lines are dropped and counted. sonic-boom is not used, because its `flushSync` repeats a failed write
+ * forever (docs/decisions/0018-own-code.md).
  */
 export class LogOutput {
-  /** Dropped lines by reason. */
   readonly dropped = new FastCounter();
-  /** Failed writes by error code. */
   readonly failures = new FastCounter();
   readonly #fd: number;
   #waiting = '';
   #block: Buffer | undefined;
-  /** True while the operating system writes the block. */
   #writing = false;
   #written = 0;
   #failing = false;
@@ -51,7 +45,6 @@ export class LogOutput {
     else this.#flushing ??= this.#later(() => this.#send(), FLUSH_INTERVAL_MS);
   }
 
-  /** Resolves once everything is written, or after `limitMs`. */
   flush(limitMs: number): Promise<void> {
     this.#send();
     return new Promise((resolve) => {
@@ -62,7 +55,7 @@ export class LogOutput {
     });
   }
 
-  /** Writes as much as the destination accepts immediately, because the process is about to exit. */
+  /** Writes only as much as the destination accepts immediately, because the process is about to exit. */
   flushSync(): void {
     if (this.#closed || this.#failing) return;
     const paused = this.#writing ? undefined : this.#block?.subarray(this.#written);
@@ -120,7 +113,7 @@ export class LogOutput {
     });
   }
 
-  /** Reports the first of several failures on standard error, where an operator may still see the report. */
+  /** Only the first of several failures is reported. */
   #note(error: NodeJS.ErrnoException): void {
     const code = error.code ?? 'unknown';
     this.failures.add(code);

@@ -42,10 +42,7 @@ export interface Logger {
   readonly writesDebug: boolean;
 }
 
-/**
- * These fields are removed from every log line, at the top level and one level below. They are a safety net,
- * because no code should log them.
- */
+/** A safety net, because no code should log these fields. */
 const SECRETS: ReadonlySet<string> = new Set([
   'authorization',
   'cookie',
@@ -69,7 +66,6 @@ function mayHoldSecrets(fields: Record<string, unknown>): boolean {
 }
 
 function withoutSecrets(fields: Record<string, unknown>, depth = 1): Record<string, unknown> {
-  // Most lines need no copy of their fields.
   if (!mayHoldSecrets(fields)) return fields;
   const kept: Record<string, unknown> = {};
   for (const name in fields) {
@@ -101,7 +97,6 @@ function isExpected(error: Error): boolean {
   return isExpected === true || (typeof code === 'string' && NETWORK_ERROR.test(code));
 }
 
-/** Formats the messages of an error and its causes, each once. */
 function formatMessage(chain: readonly Error[]): string {
   let message = '';
   for (const { message: own } of chain)
@@ -118,10 +113,7 @@ function formatStack(chain: readonly Error[]): string {
   return stacks.join('\ncaused by: ');
 }
 
-/**
- * Serialises an error without secrets, which its other properties may contain. The message has each reason
- * once. An expected error has no stack.
- */
+/** The properties of an error may contain secrets. */
 function serialised(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const chain = collectCauses(error);
@@ -134,7 +126,7 @@ function serialised(error: unknown): unknown {
 let second = -1;
 let untilSecond = '';
 
-/** Formats the milliseconds only. The rest of the timestamp is formatted once per second. */
+/** Only the milliseconds are formatted for each line. The rest is formatted once per second. */
 function isoTime(): string {
   const nowMs = Date.now();
   const now = Math.floor(nowMs / 1000);
@@ -149,7 +141,6 @@ export interface LogOptions {
   readonly level: string;
   readonly pretty: boolean;
   readonly destination?: DestinationStream;
-  /** Further fields of the first line. */
   readonly first?: Readonly<Record<string, unknown>>;
 }
 
@@ -174,7 +165,7 @@ export function createLogger({ level, pretty: readable, destination, first }: Lo
   return createEmitter(pino(options, destination ?? openStandardOutput(readable)));
 }
 
-/** Each event has a child logger, which stores the serialised code. */
+/** A child logger stores the code of its event in serialised form. */
 function createEmitter(root: Pino): Logger {
   const children = new Map<LogEventCode, Pino>();
   return {
@@ -206,7 +197,7 @@ function openStandardOutput(readable: boolean): DestinationStream {
 
 let opened = false;
 
-/** Makes a pipe non-blocking, because a blocking write would delay the exit of the process. */
+/** A blocking write to a pipe would delay the exit of the process. */
 function prepareStandardOutput(): void {
   if (opened) return;
   opened = true;

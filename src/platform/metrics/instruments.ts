@@ -1,6 +1,6 @@
 type LabelValue = string | number;
 
-/** Counts by the values of one or two labels, which must be few. Each call costs two map look-ups. */
+/** The values of the labels must be few. Each call costs two map look-ups. */
 export class FastCounter {
   readonly #counts = new Map<LabelValue, Map<LabelValue, { value: number }>>();
 
@@ -21,7 +21,6 @@ export class FastCounter {
   }
 }
 
-/** An observation with the id of its trace. */
 export interface Exemplar {
   readonly traceId: string;
   readonly seconds: number;
@@ -29,7 +28,7 @@ export interface Exemplar {
   readonly atSeconds: number;
 }
 
-/** A histogram of durations. Each call costs a few additions. */
+/** Each call costs a few additions. */
 export class FastHistogram {
   readonly bounds: readonly number[];
   /** The last bucket is for durations above all bounds. */

@@ -21,10 +21,9 @@ interface ReadHistogramOptions {
   readonly read: () => Iterable<readonly [Labels, FastHistogram]>;
 }
 
-/** A histogram that reads its values from another object at each scrape. */
+/** Reads its values from another object at each scrape. */
 class ReadHistogram extends Histogram<string> {
   readonly #options: ReadHistogramOptions;
-  /** Gives the help and the type in the library's form. */
   readonly #empty: Histogram<string>;
 
   constructor(options: ReadHistogramOptions) {
@@ -77,11 +76,7 @@ function findProcessMetrics(): Registry {
   return processMetrics;
 }
 
-/**
- * The metrics of one service. Other modules register their metrics here. Values that requests count are read
- * at each scrape. The service does not use prom-client's global registry, so that one process can run several
- * services.
- */
+/** The service does not use prom-client's global registry, so that one process can run several services. */
 export function createMetrics() {
   const registry = Registry.merge([findProcessMetrics()]);
 
@@ -117,10 +112,7 @@ export function createMetrics() {
     registry,
     counter: <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
       new Counter({ registers: [registry], name, help, labelNames }),
-    /**
-     * A counter with one or two labels for every request, because a call of prom-client's counter costs a
-     * microsecond.
-     */
+    /** A call of prom-client's counter costs a microsecond, which is too much for every request. */
     fastCounter(name: string, help: string, labelNames: readonly [string, string?]): FastCounter {
       const counter = new FastCounter();
       readCounter(name, help, labelNames, counter);
@@ -177,9 +169,8 @@ export function createMetrics() {
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
- * Creates a registry that writes the metrics of another registry as OpenMetrics, which has exemplars.
- * prom-client removes `_total` from the names of counters in such a registry. Therefore the new registry has
- * objects that inherit from the counters.
+ * prom-client removes `_total` from the names of counters in an OpenMetrics registry. Therefore the new
+ * registry has objects that inherit from the counters.
  */
 export function createOpenMetricsRegistry(registry: Registry): Registry<OpenMetricsContentType> {
   const openMetrics = new Registry<OpenMetricsContentType>();

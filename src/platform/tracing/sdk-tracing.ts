@@ -19,17 +19,12 @@ import { newId } from '../ids.ts';
 import { createSpanExport, type ExportReport } from './span-export.ts';
 import type { Attributes, Span, SpanOptions, Tracing } from './tracing.ts';
 
-/** A slow collector delays the exit of the process by at most this. */
 const CLOSE_MS = 2_000;
 
-/** The parent and the links of a new span. */
 interface Place {
   readonly parent: Context;
   readonly links?: Link[];
-  /**
-   * Monotonic time plus this offset is the wall-clock time of all spans of a trace. The SDK itself rounds
-   * start times to milliseconds.
-   */
+  /** The SDK rounds start times to milliseconds, so spans use monotonic time plus this offset. */
   readonly offsetMs: number;
 }
 
@@ -80,7 +75,7 @@ const placeBelow = (parent: SpanContext | null): Place => ({
   offsetMs: Date.now() - performance.now(),
 });
 
-/** Loads the OpenTelemetry SDK, so import this module only if traces are exported. */
+/** Importing this module loads the OpenTelemetry SDK, so import only if traces are exported. */
 export function createSdkTracing(
   settings: TracingSettings,
   { version, ...report }: ExportReport & { readonly version: string },

@@ -48,8 +48,8 @@ function describeFailure(error: (Error & { readonly code?: unknown }) | undefine
 }
 
 /**
- * Exports spans in batches. At most `queue.most` spans are waiting or being sent. The batch processor limits
- * only the waiting spans, and does not report the spans that it drops.
+ * The batch processor limits only the waiting spans, and does not report the spans that it drops. Therefore
+ * this function counts all spans that are waiting or being sent.
  */
 export function createSpanExport(settings: TracingSettings, { log, outcomes }: ExportReport): SpanProcessor {
   const { queue, timeoutMs } = settings;

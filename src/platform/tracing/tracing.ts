@@ -2,8 +2,8 @@ import type { SpanKind } from '@opentelemetry/api';
 import type { FastCounter } from '../metrics/instruments.ts';
 
 /**
- * The attributes have the names of OpenTelemetry's semantic conventions. They contain no variables,
- * credentials or IP addresses of clients.
+ * Attributes have names of OpenTelemetry's semantic conventions and contain no variables, credentials or IP
+ * addresses of clients.
  */
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -12,7 +12,7 @@ export interface SpanOptions {
   readonly attributes?: Attributes;
 }
 
-/** A span ends once. A span that never ends is never exported. */
+/** A span that never ends is never exported. */
 export interface Span {
   readonly traceId: string;
   /** The header value for other services (W3C Trace Context §3.2). */
@@ -25,25 +25,21 @@ export interface Span {
 export interface RequestTrace {
   /** Undefined if the client sent no trace id and the trace is not sampled. */
   readonly traceId: string | undefined;
-  /** Undefined if the trace is not sampled. */
   readonly span: Span | undefined;
   /** Undefined without a socket. */
   readonly httpVersion: string | undefined;
-  /** Removes the request from the index of traces. Call this function when the response is complete. */
+  /** Removes the request from the index of traces when the response is complete. */
   readonly forget: () => void;
 }
 
-/** Modules start spans explicitly, and only if a trace is sampled. */
 export interface Tracing {
   /**
-   * Begins the trace of a request, or continues the trace of its `traceparent`. A trusted peer decides about
-   * the sampling. For other clients, the decision is random, because otherwise a client could have all of its
-   * requests exported.
+   * A trusted peer decides about the sampling of its traces. For other clients, the decision is random,
+   * because otherwise a client could have all of its requests exported.
    */
   begin(name: string, traceparent: string | null, trusted: boolean): Pick<RequestTrace, 'traceId' | 'span'>;
-  /** @returns a span below its cause and linked to the cause, or undefined if the cause is not sampled */
+  /** @returns undefined if the cause is not sampled */
   follow(name: string, cause: string, options?: SpanOptions): Span | undefined;
-  /** Counts ended spans as exported, failed or dropped. */
   readonly outcomes: FastCounter;
   /** Exports the ended spans within two seconds. Never rejects. */
   close(): Promise<void>;
