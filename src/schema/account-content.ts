@@ -8,7 +8,7 @@ import { postQueues } from './post/queue.ts';
 
 /** Long transactions would delay events. PostgreSQL has room for only thousands of locks in total. */
 const BATCH = 100;
-/** The comments that one transaction deletes together with their posts, except the comments of the last post. */
+/** The comments of the last post of a transaction come in addition. */
 const MAX_CASCADED = 1_000;
 /** All readers get events in one order, so a large account must leave room for the events of other accounts. */
 const EVENTS_PER_SECOND = 2_000;
@@ -24,7 +24,6 @@ const OWN_COMMENTS = statement<Target>(
   `SELECT c.id, c.post_id AS "postId" FROM comments c JOIN posts p ON p.id = c.post_id
    WHERE c.author_id = $1 AND p.author_id <> $1 LIMIT $2`,
 );
-/** Selects comments of posts with too many comments for one transaction. */
 const COMMENTS_ON_OWN_POSTS = statement<Target>(
   'account_comments_on_posts',
   `SELECT c.id, c.post_id AS "postId" FROM posts p JOIN comments c ON c.post_id = p.id
@@ -54,7 +53,6 @@ const DROP_COMMENTS = statement<Dropped>(
    event AS (${COMMENT_DELETED.append('gone')})
    SELECT 0 AS comments FROM gone`,
 );
-/** The event of a post includes the deletion of its remaining comments. */
 const DROP_POSTS = statement<Dropped>(
   'account_drop_posts',
   `WITH gone AS (DELETE FROM posts WHERE id = ANY($1::uuid[]) RETURNING id, author_id, comment_count),
@@ -62,10 +60,8 @@ const DROP_POSTS = statement<Dropped>(
    SELECT comment_count AS comments FROM gone`,
 );
 
-/** A step of deleting the content of an account. Each batch locks its posts. */
 interface Deletion {
   readonly table: string;
-  /** The count of `admin user delete` that includes the rows. */
   readonly counts: 'deletedPosts' | 'deletedComments';
   readonly targets: Statement<Target>;
   readonly lock: Statement<never>;
@@ -73,8 +69,8 @@ interface Deletion {
 }
 
 /**
- * Every table whose rows retain an account (`onDelete: Restrict` on User) has a step, in this order. A new
- * type needs a step, too: docs/adding-a-type.md.
+ * Every table whose rows retain an account (`onDelete: Restrict` on User) needs a step, in this order
+ * (docs/adding-a-type.md).
  */
 export const DELETIONS: readonly Deletion[] = [
   {
@@ -97,10 +93,7 @@ export const DELETIONS: readonly Deletion[] = [
 type Deleted = Record<Deletion['counts'], number>;
 const NOTHING_DELETED: Deleted = { deletedPosts: 0, deletedComments: 0 };
 
-/**
- * Deletes the content of an account in short transactions, at most EVENTS_PER_SECOND. An interrupted deletion
- * can be repeated.
- */
+/** An interrupted deletion can be repeated. */
 async function drop(database: Database, account: string): Promise<Deleted> {
   const deleted = { ...NOTHING_DELETED };
   let dueMs = performance.now();
@@ -108,8 +101,7 @@ async function drop(database: Database, account: string): Promise<Deleted> {
     await runInBatches(1, async () => {
       await delay(Math.max(0, dueMs - performance.now()));
       dueMs = performance.now() + (BATCH / EVENTS_PER_SECOND) * 1_000;
-      // Another process may delete some of the rows at the same time, so the loop stops only when no row is
-      // found.
+      // Another process may delete rows at the same time, so only an empty result stops the loop.
       const { found, dropped } = await database.unitOfWork().run(async (work) => {
         const rows = await work.query(targets, [account, BATCH]);
         const posts = [...new Set(rows.map(({ postId }) => postId))];

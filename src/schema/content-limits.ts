@@ -1,9 +1,6 @@
 import { type Config, loadConfig } from '../platform/config/config.ts';
 
-/**
- * Checks, descriptions and the limits of responses are computed from these numbers (contract: schema).
- * Numbers that operators may choose would come from the settings.
- */
+/** Checks, descriptions and the limits of responses are computed from these numbers (contract: schema). */
 export const contentLimits = (_settings: Pick<Config, never>) => ({
   account: {
     keyName: { min: 1, max: 100, visible: true },

@@ -2,7 +2,7 @@ import { type EventColumns, type EventKind, eventKind } from '../engine/events/e
 
 interface ChangeKind<Name extends string, Shown extends string> extends EventKind<Name> {
   readonly description: string;
-  /** The name of a field of `Change`, or undefined for a change of the post itself. */
+  /** A field of `Change`, or undefined for a change of the post itself. */
   readonly shows: Shown | undefined;
 }
 

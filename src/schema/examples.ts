@@ -1,4 +1,4 @@
-/** Operations for GraphiQL, one in each tab. Lines are short, so that the play button covers none. */
+/** Lines are short, so that the play button of GraphiQL covers none. */
 export const EXAMPLES = [
   {
     name: 'Posts',

@@ -14,7 +14,7 @@ import { definePostMutations } from './post/mutations.ts';
 import { definePost, definePostQueries, definePostRelations, definePostSubscriptions } from './post/type.ts';
 import { defineUser, defineUserQueries } from './user/type.ts';
 
-/** The order decides the order of the fields of Query, Mutation and User. */
+/** The order of the calls decides the order of the fields of Query, Mutation and User. */
 function defineModules(toolkit: SchemaToolkit, limits: ContentLimits, revocations: AccountRevocations) {
   const user = defineUser(toolkit);
   defineUserQueries(toolkit, user);

@@ -13,10 +13,10 @@ export interface Changed {
 export const NEW_VERSION =
   'version = version + 1, updated_at = greatest(clock_timestamp(), coalesce(updated_at, created_at))';
 
-/** The version that the client has read. Null and undefined allow every version. */
+/** Null and undefined allow every version. */
 export type IfVersion = number | null | undefined;
 
-/** @throws {ApiError} CONFLICT if the row has another version than the client has read */
+/** @throws {ApiError} CONFLICT */
 export function checkVersion(
   type: string,
   { id, version }: { readonly id: string; readonly version: number },

@@ -162,18 +162,18 @@ export class FairQueue<T = undefined> {
       if (rejection !== undefined) return Promise.reject(rejection);
     }
     return new Promise((resolve, reject) => {
-      const stayed = cancellation?.onCancel(() => {
+      const removeListener = cancellation?.onCancel(() => {
         this.#remove(owner, entry);
         reject(new QueueFullError('cancelled'));
       });
       const entry: Entry<T> = {
         sinceMs: performance.now(),
         admit(handedOver) {
-          stayed?.();
+          removeListener?.();
           resolve(handedOver);
         },
         reject(error) {
-          stayed?.();
+          removeListener?.();
           reject(error);
         },
       };
@@ -284,16 +284,16 @@ export class FairQueue<T = undefined> {
   }
 
   /** @returns the rejection of the new entry, if its owner has the most entries */
-  #makeRoom(comer: string | undefined): QueueFullError | undefined {
-    const own = (this.#owners.get(comer)?.length ?? 0) + 1;
+  #makeRoom(requester: string | undefined): QueueFullError | undefined {
+    const own = (this.#owners.get(requester)?.length ?? 0) + 1;
     let most = own;
-    let owner = comer;
+    let owner = requester;
     for (const [other, { length }] of this.#owners) {
       if (length <= most || other === undefined) continue;
       most = length;
       owner = other;
     }
-    if (owner === comer) return new QueueFullError(own > 1 ? 'owner_limit' : 'queue_full');
+    if (owner === requester) return new QueueFullError(own > 1 ? 'owner_limit' : 'queue_full');
     const last = this.#owners.get(owner)?.at(-1);
     if (last === undefined) return undefined;
     this.#remove(owner, last);

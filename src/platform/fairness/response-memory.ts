@@ -166,9 +166,9 @@ export class Reservation {
 
   /** @returns a function that stops watching the client and releases the response */
   waitFor(client: Client): () => void {
-    const ended = this.#pending.watch(client);
+    const stopWatching = this.#pending.watch(client);
     return () => {
-      ended();
+      stopWatching();
       this.release();
     };
   }
@@ -245,8 +245,8 @@ export class PendingResponses {
 
   /** @returns a function that stops watching the client */
   watch(client: Client): () => void {
-    const ended = this.#clients.watch(client);
+    const stopWatching = this.#clients.watch(client);
     this.#budget.freeFor(0);
-    return ended;
+    return stopWatching;
   }
 }

@@ -43,7 +43,7 @@ interface NewKey {
   readonly expiresAt?: Date | null | undefined;
 }
 
-/** Scopes must be known, without duplicates, and within the account's role (contract: scopes). */
+/** Scopes must not exceed the role of the account (contract: scopes). */
 function checkScopes(scopes: readonly string[], { role }: Principal): readonly Scope[] {
   if (scopes.length === 0) throw badInput('scopes', 'must contain at least one scope.');
   const unknown = scopes.find((scope) => !isScope(scope));
@@ -124,8 +124,8 @@ export async function revokeEverything(
 ): Promise<void> {
   const { userId } = principal;
   await checkSession(work, principal);
-  const ended = await revokeAllCredentials(work, [userId], revocations);
-  await audit(work, 'revokeEverything', userId, { account: userId, revoked: ended });
+  const revoked = await revokeAllCredentials(work, [userId], revocations);
+  await audit(work, 'revokeEverything', userId, { account: userId, revoked });
 }
 
 /** @returns false if the account has no such key, or the key was revoked already */
@@ -157,13 +157,13 @@ export interface PasswordChange {
   readonly newHash: string;
 }
 
-const wrong = () => badInput('currentPassword', 'is not the current password.');
+const wrongPassword = () => badInput('currentPassword', 'is not the current password.');
 
 /**
  * Verifies the password of a caller with a session, then runs `then` with its hash. Verification takes tens
  * of milliseconds, so no row may be locked. A wrong password is BAD_USER_INPUT, because the caller has the
- * permission but the argument is wrong. Wrong passwords have a separate bucket, so that failed logins of
- * attackers do not block the owner.
+ * permission but the argument is wrong. The separate bucket prevents failed logins of attackers from blocking
+ * the owner.
  * @returns undefined without a session, which the field rejects
  * @throws {ApiError} BAD_USER_INPUT, RATE_LIMITED, UNAUTHENTICATED
  */
@@ -184,12 +184,11 @@ async function checked<T>(
   );
   if (result !== undefined) return result;
   onWrongPassword();
-  throw wrong();
+  throw wrongPassword();
 }
 
 /**
- * Verifies the password of a caller with a session. The argument is nullable where it was added to a
- * published field, so a missing password is BAD_USER_INPUT.
+ * The argument is nullable where it was added to a published field, so a missing password is BAD_USER_INPUT.
  * @throws {ApiError} as `checked` does
  */
 export async function confirmPassword(context: PreparationContext, currentPassword: unknown): Promise<void> {
@@ -215,8 +214,8 @@ export async function preparePassword(
 }
 
 /**
- * Changes the password, and revokes all that was issued after logins with the old password, including the
- * caller's session. A new session replaces the caller's session, so that a copied cookie no longer works.
+ * Revokes all that was issued after logins with the old password. A new session replaces the caller's
+ * session, so that a copied cookie no longer works.
  * @throws {ApiError} BAD_USER_INPUT if the password was changed during the request, UNAUTHENTICATED if the
  * session was revoked or the account disabled
  */
@@ -228,10 +227,10 @@ export async function changePassword(
 ): Promise<OpenedSession> {
   const { userId } = principal;
   const changed = await work.query(CHANGE_HASH, [userId, currentHash, newHash]);
-  if (changed.length === 0) throw wrong();
+  if (changed.length === 0) throw wrongPassword();
   const { userAgent } = await checkSession(work, principal);
-  const ended = await revoke(work, [userId], revocations);
-  await audit(work, 'changePassword', userId, { account: userId, revoked: ended });
+  const revoked = await revoke(work, [userId], revocations);
+  await audit(work, 'changePassword', userId, { account: userId, revoked });
   const opened = await openSession(work, { userId, passwordHash: newHash, userAgent });
   if (opened === undefined) throw unauthenticated('Your account was disabled. Contact the operator.');
   return opened;

@@ -98,10 +98,7 @@ const SESSIONS = statement<SessionRow>(
    FROM sessions WHERE user_id = ANY($1::uuid[]) AND expires_at > now() ORDER BY last_seen_at DESC, id DESC LIMIT $2`,
 );
 
-/**
- * Returns the user's id if the user is the viewer.
- * @throws {ApiError} FORBIDDEN for other users
- */
+/** @throws {ApiError} FORBIDDEN unless the user is the viewer */
 export function own(
   user: { readonly id: string },
   context: Context,

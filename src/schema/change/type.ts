@@ -18,7 +18,7 @@ type PartKey = `${ShownName}Id`;
 
 const keyOf = (name: ShownName): PartKey => `${name}Id`;
 
-/** An event with the id of the changed row of each type. All of these ids but one are null. */
+/** The ids of the changed rows of all types but one are null. */
 type ChangeRow = Readonly<Record<PartKey, string | null>> & {
   readonly id: string;
   readonly kind: KindName;
@@ -31,7 +31,7 @@ interface KindOfPart {
   readonly shows: string | undefined;
 }
 
-/** Builds the SQL for the id of the changed row. The SQL is NULL for events of other types. */
+/** The SQL is NULL for events of other types. */
 export function entityIdSql(name: string, kinds: readonly KindOfPart[]): string {
   const withEntity = kinds.filter(({ shows }) => shows !== undefined);
   const own = withEntity.filter(({ shows }) => shows === name);
@@ -53,7 +53,6 @@ const changeEntity = {
   },
 };
 
-/** @throws for a kind that no module declares */
 function changeOf({ kind: name, aggregateId, entityId, createdAt }: EventRecord): ChangeRow {
   const kind = CHANGE_KINDS.find((known) => known.name === name);
   if (kind === undefined) throw new Error(`no module declares events of the kind ${name}`);
@@ -66,7 +65,6 @@ interface ShownEntity {
   readonly entity: Entity<Identified>;
 }
 
-/** @param entities the types that the kinds of changes show */
 export function defineChange(
   { builder }: SchemaToolkit,
   { Post }: PostTypes,
@@ -128,14 +126,13 @@ export function defineChange(
 
 type ChangeTypes = ReturnType<typeof defineChange>;
 
-/** The arguments of `changes` after coercion by graphql-js. Null counts as absent. */
+/** graphql-js has coerced these arguments. Null counts as absent. */
 interface Filters {
   readonly post?: unknown;
   readonly author?: unknown;
   readonly kinds?: unknown;
 }
 
-/** @throws {ApiError} BAD_USER_INPUT */
 function filterOf({ post, author, kinds }: Filters): EventFilter {
   const names = Array.isArray(kinds) ? kinds.map(String) : undefined;
   if (names?.length === 0) throw badInput('kinds', 'must contain at least one kind, or be absent.');

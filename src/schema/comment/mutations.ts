@@ -75,11 +75,10 @@ const DELETE_COMMENT = statement<{ readonly deleted: number }>(
    ${COMMENT_DELETED.append('gone')} RETURNING 1 AS deleted`,
 );
 
-/** Only the author of a comment and admins may change the comment (contract: permissions). */
+/** The post's author may only delete the comment (contract: permissions). */
 const mayChangeComment = (principal: Principal, comment: { readonly authorId: string }): boolean =>
   principal.userId === comment.authorId || principal.role === 'admin';
 
-/** The author of the post may delete the comment, too. */
 function mayDeleteComment(
   principal: Principal,
   comment: { readonly authorId: string; readonly postAuthorId: string },
@@ -87,10 +86,6 @@ function mayDeleteComment(
   return mayChangeComment(principal, comment) || principal.userId === comment.postAuthorId;
 }
 
-/**
- * @throws {ApiError} BAD_USER_INPUT, NOT_FOUND if the post does not exist
- * @throws {DatabaseError}
- */
 async function createComment(
   work: UnitOfWork,
   principal: Principal,
@@ -114,10 +109,6 @@ async function createComment(
   return { ...comment, ...made, updatedAt: made.createdAt };
 }
 
-/**
- * @throws {ApiError} BAD_USER_INPUT, NOT_FOUND, FORBIDDEN, CONFLICT
- * @throws {DatabaseError}
- */
 async function updateComment(
   work: UnitOfWork,
   principal: Principal,
@@ -138,11 +129,6 @@ async function updateComment(
   return { ...comment, body, ...changed };
 }
 
-/**
- * @returns false if the comment does not exist
- * @throws {ApiError} FORBIDDEN, CONFLICT
- * @throws {DatabaseError}
- */
 async function deleteComment(
   work: UnitOfWork,
   principal: Principal,

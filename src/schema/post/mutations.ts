@@ -24,7 +24,7 @@ import { type PostRow, type PostTypes, postEntity } from './type.ts';
 
 const INSERT = 'INSERT INTO posts (id, title, body, author_id) SELECT $1::uuid, $2, $3, $4::uuid';
 
-/** Inserts the post and its event in one statement, because this write is the most frequent. */
+/** One statement inserts the post and its event, because this write is the most frequent. */
 const INSERT_POST = insertStatement('post_insert', INSERT, {
   columns: ['author_id'],
   parts: { event: POST_CREATED.append },
@@ -40,10 +40,7 @@ const INSERT_TAGGED_POST = insertStatement('post_insert_tagged', INSERT, {
   },
 });
 
-/**
- * Changes the columns whose parameters are not null, and appends the event. If `differs` is false, nothing
- * changes and no row is returned.
- */
+/** Null parameters change nothing. If `differs` is false, no event is appended and no row is returned. */
 const changePost = (label: string, differs: string, parts = '') =>
   statement<Changed>(
     label,
@@ -67,8 +64,8 @@ const CHANGE_TAGGED_POST = changePost(
 );
 
 /**
- * Locks the post until the unit of work ends, so that the post does not change between check and write. The
- * lock is no stronger than the lock of the write. Other transactions can still insert references to the post.
+ * Prevents changes of the post between check and write. The lock is no stronger than the lock of the write,
+ * and other transactions can still insert references to the post.
  */
 const LOCK_TO_CHANGE = statement<PostRow>(
   'post_lock',
@@ -87,10 +84,7 @@ interface Deleted {
   readonly deleted: boolean;
 }
 
-/**
- * Locks the post, and deletes the post if author and version match. A null author or version matches every
- * post. No row is returned if the post does not exist.
- */
+/** A null author or version matches every post. No row is returned if the post does not exist. */
 const DELETE_POST = statement<Deleted>(
   'post_delete',
   `WITH post AS (SELECT id, author_id, version, coalesce(author_id = $2::uuid, true) AS allowed FROM posts WHERE id = $1 FOR UPDATE),
@@ -100,7 +94,7 @@ const DELETE_POST = statement<Deleted>(
    SELECT post.allowed, post.author_id AS "authorId", post.version, gone.id IS NOT NULL AS deleted FROM post LEFT JOIN gone ON true`,
 );
 
-/** Only the author of a post and admins may change or delete the post (contract: permissions). */
+/** The contract guarantees this rule (contract: permissions). */
 function mayChangePost(principal: Principal, post: { readonly authorId: string }): boolean {
   return principal.userId === post.authorId || principal.role === 'admin';
 }
@@ -122,10 +116,6 @@ interface NewPost {
   readonly tags: readonly string[];
 }
 
-/**
- * Prepares the insertion of a post and its event.
- * @throws {ApiError} BAD_USER_INPUT
- */
 export function insertPost(
   { userId: authorId }: Pick<Principal, 'userId'>,
   { title, body, tags }: NewPost,
@@ -144,10 +134,6 @@ export function insertPost(
     : { statement: INSERT_TAGGED_POST, values: [...values, [...tags]], row };
 }
 
-/**
- * @throws {ApiError} BAD_USER_INPUT
- * @throws {DatabaseError}
- */
 async function createPost(
   work: UnitOfWork,
   principal: Principal,
@@ -165,10 +151,6 @@ type PostChanges = { readonly [Field in keyof NewPost]?: NewPost[Field] | null |
   readonly ifVersion?: IfVersion;
 };
 
-/**
- * @throws {ApiError} BAD_USER_INPUT, NOT_FOUND, FORBIDDEN, CONFLICT
- * @throws {DatabaseError}
- */
 async function updatePost(
   work: UnitOfWork,
   principal: Principal,
@@ -196,11 +178,6 @@ async function updatePost(
   return { ...post, title: title ?? post.title, body: body ?? post.body, ...changed };
 }
 
-/**
- * @returns false if the post does not exist
- * @throws {ApiError} FORBIDDEN, CONFLICT
- * @throws {DatabaseError}
- */
 async function deletePost(
   work: UnitOfWork,
   principal: Principal,
@@ -220,7 +197,7 @@ async function deletePost(
 
 const COMMENT = 'comment';
 
-/** Locks the posts in the order of their ids. A comment's id stands for its post, which never changes. */
+/** Locks posts in the order of their ids. A comment's id stands for its post, which never changes. */
 const lockPosts = (strength: string): Statement<{ id: string }> =>
   statement(
     'posts_lock',
@@ -246,13 +223,11 @@ const POSTS: LockKind = {
   },
 };
 
-/** Locks a post that will be changed or get a comment. */
 export const postToChange = (id: string | undefined): NamedRow => ({ kind: POSTS, id });
 const postToDelete = (id: string | undefined): NamedRow => ({ kind: POSTS, id, deleted: true });
-/** Locks the post of a comment. */
 export const postOfComment = (id: string | undefined): NamedRow => ({ kind: POSTS, id, below: COMMENT });
 
-/** A single-statement mutation gets arguments that graphql-js has coerced, without their types. */
+/** graphql-js has coerced these arguments, but a single-statement mutation gets them without types. */
 const newPost = ({ title, body, tags }: Readonly<Record<string, unknown>>): NewPost => ({
   title: String(title),
   body: String(body),

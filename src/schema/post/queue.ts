@@ -21,12 +21,12 @@ const JOIN_POSTS = statement<unknown>(
  * (docs/decisions/0048-queues-of-posts.md).
  */
 export const postQueue = (postId: string): Query<unknown> => ({ statement: JOIN_POST, values: [postId] });
-/** Waits for the post of a comment. The post of a comment never changes. */
+/** The post of a comment never changes. */
 export const postQueueOfComment = (commentId: string): Query<unknown> => ({
   statement: JOIN_POST_OF_COMMENT,
   values: [commentId],
 });
-/** Waits for several posts, in the order of their ids. */
+/** Posts are queued for in the order of their ids. */
 export const postQueues = (
   postIds: readonly string[],
   commentIds: readonly string[] = [],

@@ -79,7 +79,7 @@ export function definePost(
       }),
       tags: t.loadableList({
         type: 'String',
-        // Each tag needs one more character, for quotes and comma.
+        // Quotes and comma count as one more character for each tag.
         maxCharacters: maxTags * (tag.max + 1),
         sql: {
           kind: 'value',

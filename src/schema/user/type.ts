@@ -27,7 +27,7 @@ const OWN_EMAIL = 'users:read';
 const EMAIL_OF_OTHERS = 'users:email';
 
 /**
- * @returns the id, if the caller may see the account's email address (contract: permissions)
+ * The contract guarantees this rule (contract: permissions).
  * @throws {ApiError} FORBIDDEN
  */
 function withEmail({ id }: UserRow, context: Context): string {
@@ -56,7 +56,7 @@ async function readEmails({ db }: Context, ids: readonly string[]): Promise<(str
 /** The SQL of the field `role` must return these names, too. */
 const ROLE_NAMES = { member: 'MEMBER', admin: 'ADMIN' } as const;
 
-/** True if the caller may see the role of an account (contract: permissions). */
+/** The contract guarantees this rule (contract: permissions). */
 function maySeeRole({ caller }: Context, { id }: UserRow): boolean {
   return isAuthenticated(caller) && (caller.userId === id || caller.role === 'admin');
 }
