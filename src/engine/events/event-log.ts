@@ -41,7 +41,7 @@ interface EventRow extends StateRow, EventRecord {
   readonly found: boolean;
   readonly blocked: boolean;
   readonly era: number;
-  /** Null without events. */
+  /** `xid` is null if there are no events. */
   readonly xid: string | null;
   readonly id: number;
 }

@@ -66,7 +66,7 @@ export const CHECKSUM_SQL = `lpad(to_hex((extract(epoch FROM created_at) * 1000)
  * ones, except from the transactions that were running then.
  */
 export interface CommittedBefore extends ChecksummedPosition {
-  /** In descending order, all older than the event. */
+  /** The transactions are in descending order and older than the event. */
   readonly running: readonly bigint[];
 }
 

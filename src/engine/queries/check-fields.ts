@@ -20,7 +20,7 @@ const EXAMPLE = `sql: ({ body }, { length }) => \`left(\${body}, \${length})\``;
 const objectTypes = (schema: GraphQLSchema): readonly GraphQLObjectType[] =>
   Object.values(schema.getTypeMap()).filter(isObjectType);
 
-/** The types whose rows the database reads: those of nodes, and those that a field leads to. */
+/** The types of nodes, and the types to which fields lead. */
 function rowTypes(schema: GraphQLSchema): ReadonlySet<GraphQLObjectType> {
   const found = new Set(nodeTypes(schema).map(({ type }) => type));
   for (const field of objectTypes(schema).flatMap((type) => Object.values(type.getFields()))) {
@@ -43,8 +43,8 @@ function checkSize(name: string, field: Field): void {
     );
 }
 
-/** Stands for the SQL of these values, and notes which of them are read. */
-function noting(names: readonly string[], read: Set<string>, explain: (name: string) => string) {
+/** Stands for the SQL of values, and records which values are read. */
+function recordReads(names: readonly string[], read: Set<string>, explain: (name: string) => string) {
   const get = (_target: object, name: string | symbol) => {
     if (typeof name === 'symbol') throw new Error(explain('all of it, as a text,'));
     if (!names.includes(name)) throw new Error(explain(`"${name}"`));
@@ -54,7 +54,6 @@ function noting(names: readonly string[], read: Set<string>, explain: (name: str
   return new Proxy<Record<string, string>>({}, { get });
 }
 
-/** Throws if the SQL of a computed field reads what is not declared, or leaves out what is. */
 function checkSql(name: string, field: Field, { expression: sql, parameters, ofCaller }: ValueMapping): void {
   const args = field.args.map((argument) => argument.name);
   if (args.length > 0 && parameters === undefined)
@@ -73,13 +72,13 @@ function checkSql(name: string, field: Field, { expression: sql, parameters, ofC
   };
   const declared = rowProperties(field);
   sql(
-    noting(
+    recordReads(
       declared,
       read,
       (what) =>
         `The SQL of ${name} reads ${what} of its row, of which the field declares ${declared.join(', ')}: add the column to "columns", and take it by its name, as in ${EXAMPLE}. ${PAGE}`,
     ),
-    noting(
+    recordReads(
       args,
       used,
       (what) =>
@@ -101,13 +100,13 @@ function checkSql(name: string, field: Field, { expression: sql, parameters, ofC
   const unused = args.filter((argument) => !used.has(argument));
   if (unused.length > 0)
     throw new Error(
-      `The SQL of ${name} does not use ${unused.join(', ')}: whatever the argument is, the database would give the same. Take it from the arguments, as in ${EXAMPLE}. ${PAGE}`,
+      `The SQL of ${name} does not use ${unused.join(', ')}, so the value would not depend on it. Take it from the arguments, as in ${EXAMPLE}. ${PAGE}`,
     );
 }
 
 /**
- * Checks how fields are declared on the types whose rows the database reads. Throws for the first mistake, and says
- * what to do.
+ * Checks the declarations of fields on types whose rows the database reads.
+ * @throws {Error} for the first error, with its correction
  */
 export function checkFields(schema: GraphQLSchema): void {
   for (const type of rowTypes(schema))

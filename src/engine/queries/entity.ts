@@ -1,58 +1,50 @@
 import type { Table } from '../../generated/tables.ts';
 
-/** The names of the computed fields that read a property, by the property. Filled when the schema is built. */
+/** Computed fields by the property that they read. The schema build fills the map. */
 const readers = new Map<string, Set<string>>();
 
 export function noteReader(property: string, field: string): void {
   readers.set(property, (readers.get(property) ?? new Set()).add(field));
 }
 
-/** Whether an operation with fields of these names reads a property. */
 export const isRead = (property: string, names: ReadonlySet<string>): boolean =>
   names.has(property) || [...(readers.get(property) ?? [])].some((name) => names.has(name));
 
-/** The FROM clause of a list and the columns that order it. The row's table has the alias `t`. */
+/** The row's table has the alias `t`. */
 interface FromClause {
   readonly from: string;
   readonly createdAt: string;
   readonly id: string;
 }
 
-/** A table as the schema sees it. Every row has an id and a creation time; lists are ordered by the two. */
+/** Lists are ordered by creation time and id. */
 export interface Entity<Row extends object, Name extends string = string> {
   readonly name: Name;
-  /** The SQL of each property of a row. */
   readonly columns: { readonly [Property in keyof Row & string]: string };
   readonly source: FromClause;
-  /** Properties with long strings. */
   readonly texts?: readonly string[];
-  /** The rows that have a value, in the same order and from one index. */
+  /** The rows that have a value, in the order of the list and from one index. */
   readonly filteredBy?: FromClause & {
     /** The FROM clause if only the keys of the rows are needed. */
     readonly keys: string;
-    /** The column to compare. */
     readonly value: string;
   };
-  /** Never set: carries the row type. */
+  /** Never set, because the property only carries the row type. */
   readonly row?: Row;
 }
 
-/** The type of the rows of an entity. */
 export type EntityRow<E> = E extends Entity<infer Row> ? Row : never;
 
-/** The properties of a row whose values have a type. */
 export type KeyOfType<Row, Value> = {
   [Key in keyof Row]: Row[Key] extends Value ? Key : never;
 }[keyof Row] &
   string;
 
-/** The options of an entity that the columns of its table do not define. */
 interface EntityOptions<Row extends object, Filled extends keyof Row, Value extends object> {
-  /** For properties that may be null, the property whose value counts instead. */
+  /** The property whose value replaces a null value. */
   readonly fallbacks?: { readonly [Property in Filled]: NoInfer<KeyOfType<Row, NonNullable<Row[Property]>>> };
-  /** Properties with long strings. */
   readonly texts?: readonly NoInfer<KeyOfType<Row, string>>[];
-  /** A table with a row for each value of a row and with the creation time of that row. `key` holds the id of that row. */
+  /** A table with a row for each value of a row, and with that row's creation time. `key` holds that row's id. */
   readonly filteredBy?: {
     readonly by: Table<Value>;
     readonly key: NoInfer<KeyOfType<Value, string>>;
@@ -60,7 +52,6 @@ interface EntityOptions<Row extends object, Filled extends keyof Row, Value exte
   };
 }
 
-/** Creates the entity of a table. */
 export function createEntity<
   Row extends { readonly id: string; readonly createdAt: Date },
   Name extends string,
@@ -103,21 +94,17 @@ function createFilteredSource<Value extends { readonly createdAt: Date }>(
 
 export type ListOrder = 'newest-first' | 'oldest-first';
 
-/** A list in the schema: all rows of an entity or, with `parent`, the rows of a parent. */
+/** Contains all rows of an entity or, with `parent`, the rows of a parent. */
 export interface ListRelation<Row extends object> {
   readonly name: string;
   readonly entity: Entity<Row>;
-  /** The SQL of the parent's id. */
   readonly parent?: string;
   readonly order: ListOrder;
 }
 
 const listRelations = new WeakMap<object, Map<string, ListRelation<object>>>();
 
-/**
- * Gets the list of an entity's rows by the property that holds the parent's id. The fields that show the list share one
- * relation, because a batch reads the keys of one relation together.
- */
+/** The fields that show a list share one relation, because a batch reads the keys of one relation together. */
 export function getListRelation<Row extends object>(
   entity: Entity<Row>,
   key: keyof Row & string,
@@ -131,7 +118,6 @@ export function getListRelation<Row extends object>(
   return relation as ListRelation<Row>;
 }
 
-/** Formats the select list of these properties of an entity; by default, of all. */
 export function selectList(
   { columns }: Pick<Entity<object>, 'columns'>,
   properties: Iterable<string> = Object.keys(columns),

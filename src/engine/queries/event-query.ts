@@ -12,22 +12,22 @@ import { eventsSql } from './plan/sql-statement.ts';
 import { cachedStatement, type JsonStatement } from './plan/statement-cache.ts';
 import type { EventMapping } from './sql-mappings.ts';
 
-/** One statement that writes the responses of a subscription for any number of events. */
 export interface EventPlan {
   readonly written: JsonStatement;
   /** The arguments without the events. */
   readonly given: Given;
-  /** The maximum size of a response. */
   readonly maxBytes: number;
 }
 
-/** What a subscription shows, and of which events. */
 export interface SubscribedEvents {
   readonly mapping: EventMapping;
   readonly filter: EventFilter;
 }
 
-/** Throws if the root field of a subscription has no events, and BAD_USER_INPUT for its arguments. */
+/**
+ * Throws if the root field of a subscription has no events.
+ * @throws {ApiError} BAD_USER_INPUT for invalid arguments
+ */
 export function subscribedEvents(
   args: ExecutionArgs,
   operation: OperationDefinitionNode,
@@ -36,7 +36,7 @@ export function subscribedEvents(
   const root = args.schema.getSubscriptionType();
   if (root == null) throw new Error('the schema has no subscriptions');
   const info = { fragments: plans.fragments, variableValues: NO_VARIABLES };
-  // A subscription has exactly one root field (GraphQL section 5.2.4.1), without conditions.
+  // A subscription has exactly one root field without conditions (GraphQL §5.2.4.1).
   const [fieldNodes] = collectFields(info, root, [operation.selectionSet]).values();
   const [node] = fieldNodes ?? [];
   const field = root.getFields()[node?.name.value ?? ''];
@@ -49,8 +49,8 @@ export function subscribedEvents(
 }
 
 /**
- * The plan of a subscription. It depends on the caller only in that the caller holds the scopes of all fields.
- * Undefined if it cannot be planned so, or a response may be too large: each event is then executed, with its usual errors.
+ * The plan depends on the caller only in that the caller holds the scopes of all fields. Undefined if the database
+ * cannot write the response, or the response may be too large. Each event is then executed, with its usual errors.
  */
 export function planEvents(
   args: ExecutionArgs,
@@ -75,7 +75,10 @@ export function planEvents(
   return { written, given: { list }, maxBytes };
 }
 
-/** The responses to events, in order; undefined for one whose row does not exist. Throws DatabaseError. */
+/**
+ * @returns the responses in order; undefined for an event whose row does not exist
+ * @throws {DatabaseError}
+ */
 export async function readEvents(
   db: Queryable,
   { written, given }: EventPlan,

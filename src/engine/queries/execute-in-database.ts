@@ -24,55 +24,45 @@ import { buildSql } from './plan/sql-statement.ts';
 import { cachedStatement, type JsonRow, type JsonStatement, nextPlanId } from './plan/statement-cache.ts';
 import { isToMany } from './sql-mappings.ts';
 
-/** The plan of an operation of which the database can write all root fields, or some. */
 interface FullQueryPlan {
   readonly id: number;
   /** All root fields, in the order of the response. */
   readonly fields: Fields;
-  /** The root fields that the database can write. */
   readonly members: readonly RootMember[];
-  /** The members that are not `__typename`. */
   readonly roots: readonly FieldPlan[];
-  /** The scopes that each of the roots needs. If the caller lacks one, resolvers reject the fields one by one. */
+  /** If the caller lacks the scope of a root field, resolvers reject the fields one by one. */
   readonly scopesByRoot: ReadonlyMap<FieldPlan, ReadonlySet<Scope>>;
-  /** The scopes that any of the roots needs. */
   readonly scopes: readonly Scope[];
-  /** The reason why resolvers execute the other root fields; undefined if there are no others. */
+  /** The reason why resolvers execute the other root fields, if there are others. */
   readonly reason: string | undefined;
-  /**
-   * Whether all requests have the same arguments: no variables, no root row that may depend on the caller.
-   */
+  /** True if all requests have equal arguments: no variables, and no row or value that depends on the caller. */
   readonly alike: boolean;
-  /** The arguments, if all requests have the same. */
+  /** Set if `alike`. */
   known: FullQueryArguments | undefined;
 }
 
-/** The nodes of fields, by response name. */
+/** Field nodes by response name. */
 type Fields = ReadonlyMap<string, readonly FieldNode[]>;
 
 interface FullQueryArguments extends PlanArguments {
-  /** The root fields that the database writes. */
   readonly members: readonly RootMember[];
-  /** The maximum size of their JSON. */
   readonly maxBytes: number;
 }
 
 declare module '../core/selection.ts' {
   interface OperationPlans {
-    /** By the values of its @skip and @include variables. A string is the reason why there is none. */
+    /** The keys are the values of @skip and @include variables. A string is the reason why there is no plan. */
     fullQueries?: SmallMap<string, FullQueryPlan | string>;
   }
 }
 
 const MAX_PLANS = 16;
 
-/** The response with this `data`. */
 export const responseWith = (data: string): string => `{"data":${data}}`;
 
-/** The bytes of a response around its `data`. */
 const ENVELOPE_BYTES = responseWith('').length;
 
-/** Adds the scopes that the fields of a plan need. False if one of the fields needs a session. */
+/** @returns false if one of the fields needs a session */
 function addScopes(scopes: Set<Scope>, plan: FieldPlan): boolean {
   const { scope, session } = permissionsOf(plan.field);
   if (session === true) return false;
@@ -84,8 +74,8 @@ function addScopes(scopes: Set<Scope>, plan: FieldPlan): boolean {
 }
 
 /**
- * The subqueries of these plans that are not for a field with a selection: each value of `pageInfo` that a connection
- * shows, and each type but one that a node can have.
+ * Counts the subqueries that are not for a field with a selection: each value of `pageInfo`, and each type but one of
+ * a node.
  */
 function countOtherSubqueries(plans: Iterable<FieldPlan>): number {
   let count = 0;
@@ -99,7 +89,6 @@ function countOtherSubqueries(plans: Iterable<FieldPlan>): number {
   return count;
 }
 
-/** Whether anything that a plan reads depends on who asks. */
 function isOfCaller(plan: FieldPlan): boolean {
   if (plan.mapping.kind === 'value') return plan.mapping.ofCaller === true;
   return objectsOf(plan).some(({ fieldPlans }) => [...fieldPlans.values()].some(isOfCaller));
@@ -107,7 +96,7 @@ function isOfCaller(plan: FieldPlan): boolean {
 
 const TOO_MANY_FIELDS = 'the operation has too many nested fields for one statement';
 
-/** Plans an operation; undefined if the database can write none of its root fields. */
+/** Returns the reason if the database can write no root field. */
 function planOperation(
   { schema }: ExecutionArgs,
   { operation, selectionSet, variableDefinitions = [] }: OperationDefinitionNode,
@@ -150,7 +139,6 @@ function planOperation(
   return { id: nextPlanId(), fields, members, roots, scopesByRoot, scopes, reason, alike, known: undefined };
 }
 
-/** The plan for the variables, made if it is not cached. */
 function cachedPlan(
   args: ExecutionArgs,
   operation: OperationDefinitionNode,
@@ -170,9 +158,9 @@ function cachedPlan(
 }
 
 /**
- * The plan of an operation, and the arguments of this request. Resolvers execute root fields that need them, that the
- * caller lacks a scope for, or whose arguments are invalid or name no row, with the usual errors. Undefined if these are
- * all root fields.
+ * Resolvers execute fields without SQL, fields for which the caller lacks a scope, and fields with arguments that are
+ * invalid or name no row. They report the usual errors.
+ * @returns undefined if resolvers execute all root fields
  */
 export function planFullQuery(
   args: ExecutionArgs,
@@ -201,7 +189,6 @@ export function planFullQuery(
   return { plan, given };
 }
 
-/** The `data` of a query that reads nothing. */
 function typeNames({ members }: FullQueryArguments): string {
   const named = members.flatMap((member) =>
     member.kind === 'typename' ? `${JSON.stringify(member.name)}:${JSON.stringify(member.type)}` : [],
@@ -209,23 +196,22 @@ function typeNames({ members }: FullQueryArguments): string {
   return `{${named.join()}}`;
 }
 
-/** The values that verify the caller. They are outside `verifyingSql` so that a cached statement reference no request. */
+/** These functions are outside `verifyingSql`, so that a cached statement references no request. */
 const fromCaller =
   (index: number) =>
   ({ caller }: Given) =>
     caller?.[index] ?? null;
 
-/** SQL of a column that verifies the caller's session in the snapshot of the response. */
+/** The caller's session is verified in the snapshot of the response. */
 function verifyingSql({ check }: UnverifiedSession, { add }: PlanSql): string {
   const numbers = check.values.map((_, index) => add(fromCaller(index)));
   return `${check.sql(...numbers)} AS caller`;
 }
 
-/** The same rows, and what else is to be read in the same snapshot. */
 const besides = (rows: string, columns: readonly string[]): string =>
   columns.length === 0 ? rows : `SELECT w.*, ${columns.join(', ')} FROM (${rows}) AS w`;
 
-/** If the response may be too large, the statement measures it. */
+/** The statement measures a response that may be too large. */
 function statementOf(
   { id, roots }: FullQueryPlan,
   given: FullQueryArguments,
@@ -251,7 +237,7 @@ function statementOf(
   );
 }
 
-/** Reads a response and verifies the caller's session, if it is unverified. Throws `callerNotVerified`, DatabaseError. */
+/** Verifies the caller's session, if it is unverified. Throws `callerNotVerified`, DatabaseError. */
 async function read(
   plan: FullQueryPlan,
   given: FullQueryArguments,
@@ -267,9 +253,7 @@ async function read(
   return row;
 }
 
-/** The root fields that the database does not write. */
 export interface LeftPart {
-  /** The document with the root fields that are left. */
   readonly document: DocumentNode;
   /** The names of all root fields, in the order of the response. */
   readonly names: readonly string[];
@@ -294,21 +278,18 @@ function leftPart(
   };
 }
 
-/** What the database writes of a response. */
 export interface DatabaseResponse {
-  /** The response in JSON. */
   readonly response: string;
-  /** What resolvers have to add; undefined if the response is complete. */
+  /** Undefined if the response is complete. */
   readonly left: LeftPart | undefined;
 }
 
 /**
- * Renders a query, or some of its root fields, with at most one statement, which writes the `data` of the response itself:
- * nothing is parsed, resolved or serialised on the way. Undefined if the database can render no root field: an execution then
- * responds, with its usual errors.
- *
+ * Renders a query, or some of its root fields, with at most one statement, which writes the `data` of the response.
+ * The service then parses, resolves and serialises nothing.
+ * @returns undefined if the database can write no root field; an execution then responds with its usual errors
  * @throws {DatabaseError}
- * @throws {ApiError} COMPLEXITY_LIMIT if the response is too large.
+ * @throws {ApiError} COMPLEXITY_LIMIT if the response is too large
  */
 export async function renderInDatabase(
   args: ExecutionArgs,

@@ -15,7 +15,6 @@ import {
 } from './page-statement.ts';
 import { endsOf, type PageRange, type Position } from './pagination.ts';
 
-/** A row with an id. */
 export interface Identified {
   readonly id: string;
 }
@@ -34,7 +33,7 @@ function byIds<Row extends object>(entity: Entity<Row>): Statement<Row> {
   return found as Statement<Row>;
 }
 
-/** The row with the id, or undefined. `id` is a UUID. */
+/** `id` must be a UUID. */
 export async function readById<Row extends Identified>(
   db: Queryable,
   entity: Entity<Row>,
@@ -44,7 +43,6 @@ export async function readById<Row extends Identified>(
   return row;
 }
 
-/** The rows with the ids, in the order of the ids; undefined for an id without a row. One statement. */
 async function readByIds<Row extends Identified>(
   db: Queryable,
   entity: Entity<Row>,
@@ -57,27 +55,22 @@ async function readByIds<Row extends Identified>(
 
 type Batches = Map<object, (key: never) => Promise<unknown>>;
 
-/** A context, or the key by which Pothos knows the loaders of a context. */
 type Loading = Pick<Context, typeof contextCacheSymbol>;
 
 const keyOf = (context: Loading): object => context[contextCacheSymbol] ?? context;
 
-/** The loader batches of each context, by kind of key. */
 const batchesOf = new WeakMap<object, Batches>();
 
 /**
- * From now on, the loads of this context are read level by level. Keys that are requested while a statement runs wait for
- * it and are then read together, so that an operation takes a few statements per level, however many fields request keys.
+ * Reads the loads of a context level by level from now on. Keys that are requested while a statement runs wait for
+ * the next statement. An operation then takes a few statements for each level, however many fields request keys.
  */
 export function enableLoaderBatches(context: Loading): void {
   const key = keyOf(context);
   if (!batchesOf.has(key)) batchesOf.set(key, new Map());
 }
 
-/**
- * Reads the values of the keys, in their order: immediately, or in a batch with all other keys of the kind. A
- * `kind` always comes with the same `read`.
- */
+/** Reads the values immediately, or in a batch with all other keys of the kind. Each `kind` must have one `read`. */
 export async function inLoaderBatch<Key, Value>(
   context: Loading,
   kind: object,
@@ -88,21 +81,20 @@ export async function inLoaderBatch<Key, Value>(
   if (batches === undefined) return read(keys);
   let load = batches.get(kind) as ((key: Key) => Promise<Value>) | undefined;
   if (load === undefined) {
-    // By the next iteration of the event loop, all resolvers that got values of the last batch have requested their keys.
+    // Until the next iteration of the event loop, all resolvers that got values of the last batch request their keys.
     load = batchReads(read, { maxRunning: 1, maxKeys: Number.POSITIVE_INFINITY, pause: nextLoopIteration });
     batches.set(kind, load);
   }
   return Promise.all(keys.map(load));
 }
 
-/** The columns to read for an operation with fields of these names. Long strings that none of them reads are left out. */
+/** Long strings that no field of the operation reads are left out. */
 function columnsFor<Row extends object>({ entity }: ListRelation<Row>, names: ReadonlySet<string>) {
   return Object.keys(entity.columns).filter(
     (column) => isRead(column, names) || !(entity.texts ?? []).includes(column),
   );
 }
 
-/** Reads pages of one shape with one statement. */
 async function readShape<Row extends object>(
   db: Queryable,
   relation: ListRelation<Row>,
@@ -121,7 +113,6 @@ async function readShape<Row extends object>(
   return lists;
 }
 
-/** Reads one page of a list without a parent. */
 export function readPage<Row extends object>(
   { db, plans }: Pick<Context, 'db' | 'plans'>,
   relation: ListRelation<Row>,
@@ -130,7 +121,7 @@ export function readPage<Row extends object>(
   return queryWritten(db, pageStatement(relation, page, columnsFor(relation, plans.names)), page);
 }
 
-/** Reads pages, in the order of their keys, with one statement per shape. */
+/** Takes one statement for each shape of pages. */
 export async function readChildPages<Row extends object>(
   { db, plans }: Pick<Context, 'db' | 'plans'>,
   relation: ListRelation<Row>,
@@ -144,7 +135,7 @@ export async function readChildPages<Row extends object>(
   return keys.map((key) => lists.get(key) ?? []);
 }
 
-/** Loads the rows with the ids, in the order of the ids; undefined for an id without a row. */
+/** @returns the rows in the order of the ids; undefined for an id without a row */
 export function loadByIds<Row extends { readonly id: string }>(
   context: Context,
   entity: Entity<Row>,
@@ -153,7 +144,7 @@ export function loadByIds<Row extends { readonly id: string }>(
   return inLoaderBatch(context, entity, ids, (all) => readByIds(context.db, entity, all));
 }
 
-/** The `load` of an object type. An id without a row is NOT_FOUND; `type` names the object type in the message. */
+/** An id without a row becomes NOT_FOUND. */
 export function loaderOf<Row extends { readonly id: string }>(entity: Entity<Row>, type: string) {
   return async (ids: string[], context: Context): Promise<(Row | Error)[]> => {
     const rows = await loadByIds(context, entity, ids);
@@ -161,7 +152,6 @@ export function loaderOf<Row extends { readonly id: string }>(entity: Entity<Row
   };
 }
 
-/** Loads the same page of a list for each parent, in the order of the parents. */
 export function loadPages<Row extends object>(
   context: Context,
   relation: ListRelation<Row>,
@@ -172,17 +162,15 @@ export function loadPages<Row extends object>(
   return inLoaderBatch(context, relation, keys, (all) => readChildPages(context, relation, all));
 }
 
-/** A page of a connection: its rows, and whether there are more before and after them. */
 export interface ConnectionPage<Row extends Position> {
   readonly rows: readonly Row[];
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
 }
 
-/** One extra row tells whether the list goes on. */
+/** One extra row shows if the list continues. */
 const oneMore = (page: PageRange): PageRange => ({ ...page, limit: page.limit + 1 });
 
-/** The page of the rows that were read for it, in the order of reading. */
 function toConnectionPage<Row extends Position>(read: readonly Row[], page: PageRange): ConnectionPage<Row> {
   const rows = read.slice(0, page.limit);
   return {
@@ -199,7 +187,6 @@ export async function readConnectionPage<Row extends Position>(
   return toConnectionPage(await readPage(context, relation, oneMore(page)), page);
 }
 
-/** Loads one page per parent, in the order of the parents. */
 export async function loadConnectionPages<Row extends Position>(
   context: Context,
   relation: ListRelation<Row>,

@@ -7,15 +7,14 @@ import { requireScope, scopeMissing } from '../core/permissions.ts';
 import type { Entity } from './entity.ts';
 import type { Identified } from './loaders.ts';
 
-/** A row with its type, as graphql-js calls it. */
+/** graphql-js reads the type of a row from `__typename`. */
 export interface NodeRow extends Identified {
   readonly __typename?: string;
 }
 
-/** The interface of all types that are found by their ids alone. */
 export const NODE = 'Node';
 
-/** How the rows of a type are found by id, and the scope that each of them needs (contract section 1). */
+/** Each node needs the scope (contract: Node interface). */
 interface NodeSource {
   readonly entity: Entity<Identified>;
   readonly scope: Scope;
@@ -23,11 +22,9 @@ interface NodeSource {
 
 export interface NodeType extends NodeSource {
   readonly type: GraphQLObjectType;
-  /** The same rows with nothing but their ids. */
   readonly ids: Entity<Identified>;
 }
 
-/** The `extensions` of an object type that implements Node. */
 export const nodeFrom = (entity: Entity<Identified>, scope: Scope) => ({ node: { entity, scope } });
 
 const known = new WeakMap<GraphQLSchema, readonly NodeType[]>();
@@ -48,7 +45,7 @@ function findTypes(schema: GraphQLSchema): readonly NodeType[] {
   });
 }
 
-/** The types that implement Node, in the order in which an id is looked for in them. Throws if one was defined without `builder.node`. */
+/** Returns the types in the order in which the service looks for an id. Throws if one lacks `builder.node`. */
 export function nodeTypes(schema: GraphQLSchema): readonly NodeType[] {
   let types = known.get(schema);
   if (types === undefined) {
@@ -59,8 +56,9 @@ export function nodeTypes(schema: GraphQLSchema): readonly NodeType[] {
 }
 
 /**
- * Throws FORBIDDEN if the caller may not read nodes of this type. That holds for callers without credentials
- * too: UNAUTHENTICATED would mean that nothing was executed (contract section 3).
+ * Callers without credentials get FORBIDDEN too, because UNAUTHENTICATED means that nothing was executed (contract:
+ * authentication).
+ * @throws {ApiError} FORBIDDEN
  */
 export function requireNodeScope(
   typeName: string | undefined,

@@ -8,16 +8,18 @@ import {
 import { type ListRelation, selectList } from './entity.ts';
 import type { PageRange } from './pagination.ts';
 
-/** Adds a parameter where the text names it, with the source of its value. Returns its number, such as `$1`. */
+/**
+ * Adds a parameter with the source of its value.
+ * @returns the number of the parameter, such as `$1`
+ */
 export type AddParameter<Given> = (source: (given: Given) => Parameter) => string;
 
-/** A statement with the sources of its parameters. `Given` is what their values come from. */
+/** `Given` contains the values of the parameters. */
 export interface WrittenStatement<Row, Given> {
   readonly statement: Statement<Row>;
   readonly values: (given: Given) => Parameter[];
 }
 
-/** Writes a statement. `make` turns its text into one. */
 export function writeStatement<Row, Given>(
   write: (add: AddParameter<Given>) => string,
   make: (text: string) => Statement<Row>,
@@ -27,7 +29,7 @@ export function writeStatement<Row, Given>(
   return { statement: make(text), values: (given) => sources.map((source) => source(given)) };
 }
 
-/** The rows of a statement. Throws DatabaseError. */
+/** @throws {DatabaseError} */
 export const queryWritten = <Row, Given>(
   db: Queryable,
   { statement, values }: WrittenStatement<Row, Given>,
@@ -39,13 +41,12 @@ const STEPS = {
   'oldest-first': { beyond: '>', until: '<', direction: 'ASC', backwards: 'DESC' },
 } as const;
 
-/** The direction in which the rows of a page are read: that of the list, or from its end. */
+/** A `backwards` page is read from the end of the list. */
 function directionOf({ order }: Pick<ListRelation<object>, 'order'>, page: PageRange): 'ASC' | 'DESC' {
   const steps = STEPS[page.createdAfter === undefined ? order : 'oldest-first'];
   return page.backwards === true ? steps.backwards : steps.direction;
 }
 
-/** The query `rows` of a page, which is read in another order, in the order of its list. */
 export function inListOrder(
   { order }: Pick<ListRelation<object>, 'order'>,
   page: PageRange,
@@ -57,9 +58,9 @@ export function inListOrder(
 }
 
 /**
- * The part of a page that changes the text of its statement; the rest is parameters. The limit is in the text
- * because PostgreSQL keeps a plan only if it knows how few rows are wanted. With the limit as a parameter it
- * plans every time, which takes as long as reading the rows.
+ * Returns the part of a page that changes the SQL. The limit is in the SQL because PostgreSQL keeps a generic plan
+ * only if it knows how few rows are wanted. With the limit as a parameter, PostgreSQL plans every time, which takes
+ * as long as reading the rows.
  */
 export function pageShape(page: PageRange): string {
   return [
@@ -75,18 +76,16 @@ export function pageShape(page: PageRange): string {
     .join('_');
 }
 
-/** A page in SQL terms: values, or columns that hold them. */
+/** SQL of values, or of columns that hold values. */
 interface PageTerms {
   readonly parent?: string | undefined;
   readonly limit: string;
   readonly offset?: string | undefined;
-  /** A row value of `createdAt` and `id`: that of `after` or `before`. */
   readonly cursor?: string | undefined;
   readonly createdAfter?: string | undefined;
   readonly filterValue?: string | undefined;
 }
 
-/** The WHERE, ORDER BY and LIMIT of a page. */
 function clausesOf<Row extends object>(
   relation: ListRelation<Row>,
   page: PageRange,
@@ -109,13 +108,13 @@ function clausesOf<Row extends object>(
   const order = `ORDER BY ${source.createdAt} ${direction}, ${source.id} ${direction}`;
   const cut = `${where} ${order} LIMIT ${limit}${offset === undefined ? '' : ` OFFSET ${offset}`}`;
   if (offset === undefined) return `FROM ${source.from}${cut}`;
-  // Skipped rows are counted in the index alone; only the requested rows are read.
+  // PostgreSQL counts skipped rows in the index alone, and reads only the requested rows.
   return `FROM (SELECT ${source.id} AS id, ${source.createdAt} AS at FROM ${source.keys}${cut}) AS s JOIN ${all.from} ON ${all.id} = s.id ORDER BY s.at ${direction}, s.id ${direction}`;
 }
 
 const cursorOf = ({ after, before }: PageRange) => after ?? before;
 
-/** The sources of a page's parameters. Statements keep them, so they hold nothing else. */
+/** Statements retain these functions, so the functions hold nothing else. */
 const SOURCES = {
   offset: ({ offset }: PageRange) => offset,
   cursorAt: (page: PageRange) => cursorOf(page)?.createdAt ?? null,
@@ -124,7 +123,6 @@ const SOURCES = {
   filterValue: ({ filterValue }: PageRange) => filterValue ?? null,
 };
 
-/** The WHERE, ORDER BY and LIMIT of a page, with its values as parameters. */
 export function pageClauses<Row extends object>(
   relation: ListRelation<Row>,
   page: PageRange,
@@ -135,8 +133,7 @@ export function pageClauses<Row extends object>(
   return clausesOf(relation, page, {
     parent,
     limit: `${page.limit}`,
-    // In a subquery, the offset is unknown to custom and generic plans alike, so PostgreSQL keeps the generic
-    // one.
+    // In a subquery, custom and generic plans do not know the offset, so PostgreSQL keeps the generic plan.
     offset: page.offset > 0 ? `(SELECT ${add(offset)}::bigint)` : undefined,
     cursor: cursorOf(page) && `(${add(cursorAt)}::timestamptz, ${add(cursorId)}::uuid)`,
     createdAfter: page.createdAfter && `${add(createdAfter)}::timestamptz`,
@@ -146,7 +143,6 @@ export function pageClauses<Row extends object>(
 
 const statements = new WeakMap<object, Map<string, unknown>>();
 
-/** The statement for a list and a shape, written once. */
 function cached<Row, Given>(
   relation: ListRelation<object>,
   shape: string,
@@ -163,7 +159,6 @@ function cached<Row, Given>(
   return found as WrittenStatement<Row, Given>;
 }
 
-/** One page of a list without a parent. */
 export const pageStatement = <Row extends object>(
   relation: ListRelation<Row>,
   page: PageRange,
@@ -178,23 +173,18 @@ export const pageStatement = <Row extends object>(
 /** The column with the number of a row's page, counted from 1. */
 export const PAGE_NUMBER = '$page';
 
-/** The shape of a page. One `pagesStatement` reads pages of the same shape. */
 export function pagesShape({ offset, after, before, backwards }: PageRange): string {
   return [offset > 0 && 'offset', after && 'after', before && 'before', backwards && 'backwards']
     .filter(Boolean)
     .join('_');
 }
 
-/** A page of one parent. */
 export interface PageOfParent {
   readonly id: string;
   readonly page: PageRange;
 }
 
-/**
- * Pages of one shape, each with its own parent, limit and position, in one statement that PostgreSQL plans
- * once.
- */
+/** Each page has a separate parent, limit and position. PostgreSQL plans the statement once. */
 export function pagesStatement<Row extends object>(
   relation: ListRelation<Row>,
   page: PageRange,

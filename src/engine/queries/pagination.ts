@@ -11,11 +11,11 @@ const TIME_BYTES = 8;
 const ID_START = CONTENT_START + TIME_BYTES;
 const ID_BYTES = 16;
 const BYTES = FRAME_BYTES + TIME_BYTES + ID_BYTES;
-/** The years -1 to 9999 in milliseconds: a little more than DateTime has (`Date.UTC(0, 0)` would mean 1900). */
+/** The years -1 to 9999 in milliseconds, a little more than DateTime has. `Date.UTC(0, 0)` would mean 1900. */
 const MIN_TIME = Date.UTC(-1, 0);
 const MAX_TIME = Date.UTC(10_000, 0);
 
-/** The position as an opaque string of 36 characters, safe in URLs. */
+/** Encodes the position as an opaque string of 36 characters that is safe in URLs. */
 export function encodeCursor({ createdAt, id }: Position): string {
   const bytes = Buffer.alloc(BYTES);
   writeTime(bytes, createdAt.getTime());
@@ -23,25 +23,24 @@ export function encodeCursor({ createdAt, id }: Position): string {
   return opaqueText(bytes);
 }
 
-/** A position as the database writes it for `cursorOfPosition`: the binary forms of timestamp and id, in base64. */
+/** SQL of a position for `cursorOfPosition`: the binary forms of timestamp and id, in base64. */
 export const cursorPositionSql = (row: string): string =>
   `encode(timestamptz_send(${row}."createdAt") || uuid_send(${row}."id"), 'base64')`;
 
-/** In base64. The bytes are multiples of three, so there is no padding. */
+/** The number of bytes is a multiple of three, so base64 has no padding. */
 export const POSITION_CHARACTERS = ((TIME_BYTES + ID_BYTES) / 3) * 4;
 export const CURSOR_CHARACTERS = (BYTES / 3) * 4;
 
-/** PostgreSQL sends timestamps as microseconds since 2000. Columns of timestamps have milliseconds. */
+/** PostgreSQL sends timestamps in microseconds since 2000. Timestamp columns have milliseconds. */
 const POSTGRES_EPOCH_MS = Date.UTC(2000, 0);
 const HIGH_HALF = 2 ** 32;
 const SCRATCH = Buffer.alloc(BYTES);
 
-/** The cursor of a position that `cursorPositionSql` has written. */
 export function cursorOfPosition(position: string): string {
   SCRATCH.write(position, CONTENT_START, 'base64');
   const high = SCRATCH.readInt32BE(CONTENT_START);
   const microseconds = high * HIGH_HALF + SCRATCH.readUInt32BE(CONTENT_START + 4);
-  // Beyond the years 1715 to 2285 a number does not hold them. A bigint costs as much as the rest of the cursor.
+  // Beyond the years 1715 to 2285, a number is not exact. A bigint costs as much as the rest of the cursor.
   const milliseconds = Number.isSafeInteger(microseconds)
     ? microseconds / 1_000
     : Number(SCRATCH.readBigInt64BE(CONTENT_START) / 1_000n);
@@ -49,14 +48,13 @@ export function cursorOfPosition(position: string): string {
   return opaqueText(SCRATCH);
 }
 
-/** Milliseconds since 1970, as a big-endian integer of 64 bits. */
 function writeTime(bytes: Buffer, milliseconds: number): void {
   bytes.writeInt32BE(Math.floor(milliseconds / HIGH_HALF), CONTENT_START);
   // A remainder has the sign of the dividend.
   bytes.writeUInt32BE(((milliseconds % HIGH_HALF) + HIGH_HALF) % HIGH_HALF, CONTENT_START + 4);
 }
 
-/** Decodes a cursor of this service. Throws BAD_USER_INPUT, naming `argument`, for any other string. */
+/** @throws {ApiError} BAD_USER_INPUT, naming `argument`, for a string that is no cursor of this service */
 export function decodeCursor(argument: string, cursor: string): Position {
   const bytes = opaqueBytes(cursor);
   const error = () =>
@@ -73,19 +71,17 @@ export const DEFAULT_LIMIT = 20;
 export const MAX_LIMIT = 100;
 export const MAX_OFFSET = 10_000;
 
-/** Which rows of a list to read. */
 export interface PageRange {
   readonly limit: number;
   readonly offset: number;
-  /** Only rows after this position in the list's order. */
   readonly after?: Position;
-  /** Only rows before it. Never with `after`. */
+  /** Never set with `after`. */
   readonly before?: Position;
-  /** Whether the page is the last `limit` of these rows, which are then read from the end of the list. */
+  /** True for the last `limit` rows, which the database reads from the end of the list. */
   readonly backwards?: boolean;
-  /** Only rows created after this timestamp, oldest first regardless of the list's own order. */
+  /** Only rows created later, oldest first in all lists. */
   readonly createdAfter?: Date;
-  /** Only rows that have this value (`Entity.filteredBy`). */
+  /** See `Entity.filteredBy`. */
   readonly filterValue?: string;
 }
 
@@ -99,7 +95,10 @@ interface ListArguments {
   readonly offset?: number | null | undefined;
 }
 
-/** The page for `limit` and `offset`; null counts as absent. Throws BAD_USER_INPUT, never clamps. */
+/**
+ * Null counts as absent. Values are never clamped.
+ * @throws {ApiError} BAD_USER_INPUT
+ */
 export function parseListPage({ limit, offset }: ListArguments): PageRange {
   return {
     limit: inRange('limit', limit ?? DEFAULT_LIMIT, MAX_LIMIT),
@@ -116,8 +115,8 @@ export interface ConnectionArguments {
 }
 
 /**
- * The page for a connection's arguments. `first` is Relay's name for `limit`. `last` pages backwards, and so does `before`
- * alone. Throws BAD_USER_INPUT.
+ * `first` is Relay's name for `limit`. `last` pages backwards, and so does `before` alone.
+ * @throws {ApiError} BAD_USER_INPUT
  */
 export function connectionPage({ limit, first, after, last, before }: ConnectionArguments): PageRange {
   if (limit != null && first != null)
@@ -138,7 +137,7 @@ export function connectionPage({ limit, first, after, last, before }: Connection
   };
 }
 
-/** The end of a page where only reading on tells whether its list goes on; undefined if a cursor already says so. */
+/** Finds the end of a page where only an extra row shows if the list continues. Undefined if a cursor shows that. */
 export function openEnd({
   after,
   before,
@@ -148,7 +147,7 @@ export function openEnd({
   return before === undefined ? 'hasNextPage' : undefined;
 }
 
-/** Whether the list goes on beyond each end of a page. `more`: whether it does at the open end. */
+/** `more` is true if the list continues at the open end of the page. */
 export function endsOf(page: PageRange, more: boolean) {
   const open = openEnd(page);
   return {

@@ -30,9 +30,9 @@ declare global {
       ResolveShape = unknown,
       ResolveReturnShape = unknown,
     > {
-      /** How the field reads what it returns, so that the database can write it together with its parent. */
+      /** Describes how the field reads its value, so that the database can write the value together with its parent. */
       sql?: SqlMapping<ParentShape, InputShapeFromFields<Args>>;
-      /** The properties of the row that a computed field reads, in its resolver and in its SQL, besides `id`. */
+      /** The properties of the row, besides `id`, that a computed field's resolver and SQL read. */
       columns?: readonly (keyof ParentShape & string)[];
     }
   }
@@ -42,7 +42,6 @@ const ROOTS: ReadonlySet<string> = new Set(['Query', 'Mutation', 'Subscription']
 
 type Resolver<C extends object> = GraphQLFieldResolver<unknown, C, object>;
 
-/** The field options that say how the database reads a field: `sql` and `columns`. */
 class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
     const { sql, columns, maxCharacters } = config.pothosOptions as {
@@ -69,7 +68,7 @@ class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 /** Pothos types the context by the builder, which this plugin does not know. */
 const ours = (context: object) => context as Context;
 
-/** Operations with too many nested fields for one statement are read level by level, with a few statements per level. */
+/** Operations with too many nested fields for one statement are read with a few statements for each level. */
 function leftToLoaders<C extends object>(resolve: Resolver<C>, hasMapping: boolean): Resolver<C> {
   return (parent, args, context, info) => {
     const { plans, onPath } = ours(context);
@@ -80,8 +79,8 @@ function leftToLoaders<C extends object>(resolve: Resolver<C>, hasMapping: boole
 }
 
 /**
- * The resolver gets no property that `columns` leaves out: the SQL of the field does not read it either, so that the
- * field would have another value for some operations.
+ * The SQL of the field does not read properties that `columns` leaves out. If the resolver read them, the field would
+ * have another value in some operations.
  */
 function withOnly<C extends object>(
   columns: readonly string[],

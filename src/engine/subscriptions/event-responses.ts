@@ -86,7 +86,7 @@ export function createSubscriptionArgs(documents: Pick<DocumentCache, 'parse'>, 
 }
 
 export interface EventRenderer {
-  /** Equal for subscriptions with equal responses. */
+  /** Subscriptions with equal responses have equal keys. */
   readonly key: string;
   readonly bytes: number;
   /** The maximum number of events to read at a time. */

@@ -8,51 +8,41 @@ import type { PageRange } from '../pagination.ts';
 import { type CallerSql, isToMany } from '../sql-mappings.ts';
 import { type FieldPlan, isNodeList, objectsOf, showsMore } from './plan.ts';
 
-/** Of a field that takes none. */
 const NONE: FieldArguments = {};
 
-/** What the arguments of a request ask of a field. */
 export interface FieldArguments {
-  /** The rows of a list. */
   readonly page?: PageRange;
-  /** The id of a row, or the ids of nodes. */
   readonly ids?: Parameter;
-  /** The number of ids of several nodes. */
   readonly count?: number;
-  /** The parameters of a computed value, by the names of the arguments. */
   readonly parameters?: Readonly<Record<string, Parameter>>;
-  /** Who asks, for a computed value that depends on it. */
+  /** Set if the computed value depends on the caller. */
   readonly caller?: Readonly<Record<keyof CallerSql, Parameter>>;
 }
 
-/** What the values of a statement's parameters come from. It holds no plan, whose document may be large. */
+/** The values of a statement's parameters. The object holds no plan, because the document of a plan may be large. */
 export interface Given {
   readonly list: readonly FieldArguments[];
-  /** Of a subscription: the events to write the responses to. */
   readonly events?: readonly EventRecord[];
-  /** The values that verify the caller's session. */
   readonly caller?: readonly Parameter[];
 }
 
-/** The arguments of all fields of a plan that take some. */
 export interface PlanArguments extends Given {
   readonly byField: ReadonlyMap<FieldPlan, FieldArguments>;
-  /** The root fields that are not left to their resolvers. */
+  /** The root fields that the database writes. */
   readonly written: ReadonlySet<FieldPlan>;
-  /** The part of the arguments that changes the statement's text. */
+  /** The part of the arguments that changes the SQL. */
   readonly shape: string;
 }
 
 type ParameterSource = (given: FieldArguments) => Parameter | undefined;
 
-/** What the SQL of a plan is written with. */
 export interface PlanSql extends Pick<PlanArguments, 'byField'> {
   readonly add: AddParameter<Given>;
-  /** Adds a parameter whose value comes from the arguments of a field. Statements keep `source`. */
+  /** Adds a parameter whose value comes from the arguments of a field. Statements retain `source`. */
   readonly forField: (plan: FieldPlan, source: ParameterSource) => string;
 }
 
-/** These are outside the functions that add them, so that they do not hold a plan. */
+/** These functions are outside their callers, so that statements retain no plan. */
 const fromField = (index: number, source: ParameterSource) => (given: Given) => {
   const own = given.list[index];
   const value = own && source(own);
@@ -73,7 +63,6 @@ export const fromCaller =
   ({ caller }) =>
     caller?.[name];
 
-/** Requests of the same shape list the arguments of the same fields. */
 export function planSql({ byField, list }: PlanArguments, add: AddParameter<Given>): PlanSql {
   const indexOf = new Map(list.map((own, index) => [own, index]));
   return {
@@ -83,13 +72,12 @@ export function planSql({ byField, list }: PlanArguments, add: AddParameter<Give
   };
 }
 
-/** A connection reads one extra row if it has to tell whether the list goes on. */
+/** One extra row shows if the list of a connection continues. */
 export function rowsToRead({ connection }: FieldPlan, page: PageRange): PageRange {
   const oneMore = connection !== undefined && showsMore(connection, page);
   return oneMore ? { ...page, limit: page.limit + 1 } : page;
 }
 
-/** The parameters of `callerSql`. */
 function callerParameters({ caller }: Pick<Context, 'caller'>): Readonly<Record<keyof CallerSql, Parameter>> {
   if (!isAuthenticated(caller)) return { id: null, isAdmin: false };
   return { id: caller.userId, isAdmin: caller.role === 'admin' };
@@ -100,7 +88,7 @@ function idsOf(plan: FieldPlan, ids: readonly (string | undefined)[]): FieldArgu
   return isNodeList(plan) ? { ids: ids.map((id) => id ?? null), count: ids.length } : { ids: ids[0] ?? null };
 }
 
-/** Undefined if they are invalid, for example null in a variable with a default, or name no row. */
+/** Undefined if the arguments name no row or are invalid, for example null in a variable with a default. */
 function evaluateArguments(
   plan: FieldPlan,
   variables: VariableValues,
@@ -124,8 +112,8 @@ function evaluateArguments(
 }
 
 /**
- * The arguments of a request. A root field is left to its resolver if `isRefused`, or if arguments in its selection are
- * invalid or name no row.
+ * Evaluates the arguments of a request. A resolver executes a root field that is rejected, or whose selection has
+ * arguments that are invalid or name no row.
  */
 export function resolveArguments(
   roots: readonly FieldPlan[],

@@ -30,13 +30,12 @@ export function getSqlMapping(field: GraphQLField<unknown, unknown>): SqlMapping
   return field.extensions.sql as SqlMapping | undefined;
 }
 
-/** Whether the value of a field depends on who asks. */
 export function isOfCaller(field: GraphQLField<unknown, unknown>): boolean {
   const mapping = getSqlMapping(field);
   return mapping?.kind === 'value' && mapping.ofCaller === true;
 }
 
-/** What plugins record about a field: the column that it shows, or the columns that its resolver reads. */
+/** Plugins record the column that a field shows, or the columns that its resolver reads. */
 interface FieldNotes {
   readonly pothosExposedField?: string;
   readonly columns?: readonly string[];
@@ -56,7 +55,7 @@ const selectionsOf = (fieldNodes: readonly FieldNode[]): SelectionSetNode[] =>
 
 const isOwn = (mapping: SqlMapping): boolean => mapping.kind === 'row' && mapping.own === true;
 
-/** The plan of a field and everything below it; undefined if the database cannot write it. */
+/** Undefined if the database cannot write the field or its selection. */
 export function planField(
   info: Planning,
   field: GraphQLField<unknown, unknown>,
@@ -85,7 +84,6 @@ export function planField(
   return connection && { ...plan, object: connectionObject(entity, connection), connection };
 }
 
-/** Plans the selection on each type that a node can have. */
 function planNodes(info: Planning, sets: readonly SelectionSetNode[]): ObjectPlan[] | undefined {
   const plans: ObjectPlan[] = [];
   for (const { type, entity, scope } of nodeTypes(info.schema)) {
@@ -97,7 +95,6 @@ function planNodes(info: Planning, sets: readonly SelectionSetNode[]): ObjectPla
   return plans;
 }
 
-/** The properties of its row that a computed field reads. */
 export const rowProperties = (field: GraphQLField<unknown, unknown>): readonly string[] => [
   'id',
   ...(notesOf(field).columns ?? []),
@@ -133,7 +130,6 @@ function planObject(
     return { name, kind: 'column', property, type: field.type };
   }
 
-  /** A member of the response; undefined if the database cannot write it. */
   function planMember(name: string, fieldNodes: readonly FieldNode[]): PlannedField | undefined {
     const [node] = fieldNodes;
     if (node === undefined) return undefined;

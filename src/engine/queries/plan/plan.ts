@@ -16,13 +16,11 @@ import type { Entity } from '../entity.ts';
 import { openEnd, type PageRange } from '../pagination.ts';
 import type { SqlMapping } from '../sql-mappings.ts';
 
-/** Takes the reason why the database cannot write a root field; the first counts. */
+/** Records the reason why the database cannot write a root field. The first reason counts. */
 export type RecordFallback = (reason: string) => undefined;
 
-/** What a selection needs from a row: its columns, and its fields with a mapping. */
 export interface ObjectPlan {
   readonly entity: Entity<object>;
-  /** Properties of the entity. */
   readonly columns: Set<string>;
   /** The maximum size of a property in JSON, in bytes. */
   readonly bytes: (property: string) => number;
@@ -30,7 +28,6 @@ export interface ObjectPlan {
   readonly fieldPlans: Map<string, FieldPlan>;
   /** The scopes without which columns of the rows are rejected. */
   readonly scopes: Set<Scope>;
-  /** The members of the response object, in order. */
   readonly members: readonly PlannedField[];
 }
 
@@ -47,17 +44,15 @@ export interface ColumnMember {
   readonly type: GraphQLOutputType;
 }
 
-/** Members with the same computed value share a plan, so that the value is computed once. */
+/** Members with equal computed values share a plan, so that the value is computed once. */
 export interface MappedMember {
   readonly name: string;
   readonly kind: 'mapped';
   readonly plan: FieldPlan;
 }
 
-/** A member of a response object: a column, a field, or `__typename`. */
 export type PlannedField = ColumnMember | MappedMember | TypenameMember;
 
-/** A member of `data`. */
 export type RootMember = MappedMember | TypenameMember;
 
 export interface FieldPlan {
@@ -66,25 +61,23 @@ export interface FieldPlan {
   readonly node: FieldNode;
   /** The maximum size of plain values in JSON. */
   readonly maxBytes: number;
-  /** What to read from the rows at the other end; undefined for plain values and for nodes. */
+  /** The selection of the rows to which the field leads. Undefined for plain values and for nodes. */
   readonly object: ObjectPlan | undefined;
-  /** Of nodes: the same for each type that they can have. */
+  /** The selection on each type that a node can have. */
   readonly types?: readonly ObjectPlan[];
-  /** Of a connection. */
   readonly connection?: ConnectionPlan | undefined;
 }
 
 const NONE: readonly ObjectPlan[] = [];
 
-/** The plans of the rows at the other end of a field: one, or for nodes one per type; none for plain values. */
+/** Nodes have a plan for each type, and plain values have none. */
 export const objectsOf = ({ object, types = NONE }: FieldPlan): readonly ObjectPlan[] =>
   object === undefined ? types : [object];
 
-/** Whether a field returns several nodes, in the order of its ids. */
 export const isNodeList = ({ field }: Pick<FieldPlan, 'field'>): boolean =>
   isListType(getNullableType(field.type));
 
-/** A connection as the response shows it. Each selection of its nodes has a plan of its own. */
+/** Each selection of the nodes has a separate plan. */
 export interface ConnectionPlan {
   /** In the order of the response. */
   readonly members: readonly ConnectionMember[];
@@ -111,10 +104,8 @@ interface Info extends Pick<GraphQLResolveInfo, 'fragments' | 'variableValues'> 
   readonly recordFallback?: RecordFallback;
 }
 
-/** Plans a selection of the nodes; undefined if the database cannot write it. */
 type PlanNode = (type: GraphQLObjectType, sets: readonly SelectionSetNode[]) => ObjectPlan | undefined;
 
-/** An object type and what is selected of it. */
 interface Selected {
   readonly type: GraphQLObjectType;
   readonly sets: readonly SelectionSetNode[];
@@ -127,7 +118,7 @@ function selectedBy(parent: GraphQLObjectType, fieldNodes: readonly FieldNode[])
     : undefined;
 }
 
-/** The members of an object, in order; undefined if one of them is unknown. */
+/** Undefined if a member is unknown. */
 function planMembers<Member>(
   info: Info,
   { type, sets }: Selected,
@@ -166,7 +157,7 @@ function planPageInfo(info: Info, pageInfo: Selected): PageInfoMember[] | undefi
   });
 }
 
-/** The plan of a connection; undefined if the database cannot write all that is selected of it. */
+/** Undefined if the database cannot write the whole selection. */
 export function planConnectionMembers(
   info: Info,
   type: GraphQLObjectType,
@@ -190,10 +181,9 @@ export function planConnectionMembers(
   return members && { members };
 }
 
-/** A value of `pageInfo`, which the rows tell. */
 export type PageInfoValue = Exclude<PageInfoMember['kind'], 'typename'>;
 
-/** The values of `pageInfo` that a connection selects and that depend on its rows. Each is read once, under whatever aliases. */
+/** Finds the selected values of `pageInfo` that depend on the rows. Each value is read once for all its aliases. */
 export function pageInfoValues({ members }: ConnectionPlan, page: PageRange): ReadonlySet<PageInfoValue> {
   const values = new Set<PageInfoValue>();
   const open = openEnd(page);
@@ -207,18 +197,19 @@ export function pageInfoValues({ members }: ConnectionPlan, page: PageRange): Re
 
 const WAYS = [false, true].map((backwards): PageRange => ({ limit: 0, offset: 0, backwards }));
 
-/** The most of them that a page can have. */
+/** The maximum for pages in both directions. */
 export const countPageInfoValues = (plan: ConnectionPlan): number =>
   Math.max(...WAYS.map((page) => pageInfoValues(plan, page).size));
 
-/** How often the rows of a connection are read for the response. The last cursor also needs their number. */
+/**
+ * Counts the reads of a connection's rows in the SQL of the response. The last cursor also needs the number of rows.
+ */
 export function readersOf(plan: ConnectionPlan, page: PageRange): number {
   const values = pageInfoValues(plan, page);
   const lists = plan.members.filter(({ kind }) => kind === 'nodes' || kind === 'edges');
   return lists.length + values.size + (values.has('endCursor') ? 1 : 0);
 }
 
-/** The selections of the nodes of a connection, in the order of the response. */
 export function nodeObjects({ members }: ConnectionPlan): ObjectPlan[] {
   return members.flatMap((member) => {
     if (member.kind === 'nodes') return [member.object];
@@ -227,13 +218,12 @@ export function nodeObjects({ members }: ConnectionPlan): ObjectPlan[] {
   });
 }
 
-/** Whether a connection shows if the list goes on at the open end of the page: one more row tells. */
+/** True if one more row has to show that the list continues at the open end of the page. */
 export function showsMore(plan: ConnectionPlan, page: PageRange): boolean {
   const open = openEnd(page);
   return open !== undefined && pageInfoValues(plan, page).has(open);
 }
 
-/** What the rows of a connection are read for: all selections of its nodes, and its cursors. */
 export function connectionObject(entity: Entity<object>, plan: ConnectionPlan): ObjectPlan {
   const objects = nodeObjects(plan);
   const fieldPlans = new Map<string, FieldPlan>();
@@ -244,7 +234,7 @@ export function connectionObject(entity: Entity<object>, plan: ConnectionPlan): 
   return {
     entity,
     columns,
-    // Sizes are those of the selections.
+    // The selections have the sizes.
     bytes: () => 0,
     fieldPlans,
     scopes: new Set(objects.flatMap(({ scopes }) => [...scopes])),

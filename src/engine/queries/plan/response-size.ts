@@ -25,10 +25,10 @@ import {
 /** The quotes around a name, its colon and its comma. */
 const NAME_BYTES = 4;
 const BRACKETS = 2;
-/** Texts that can be longer are measured. Shorter ones are bounded by the operation's complexity. */
+/** Longer strings are measured. Shorter ones are bounded by the operation's complexity. */
 const SHORT_TEXT_BYTES = 2_000;
 
-/** A row's JSON: its columns, its fields with a mapping, and the bytes of everything else. */
+/** `fixed` is the size without columns and fields with a mapping. */
 interface RowSize {
   readonly columns: readonly string[];
   readonly fixed: number;
@@ -50,7 +50,6 @@ function rowSize({ members }: ObjectPlan): RowSize {
 
 const nameBytes = ({ name }: { readonly name: string }) => name.length + NAME_BYTES;
 
-/** The maximum size of a connection's JSON without its nodes, which `node` tells. */
 function mostOfConnection(
   { members }: ConnectionPlan,
   limit: number,
@@ -79,8 +78,8 @@ function mostOfConnection(
 }
 
 /**
- * The maximum size of the JSON of root fields: every list full, every text as long as its rules allow and
- * fully escaped. For nearly all queries it is small, and nothing needs to be measured.
+ * Computes the size with full lists, and with strings as long as their rules allow and fully escaped. The maximum of
+ * nearly all queries is small, so nothing needs to be measured.
  */
 export function mostBytes(roots: readonly RootMember[], given: Pick<PlanArguments, 'byField'>): number {
   const mostOfRow = (object: ObjectPlan): number => {
@@ -108,9 +107,8 @@ export function mostBytes(roots: readonly RootMember[], given: Pick<PlanArgument
 }
 
 /**
- * The SQL of the minimum size of the JSON of root fields. It reads the same rows, but only the lengths of
- * long texts, which PostgreSQL knows without reading the texts. In JSON, a text takes at most six times its
- * length.
+ * The minimum size of the JSON. The SQL reads the lengths of long strings, which PostgreSQL knows without reading the
+ * strings. A string takes at most six times its length in JSON.
  */
 function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
   let aliases = 0;
@@ -140,7 +138,7 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
     return terms.join(' + ');
   }
 
-  /** The rows of the page are read for each selection of its nodes that has long texts. */
+  /** The SQL reads the rows again for each selection of nodes with long strings. */
   function connectionTerms(connection: ConnectionPlan, rows: string): string[] {
     return nodeObjects(connection).flatMap((object) => (isLongRow(object) ? rowsTerm(object, rows) : []));
   }
@@ -151,7 +149,6 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
     return `coalesce((SELECT sum(${rowSql(object, alias)})::bigint FROM (${rows}) AS ${alias}), 0)`;
   }
 
-  /** The size of the row with an id; NULL if there is none. */
   function rowWithId(object: ObjectPlan, id: string): string {
     aliases += 1;
     const alias = `m${aliases}`;
@@ -159,7 +156,7 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
     return `(SELECT ${rowSql(object, alias)} FROM (${row}) AS ${alias})`;
   }
 
-  /** Nodes of types without long texts are not measured. */
+  /** Nodes of types without long strings are not measured. */
   function nodesSql(plan: FieldPlan, types: readonly ObjectPlan[]): string {
     const ids = sql.forField(plan, fromIds);
     const isList = isNodeList(plan);
@@ -174,7 +171,7 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
     if (types !== undefined && isLong(plan)) return nodesSql(plan, types);
     if (!isLong(plan)) return undefined;
     if (mapping.kind === 'value') {
-      // What is read from another table is not measured: that would read it twice.
+      // Values from another table are not measured, because measuring would read the table twice.
       const { columns } = notesOf(plan.field);
       if (columns === undefined) return undefined;
       return `coalesce(octet_length(${valueSql(plan, mapping, parent ?? '', sql)}::text), 0)::bigint`;
@@ -198,9 +195,9 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
 }
 
 /**
- * The same as `buildSql` for JSON that may be too large. The text is built only if its minimum size fits, so
- * it has at most six times the maximum, and returned only if it fits itself. One statement, so both sizes are
- * of one snapshot. `size` is the size of the text or, if it was not built, its minimum size.
+ * Writes the JSON only if its minimum size fits, so the JSON has at most six times the maximum. The statement returns
+ * the JSON only if its size fits. One statement reads both sizes in one snapshot. `size` is the size of the JSON or,
+ * if it was not built, its minimum size.
  */
 export function buildBoundedSql(roots: readonly RootMember[], sql: PlanSql, maxBytes: number): string {
   return `SELECT CASE WHEN octet_length(b.data) <= ${maxBytes} THEN b.data END AS data,

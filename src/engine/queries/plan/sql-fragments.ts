@@ -22,19 +22,19 @@ import {
   type TypenameMember,
 } from './plan.ts';
 
-/** A fragment of SQL that writes JSON: a literal, or an expression of type text that is never NULL. */
+/** A literal, or an expression of type text that is never NULL. */
 export type SqlFragment = { readonly text: string } | { readonly sql: string };
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
-/** In a flat chain, each `||` copies everything before it. In balanced pairs it is copied a few times. */
+/** In a flat chain, each `||` copies everything before it. In balanced pairs, a string is copied a few times. */
 function joined(operands: readonly string[]): string {
   if (operands.length <= 8) return operands.join(' || ');
   const middle = operands.length >> 1;
   return `(${joined(operands.slice(0, middle))}) || (${joined(operands.slice(middle))})`;
 }
 
-/** Joins fragments to one expression of type text. Unlike the arguments of a function, their number is not limited. */
+/** The number of operands is not limited, unlike the number of a function's arguments. */
 export function concatenation(fragments: readonly SqlFragment[]): string {
   const operands: string[] = [];
   let text = '';
@@ -51,10 +51,9 @@ export function concatenation(fragments: readonly SqlFragment[]): string {
   return `(${joined(operands)})`;
 }
 
-/** A member of a JSON object. */
 export type NamedJson = readonly [name: string, value: readonly SqlFragment[]];
 
-/** A JSON object. Clients choose the names, so these appear only in its literal text. */
+/** Clients choose the names, so names appear only in the literal string. */
 export function objectFragments(members: Iterable<NamedJson>): SqlFragment[] {
   const fragments: SqlFragment[] = [];
   for (const [name, value] of members)
@@ -62,11 +61,10 @@ export function objectFragments(members: Iterable<NamedJson>): SqlFragment[] {
   return [...(fragments.length === 0 ? [{ text: '{' }] : fragments), { text: '}' }];
 }
 
-/** RFC 3339 in UTC with milliseconds, as the DateTime scalar prints it. */
 const formatTimestampSql = (value: string) =>
   `to_char(${value} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** The JSON of a non-null column, by its field's type: byte for byte what JSON.stringify writes. */
+/** Writes the JSON of a non-null column, byte for byte like JSON.stringify. */
 function presentJson(typeName: string, value: string): SqlFragment[] {
   // UUIDs need no escaping.
   if (typeName === 'ID') return [{ text: '"' }, { sql: `${value}::text` }, { text: '"' }];
@@ -78,17 +76,15 @@ function presentJson(typeName: string, value: string): SqlFragment[] {
 const orNull = (type: GraphQLOutputType, fragments: SqlFragment[]): SqlFragment[] =>
   isNonNullType(type) ? fragments : [{ sql: `coalesce(${concatenation(fragments)}, 'null')` }];
 
-/** The JSON of a column that may be NULL, by its field's type. */
 export function columnJson(type: GraphQLOutputType, value: string): SqlFragment[] {
   const present = getNullableType(type);
   return orNull(type, isListType(present) ? presentJson('', value) : presentJson(String(present), value));
 }
 
-/** The JSON of a computed value, whose ids may be any string. */
+/** The id of a computed value may be any string. */
 export const computedJson = (type: GraphQLOutputType, value: string): SqlFragment[] =>
   getNullableType(type) === GraphQLID ? orNull(type, presentJson('', value)) : columnJson(type, value);
 
-/** The members of an object, of which all but `__typename` get their values from `value`. */
 export function valuesOf<Known extends { readonly name: string; readonly kind: string }>(
   members: readonly (Known | TypenameMember)[],
   value: (member: Known) => readonly SqlFragment[],
@@ -103,24 +99,23 @@ const isTypename = (member: { readonly kind: string }): member is TypenameMember
   member.kind === 'typename';
 
 /**
- * In JSON that the database writes, a tab stands for the opening quote of an unfinished cursor. No JSON holds it:
- * control characters are escaped there (RFC 8259 section 7).
+ * In JSON from the database, a tab stands for the opening quote of an unfinished cursor. JSON itself contains no tab,
+ * because control characters are escaped (RFC 8259 §7).
  */
 const UNFINISHED = '\t';
 /** Makes an unfinished cursor as long as a finished one, so that the size of the JSON is known. */
 const FILLING = '.'.repeat(CURSOR_CHARACTERS - POSITION_CHARACTERS);
 
-/** The size of a cursor in JSON. */
 export const CURSOR_JSON_BYTES = CURSOR_CHARACTERS + 2;
 
-/** The unfinished cursor of the row under `alias`. Its checksum would cost SQL more than the row. */
+/** The checksum of a cursor would cost SQL more than the row, so the service finishes the cursor. */
 export const cursorJson = (alias: string): SqlFragment[] => [
   { text: UNFINISHED + FILLING },
   { sql: cursorPositionSql(alias) },
   { text: '"' },
 ];
 
-/** The JSON with its cursors finished, byte for byte those of `encodeCursor`. */
+/** Finishes the cursors, byte for byte like `encodeCursor`. */
 export function withCursors(json: string): string {
   let at = json.indexOf(UNFINISHED);
   if (at === -1) return json;
@@ -140,18 +135,16 @@ export interface ConnectionSql {
   readonly plan: ConnectionPlan;
   readonly list: Pick<ListRelation<object>, 'order'>;
   readonly page: PageRange;
-  /** The query of the rows in the order of reading, one more than the page has if the plan shows whether the list goes on. */
+  /** The SQL of the rows in the order of reading, with one extra row if the plan shows whether the list continues. */
   readonly rows: string;
-  /** The name of a row in SQL, each time another. Clients choose no names in SQL. */
+  /** Returns a new alias. Clients choose no names in SQL. */
   nextAlias(): string;
-  /** The JSON of the node in the row under `alias`. */
   nodeJson(object: ObjectPlan, alias: string): string;
 }
 
 /**
- * The JSON of a connection. Its rows are read once, and materialized if several members are made from them. A scan of
- * materialized rows returns them in their order. If no member is, PostgreSQL leaves the rows out, but still takes their
- * parameters.
+ * Reads the rows of a connection once, and materializes them for several members. A scan of materialized rows returns
+ * them in their order. If no member reads the rows, PostgreSQL omits them but still takes their parameters.
  */
 export function connectionFragments({
   plan,
@@ -166,7 +159,7 @@ export function connectionFragments({
   const known = endsOf(page, false);
   const source = isMaterialized ? nextAlias() : `(${rows})`;
   const pageInfoRow = nextAlias();
-  /** The rows of the page in the order of the list: without the row that tells whether it goes on. */
+  /** The rows in the order of the list, without the extra row. */
   function shown(alias: string): string {
     const extra = showsMore(plan, page);
     if (!extra && page.backwards !== true) return `${source} AS ${alias}`;
@@ -180,7 +173,7 @@ export function connectionFragments({
     return [{ text: '[' }, { sql }, { text: ']' }];
   }
 
-  /** OFFSET is below the cursor: it would be written for the skipped rows too. */
+  /** OFFSET is below the cursor, because PostgreSQL would also write the cursors of skipped rows. */
   function cursorAt(position: string): string {
     const alias = nextAlias();
     const row = `(SELECT * FROM ${shown(nextAlias())} ${position}) AS ${alias}`;
@@ -215,7 +208,7 @@ export function connectionFragments({
   const pageInfoColumns = [...pageInfo].map((value) => `${pageInfoSql(value)} AS "${value}"`);
   if (!isMaterialized && pageInfoColumns.length === 0) return json;
   const withPage = isMaterialized ? `WITH ${source} AS MATERIALIZED (${rows}) ` : '';
-  // With OFFSET, the values are not computed again for each alias in the response.
+  // OFFSET keeps PostgreSQL from computing the values again for each alias in the response.
   const from =
     pageInfoColumns.length === 0
       ? ''

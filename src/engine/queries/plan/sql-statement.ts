@@ -41,21 +41,18 @@ import {
 } from './sql-fragments.ts';
 
 /**
- * The ids of several nodes as rows, from the array in a parameter. The subquery hides the array's length, so PostgreSQL
- * assumes ten ids for a custom plan as it does for the generic plan. With the length, a custom plan for fewer ids
- * would have the lower cost, and the statement would be planned at every execution.
+ * The subquery hides the array's length, so PostgreSQL assumes ten ids for custom and generic plans. With the length,
+ * a custom plan for fewer ids would have the lower cost, and PostgreSQL would plan every execution.
  */
 export const idRows = (parameter: string): string =>
   `unnest((SELECT ${parameter}::uuid[])) WITH ORDINALITY AS k(id, n)`;
 
-/** The id of the row of `idRows` that is being looked at. */
 export const ROW_ID = 'k.id';
 
 /**
- * The JSON of nodes. An id does not tell its type, so it is looked up in one table after another until a row is found.
- * A row that is found has a text, not NULL: nothing that a text is made of is NULL, because members that may be null
- * are written as `null` and all others show columns that are NOT NULL. `parameter` holds the id, or the ids as an
- * array. `rowWithId` is the JSON of a row, NULL if there is none.
+ * An id does not tell its type, so the SQL looks in one table after another until it finds a row. The JSON of a row
+ * is never NULL, because nullable members are written as `null` and all other columns are NOT NULL. `parameter` holds
+ * the id, or the ids as an array. `rowWithId` returns the JSON of a row, NULL without a row.
  */
 export function nodesFragments(
   plan: FieldPlan,
@@ -76,14 +73,13 @@ type ListPlan = FieldPlan & { readonly mapping: ToManyRelation; readonly object:
 export const isListPlan = (plan: FieldPlan): plan is ListPlan =>
   isToMany(plan.mapping) && plan.object !== undefined;
 
-/** The page of a list. The SQL of a list is only written if the arguments are valid. */
+/** A list has SQL only if its arguments are valid. */
 export function pageOf(plan: ListPlan, { byField }: PlanSql): PageRange {
   const page = byField.get(plan)?.page;
   if (page === undefined) throw new Error(`${plan.field.name} has no page`);
   return page;
 }
 
-/** The query of these rows of a list. */
 export function rowsSql(plan: ListPlan, rows: PageRange, parent: string | undefined, sql: PlanSql): string {
   const { list } = plan.mapping;
   const parentId = list.parent === undefined ? undefined : `${parent}."id"`;
@@ -91,7 +87,6 @@ export function rowsSql(plan: ListPlan, rows: PageRange, parent: string | undefi
   return `SELECT ${selectFor(plan.object)} ${clauses}`;
 }
 
-/** The select list of the columns that a row's JSON and its fields with a mapping need. */
 export function selectFor({ entity, columns, fieldPlans }: ObjectPlan): string {
   const needed = new Set(columns);
   for (const { mapping } of fieldPlans.values()) if (mapping.kind === 'one') needed.add(mapping.key);
@@ -101,19 +96,17 @@ export function selectFor({ entity, columns, fieldPlans }: ObjectPlan): string {
 export const rowById = ({ source }: Entity<object>, id: string) =>
   `FROM ${source.from} WHERE ${source.id} = ${id}`;
 
-/** For a value that does not depend on the caller. */
-const NOBODY: CallerSql = { id: 'NULL', isAdmin: 'false' };
+/** Replaces the caller in values that do not depend on the caller. */
+const NO_CALLER: CallerSql = { id: 'NULL', isAdmin: 'false' };
 
-/** What stands for the caller, in the SQL of a value that depends on it. */
 function callerSql(plan: FieldPlan, { ofCaller }: ValueMapping, sql: PlanSql): CallerSql {
-  if (ofCaller !== true) return NOBODY;
+  if (ofCaller !== true) return NO_CALLER;
   return {
     id: `${sql.forField(plan, fromCaller('id'))}::uuid`,
     isAdmin: `${sql.forField(plan, fromCaller('isAdmin'))}::boolean`,
   };
 }
 
-/** The SQL of a computed value of the row under `alias`. */
 export function valueSql(plan: FieldPlan, mapping: ValueMapping, alias: string, sql: PlanSql): string {
   const { field } = plan;
   const row = rowProperties(field).map((name) => [name, `${alias}."${name}"`]);
@@ -123,7 +116,6 @@ export function valueSql(plan: FieldPlan, mapping: ValueMapping, alias: string, 
   return type === GraphQLString || type === GraphQLID ? `${value}::text` : value;
 }
 
-/** The columns of an event in `eventsSql`, with their types and where their values come from. */
 const EVENT_COLUMNS = {
   root_id: ['uuid', ({ aggregateId }: EventRecord) => aggregateId],
   part_id: ['uuid', ({ entityId }: EventRecord) => entityId],
@@ -140,7 +132,7 @@ const fromEvents =
   ({ events = [] }: Given) =>
     events.map(EVENT_COLUMNS[column][1]);
 
-/** The SQL that writes the response to each event, in order; null for an event whose row is gone. */
+/** Writes the response to each event in order; null for an event whose row was deleted. */
 export function eventsSql(roots: readonly RootMember[], { shows }: EventMapping, sql: PlanSql): string {
   const columns: readonly EventColumn[] = shows === 'row' ? ['root_id'] : ALL_EVENT_COLUMNS;
   const lists = columns.map((column) => `${sql.add(fromEvents(column))}::${EVENT_COLUMNS[column][0]}[]`);
@@ -148,14 +140,11 @@ export function eventsSql(roots: readonly RootMember[], { shows }: EventMapping,
   return `${buildSql(roots, sql)} FROM ${from} ORDER BY ${EVENT}.n`;
 }
 
-/** A member whose value a selection may have under several names. */
 type RepeatableMember = ColumnMember | MappedMember;
 
-/** Identifies the value of a member within its row. */
 const valueKey = (member: RepeatableMember) =>
   member.kind === 'mapped' ? member.plan : `${member.property} ${member.type}`;
 
-/** One member of each value that a selection has under several names. */
 function repeatedMembers({ members }: ObjectPlan): RepeatableMember[] {
   const met = new Set<unknown>();
   const repeated = new Map<unknown, RepeatableMember>();
@@ -168,16 +157,14 @@ function repeatedMembers({ members }: ObjectPlan): RepeatableMember[] {
   return [...repeated.values()];
 }
 
-/** The columns with the values whose JSON is written already, by their keys. */
 type Written = ReadonlyMap<unknown, string>;
 
 const NOTHING_WRITTEN: Written = new Map();
 
 /**
- * The SQL that reads root fields and everything in their plans as one JSON string, compact and on one line. A
- * subquery finds, orders and limits the rows; their JSON is built outside it, so none is built for rows that
- * are not returned. The JSON is built as text: PostgreSQL's JSON functions add white space between rows, take
- * at most 100 arguments, and cost more.
+ * Returns SQL that reads root fields with their selections as one JSON string, compact and on one line. A subquery
+ * finds, orders and limits the rows, and the JSON is built outside, so only returned rows are written. PostgreSQL's
+ * JSON functions add white space between rows, take at most 100 arguments, and cost more than strings.
  */
 export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
   let aliases = 0;
@@ -200,8 +187,8 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
   }
 
   /**
-   * The JSON of the row under `alias`. A value under several names is written once: escaping a text can take longer than
-   * everything else. `OFFSET 0` keeps PostgreSQL from writing it at each name.
+   * A value under several names is written once, because escaping a string can take longer than everything else.
+   * `OFFSET 0` keeps PostgreSQL from writing the value at each name.
    */
   function rowJson(plan: ObjectPlan, alias: string): string {
     const repeated = repeatedMembers(plan);
@@ -215,14 +202,12 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
     return `(SELECT ${json} FROM (SELECT ${texts.join(', ')} OFFSET 0) AS ${inner})`;
   }
 
-  /** The JSON of the row with an id; NULL if there is none. */
   function rowWithId(object: ObjectPlan, id: string): string {
     const alias = nextAlias();
     const row = `SELECT ${selectFor(object)} ${rowById(object.entity, id)}`;
     return `(SELECT ${rowJson(object, alias)} FROM (${row}) AS ${alias})`;
   }
 
-  /** The JSON of the event itself. */
   function eventItself(object: ObjectPlan): string {
     const alias = nextAlias();
     const row = `SELECT ${selectFor(object)} FROM (SELECT ${EVENT}.*) AS t`;
@@ -247,7 +232,6 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
     return [{ text: '[' }, { sql: list }, { text: ']' }];
   }
 
-  /** The value of a field. */
   function fieldFragments(plan: FieldPlan, parent: string | undefined): readonly SqlFragment[] {
     const { mapping, object } = plan;
     if (mapping.kind === 'value')
@@ -259,7 +243,7 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
       return [{ sql: mapping.shows === 'row' ? rowWithId(object, `${EVENT}.root_id`) : eventItself(object) }];
     const id = mapping.kind === 'row' ? sql.forField(plan, fromIds) : `${parent}."${mapping.key}"`;
     const row = rowWithId(object, id);
-    // Without a row that may not be absent, the whole text is NULL: an execution reports the error.
+    // If a non-null row is missing, the whole JSON is NULL, and an execution reports the error.
     const mayBeNull = mapping.kind === 'one' || !isNonNullType(plan.field.type);
     return [{ sql: mayBeNull ? `coalesce(${row}, 'null')` : row }];
   }

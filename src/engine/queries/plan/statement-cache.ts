@@ -5,29 +5,27 @@ import { Doorkeeper } from '../../../platform/cache.ts';
 import { type WrittenStatement, writeStatement } from '../page-statement.ts';
 import { type Given, type PlanArguments, type PlanSql, planSql } from './arguments.ts';
 
-/** The result of look-ahead: one JSON text. `data` null with a `size` means that the text is too large. */
+/** `data` is null with a `size` if the JSON is too large. */
 export interface JsonRow {
   readonly data: string | null;
-  /** The size of the text, or its minimum size if it was not built; undefined if it cannot be too large. */
+  /** The size of the JSON, or its minimum size if it was not built. Undefined if the JSON cannot be too large. */
   readonly size?: number;
-  /** Set if the statement verifies the caller's session. */
   readonly caller?: CredentialCheckResult;
-  /** Set if the statement says what its snapshot sees of the event log. */
+  /** Set if the statement reads `SNAPSHOT_NAME`. */
   readonly snapshot?: string | null;
 }
 
 export type JsonStatement = WrittenStatement<JsonRow, Given>;
 
-/** A selection can have a 100 KB statement for each shape of its pages, so their total length is limited. */
+/** A selection can have a 100 KB statement for each shape of its pages, so the total length is limited. */
 const MAX_CHARACTERS_OF_PLANS = 12_000_000;
 const MAX_CHARACTERS_OF_TEXTS = 4_000_000;
 
-/** By plan id and shape. */
 const ofPlans = new LRUCache<string, JsonStatement>({
   maxSize: MAX_CHARACTERS_OF_PLANS,
   sizeCalculation: ({ statement: { text } }, key) => text.length + key.length,
 });
-/** By SQL: documents that differ in white space, comments or operation names only make the same text again. */
+/** The key is the SQL, which is equal for documents that differ in white space, comments or operation names. */
 const ofTexts = new LRUCache<string, Statement<JsonRow>>({
   maxSize: MAX_CHARACTERS_OF_TEXTS,
   sizeCalculation: ({ text }) => text.length,
@@ -38,13 +36,13 @@ const seen = new Doorkeeper();
 
 let plans = 0;
 
-/** A plan id, the key of its cached statements. Statements of discarded plans are evicted over time. */
+/** The id is the key of cached statements. Statements of discarded plans are evicted over time. */
 export function nextPlanId(): number {
   plans += 1;
   return plans;
 }
 
-/** The statement with this SQL. Its name is a digest, so a known text saves the hashing. */
+/** The name of a statement is a digest, so a cached statement saves the hashing. */
 function statementOf(label: () => string, text: string): Statement<JsonRow> {
   let found = ofTexts.get(text);
   if (found === undefined) {
@@ -54,7 +52,6 @@ function statementOf(label: () => string, text: string): Statement<JsonRow> {
   return found;
 }
 
-/** The statement of a plan for a shape of its arguments, written if it is not cached. */
 export function cachedStatement(
   planId: number,
   given: PlanArguments,
