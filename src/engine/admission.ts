@@ -24,8 +24,7 @@ function notAcceptable(kind: PreparedOperation['kind'], needed: string): ApiErro
 }
 
 /**
- * Checks that the method and the accepted media types fit the kind of operation. `checkStream` checks the media type of
- * streams.
+ * `checkStream` checks the media type of streams after validation.
  * @throws {ApiError} BAD_REQUEST
  */
 function checkTransport(
@@ -59,9 +58,8 @@ function checkStream(kind: PreparedOperation['kind'], { streamType }: OperationR
 export interface AdmissionOptions {
   readonly documents: DocumentCache;
   readonly limiter: OperationLimiter;
-  /** Returns the rejection of a mutation that another site made a browser send with a session. */
+  /** Rejects a mutation that another site made a browser send with a session. */
   readonly checkOrigin: (request: OperationHead) => ApiError | undefined;
-  /** The `admit` stage of all plugins. */
   readonly admit: NonNullable<OperationStages['admit']>;
 }
 
@@ -72,13 +70,9 @@ export const useLimits = ({ check }: Pick<OperationLimiter, 'check'>): Operation
   stages: { admit: check },
 });
 
-/** Finds the operation of a request and decides whether the operation may run. */
 export function createAdmission({ documents, limiter, checkOrigin, admit }: AdmissionOptions) {
   return {
-    /**
-     *
-     * @throws {GraphQLError} if the document has no such operation
-     */
+    /** @throws {GraphQLError} if the document has no such operation */
     select(
       { document, published }: RequestedDocument,
       { params, sender }: AskedOperation,
@@ -89,10 +83,7 @@ export function createAdmission({ documents, limiter, checkOrigin, admit }: Admi
         throw canExecute(sender.caller) ? error : credentialsMissing();
       }
     },
-    /**
-     * Computes the cost of an operation.
-     * @throws {ApiError} if the caller may not request the operation in this way
-     */
+    /** @throws {ApiError} if the caller may not request the operation in this way */
     measure(
       selected: SelectedOperation,
       requested: AskedOperation,
@@ -111,18 +102,14 @@ export function createAdmission({ documents, limiter, checkOrigin, admit }: Admi
       const { complexity, depth } = cost;
       return { ...selected, cost, shownCost: isShown ? { complexity, depth } : undefined };
     },
-    /**
-     *
-     * @throws {ApiError} the reason why the operation may not run, even if it is valid
-     */
+    /** @throws {ApiError} the reason why the operation may not run, even if it is valid */
     admit(measured: MeasuredOperation, { params, request, sender }: AskedOperation): AdmittedOperation {
       const { operation, cost } = measured;
       const { kind } = operation;
       const { caller } = sender;
       const { url, headers } = request;
       admit(operation, cost);
-      // Callers without credentials may read some fields only (contract: authentication and permissions). A request for
-      // another field returns none.
+      // Callers without credentials may read some fields only (contract: authentication and permissions).
       const closed = isAnonymous(caller)
         ? cost.fields.find((field) => needsMoreThan(caller.scopes, field))
         : undefined;
@@ -133,10 +120,7 @@ export function createAdmission({ documents, limiter, checkOrigin, admit }: Admi
       const visibleHeartbeats = asksForVisibleHeartbeats({ url, extensions: params.extensions });
       return { ...measured, showsEventId, visibleHeartbeats };
     },
-    /**
-     *
-     * @returns the valid operation, or the errors of the document
-     */
+    /** @returns the valid operation, or the errors of the document */
     validate(
       admitted: AdmittedOperation,
       { params, request, sender }: AskedOperation,

@@ -43,7 +43,6 @@ export interface EngineOptions extends Services, Pick<Accounts, 'passwords' | 's
   readonly trusted: Pick<TrustedDocuments, 'documents' | 'requested'>;
   readonly lookAhead: boolean;
   readonly feed: EventFeed;
-  /** The queue for reading and executing events for streams. */
   readonly eventQueue: FairQueue;
   readonly streamMetrics: StreamMetrics;
   readonly pending: PendingResponses;
@@ -82,7 +81,6 @@ const rejectSubscription: Subscribe = () =>
     }),
   );
 
-/** Composes the engine. Limits, idempotency and event ids are options of plugins. */
 export function createEngine(options: EngineOptions) {
   const { config, database, log, metrics, schema, lookAhead, passwords, securityLog, feed } = options;
   const { eventQueue, streamMetrics, pending, checkOrigin, fanOut, shareEvents, onCommit } = options;
@@ -154,7 +152,6 @@ export function createEngine(options: EngineOptions) {
     limits: limiter,
     idempotency,
     eventIds,
-    /** The steps from a request to its response, with the stages of plugins. */
     createPipeline: (plugins: readonly OperationPlugin[]): Pipeline =>
       createPipeline({
         schema,

@@ -22,7 +22,7 @@ const tooSlow = (timeoutMs: number): ApiError =>
     `The operation took longer than ${timeoutMs} ms and was cancelled. Request less, or try again later.`,
   );
 
-/** Creates a function that rejects with TIMEOUT if work before an operation takes longer than `timeoutMs`. */
+/** Rejects with TIMEOUT if work before an operation takes longer than `timeoutMs`. */
 export function limitTime(timeoutMs: number): <T>(work: Promise<T>) => Promise<T> {
   const deadline = createDeadline(timeoutMs);
   return (work) => within(deadline, work, () => tooSlow(timeoutMs));
@@ -41,7 +41,6 @@ interface Written {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Merges the root fields that the database has written with the root fields that resolvers have computed. */
 function completed({ data: written }: Written, { names }: LeftPart, executed: SingleResult): SingleResult {
   if (executed.kind !== 'executed' || executed.result.data == null) return executed;
   const { result } = executed;
@@ -52,15 +51,15 @@ function completed({ data: written }: Written, { names }: LeftPart, executed: Si
   return { kind: 'executed', result: { ...result, data } };
 }
 
-/** Runs operations. The methods never throw: masked errors are in the outcome. */
+/** The methods never throw, because masked errors are in the outcome. */
 export interface Executor extends EventExecutor, KeyedExecutor {
   /** Runs a query on the pool, or a mutation in one unit of work that commits before the response. */
   run(args: OperationArgs): Promise<SingleResult>;
 }
 
 /**
- * Limits concurrency and duration of operations. An operation past its timeout fails with TIMEOUT. Its statements are
- * cancelled and its writes are rolled back.
+ * Limits concurrency and duration of operations. After its timeout, the statements of an operation are cancelled and
+ * its writes are rolled back.
  */
 export function createExecutor(options: ExecutorOptions): Executor {
   const { database, log, queue, eventQueue, timeoutMs, bounds } = options;
@@ -70,10 +69,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const deadline = createDeadline(timeoutMs);
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
 
-  /**
-   *
-   * @returns undefined if the database can write no part of the response
-   */
+  /** @returns undefined if the database can write no part of the response */
   async function executeInDatabase(
     args: OperationArgs,
     reservation: Reservation,
@@ -129,8 +125,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   }
 
   /**
-   * Runs within the operation timeout and the memory bounds of responses. Work that still runs at the timeout continues
-   * until it notices the cancellation; its result is discarded.
+   * Work that still runs at the timeout continues until it notices the cancellation; its result is discarded.
    * @param toResult turns a rejection into a result, or throws
    * @param forWork collects the time of the statements
    */

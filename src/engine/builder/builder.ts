@@ -20,7 +20,7 @@ import { OperatorError } from '../../platform/errors.ts';
 import type { Context } from '../core/context.ts';
 import { DEFAULT_LIMIT } from '../queries/pagination.ts';
 
-/** The `date-time` grammar of RFC 3339. Leap seconds are rejected, because a Date cannot represent them. */
+/** Leap seconds are rejected, because a Date cannot represent them. */
 const DATE_TIME =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d+)?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
 
@@ -32,7 +32,7 @@ const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 const at = (node: ValueNode | undefined) => ({ nodes: node ?? null });
 
 /**
- * Parses an RFC 3339 date-time and truncates it to milliseconds.
+ * Truncates an RFC 3339 date-time to milliseconds.
  * @param node the location of the error in the document
  * @throws {GraphQLError} as scalars must
  */
@@ -77,8 +77,8 @@ declare global {
 }
 
 /**
- * Turns exceptions of resolvers into rejections. If an item of a list throws, graphql-js drops the promises of earlier
- * items. A later rejection of such a promise would be unhandled, and the process would exit.
+ * If an item of a list throws, graphql-js drops the promises of earlier items. A later rejection of such a promise
+ * would be unhandled, and the process would exit. So exceptions become rejections.
  */
 class RejectionPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override wrapResolve(
@@ -125,9 +125,9 @@ export interface BuilderTypes {
 }
 
 /**
- * Creates the builder of one schema. The first plugin is the outermost wrapper of a resolver. In this order, exceptions
- * become rejections, the scope is checked, a mutation clears the loader caches, look-ahead checks the rows that a
- * resolver reads, and keys are loaded last.
+ * The first plugin is the outermost wrapper of a resolver. In this order, exceptions become rejections, the scope is
+ * checked, a mutation clears the loader caches, look-ahead checks the rows that a resolver reads, and keys are loaded
+ * last.
  */
 export function createBuilder() {
   const builder = new SchemaBuilder<BuilderTypes>({
@@ -171,8 +171,8 @@ const EXPERIMENTAL = new Set<DirectiveLocation>([
 const isSpecified = (location: DirectiveLocation): boolean => !EXPERIMENTAL.has(location);
 
 /**
- * Removes the experiments of graphql-js 17 from introspection, because graphql-core up to 3.2.10 rejects a schema with
- * an unknown directive location. graphql-js has no option for them, and all schemas of a process share these objects.
+ * graphql-core up to 3.2.10 rejects a schema with an unknown directive location. graphql-js has no option for its
+ * experiments, and all schemas of a process share these objects.
  */
 export function removeIntrospectionExperiments(): void {
   GraphQLDeprecatedDirective.locations = GraphQLDeprecatedDirective.locations.filter(isSpecified);

@@ -51,10 +51,7 @@ const SKIPPED_A_POINT = 10;
 
 const within = (value: number, max: number) => Math.min(Math.max(value, 0), max);
 
-/**
- * Computes the cost of a field whose selection is read once per item (contract: limits). Out-of-range arguments count
- * as the nearest allowed value, because the resolver rejects them.
- */
+/** Out-of-range arguments count as the nearest allowed value, because the resolver rejects them (contract: limits). */
 function listCost({
   limit,
   first,
@@ -82,7 +79,6 @@ interface ListOptions<Type, Row extends object> {
   readonly description: string;
 }
 
-/** Defines a list of the parent's rows, paged by `limit` and `offset`. */
 export function childList<Parent extends { readonly id: string }, Row extends Position>(
   t: ChildBuilder<Parent>,
   {
@@ -104,7 +100,6 @@ export function childList<Parent extends { readonly id: string }, Row extends Po
   });
 }
 
-/** Defines a connection of the parent's rows. */
 export function childConnection<Parent extends { readonly id: string }, Row extends Position>(
   t: ChildBuilder<Parent>,
   { list, ...options }: ListOptions<ObjectRef<Types, ConnectionPage<Row>>, Row>,
@@ -123,10 +118,7 @@ export function childConnection<Parent extends { readonly id: string }, Row exte
 
 interface RootOptions<Args extends InputFieldMap> {
   readonly args: Args;
-  /**
-   *
-   * @throws {ApiError} BAD_USER_INPUT
-   */
+  /** @throws {ApiError} BAD_USER_INPUT */
   readonly page: (args: InputShapeFromFields<Args>) => PageRange;
 }
 
@@ -136,7 +128,6 @@ const pageOfCoerced =
   (args: Record<string, unknown>): PageRange =>
     page(args as InputShapeFromFields<Args>);
 
-/** Defines a root field that lists all rows of an entity. */
 export function rootList<Row extends Position, Args extends InputFieldMap>(
   t: RootBuilder,
   options: ListOptions<ObjectRef<Types, string | Row, Row>, Row> & RootOptions<Args>,
@@ -153,7 +144,6 @@ export function rootList<Row extends Position, Args extends InputFieldMap>(
   });
 }
 
-/** Defines a root field with a connection of all rows of an entity. */
 export function rootConnection<Row extends Position, Args extends InputFieldMap>(
   t: RootBuilder,
   options: ListOptions<ObjectRef<Types, ConnectionPage<Row>>, Row> & RootOptions<Args>,

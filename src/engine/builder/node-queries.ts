@@ -8,8 +8,7 @@ import { type NodeRow, nodeTypes } from '../queries/node-type.ts';
 import type { SchemaToolkit } from './schema-toolkit.ts';
 
 /**
- * Loads rows in the order of the ids, and null for an id without a row. Ids of all root fields share one statement per
- * type.
+ * Returns null for an id without a row. Ids of all root fields share one statement per type.
  * @throws {DatabaseError}
  */
 async function loadNodes(
@@ -19,12 +18,11 @@ async function loadNodes(
 ): Promise<(NodeRow | null)[]> {
   const wanted = [...new Set(ids.filter((id) => id !== undefined))];
   if (wanted.length === 0) return ids.map(() => null);
-  // One batch reads the ids of all root fields.
   enableLoaderBatches(context);
   const lists = await Promise.all(
     nodeTypes(schema).map(async ({ type, entity, ids: onlyIds, scope }) => {
-      // `resolveType` rejects the row if the scope is missing, so only the id is read. The size of the row would count
-      // towards the limits.
+      // `resolveType` rejects the row if the scope is missing. Only the id is read, because the size of the row would
+      // count towards the limits.
       const isRejected = !context.caller.scopes.has(scope);
       const rows = await loadByIds(context, isRejected ? onlyIds : entity, wanted);
       return rows.flatMap((row) => (row === undefined ? [] : { ...row, __typename: type.name }));
@@ -36,7 +34,7 @@ async function loadNodes(
 }
 
 /**
- * Converts ids to canonical form; undefined for a string that is no UUID.
+ * @returns undefined for each string that is no UUID
  * @throws {ApiError} BAD_USER_INPUT
  */
 function parseIds(ids: readonly unknown[]): (string | undefined)[] {

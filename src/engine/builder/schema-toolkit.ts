@@ -32,10 +32,7 @@ const definePageInfo = (builder: Builder) =>
     }),
   });
 
-/**
- * The type of a node decides which scope the caller needs. The check is in `resolveType`, which runs however the row
- * was read.
- */
+/** The type of a node decides which scope the caller needs. `resolveType` runs however the row was read. */
 const defineNode = (builder: Builder) =>
   builder.interfaceRef<NodeRow>(NODE).implement({
     description: 'An object that `node` and `nodes` find by its id.',
@@ -48,7 +45,6 @@ const defineNode = (builder: Builder) =>
     }),
   });
 
-/** Creates the builder of one schema and the types that all modules use. */
 export function createSchemaToolkit() {
   const builder = createBuilder();
   return { builder, Node: defineNode(builder), PageInfo: definePageInfo(builder) };

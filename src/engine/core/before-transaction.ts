@@ -5,14 +5,11 @@ import type { Queryable } from '../../database/statement.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { collectFields, type Fragments, NO_VARIABLES, variablesOf } from './selection.ts';
 
-/** Context of `prepare`. Resolvers of mutations get no access to passwords. */
 export interface PreparationContext {
   readonly caller: Caller;
-  /** The connection pool. */
   readonly db: Queryable;
   /** Failed attempts and concurrent checks of passwords are limited. */
   readonly passwords: Passwords;
-  /** Logs that the password of the caller is wrong. */
   readonly onWrongPassword: () => void;
 }
 
@@ -28,10 +25,7 @@ export type Preparations = ReadonlyMap<string, Prepared>;
 
 const NOTHING: Preparations = new Map();
 
-/**
- * Returns the result of the field's `prepare`.
- * @throws the error of `prepare`, because the error belongs to the field
- */
+/** @throws the error of `prepare`, because the error belongs to the field */
 export function preparedOf(
   { prepared = NOTHING }: { readonly prepared?: Preparations },
   field: string,
@@ -42,10 +36,7 @@ export function preparedOf(
   return outcome.result;
 }
 
-/**
- * Calls `prepare` of the selected root fields.
- * @throws {ApiError} BAD_USER_INPUT if such a field is selected twice
- */
+/** @throws {ApiError} BAD_USER_INPUT if a field with `prepare` is selected twice */
 export async function runBeforeTransaction(
   args: ExecutionArgs,
   operation: OperationDefinitionNode,

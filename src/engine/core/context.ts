@@ -13,8 +13,7 @@ import type { OperationPlans } from './selection.ts';
 
 /**
  * Start of a subscriber's events, returned by the `subscribe` function of a field. graphql-js requires an async
- * iterable there. Nothing iterates this object, because subscribers with equal responses share one reading of each
- * event.
+ * iterable, but nothing iterates it, because subscribers with equal responses share one reading of each event.
  */
 export class EventReader implements AsyncIterable<never> {
   readonly start: FeedStart;
@@ -29,28 +28,24 @@ export class EventReader implements AsyncIterable<never> {
 }
 
 /**
- * How a response was produced. `fast_path`: the request bypassed Yoga's HTTP handling. `database_response`: the
- * database wrote at least some root fields of the response. `single_statement`: the mutation ran as a single statement.
- * `loaders`: a root field was left to its resolver and loaders.
+ * `fast_path`: the request bypassed Yoga's HTTP handling. `database_response`: the database wrote at least some root
+ * fields of the response. `single_statement`: the mutation ran as a single statement. `loaders`: a root field was left
+ * to its resolver and loaders.
  */
 export type ExecutionPath = 'fast_path' | 'database_response' | 'single_statement' | 'loaders';
 
-/** Details for the debug log on how a response was made. */
 export interface Trace {
   readonly paths: Set<ExecutionPath>;
   /** The first reason why the database did not write the whole response. */
   fallbackReason?: string;
 }
 
-/** The changes of a mutation, for the log. */
 export interface Changes {
-  /** The names of the root fields. */
   readonly fields: string[];
-  /** The ids of the changed rows. */
   readonly ids: string[];
 }
 
-/** The context of every resolver. Each operation and each event of a subscription gets a new context. */
+/** Each operation and each event of a subscription gets a new context. */
 export interface Context {
   readonly requestId: string;
   readonly origin: () => string;
@@ -59,7 +54,6 @@ export interface Context {
   readonly unverifiedSession?: UnverifiedSession | undefined;
   /** True if the database writes responses. Otherwise loaders read the rows. */
   readonly lookAhead: boolean;
-  /** Plans derived from the operation, cached with its document. */
   readonly plans: OperationPlans;
   readonly maxResponseBytes: number;
   /**
@@ -67,13 +61,12 @@ export interface Context {
    * unless the client asks for the event id.
    */
   readonly onSnapshot?: ((name: string | null) => Promise<void>) | undefined;
-  /** Called for each path taken. */
   readonly onPath: (path: ExecutionPath) => void;
   /** Undefined unless the log is at level `debug`. */
   readonly trace?: Trace | undefined;
   /** The pool or, in a mutation, its unit of work. */
   readonly db: Queryable;
-  /** The transaction of the running mutation; undefined in queries and subscriptions. */
+  /** Undefined in queries and subscriptions. */
   readonly unitOfWork: UnitOfWork | undefined;
   /** Undefined in queries and subscriptions. */
   readonly changes?: Changes | undefined;
@@ -81,11 +74,10 @@ export interface Context {
   readonly onPasswordChanged: ((opened: OpenedSession) => void) | undefined;
   /** Resolvers add the scopes that they check for some rows only. Undefined if not recorded. */
   readonly notedScopes?: Set<Scope> | undefined;
-  /** Results of `prepare`, which ran before the unit of work began. */
   readonly prepared?: Preparations;
   /** Replaces the context as the key of the loader caches, because each try of a mutation loads its rows again. */
   readonly [contextCacheSymbol]?: object;
-  /** Fixes the subscriber's position in the events; the position is known when the promise resolves. */
+  /** The subscriber's position is fixed when the promise resolves. */
   readonly events: () => Promise<EventReader>;
 }
 
@@ -113,7 +105,6 @@ export const callerNotVerified = () =>
   unauthenticated('The credentials expired or were revoked during the request. Log in again.', {});
 
 /**
- *
  * @throws {ApiError} `callerNotVerified`
  * @throws {DatabaseError}
  */
@@ -122,10 +113,7 @@ export async function verifyCaller({ unverifiedSession }: Pick<Context, 'unverif
     throw callerNotVerified();
 }
 
-/**
- *
- * @throws {ApiError} UNAUTHENTICATED for anonymous callers
- */
+/** @throws {ApiError} UNAUTHENTICATED for anonymous callers */
 export function principalOf({ caller }: Pick<Context, 'caller'>): Principal {
   if (!isAuthenticated(caller))
     throw unauthenticated(ERRORS.UNAUTHENTICATED.message, { 'www-authenticate': 'Bearer' });
@@ -133,9 +121,8 @@ export function principalOf({ caller }: Pick<Context, 'caller'>): Principal {
 }
 
 /**
- * Returns the connection for a response that takes several statements. If the client asks for the event id, the
- * position in the event log is read before the first statement. Changes that a statement does not show are therefore
- * never older than that position.
+ * Serves a response that takes several statements. If the client asks for the event id, the position in the event log
+ * is read before the first statement, so that events include every change that the response does not show.
  */
 export function afterSnapshot({ db, onSnapshot }: Pick<Context, 'db' | 'onSnapshot'>): Queryable {
   if (onSnapshot === undefined) return db;

@@ -19,9 +19,8 @@ interface Counting {
 }
 
 /**
- * Options of a field whose selection is read once per item of an argument, which is a list of ids (contract: limits).
- * An absent argument counts as the maximum number of items. Items above the maximum cost nothing, because the resolver
- * rejects them.
+ * Options of a field whose selection is read once per id in an argument (contract: limits). An absent argument counts
+ * as the maximum number of ids. Ids above the maximum cost nothing, because the resolver rejects them.
  */
 export const costsPerItemOf = <Name extends string>(argument: Name) => ({
   extensions: { countedArgument: argument } satisfies Counting,
@@ -31,13 +30,11 @@ export const costsPerItemOf = <Name extends string>(argument: Name) => ({
   }),
 });
 
-/** Returns the name of the argument whose items multiply the cost of a field. */
 export const countedArgument = ({ extensions }: GraphQLField<unknown, unknown>): string | undefined =>
   (extensions as Counting).countedArgument;
 
 const knownNames = new WeakMap<GraphQLSchema, ReadonlySet<string>>();
 
-/** Returns the names of all arguments that multiply the cost of a field. */
 export function countedArguments(schema: GraphQLSchema): ReadonlySet<string> {
   let names = knownNames.get(schema);
   if (names === undefined) {
@@ -55,7 +52,7 @@ interface Extended {
   readonly extensions?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
-/** Copies options of a field into its extensions, where code that inspects the schema finds them. */
+/** Stores options in the extensions of a field, where code that inspects the schema finds them. */
 export function withOptions<Config extends Extended>(
   config: Config,
   options: Readonly<Record<string, unknown>>,
@@ -82,16 +79,12 @@ declare global {
 export const maxCharactersOf = ({ extensions }: GraphQLField<unknown, unknown>): number | undefined =>
   (extensions as { maxCharacters?: number }).maxCharacters;
 
-/** True if the field returns a string or a list of scalars. */
 export function mayBeLong(field: GraphQLField<unknown, unknown>): boolean {
   const type = getNullableType(field.type);
   return isListType(type) ? isLeafType(getNamedType(type)) : type === GraphQLString;
 }
 
-/**
- * Computes the maximum size of a leaf field's value in JSON. The size is infinite for a string or list without
- * `maxCharacters`.
- */
+/** The size is infinite for a string or list without `maxCharacters`. */
 export function maxJsonBytes(field: GraphQLField<unknown, unknown>): number {
   const maxCharacters = maxCharactersOf(field);
   if (maxCharacters !== undefined) return MAX_BYTES_A_CHARACTER * maxCharacters + 2;
@@ -100,10 +93,7 @@ export function maxJsonBytes(field: GraphQLField<unknown, unknown>): number {
 
 const knownSizes = new WeakMap<GraphQLObjectType, Map<string, number>>();
 
-/**
- * Computes the maximum size in JSON of a property of the rows behind a type. The limit comes from the field that
- * exposes the property or has its name.
- */
+/** The limit of a row's property comes from the field that exposes the property or has its name. */
 export function maxPropertyBytes(type: GraphQLObjectType, property: string): number {
   let sizes = knownSizes.get(type);
   if (sizes === undefined) {

@@ -15,7 +15,7 @@ export interface TextRule {
   readonly visible?: boolean;
 }
 
-/** Formats the length limits of a rule, such as "1 to 5,000 characters". */
+/** Formats the limits, such as "1 to 5,000 characters". */
 export const lengthOf = ({ min, max }: TextRule): string =>
   `${min} to ${max.toLocaleString('en')} characters`;
 
@@ -23,8 +23,7 @@ export const lengthOf = ({ min, max }: TextRule): string =>
 const INVISIBLE = /^[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
 /**
- * Checks a string and returns it unchanged. PostgreSQL cannot store NUL, and UTF-8 cannot encode lone surrogates, so
- * both are rejected, not replaced.
+ * PostgreSQL cannot store NUL, and UTF-8 cannot encode lone surrogates, so both are rejected, not replaced.
  * @throws {ApiError} BAD_USER_INPUT
  */
 export function checkText(argument: string, text: string, { min, max, visible = false }: TextRule): string {
@@ -40,10 +39,7 @@ export function checkText(argument: string, text: string, { min, max, visible = 
   return text;
 }
 
-/**
- * Converts an id to canonical form.
- * @returns undefined for a string that is no UUID and therefore matches nothing (contract: schema)
- */
+/** @returns the id in canonical form; undefined for a string that is no UUID and therefore matches nothing */
 export function parseId(id: string | number): string | undefined {
   const text = String(id);
   return isUuid(text) ? text.toLowerCase() : undefined;

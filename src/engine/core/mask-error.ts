@@ -17,7 +17,6 @@ export interface MaskOptions {
   readonly log: Logger;
 }
 
-/** Properties of a masked error that the HTTP response needs. */
 export interface PublicError {
   readonly code: ErrorCode;
   readonly status: number;
@@ -56,7 +55,6 @@ function toQueueError({ reason }: QueueFullError): ApiError {
     : new ApiError('SERVICE_UNAVAILABLE', 'The service is busy. Try again.', { headers });
 }
 
-/** Converts an internal error to a public error. Only some kinds of database errors are specific. */
 function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
   if (origin instanceof ApiError) return origin;
   if (origin instanceof QueueFullError) return toQueueError(origin);
@@ -65,8 +63,7 @@ function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
   if (origin instanceof DatabaseError && origin.kind !== 'other') {
     log.emit('database.statement_failed', { requestId, err: origin }, findLogLevel(origin));
     if (origin.kind === 'timeout' || origin.kind === 'locked') return new ApiError('TIMEOUT');
-    // The response has no Retry-After, because a client that retries automatically and without a key may run the
-    // mutation twice.
+    // A client that retries automatically and without a key may run the mutation twice, so there is no Retry-After.
     if (origin.kind === 'unknown')
       return new ApiError(
         'SERVICE_UNAVAILABLE',
@@ -88,8 +85,8 @@ function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
 }
 
 /**
- * Converts an error to the form that clients see (contract: errors). Internal errors are logged in full with the
- * request id and replaced. Masking an error twice changes nothing.
+ * Converts an error to the form that clients see (contract: errors). Internal errors are logged and replaced. Masking
+ * an error twice changes nothing.
  */
 export function maskError(error: unknown, options: MaskOptions): GraphQLError {
   if (error instanceof GraphQLError && masked.has(error)) return error;
@@ -151,7 +148,6 @@ function publish(
 
 export interface ErrorResponse extends Pick<PublicError, 'code' | 'status' | 'headers'> {
   readonly message: string;
-  /** The entry in `errors`. */
   readonly entry: object;
 }
 
@@ -178,7 +174,6 @@ export function publicError(error: GraphQLError): PublicError {
   return masked.get(error) ?? UNMASKED;
 }
 
-/** Returns the kind of the database error behind an execution error; undefined if there is none. */
 export function databaseKindOf(error: unknown): DatabaseErrorKind | undefined {
   let origin: unknown = error;
   while (origin instanceof GraphQLError && origin.originalError != null) origin = origin.originalError;

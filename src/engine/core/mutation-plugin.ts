@@ -19,17 +19,17 @@ export interface NamedRow {
   readonly deleted?: boolean;
 }
 
-/** A kind of rows. Kinds with a lower rank are locked first. */
+/** Kinds with a lower rank are locked first. */
 export interface LockKind {
   readonly rank: number;
   /**
-   * Locks all rows in one order, in one statement, until the unit of work ends.
+   * Locks all rows in one order, in one statement.
    * @throws {DatabaseError}
    */
   take(work: UnitOfWork, rows: readonly NamedRow[], context: Context): Promise<void>;
 }
 
-/** Returns the rows that a field will lock. The resolver reports invalid arguments. */
+/** The resolver reports invalid arguments. */
 type RowLocks = (args: Record<string, unknown>) => readonly NamedRow[];
 
 type Info = Pick<GraphQLResolveInfo, 'operation' | 'fragments' | 'schema' | 'variableValues' | 'parentType'>;
@@ -48,17 +48,16 @@ function namedRows(info: Info): NamedRow[] {
     try {
       rows.push(...locks(getArgumentValues(field, node, info.variableValues)));
     } catch {
-      // A field with invalid arguments locks nothing. The field fails when it runs and rolls back the other fields.
+      // A field with invalid arguments locks nothing, because it fails and rolls back the other fields.
     }
   }
   return rows;
 }
 
 /**
- * Locks the rows that the root fields of a mutation name, before the first field runs. The order of the locks is the
- * order of the ids, not of the document, so that two operations never deadlock (decisions/0014-order-of-locks.md). The
- * locks precede all writes, so that the events of a row are in the order of its changes. A single root field takes its
- * only lock itself.
+ * Locks the rows that the root fields name, before the first field runs. Rows are locked in the order of the ids, not
+ * of the document, so that two operations never deadlock (decisions/0014-order-of-locks.md). The locks precede all
+ * writes, so that the events of a row are in the order of its changes. A single root field takes its only lock itself.
  */
 async function takeRowLocks(work: UnitOfWork, info: Info, context: Context): Promise<void> {
   if (hasOneField(info)) return;
@@ -79,11 +78,9 @@ declare global {
       mutations: MutationPlugin<Types>;
     }
     interface FieldOptions {
-      /** Writes with a single statement and has the same effect as the resolver. */
+      /** Has the same effect as the resolver. */
       singleStatement?: SingleStatement;
-      /**
-       * The rows that a mutation locks. Without this option, a mutation locks nothing that another mutation waits for.
-       */
+      /** Without this option, a mutation locks nothing that another mutation waits for. */
       locks?: RowLocks;
       /** Runs before the unit of work begins. An operation may select a field with this option only once. */
       prepare?: Prepare;
@@ -106,14 +103,12 @@ function changedId(result: unknown, args: object): string | undefined {
   return typeof id === 'string' ? id : undefined;
 }
 
-/** Units of work whose first root field has started. */
 const begun = new WeakSet<UnitOfWork>();
 
 /**
- * Locks the rows that all root fields name before the first root field runs. Clears the loader caches before each
- * field, because the field must see the writes of earlier fields. No root field is nullable, so an error in a field
- * leaves no data and rolls back the unit of work (contract: guarantees). `tests/contract/mutations.test.ts` enforces
- * that.
+ * Clears the loader caches before each field, because the field must see the writes of earlier fields. No root field is
+ * nullable, so an error in a field leaves no data and rolls back the unit of work (contract: guarantees).
+ * `tests/contract/mutations.test.ts` enforces that.
  */
 class MutationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {

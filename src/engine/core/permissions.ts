@@ -47,16 +47,12 @@ type Field = Pick<GraphQLField<unknown, unknown>, 'extensions'>;
 
 const given = (scopes: readonly (Scope | undefined)[]) => scopes.filter((scope) => scope !== undefined);
 
-/** Returns the scopes that a field needs for some rows only. */
 export function scopesByRow(field: Field): readonly Scope[] {
   const { scopeForOwn, scopeForOthers } = permissionsOf(field);
   return given([scopeForOwn, scopeForOthers]);
 }
 
-/**
- * Returns the scopes that a field needs for every row.
- * @param own true for rows of the caller's own account
- */
+/** @param own true for rows of the caller's own account */
 export function getRequiredScopes(field: Field, own = false): readonly Scope[] {
   const { scope, scopeForOwn, scopeForOthers } = permissionsOf(field);
   return given([scope, scopeForOwn, own ? undefined : scopeForOthers]);
@@ -69,20 +65,13 @@ export function needsMoreThan(scopes: ReadonlySet<Scope>, field: Field): boolean
   );
 }
 
-/**
- *
- * @throws {ApiError} UNAUTHENTICATED without credentials; the message begins with `subject`
- */
+/** @throws {ApiError} UNAUTHENTICATED without credentials */
 function requireCredentials(caller: Caller, subject: string): void {
   if (!isAuthenticated(caller))
     throw unauthenticated(`${subject} requires credentials.`, { 'www-authenticate': 'Bearer' });
 }
 
-/**
- *
- * @throws {ApiError} FORBIDDEN if the credentials lack the scope; UNAUTHENTICATED without credentials. The message
- * begins with `subject`.
- */
+/** @throws {ApiError} FORBIDDEN if the credentials lack the scope; UNAUTHENTICATED without credentials */
 export function requireScope(caller: Caller, scope: Scope, subject: string): void {
   if (caller.scopes.has(scope)) return;
   requireCredentials(caller, subject);
@@ -95,13 +84,10 @@ export function requireScope(caller: Caller, scope: Scope, subject: string): voi
 
 export const scopeMissing = (scope: Scope, subject: string) => `${subject} requires the scope "${scope}".`;
 
-/** Formats a field as the subject of a message. A GraphQLField converts to its schema coordinate. */
+/** A GraphQLField converts to its schema coordinate. */
 export const fieldNamed = (field: GraphQLField<unknown, unknown> | string) => `Field "${field}"`;
 
-/**
- *
- * @throws {ApiError} FORBIDDEN or UNAUTHENTICATED if the credentials do not suffice for every row of a field
- */
+/** @throws {ApiError} FORBIDDEN or UNAUTHENTICATED if the credentials do not suffice for every row of a field */
 export function requirePermissions(caller: Caller, { scope, session }: Permissions, subject: string): void {
   if (scope !== undefined) requireScope(caller, scope, subject);
   if (session !== true || isSession(caller)) return;
@@ -109,14 +95,13 @@ export function requirePermissions(caller: Caller, { scope, session }: Permissio
   throw new ApiError('FORBIDDEN', `${subject} requires a session. Log in at /login.`, { retriable: true });
 }
 
-/** True if `requirePermissions` would not throw. */
 export function hasPermissions(caller: Caller, { scope, session }: Permissions): boolean {
   return (scope === undefined || caller.scopes.has(scope)) && (session !== true || isSession(caller));
 }
 
 /**
- * Checks the field options `scope` and `session` before the resolver runs and before a subscription opens. The field's
- * extensions retain all options for checks of whole operations.
+ * The checks run before the resolver and before a subscription opens. The field's extensions retain all options for
+ * checks of whole operations.
  */
 class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {

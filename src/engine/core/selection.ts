@@ -18,10 +18,7 @@ type Variables = Readonly<Record<string, unknown>>;
 
 export const NO_VARIABLES: VariableValues = { sources: {}, coerced: {} };
 
-/**
- * Coerces the variables of an operation.
- * @returns undefined if a variable is invalid, which an execution reports
- */
+/** @returns undefined if a variable is invalid, which an execution reports */
 export function variablesOf(
   { schema, variableValues }: ExecutionArgs,
   { variableDefinitions = [] }: OperationDefinitionNode,
@@ -30,10 +27,7 @@ export function variablesOf(
   return getVariableValues(schema, variableDefinitions, variableValues ?? {}).variableValues;
 }
 
-/**
- * True if @skip and @include keep a selection (GraphQL specification: Type System, Directives). A condition that is no
- * Boolean value keeps the selection, because validation or execution reports the error.
- */
+/** A condition that is no Boolean value keeps the selection, because validation or execution reports the error. */
 export function isIncluded(directives: readonly DirectiveNode[] = [], variables: Variables): boolean {
   return directives.every(({ name, arguments: args = [] }) => {
     if (name.value !== 'skip' && name.value !== 'include') return true;
@@ -43,10 +37,7 @@ export function isIncluded(directives: readonly DirectiveNode[] = [], variables:
   });
 }
 
-/**
- * Encodes the values of the variables in @skip and @include as a key.
- * @returns undefined if a value is null, which an execution reports
- */
+/** @returns undefined if a value is null, which an execution reports */
 export function choiceOf(conditions: readonly string[], { coerced }: VariableValues): string | undefined {
   let key = '';
   for (const name of conditions) {
@@ -59,13 +50,10 @@ export function choiceOf(conditions: readonly string[], { coerced }: VariableVal
 
 type Info = Pick<GraphQLResolveInfo, 'fragments' | 'variableValues'>;
 
-/** True if a fragment on the type `condition` applies to an object of the type. */
 const applies = (type: GraphQLObjectType, condition: string): boolean =>
   condition === type.name || type.getInterfaces().some(({ name }) => name === condition);
 
-/**
- * Merges the fields selected on an object in the order of GraphQL's algorithm CollectFields. The schema has no unions.
- */
+/** Merges fields like GraphQL's algorithm CollectFields. The schema has no unions. */
 export function collectFields(
   { fragments, variableValues: { coerced } }: Info,
   type: GraphQLObjectType,
@@ -97,12 +85,12 @@ export function collectFields(
   return fields;
 }
 
-/** Fragments by name. The object has no prototype, because clients choose the names. */
+/** The object has no prototype, because clients choose the names. */
 export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
 
 /**
- * Data derived from an operation, cached with its document. A file that stores something here declares its member next
- * to its own types, as Pothos plugins do.
+ * Data cached with a document. A file that stores something here declares its member next to its own types, as Pothos
+ * plugins do.
  */
 export interface OperationPlans {
   readonly fragments: Fragments;
@@ -110,26 +98,25 @@ export interface OperationPlans {
   readonly conditions: readonly string[];
   /** Counts fields with a selection, fragments expanded. */
   readonly nestedFieldCount: number;
-  /** The names of all fields of the document. */
   readonly names: ReadonlySet<string>;
 }
 
 /**
- * PostgreSQL takes about 70 µs to plan each subquery, even if it reads few rows, and plans all new SQL. Above this
- * number, statements with constant SQL that read level by level are cheaper.
+ * PostgreSQL takes about 70 µs to plan each subquery, even if it reads few rows. Above this number, statements with
+ * constant SQL that read level by level are cheaper.
  */
 const MAX_NESTED_FIELDS = 100;
 
 /**
- * True if an operation has too many nested fields for look-ahead, so that resolvers and loaders run.
+ * If true, resolvers and loaders run instead of look-ahead.
  * @param more the number of subqueries that belong to no field with a selection
  */
 export const hasTooManyFields = ({ nestedFieldCount }: OperationPlans, more = 0): boolean =>
   nestedFieldCount + more > MAX_NESTED_FIELDS;
 
 /**
- * True if two fields have equal arguments in any order (GraphQL specification: Field Selection Merging). Values are
- * compared instead of printed, because a long string may be compared at hundreds of locations.
+ * The order of arguments does not matter (GraphQL specification: Field Selection Merging). Values are compared instead
+ * of printed, because a long string may be compared at hundreds of locations.
  */
 export function haveSameArguments(
   { arguments: some = [] }: FieldNode,

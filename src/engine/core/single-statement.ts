@@ -24,14 +24,12 @@ import { variablesOf } from './selection.ts';
  */
 export const TIMESTAMP_PLACEHOLDER = '\u0001';
 
-/** Replaces the placeholders by the timestamp in the format of the scalar DateTime. */
 export function fillTimestamp(text: string, timestamp: Date): string {
   return text.includes(TIMESTAMP_PLACEHOLDER)
     ? text.replaceAll(TIMESTAMP_PLACEHOLDER, timestamp.toISOString())
     : text;
 }
 
-/** Columns of a new row that the database sets. */
 export interface Inserted {
   readonly createdAt: Date;
 }
@@ -41,10 +39,7 @@ export interface TimestampedRow extends Inserted {
   readonly updatedAt: Date;
 }
 
-/**
- * SQL that locks an Idempotency-Key and stores its response.
- * @param first the number of the first parameter
- */
+/** @param first the number of the first parameter */
 export interface KeyLockSql {
   /** An expression that tries to take the lock until the transaction ends. */
   take(first: number): string;
@@ -52,9 +47,6 @@ export interface KeyLockSql {
   store(first: number, source: string): string;
 }
 
-/**
- * SQL that inserts a row and its dependent rows in one statement, and returns the columns that the database has set.
- */
 interface InsertStatement {
   readonly plain: Statement<Inserted>;
   /**
@@ -66,7 +58,6 @@ interface InsertStatement {
 
 const part = (name: string, sql: string) => `${name} AS (${sql})`;
 
-/** Further rows that a statement writes for the inserted row. */
 export interface AlsoWritten {
   /** The columns of the row that the parts need, in addition to `id` and `created_at`. */
   readonly columns?: readonly string[];
@@ -77,7 +68,7 @@ export interface AlsoWritten {
  * Builds a statement whose parts each take their rows from the part before, so that all are written or none.
  * @param insert the INSERT up to its SELECT list
  * @param also SQL for each further row, with the inserted row as its source
- * * @example
+ * @example
  * WITH key AS MATERIALIZED (SELECT CASE
  *     WHEN NOT pg_try_advisory_lock(hashtextextended($5::text, 20261124)) THEN false
  *     WHEN pg_try_advisory_xact_lock(hashtextextended($5::text, 20261121))
@@ -122,7 +113,7 @@ export function insertStatement(
   };
 }
 
-/** A statement, and the row that it inserts. All but the columns set by the database is known beforehand. */
+/** The row is known beforehand, except for columns that the database sets. */
 export interface Insert<Row = object> {
   readonly statement: InsertStatement;
   readonly values: readonly Parameter[];
@@ -130,7 +121,6 @@ export interface Insert<Row = object> {
 }
 
 /**
- * Describes how a mutation inserts its row.
  * @returns undefined for arguments that need several statements, so that the resolver runs
  * @throws {ApiError} BAD_USER_INPUT
  */
@@ -240,7 +230,6 @@ function dataOf({ prefix, members }: SingleStatementPlan, row: object): string {
 }
 
 /**
- * Prepares a mutation that is a single statement.
  * @returns undefined if the mutation needs an execution, its response may be too large, or a variable is invalid
  * @throws the error with which the execution would reject the mutation before writing
  */

@@ -22,7 +22,6 @@ import { countedArguments } from '../core/field-options.ts';
 import type { Fragments } from '../core/selection.ts';
 import { SIZE_ARGUMENTS } from './cost.ts';
 
-/** Returns a function that renames each distinct name to `prefix` and a number, in the order of first use. */
 function renames(prefix: string): (name: NameNode) => NameNode {
   const given = new Map<string, string>();
   return (name) => {
@@ -33,8 +32,8 @@ function renames(prefix: string): (name: NameNode) => NameNode {
 }
 
 /**
- * Prints a valid document without names and values that a client chose freely, such as aliases and strings. Only names
- * of the schema remain, on one line, so that equal shapes are equal strings.
+ * Prints a valid document without names and values that a client chose, such as aliases and strings, on one line, so
+ * that equal shapes are equal strings.
  */
 export function shapeOf(document: DocumentNode): string {
   const variable = renames('v');
@@ -74,7 +73,6 @@ function computeFieldMergeCost(
   let fields = 0;
   let pairs = 0;
 
-  /** Merges the selections of one response position. */
   function merge(sets: readonly SelectionSetNode[]): void {
     const found = new Map<string, { count: number; sets: SelectionSetNode[] }>();
     const spreads = new Set<string>();
@@ -115,7 +113,6 @@ function computeFieldMergeCost(
   return { fields, pairs };
 }
 
-/** The analysis of a document without its variables, cached with the document. */
 export interface DocumentAnalysis {
   readonly fragments: Fragments;
   /** The variables in directives. */
@@ -124,18 +121,16 @@ export interface DocumentAnalysis {
   readonly costVariables: readonly string[];
   readonly aliases: number;
   readonly directives: number;
-  /** The names of all fields. */
   readonly names: ReadonlySet<string>;
   /** The spread that closes a cycle of fragments. */
   readonly cycle: FragmentSpreadNode | undefined;
-  /** Counts the fields of an operation that have a selection, fragments expanded. */
+  /** Fragments are expanded. */
   readonly countNestedFields: (operation: ExecutableDefinitionNode) => number;
   readonly introspectionTooDeep: boolean;
-  /** Computed at the first call, which is not allowed if fragments form a cycle. */
+  /** Must not be called if fragments form a cycle. */
   readonly mergeCost: () => FieldMergeCost;
 }
 
-/** Counts of a definition without the fragments that it spreads. */
 interface Outline {
   nestedFields: number;
   readonly spreads: FragmentSpreadNode[];

@@ -6,8 +6,8 @@ import type { OperationLimits } from './limits.ts';
 const MAX_NAME_LENGTH = 100;
 
 /**
- * Stops the parser at a document that is too large. Deep nesting would overflow the stack, because the parser calls
- * itself for each open bracket. The parser's option `maxLexicalTokens` would throw an error without value and limit.
+ * The parser calls itself for each open bracket, so deep nesting would overflow the stack. The parser's option
+ * `maxLexicalTokens` would throw an error without value and limit.
  */
 export class BoundedLexer extends Lexer {
   readonly #maxTokens: number;

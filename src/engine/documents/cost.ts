@@ -27,7 +27,6 @@ type Variables = Readonly<Record<string, unknown>>;
 /** These arguments multiply the cost below a list, or add to it. */
 export const SIZE_ARGUMENTS: ReadonlySet<string> = new Set(['limit', 'first', 'last', 'offset']);
 
-/** A field declares its cost and the multiplier of its selection with Pothos' complexity plugin. */
 type FieldCost = number | { readonly field?: number; readonly multiplier?: number };
 type DeclaredCost = FieldCost | ((args: Record<string, unknown>) => FieldCost) | undefined;
 
@@ -37,7 +36,7 @@ export interface Cost extends OperationCost {
   readonly fields: readonly SchemaField[];
 }
 
-/** The cost of a selection; `fields` counts its own fields, fragments expanded. */
+/** `fields` counts the fields of the selection itself, fragments expanded. */
 interface Sum {
   complexity: number;
   depth: number;
@@ -55,15 +54,13 @@ function add(to: Sum, { complexity, depth, fields }: Readonly<Sum>): void {
 }
 
 /**
- * Counts the items of a list value. A single value stands for a list of it (GraphQL specification: List, Input
- * Coercion). Items beyond the maximum change no cost.
+ * A single value stands for a list of it (GraphQL specification: List, Input Coercion). Items beyond the maximum change
+ * no cost.
  */
 export const itemsOf = (value: unknown): number =>
   Array.isArray(value) ? Math.min(value.length, MAX_ITEMS) : 1;
 
-/**
- * Adds the operation's defaults to the variable values. The object has no prototype, because clients choose the names.
- */
+/** The object has no prototype, because clients choose the names. */
 function withDefaults({ variableDefinitions = [] }: OperationDefinitionNode, given: Variables): Variables {
   const values: Record<string, unknown> = Object.assign(Object.create(null), given);
   for (const { variable, defaultValue } of variableDefinitions)
@@ -72,7 +69,7 @@ function withDefaults({ variableDefinitions = [] }: OperationDefinitionNode, giv
   return values;
 }
 
-/** Reads a value as far as a cost depends on it. */
+/** Reads only values on which a cost depends. */
 function literalOf(node: ValueNode, variables: Variables): unknown {
   if (node.kind === Kind.VARIABLE) return variables[node.name.value];
   if (node.kind === Kind.INT) return Number(node.value);
@@ -82,8 +79,8 @@ function literalOf(node: ValueNode, variables: Variables): unknown {
 }
 
 /**
- * Adds up the cost of an operation. Invalid operations have a cost, too, because validation takes longer than this.
- * Skipped fields, fields unknown to the schema, and fragments within themselves cost nothing.
+ * Invalid operations have a cost, too, because validation takes longer. Skipped fields, fields unknown to the schema,
+ * and fragments within themselves cost nothing.
  */
 class CostWalk {
   readonly fields = new Set<SchemaField>();
@@ -160,7 +157,7 @@ class CostWalk {
     sum.depth = Math.max(sum.depth, 1 + below.depth);
   }
 
-  /** Returns the arguments that affect a cost; undefined if a required list is missing, which validation rejects. */
+  /** @returns undefined if a required list is missing, which validation rejects */
   #sizes(field: SchemaField, { arguments: given = [] }: FieldNode): Record<string, unknown> | undefined {
     const counted = countedArgument(field);
     const sizes: Record<string, unknown> = {};
@@ -178,7 +175,6 @@ class CostWalk {
   }
 }
 
-/** Computes the cost of an operation from the costs that the fields of the schema declare, fragments expanded. */
 export function costOf(
   schema: GraphQLSchema,
   fragments: Fragments,

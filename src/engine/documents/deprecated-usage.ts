@@ -11,22 +11,16 @@ import type { PublishedBy } from './operation-request.ts';
 
 /** An element without a use in this time counts as unused. */
 export const RETENTION_DAYS = 400;
-/**
- * The maximum number of rows per day that name a client. The other 500 of 10,000 rows are left for the elements used by
- * further clients.
- */
+/** The maximum number of rows per day that name a client, which leaves 500 of 10,000 rows for other clients. */
 const MAX_NAMED_ROWS = 9_500;
 /** Stands for clients above the maximum. */
 const OTHER = 'other';
 
-/** Columns with a row for each element, client and document. */
 interface CountedUsage {
   readonly element: string[];
   readonly client: string[];
   readonly kind: string[];
-  /**
-   * The id of the published document. Null for an unpublished document, or if only the digest of the document is known.
-   */
+  /** Null for an unpublished document, or if only the digest of the document is known. */
   readonly document: (string | null)[];
   readonly digest: (string | null)[];
   readonly count: number[];
@@ -73,8 +67,7 @@ const STORE = statement<never>(
 );
 
 /**
- * Stores the counts of an instance. Each batch has a growing number and is stored once, so that the instance can retry
- * a batch with unknown outcome.
+ * Each batch has a growing number and is stored once, so that the instance can retry a batch with unknown outcome.
  * @throws {DatabaseError}
  */
 export const storeDeprecatedUsage = (
@@ -88,7 +81,6 @@ export const storeDeprecatedUsage = (
     if (begun.length > 0) await work.query(STORE, [element, client, kind, document, digest, count]);
   });
 
-/** Uses of a deprecated element by a client. */
 export interface DeprecatedUsageRow {
   /** A schema coordinate. */
   readonly element: string;
@@ -96,7 +88,7 @@ export interface DeprecatedUsageRow {
   readonly client: string;
   readonly clientName: string | null;
   readonly kind: string;
-  /** The release of the published document; null for an unpublished document. */
+  /** Null for an unpublished document. */
   readonly release: string | null;
   readonly firstUsedAt: Date;
   readonly lastUsedAt: Date;
@@ -115,8 +107,7 @@ const list = (clientNames: readonly string[]) =>
   );
 
 /**
- * Lists uses of deprecated elements since a time, or in the last RETENTION_DAYS days. Days count as a whole. Instances
- * store their counts every 10 s, so recent uses may be missing.
+ * Instances store their counts every 10 s, so recent uses may be missing. Days count as a whole.
  * @param clientNames SQL of ids and names
  * @throws {DatabaseError}
  */
@@ -147,7 +138,7 @@ interface Use {
 }
 
 const FLUSH_MS = 10_000;
-/** The maximum number of counters between two flushes. Further clients count as one for each element. */
+/** Limits the counters between two flushes. Further clients count as one for each element. */
 const MAX_USES = 5_000;
 /** A shutdown waits this long for the database. */
 const CLOSE_MS = 5_000;
@@ -211,7 +202,6 @@ export function createDeprecatedUsage({
   const timer = setInterval(store, FLUSH_MS).unref();
 
   return {
-    /** Counts an operation that uses deprecated elements, without waiting for the database. */
     note(caller: Caller | undefined, published: Published, used: readonly DeprecatedElement[]): void {
       const { client, kind } = reportedClient(caller);
       for (const { element } of used) add(element, client, kind, published);

@@ -18,7 +18,6 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 
-/** A deprecated element of the schema, as `extensions` describe it. */
 export interface DeprecatedElement {
   /** The schema coordinate of the element. */
   readonly element: string;
@@ -28,7 +27,6 @@ export interface DeprecatedElement {
   readonly until: string | null;
 }
 
-/** Returns the date that follows a word, if the date exists. */
 function dayAfter(word: 'since' | 'until', reason: string): string | null {
   const [, day] = new RegExp(`\\b${word} (\\d{4}-\\d{2}-\\d{2})(?!\\d)`, 'i').exec(reason) ?? [];
   const date = new Date(`${day}T00:00:00Z`);
@@ -37,7 +35,7 @@ function dayAfter(word: 'since' | 'until', reason: string): string | null {
     : null;
 }
 
-/** Reads the dates in a reason such as "Use `text`, since 2026-12-01, until 2027-06-01." */
+/** Reads dates in a reason such as "Use `text`, since 2026-12-01, until 2027-06-01." */
 const deprecatedElement = (element: string, reason: string): DeprecatedElement => ({
   element,
   reason,
@@ -50,7 +48,6 @@ function earliest(days: readonly (string | null)[]): Date | undefined {
   return first === undefined ? undefined : new Date(`${first}T00:00:00Z`);
 }
 
-/** Formats the earliest dates of deprecation and removal as response headers. */
 export function deprecationHeaders(used: readonly DeprecatedElement[]): Record<string, string> {
   const since = earliest(used.map((element) => element.since));
   const until = earliest(used.map((element) => element.until));
@@ -62,10 +59,9 @@ export function deprecationHeaders(used: readonly DeprecatedElement[]): Record<s
   };
 }
 
-/** Adds the deprecated elements in the value of a variable as sent, which may be of any type. */
+/** The value is as sent, and may be of any type. */
 type FindInValue = (value: unknown, found: Set<DeprecatedElement>) => void;
 
-/** Finds the input types that contain something deprecated at any depth. */
 function typesWith(schema: GraphQLSchema, deprecated: ReadonlyMap<string, DeprecatedElement>) {
   const types = Object.values(schema.getTypeMap());
   const has = (type: GraphQLNamedType, member: string) => deprecated.has(`${type.name}.${member}`);
@@ -89,7 +85,7 @@ function typesWith(schema: GraphQLSchema, deprecated: ReadonlyMap<string, Deprec
   return affected;
 }
 
-/** Returns a function that searches values of a type; undefined if values of the type contain nothing deprecated. */
+/** @returns undefined if values of the type contain nothing deprecated */
 function deprecatedInputs(
   schema: GraphQLSchema,
   deprecated: ReadonlyMap<string, DeprecatedElement>,
@@ -127,7 +123,7 @@ interface Deprecable {
   readonly deprecationReason?: string | null | undefined;
 }
 
-/** Returns all fields, arguments, input fields and enum values by schema coordinate. */
+/** Contains fields, arguments, input fields and enum values by schema coordinate. */
 export function deprecableElements(schema: GraphQLSchema): ReadonlyMap<string, Deprecable> {
   const found = new Map<string, Deprecable>();
   const note = (element: string, of: Deprecable) => found.set(element, of);
@@ -144,7 +140,6 @@ export function deprecableElements(schema: GraphQLSchema): ReadonlyMap<string, D
   return found;
 }
 
-/** Returns everything that a schema deprecates, by schema coordinate. */
 export function deprecatedElements(schema: GraphQLSchema): ReadonlyMap<string, DeprecatedElement> {
   const found = new Map<string, DeprecatedElement>();
   for (const [element, { deprecationReason }] of deprecableElements(schema))
@@ -153,13 +148,12 @@ export function deprecatedElements(schema: GraphQLSchema): ReadonlyMap<string, D
 }
 
 export interface DeprecatedElements {
-  /** The elements that the document names. */
   readonly named: readonly DeprecatedElement[];
-  /** Finds the elements in the values of variables; undefined if no value can have any. */
+  /** Undefined if no variable can have a deprecated value. */
   readonly inVariables: FindInValue | undefined;
 }
 
-/** Finds the deprecated elements of an operation of a valid document (contract: versions). */
+/** The document must be valid. */
 export type Deprecations = (document: DocumentNode, operation: OperationDefinitionNode) => DeprecatedElements;
 
 const nameOf = (type: GraphQLInputType | null | undefined): string | undefined =>
@@ -167,7 +161,6 @@ const nameOf = (type: GraphQLInputType | null | undefined): string | undefined =
 
 const NONE: DeprecatedElements = { named: [], inVariables: undefined };
 
-/** Checks once whether the schema deprecates anything. */
 export function createDeprecations(schema: GraphQLSchema): Deprecations {
   const deprecated = deprecatedElements(schema);
   if (deprecated.size === 0) return () => NONE;
@@ -189,7 +182,6 @@ export function createDeprecations(schema: GraphQLSchema): Deprecations {
     };
   }
 
-  /** Searches only variables whose values can contain something deprecated. */
   function findInVariables({ variableDefinitions = [] }: OperationDefinitionNode): FindInValue | undefined {
     const finders = variableDefinitions.flatMap(({ variable, type }) => {
       const given = typeFromAST(schema, type);

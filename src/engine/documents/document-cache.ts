@@ -45,9 +45,9 @@ function parseDocument(query: string, limits: OperationLimits): DocumentNode {
 }
 
 /**
- * Parses and validates documents. Valid documents are cached from their second use on. Invalid documents and documents
- * used once evict nothing and do not survive in memory, where the garbage collection of old objects costs most. Parsing
- * and validation are separate steps, because the caller's right to run the operation is checked in between.
+ * Valid documents are cached from their second use on. Invalid documents and documents used once evict nothing and do
+ * not survive in memory, where the garbage collection of old objects costs most. Parsing and validation are separate
+ * steps, because the caller's right to run the operation is checked in between.
  */
 export function createDocumentCache({ schema, introspection, limits }: DocumentCacheOptions) {
   const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
@@ -89,12 +89,11 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
   return {
     introspection,
     /**
-     *
      * @throws {GraphQLError} GRAPHQL_PARSE_FAILED
      * @throws {ApiError} DEPTH_LIMIT or COMPLEXITY_LIMIT for a document that is too large to parse
      */
     parse,
-    /** Parses a document that is known to be valid, so that validation is skipped. */
+    /** The document must be known to be valid, because validation is skipped. */
     parseChecked(query: string): PreparedDocument {
       const document = parse(query);
       if (!document.valid) keep(document);
@@ -105,10 +104,6 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
       schemaId ??= schemaIdOf(schema, introspection);
       return schemaId;
     },
-    /**
-     *
-     * @returns the errors of a document
-     */
     validate(document: PreparedDocument): readonly GraphQLError[] {
       if (document.valid) return [];
       const { node, analysis } = document;
@@ -118,16 +113,9 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
       keep(document);
       return errors;
     },
-    /**
-     *
-     * @returns the errors of invalid variables for an operation of a valid document
-     */
     checkVariables: ({ node }: PreparedOperation, given?: OperationVariables): readonly GraphQLError[] =>
       variableErrors(schema, node, given),
-    /**
-     * Finds the deprecated elements that an operation of a valid document and its variables use. The variables may be
-     * invalid.
-     */
+    /** The document must be valid, but the variables may be invalid. */
     deprecatedIn(operation: PreparedOperation, variables?: OperationVariables): readonly DeprecatedElement[] {
       operation.deprecated ??= findDeprecated(operation.document.node, operation.node);
       const { named, inVariables } = operation.deprecated;

@@ -27,8 +27,7 @@ const BRACKETS = 2;
 const NAME = 4;
 
 /**
- * Adds up the size of an introspection response. Each selection on each schema element is computed once, so that nested
- * lists and aliases cannot multiply the work.
+ * Each selection on each schema element is computed once, so that nested lists and aliases cannot multiply the work.
  */
 class IntrospectionSum {
   readonly #args: ExecutionArgs;
@@ -104,10 +103,7 @@ class IntrospectionSum {
   }
 }
 
-/**
- * Computes the size in bytes of the response to `__schema` and `__type` beforehand, because graphql-js builds that
- * response in one uninterruptible run.
- */
+/** The size is computed beforehand, because graphql-js builds the response in one uninterruptible run. */
 export function introspectionSize(
   args: ExecutionArgs,
   operation: OperationDefinitionNode,

@@ -8,38 +8,28 @@ import { type Cost, costOf, itemsOf, type SchemaField } from './cost.ts';
 import type { PreparedOperation } from './prepared-operation.ts';
 import type { OperationVariables } from './variables.ts';
 
-/** Limits that are checked before an operation runs (contract: limits). */
 export type OperationLimits = Config['operationLimits'];
 
 /** graphql-js' MaxIntrospectionDepthRule allows this depth. */
 const MAX_INTROSPECTION_DEPTH = 2;
 
-/**
- * Limits the fields of a document with its fragments expanded. Only nested fragments expand far beyond the token count.
- */
+/** Only nested fragments expand far beyond the token count. */
 export function maxFields({ maxTokens }: OperationLimits): number {
   return 2 * maxTokens;
 }
 
-/**
- *
- * @throws {ApiError} COMPLEXITY_LIMIT
- */
 function check(what: string, value: number, maximum: number): void {
   if (value > maximum) throw exceeded('COMPLEXITY_LIMIT', what, value, maximum);
 }
 
-/**
- *
- * @throws {ApiError} COMPLEXITY_LIMIT
- */
+/** @throws {ApiError} COMPLEXITY_LIMIT */
 export function checkCounts({ aliases, directives }: DocumentAnalysis, limits: OperationLimits): void {
   check('Alias count', aliases, limits.maxAliases);
   check('Directive count', directives, limits.maxDirectives);
 }
 
 /**
- * Checks an operation and its document before validation, which takes several times as long.
+ * Runs before validation, which takes several times as long.
  * @throws {GraphQLError} GRAPHQL_VALIDATION_FAILED
  * @throws {ApiError} DEPTH_LIMIT or COMPLEXITY_LIMIT
  */
@@ -69,8 +59,8 @@ function checkLimits(analysis: DocumentAnalysis, cost: Cost, limits: OperationLi
 const MAX_COSTS_PER_OPERATION = 50;
 
 /**
- * Encodes a variable for the cost key. Only an absent variable has its default; null and ill-typed values do not.
- * `hasOwn` is needed because clients choose the names, which may be names in Object.prototype.
+ * Only an absent variable has its default; null and ill-typed values do not. `hasOwn` is needed because clients choose
+ * the names, which may be names in Object.prototype.
  */
 function sizing(variables: OperationVariables, name: string): string {
   if (!Object.hasOwn(variables, name)) return '';
@@ -80,18 +70,18 @@ function sizing(variables: OperationVariables, name: string): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : 'none';
 }
 
-/** An operation of a request, with its variables as sent. */
+/** The variables are as sent. */
 export interface RequestedOperation {
   readonly operation: PreparedOperation;
   readonly variables: OperationVariables;
 }
 
-/** Returns the fields that an operation selects at any depth, without fields removed by @skip and @include. */
+/** Returns fields at any depth, except skipped fields. */
 export type RequestedFields = (requested: RequestedOperation) => readonly SchemaField[];
 
 /**
- * Measures each operation once before validation and execution, even if it is invalid. The operation caches its cost
- * for each combination of the variables that affect the cost.
+ * Each operation is measured before validation, even if it is invalid. The operation caches its cost for each
+ * combination of the variables that affect the cost.
  */
 export function createOperationLimiter(schema: GraphQLSchema, limits: OperationLimits) {
   function measured(operation: PreparedOperation, variables: OperationVariables): Cost {
@@ -109,7 +99,6 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
   return {
     costOf: measured,
     /**
-     *
      * @throws {GraphQLError} GRAPHQL_VALIDATION_FAILED for a fragment within itself
      * @throws {ApiError} DEPTH_LIMIT or COMPLEXITY_LIMIT
      */
@@ -120,9 +109,8 @@ export function createOperationLimiter(schema: GraphQLSchema, limits: OperationL
 }
 
 /**
- *
- * @throws {ApiError} BAD_USER_INPUT for a field that depends on the caller, because many subscribers share the events
- * of a subscription
+ * Many subscribers share the events of a subscription.
+ * @throws {ApiError} BAD_USER_INPUT for a field that depends on the caller
  */
 export function rejectForCaller(fields: readonly SchemaField[]): void {
   const found = fields.find(isOfCaller);

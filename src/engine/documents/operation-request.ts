@@ -13,10 +13,10 @@ export type SingleType = 'application/json' | 'application/graphql-response+json
 
 export type MediaType = SingleType | StreamType;
 
-/** Reports when a client disconnects. An AbortController would be heavier, and thousands of streams have one each. */
+/** An AbortController would be heavier, and thousands of streams have one each. */
 export interface DisconnectSignal {
   readonly disconnected: boolean;
-  /** Sets the callback for the disconnect and replaces an earlier callback. */
+  /** Replaces an earlier callback. */
   onDisconnect(callback: () => void): void;
 }
 
@@ -26,7 +26,6 @@ export interface OperationCost {
   readonly depth: number;
 }
 
-/** The connection that carries the response, such as a Node socket. */
 export interface ClientSocket {
   readonly localAddress?: string | undefined;
   readonly localPort?: number | undefined;
@@ -42,7 +41,6 @@ export interface OperationHead {
   readonly headers: RequestFields;
 }
 
-/** Progress of a request for the log, metrics and traces. */
 export interface RequestWork {
   /** The time that PostgreSQL has spent on the statements. */
   databaseMs: number;
@@ -52,22 +50,19 @@ export interface RequestWork {
   changes: { readonly fields: readonly string[]; readonly ids?: readonly string[] } | undefined;
 }
 
-/** The published document by which an operation may run, named by its id or the digest of its text. */
+/** The published document is named by its id or the digest of its text. */
 export interface PublishedBy {
   readonly by: 'id' | 'digest';
   readonly key: string;
 }
 
-/**
- * The client that sends an operation, and its connection. An open stream retains this object, and nothing else of its
- * request.
- */
+/** An open stream retains this object, and nothing else of its request. */
 export interface OperationRequest extends ClientIdentity {
   readonly requestId: string;
   readonly unverifiedSession: UnverifiedSession | undefined;
-  /** The media type of a single response; undefined if none is acceptable. */
+  /** Undefined if no media type for a single response is acceptable. */
   readonly mediaType: MediaType | undefined;
-  /** The media type of a subscription's events; undefined if none is acceptable. */
+  /** Undefined if no media type for a subscription's events is acceptable. */
   readonly streamType: StreamType | undefined;
   readonly headOnly: boolean;
   readonly connection: ClientSocket | undefined;

@@ -14,20 +14,20 @@ export interface AskedOperation {
   readonly sender: OperationRequest;
 }
 
-/** Result of `find`, which is the document that a request names. */
+/** Result of `find`. */
 export interface RequestedDocument {
   readonly document: PreparedDocument;
   /** Undefined if the document may run without being published. */
   readonly published: PublishedBy | undefined;
 }
 
-/** Result of `select`, which is an operation of the document. The caller may not be allowed to run the operation. */
+/** Result of `select`. The caller may not be allowed to run the operation. */
 export interface SelectedOperation {
   readonly operation: PreparedOperation;
   readonly published: PublishedBy | undefined;
 }
 
-/** Result of `measure`. The caller may run operations in this way, and the cost is known. */
+/** Result of `measure`. The caller may run operations in this way. */
 export interface MeasuredOperation extends SelectedOperation {
   readonly cost: Cost;
   /** The cost for `extensions`, if the client asks for it. */
@@ -49,13 +49,11 @@ export interface ValidatedOperation extends AdmittedOperation {
   readonly showsDeprecations: boolean;
 }
 
-/** The operation after the last completed stage. */
 export type ReachedOperation = SelectedOperation | MeasuredOperation | AdmittedOperation | ValidatedOperation;
 
-/** Finds the documents that the policy for published documents lets a request run. */
 export interface RequestedDocuments {
   /**
-   * Returns the document of a request, without a promise if this process knows the document.
+   * No promise is returned if this process knows the document.
    * @throws {ApiError} DOCUMENT_NOT_FOUND, DOCUMENT_REQUIRED, or a code of Apollo's `persistedQuery`
    * @throws {GraphQLError} if the document cannot be parsed
    * @throws {DatabaseError}
@@ -63,9 +61,6 @@ export interface RequestedDocuments {
   find(params: OperationParams, sender: OperationRequest): RequestedDocument | Promise<RequestedDocument>;
   /** Counts a use of an operation that was admitted and is valid. */
   recordUse(selected: SelectedOperation, sender: OperationRequest): void;
-  /**
-   * Calls `onRetired` when the document of a stream is no longer published.
-   * @returns a function that stops watching
-   */
+  /** @returns a function that stops watching */
   watch(published: PublishedBy, onRetired: () => void): () => void;
 }

@@ -20,15 +20,12 @@ import type { Cost } from './cost.ts';
 import type { DeprecatedElements } from './deprecations.ts';
 
 /**
- * Computes the SHA-256 of a query string without ignored tokens, because clients print a document in different ways.
- * The format is PostgreSQL's format of bytea. The string must parse.
+ * Ignored tokens do not count, because clients print a document in different ways. The format is PostgreSQL's format of
+ * bytea. The string must parse.
  */
 export const digestOf = (text: string): string => `\\x${hash('sha256', stripIgnoredCharacters(text), 'hex')}`;
 
-/**
- * Identifies the schema and the introspection setting with which documents are checked, in PostgreSQL's format of
- * bytea.
- */
+/** The format is PostgreSQL's format of bytea. */
 export function schemaIdOf(schema: GraphQLSchema, introspection: boolean): string {
   const content = createHash('sha256').update(printSchema(schema)).update(String(introspection));
   return `\\x${content.digest('hex')}`;
@@ -39,7 +36,6 @@ export class PreparedDocument {
   readonly node: DocumentNode;
   readonly text: string;
   readonly analysis: DocumentAnalysis;
-  /** True if the document has passed validation. */
   valid = false;
   #normalised: string | undefined;
   #digest: string | undefined;
@@ -57,7 +53,6 @@ export class PreparedDocument {
     return this.#normalised;
   }
 
-  /** The digest tells whether the document is published. */
   get digest(): string {
     this.#digest ??= digestOf(this.text);
     return this.#digest;
@@ -76,7 +71,7 @@ export class PreparedDocument {
   }
 
   /**
-   * Returns the operation with this name, or the only operation.
+   * Without a name, returns the only operation.
    * @throws {GraphQLError} GRAPHQL_VALIDATION_FAILED if the document has no such operation
    */
   operation(name: string | undefined): PreparedOperation {
@@ -95,7 +90,7 @@ export class PreparedDocument {
   }
 }
 
-/** One operation of a document with everything computed from it. Variables come with each request. */
+/** Variables come with each request. */
 export class PreparedOperation {
   readonly document: PreparedDocument;
   readonly node: OperationDefinitionNode;
@@ -104,7 +99,6 @@ export class PreparedOperation {
   readonly plans: OperationPlans;
   /** Keyed by the values of the variables that size or skip something. */
   costs: SmallMap<string, Cost> | undefined = undefined;
-  /** Deprecated elements in the operation, and a function that finds further elements in its variables. */
   deprecated: DeprecatedElements | undefined = undefined;
   /** True if `__schema` or `__type` may be selected at the root. Every fragment counts as a possible selection. */
   readonly mayIntrospect: boolean;
@@ -150,7 +144,6 @@ function noSuchOperation(name: string | undefined): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } });
 }
 
-/** The GraphQL parameters of a request. The document is a query string, or is published under an id. */
 export interface OperationParams {
   readonly query?: string;
   readonly documentId?: string;

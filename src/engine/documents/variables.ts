@@ -23,10 +23,7 @@ const MAX_ERRORS = 10;
 const MAX_LENGTH = 1_000;
 const MAX_MEMBERS = 10;
 
-/**
- * Shortens a value without changing whether the value is valid. graphql-js quotes invalid values in full, which for 256
- * KiB costs more than an ordinary query.
- */
+/** graphql-js quotes invalid values in full, which for 256 KiB costs more than an ordinary query. */
 function abridge(value: unknown, type: GraphQLType | undefined): unknown {
   if (isNonNullType(type)) return abridge(value, type.ofType);
   if (isListType(type))
@@ -40,7 +37,7 @@ function abridge(value: unknown, type: GraphQLType | undefined): unknown {
   return Object.fromEntries(Object.entries(value).slice(0, MAX_MEMBERS));
 }
 
-/** True if a value obviously fits, as nearly all values do. Other values are checked in full. */
+/** Nearly all values obviously fit. Other values are checked in full. */
 function fitsPlainly(type: GraphQLType | undefined, value: unknown): boolean {
   const named = isNonNullType(type) ? type.ofType : type;
   if (named === GraphQLString || named === GraphQLID) return typeof value === 'string';
@@ -48,7 +45,7 @@ function fitsPlainly(type: GraphQLType | undefined, value: unknown): boolean {
   return named === GraphQLInt && typeof value === 'number' && (value | 0) === value;
 }
 
-/** Drops undeclared variables, because they have no effect and would stay in memory while the operation waits. */
+/** Undeclared variables have no effect and would stay in memory while the operation waits. */
 export function forgetUndeclared(
   { variableDefinitions = [] }: OperationDefinitionNode,
   given: Record<string, unknown>,
@@ -57,10 +54,7 @@ export function forgetUndeclared(
     if (!variableDefinitions.some(({ variable }) => variable.name.value === name)) delete given[name];
 }
 
-/**
- * Coerces the declared variables and adds defaults.
- * @throws {GraphQLError} if a value does not fit
- */
+/** @throws {GraphQLError} if a value does not fit */
 export function coercedVariables(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,
@@ -71,7 +65,7 @@ export function coercedVariables(
   return variableValues.coerced;
 }
 
-/** Returns the errors of invalid variables. Never throws. */
+/** Never throws. */
 export function variableErrors(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,

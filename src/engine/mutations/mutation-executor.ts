@@ -39,16 +39,12 @@ class LockWaiters {
     this.#maxWaiting = Math.max(1, maxWaiting);
   }
 
-  /** Runs one try of a mutation. The promise rejects with the errors of the try and of FairQueue. */
   run<T>(owner: string | undefined, tryOnce: () => Promise<T>, cancellation: Cancellable): Promise<T> {
     const known = this.#owners.get(owner);
     return known === undefined ? tryOnce() : known.queue.run(owner, tryOnce, cancellation);
   }
 
-  /**
-   * Registers a mutation that has met a lock.
-   * @returns a function to call once when the mutation no longer waits
-   */
+  /** @returns a function to call once when the mutation no longer waits */
   waits(owner: string | undefined): () => void {
     let known = this.#owners.get(owner);
     if (known === undefined) {
@@ -69,14 +65,12 @@ export interface MutationOptions {
   readonly database: Database;
   readonly log: Logger;
   readonly securityLog: SecurityLog;
-  /** Every operation takes a slot. */
   readonly queue: FairQueue;
   /**
    * Mutations that open a transaction first take a slot here, because they may wait for each other, and reads must not
    * wait for them.
    */
   readonly writeQueue: FairQueue;
-  /** The maximum time in which a mutation tries to acquire its locks. */
   readonly lockWaitMs: number;
   readonly maxQueued: number;
   readonly passwords: Passwords;
@@ -85,7 +79,7 @@ export interface MutationOptions {
 }
 
 export interface MutationSteps {
-  /** Runs before anything is written. If the result is false, the mutation is not executed. */
+  /** Runs before anything is written. If false, the mutation is not executed. */
   before(work: UnitOfWork): Promise<boolean>;
   /**
    * Runs after execution, before the commit.
@@ -94,7 +88,7 @@ export interface MutationSteps {
   after(work: UnitOfWork, outcome: SingleResult): Promise<SingleResult>;
   /**
    * Runs instead of `after` if there is no data and the writes are rolled back.
-   * @returns the outcome for the response; undefined if the mutation counts as not run
+   * @returns undefined if the mutation counts as not run
    */
   onRollback(outcome: SingleResult): Promise<SingleResult | undefined>;
 }
@@ -109,13 +103,10 @@ export function createMutationExecutor(options: MutationOptions) {
   const { database, log, securityLog, queue, writeQueue, lockWaitMs, passwords, bounds, onCommit } = options;
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
   const waiters = new LockWaiters(options.maxQueued);
-  /** The results of `prepare` by request, because a mutation whose key is locked is tried repeatedly. */
+  /** Results by request, because a mutation whose key is locked is tried repeatedly. */
   const preparations = new WeakMap<OperationRequest, Promise<Preparations>>();
 
-  /**
-   * Returns undefined if the steps stopped the mutation, and RETRY if the database aborted the mutation and nothing was
-   * written.
-   */
+  /** Returns undefined if the steps stopped the mutation, and RETRY if the database aborted the mutation. */
   async function tryOnce(
     args: OperationArgs,
     work: UnitOfWork,
@@ -175,7 +166,7 @@ export function createMutationExecutor(options: MutationOptions) {
     } catch (error) {
       await work.rollback();
       const reason = afterCommit(work, error);
-      // With an Idempotency-Key the client can retry immediately, because the key prevents a second execution.
+      // The client can retry immediately, because the Idempotency-Key prevents a second execution.
       if (steps !== undefined && reason instanceof DatabaseError && reason.kind === 'unknown')
         effects.headers['retry-after'] = '1';
       return rejected(reason, masking(context));
@@ -184,7 +175,6 @@ export function createMutationExecutor(options: MutationOptions) {
     }
   }
 
-  /** Returns undefined if the steps stopped the mutation. */
   return async (
     args: OperationArgs,
     cancellation: Cancellation,

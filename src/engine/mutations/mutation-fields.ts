@@ -18,8 +18,8 @@ interface Call {
 }
 
 /**
- * Returns the root fields that an operation is about to run, in order. Fields without permission are left out, because
- * the execution rejects them. With invalid variables nothing runs.
+ * Returns the root fields that are about to run, in order. The execution rejects fields without permission, and with
+ * invalid variables runs nothing.
  */
 function callsOf(args: OperationArgs): Call[] {
   const { schema, contextValue: context } = args;
@@ -51,8 +51,8 @@ function resultOf(
 }
 
 /**
- * Runs the stage `mutationField` of all plugins around a single statement, a transaction with its retries, or a replay.
- * A mutation that a plugin rejects runs none of its fields, but a stored response is still replayed.
+ * Runs the stage `mutationField` of all plugins. A mutation that a plugin rejects runs none of its fields, but a stored
+ * response is still replayed.
  */
 export function withMutationFields(plugins: readonly OperationPlugin[], next: Execute, log: Logger): Execute {
   const hooks = plugins.flatMap(({ stages }) => stages.mutationField ?? []);

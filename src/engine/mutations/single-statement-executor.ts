@@ -13,21 +13,15 @@ import { afterCommit, type MutationOptions, type MutationSteps } from './mutatio
  */
 export interface KeyLock {
   readonly sql: KeyLockSql;
-  /** Parameters of the lock. The response has TIMESTAMP_PLACEHOLDER for timestamps that the database sets. */
+  /** The response has TIMESTAMP_PLACEHOLDER for timestamps that the database sets. */
   valuesFor(response: string): readonly Parameter[];
 }
 
-/** Runs mutations with an Idempotency-Key. The methods never throw: masked errors are in the outcome. */
+/** The methods never throw, because masked errors are in the outcome. */
 export interface KeyedExecutor {
-  /**
-   * Runs a mutation in a transaction with extra steps.
-   * @returns undefined if `before` returned false or `onRollback` returned undefined
-   */
+  /** @returns undefined if `before` returned false or `onRollback` returned undefined */
   runMutation(args: OperationArgs, steps: MutationSteps): Promise<SingleResult | undefined>;
-  /**
-   * Runs a mutation as one statement with the lock of its key.
-   * @returns undefined if nothing was changed
-   */
+  /** @returns undefined if nothing was changed */
   runSingleStatement(args: OperationArgs, keyLock: KeyLock): Promise<SingleResult | undefined>;
 }
 
@@ -89,7 +83,7 @@ export function createSingleStatementExecutor(options: MutationOptions) {
   }
 
   /**
-   * Runs a mutation as one statement, which commits by itself.
+   * The statement commits by itself.
    * @returns undefined if nothing was changed, because the mutation needs several statements or will be rejected,
    * another transaction made the database abort the statement, or the key is locked or has a response
    */

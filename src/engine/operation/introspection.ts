@@ -8,9 +8,8 @@ import { rendered, type SingleResult } from './outcome.ts';
 const MAX_CACHED = 32;
 
 /**
- * Caches the responses to queries that only select introspection fields. graphql-js computes such a response in one
- * uninterruptible run of milliseconds, and unauthenticated clients may request it. The response does not depend on the
- * caller, on comments or on white space.
+ * graphql-js computes the response to a query of introspection fields in one uninterruptible run of milliseconds, and
+ * unauthenticated clients may request it. The response does not depend on the caller, on comments or on white space.
  */
 export function createIntrospectionCache() {
   const known = new LRUCache<string, string>({ max: MAX_CACHED });
@@ -23,10 +22,6 @@ export function createIntrospectionCache() {
   }
 
   return {
-    /**
-     * Responds from the cache or by executing the query.
-     * @throws the error of `run`
-     */
     async respond(args: OperationArgs, run: () => Promise<SingleResult>): Promise<SingleResult> {
       const key = keyOf(args);
       if (key === undefined) return run();

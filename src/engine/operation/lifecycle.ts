@@ -6,9 +6,9 @@ import type { PreparedOperation } from '../documents/prepared-operation.ts';
 import type { OperationArgs, OperationContext } from './operation-context.ts';
 import type { Outcome, SingleResult } from './outcome.ts';
 
-/** Runs a query or a mutation. Never rejects, because masked errors are in the outcome. */
+/** Never rejects, because masked errors are in the outcome. */
 export type Execute = (args: OperationArgs) => Promise<SingleResult>;
-/** Opens a subscription, or rejects with the reason why it cannot be opened. */
+/** Rejects with the reason why the subscription cannot be opened. */
 export type Subscribe = (args: OperationArgs) => Promise<Outcome>;
 
 /** A root field of a mutation that is about to run, or whose stored response is about to be replayed. */
@@ -18,11 +18,10 @@ export interface MutationFieldCall extends Pick<OperationContext, 'caller' | 're
   readonly args: () => Readonly<Record<string, unknown>>;
 }
 
-/** The result of a mutation, reported for each of its root fields. */
 export interface MutationFieldEnd {
   /** `unknown` means that the connection to the database was lost during the commit. */
   readonly result: 'committed' | 'rolled_back' | 'replayed' | 'unknown';
-  /** The duration of the whole mutation, with waiting and retries. */
+  /** Includes waiting and retries. */
   readonly durationMs: number;
 }
 
@@ -64,8 +63,8 @@ export function composeAdmit(plugins: readonly OperationPlugin[]): NonNullable<O
 }
 
 /**
- * Composes the stages so that each `execute` wraps later plugins, and all of them wrap `executeMutation`,
- * which wraps `last`. Whether a stage runs does not depend on the order of the plugins.
+ * Each `execute` wraps later plugins, and all of them wrap `executeMutation`, which wraps `last`. Whether a stage runs
+ * does not depend on the order of the plugins.
  */
 export function composeExecute(plugins: readonly OperationPlugin[], last: Execute): Execute {
   const run = plugins.reduceRight<Execute>((next, { stages: { executeMutation } }) => {
@@ -79,8 +78,8 @@ export function composeExecute(plugins: readonly OperationPlugin[], last: Execut
 }
 
 /**
- * Composes the stages so that each `subscribe` wraps later plugins. The innermost step is the first `openStream`, or
- * `last` if no plugin has that stage.
+ * Each `subscribe` wraps later plugins. The innermost step is the first `openStream`, or `last` if no plugin has that
+ * stage.
  */
 export function composeSubscribe(plugins: readonly OperationPlugin[], last: Subscribe): Subscribe {
   const open = plugins.find(({ stages }) => stages.openStream !== undefined)?.stages.openStream ?? last;
@@ -95,24 +94,20 @@ export interface EventReaders {
   readonly owner: string | undefined;
   /** True if all subscribers have disconnected. */
   readonly gone: boolean;
-  /** The span of the delivery; undefined if the delivery is not traced. */
+  /** Undefined if the delivery is not traced. */
   span?: Span | undefined;
 }
 
 export interface EventExecutor {
   /**
-   * Runs work for event streams once the queue has a free slot, within the operation timeout and the memory bounds of
-   * responses.
+   * Runs work once the queue has a free slot, within the operation timeout and the memory bounds of responses.
    * @throws the reason for the rejection, or the error of `work`
    */
   forEvents<T>(
     readers: EventReaders,
     work: (db: Queryable, reservation: Reservation) => Promise<T>,
   ): Promise<T>;
-  /**
-   * Executes the selection of a subscription on one event. Each event has a separate context, because loader caches
-   * must not outlive the event. Never throws.
-   */
+  /** Each event has a separate context, because loader caches must not outlive the event. Never throws. */
   runEvent(
     args: OperationArgs,
     event: unknown,

@@ -10,9 +10,9 @@ import type { ValidatedOperation } from '../documents/operation-stages.ts';
 import type { PreparedOperation } from '../documents/prepared-operation.ts';
 import { lastEventId } from '../events/last-event-id.ts';
 
-/** Side effects of an execution on the response. Only the stages of the execution write to this object. */
+/** Only the stages of the execution write to this object. */
 export interface OperationEffects {
-  /** Header fields of the response, by lower-case name. */
+  /** Keyed by lower-case name. */
   readonly headers: Record<string, string>;
   /**
    * The position from which events report changes that the response does not show. Undefined unless the client asks for
@@ -23,16 +23,12 @@ export interface OperationEffects {
 
 export const createEffects = (): OperationEffects => ({ headers: {}, eventId: undefined });
 
-/** Results of earlier stages that an execution needs. */
 export type ExecutedOperation = Pick<
   ValidatedOperation,
   'operation' | 'published' | 'shownCost' | 'showsEventId' | 'visibleHeartbeats'
 >;
 
-/**
- * The context of an operation. The executor changes members in place, because plugins identify an operation by its
- * context object.
- */
+/** The executor changes members in place, because plugins identify an operation by its context object. */
 export interface OperationContext
   extends Context,
     Pick<ExecutedOperation, 'published' | 'shownCost' | 'visibleHeartbeats'> {
@@ -62,15 +58,11 @@ export type ContextOf = (
 ) => OperationContext;
 
 export interface ContextOptions extends Pick<Context, 'origin' | 'db' | 'lookAhead' | 'maxResponseBytes'> {
-  /** Counts the paths taken. */
   readonly paths: FastCounter;
-  /** True if the paths of each operation are recorded, too, for the debug log. */
+  /** True if the paths of each operation are recorded for the debug log. */
   readonly traced: boolean;
   readonly eventsAfter: EventsAfter;
-  /**
-   * Converts a position in the event log to an event id.
-   * @throws {DatabaseError}
-   */
+  /** @throws {DatabaseError} */
   readonly idOfSnapshot: (name: string | null) => Promise<string>;
 }
 

@@ -5,10 +5,7 @@ import type { ReachedOperation } from '../documents/operation-stages.ts';
 import type { OperationEffects } from './operation-context.ts';
 import type { Outcome } from './outcome.ts';
 
-/**
- * The progress of an operation. Stages write to this object, so that a rejected operation reports as much as a
- * completed one.
- */
+/** Stages write to this object, so that a rejected operation reports as much as a completed one. */
 export interface OperationProgress {
   /** The result of the last stage; undefined if no operation was selected. */
   reached: ReachedOperation | undefined;
@@ -20,11 +17,10 @@ export interface OperationResult extends Readonly<OperationProgress> {
   readonly outcome: Outcome;
 }
 
-/** Properties of an operation for log, metrics and caches. */
 export interface OperationReport {
   readonly kind: OperationTypeNode;
   readonly name: string | undefined;
-  /** The document of an operation that ran; undefined if the operation was rejected before. */
+  /** Undefined if the operation was rejected before it ran. */
   readonly document: DocumentNode | undefined;
   /** True if the operation was only checked, so that a stream token may open it later. */
   readonly isCheckOnly: boolean;
@@ -36,10 +32,7 @@ export interface OperationReport {
 
 const NO_ELEMENTS: readonly DeprecatedElement[] = [];
 
-/**
- *
- * @returns undefined if no operation was selected
- */
+/** @returns undefined if no operation was selected */
 export function reportOf(
   { reached, effects }: Readonly<OperationProgress>,
   isCheckOnly = false,

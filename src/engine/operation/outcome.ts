@@ -12,13 +12,13 @@ import type { DeprecatedElement } from '../documents/deprecations.ts';
 import type { MediaType, OperationCost } from '../documents/operation-request.ts';
 import type { EventStream } from '../events/event-stream.ts';
 
-/** The outcome of an execution, whose errors belong to fields. Errors in outcomes are always masked. */
+/** Errors belong to fields, and are masked as in all outcomes. */
 export interface Executed {
   readonly kind: 'executed';
   readonly result: ExecutionResult;
 }
 
-/** A response that is already a string, which the database wrote or which was stored and is replayed unchanged. */
+/** A response that is already a string, written by the database or stored and replayed. */
 export interface RenderedResult {
   readonly kind: 'rendered';
   readonly status: number;
@@ -27,7 +27,6 @@ export interface RenderedResult {
   readonly errors: readonly GraphQLError[];
 }
 
-/** Nothing was executed. */
 export interface Rejected {
   readonly kind: 'rejected';
   readonly errors: readonly GraphQLError[];
@@ -55,7 +54,7 @@ export function rejected(error: unknown, options: MaskOptions): Rejected {
   return { kind: 'rejected', errors: [maskError(error, options)] };
 }
 
-/** Converts a result of graphql-js. Without a `data` entry nothing was executed. */
+/** Without a `data` entry nothing was executed. */
 export function executed(result: ExecutionResult, options: MaskOptions): Executed | Rejected {
   const errors = result.errors?.map((error) => maskError(error, options));
   if (result.data === undefined) return { kind: 'rejected', errors: errors ?? [] };
@@ -69,7 +68,6 @@ export function located(error: unknown, { selectionSet }: OperationDefinitionNod
   return locatedError(error, field, [field.alias?.value ?? field.name.value]);
 }
 
-/** The response has no errors. */
 export function rendered(body: string): RenderedResult {
   return { kind: 'rendered', status: 200, body, errors: [] };
 }
@@ -83,7 +81,6 @@ export function hasNoData(outcome: SingleResult): boolean {
   return outcome.kind === 'rejected' || (outcome.kind === 'executed' && outcome.result.data == null);
 }
 
-/** Returns the errors that the service caused, not the caller. */
 export function failuresOf(outcome: SingleResult): readonly GraphQLError[] {
   return errorsOf(outcome).filter((error) => publicError(error).status >= 500);
 }
@@ -95,13 +92,11 @@ export function isRetriable(outcome: SingleResult): boolean {
 
 export type CostCeilings = Pick<Config['operationLimits'], 'maxDepth' | 'maxComplexity'>;
 
-/** Entries of `extensions` that the request asked for. */
 export interface ResponseExtras {
   readonly cost?: OperationCost | undefined;
   readonly limits: CostCeilings;
   /** The position from which events report changes that the response does not show. */
   readonly eventId?: string | undefined;
-  /** The deprecated elements that the operation uses (contract: versions). */
   readonly deprecations?: readonly DeprecatedElement[] | undefined;
 }
 
@@ -126,15 +121,15 @@ function extensionsWith(
 }
 
 export function textWith(json: string, added: object): string {
-  // Most responses have neither extensions nor errors, which have extensions. Quotes in strings are escaped, so the
-  // search finds no string value.
+  // Most responses have neither extensions nor errors. Quotes in strings are escaped, so the search finds no string
+  // value.
   if (!json.includes('"extensions":'))
     return `${json.slice(0, json.lastIndexOf('}'))},"extensions":${JSON.stringify(added)}}`;
   const { extensions, ...rest }: { readonly extensions?: object } = JSON.parse(json);
   return JSON.stringify({ ...rest, extensions: { ...extensions, ...added } });
 }
 
-/** Serializes a response with `errors` first, as the GraphQL specification suggests. */
+/** Errors are first, as the GraphQL specification suggests. */
 export function serializeResponse(outcome: SingleResult, extras: ResponseExtras): string {
   if (outcome.kind === 'rendered') {
     const requested = extras.eventId !== undefined || extras.deprecations !== undefined;
@@ -160,7 +155,7 @@ const OF_PERSISTED_QUERY: ReadonlySet<ErrorCode> = new Set([
   'PERSISTED_QUERY_NOT_SUPPORTED',
 ]);
 
-/** Returns the HTTP status of an outcome (contract: errors; GraphQL over HTTP: Status Codes). */
+/** Follows GraphQL over HTTP, Status Codes (contract: errors). */
 export function statusOf(outcome: SingleResult, mediaType: MediaType): number {
   if (outcome.kind === 'rendered') return outcome.status;
   const errors = errorsOf(outcome).map(publicError);

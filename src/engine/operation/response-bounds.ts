@@ -21,7 +21,7 @@ export interface ResponseBoundsOptions {
 }
 
 /**
- * Returns the size of a string in UTF-8 bytes, or its length if the string certainly fits.
+ * Returns the length if the string certainly fits.
  * @throws {ApiError} COMPLEXITY_LIMIT above `maximum`
  */
 export function checkedLength(text: string, maximum: number): number {
@@ -35,9 +35,8 @@ export function checkedLength(text: string, maximum: number): number {
 const MAX_BYTES_A_UNIT = 6;
 
 /**
- * Computes a lower bound of the characters of a value in JSON, and stops above `maximum`. Aliases repeat one string
- * many times, so the JSON of a small result can exceed the longest string of JavaScript and block the event loop for
- * seconds.
+ * Computes a lower bound of the characters in JSON, and stops above `maximum`. Aliases repeat one string many times, so
+ * the JSON of a small result can exceed the longest string of JavaScript and block the event loop for seconds.
  */
 export function leastLength(value: unknown, maximum: number): number {
   if (typeof value === 'string') return value.length + 2;
@@ -52,7 +51,7 @@ export function leastLength(value: unknown, maximum: number): number {
 }
 
 /**
- * Returns the size of the response, or a lower bound if the response certainly fits.
+ * Returns a lower bound if the response certainly fits.
  * @throws {ApiError} COMPLEXITY_LIMIT above `maximum`
  */
 export function checkedSize(outcome: SingleResult, extras: ResponseExtras, maximum: number): number {
@@ -67,14 +66,12 @@ export function checkedSize(outcome: SingleResult, extras: ResponseExtras, maxim
   return bytes;
 }
 
-/** Bounds the size of responses, before and after they are built (contract: limits). */
 export function createResponseBounds({ pending, maxResponseBytes, limits }: ResponseBoundsOptions) {
   return {
-    /** Creates a reservation for a response that belongs to no request, such as an event. */
     reservation: () => pending.reservation(),
     /**
-     * graphql-js builds an introspection response in one uninterruptible run, so the size is checked before.
-     * @throws {ApiError} COMPLEXITY_LIMIT if the response is too large
+     * graphql-js builds the response in one uninterruptible run, so the size is checked first.
+     * @throws {ApiError} COMPLEXITY_LIMIT
      */
     checkIntrospection(args: OperationArgs): void {
       const { operation } = args.contextValue;
@@ -84,7 +81,7 @@ export function createResponseBounds({ pending, maxResponseBytes, limits }: Resp
       if (bytes > mostBytes) throw responseTooLarge(bytes, mostBytes);
     },
     /**
-     * Returns the outcome and reserves memory for its response.
+     * Reserves memory for the response.
      * @throws {ApiError} COMPLEXITY_LIMIT if the response or its data is too large; RATE_LIMITED or SERVICE_UNAVAILABLE
      * if other responses hold too much memory
      */

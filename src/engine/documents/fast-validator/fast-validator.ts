@@ -20,19 +20,17 @@ import {
 } from './schema-table.ts';
 
 /**
- * The maximum number of visited selections and list items, with fragments expanded at each spread. Fragments that
- * spread one another multiply, so the full validation decides about larger documents.
+ * Limits visited selections and list items, with fragments expanded at each spread. Fragments that spread one another
+ * multiply, so the full validation decides about larger documents.
  */
 const MAX_STEPS = 2_000;
 
-/** The fields with one response name at one position of the response. */
 interface Merged {
   readonly node: FieldNode;
   readonly field: FieldShape;
   readonly sets: SelectionSetNode[];
 }
 
-/** One position of the response, with its fields by response name and the fragments spread there. */
 interface ResponsePosition {
   readonly fields: Map<string, Merged>;
   /** False while the fragment is being followed. */
@@ -98,7 +96,7 @@ class FastValidation {
     return true;
   }
 
-  /** Collects a selection. The type is the type of the position or of the fragment around the selection. */
+  /** The type belongs to the position or to the fragment around the selection. */
   #collect(position: ResponsePosition, type: ObjectShape, { selections }: SelectionSetNode): boolean {
     for (const node of selections) {
       this.#selections += 1;
@@ -118,16 +116,13 @@ class FastValidation {
     return true;
   }
 
-  /**
-   * Returns the type of a fragment within another selection; undefined if the spread may be impossible (GraphQL
-   * specification: Fragment Spread Is Possible).
-   */
+  /** @returns undefined if the spread may be impossible (GraphQL specification: Fragment Spread Is Possible) */
   #within(type: ObjectShape, name: string): ObjectShape | undefined {
     if (name === type.name) return type;
     return type.related.has(name) ? this.#table.type(name) : undefined;
   }
 
-  /** @skip and @include may each occur once, with one argument (GraphQL specification: Validation, Directives). */
+  /** The directives `skip` and `include` may each occur once (GraphQL specification: Validation, Directives). */
   #areConditions(directives: readonly DirectiveNode[]): boolean {
     const [one, two] = directives;
     if (directives.length > 2 || (two !== undefined && one?.name.value === two.name.value)) return false;
@@ -143,9 +138,9 @@ class FastValidation {
   }
 
   /**
-   * The field must exist and have a selection if and only if its type is an object (GraphQL specification: Field
-   * Selections, Leaf Field Selections). All fields with a response name at one position must have equal names, types
-   * and arguments. GraphQL lets fields of different object types differ, which the full validation decides.
+   * The field has a selection if and only if its type is an object (GraphQL specification: Leaf Field Selections).
+   * Fields with a response name at one position must have equal names, types and arguments. GraphQL lets fields of
+   * different object types differ, which the full validation decides.
    */
   #field({ fields }: ResponsePosition, type: ObjectShape, node: FieldNode): boolean {
     const { alias, name, arguments: args = [], selectionSet } = node;
@@ -164,8 +159,8 @@ class FastValidation {
   }
 
   /**
-   * The fragment must exist and be on a possible type, and may not spread itself here. A fragment that spreads itself
-   * below a field stops at MAX_STEPS.
+   * The fragment must be on a possible type and may not spread itself here. A fragment that spreads itself below a
+   * field stops at MAX_STEPS.
    */
   #fragment(
     position: ResponsePosition,
@@ -199,9 +194,9 @@ function isOneField({ selections }: SelectionSetNode): boolean {
 export type FastValidator = (document: DocumentNode, fragments: Fragments) => boolean;
 
 /**
- * Accepts, in one pass, most documents that clients write, with one operation, fragments, variables, @skip and
- * @include. graphql-js' `validate` accepts every accepted document, too, with all of its rules and with
- * NoSchemaIntrospectionCustomRule. Never throws.
+ * Accepts, in one pass, most documents that clients write, with one operation, fragments and variables. graphql-js'
+ * `validate` accepts every accepted document, too, with all of its rules and with NoSchemaIntrospectionCustomRule.
+ * Never throws.
  */
 export function createFastValidator(schema: GraphQLSchema): FastValidator {
   const table = createSchemaTable(schema);

@@ -32,13 +32,11 @@ export interface FieldShape {
   /** The type in GraphQL syntax. */
   readonly type: string;
   readonly args: ReadonlyMap<string, GraphQLArgument>;
-  /** The number of required arguments. */
   readonly required: number;
   /** Undefined for a leaf. */
   readonly object: ObjectShape | undefined;
 }
 
-/** An object type or an interface. */
 export interface ObjectShape {
   readonly name: string;
   /** Further types of possible fragments. An object has its interfaces, and an interface its objects. */
@@ -47,11 +45,10 @@ export interface ObjectShape {
   readonly fields: ReadonlyMap<string, FieldShape>;
 }
 
-/** The tables that the fast validator reads instead of the schema. */
 export interface SchemaTable {
   readonly root: (operation: OperationTypeNode) => ObjectShape | undefined;
   readonly type: (name: string) => ObjectShape | undefined;
-  /** The type of the argument `if` of @skip and @include. */
+  /** The type of the argument `if` of both directives. */
   readonly condition: GraphQLInputType;
 }
 
@@ -63,7 +60,7 @@ const TYPENAME: FieldShape = {
   object: undefined,
 };
 
-/** Returns the type of `if`; undefined if the schema redefines the directive. */
+/** @returns undefined if the schema redefines the directive */
 function conditionOf(schema: GraphQLSchema, name: 'skip' | 'include'): GraphQLInputType | undefined {
   const { args = [], locations = [], isRepeatable } = schema.getDirective(name) ?? {};
   const [argument] = args;
@@ -81,8 +78,8 @@ function relatedTo(schema: GraphQLSchema, type: GraphQLObjectType | GraphQLInter
 }
 
 /**
- * Creates the tables without introspection.
- * @returns undefined for a schema with unions, or with redefined @skip or @include
+ * Introspection is left out.
+ * @returns undefined for a schema with unions or redefined directives
  */
 export function createSchemaTable(schema: GraphQLSchema): SchemaTable | undefined {
   const types = Object.values(schema.getTypeMap());
@@ -127,9 +124,7 @@ interface Variable {
 const hasDefault = (argument: GraphQLArgument) =>
   argument.default !== undefined || argument.defaultValue !== undefined;
 
-/**
- * Checks the variables and argument values of one document. Every method returns false if an argument may be invalid.
- */
+/** Every method returns false if an argument may be invalid. */
 export class Inputs {
   readonly #schema: GraphQLSchema;
   #variables: Map<string, Variable> | undefined;

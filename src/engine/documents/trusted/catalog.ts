@@ -12,7 +12,6 @@ export interface KnownPublishedOptions<Row extends { readonly key: string }, Val
   readonly database: Queryable;
   /** Finds the published keys, with the columns for `toValue`. */
   readonly find: Statement<Row>;
-  /** Finds the published keys. */
   readonly check: Statement<{ readonly key: string }>;
   readonly toValue: (row: Row) => Value;
   readonly cached: LRUCache<string, Value>;
@@ -20,25 +19,19 @@ export interface KnownPublishedOptions<Row extends { readonly key: string }, Val
   readonly hears: () => boolean;
 }
 
-/** The published documents that this process has looked up, by key. */
 interface KnownPublished<Value> {
   /**
-   * Returns the value of a key, without a promise if the value is cached. The value is undefined if the key is not
-   * published.
+   * No promise is returned if the value is cached. The value is undefined if the key is not published.
    * @throws {DatabaseError} as a rejection
    */
   get(key: string): Value | Promise<Value | undefined>;
-  /** True if the key is cached as published. */
   knows(key: string): boolean;
   /**
    * Calls `onRetired` once a recheck finds that the key is no longer published.
    * @returns a function that stops watching
    */
   watch(key: string, onRetired: () => void): () => void;
-  /**
-   * Checks which of all cached and watched keys are still published.
-   * @throws {DatabaseError} as a rejection
-   */
+  /** @throws {DatabaseError} as a rejection */
   recheck(): Promise<void>;
 }
 
@@ -105,7 +98,6 @@ export interface CatalogOptions {
   readonly log: Logger;
 }
 
-/** The published documents that requests to this process have named. */
 export interface Catalog {
   readonly byId: Pick<KnownPublished<KnownDocument>, 'get'>;
   /**
@@ -115,22 +107,15 @@ export interface Catalog {
   hasDocuments(): Promise<boolean>;
   /** Keyed by the digest of the documents. */
   readonly byDigest: Pick<KnownPublished<true>, 'get'>;
-  /**
-   * Calls `onRetired` once the document of a stream is no longer published.
-   * @returns a function that stops watching
-   */
+  /** @returns a function that stops watching */
   watch(running: PublishedBy, onRetired: () => void): () => void;
   /** Starts a check for documents that were retired. */
   recheck(): void;
   close(): void;
 }
 
-/** A published document that a request has named. */
 export interface KnownDocument {
-  /**
-   *
-   * @throws the errors of parsing
-   */
+  /** @throws the errors of parsing */
   prepared(): PreparedDocument;
 }
 

@@ -3,7 +3,6 @@ import { type Queryable, statement } from '../../../database/statement.ts';
 import type { UnitOfWork } from '../../../database/unit-of-work.ts';
 import type { DocumentPolicy } from './policy.ts';
 
-/** A document of a release that has passed the checks. */
 export interface NewDocument {
   readonly id: string;
   readonly text: string;
@@ -11,7 +10,7 @@ export interface NewDocument {
   readonly operationName: string | null;
 }
 
-/** A release of a client; the name is empty if the client has none. */
+/** The release is empty if the client has none. */
 export interface Release {
   readonly client: string;
   readonly release: string;
@@ -41,8 +40,8 @@ const PUBLISH = statement<{ one: number }>(
 const byId = ({ id: a }: NewDocument, { id: b }: NewDocument): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /**
- * Publishes documents for a release. `taken` has the ids that already belong to another document and are left
- * unchanged. `published` counts the documents that the release did not have before.
+ * `taken` has the ids that already belong to another document and are left unchanged. `published` counts the documents
+ * that the release did not have before.
  * @throws {DatabaseError}
  */
 export async function publishDocuments(
@@ -91,8 +90,7 @@ const RETIRE_LOCK = statement<never>(
 const TELL = statement<never>('documents_tell', 'SELECT pg_notify($1, $2)');
 
 /**
- * Removes the publications of a release, or all publications of some ids. `ended` has the ids of removed publications,
- * and `retired` counts the ids that are unpublished from now on.
+ * `ended` has the ids of removed publications, and `retired` counts the ids that are unpublished from now on.
  * @throws {DatabaseError}
  */
 export async function retireDocuments(
@@ -112,7 +110,6 @@ export async function retireDocuments(
 }
 
 export interface StoredDocument {
-  /** The id of the document. */
   readonly key: string;
   readonly text: string;
   /** Identifies the schema with which the document was checked. */
@@ -153,7 +150,7 @@ const TEXTS = statement<TextOfRelease>(
 );
 
 /**
- * Reads all publications in batches.
+ * Reads in batches.
  * @throws {DatabaseError}
  */
 export async function* publishedTexts(db: Queryable): AsyncGenerator<TextOfRelease> {
@@ -173,7 +170,6 @@ const MAX_ROWS = 10_000;
 /** Stands for further documents of a client that are not counted separately. */
 export const NO_DIGEST = '\\x';
 
-/** SQL condition, true if a document with this digest is published. */
 const isPublished = (digest: string): string =>
   `EXISTS (SELECT FROM trusted_documents d JOIN document_publications p ON p.document_id = d.id WHERE d.digest = ${digest})`;
 
@@ -211,7 +207,7 @@ export interface CountedTexts {
 }
 
 /**
- * Stores the counts of documents that are not published and, with `all`, of other documents, too.
+ * Counts published documents, too, if `all` is true.
  * @returns for each client the number of uses of unpublished documents
  * @throws {DatabaseError}
  */
@@ -232,12 +228,10 @@ export const oldUnpublishedUsage = deletion('text_uses', {
     AND (SELECT count(*) FROM text_uses c WHERE c.client = text_uses.client) > ${MAX_ROWS_OF_CLIENT / 2}`,
 });
 
-/** A document that a client sends. */
 export interface UnpublishedUsageRow {
   /** The id of an API key or OAuth client, or the kind of credentials. */
   readonly client: string;
   readonly clientName: string | null;
-  /** The kind of credentials. */
   readonly kind: string;
   readonly operationName: string | null;
   /** SHA-256 of the query string without ignored tokens. Null for documents that are not counted separately. */
@@ -262,8 +256,7 @@ const list = (clientNames: readonly string[]) =>
   );
 
 /**
- * Lists documents that the policy after `policy` would reject, by last use. Instances store their counts every 10 s, so
- * recent uses may be missing.
+ * Lists documents that the policy after `policy` would reject, by last use. Instances store their counts every 10 s.
  * @throws {DatabaseError}
  */
 export const listUnpublishedUsage = (

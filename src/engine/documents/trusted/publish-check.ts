@@ -5,10 +5,9 @@ import { createDocumentCache } from '../document-cache.ts';
 import { createOperationLimiter, rejectForCaller } from '../limits.ts';
 import type { PreparedDocument, PreparedOperation } from '../prepared-operation.ts';
 
-/** A document that may be published, or the reason why not. */
 export type DocumentCheckResult = { readonly document: PreparedDocument } | { readonly reason: string };
 
-/** Checks documents as requests would be checked, independent of their variables. */
+/** Results do not depend on variables. */
 export interface DocumentCheck {
   check(text: string): DocumentCheckResult;
   /** Identifies the schema and the rules of the check. */
@@ -31,7 +30,6 @@ function leastVariables({ node, document }: PreparedOperation): Record<string, u
   );
 }
 
-/** Adds the location in the document, if the error has one. */
 function formatError({ message, locations = [] }: GraphQLError): string {
   const [place] = locations;
   return place === undefined ? message : `${message} (line ${place.line}, column ${place.column})`;
@@ -54,10 +52,7 @@ export function createDocumentCheck(
     if (operation.kind === 'subscription') rejectForCaller(cost.fields);
   }
 
-  /**
-   *
-   * @throws the error with which a request would be rejected
-   */
+  /** @throws the error with which a request would be rejected */
   function rejection(document: PreparedDocument): string | undefined {
     const operations = document.node.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
     if (operations.length === 0) return 'It has no operation.';

@@ -18,7 +18,6 @@ import {
 import type { UnpublishedUsage } from './unpublished-usage.ts';
 
 export interface RequestsOptions {
-  /** The policy of the service. */
   readonly policy: DocumentPolicy;
   readonly documents: Pick<DocumentCache, 'parse' | 'introspection'>;
   readonly catalog: Catalog;
@@ -26,7 +25,6 @@ export interface RequestsOptions {
   readonly recordUse: (id: string) => void;
 }
 
-/** A request for a published document. */
 interface NamedDocument {
   readonly id: string;
   /** True if `extensions.persistedQuery` names the id. */
@@ -34,7 +32,6 @@ interface NamedDocument {
   readonly policy: DocumentPolicy;
 }
 
-/** Finds the documents of requests, as far as the policy lets them run (contract: authentication and permissions). */
 export function createRequestedDocuments(options: RequestsOptions): RequestedDocuments {
   const { policy: service, documents, catalog, uses, recordUse } = options;
 
@@ -58,10 +55,7 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
     return found instanceof Promise ? found.then(accept) : accept(found);
   }
 
-  /**
-   * Parses a query string.
-   * @returns undefined if parsing fails
-   */
+  /** @returns undefined if parsing fails */
   function read(text: string): PreparedDocument | undefined {
     try {
       return documents.parse(text);
@@ -71,7 +65,6 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
     }
   }
 
-  /** True if an operation selects introspection fields only, as tools do. */
   function introspects(document: PreparedDocument, name: string | undefined): boolean {
     try {
       return documents.introspection && onlyLooksAtSchema(document.operation(name));
@@ -119,10 +112,7 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
       : strict(policy, query, params, sender);
   }
 
-  /**
-   * Callers without permissions always get 401, even if the request has other errors (contract: authentication and
-   * permissions).
-   */
+  /** Callers without permissions always get 401 (contract: authentication and permissions). */
   const rejection = (error: unknown, { caller }: OperationRequest): unknown =>
     canExecute(caller) ? error : credentialsMissing();
 

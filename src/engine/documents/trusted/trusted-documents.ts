@@ -27,13 +27,9 @@ export interface TrustedDocumentsOptions {
  */
 const LOOK_UPS = 'published documents';
 
-/**
- * Uses wait 1 s to be stored together, because thousands of documents are used for the first time after a start or a
- * release.
- */
+/** Uses are stored together, because thousands of documents are used for the first time after a start or a release. */
 const USES_MS = 1_000;
 
-/** The published documents of a service, and the documents that clients send. */
 export interface TrustedDocuments {
   readonly documents: DocumentCache;
   readonly requested: RequestedDocuments;

@@ -16,9 +16,8 @@ export interface UnpublishedUsageOptions {
   readonly log: Logger;
 }
 
-/** Counts which clients send query strings instead of document ids. */
 export interface UnpublishedUsage {
-  /** Counts one request with a few look-ups in memory, without waiting for the database. */
+  /** No request waits for the database. */
   note(caller: Caller | undefined, document: PreparedDocument): void;
   close(): Promise<void>;
 }
@@ -52,7 +51,7 @@ const OTHERS = '';
 const OTHER = 'other';
 
 /**
- * Identifies a document by its query string or, if that is long, by its digest, which is no GraphQL syntax. Digests of
+ * A document counts by its query string or, if that is long, by its digest, which is no GraphQL syntax. Digests of
  * short strings are computed when they are stored.
  */
 const keyOf = (document: PreparedDocument): string =>

@@ -30,25 +30,21 @@ import {
   storeResponseAlone,
 } from './response-store.ts';
 
-/**
- * The delay is longer than most mutations take, and shorter than the 300 ms after which a wait for a row lock ends the
- * transaction.
- */
+/** Most mutations take less than 50 ms, and a wait for a row lock ends the transaction after 300 ms. */
 const HOLD_AFTER_MS = 50;
 const TRIES = 5;
 
 /** Keeps the key of a mutation locked between its transactions. */
 export interface KeyLockHolder {
-  /** True if the key is locked. While it is false, another request may lock the key between two transactions. */
+  /** While this is false, another request may lock the key between two transactions. */
   readonly held: boolean;
-  /** Locks the key for a mutation that takes long. The caller has the key locked in a transaction. */
+  /** Must be called while a transaction has the lock of the key. */
   holdDuringWaits(): void;
   release(): void;
 }
 
 type Client = Awaited<ReturnType<Database['dedicatedClient']>>;
 
-/** A connection to PostgreSQL that stays open while it holds locks of keys. */
 interface LockConnection {
   readonly client: Promise<Client>;
   /** Settles when the connection is free for the next statement. */
@@ -84,10 +80,7 @@ function createKeyLockHolders(database: Database, log: Logger): (owner: KeyOwner
     return connection;
   }
 
-  /**
-   * Runs a statement on a key after the statements before it. Resolves to false if the connection is lost, and never
-   * rejects.
-   */
+  /** Never rejects, and resolves to false if the connection is lost. */
   function ask(connection: LockConnection, sql: string, owner: KeyOwner): Promise<boolean> {
     const result = connection.last.then(async () => {
       if (!connection.open) return false;
@@ -121,7 +114,7 @@ function createKeyLockHolders(database: Database, log: Logger): (owner: KeyOwner
       const taking = current;
       taking.keys += 1;
       let locked = false;
-      // Another request that checks the lock of the key takes the lock for a moment, so the first try may fail.
+      // Another request that checks the lock takes it for a moment, so the first try may fail.
       for (let tries = 0; tries < TRIES && !locked && !ended && taking.open; tries += 1)
         locked = await ask(taking, HOLD_KEY, owner);
       if (locked && !ended) connection = taking;
@@ -171,7 +164,6 @@ export interface AttemptOptions extends StoreOptions {
   readonly storedBytes: ReturnType<typeof createStoredBytes>;
 }
 
-/** A mutation commits with its key in one of two ways, as a transaction or as one statement. */
 export function createAttempts(options: AttemptOptions) {
   const { executor, database, log, limits, replayCheck, storedBytes } = options;
   const createHolder = createKeyLockHolders(database, log);
@@ -213,7 +205,7 @@ export function createAttempts(options: AttemptOptions) {
         if (executed.kind === 'rejected' || isRetriable(executed)) return executed;
         made = make(executed, UNRESTRICTED);
         storedBytes.take(owner.userId, made.response.body);
-        // PostgreSQL released the lock with the transaction, so another request may hold the key now.
+        // The lock ended with the transaction, so another request may hold the key now.
         const db = database.owned(chargedTo(context.sender));
         return (await storeResponseAlone(db, owner, made.response, options, holder.held))
           ? made.outcome
@@ -226,8 +218,8 @@ export function createAttempts(options: AttemptOptions) {
   }
 
   /**
-   * Runs the mutation as one statement that also stores its response. The statement writes nothing if the key is locked
-   * or has a response. The response shows the inserted row only, so no scopes are noted.
+   * Runs the mutation as one statement, which writes nothing if the key is locked or has a response. The response shows
+   * the inserted row only, so no scopes are noted.
    */
   async function trySingleStatement({
     args,

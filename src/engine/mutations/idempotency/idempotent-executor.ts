@@ -25,11 +25,9 @@ import {
 } from './response-store.ts';
 
 /**
- * Identifies a mutation by document, operation and variables (contract: idempotency). Only declared variables count,
- * with their coerced values, because other variables have no effect. Variables are sorted by name as in version 1.0.0,
- * because a retry may cross an upgrade. The digest is keyed with the Idempotency-Key, because a reader of the table
- * could guess a password from a plain digest.
- * @returns the errors of invalid variables instead of a fingerprint
+ * Identifies a mutation by document, operation and declared variables (contract: idempotency). Variables are sorted by
+ * name as in version 1.0.0, because a retry may cross an upgrade. The digest is keyed with the Idempotency-Key, because
+ * a reader of the table could guess a password from a plain digest.
  */
 function computeFingerprint(
   schema: GraphQLSchema,
@@ -63,10 +61,10 @@ function readIdempotencyKey(headers: Pick<RequestFields, 'get' | 'has'>): string
 }
 
 /**
- * The outcomes of mutations with a key. `stored_statement` and `stored_transaction`: the mutation ran, and its response
- * was stored. `not_stored`: the mutation failed and may run again. `replayed`: the stored response was sent. `waited`:
- * the stored response was sent after a wait for the first request. `reused`: rejected, because the key belongs to
- * another mutation. `in_progress`: rejected, because the first request took too long.
+ * `stored_statement` and `stored_transaction`: the mutation ran, and its response was stored. `not_stored`: the
+ * mutation failed and may run again. `replayed`: the stored response was sent. `waited`: the stored response was sent
+ * after a wait for the first request. `reused`: rejected, because the key belongs to another mutation. `in_progress`:
+ * rejected, because the first request took too long.
  */
 const OUTCOMES = [
   'stored_statement',
@@ -107,29 +105,25 @@ export interface IdempotencyOptions extends Omit<AttemptOptions, 'storedBytes'> 
 /** A duplicate waits this long for the first request (contract: idempotency). */
 const WAIT_LIMIT_MS = 5_000;
 /**
- * One waiter per instance checks at this interval whether another instance has finished. The waiter holds no connection
- * in between.
+ * One waiter per instance checks at this interval whether another instance has finished, and holds no connection in
+ * between.
  */
 const POLL_MS = 50;
 
 /**
  * Plugin that runs a mutation with an Idempotency-Key once for each key. The key, the writes and the response commit
- * together, so that a retry after a crash finds all of them or none. A response without data is stored in a separate
- * statement, because its writes were rolled back. If the process dies before that statement, the mutation counts as not
- * run. Duplicates within a process wait for the first request without a connection. Across processes, an advisory lock
- * decides, which is taken before any write.
+ * together, so that a retry after a crash finds all of them or none. A response without data is stored separately; if
+ * the process dies before, the mutation counts as not run. Duplicates within a process wait without a connection.
+ * Across processes, an advisory lock decides, which is taken before any write.
  */
 export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
   const { database, log, retentionMs, maxBytes, maxResponseBytes, replayCheck, outcomes } = options;
   const storedBytes = createStoredBytes({ retentionMs, maxBytes });
   const { attempt, trySingleStatement } = createAttempts({ ...options, storedBytes });
-  /** Mutations that run in this process, by key. Each promise resolves to the stored response. */
+  /** Each promise resolves to the stored response. */
   const running = new Map<string, Promise<StoredResponse | undefined>>();
 
-  /**
-   *
-   * @throws {ApiError} IDEMPOTENCY_KEY_REUSED; FORBIDDEN if this caller may not receive the response
-   */
+  /** @throws {ApiError} IDEMPOTENCY_KEY_REUSED; FORBIDDEN if this caller may not receive the response */
   function replay(
     stored: StoredResponse,
     { requestFingerprint, args, requested }: KeyedMutation,
@@ -146,10 +140,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
     return { kind: 'rendered', status: stored.status, body: stored.body, errors: [] };
   }
 
-  /**
-   * The bytes of the response count for the account before the response is read.
-   * @throws {ApiError} RATE_LIMITED, and the errors of `findResponse`
-   */
+  /** @throws {ApiError} RATE_LIMITED, and the errors of `findResponse` */
   function find(args: OperationArgs, owner: KeyOwner): Promise<StoredResponse | undefined> {
     const { sender } = args.contextValue;
     return findResponse(readConnectionFor(database, chargedTo(sender)), owner, options, (bytes) => {
@@ -158,7 +149,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
     });
   }
 
-  /** Returns undefined, too, if the database fails, so that the first error reaches the client. */
+  /** Ignores errors of the database, so that the first error reaches the client. */
   async function storedBefore(args: OperationArgs, owner: KeyOwner): Promise<StoredResponse | undefined> {
     try {
       return await find(args, owner);
@@ -168,7 +159,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
     }
   }
 
-  /** Runs the mutation once no other instance holds the key. Stops trying at the deadline. */
+  /** Waits for other instances until the deadline. */
   async function runFirst(keyed: KeyedMutation, deadlineMs: number): Promise<Attempt> {
     for (;;) {
       const tried = await attempt(keyed);
@@ -208,7 +199,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
         outcomes.add('stored_statement');
         return alone.outcome;
       }
-      // A busy service, a locked table or a lost connection rejects the statement before the statement looks for a
+      // A busy service, a locked table or a lost connection may have rejected the statement before it looked for a
       // stored response.
       const look = alone.outcome === undefined ? find : storedBefore;
       stored = await look(keyed.args, owner);

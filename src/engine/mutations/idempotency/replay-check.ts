@@ -15,15 +15,14 @@ import type { ReplayPolicy } from './response-store.ts';
 const isSecret = (field: SchemaField) => permissionsOf(field).secret === true;
 
 /**
- * Decides who may receive a stored response (contract: idempotency). The check reads from the schema which permissions
- * an execution would require, for every selected field. Fields behind a field that failed the first time are included.
- * Checks that depend on rows are not repeated, because the account and therefore its own rows are the same. Scopes that
- * revealed something of some rows are stored with the response.
+ * Decides who may receive a stored response (contract: idempotency). The caller needs the permissions of all selected
+ * fields, even of fields behind a field that failed the first time. Checks that depend on rows are not repeated,
+ * because the account and therefore its own rows are the same. Scopes that revealed something of some rows are stored
+ * with the response.
  */
 export function createReplayCheck(requestedFields: RequestedFields) {
   const asksForSecret = (requested: RequestedOperation) => requestedFields(requested).some(isSecret);
   return {
-    /** Returns the restrictions to store with a response that has data. */
     getReplayPolicy(
       requested: RequestedOperation,
       caller: Caller,
@@ -35,21 +34,14 @@ export function createReplayCheck(requestedFields: RequestedFields) {
       const sessionId = isSession(caller) ? (caller.credentialId ?? null) : null;
       return { sessionId, scopes: sessionId === null ? null : scopes };
     },
-    /**
-     *
-     * @throws {ApiError} FORBIDDEN if the caller lacks a permission that a field of the operation needs for every row
-     */
+    /** @throws {ApiError} FORBIDDEN if the caller lacks a permission that a field needs for every row */
     requireAccess(requested: RequestedOperation, caller: Caller): void {
       for (const field of requestedFields(requested))
         requirePermissions(caller, permissionsOf(field), fieldNamed(field));
     },
-    /** True if `requireAccess` would not throw. */
     hasAccess: (requested: RequestedOperation, caller: Caller): boolean =>
       requestedFields(requested).every((field) => hasPermissions(caller, permissionsOf(field))),
-    /**
-     *
-     * @throws {ApiError} FORBIDDEN if a caller who has access may not receive the stored response
-     */
+    /** @throws {ApiError} FORBIDDEN if a caller who has access may not receive the stored response */
     require(requested: RequestedOperation, caller: Caller, { sessionId, scopes }: ReplayPolicy): void {
       for (const field of requestedFields(requested))
         for (const scope of scopesByRow(field))

@@ -15,29 +15,20 @@ export interface KeyOwner {
   readonly key: string;
 }
 
-/** The table stores a hash of the key. */
 export function hashKey({ key }: KeyOwner): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
-/**
- * Stored responses are encrypted, because a response may contain a secret that is shown once, such as a new API key.
- */
+/** A response may contain a secret that is shown once, such as a new API key. */
 interface ResponseEncryption {
   encryptResponse(owner: KeyOwner, body: string): Buffer;
-  /**
-   *
-   * @throws {Error} if the secret of the service has changed or the response was altered
-   */
+  /** @throws {Error} if the secret of the service has changed or the response was altered */
   decryptResponse(owner: KeyOwner, encrypted: Buffer): string;
 }
 
 const KEY_BYTES = 32;
 
-/**
- * Derives the encryption key. Without `pepper`, the encryption key depends only on account and Idempotency-Key, as in
- * version 1.0.0.
- */
+/** Without `pepper`, the encryption key depends only on account and Idempotency-Key, as in version 1.0.0. */
 function encryptionKey({ userId, key }: KeyOwner, pepper: Uint8Array = Buffer.alloc(0)): Uint8Array {
   const salt = Buffer.concat([pepper, Buffer.from(userId)]);
   return new Uint8Array(hkdfSync('sha256', key, salt, 'idempotency response', KEY_BYTES));
@@ -77,9 +68,9 @@ export function createResponseEncryption(
   };
 }
 
-/** Decides who may receive a stored response, in addition to the permissions of the selected fields. */
+/** Restricts who may receive a stored response, in addition to the permissions of the selected fields. */
 export interface ReplayPolicy {
-  /** The only session that may receive the response, if the response contains a secret that is shown once. */
+  /** The only session that may receive the response, if it contains a secret that is shown once. */
   readonly sessionId: string | null;
   /**
    * The scopes that revealed something of some rows. Null if the response has a secret that was shown without a
@@ -109,7 +100,7 @@ interface Row extends ReplayPolicy {
   readonly createdAt: Date;
 }
 
-/** SQL for `ms` milliseconds ago, by the clock of the database, which sets `created_at`. */
+/** The clock of the database sets `created_at`. */
 const ago = (ms: string) => `now() - ${ms}::float8 * interval '1 millisecond'`;
 
 const FIND = statement<Row>(
@@ -121,28 +112,27 @@ const FIND = statement<Row>(
 
 const INSERT =
   'INSERT INTO idempotency_keys AS kept (user_id, key_hash, fingerprint, status, body, session_id, scopes)';
-/** Placeholders for the values of a row; `first` is the number of the first parameter. */
 const valuesFrom = (first: number) =>
   ['uuid', 'bytea', 'bytea', 'smallint', 'bytea', 'uuid', 'text[]']
     .map((type, index) => `$${first + index}::${type}`)
     .join(', ');
-/** SQL for the number of the advisory lock with which a session holds a key between transactions (`KeyLockHolder`). */
+/** A session takes this lock to hold a key between transactions (`KeyLockHolder`). */
 const holdOf = (name: string) => `hashtextextended(${name}, 20261124)`;
 export const HOLD_KEY = `SELECT pg_try_advisory_lock(${holdOf('$1')}) AS done`;
 export const RELEASE_KEY = `SELECT pg_advisory_unlock(${holdOf('$1')}) AS done`;
 const lockOf = (name: string) => `pg_try_advisory_xact_lock(hashtextextended(${name}, 20261121))`;
 /**
- * SQL that locks a key until the transaction ends. The value is false if another transaction has the lock or the key is
- * held for another mutation. The SQL takes the lock of the holder first, for a moment. In the other order, the mutation
- * for which the key is held could find the key locked.
+ * Locks a key until the transaction ends. The SQL is false if another transaction has the lock or the key is held for
+ * another mutation. The lock of the holder is taken first, for a moment. In the other order, the mutation for which the
+ * key is held could find the key locked.
  */
 const takeLock = (name: string) =>
   `CASE WHEN NOT pg_try_advisory_lock(${holdOf(name)}) THEN false
      WHEN ${lockOf(name)} THEN pg_advisory_unlock(${holdOf(name)}) ELSE NOT pg_advisory_unlock(${holdOf(name)}) END`;
-/** SQL that locks a key. If `held` is true, the key is held for this mutation. */
+/** SQL that locks a key; `held` is true if the key is held for this mutation. */
 const takeHeldLock = (name: string, held: string) =>
   `CASE WHEN ${held} THEN ${lockOf(name)} ELSE ${takeLock(name)} END`;
-/** A response past its retention may still be in the table and is replaced. A retained response is never replaced. */
+/** A response past its retention may still be in the table and is replaced. */
 const OR_REPLACE = `ON CONFLICT (user_id, key_hash) DO UPDATE
   SET fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body,
     session_id = excluded.session_id, scopes = excluded.scopes, created_at = excluded.created_at
@@ -153,10 +143,7 @@ const STORE = statement<{ status: number }>(
   `${INSERT} VALUES (${valuesFrom(1)}) ${OR_REPLACE}`,
 );
 
-/**
- * Stores a response when there is nothing else to commit. The statement takes the lock itself and stores nothing if the
- * lock is taken.
- */
+/** Stores a response when there is nothing else to commit, unless the lock is taken. */
 const STORE_ALONE = statement<{ status: number }>(
   'idempotency_store_alone',
   `WITH key AS MATERIALIZED (SELECT ${takeHeldLock('$9', '$10::bool')} AS locked)
@@ -173,9 +160,8 @@ const TRY_LOCK = statement<{ locked: boolean }>(
 );
 
 /**
- * Takes the lock of a key in the statement of the mutation. If the key is locked or has a response, even an expired
- * response, nothing is written. Without the lock, a duplicate would wait for the row in a transaction that delays
- * events.
+ * Nothing is written if the key is locked or has a response, even an expired response. Without the lock, a duplicate
+ * would wait for the row in a transaction that delays events.
  */
 const KEY_LOCK: KeyLockSql = {
   take: (first) => takeLock(`$${first}::text`),
@@ -183,10 +169,7 @@ const KEY_LOCK: KeyLockSql = {
     ON CONFLICT (user_id, key_hash) DO NOTHING RETURNING 1`,
 };
 
-/**
- *
- * @throws {ApiError} COMPLEXITY_LIMIT if the limit was lowered after the response was stored
- */
+/** @throws {ApiError} COMPLEXITY_LIMIT if the limit was lowered after the response was stored */
 function responseOf(
   owner: KeyOwner,
   row: Row | undefined,
@@ -204,8 +187,8 @@ const findQuery = (owner: KeyOwner, { retentionMs }: StoreOptions, mostBytes: nu
 });
 
 /**
- * Reads the response that is stored under a key and has not expired. A long response needs a second indexed read,
- * before which `reserve` gets the number of bytes and may throw.
+ * Reads a response within its retention. A long response needs a second indexed read, before which `reserve` gets the
+ * number of bytes and may throw.
  * @throws {ApiError} COMPLEXITY_LIMIT if the response exceeds the limit; the response stays stored
  */
 export async function findResponse(
@@ -254,11 +237,7 @@ export const keyLock = (
   valuesFor: (body) => [lockName(owner), ...valuesOf(owner, responseOf(body), options)],
 });
 
-/**
- * Stores the response in the transaction of the mutation.
- * @throws {DatabaseError} if the key already has a response: the primary key prevents a second one if two versions of
- * the service lock differently
- */
+/** @throws {DatabaseError} if the key already has a response, as two versions of the service may lock differently */
 export async function storeResponse(
   db: Queryable,
   owner: KeyOwner,
@@ -270,7 +249,7 @@ export async function storeResponse(
 }
 
 /**
- * Stores the response of a rolled-back mutation in a separate statement.
+ * Stores the response of a rolled-back mutation.
  * @param held the key is held for this mutation
  * @returns false if another request holds the key or has stored the response of the key
  */
@@ -286,15 +265,14 @@ export async function storeResponseAlone(
   return stored.length > 0;
 }
 
-/** `locked` is true if this transaction has the lock; `found` is the response that the previous holder stored. */
+/** `found` is the response that the previous holder stored. */
 interface LockedKey {
   readonly locked: boolean;
   readonly found: StoredResponse | undefined;
 }
 
 /**
- * Begins the transaction and locks the key, unless another mutation on any instance has the lock. The look-up is a
- * separate statement, so that the look-up sees everything committed before the lock was taken.
+ * The look-up is a separate statement, so that it sees everything committed before the lock was taken.
  * @param held the key is held for this mutation
  * @throws {ApiError} the errors of `findResponse`
  */
@@ -319,11 +297,11 @@ export const oldResponses = (retentionMs: number): Job =>
   });
 
 const MAX_ACCOUNTS = 10_000;
-/** The sum is read again once this process has stored 1/8 of the account's budget. */
+/** The sum is read again after each eighth of the account's budget. */
 const PART = 8;
-/** An account over its budget is rejected for 10 s before its sum is read again. */
+/** An account over its budget is rejected this long before its sum is read again. */
 const ASK_AGAIN_MS = 10_000;
-/** Estimated size of a row and its index entries without the body. */
+/** Size of a row and its index entries without the body. */
 const ROW_BYTES = 256;
 /** Stored responses expire one by one, so the budget frees up gradually. */
 const RETRY_AFTER_SECONDS = 60;
@@ -339,7 +317,6 @@ interface Account {
   readonly measuredAtMs: number;
   /** Bytes that this process has stored since the measurement. */
   sinceBytes: number;
-  /** The measurement that is being read and replaces this one. */
   measuring: Promise<Account> | undefined;
 }
 
@@ -351,8 +328,8 @@ export interface StoredBytesOptions {
 /**
  * Limits the bytes that each account stores under Idempotency-Keys (contract: idempotency). The database measures the
  * sum now and then, and the process adds up the bytes in between. A stored total would make the mutations of an account
- * wait for each other, and a sum for each mutation would cost one more statement. An account may therefore exceed its
- * budget by 1/8 for each instance.
+ * wait for each other, and a sum for each mutation would cost a statement. An account may therefore exceed its budget
+ * by 1/8 for each instance.
  */
 export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions) {
   const accounts = new LRUCache<string, Account>({ max: MAX_ACCOUNTS });
@@ -384,7 +361,7 @@ export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions)
 
   return {
     /**
-     * Returns true if the account may store nothing more. The owner of `db` is the account.
+     * True if the account may store nothing more. The owner of `db` is the account.
      * @throws {DatabaseError}
      */
     isFull(userId: string, db: Queryable): boolean | Promise<boolean> {
@@ -402,9 +379,8 @@ export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions)
       return known.measuring.then(isOver);
     },
     /**
-     * Counts a response that is about to be stored. Requests may have used up the budget since `isFull`, so the account
-     * exceeds it by at most one response here.
-     * @throws {ApiError} RATE_LIMITED if the budget is used up
+     * Requests may have used up the budget since `isFull`, so the account exceeds it by at most one response here.
+     * @throws {ApiError} RATE_LIMITED
      */
     take(userId: string, body: string): void {
       const account = accounts.get(userId);
