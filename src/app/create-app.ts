@@ -56,7 +56,7 @@ import { contentLimits } from '../schema/content-limits.ts';
 import { buildSchema } from '../schema/schema.ts';
 import { YOGA_PLUGINS } from './yoga-plugins.ts';
 
-/** All jobs, in the order in which they run. */
+/** Jobs run in this order. */
 export function createJobs(config: Config): Job[] {
   return [
     oldEvents(config.eventRetentionMs),
@@ -75,7 +75,6 @@ export function createJobs(config: Config): Job[] {
   ];
 }
 
-/** The metrics of a service, with those of its process, database, log and traces. */
 function createServiceMetrics({
   config,
   database,
@@ -89,51 +88,48 @@ function createServiceMetrics({
   return metrics;
 }
 
-/** Contract section 5: one operation holds at most this many times the maximum response size in memory. */
+/** One operation uses at most this many times the maximum response size in memory (contract: pending responses). */
 const MAX_PENDING_RESPONSES = 4;
 export interface AppOptions {
   readonly config: Config;
   readonly database: Database;
   readonly log: Logger;
   readonly clock?: Clock;
-  /** What GraphiQL fills in. */
+  /** GraphiQL fills in this key. */
   readonly demoKey?: DemoKey | undefined;
-  /** The pages for development. */
+  /** These routes are the pages for development. */
   readonly routes?: readonly Route[];
-  /** Whether root fields read their whole selection at once. Turn off to compare with loaders only. */
+  /** Root fields read their whole selection in one statement by default. False is for comparison with loaders. */
   readonly lookAhead?: boolean;
-  /** Whether subscribers share what is the same for them. Turn off to compare. */
+  /** Subscribers share identical work by default. False is for comparison. */
   readonly shareEvents?: boolean;
-  /** What `openTracing` has made of the settings. */
   readonly tracing?: Tracing | undefined;
-  /** More plugins of the service (docs/plugins.md). */
+  /** These plugins run in addition to the service's plugins (docs/plugins.md). */
   readonly plugins?: readonly ServicePlugin[];
-  /** Those of Yoga's ecosystem. */
+  /** Yoga handles all requests if it has a plugin (docs/plugins.md). */
   readonly yogaPlugins?: readonly YogaPlugin[];
-  /** The schema to serve; another one can be tried out. */
+  /** A caller may pass another schema for experiments. */
   readonly schema?: GraphQLSchema;
 }
 
-/** The service without a socket. */
 export interface App extends RequestHandler {
-  /** What another host of GraphQL needs: its schema and the options of the plugins of the service (docs/plugins.md). */
+  /** Another GraphQL host needs these options of the service's plugins (docs/plugins.md). */
   readonly host: HttpParts &
     Pick<Engine, 'limits' | 'idempotency' | 'eventIds'> & { readonly schema: GraphQLSchema };
-  /** The responses that sockets have not yet sent. */
+  /** `pending` counts the responses that sockets have not yet sent. */
   readonly pending: PendingResponses;
-  /** Sets the origin once the port is known. PUBLIC_URL takes precedence. */
+  /** Sets the public origin once the port is known. PUBLIC_URL takes precedence. */
   listensAt(origin: string): void;
-  /** Makes `/health/ready` return 503. Everything else continues. */
+  /** Makes only `/health/ready` return 503. All other paths work as before. */
   announceShutdown(): void;
-  /** Ends the event streams, so that clients reconnect to another instance or after a restart. */
+  /** Closes the event streams, so that clients reconnect to another instance or after a restart. */
   endStreams(): void;
-  /** Counts a stream that was cut off because its reader was too slow. */
+  /** Counts a stream that was aborted because its reader was too slow. */
   onCutOff(): void;
 }
 
 const createFeatures = await Promise.all(FEATURES.map(({ server }) => server()));
 
-/** Creates every dependency. */
 export function createApp({
   config,
   database,
@@ -150,10 +146,10 @@ export function createApp({
 }: AppOptions): App {
   const metrics = createServiceMetrics({ config, database, tracing });
   const clockWatch = watchClock(database, given ?? systemClock, metrics, log);
-  // Whoever gives a clock means it.
+  // A clock that the caller passes is used unchanged.
   const clock = given ?? clockWatch.clock;
-  // Reading and executing events, however many subscribers there are: that bounds the statements ahead of a query.
-  // Whoever waits for events is read more of them at once.
+  // One queue for reading and executing events bounds the statements ahead of a query. A subscriber that waits longer
+  // reads more events in one statement.
   const eventQueue = createLongWorkQueue(config, { maxPriorityWaitMs: 0 });
   const feed = createEventFeed({ database, log, queue: eventQueue });
   const buckets = createBuckets(config, { clock, log, metrics });
@@ -221,7 +217,7 @@ export function createApp({
       if (channel === CREDENTIALS_CHANNEL) credentialWatch.recheck(payload);
       else if (channel === DOCUMENTS_CHANNEL) trusted.recheck();
       else if (channel === RESTRICTIONS_CHANNEL) restrictions.recheck();
-      // This process woke its own readers when it committed.
+      // A commit of this process has already woken its readers.
       else if (!own) feed.wake();
     },
     onConnect() {
@@ -298,7 +294,7 @@ export function createApp({
     pending,
     listensAt(listening) {
       publicOrigin = config.publicUrl ?? listening;
-      // Known at the first scrape.
+      // The first scrape then finds a result.
       readiness.lastKnown();
     },
     announceShutdown: readiness.leave,

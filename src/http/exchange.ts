@@ -22,7 +22,7 @@ import type { RequestTrace } from '../platform/tracing/tracing.ts';
 import type { HttpRequest, HttpResponse, RequestUrl } from './message.ts';
 import type { Negotiated } from './negotiate.ts';
 
-/** Tells that the client of a response has disconnected or has received its response. */
+/** The signal also fires once the client has received its response. */
 export class SocketDisconnect implements DisconnectSignal {
   #callback: (() => void) | undefined;
   disconnected = false;
@@ -39,7 +39,6 @@ export class SocketDisconnect implements DisconnectSignal {
   }
 }
 
-/** Tells that the client of a Fetch API request has aborted the request. */
 export function createDisconnectSignal(signal: AbortSignal): DisconnectSignal {
   return {
     get disconnected() {
@@ -49,81 +48,82 @@ export function createDisconnectSignal(signal: AbortSignal): DisconnectSignal {
   };
 }
 
-/** The memory of a request's body, and who it counts for. */
 export interface BodyCharge {
-  /** Charges it to an owner. False if that owner has too much in bodies already. */
+  /**
+   * Charges the body to an owner.
+   * @returns false if other bodies of that owner already use too much memory
+   */
   own(owner: string): boolean;
 }
 
-/** Stage 1: what the head of a request says. */
+/** Stage 1 reads the head of a request. */
 export interface ReceivedRequest {
-  /** The client's own id if the client has sent one. */
+  /** A client may choose the request id. */
   readonly requestId: string;
-  /** What the service knows of the request's path. */
   readonly route: Route;
-  /** On the clock that does not jump. */
+  /** `startedAtMs` is on the monotonic clock. */
   readonly startedAtMs: number;
-  /** The IP address of the socket's peer; the local IP address for a call of `app.fetch`. */
+  /** `peerAddress` is the local IP address for a call of `app.fetch`. */
   readonly peerAddress: string;
-  /** Why the request was rejected before it was complete, such as a body over its limit. */
+  /** `rejection` is set if the request was rejected before it was complete, such as for a body over its limit. */
   readonly rejection: ApiError | undefined;
-  /** Why the request has no URL to route by: it is rejected with this error before any routing. */
+  /** `malformed` rejects a request without a valid URL before any routing. */
   readonly malformed: ApiError | undefined;
-  /** The connection of the response; undefined for a call of `app.fetch`. */
+  /** `connection` is undefined for a call of `app.fetch`. */
   readonly connection: ClientSocket | undefined;
   /** True if the request bypasses Yoga's HTTP handling. */
   readonly fast: boolean;
-  /** True for HEAD, whose response is the response to GET without the body. */
+  /** True for HEAD, whose response has no body. */
   readonly headOnly: boolean;
-  /** True if the caller may be taken from the cache of credentials. */
+  /** True if the caller may come from the cache of credentials. */
   readonly allowUnverified: boolean;
-  /** Undefined if it cannot be detected that the client disconnects. */
+  /** Undefined if the service cannot detect that the client disconnects. */
   readonly disconnectSignal: DisconnectSignal | undefined;
-  /** The media type of a single response; undefined if none is acceptable. */
+  /** Undefined if no media type of a single response is acceptable. */
   readonly mediaType: MediaType | undefined;
-  /** The media type of a subscription's events; undefined if none is acceptable. */
+  /** Undefined if no media type of a stream is acceptable. */
   readonly streamType: StreamType | undefined;
-  /** The memory that the response uses. */
   readonly reservation: Reservation;
-  /** The memory that the body uses; undefined if the body is too small to count. */
+  /** Undefined if the body is too small to count. */
   readonly body: BodyCharge | undefined;
-  /** Undefined if nothing is traced. */
+  /** Undefined if the request is not traced. */
   readonly trace: RequestTrace | undefined;
   readonly work: RequestWork;
 }
 
-/** What stage `locate` finds. */
 export interface ClientLocation {
-  /** The IP address that the request comes from, resolved through trusted proxies. */
+  /** `clientAddress` is the IP address of the client, resolved through trusted proxies. */
   readonly clientAddress: string;
-  /** True if a proxy has forwarded the request, or the client claims so: it is not a local request then. */
+  /** True if a proxy forwarded the request, or the client claims so. Such a request is not local. */
   readonly forwarded: boolean;
 }
 
-/** Stage 2: the client is located. */
+/** Stage 2 locates the client. */
 export interface LocatedRequest extends ReceivedRequest, ClientLocation {}
 
-/** Stage 3: nothing that needs no credentials rejects the request immediately. */
+/** Stage 3 runs the checks that need no credentials. */
 export interface ScreenedRequest extends LocatedRequest {
-  /** Rejects the request once it is counted, in place of looking up its credentials. */
+  /** The error rejects the request once the request is counted, without a look-up of its credentials. */
   readonly screening: ApiError | undefined;
 }
 
-/** What stage `authenticate` finds. */
 export interface CallerCredentials {
-  /** Undefined if there is no plugin with the stage, and if it failed. */
+  /** Undefined if no plugin has the stage, or if authentication failed. */
   readonly caller: Caller | undefined;
-  /** Where the credential in effect was found, valid or not. */
+  /** `place` is where the credential was found, valid or not. */
   readonly place: ExtractedCredential['place'] | undefined;
-  /** Set if the caller was taken from the cache and the session has to be verified. */
+  /** Set if the caller came from the cache, so that the session must be verified. */
   readonly unverifiedSession: UnverifiedSession | undefined;
-  /** The operation that a stream token opens, in place of one in the request. */
+  /** A stream token opens this operation in place of an operation in the request. */
   readonly fixedOperation: FixedOperation | undefined;
   /** Records that the credentials were used. */
   readonly used: ((use: CredentialUse) => void) | undefined;
-  /** Why the credentials were rejected, or could not be looked up. The request is rejected with this error once it is counted. */
+  /**
+   * The error says why the credentials were rejected or could not be looked up. The stage `limit` throws the error
+   * after it has counted the request.
+   */
   readonly error: unknown;
-  /** The rejected credential, for the log. */
+  /** The log names the rejected credential. */
   readonly failed: FailedCredential | undefined;
 }
 
@@ -137,70 +137,68 @@ export const NO_CREDENTIALS: CallerCredentials = {
   failed: undefined,
 };
 
-/** Stage 4: the caller is known, or why not. */
+/** Stage 4 finds the caller, or the reason why there is none. */
 export interface AuthenticatedRequest extends ScreenedRequest {
   readonly caller: Caller | undefined;
   readonly credentials: CallerCredentials;
 }
 
-/** What stage `limit` has counted. */
 export interface Counted {
-  /** Header fields with the remaining tokens. */
+  /** The fields report the remaining tokens. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Gives back what was taken; undefined if nothing may be given back. */
+  /** Returns the tokens to their buckets. Undefined if the tokens must not be returned. */
   readonly giveBack: (() => Promise<void>) | undefined;
-  /** The error that the request is rejected with; undefined if it was allowed. */
+  /** Undefined if the request is allowed. */
   readonly rejection: unknown;
 }
 
 export const NOTHING_COUNTED: Counted = { headers: {}, giveBack: undefined, rejection: undefined };
 
-/** Stage 5: counted against all limits. Routes and stage `schedule` get this type. */
+/** Stage 5 counts the request against all limits. Routes and the stage `schedule` get this type. */
 export interface AdmittedRequest extends AuthenticatedRequest {
   readonly counted: Counted;
 }
 
-/** What is known of a request when its response goes out, as far as the request came. */
+/** The response may come from any stage, so members of later stages may have their initial values. */
 export interface FinishedRequest extends AdmittedRequest {
-  /** The codes of the errors in the response. */
   readonly errorCodes: readonly string[];
-  /** The operation of the request; undefined if it selects none. */
+  /** Undefined if the request selects no operation. */
   readonly operation: OperationReport | undefined;
-  /** The `Cache-Control` of this response, if it differs from the value of the route. */
+  /** Undefined if the `Cache-Control` of the route applies. */
   readonly cacheControl: string | undefined;
 }
 
-/** Responds to a request; undefined if there is nothing at its path after all. */
+/** Responds to a request. Undefined means that the path does not exist. */
 export type RouteHandler = (
   request: HttpRequest,
   admitted: AdmittedRequest,
   url: RequestUrl,
 ) => Promise<HttpResponse | undefined>;
 
-/** The kinds of requests without credentials that are counted separately for each address (contract section 5). */
+/** Requests without credentials are counted by IP address in these buckets (contract: rate limits). */
 export type AddressBucket = 'requests' | 'logins' | 'tokens' | 'pages';
 
 /**
- * All that the service knows of a path. Every property is required, so that a new route cannot forget one (decision
- * 31). The paths are in `src/http/routes/table.ts`.
+ * A route defines everything that depends on the path (decisions/0031-routes.md). Every property is required, so that
+ * a new route cannot omit any. The paths are in `src/http/routes/table.ts`.
  */
 export interface Route {
-  /** A segment may be a parameter, as `:id`. With `/*` at its end it is everything below, and the folder itself. */
+  /** A segment may be a parameter such as `:id`. A final `/*` matches the prefix and all paths below. */
   readonly path: string;
-  /** Any other is 405, with these as `Allow`. */
+  /** Every other method is 405 with these methods as `Allow`. */
   readonly methods: readonly string[];
-  /** Whether it reads the body, and rejects one that could not be received. */
+  /** True if the handler reads the body. A body that could not be received is then rejected. */
   readonly readsBody: boolean;
-  /** Which bucket of its address a request without credentials takes a token of; undefined if no request takes any. */
+  /** A request without credentials takes a token of this bucket of its IP address. Undefined takes no token. */
   readonly bucket: AddressBucket | undefined;
   /**
-   * - `read`: they tell who asks, and bad ones are rejected.
-   * - `with-stream-token`: as `read`, and a stream token counts, here alone.
-   * - `required`: as `read`, and a request without any is rejected too.
-   * - `optional`: what bad ones mean is for the route to say.
-   * - `session`: it may come with a session, and nothing else counts; one that has ended is nobody's.
-   * - `session-of-get`: as `session` for a GET; for others nothing counts.
-   * - `own`: the route reads them itself.
+   * - `read`: credentials identify the caller, and invalid credentials are rejected.
+   * - `with-stream-token`: like `read`, and only this route accepts a stream token.
+   * - `required`: like `read`, and a request without credentials is rejected.
+   * - `optional`: the route decides what invalid credentials mean.
+   * - `session`: only a session counts. A revoked or expired session counts as none.
+   * - `session-of-get`: like `session` for GET. No credentials count for other methods.
+   * - `own`: the route reads the credentials itself.
    * - `ignored`: every client gets a response immediately, before any limit.
    */
   readonly credentials:
@@ -213,44 +211,47 @@ export interface Route {
     | 'own'
     | 'ignored';
   /**
-   * True for a path of monitoring. It serves blocked addresses, too, and counts as no use of the service. Its requests have no
-   * trace, and no log line at `info` if they succeed.
+   * True for a monitoring path, which blocked IP addresses may use. Its requests do not count as use and have no
+   * trace. Successful requests have no log line at `info`.
    */
   readonly probe: boolean;
-  /** True if it is rejected over plain HTTP even without visible credentials: its body or its response has some. */
+  /**
+   * True if plain HTTP is rejected even without visible credentials, because the body or the response contains
+   * credentials.
+   */
   readonly needsTls: boolean;
-  /** Whether caches may store its responses. If not, they are `no-store`, but for those that say more (caching.ts). */
+  /**
+   * True if caches may store the responses. Otherwise responses are `no-store`, unless caching.ts sets another value.
+   */
   readonly storable: boolean;
-  /** The request fields that its responses depend on, beside those of the origin, the coding and the credentials. */
+  /** Responses depend on these request fields, in addition to the fields for origin, encoding and credentials. */
   readonly varies: readonly string[];
-  /** Whether its responses may be compressed, which tells their length (BREACH). */
+  /** Compression reveals the length of a response (BREACH), so responses with secrets are not compressed. */
   readonly compressible: boolean;
-  /** Whether pages of `CORS_ORIGINS` may read its responses. */
+  /** True if pages of `CORS_ORIGINS` may read the responses. */
   readonly cors: boolean;
   /**
-   * Which requests that do more than read must come from a page of a trusted origin, or from no page. `own`: from a page of
-   * the service itself.
+   * Requests that do more than read must come from a trusted origin or from no page. `own` allows only pages of the
+   * service.
    */
   readonly originCheck: 'none' | 'with-cookie' | 'always' | 'own';
-  /** Whether it is a page that browsers open from any site, and never as a part of another page. */
+  /** True for a page that browsers may open from any site, but never embed in another page. */
   readonly documentOnly: boolean;
-  /** The form of its rejections. */
+  /** Formats the rejections of the route. */
   readonly errors: (error: unknown, received: ReceivedRequest, log: Logger) => HttpResponse;
-  /** Which path log and traces show: the one asked for, or that of the route if the one asked for is a secret. */
+  /** Log and traces show the requested path, or the route's path if the requested path contains a secret. */
   readonly logged: 'asked' | 'route';
-  /** The route for a browser that opens the path, if that is another one. */
+  /** Browsers that open the path get this route instead. */
   readonly page: Route | undefined;
   readonly handler: RouteHandler;
 }
 
-/** Whether a session is all that counts there. */
+/** True if a session is the only credential that the route accepts. */
 export const isSessionAlone = (credentials: Route['credentials']): boolean =>
   credentials === 'session' || credentials === 'session-of-get';
 
-/** What routes can have in common. */
 export type RouteProperties = Omit<Route, 'path' | 'handler'>;
 
-/** What a server knows of a new request. */
 export interface IncomingRequest {
   readonly peerAddress?: string | undefined;
   readonly rejection?: ApiError | undefined;
@@ -259,9 +260,9 @@ export interface IncomingRequest {
   /** Undefined without a socket. */
   readonly httpVersion?: string | undefined;
   readonly disconnectSignal?: DisconnectSignal | undefined;
-  /** Undefined without a socket: nobody waits for the response to be read then. */
+  /** Undefined without a socket, because then no reader can be slow. */
   readonly reservation?: Reservation | undefined;
   readonly body?: BodyCharge | undefined;
-  /** What its Accept header asks for; undefined if nobody has looked yet. */
+  /** Undefined if the Accept header was not parsed yet. */
   readonly accepts?: Negotiated | undefined;
 }

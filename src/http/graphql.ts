@@ -44,16 +44,19 @@ import { graphqlParams } from './graphql-params.ts';
 import { type HttpRequest, PlainRequest } from './message.ts';
 import type { Responder } from './response/responder.ts';
 
-/** No header says how an operation of the service's own is run: neither what it is shown with nor a key. */
+/** Internal operations have no headers, such as `X-Show-Cost` or `Idempotency-Key`. */
 const NO_REQUEST = new PlainRequest('POST', 'http://localhost/', {}, new Uint8Array());
 
-/** Operation names can be as long as the body. */
+/** A client may send an operation name as long as the body. */
 const MAX_NAME = 100;
 
 export interface PipelineOptions {
   readonly schema: GraphQLSchema;
   readonly requested: Pick<RequestedDocuments, 'find' | 'recordUse'>;
-  /** Parses a document that a plugin has put in place of the requested one. Throws the rejection. */
+  /**
+   * Parses a document that a plugin has put in place of the requested document.
+   * @throws the rejection
+   */
   readonly parseDocument: (text: string) => PreparedDocument;
   readonly check: ReturnType<typeof createAdmission>;
   readonly contextOf: ContextOf;
@@ -66,13 +69,15 @@ export interface PipelineOptions {
   readonly log: Logger;
 }
 
-/** By OpenTelemetry's conventions for GraphQL. The document is none of it: it may hold values. */
+/** Attributes follow OpenTelemetry's conventions for GraphQL, without the document, which may contain values. */
 const operationAttributes = ({ kind, name }: PreparedOperation): Attributes => ({
   'graphql.operation.type': kind,
   'graphql.operation.name': name?.slice(0, MAX_NAME),
 });
 
-/** The client of an admitted request, for its operations. An open stream keeps it. */
+/**
+ * An open stream retains the returned object, but not the request (decisions/0009-nothing-outlives-its-request.md).
+ */
 export function senderOf(admitted: AdmittedRequest): OperationRequest {
   const { requestId, caller, clientAddress, credentials, mediaType, streamType } = admitted;
   const { headOnly, connection, disconnectSignal, reservation, work } = admitted;
@@ -91,7 +96,7 @@ export function senderOf(admitted: AdmittedRequest): OperationRequest {
   };
 }
 
-/** An operation of the service's own: no header says how it is shown, and no limit for documents of clients counts. */
+/** Headers and the limits for documents of clients do not apply to internal operations. */
 const asInternalOperation = (document: PreparedDocument): ExecutedOperation => ({
   operation: document.operation(undefined),
   published: undefined,
@@ -100,26 +105,24 @@ const asInternalOperation = (document: PreparedDocument): ExecutedOperation => (
   visibleHeartbeats: false,
 });
 
-/** An operation on its way through the stages. */
 export interface OperationRun extends AskedOperation {
   readonly request: HttpRequest;
   readonly progress: OperationProgress;
-  /** True if the operation must be a subscription, and is not started. */
+  /** True if the operation must be a subscription and is only checked. */
   readonly isCheckOnly: boolean;
 }
 
 const NOTHING_REACHED: OperationProgress = { reached: undefined, effects: undefined };
 
-/** A stream token needs no client that accepts streams. */
+/** A client needs to accept no stream type to get a stream token. */
 const acceptsAnyStream = () => undefined;
 
-/** The steps from a GraphQL request to its response. */
 export function createPipeline(options: PipelineOptions) {
   const { schema, requested, parseDocument, check, contextOf, execute, subscribe, inTime } = options;
   const { respond, maxBodyBytes, log } = options;
   const reject = (error: unknown, { requestId }: OperationRequest) => rejected(error, { requestId, log });
 
-  /** Logs how the response to an operation was made, once it is complete. */
+  /** Logs which path made the response, once the response is complete. */
   async function logged<T>(outcome: Promise<T>, trace: Trace, { requestId }: OperationRequest): Promise<T> {
     try {
       return await outcome;
@@ -132,7 +135,10 @@ export function createPipeline(options: PipelineOptions) {
     }
   }
 
-  /** Stage `find`: the document, immediately if this process knows it. Throws and rejects with the rejection. */
+  /**
+   * Stage `find` returns a promise only if the document is not cached. The rejection is thrown or rejects the
+   * promise.
+   */
   function find(
     params: OperationParams,
     sender: OperationRequest,
@@ -141,7 +147,10 @@ export function createPipeline(options: PipelineOptions) {
     return found instanceof Promise ? inTime(found) : found;
   }
 
-  /** Stages `select`, `measure` and `admit`. Throws the rejection. */
+  /**
+   * Runs the stages `select`, `measure` and `admit`.
+   * @throws the rejection
+   */
   function admit(document: RequestedDocument, run: OperationRun): AdmittedOperation {
     const { progress, isCheckOnly } = run;
     const selected = check.select(document, run);
@@ -153,7 +162,10 @@ export function createPipeline(options: PipelineOptions) {
     return admitted;
   }
 
-  /** Stage `validate`. Returns the valid operation, or the errors of the document or its variables, masked. */
+  /**
+   * Runs the stage `validate`.
+   * @returns the valid operation, or the masked errors of the document or its variables
+   */
   function validate(admitted: AdmittedOperation, run: OperationRun): ValidatedOperation | Rejected {
     const { requestId } = run.sender;
     const withErrors = (errors: readonly GraphQLError[]): Rejected => ({
@@ -167,7 +179,6 @@ export function createPipeline(options: PipelineOptions) {
     return errors.length === 0 ? validated : withErrors(errors);
   }
 
-  /** The context of a valid operation. */
   function buildContext(validated: ValidatedOperation, run: OperationRun): OperationContext {
     const { request, sender, progress } = run;
     requested.recordUse(validated, sender);
@@ -176,17 +187,16 @@ export function createPipeline(options: PipelineOptions) {
     return context;
   }
 
-  /** Runs an admitted operation. */
   async function perform(args: OperationArgs): Promise<Outcome> {
     const { operation, trace, sender } = args.contextValue;
-    // A query verifies the caller's session with its own statement.
+    // A query verifies the caller's session in its SQL statement.
     if (operation.kind !== 'query' && sender.unverifiedSession !== undefined)
       await inTime(verifyCaller(sender));
     const outcome = operation.kind === 'subscription' ? subscribe(args) : execute(args);
     return trace === undefined ? outcome : logged(outcome, trace, sender);
   }
 
-  /** As a step of the request's trace. */
+  /** Each operation is a span of the request's trace. */
   async function traced(args: OperationArgs, request: Span): Promise<Outcome> {
     const { operation, sender } = args.contextValue;
     const execution = request.child(operation.kind, { attributes: operationAttributes(operation) });
@@ -201,7 +211,7 @@ export function createPipeline(options: PipelineOptions) {
       execution.end({}, toErrorCode(error));
       throw error;
     } finally {
-      // A page runs several operations, each as a step of its request. An open stream belongs to no step.
+      // A page runs several operations, so the request's span is restored. An open stream belongs to no span.
       sender.work.span = operation.kind === 'subscription' ? undefined : request;
     }
   }
@@ -211,7 +221,7 @@ export function createPipeline(options: PipelineOptions) {
     return span === undefined ? perform(args) : traced(args, span);
   }
 
-  /** Stage `execute` or `subscribe`. */
+  /** Runs the stage `execute` or `subscribe`. */
   function start(args: OperationArgs, { variables }: OperationParams): Promise<Outcome> {
     if (variables != null) forgetUndeclared(args.contextValue.operation.node, variables);
     return execution(args);
@@ -219,7 +229,7 @@ export function createPipeline(options: PipelineOptions) {
 
   const { read, parse, check: checkParams } = graphqlParams(maxBodyBytes);
 
-  /** The arguments of a requested operation, through all stages before its execution. Rejects with the rejection. */
+  /** Runs all stages before the execution of an operation. The promise rejects with the rejection. */
   async function prepare(run: OperationRun, isFast: boolean): Promise<OperationArgs | Rejected> {
     const { params, sender } = run;
     const found = find(params, sender);
@@ -246,7 +256,7 @@ export function createPipeline(options: PipelineOptions) {
     isCheckOnly,
   });
 
-  /** Reads the parameters, runs their operation and responds. Never rejects. */
+  /** The promise never rejects. */
   const handler: RouteHandler = async (request, admitted, url) => {
     const sender = senderOf(admitted);
     let progress: OperationProgress | undefined;
@@ -273,9 +283,9 @@ export function createPipeline(options: PipelineOptions) {
     handler,
     /** Rejects with the error that rejects the request. */
     read,
-    /** The same without a check of the members, which plugins may change before `steps.check`. */
+    /** Plugins may change the members before `steps.check`, so `parse` does not check them. */
     parse,
-    /** The steps of `handler` one by one, for plugins of Yoga that run between them. Each throws its rejection. */
+    /** Plugins of Yoga run between these steps of `handler`. Each step throws its rejection. */
     steps: {
       check: checkParams,
       find,
@@ -286,7 +296,8 @@ export function createPipeline(options: PipelineOptions) {
       start,
     },
     /**
-     * Runs an operation of the service's own for the caller of a request: its route has let the caller in. Never rejects.
+     * Runs an internal operation for the caller of a request, whom the route must have admitted. The promise never
+     * rejects.
      */
     async executeInternal(
       document: PreparedDocument,
@@ -302,8 +313,8 @@ export function createPipeline(options: PipelineOptions) {
     },
     respond,
     /**
-     * Checks a subscription without starting it. Never rejects.
-     * @returns what the subscription would be rejected with, if anything, and its report
+     * Checks a subscription without starting it. The promise never rejects.
+     * @returns the rejection, if any, and the report
      */
     async checkSubscription(params: OperationParams, request: HttpRequest, admitted: AdmittedRequest) {
       const sender = senderOf(admitted);
@@ -322,5 +333,4 @@ export function createPipeline(options: PipelineOptions) {
 
 export type Pipeline = ReturnType<typeof createPipeline>;
 
-/** The steps from the members of a request to the outcome of its operation. */
 export type Steps = Pipeline['steps'];

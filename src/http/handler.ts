@@ -39,23 +39,21 @@ export interface RequestHandlerOptions extends RequestServices {
   readonly pipeline: Pipeline;
   readonly compression: Compression;
   readonly caching: Caching;
-  /** Plugins of Yoga's ecosystem. If there is one, Yoga handles all requests. */
+  /** Yoga handles all requests if this list has a plugin. */
   readonly yogaPlugins: YogaOptions['plugins'];
 }
 
-/** A request as Node's parser delivers it, with its body. */
 export interface NodeRequest {
   readonly method: string;
-  /** Path and query. */
+  /** The target has path and query. */
   readonly target: string;
   readonly fields: HeaderFields;
   readonly body: Uint8Array;
 }
 
 /**
- * Handles all requests. Each request is matched with its route here, once, before anything else looks at the request.
- * The same plugins and routes run for every request. The fast path works without Fetch API objects, which are two thirds
- * of what Yoga costs for a short query.
+ * Each request is matched with its route once, before any other step. The fast path works without Fetch API objects,
+ * which are two thirds of what Yoga costs for a short query.
  */
 export function createRequestHandler(options: RequestHandlerOptions) {
   const { routes, compression, caching, pipeline, yogaPlugins, schema, limits, pending, log } = options;
@@ -66,7 +64,7 @@ export function createRequestHandler(options: RequestHandlerOptions) {
   });
   const { receive, admit, handle, reject } = requests;
 
-  /** Returns the response that is sent: encoded, with all headers, or 304 in its place. */
+  /** Returns the response with all headers, encoded, or a 304 in its place. */
   async function finalizeResponse(
     original: HttpResponse,
     request: AskedRequest,
@@ -105,7 +103,7 @@ export function createRequestHandler(options: RequestHandlerOptions) {
     );
   }
 
-  /** Never rejects. */
+  /** The promise never rejects. */
   async function attempt(
     request: HttpRequest,
     progress: RequestProgress,
@@ -118,7 +116,10 @@ export function createRequestHandler(options: RequestHandlerOptions) {
     }
   }
 
-  /** False as well if the look-up fails: the request that starts again looks up again, and is rejected with the reason. */
+  /**
+   * A failed look-up returns false, so that the restarted request looks up the session again and is rejected with the
+   * reason.
+   */
   async function isVerified(
     unverifiedSession: UnverifiedSession,
     { requestId }: ReceivedRequest,
@@ -132,26 +133,26 @@ export function createRequestHandler(options: RequestHandlerOptions) {
     }
   }
 
-  /** The response for a cached caller once the session is verified; the response to a new attempt otherwise. */
+  /** Returns the response for a cached caller if the session is verified. Otherwise the request starts again. */
   async function respondOnceVerified(
     response: HttpResponse,
     admitted: AdmittedRequest,
     again: () => Promise<HttpResponse>,
   ): Promise<HttpResponse> {
     const { credentials, counted } = admitted;
-    // For every response, because the session of a rejected request may be unverified.
+    // A rejected request may have an unverified session, too.
     if (credentials.unverifiedSession === undefined) return response;
     try {
       if (await isVerified(credentials.unverifiedSession, admitted)) return response;
     } catch (error) {
       return reject(error, admitted);
     }
-    // The request starts again without the cached caller. Until here, it has only taken a token.
+    // The request starts again without the cached caller. Until here, the request has only taken a token.
     await counted.giveBack?.();
     return again();
   }
 
-  /** Handles nearly all requests: those of the usual methods, for paths that every parser reads the same way. */
+  /** The fast path handles the usual methods for paths that every parser reads identically. */
   const fastPath = {
     // Only Yoga runs the hooks of its plugins.
     isFastPathRequest: (method: string | undefined, target: string | undefined): boolean =>
@@ -172,13 +173,13 @@ export function createRequestHandler(options: RequestHandlerOptions) {
   };
 
   return {
-    /** All routes; any other path is 404. */
+    /** Every other path is 404. */
     routes,
     fastPath,
-    /** Handles through Yoga a request that the fast path does not take. */
+    /** Handles a request that the fast path does not take. */
     handle: (request: Request, incomingRequest: IncomingRequest): Promise<HttpResponse> =>
       throughYoga(request, { disconnectSignal: createDisconnectSignal(request.signal), ...incomingRequest }),
-    /** Handles a Fetch API request on the same path as a request from a socket. */
+    /** A Fetch API request takes the same path as a request from a socket. */
     async fetch(request: Request, given?: IncomingRequest): Promise<Response> {
       const { method } = request;
       const reservation = given?.reservation ?? pending.reservation();
@@ -190,10 +191,10 @@ export function createRequestHandler(options: RequestHandlerOptions) {
       const url = new URL(request.url);
       const { protocol, host } = url;
       const target = targetOf(url);
-      // A response to HEAD has no body (RFC 9110 section 9.3.2).
+      // A response to HEAD has no body (RFC 9110 §9.3.2).
       const shown = (response: Response) => (method === 'HEAD' ? new Response(null, response) : response);
       try {
-        // Sockets have no TLS.
+        // Sockets have no TLS, so only `http:` takes the fast path.
         if (protocol === 'http:' && fastPath.isFastPathRequest(method, target)) {
           const fields = { host, ...Object.fromEntries(request.headers) };
           const body = new Uint8Array(await request.arrayBuffer());

@@ -14,17 +14,17 @@ import type { ServicePlugin } from '../lifecycle.ts';
 import type { RequestUrl } from '../message.ts';
 
 const MINUTE_MS = 60_000;
-/** In a minute. Those beyond count as one. */
+/** Further clients within a minute are counted together. */
 const MAX_CLIENTS = 1_000;
 const OTHERS = 'other';
 const TOO_MANY_REQUESTS = 429;
 const FORBIDDEN = 403;
-/** How many clients the metric names. */
+/** The metric names this many clients. */
 const MAX_REPORTED = 100;
 
 /**
- * The log lines of requests that are rejected because there are too many, or because their address is blocked. At the end
- * of a minute, one line for each client has the number of its further rejections.
+ * Requests from blocked IP addresses and requests over a limit share log lines. At the end of a minute, one line for
+ * each client counts its further rejections.
  */
 export function createRejectionLog(log: Logger, metrics: Metrics, isBlocked: Restrictions['blocks']) {
   const rejections = metrics.fastCounter(
@@ -57,7 +57,7 @@ export function createRejectionLog(log: Logger, metrics: Metrics, isBlocked: Res
   }
 
   return {
-    /** True for the first rejection of a client in a minute. The others have no line of their own, and are counted. */
+    /** True for the first rejection of a client in a minute. Further rejections are only counted. */
     hasLine(finished: FinishedRequest, status: number): boolean {
       if (status !== TOO_MANY_REQUESTS && !(status === FORBIDDEN && isBlocked(finished))) return true;
       count(finished);
@@ -68,7 +68,7 @@ export function createRejectionLog(log: Logger, metrics: Metrics, isBlocked: Res
       counted.set(client, known === undefined ? 0 : known + 1);
       return known === undefined;
     },
-    /** Logs what is counted so far, and stops. */
+    /** Logs the counts so far and stops. */
     close: endMinute,
   };
 }
@@ -77,14 +77,14 @@ export type RejectionLog = ReturnType<typeof createRejectionLog>;
 
 /** The metric has at most three series for each of these names, times its buckets. */
 const MAX_NAMES = 100;
-/** Operation names can be as long as the body. */
+/** An operation name can be as long as the body. */
 const MAX_NAME = 100;
 const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
 const newHistogram = () => new LabelledHistogram(BUCKETS_SECONDS);
 
 /**
- * Names come from clients, who can make up any number. The most frequent have series of their own, all others together
- * one. A document that is not valid has no name worth keeping.
+ * Clients can invent any number of operation names, so only the most frequent names have separate series. The name of
+ * an invalid document is not recorded.
  */
 function createOperationTimes(metrics: Metrics) {
   const names = new TopNames({ most: MAX_NAMES, create: newHistogram });
@@ -106,7 +106,7 @@ function createOperationTimes(metrics: Metrics) {
 
   function histogramOf({ name: operationName, document }: OperationReport): LabelledHistogram {
     if (document === undefined) return other;
-    // A client may have chosen one of our own words.
+    // A client may have chosen a reserved name.
     if (operationName === undefined || operationName === 'anonymous') return anonymous;
     if (operationName === 'other') return other;
     const name = operationName.length > MAX_NAME ? operationName.slice(0, MAX_NAME) : operationName;
@@ -119,24 +119,24 @@ function createOperationTimes(metrics: Metrics) {
   };
 }
 
-/** When everything is slow, more lines tell nothing more. */
+/** More lines have no value while every operation is slow. */
 const LINES_PER_MINUTE = 10;
 const MAX_SHAPE = 10_000;
 
 /**
- * One line for each slow operation, with its document as the schema knows it: nothing in it is the client's own. The
- * line of the request has the same `requestId`.
+ * The logged document contains only names of the schema and nothing that the client chose. The line of the request
+ * has the same `requestId`.
  */
 export function createSlowOperations(thresholdMs: number, log: Logger) {
   const lines = createLogRateLimiter({ log, maximum: LINES_PER_MINUTE, event: 'graphql.slow_operation' });
   return {
-    /** Logs an operation that has taken at least `thresholdMs`. With 0, no operation is slow. */
+    /** Logs an operation that took at least `thresholdMs`. With 0, no operation is slow. */
     note({ operation, requestId, caller, errorCodes }: FinishedRequest, durationMs: number): void {
       const document = operation?.document;
       if (thresholdMs === 0 || durationMs < thresholdMs || document === undefined) return;
-      // Its slowness is that of the database, such as one with a full disk, which has lines of its own.
+      // An unavailable database, such as a database with a full disk, has separate log lines.
       if (errorCodes.includes('SERVICE_UNAVAILABLE')) return;
-      // The shape of a large document takes time, which is short when everything is slow.
+      // The shape of a large document is expensive, so it is computed only for lines that are written.
       const fields = () => {
         const shape = shapeOf(document).slice(0, MAX_SHAPE);
         return {
@@ -165,17 +165,15 @@ interface AccessLogOptions {
 
 const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const BAD_REQUEST = 400;
-/** Longer than any path of the service. */
+/** No path of the service is longer. */
 const MAX_PATH = 200;
 
-/** The path of a request for log and traces. */
 export const shownPath = ({ logged, path }: Route, { pathname }: Pick<RequestUrl, 'pathname'>): string =>
   logged === 'route' ? path : pathname.slice(0, MAX_PATH);
 
 /**
- * One observation per response, and one log line, except for further rejections of a client within a minute. The line
- * has the method, path, operation and caller of the request, but never its headers, query string, text, variables or
- * body, which may contain secrets.
+ * Every response is observed and logged, except for further rejections of a client within a minute. The line never
+ * has headers, query string, document, variables or body, which may contain secrets.
  */
 export function useAccessLog(options: AccessLogOptions): ServicePlugin {
   const { clock, log, metrics, slowOperations, rejections } = options;
@@ -228,7 +226,7 @@ export function useAccessLog(options: AccessLogOptions): ServicePlugin {
             status: response.status,
             durationMs,
             client,
-            // Without credentials nothing else tells clients apart.
+            // Without credentials, only the IP address distinguishes clients.
             clientIp: client === undefined ? finished.clientAddress : undefined,
             operation: operation?.kind,
             operationName: operation?.name?.slice(0, MAX_NAME),

@@ -3,7 +3,7 @@ import { toErrorResponse } from '../../engine/core/mask-error.ts';
 import type { Route } from '../exchange.ts';
 import { type HttpRequest, HttpResponse } from '../message.ts';
 
-/** HTML that is safe to embed. */
+/** The string is safe to embed in a page. */
 export interface Html {
   readonly html: string;
 }
@@ -23,17 +23,13 @@ function textOf(part: Part): string {
   return 'html' in part ? part.html : part.map(({ html }) => html).join('');
 }
 
-/**
- * Builds HTML from a template. Interpolated strings are escaped, for elements and for quoted attributes
- * alike.
- */
+/** Interpolated strings are escaped for elements and for quoted attributes. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { html: strings.reduce((whole, next, index) => whole + textOf(parts[index - 1] ?? '') + next) };
 }
 
 export const EMPTY_HTML: Html = { html: '' };
 
-/** The colours, in light and dark. */
 const COLOURS = `
 :root { color-scheme: light dark; --ink: #17212b; --soft: #52606d; --line: #d3dae1; --edge: #7b8794; --paper: #fff; --ground: #f1f4f7; --act: #0b5fb0; --act-over: #094c8d; --on-act: #fff; --tint: #eef4fb; --good: #18794e; --bad: #a4161a; --bad-tint: #fdf0f0; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8edf2; --soft: #a9b6c3; --line: #36424f; --edge: #76889a; --paper: #1a222b; --ground: #10161d; --act: #79b8ff; --act-over: #a5d0ff; --on-act: #06182b; --tint: #202c38; --good: #6fd3a2; --bad: #ff9c9c; --bad-tint: #33201f; } }
@@ -97,27 +93,24 @@ a.button { display: grid; place-items: center; min-height: 2.875rem; padding: .5
 @media (min-width: 40rem) { .actions.pair { grid-template-columns: 1fr 1fr; } }
 `;
 
-/** The CSP source of the style sheet: it allows this exact text (CSP level 3, section 6.7.3.3). */
+/** The CSP allows exactly this style sheet by its hash (CSP Level 3 §6.7.3.3). */
 const STYLE_HASH = `'sha256-${hash('sha256', STYLE, 'base64')}'`;
 
 interface HtmlPage {
   readonly title: string;
   readonly content: Html;
-  /** Additional head content. */
   readonly head?: Html;
-  /** Whether it has more than one thing to say, and room for it. */
+  /** True for a page with several sections. */
   readonly wide?: boolean;
 }
 
-/** The logo: posts, and the links between them. */
 export const MARK = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M7 8l5 8M17 8l-5 8M8 6h8"/><circle cx="6" cy="6" r="2.5"/><circle cx="18" cy="6" r="2.5"/><circle cx="12" cy="18" r="2.5"/></svg>`;
 
 const ICON_SVG = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="2 2 20 20" fill="none" stroke="#2f7fd1" stroke-width="2">${MARK.html.replace(/^<svg[^>]*>/, '')}`;
 
-/** The logo in a tab of a browser. */
 export const ICON = html`<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON_SVG)}">`;
 
-/** A complete page. It needs no script and loads nothing. */
+/** The page needs no script and loads nothing. */
 export function layout({ title, content, head = EMPTY_HTML, wide = false }: HtmlPage): string {
   const style: Html = { html: `<style>${STYLE}</style>` };
   return html`<!doctype html>
@@ -141,7 +134,7 @@ ${content}
 export interface HtmlPageOptions {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Where submitting a form of the page may finally lead. Browsers apply the policy to redirects too. */
+  /** Browsers apply the form policy to redirects, too, so the policy needs the final target. */
   readonly redirectUri?: string | undefined;
   readonly errorCodes?: readonly string[];
 }
@@ -149,21 +142,19 @@ export interface HtmlPageOptions {
 const LOOPBACK_TARGETS = 'http://127.0.0.1:* http://localhost:*';
 
 /**
- * Where submitting a form may lead, as sources of a Content-Security-Policy. Browsers check every redirect
- * that follows, including the application's own, whose targets are unknown here. So the policy allows any TLS
- * address, and everything on the user's own machine if the application runs there.
+ * Returns the CSP sources of form targets. Browsers check every redirect that follows, and the redirects of the
+ * application are unknown here. So the policy allows every HTTPS URL, and the user's machine if the application runs
+ * there.
  */
 function formTargets(redirectUri: string): string {
   const { protocol, hostname } = new URL(redirectUri);
   if (protocol === 'https:') return 'https:';
   if (protocol !== 'http:') return `https: ${protocol}`;
-  // The source grammar has no IPv6 addresses (CSP level 3, section 2.3.1).
+  // The source grammar has no IPv6 addresses (CSP Level 3 §2.3.1).
   return hostname.startsWith('[') ? 'https: http:' : `https: ${LOOPBACK_TARGETS}`;
 }
 
-/**
- * The Content-Security-Policy of a page: it may use its styles and submit its forms, and cannot be framed.
- */
+/** The page may use its styles and submit its forms, and cannot be framed. */
 function policy(redirectUri: string | undefined): string {
   const targets = redirectUri === undefined ? '' : ` ${formTargets(redirectUri)}`;
   return [
@@ -180,14 +171,14 @@ export function pageHeaders(redirectUri?: string): Record<string, string> {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': policy(redirectUri),
     'x-frame-options': 'DENY',
-    // A page that has opened this one in a window has no handle of it (HTML section 7.1.3).
+    // A page that opened this page in a window must not get a handle of that window (HTML §7.1.3).
     'cross-origin-opener-policy': 'same-origin',
-    // Not "no-referrer": browsers would then withhold the Origin of form posts, which is checked.
+    // With "no-referrer", browsers would withhold the Origin of form posts, which the service checks.
     'referrer-policy': 'same-origin',
   };
 }
 
-/** Leads a browser on after a form (RFC 9110 section 15.4.4). Whatever follows is a page of the service, too. */
+/** Redirects a browser after a form post to another page of the service (RFC 9110 §15.4.4). */
 export const seeOther = (location: string, headers: Readonly<Record<string, string>> = {}) =>
   new HttpResponse('', { status: 303, headers: { location, 'referrer-policy': 'same-origin', ...headers } });
 
@@ -195,13 +186,13 @@ export function pageResponse(text: string, { headers, redirectUri, ...options }:
   return new HttpResponse(text, { ...options, headers: { ...pageHeaders(redirectUri), ...headers } });
 }
 
-/** A query parameter: one of our own pages led here. */
+/** The query parameter shows that a page of the service led here. */
 const FROM_HERE = 'from-here';
 
 /**
- * For somebody whom another site has led to `path`, and who seems to be signed out: a page that goes on by itself. A link
- * from another site comes without the session's SameSite=Strict cookie; a navigation from one of our own pages carries it.
- * Undefined for everybody else.
+ * Reloads `path` for a visitor from another site who seems to be signed out. A link from another site comes without
+ * the session's SameSite=Strict cookie, but a navigation from a page of the service has the cookie.
+ * @returns undefined for every other request
  */
 export function redirectSameSite({ headers, url }: HttpRequest, path: string): HttpResponse | undefined {
   if (headers.get('sec-fetch-site') !== 'cross-site' || new URL(url).searchParams.has(FROM_HERE))
@@ -219,12 +210,12 @@ export function redirectSameSite({ headers, url }: HttpRequest, path: string): H
 
 interface ErrorPage {
   readonly title: string;
-  /** What happened and what to do, for the user. */
+  /** The message tells the user what happened and what to do. */
   readonly message: string;
-  /** The OAuth error, for the application's developers. */
+  /** The OAuth error is for the application's developers. */
   readonly detail?: string | undefined;
   readonly requestId: string;
-  /** Where to go on. */
+  /** The element links to the next page. */
   readonly onwards?: Html | undefined;
 }
 
@@ -245,7 +236,7 @@ function titleOf(status: number): string {
   return status < 500 ? 'Unable to continue' : 'Something went wrong';
 }
 
-/** The form of rejections of pages for users: pages too, which lead on. */
+/** Rejections of pages are pages, too, with a link to the next page. */
 export const pageErrorsTo =
   (onwards?: Html): Route['errors'] =>
   (error, { requestId }, log) => {
@@ -258,5 +249,5 @@ export const pageErrorsTo =
     });
   };
 
-/** The same, for pages that are met on the way to somewhere else. */
+/** Pages that are steps of a longer flow have no link. */
 export const pageErrors = pageErrorsTo();

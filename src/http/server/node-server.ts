@@ -18,22 +18,23 @@ import { badAddress, namesHost, parseRequestUrl } from './request-head.ts';
 
 type Take = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
-/** A connection, and the requests that wait for the one before them. */
 interface ConnectionQueue {
   busy: boolean;
   paused: boolean;
   readonly waiting: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse }[];
 }
 
-/** With this many waiting, reading stops. With fewer it goes on, because only a read shows that the client is gone. */
+/**
+ * Reading stops at this many waiting requests. Below, reading continues, because only a read detects that the client
+ * disconnected.
+ */
 const READ_UP_TO = 16;
-/** How many may wait: one read of 64 KiB can contain thousands. */
+/** One read of 64 KiB can contain thousands of requests. More waiting requests close the connection. */
 const MAX_WAITING = 1_024;
 
 /**
- * Takes one request of a connection at a time, and stops reading from a connection on which many are waiting. Otherwise
- * thousands of pipelined requests (RFC 9112 section 9.3.2) would all come before the next request of any other client.
- * Browsers do not pipeline. A connection on which too many wait is closed.
+ * Handles one request of a connection at a time. Otherwise thousands of pipelined requests (RFC 9112 §9.3.2) would
+ * run before the next request of any other client. Browsers do not pipeline.
  */
 export function onePerConnection(take: Take): Take {
   const connections = new WeakMap<Socket, ConnectionQueue>();
@@ -57,13 +58,13 @@ export function onePerConnection(take: Take): Take {
     }
     if (next === undefined) return;
     queue.busy = true;
-    // Other connections come first.
+    // Requests of other connections run first.
     setImmediate(() => {
       if (!socket.destroyed) begin(queue, next.incoming, next.outgoing);
     });
   }
 
-  /** Not at once, because node:http resumes the socket right after it emits a request. */
+  /** The pause is delayed, because node:http resumes the socket right after it emits a request. */
   function pauseSoon(queue: ConnectionQueue, socket: Socket): void {
     setImmediate(() => {
       if (queue.waiting.length < READ_UP_TO) return;
@@ -87,7 +88,7 @@ export function onePerConnection(take: Take): Take {
   };
 }
 
-/** Responses to what Node's parser rejects before there is a request, by its error code. */
+/** Node's parser rejects these requests before it emits them. The keys are its error codes. */
 const PARSE_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
   HPE_HEADER_OVERFLOW: [
     '431 Request Header Fields Too Large',
@@ -98,11 +99,11 @@ const PARSE_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
 const OTHER_PARSE_ERROR: readonly [string, string] = ['400 Bad Request', 'The request is not valid HTTP.'];
 
 /**
- * How long a client may read the response before the connection is destroyed, even if it is still sending.
+ * The client has this long to read the response. Then the connection is destroyed, even if the client still sends.
  */
 const LINGER_MS = 1_000;
 
-/** Responds on a connection whose request could not be parsed, in the format of all error responses, and closes it. */
+/** Responds in the format of all error responses and closes the connection. */
 function respondToParseError(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -122,54 +123,48 @@ function respondToParseError(error: Error & { code?: string }, socket: Duplex): 
       body,
     ].join('\r\n'),
   );
-  // end() closes only our half: a client that sends a byte at a time could keep the other half open for ever.
+  // end() closes only the outgoing half. A client that sends a byte at a time could hold the other half open forever.
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
 export interface NodeServerOptions {
   readonly handle: (request: globalThis.Request, incomingRequest: IncomingRequest) => Promise<HttpResponse>;
   readonly fastPath: FastPath;
-  /** Counts the memory that responses hold until they are read. */
+  /** `pending` counts the memory of responses until clients have read them. */
   readonly pending: PendingResponses;
   readonly maxBodyBytes: number;
-  /** Limit for the bodies of all requests without a response together. */
+  /** The limit applies to the bodies of all unfinished requests together. */
   readonly maxBufferedBodyBytes: number;
-  /** Time limit for receiving the headers and body of a request. */
+  /** The time limit covers the headers and the body of a request. */
   readonly timeoutMs: number;
-  /** How long a connection stays open between two requests. */
+  /** An idle connection stays open for this long between two requests. */
   readonly keepAliveTimeoutMs: number;
-  /**
-   * A client that reads nothing of its response for this long is cut off, as is a lagging event stream
-   * reader.
-   */
+  /** A client that reads nothing of its response or event stream for this long is disconnected. */
   readonly drainLimitMs?: number;
-  /** Whether clients are told to close their connections. */
+  /** True if responses must tell clients to close their connections. */
   readonly closing?: () => boolean;
   readonly log: Logger;
-  /** Called for each event stream whose reader was too slow. */
+  /** The callback runs for each event stream whose reader was too slow. */
   readonly onCutOff: () => void;
 }
 
 const TIMEOUT_CHECK_INTERVAL_MS = 500;
 const MAX_HEADER_BYTES = 16_384;
-/** Created once: the default abort reason would be a new exception, with its stack, for each request. */
+/** The default abort reason would be a new exception with a stack for each request. */
 const CLIENT_GONE = new DOMException('The client disconnected.', 'AbortError');
 const NO_BODY = new Uint8Array();
-/** What waits of smaller ones is bounded by the number of queued requests. */
+/** Smaller bodies are not counted, because the number of queued requests bounds them. */
 const SMALL_BODY = 4_096;
 const NOTHING_RECEIVED: ReceivedBody = { bytes: undefined, rejection: undefined, memory: undefined };
 
-/** Aborted when the connection closes before the response has ended. */
+/** The signal aborts when the connection closes before the response has ended. */
 function goneWith(outgoing: ServerResponse): AbortSignal {
   const gone = new AbortController();
   outgoing.on('close', () => gone.abort(CLIENT_GONE));
   return gone.signal;
 }
 
-/**
- * Node's HTTP server in front of the service. It buffers the whole request, within limits of size and time,
- * before anything else sees it, and writes the response.
- */
+/** Node's HTTP server buffers each request within limits of size and time before the handler runs. */
 export function createNodeServer({
   handle,
   fastPath,
@@ -203,18 +198,19 @@ export function createNodeServer({
     try {
       const { socket, httpVersion } = incoming;
       const peerAddress = socket.remoteAddress;
-      // The request may have timed out: the client was told that it failed, so it must not run. Or the client
-      // has disconnected, and its limits need an address.
+      // After a timeout, the client was told that the request failed, so the request must not run. After a
+      // disconnect, there is no IP address for the limits.
       if (!socket.writable || peerAddress === undefined) return void outgoing.destroy();
       const streams = { drainLimitMs, onCutOff };
       const broken = rejection !== undefined || malformed !== undefined;
-      // Node reads nothing that follows a request to upgrade, so no response may promise more (RFC 9110 section 7.8).
+      // Node reads nothing that follows an upgrade request, so the response must close the connection (RFC 9110
+      // §7.8).
       const close = () => broken || headers.upgrade !== undefined || closing();
       const sending = { head: method === 'HEAD', close, streams, reservation };
       if (fast) {
         const plain = { method, target: url ?? '/', fields: headers, body: bytes ?? NO_BODY };
         const accepts = negotiate(headers.accept ?? null);
-        // A stream ends when its client disconnects.
+        // An event stream closes when its client disconnects.
         const disconnectSignal = accepts.stream === undefined ? undefined : new SocketDisconnect(outgoing);
         const incomingRequest = {
           peerAddress,
@@ -229,7 +225,7 @@ export function createNodeServer({
         return sendResponse(await fastPath.handle(plain, incomingRequest), outgoing, sending);
       }
       const request = new Request(address ?? 'http://localhost/', {
-        // Malformed requests are all rejected the same way, preflights included.
+        // A malformed request is rejected regardless of its method, even a preflight.
         method: malformed === undefined ? method : 'GET',
         headers: headers as Record<string, string>,
         signal: goneWith(outgoing),
@@ -277,14 +273,15 @@ export function createNodeServer({
       requestTimeout: timeoutMs,
       headersTimeout: timeoutMs,
       keepAliveTimeout: keepAliveTimeoutMs,
-      // Node would keep the first line of some fields, such as Authorization, where a proxy may have kept the last.
+      // Node would use the first line of a repeated field such as Authorization, where a proxy may have used the
+      // last.
       joinDuplicateHeaders: true,
-      // Our own code rejects these, with an error and a request id.
+      // The service rejects requests without Host itself, with an error and a request id.
       requireHostHeader: false,
     },
     take,
   );
-  // Unknown expectations may be ignored (RFC 9110 section 10.1.1).
+  // Unknown expectations may be ignored (RFC 9110 §10.1.1).
   server.on('checkExpectation', take);
   server.on('connection', () => eventLoop.accepted());
   server.on('clientError', respondToParseError);

@@ -3,13 +3,13 @@ import type { EventStream, EventText, Frame, Sink, StreamFormat } from '../../en
 import { backlogOf } from '../../engine/subscriptions/subscriber-stream.ts';
 import type { Logger } from '../../platform/log/log.ts';
 
-/** An event for plugins, or a frame that is written in the format of the stream. */
+/** Plugins see events. All other frames are written in the format of the stream. */
 type Item = { readonly event: EventText } | { readonly write: (format: StreamFormat) => Frame | undefined };
 
-/** A frame of objects, which are written once plugins have seen the events. */
+/** The frame is serialized once plugins have seen its events. */
 interface ObjectFrame extends Frame {
   readonly items: readonly Item[];
-  /** The last response of a stream, which belongs to no event. */
+  /** The last response of a stream belongs to no event. */
   readonly lastText?: string;
 }
 
@@ -39,19 +39,19 @@ const itemsOf = (frame: Frame): readonly Item[] =>
 const DONE = { done: true, value: undefined } as const;
 
 /**
- * The events of one subscriber as results. Until a plugin iterates the results, nothing is attached to the stream, so that
- * its subscriber gets the frames that all subscribers share.
+ * Until a plugin iterates the results, nothing is attached to the stream, so that the subscriber gets the frames that
+ * all subscribers share.
  */
 export class EventSource implements AsyncIterableIterator<ExecutionResult> {
   readonly stream: EventStream;
   readonly headers: EventStream['headers'];
-  /** The format in which the client gets the stream. */
+  /** The client gets the stream in this format. */
   readonly format: StreamFormat;
-  /** The id of the event that was taken last. */
+  /** `lastId` is the id of the event that was taken last. */
   lastId: string;
-  /** Where all other frames go; undefined if a plugin carries the stream itself. */
+  /** All frames without events are written to the sink, which is undefined if a plugin carries the stream itself. */
   sink: Sink | undefined;
-  /** How many bytes waited in the sink at its last write. */
+  /** This many bytes were pending in the sink after its last write. */
   sinkBytes = 0;
   readonly #resultOf: (text: string) => ExecutionResult;
   readonly #waiting: Item[] = [];
@@ -98,13 +98,13 @@ export class EventSource implements AsyncIterableIterator<ExecutionResult> {
     this.stream.onClose(() => this.#finish(frameOf([])));
   }
 
-  /** The first end is the end. */
+  /** Only the first end counts. */
   #finish(frame: Frame): void {
     this.#end ??= frame;
     this.#wake?.();
   }
 
-  /** Writes the end of the stream. A plugin that ends its results first has completed the stream. */
+  /** A plugin that ends its results first has completed the stream. */
   writeEnd(sink: Sink): void {
     if (this.#returned || this.#end === undefined) {
       sink.end(this.format.completion);
@@ -116,7 +116,7 @@ export class EventSource implements AsyncIterableIterator<ExecutionResult> {
     }
   }
 
-  /** The last response of a stream that a plugin carries, given once. */
+  /** Returns the last response once, for a plugin that carries the stream. */
   #takeLast(): ExecutionResult | undefined {
     const end = this.#end;
     if (this.sink !== undefined || end === undefined || !isObjectFrame(end)) return undefined;
@@ -163,7 +163,7 @@ export class EventSource implements AsyncIterableIterator<ExecutionResult> {
     return DONE;
   }
 
-  /** Carriers such as graphql-sse end only what has all methods of a generator. */
+  /** Carriers such as graphql-sse only end iterators that have all methods of a generator. */
   async throw(error: unknown): Promise<never> {
     await this.return();
     throw error;
@@ -172,13 +172,13 @@ export class EventSource implements AsyncIterableIterator<ExecutionResult> {
 
 export interface HostedStreamOptions {
   readonly source: EventSource;
-  /** What plugins have made of the source. */
+  /** Plugins have wrapped the source in these results. */
   readonly results: AsyncIterable<ExecutionResult>;
   readonly textOf: (result: ExecutionResult) => string;
   readonly log: Logger;
 }
 
-/** A stream whose events pass plugins: each result is written for its subscriber alone, under the id of its event. */
+/** Each result of a plugin is written for one subscriber, under the id of its event. */
 export class HostedStream implements EventStream {
   format: StreamFormat;
   readonly #source: EventSource;
@@ -231,7 +231,7 @@ export class HostedStream implements EventStream {
           resolve();
         });
       });
-      // Further events wait in the source, whose group then notices that this subscriber lags.
+      // Further events wait in the source, so that its group detects that this subscriber lags.
       if (limited) await Promise.race([drained, this.#closed]);
     }
     if (!this.#isClosed) this.#source.writeEnd(sink);

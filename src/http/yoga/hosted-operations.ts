@@ -28,20 +28,20 @@ import type { RequestProgress } from '../lifecycle.ts';
 import type { HttpRequest, HttpResponse, RequestUrl } from '../message.ts';
 import type { HostedOperation, Results } from './yoga-result.ts';
 
-/** What Yoga carries along with a request, as a part of the context that plugins see. */
+/** Yoga copies this object into the context that plugins see. */
 export interface YogaServerContext {
-  /** The request as it arrived. Yoga gets HEAD as GET. */
+  /** `arrived` is the original request, because Yoga gets HEAD as GET. */
   readonly arrived: HttpRequest;
   readonly progress: RequestProgress;
   readonly url: RequestUrl;
   readonly made: Made;
 }
 
-/** What the service makes for a request. Yoga copies its context, so the members are in an object of their own. */
+/** Yoga copies its context, so the members that change are in a separate object. */
 export interface Made {
-  /** The operation of the request; undefined before the engine gets the request. */
+  /** The operation is undefined until the engine gets the request. */
   operation: HostedOperation | undefined;
-  /** The response, which plugins may replace; undefined if a plugin responds first. */
+  /** Plugins may replace the response, which is undefined if a plugin responds first. */
   response: HttpResponse | undefined;
 }
 
@@ -50,7 +50,6 @@ const newOperation = (admitted: AdmittedRequest): HostedOperation => ({
   progress: { reached: undefined, effects: undefined },
 });
 
-/** The operation of an admitted request. */
 export function hostedOf({ made, progress }: YogaServerContext): HostedOperation {
   made.operation ??= newOperation(progress);
   return made.operation;
@@ -58,26 +57,23 @@ export function hostedOf({ made, progress }: YogaServerContext): HostedOperation
 
 type Carried = YogaInitialContext & YogaServerContext;
 
-/** Plugins of the service, which know what Yoga carries along. */
 export type OwnPlugin = Plugin<
   YogaServerContext & Partial<Omit<OperationContext, 'request'>>,
   YogaServerContext
 >;
 
-/** An operation on its way through the hooks of plugins. */
 interface Run {
   readonly params: OperationParams;
   readonly request: HttpRequest;
   hosted: HostedOperation;
   readonly published: PublishedBy | undefined;
-  /** The requested document, or the syntax error of its text. A plugin may put another document in its place. */
+  /** `requested` is an error if the document has a syntax error. A plugin may replace the document. */
   requested: PreparedDocument | GraphQLError;
-  /** The document that hooks have seen last. */
+  /** Hooks have seen this document last. */
   node?: DocumentNode;
   admitted?: Admitted;
-  /** Set for an operation that a plugin carries, whose request was admitted under the route of the plugin. */
+  /** `carried` is set if a plugin carries the operation, whose request was admitted under the plugin's route. */
   readonly carried?: RequestProgress;
-  /** The service's own members of the context. */
   context?: OperationContext;
 }
 
@@ -88,7 +84,6 @@ interface Admitted {
   validated: ValidatedOperation | undefined;
 }
 
-/** The errors of an operation that is not valid. */
 class InvalidError extends Error {
   readonly errors: readonly GraphQLError[];
 
@@ -99,10 +94,12 @@ class InvalidError extends Error {
   }
 }
 
-/** A plugin carries the response, so the media types that the request accepts are for other responses. */
+/** A plugin carries the response, so the media types of the request's Accept header do not apply. */
 const CARRIED = { mediaType: 'application/json', streamType: 'text/event-stream' } as const;
 const SPECIFIED = new Set<unknown>(specifiedRules);
-/** What Yoga puts into a context. An open stream keeps the rest that plugins have added. */
+/**
+ * Yoga itself sets these members of a context. An open stream retains all other members, which plugins have added.
+ */
 const OF_YOGA = new Set(['request', 'params', 'waitUntil', 'arrived', 'progress', 'url', 'made']);
 
 const resolversOf = (schema: GraphQLSchema): readonly unknown[] =>
@@ -112,7 +109,6 @@ const resolversOf = (schema: GraphQLSchema): readonly unknown[] =>
       : [],
   );
 
-/** The operation for the stages of the engine. */
 const runWith = ({ request, hosted }: Run, params: OperationParams): OperationRun => ({
   params,
   request,
@@ -126,14 +122,14 @@ export interface HostedOperationsOptions {
   readonly schema: GraphQLSchema;
   readonly steps: Steps;
   readonly results: Results;
-  /** Checks and counts a request as the route demands. Rejects with the rejection. */
+  /** Applies the checks and limits of the route. The promise rejects with the rejection of the request. */
   readonly admit: (request: HttpRequest, progress: RequestProgress, url: RequestUrl) => Promise<unknown>;
   readonly route: Route;
 }
 
 /**
- * Yoga's engine: the service's own steps in place of parse, validate, execute and subscribe of graphql-js. Admission and
- * validation are demanded again before the execution, whatever plugins have replaced or skipped.
+ * Replaces parse, validate, execute and subscribe of graphql-js by the service's steps. Admission and validation run
+ * again before the execution, because plugins may have replaced or skipped them.
  */
 export function createHostedOperations({
   schema,
@@ -143,17 +139,17 @@ export function createHostedOperations({
   route,
 }: HostedOperationsOptions) {
   const runs = new WeakMap<object, Run>();
-  /** What nodes were prepared from. A parser cache returns the node of another request. */
+  /** A plugin's parser cache returns the node of another request, so documents are found by node. */
   const prepared = new WeakMap<DocumentNode, PreparedDocument>();
   const resolvers = resolversOf(schema);
-  /** Plugins that wrap resolvers do so before the first request. */
+  /** Plugins wrap resolvers before the first request, so the result is computed once. */
   let resolversRun: boolean | undefined;
   function mustRunResolvers(): boolean {
     resolversRun ??= resolversOf(schema).some((resolver, index) => resolver !== resolvers[index]);
     return resolversRun;
   }
 
-  /** The run of an operation that a plugin carries by itself, such as those of a single connection. */
+  /** A plugin can carry operations without HTTP requests, as in graphql-sse's single connection mode. */
   function carriedRun({ params, request, progress: arrived }: Carried): Run {
     const carried: RequestProgress = { ...arrived, ...CARRIED, route };
     const hosted = newOperation(carried);
@@ -175,7 +171,10 @@ export function createHostedOperations({
     return run;
   }
 
-  /** Admits an operation of a document, whoever put the document there. Throws the rejection. */
+  /**
+   * Admits an operation, also if a plugin has replaced its document.
+   * @throws the rejection
+   */
   function admit(run: Run, node: DocumentNode, params = run.params): Admitted {
     const { admitted, requested, published } = run;
     if (admitted?.node === node && admitted.params === params) return admitted;
@@ -187,7 +186,10 @@ export function createHostedOperations({
     return made;
   }
 
-  /** Admits and validates. Throws the rejection, or InvalidError. */
+  /**
+   * Admits and validates an operation.
+   * @throws {InvalidError} or the rejection
+   */
   function checked(run: Run, node: DocumentNode, params = run.params): ValidatedOperation {
     const admitted = admit(run, node, params);
     if (admitted.validated !== undefined) return admitted.validated;
@@ -203,7 +205,7 @@ export function createHostedOperations({
     return run.context;
   }
 
-  /** Puts the service's members into a context. Those of a stream are kept with what plugins have added. */
+  /** Puts the service's members into a context. A stream also retains the members that plugins have added. */
   function completed(context: Carried, run: Run, validated: ValidatedOperation): OperationContext {
     const { operation } = validated;
     const own = run.context?.operation === operation ? run.context : buildContext(run, validated);
@@ -265,7 +267,8 @@ export function createHostedOperations({
         run.requested = document;
         run.node = document.node;
         prepared.set(document.node, document);
-        // Rejections are for `admit`: a cache of plugins keeps what is thrown here for other requests with the text.
+        // `admit` throws rejections, because a plugin's parser cache would repeat an error thrown here for other
+        // requests.
         return document.node;
       });
     },
@@ -277,7 +280,7 @@ export function createHostedOperations({
         try {
           checked(run, node);
         } catch (error) {
-          // Caches of plugins keep results for the document, so errors of variables are thrown.
+          // Plugins cache the validation results of a document, so errors of variables are thrown.
           if (error instanceof InvalidError && !document.valid) return error.errors;
           throw error;
         }
@@ -296,7 +299,7 @@ export function createHostedOperations({
     onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(execute),
   };
 
-  /** Returns a syntax error, which plugins may resolve. Rejects with any other rejection. */
+  /** Plugins may resolve a syntax error, so the error is returned. Every other rejection is thrown. */
   async function requestedOf(
     params: OperationParams,
     { sender }: HostedOperation,
@@ -309,7 +312,7 @@ export function createHostedOperations({
     }
   }
 
-  /** Runs the operation of a request through the hooks of plugins. Never rejects. */
+  /** Runs the operation of a request through the hooks of plugins. The promise never rejects. */
   async function run(members: SentParams, context: Carried, envelop: Envelop) {
     const { progress, request } = context;
     const hosted = hostedOf(context);
@@ -323,7 +326,7 @@ export function createHostedOperations({
       const query = requested instanceof GraphQLError ? (params.query ?? '') : requested.text;
       const operation: Run = { params, request, hosted, published, requested };
       runs.set(context, operation);
-      // Before hooks of plugins and of Yoga say more of a document that this caller may not execute.
+      // Hooks of plugins and of Yoga must reveal nothing of a document that this caller may not execute.
       if (!(requested instanceof GraphQLError)) admit(operation, requested.node);
       Object.assign(context, { params: { ...params, query } });
       const enveloped = envelop(context);

@@ -17,16 +17,14 @@ import type { HttpResponse } from '../message.ts';
 import type { Responder } from '../response/responder.ts';
 import { EventSource, HostedStream } from './hosted-events.ts';
 
-/** The type of results in Yoga and its plugins. */
 type YogaResult = ExecutionResult | AsyncIterable<ExecutionResult>;
 
-/** An operation that Yoga carries through the hooks of its plugins. */
 export interface HostedOperation {
   readonly sender: OperationRequest;
   readonly progress: OperationProgress;
 }
 
-/** Yoga's type has several results, which no request to this service can ask for. */
+/** Yoga's type allows several results, which no request to this service can ask for. */
 type Processed = YogaResult | readonly ExecutionResult[];
 
 const CODES: Readonly<Record<number, ErrorCode>> = {
@@ -39,9 +37,9 @@ const CODES: Readonly<Record<number, ErrorCode>> = {
   504: 'TIMEOUT',
 };
 
-/** Status and headers that a plugin asks for by `extensions.http`, as Yoga reads them. */
+/** Plugins set status and headers by `extensions.http`, as Yoga defines them. */
 interface HttpExtension {
-  /** True for errors of Yoga's own steps, whose status follows from their code. */
+  /** True for errors of Yoga's steps, whose status follows from their code. */
   readonly spec?: boolean;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -53,7 +51,7 @@ interface ErrorEntry {
   readonly extensions?: Readonly<Record<string, unknown>>;
 }
 
-/** True for errors of another copy of graphql-js, and for entries of `errors` that are plain objects. */
+/** Errors may come from another copy of graphql-js or be plain objects, so `instanceof` is not enough. */
 const isEntry = (error: unknown): error is ErrorEntry =>
   typeof error === 'object' &&
   error !== null &&
@@ -65,7 +63,7 @@ const isEntry = (error: unknown): error is ErrorEntry =>
 const asGraphQLError = ({ message, path, extensions }: ErrorEntry): GraphQLError =>
   new GraphQLError(message, { path: path ?? null, extensions: { ...extensions } });
 
-/** Gives an error of a plugin a code of the closed set, and the status and headers of its `extensions.http`. */
+/** Gives a plugin's error a code of the closed set, and the status and headers of its `extensions.http`. */
 export function publicOf(error: unknown): unknown {
   if (isEntry(error)) return publicOf(asGraphQLError(error));
   if (!(error instanceof GraphQLError)) return error;
@@ -86,11 +84,11 @@ export function publicOf(error: unknown): unknown {
 
 interface Lazy {
   readonly result: ExecutionResult;
-  /** False once a plugin has changed something. */
+  /** False once a plugin has changed the result. */
   readonly isUnchanged: () => boolean;
 }
 
-/** A response text as a result. The text is parsed when a plugin first reads a member. */
+/** The body is parsed when a plugin first reads a member. */
 function lazily(body: string): Lazy {
   const names: (keyof ExecutionResult)[] = body.startsWith('{"data":') ? ['data'] : ['errors', 'data'];
   if (body.includes('"extensions":')) names.push('extensions');
@@ -118,23 +116,22 @@ function lazily(body: string): Lazy {
   const isUnchanged = () => {
     if (!isRead && Object.keys(result).length === names.length) return true;
     const text = JSON.stringify(result);
-    // Earlier releases have stored other forms of the same JSON, and replays are equal to the byte.
+    // Earlier releases stored other forms of the same JSON, and replays must be equal to the byte.
     return text === body || text === JSON.stringify(lazily(body).result);
   };
   return { result, isUnchanged };
 }
 
-/** Changes inside `data` need no check: the response is made from the same object. */
+/** Changes inside `data` need no check, because the response is made from the same object. */
 const isSame = (one: ExecutionResult, other: ExecutionResult) =>
   one.data === other.data && one.errors === other.errors && one.extensions === other.extensions;
 
 /**
- * Converts outcomes to the results that Yoga's plugins see, and results to responses. A result that plugins leave unchanged
- * becomes the response of the fast path: the text that the database wrote, or the frames that subscribers share.
+ * A result that plugins leave unchanged becomes the response of the fast path. The response is then the string that
+ * the database wrote, or the frames that subscribers share.
  */
 export function createResults(respond: Responder, log: Logger, limits: CostCeilings) {
   const made = new WeakMap<object, { readonly outcome: Outcome; readonly isUnchanged: () => boolean }>();
-  /** The streams that have begun. */
   const streams = new WeakMap<OperationProgress, EventSource>();
 
   function asResult(outcome: SingleResult): ExecutionResult {
@@ -149,7 +146,7 @@ export function createResults(respond: Responder, log: Logger, limits: CostCeili
     return result;
   }
 
-  /** The outcome of a result that is not the engine's, or was changed. Adds the header fields that plugins ask for. */
+  /** A plugin has made or changed the result. The header fields that plugins set are put into `added`. */
   function asOutcome(
     result: ExecutionResult,
     { sender: { requestId } }: HostedOperation,
@@ -178,7 +175,7 @@ export function createResults(respond: Responder, log: Logger, limits: CostCeili
   }
 
   function textOfEvent(event: ExecutionResult, hosted: HostedOperation): string {
-    // The header of the stream is sent.
+    // The header of the stream is already sent.
     const outcome = singleOf(event, hosted, new Map());
     if (outcome.kind === 'stream' || outcome.kind === 'unresumable')
       throw new Error('an event is a single response');
@@ -199,14 +196,14 @@ export function createResults(respond: Responder, log: Logger, limits: CostCeili
     return rejected(new Error('a plugin returned several results'), { requestId, log });
   }
 
-  /** Closes a stream that a plugin has kept from its client. */
+  /** Closes a stream that a plugin did not pass on to its client. */
   function discard({ progress }: HostedOperation): void {
     streams.get(progress)?.stream.close();
     streams.delete(progress);
   }
 
   return {
-    /** The result of an outcome. A stream is a marker until a plugin iterates the stream. */
+    /** A stream is only a marker until a plugin iterates it. */
     of(outcome: Outcome, { progress }: HostedOperation): YogaResult {
       if (outcome.kind === 'unresumable') {
         const result = { errors: outcome.outcome.errors };
@@ -222,7 +219,7 @@ export function createResults(respond: Responder, log: Logger, limits: CostCeili
       made.set(source, { outcome, isUnchanged: () => true });
       return source;
     },
-    /** The result of a request that is rejected, by the engine or by a plugin. */
+    /** The engine or a plugin has rejected the request. */
     ofError: (error: unknown, { sender: { requestId } }: HostedOperation): ExecutionResult =>
       asResult(rejected(publicOf(error), { requestId, log })),
     respond(result: Processed, hosted: HostedOperation): HttpResponse {
