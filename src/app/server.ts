@@ -16,18 +16,18 @@ import { build } from '../platform/process.ts';
 import { openTracing } from '../platform/tracing/open-tracing.ts';
 import { type App, type AppOptions, createApp } from './create-app.ts';
 
-/** For files, the event loop, the log, Redis, LISTEN, and connections that are being replaced. */
+/** Files, the event loop, the log, Redis, LISTEN and connections that are being replaced need these descriptors. */
 const OWN = 64;
-/** What the embedded database keeps open of its tables and indexes. */
+/** The embedded database opens this many files of tables and indexes. */
 const EMBEDDED_FILES = 256;
-/** Connections of clients however low the limit is: with fewer, nobody could use the service. */
+/** A low limit still leaves room for this many client connections, because fewer would make the service unusable. */
 const FEWEST_CLIENTS = 16;
 
 interface Report {
   readonly userLimits?: { readonly open_files?: { readonly soft?: unknown } };
 }
 
-/** How many file descriptors the process may have open; undefined if there is no limit or it is not known. */
+/** Undefined means that there is no limit or that the limit is unknown. */
 function limitOf(): number | undefined {
   const { userLimits } = process.report.getReport() as Report;
   const soft = userLimits?.open_files?.soft;
@@ -35,8 +35,8 @@ function limitOf(): number | undefined {
 }
 
 /**
- * Returns for how many connections of clients there are file descriptors beside those of the database; undefined if the
- * limit is not known. Warns at start if these are fewer than `clients`.
+ * Warns if the file descriptors are too few for `clients` connections in addition to the database.
+ * @returns how many client connections fit, or undefined if the limit is unknown
  */
 function checkFileDescriptors(
   log: Logger,
@@ -49,28 +49,30 @@ function checkFileDescriptors(
   return Math.max(FEWEST_CLIENTS, limit - needed.database - OWN);
 }
 
-/** A listening service. */
 export interface Service {
-  /** The origin at which this machine reaches it. */
+  /** Clients on this machine reach the service at this origin. */
   readonly origin: string;
   readonly demo: DemoCredentials | undefined;
-  /** In the addresses of the pages that show the demo key; undefined if none does. */
+  /** The URLs of pages that show the demo key contain this token. Undefined if no page shows the key. */
   readonly pageToken: string | undefined;
   /**
-   * Resolves to true once the database can be used, and to false if the service is stopped before.
+   * Resolves to true once the database is usable, and to false if the service stops before.
    * @throws {OperatorError}
    */
   readonly ready: Promise<boolean>;
-  /** Drains requests, ends event streams, then closes. Never throws. A second call awaits the first. */
+  /**
+   * Drains requests, closes event streams, and then closes everything else. Never throws. A second call awaits the
+   * first.
+   */
   stop(): Promise<void>;
 }
 
-/** Proxies that close idle connections after a shorter time close all of them themselves. */
+/** A proxy with a shorter idle timeout closes all idle connections itself. */
 const MAX_GRACE_MS = 5_000;
-/** Connections of clients that every deployment must have room for. */
+/** Every deployment must have room for this many client connections. */
 const COMMON_CLIENTS = 500;
 
-/** A service that is stopping still holds its port and its data directory. Opening the database waits for it. */
+/** A stopping service still holds its port and its data directory. Opening the database waits for that service. */
 const mayBeStopping = ({ database }: Config): boolean =>
   database.kind === 'embedded' && hasSafeSocket(database.dataDir);
 
@@ -91,7 +93,7 @@ async function prepare(
   return prepareDemo(database, config.dataDir, Date.now());
 }
 
-/** In production, nothing of them is loaded. */
+/** Production does not load these modules. */
 async function developmentRoutes(
   { environment, graphiql }: Config,
   demoKey: DemoKey | undefined,
@@ -101,7 +103,6 @@ async function developmentRoutes(
   return routes({ graphiql, demoKey });
 }
 
-/** The options for serving an app over sockets. */
 export function nodeServerOptions(app: App, config: Config, log: Logger): NodeServerOptions {
   return {
     handle: app.handle,
@@ -117,8 +118,9 @@ export function nodeServerOptions(app: App, config: Config, log: Logger): NodeSe
 }
 
 /**
- * Sees that the port is free, opens the database, applies pending migrations if the settings allow it, and listens. If a
- * PostgreSQL server cannot be reached, it listens first and waits. `options` are passed to the app. Throws the errors of all steps.
+ * Checks that the port is free, opens the database, applies pending migrations if the settings allow it, and listens.
+ * If PostgreSQL is unreachable, the service listens first and waits.
+ * @throws the errors of all steps
  */
 export async function startService(
   config: Config,

@@ -4,7 +4,7 @@ import { ApiError } from '../platform/errors.ts';
 import { readField } from '../platform/request-fields.ts';
 import type { HttpRequest } from './message.ts';
 
-/** Contract section 2. What JSON costs depends on its values and their nesting, not on its bytes. */
+/** The cost of JSON depends on its values and their nesting, not on its bytes (contract: transport). */
 export const MAX_JSON_VALUES = 20_000;
 export const MAX_JSON_LEVELS = 64;
 
@@ -16,7 +16,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** The index of the quote that ends the string that begins at `start`; the length of the text if none does. */
+/** Returns the index of the closing quote, or the length of `text` if there is none. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; ; at += 1) {
     at = text.indexOf('"', at);
@@ -27,17 +27,17 @@ function endOfString(text: string, start: number): number {
   }
 }
 
-/** White space and what else has code points below that of a space. */
+/** All code points up to the space count as white space. */
 const isSpace = (code: number) => code <= 0x20;
 
 /**
- * What is too much in a JSON text; undefined if nothing is. Looks at brackets and commas outside strings, so it says the
- * same of every valid text as counting its values would. Arrays and objects are values too.
+ * Returns the exceeded limit, or undefined. Counting brackets and commas outside strings gives the number of values
+ * of every valid JSON text. Arrays and objects are values, too.
  */
 export function excessOf(text: string): string | undefined {
   let values = 1;
   let levels = 0;
-  /** Whether the array or object that was opened last has shown no member yet. */
+  /** True if the array or object that was opened last has no member yet. */
   let empty = false;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -60,7 +60,6 @@ export function excessOf(text: string): string | undefined {
   return undefined;
 }
 
-/** The rejection of a request that the route does not accept (contract section 4). */
 export function badRequest(message: string, status = 400, headers = {}): ApiError {
   return new ApiError('BAD_REQUEST', message, { status, headers });
 }
@@ -73,7 +72,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Parses JSON within its bounds. `what` names the input in the error message. Throws BAD_REQUEST. */
+/**
+ * `what` names the input in the error message.
+ * @throws {ApiError} BAD_REQUEST
+ */
 export function parseJson(text: string, what: string): unknown {
   const excess = excessOf(text);
   if (excess !== undefined) throw badRequest(`${what} ${excess}.`);
@@ -90,7 +92,7 @@ const isJsonType = memoize((header) => {
   return type === 'application/json' && (charset === undefined || /^charset="?utf-?8"?$/.test(charset));
 });
 
-/** Requires JSON in UTF-8. Another site could post form or multipart bodies without a preflight. */
+/** Another site could send form or multipart bodies without a preflight. */
 function checkContentType(header: string | undefined): void {
   if (!isJsonType(header ?? '')) {
     throw badRequest('The Content-Type of the body must be application/json in UTF-8.', 415, {
@@ -99,7 +101,7 @@ function checkContentType(header: string | undefined): void {
   }
 }
 
-/** Rejects encoded bodies (contract section 2): nothing would limit their size once decoded. */
+/** Nothing would limit the decoded size of an encoded body (contract: transport). */
 function checkContentEncoding(headers: Pick<Headers, 'has'>): void {
   if (headers.has('content-encoding'))
     throw badRequest(
@@ -123,7 +125,7 @@ function decode(bytes: ArrayBuffer | Uint8Array): string {
   }
 }
 
-/** Reads a JSON body of at most `maxBodyBytes`. Throws BAD_REQUEST. */
+/** Rejects with BAD_REQUEST for a body over `maxBodyBytes` or without valid JSON. */
 export async function readJsonBody(request: HttpRequest, maxBodyBytes: number): Promise<unknown> {
   checkContentEncoding(request.headers);
   checkContentType(readField(request.headers, 'content-type'));
@@ -132,12 +134,12 @@ export async function readJsonBody(request: HttpRequest, maxBodyBytes: number): 
   return parseJson(decode(bytes), 'The body');
 }
 
-/** No form needs more. */
+/** No form of the service needs more. */
 const MAX_FORM_BYTES = 50_000;
 
 export const FORM_TYPE = 'application/x-www-form-urlencoded';
 
-/** Reads a form body. Throws BAD_REQUEST. */
+/** Rejects with BAD_REQUEST for an invalid form body. */
 export async function readForm(request: HttpRequest): Promise<URLSearchParams> {
   checkContentEncoding(request.headers);
   const [type = ''] = (readField(request.headers, 'content-type') ?? '').split(';');

@@ -50,28 +50,25 @@ export interface HttpOptions extends Services, Accounts {
   readonly clientUsage: Pick<ClientUsage, 'note'>;
   readonly deprecatedUsage: Pick<DeprecatedUsage, 'note'>;
   readonly readiness: Readiness;
-  /** The stages of operations. */
   readonly operationPlugins: readonly ServicePlugin[];
   readonly pipeline: Pipeline;
-  /** The pipeline of another host, with the stages of its plugins. */
+  /** Another host gets a pipeline with the stages of its plugins. */
   readonly createPipeline: (plugins: readonly ServicePlugin[]) => Pipeline;
   readonly schema: YogaOptions['schema'];
   readonly yogaPlugins: YogaOptions['plugins'];
   readonly pending: PendingResponses;
-  /** The public origin of the service, which is known once it listens. */
+  /** The public origin is known once the service listens. */
   readonly origin: () => string;
-  /** The routes of features. */
   readonly featureRoutes: readonly Route[];
 }
 
-/** What another host needs of the service, for its own list of plugins (docs/plugins.md). */
+/** Another host needs these parts for its list of plugins (docs/plugins.md). */
 export interface HttpParts {
   readonly engine: UseEngineOptions;
   readonly authentication: AuthenticationOptions;
   readonly rateLimit: RateLimitOptions;
 }
 
-/** The options of plugins that other hosts can use, too. */
 function partsOf(options: HttpOptions, trust: ProxyTrust, services: RequestServices): HttpParts {
   const { config, schema, log, origins, origin, createPipeline } = options;
   const hasMetadata = options.featureRoutes.some(({ path }) => path === RESOURCE_METADATA);
@@ -108,7 +105,7 @@ function partsOf(options: HttpOptions, trust: ProxyTrust, services: RequestServi
   };
 }
 
-/** The plugins of the service. Stages come in their own order, and the plugins of one stage in this order. */
+/** Stages run in the order of `STAGES`, and the plugins of one stage in this order. */
 function pluginsOf(
   options: HttpOptions,
   trust: ProxyTrust,
@@ -136,7 +133,6 @@ function pluginsOf(
   ];
 }
 
-/** The routes of the service. */
 function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
   const { config, database, log, metrics, demoKey, credentials, login, securityLog } = options;
   const { pipeline, rateLimiter, featureRoutes, origin, clock } = options;
@@ -175,7 +171,6 @@ function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
   ];
 }
 
-/** Creates everything of HTTP but the socket. */
 export function createHttp(options: HttpOptions): RequestHandler & { readonly parts: HttpParts } {
   const { config, log, clock, pending, origins } = options;
   const trust = createProxyTrust(config, log);

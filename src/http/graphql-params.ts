@@ -6,18 +6,18 @@ import { badRequest, isObject, parseJson, readJsonBody } from './body.ts';
 import type { AdmittedRequest } from './exchange.ts';
 import type { HttpRequest, RequestUrl } from './message.ts';
 
-/** The members of a request. Until they are checked, a client may have sent anything as them. */
+/** A client may send any value as a member until the members are checked. */
 export type SentParams = GraphQLParams & { readonly documentId?: string };
 type Unchecked = { readonly [Name in keyof SentParams]: unknown };
 
-/** The id in the extension of Apollo and urql; undefined without it. */
+/** Apollo and urql send the document id in this extension. */
 function persistedId(extensions: unknown): string | undefined {
   const { persistedQuery } = isObject(extensions) ? extensions : {};
   const { sha256Hash } = isObject(persistedQuery) ? persistedQuery : {};
   return typeof sha256Hash === 'string' ? sha256Hash : undefined;
 }
 
-/** Its text, or the id of a published document. A text decides over the extension, which is nothing without the feature. */
+/** A document wins over the extension, which is ignored without the feature. */
 function documentOf({
   query,
   documentId,
@@ -40,7 +40,7 @@ function documentOf({
   throw badRequest('The request has no "query" and no "documentId". Send one of them.');
 }
 
-/** Checks the members that GraphQL over HTTP defines and those of documents, and ignores all others as it requires. */
+/** Members that neither GraphQL over HTTP nor the service defines are ignored, as the specification requires. */
 function checkMembers(sent: Unchecked): OperationParams {
   const document = documentOf(sent);
   const { variables, operationName, extensions } = sent;
@@ -50,14 +50,14 @@ function checkMembers(sent: Unchecked): OperationParams {
   if (extensions != null && !isObject(extensions)) throw badRequest('"extensions" must be an object.');
   return {
     ...document,
-    // An empty name selects no operation, over POST as over GET.
+    // An empty operation name selects no operation, over GET and POST.
     ...(typeof operationName === 'string' && operationName !== '' ? { operationName } : {}),
     ...(variables == null ? {} : { variables }),
     ...(extensions == null ? {} : { extensions }),
   };
 }
 
-/** What the client sent: nobody has looked at the members yet. */
+/** The values of the members are not checked here. */
 const isMembers = (value: unknown): value is SentParams => isObject(value);
 
 async function postMembers(request: HttpRequest, maxBodyBytes: number): Promise<SentParams> {
@@ -82,22 +82,18 @@ function getMembers(search: URLSearchParams): SentParams {
   return isMembers(members) ? members : {};
 }
 
-/**
- * Without credentials the response is 401, whatever else is wrong (contract section 3). It tells strangers
- * nothing more.
- */
+/** Without credentials, other errors become 401, which reveals nothing to strangers (contract: authentication). */
 function withoutCredentials(error: unknown, { caller }: AdmittedRequest): unknown {
   return error instanceof ApiError && error.code === 'BAD_REQUEST' && !canExecute(caller)
     ? credentialsMissing()
     : error;
 }
 
-/** The GraphQL parameters of requests. All reject as contract section 1 says. */
 export function graphqlParams(maxBodyBytes: number) {
   const membersOf = (request: HttpRequest, { searchParams }: RequestUrl) =>
     request.method === 'POST' ? postMembers(request, maxBodyBytes) : getMembers(searchParams);
 
-  /** Reads the members of a request as they are. */
+  /** The returned members are not checked. */
   async function parse(
     request: HttpRequest,
     url: RequestUrl,
@@ -112,7 +108,10 @@ export function graphqlParams(maxBodyBytes: number) {
     }
   }
 
-  /** Checks members, from whomever they are. What the credential fixes stays. Throws the rejection. */
+  /**
+   * The operation of a stream token overrides members of a client or a plugin.
+   * @throws the rejection
+   */
   function check(members: SentParams, admitted: AdmittedRequest): OperationParams {
     const { fixedOperation } = admitted.credentials;
     if (fixedOperation !== undefined) return fixedOperation;
@@ -126,7 +125,7 @@ export function graphqlParams(maxBodyBytes: number) {
   return {
     parse,
     check,
-    /** Reads the members of a request and checks them. Throws the rejection. */
+    /** Rejects with the rejection of the request. */
     read: async (request: HttpRequest, url: RequestUrl, admitted: AdmittedRequest) =>
       check(await parse(request, url, admitted), admitted),
   };

@@ -6,9 +6,9 @@ import { loadConfig } from '../platform/config/config.ts';
 import type { AdmittedRequest } from './exchange.ts';
 import type { Pipeline } from './graphql.ts';
 
-/** Operations of pages: what a page does is what the API does, by the same rules, locks and audit entries. */
+/** Pages run the API's operations, with the same rules, locks and audit entries. */
 export function createInternalOperations(schema: GraphQLSchema, pipeline: Pick<Pipeline, 'executeInternal'>) {
-  // Operators set limits for the documents of clients.
+  // Operators set limits for the documents of clients only.
   const { operationLimits: limits, introspection } = loadConfig({});
   const documents = createDocumentCache({ schema, introspection, limits });
   const prepared = new Map<string, PreparedDocument>();
@@ -20,14 +20,15 @@ export function createInternalOperations(schema: GraphQLSchema, pipeline: Pick<P
   }
 
   return {
-    /** Whether the schema has a field. Without the feature that defines it, it has not. */
+    /** False if the feature that defines the field is missing. */
     offers(typeName: string, field: string): boolean {
       const type = schema.getType(typeName);
       return type !== undefined && 'getFields' in type && field in type.getFields();
     },
     /**
-     * Runs a query or a mutation for the caller of the request. Throws its first error, masked, which `toErrorResponse` reads.
-     * @returns the data, of the type that the document selects, and header fields for the response of the page
+     * Runs a query or a mutation for the caller of the request.
+     * @returns the data, of the type that the document selects, and header fields for the page's response
+     * @throws the first error, masked, which `toErrorResponse` reads
      */
     async run<Data extends object>(
       document: string,
@@ -39,14 +40,14 @@ export function createInternalOperations(schema: GraphQLSchema, pipeline: Pick<P
         throw new Error('a page opens no stream');
       const [error] = errorsOf(outcome);
       if (error !== undefined) throw error;
-      // The database may have written the response: its text is what both ways have in common.
+      // The database may have written the response as a string, so every response is read as a string.
       const { data }: { readonly data: Data } = JSON.parse(serializeResponse(outcome, { limits: NO_LIMITS }));
       return { data, headers: effects?.headers ?? {} };
     },
   };
 }
 
-/** Nobody asks for the cost. */
+/** No page asks for the cost. */
 const NO_LIMITS = { maxDepth: 0, maxComplexity: 0 };
 
 export type InternalOperations = ReturnType<typeof createInternalOperations>;

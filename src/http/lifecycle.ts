@@ -16,10 +16,10 @@ import {
 } from './exchange.ts';
 import type { HttpRequest, RequestUrl } from './message.ts';
 
-/** The part of a request that is still known when its response goes out. */
+/** Only this part of a request is still known when its response is sent. */
 export type AskedRequest = Pick<HttpRequest, 'method' | 'url' | 'headers'>;
 
-/** The header fields of a response, which `HttpResponse` and the Response of the Fetch API both have. */
+/** `HttpResponse` and the Response of the Fetch API both have these methods. */
 export interface ResponseFields {
   get(name: string): string | null | undefined;
   has(name: string): boolean;
@@ -27,13 +27,12 @@ export interface ResponseFields {
   delete(name: string): unknown;
 }
 
-/** The part of a response that plugins see. */
 export interface ResponseHead {
   readonly status: number;
   readonly headers: ResponseFields;
 }
 
-/** A stage before the route. Throws or rejects with the rejection of the request. */
+/** A stage before the route throws or rejects to reject the request. */
 type RequestHook<Input, Output> = (
   request: HttpRequest,
   input: Input,
@@ -47,29 +46,26 @@ type ResponseHook = (
 ) => void;
 
 /**
- * The stages of a request that plugins take part in. Each stage gets what the stages before it have found, and returns what
- * it finds, or undefined if the plugin only observes. What differs by path is in the route of the request.
+ * Each stage gets the results of the stages before it. A plugin that only observes returns undefined. Differences by
+ * path belong in the route.
  */
 export interface RequestStages extends OperationStages {
-  /** Finds the IP address of the client. */
   locate?: RequestHook<ReceivedRequest, ClientLocation | undefined>;
-  /** Rejects what no credentials can allow. A returned rejection waits until the request is counted. */
+  /** Rejects requests that no credentials can allow. A returned rejection waits until the request is counted. */
   screen?: RequestHook<LocatedRequest, ApiError | undefined>;
-  /** Resolves credentials to the caller. */
   authenticate?: RequestHook<ScreenedRequest, CallerCredentials | undefined>;
-  /** Counts the request, and rejects it if there are too many or if its credentials are bad. */
+  /** Counts the request. Rejects too many requests and invalid credentials. */
   limit?: RequestHook<AuthenticatedRequest, Counted | undefined>;
   /** Waits for a time slice of the event loop. */
   schedule?: RequestHook<AdmittedRequest, void>;
-  /** Sets headers of the response, whatever it is. */
+  /** Sets headers of every response. */
   respond?: ResponseHook;
-  /** Logs and counts the request. */
   finish?: ResponseHook;
 }
 
 /**
- * All stages, in the order in which a request passes them. The handler of its route runs between `schedule` and `respond`: for
- * GraphQL these are `admit`, then validation, then `mutationField` and `execute`, or `subscribe`.
+ * A request passes the stages in this order. The route's handler runs between `schedule` and `respond`. The handler
+ * of GraphQL runs `admit`, the validation, and then `mutationField` and `execute`, or `subscribe`.
  */
 export const STAGES = [
   'locate',
@@ -88,7 +84,7 @@ export const STAGES = [
   'finish',
 ] as const satisfies readonly (keyof RequestStages)[];
 
-/** A plugin of the service. It runs on the direct path, and in Yoga among the plugins of `createYoga` with `useEngine`. */
+/** A plugin runs on the fast path, and in Yoga among the plugins of `createYoga` with `useEngine`. */
 export interface ServicePlugin {
   readonly name: string;
   readonly stages: RequestStages;
@@ -96,15 +92,14 @@ export interface ServicePlugin {
 
 const AFTER_ROUTE = ['respond', 'finish'] as const;
 
-/** The hooks that plugins have for the stages after the route, stage by stage. */
+/** The hooks are ordered by stage, then by plugin. */
 export function responseHooks(plugins: readonly ServicePlugin[]): readonly ResponseHook[] {
   return AFTER_ROUTE.flatMap((stage) => plugins.flatMap(({ stages }) => stages[stage] ?? []));
 }
 
-/** What is known of a request so far. Only this file writes to it; each stage gets its own type. */
+/** Only this file writes to the progress of a request. Each stage gets a separate, read-only type. */
 export type RequestProgress = { -readonly [Name in keyof AdmittedRequest]: AdmittedRequest[Name] };
 
-/** @returns the progress of a request before its first stage */
 export const beginProgress = (received: ReceivedRequest): RequestProgress => ({
   ...received,
   clientAddress: received.peerAddress,
@@ -115,10 +110,9 @@ export const beginProgress = (received: ReceivedRequest): RequestProgress => ({
   counted: NOTHING_COUNTED,
 });
 
-/** Runs a hook and writes what the hook finds. Returns a promise only if the hook waits. */
+/** The step returns a promise only if the hook waits. */
 type Step = (request: HttpRequest, progress: RequestProgress, url: RequestUrl) => Promise<void> | void;
 
-/** @returns the step of a hook, if there is one; `write` takes what the hook finds */
 function stepsOf<Output>(
   hook: RequestHook<AdmittedRequest, Output | undefined> | undefined,
   write: (progress: RequestProgress, found: Output) => void,
@@ -136,7 +130,6 @@ function stepsOf<Output>(
   ];
 }
 
-/** What the runner writes for each stage. */
 function locateClient(progress: RequestProgress, location: ClientLocation): void {
   Object.assign(progress, location);
 }
@@ -152,7 +145,7 @@ function setCounted(progress: RequestProgress, counted: Counted): void {
   if (counted.rejection !== undefined) throw counted.rejection;
 }
 
-/** @returns the steps before the route, stage by stage */
+/** The steps are ordered by stage, then by plugin. */
 function stepsBeforeRoute(plugins: readonly ServicePlugin[]): Step[] {
   const all = plugins.map(({ stages }) => stages);
   return [
@@ -164,7 +157,7 @@ function stepsBeforeRoute(plugins: readonly ServicePlugin[]): Step[] {
   ];
 }
 
-/** Runs the stages of a request before its route, within a time limit. */
+/** The time limit covers all stages before the route. */
 export function createStageRunner(plugins: readonly ServicePlugin[], timeoutMs: number) {
   const steps = stepsBeforeRoute(plugins);
   const deadline = createDeadline(timeoutMs);
@@ -177,13 +170,13 @@ export function createStageRunner(plugins: readonly ServicePlugin[], timeoutMs: 
       },
     );
 
-  /** The first step that waits starts the time limit of all steps that follow. */
+  /** The first step that waits starts the time limit of all following steps. */
   function runRest(first: Promise<void>, from: number, given: Parameters<Step>) {
     let isLate = false;
     const run = async () => {
       await first;
       for (const step of steps.slice(from)) {
-        // The client has its response: nothing may be counted or stored for the request any more.
+        // The client has its response, so nothing may be counted or stored for the request.
         if (isLate) return;
         const waiting = step(...given);
         if (waiting !== undefined) await waiting;
@@ -197,8 +190,8 @@ export function createStageRunner(plugins: readonly ServicePlugin[], timeoutMs: 
 
   return {
     /**
-     * Runs the stages in order. Steps that do not wait are not awaited; undefined means that no step has waited. Throws or
-     * rejects with the rejection of the request.
+     * Runs the stages in order. Undefined means that no step has waited. The rejection is thrown or rejects the
+     * promise.
      */
     run(...given: Parameters<Step>): Promise<void> | undefined {
       for (const [at, step] of steps.entries()) {

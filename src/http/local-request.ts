@@ -3,32 +3,32 @@ import { isLoopbackHost } from '../platform/ip-address.ts';
 import type { LocatedRequest } from './exchange.ts';
 import type { RequestUrl } from './message.ts';
 
-/** Whether the request comes directly from this machine, not through a proxy on it. */
+/** True if the request comes from this machine without a proxy. */
 function isLocal({ forwarded, peerAddress }: LocatedRequest): boolean {
   return !forwarded && isLoopbackHost(peerAddress);
 }
 
 /**
- * Whether a page may show a secret of this machine. Its name must be local too: another site can point a host name at
+ * A page may show a secret of this machine only under a local name, because another site can point its host name at
  * this machine (DNS rebinding).
  */
 export function isLocalVisit(located: LocatedRequest, hostname: string): boolean {
   return isLocal(located) && isLoopbackHost(hostname);
 }
 
-/** The API key that pages for development show, and the token in the addresses that were printed for it. */
+/** Development pages show the API key. The token is in the URLs that were printed for these pages. */
 export interface DemoKey {
   readonly apiKey: string;
   readonly pageToken: string;
 }
 
-/** The end of an address that shows the key. Not a cookie: all ports of a host share those. */
+/** A cookie would be shared by all ports of a host, so the URL has the token. */
 export const withToken = (pageToken: string | undefined): string =>
   pageToken === undefined ? '' : `?token=${pageToken}`;
 
 /**
- * What a page may show of the key: without its token nothing, for everybody on this machine is local. `hidden` if the
- * visitor may have been given the token.
+ * Without the token, a page shows nothing, because every user of this machine is local. `hidden` means that the
+ * visitor may have the token.
  */
 export function demoKeyFor(
   demo: DemoKey | undefined,

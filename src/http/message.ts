@@ -3,11 +3,9 @@ import type { OperationReport } from '../engine/operation/operation-result.ts';
 import type { RequestFields } from '../platform/request-fields.ts';
 
 /**
- * The part of requests and responses that plugins use. Most requests need no more of the Fetch API, whose
- * real classes cost as much as the rest of a short query.
+ * Most requests need only this part of the Fetch API, whose real classes cost as much as the rest of a short query.
  */
 
-/** A request as plugins and routes see it, however it arrived. */
 export interface HttpRequest {
   readonly method: string;
   readonly url: string;
@@ -15,10 +13,9 @@ export interface HttpRequest {
   arrayBuffer(): Promise<ArrayBuffer | Uint8Array>;
 }
 
-/** The parts of a request URL that routes use. */
 export type RequestUrl = Pick<URL, 'href' | 'hostname' | 'pathname' | 'search' | 'searchParams'>;
 
-/** Header fields by lower-case name, as from Node's parser. */
+/** The keys are in lower case, as Node's parser delivers them. */
 export type HeaderFields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 class PlainFields implements RequestFields {
@@ -43,7 +40,6 @@ class PlainFields implements RequestFields {
   }
 }
 
-/** A request whose body has been read. */
 export class PlainRequest implements HttpRequest {
   readonly method: string;
   readonly url: string;
@@ -62,13 +58,12 @@ export class PlainRequest implements HttpRequest {
   }
 }
 
-/** Pieces of a file that is made as it is read, or of an event stream of a plugin. */
+/** Pieces come from a file that is created during the download, or from a plugin's event stream. */
 type Pieces = AsyncGenerator<string | Uint8Array>;
 
-/** The body of a response: a text, bytes, the events of a subscription, or pieces. */
 type ResponseBody = string | Buffer | EventStream | Pieces;
 
-/** A body in pieces for readers of the Fetch API. No piece is made before a reader asks for the piece. */
+/** No piece is created before a reader asks for it. */
 function readableOf(pieces: Pieces): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>(
@@ -91,26 +86,24 @@ const NONE: readonly string[] = [];
 export interface HttpResponseOptions {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** True for bytes of a file in memory. All responses share them, so a reader that waits holds no memory. */
+  /** True for a file in memory. All responses share its bytes, so a waiting reader uses no further memory. */
   readonly isFile?: boolean;
   readonly cookies?: readonly string[];
   readonly errorCodes?: readonly string[];
   readonly operation?: OperationReport | undefined;
 }
 
-/** The response of a route, a rejection or a library. */
 export class HttpResponse {
-  /** A compressed response has another body. */
+  /** Compression replaces the body. */
   body: ResponseBody;
   readonly status: number;
-  /** By lower-case name. */
+  /** Keys are in lower case. */
   readonly headers = new Map<string, string>();
   readonly isFile: boolean;
-  /** Values of `set-cookie` beside the one in `headers`: the only field whose lines cannot be joined. */
+  /** `set-cookie` is the only field whose lines cannot be joined, so further values are separate. */
   readonly cookies: readonly string[];
-  /** The codes of its errors, for log and metrics. */
+  /** Log and metrics name these codes. */
   errorCodes: readonly string[];
-  /** The operation that it responds to, for log, metrics and caches. */
   readonly operation: OperationReport | undefined;
 
   constructor(
@@ -133,12 +126,11 @@ export class HttpResponse {
     for (const name in headers) this.headers.set(name, headers[name] as string);
   }
 
-  /** The body, if all of it exists already. */
+  /** Undefined if a part of the body does not exist yet. */
   get whole(): string | Buffer | undefined {
     return typeof this.body === 'string' || Buffer.isBuffer(this.body) ? this.body : undefined;
   }
 
-  /** The same as a Response of the Fetch API. */
   toResponse(): Response {
     const { status, body } = this;
     const headers: [string, string][] = [
@@ -161,9 +153,9 @@ export class HttpResponse {
   }
 
   /**
-   * Converts a response of the Fetch API. One that this class has made still has its body. Of all others, event streams are
-   * passed on as they are read, and bodies are read first.
-   * @param about what is known of the response of the service, which plugins may have replaced
+   * A response made by `toResponse` still has its original body. Other event streams pass through, and other bodies
+   * are read first. Plugins may have replaced the service's response, so its error codes and operation are passed
+   * separately.
    */
   static async from(
     response: Response,
@@ -186,5 +178,5 @@ export class HttpResponse {
   }
 }
 
-/** What responses of the Fetch API were made from. */
+/** Each Fetch API response made by `toResponse` maps to its `HttpResponse`. */
 const origins = new WeakMap<Response, HttpResponse>();

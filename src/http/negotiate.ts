@@ -1,13 +1,12 @@
 import { MULTIPART, type SingleType, type StreamType } from '../engine/documents/operation-request.ts';
 import { memoize } from '../platform/cache.ts';
 
-/** The types of responses. */
 export interface Negotiated {
-  /** For a single response; undefined if none is acceptable. */
+  /** Undefined if no media type of a single response is acceptable. */
   readonly single: SingleType | undefined;
-  /** For a subscription; undefined if none is acceptable. */
+  /** Undefined if no media type of a stream is acceptable. */
   readonly stream: StreamType | undefined;
-  /** Whether a web page is preferred over data, as by the address bar of a browser. */
+  /** True if a web page is preferred over data, as by a browser's address bar. */
   readonly html: boolean;
 }
 
@@ -24,17 +23,17 @@ interface Range {
   readonly index: number;
 }
 
-/** The parts between separators; one in a quoted string does not separate (RFC 9110 section 5.6.4). */
+/** A separator in a quoted string does not separate (RFC 9110 §5.6.4). */
 const MEMBERS = /(?:"(?:\\.|[^"\\])*"?|[^",])+/g;
 const PIECES = /(?:"(?:\\.|[^"\\])*"?|[^";])+/g;
 
-/** Other parameters make no difference, so `multipart/mixed` is no type of its own: it needs to name its protocol. */
+/** `multipart/mixed` must name its protocol. Other parameters make no difference. */
 function typeOf(type: string, parameters: readonly string[]): string {
   const named = type === 'multipart/mixed' && parameters.some((it) => /^subscriptionspec="?1\.0"?$/.test(it));
   return named ? MULTIPART : type;
 }
 
-/** The media ranges of an Accept header (RFC 9110 section 12.5.1). */
+/** The syntax is in RFC 9110 §12.5.1. */
 function ranges(accept: string): Range[] {
   return (accept.match(MEMBERS) ?? []).map((member, index) => {
     const pieces = (member.match(PIECES) ?? []).map((piece) => piece.trim().toLowerCase());
@@ -47,7 +46,7 @@ function ranges(accept: string): Range[] {
   });
 }
 
-/** The range that applies to a type: the most specific one, whatever its weight. */
+/** The most specific range applies to a type, regardless of its weight. */
 function rangeFor(type: string, given: readonly Range[]): Range | undefined {
   const [family] = type.split('/');
   for (const name of [type, `${family}/*`, '*/*']) {
@@ -57,7 +56,7 @@ function rangeFor(type: string, given: readonly Range[]): Range | undefined {
   return undefined;
 }
 
-/** The preferred type: by weight, then by position in the header, then by position in the offer. */
+/** Types are ordered by weight, then by position in the header, then by position in the offer. */
 function choose<T extends string>(given: readonly Range[], offer: readonly T[]): T | undefined {
   return offer
     .map((type) => ({ type, range: rangeFor(type, given) }))
@@ -66,8 +65,8 @@ function choose<T extends string>(given: readonly Range[], offer: readonly T[]):
 }
 
 /**
- * The preferred stream, whatever else is accepted: no other type is possible for a subscription. A type must be
- * named for that. Only without such a type a wildcard may ask for Server-Sent Events.
+ * A subscription can only have a stream type, so other accepted types are ignored. If no stream type is named, a
+ * wildcard may select Server-Sent Events.
  */
 function chooseStream(given: readonly Range[], single: SingleType | undefined): StreamType | undefined {
   const weight = (name: string) => given.find(({ type }) => type === name)?.quality;
@@ -77,7 +76,7 @@ function chooseStream(given: readonly Range[], single: SingleType | undefined): 
   return events > 0 || single === 'text/event-stream' ? 'text/event-stream' : undefined;
 }
 
-/** Whether a page is preferred. A wildcard does not ask for one: curl sends one. */
+/** A wildcard asks for no page, because curl sends a wildcard. */
 const prefersHtml = (given: readonly Range[]): boolean =>
   given.some(({ type }) => type === 'text/html') &&
   choose(given, ['text/html', ...SINGLE, MULTIPART]) === 'text/html';
@@ -90,7 +89,7 @@ const negotiated = memoize((accept): Negotiated => {
 
 const UNASKED: Negotiated = { single: 'application/json', stream: undefined, html: false };
 
-/** The media types that an Accept header asks for. No header and wildcards mean JSON. */
+/** A missing header and wildcards mean JSON. */
 export function negotiate(accept: string | null): Negotiated {
   return accept === null || accept.trim() === '' ? UNASKED : negotiated(accept);
 }

@@ -33,12 +33,12 @@ import { reconnectsAfterEnd } from './response/event-stream-formats.ts';
 
 const LIST = new Intl.ListFormat('en', { type: 'disjunction' });
 
-/** Throws the rejection of a request that its route does not take. */
+/** Throws if the route does not accept the request. */
 function checkRoute(request: HttpRequest, admitted: AdmittedRequest, checkOrigin: OriginCheck): void {
   const { method } = request;
   const { route, caller, rejection, credentials, screening } = admitted;
   const error = credentials.error ?? screening;
-  // A host without authentication or a rate limit has not thrown it yet.
+  // Without authentication or a rate limit, no stage has thrown the error yet.
   if (error !== undefined && route.credentials !== 'optional' && !isSessionAlone(route.credentials))
     throw error;
   if (route.credentials === 'required' && isAnonymous(caller)) throw credentialsMissing();
@@ -51,19 +51,18 @@ function checkRoute(request: HttpRequest, admitted: AdmittedRequest, checkOrigin
       },
     );
   if (method === 'GET' || method === 'HEAD') return;
-  // What is always checked was, before its credentials were looked up.
+  // Routes with `always` were checked before the credentials were looked up.
   const checked = route.originCheck === 'with-cookie' && credentials.place === 'cookie';
   const crossSite = checked ? checkOrigin(request) : undefined;
   if (crossSite !== undefined) throw crossSite;
   if (route.readsBody && rejection !== undefined) throw rejection;
 }
 
-/** What the steps of requests need of the service, whichever host runs them. */
 export interface RequestServices {
   readonly checkOrigin: OriginCheck;
   readonly traces: RequestTraces | undefined;
   readonly pending: PendingResponses;
-  /** How long a request may wait before its route handles the request. */
+  /** A request may wait this long before its route handles it. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly log: Logger;
@@ -72,26 +71,25 @@ export interface RequestServices {
 export interface RequestStepsOptions extends RequestServices {
   readonly plugins: readonly ServicePlugin[];
   readonly routeOf: (method: string, url: RequestUrl, accepts: Negotiated) => Route;
-  /** The handler of the route that executes operations. */
+  /** The handler executes operations. */
   readonly graphql: Route['handler'];
 }
 
-/** A response as far as the last stages need it. A Response of the Fetch API says less. */
+/** A Response of the Fetch API has no error codes and no operation. */
 export interface FinishedResponse extends ResponseHead, Pick<FinishedRequest, 'errorCodes' | 'operation'> {}
 
-/** What caches may do with a response. */
 type Cacheability = Pick<CacheableResponse, 'cacheControl' | 'isShared'>;
 
 const NOT_SHARED: Cacheability = { cacheControl: undefined, isShared: false };
 
-/** The steps around the route of a request. Both hosts run them, with the stages of plugins. */
+/** Both hosts run these steps, with the stages of plugins. */
 export function createRequestSteps(options: RequestStepsOptions) {
   const { plugins, routeOf, graphql, checkOrigin, traces, pending, timeoutMs, clock, log } = options;
   const stages = createStageRunner(plugins, timeoutMs);
   const onResponse = responseHooks(plugins);
 
   return {
-    /** Reads the head of a request. Its route is found here, once, before anything else looks at the request. */
+    /** The route is found here once, before any other step looks at the request. */
     receive(
       { method, headers }: AskedRequest,
       url: RequestUrl,
@@ -114,7 +112,8 @@ export function createRequestSteps(options: RequestStepsOptions) {
         connection: incomingRequest.connection,
         fast,
         headOnly: method === 'HEAD',
-        // The pipeline verifies the sessions of its callers before it acts, and the direct path all others before it responds.
+        // The pipeline verifies sessions before it acts. The fast path verifies all other sessions before it
+        // responds.
         allowUnverified: fast && route.handler === graphql,
         disconnectSignal: incomingRequest.disconnectSignal,
         mediaType: accepts.single,
@@ -126,9 +125,9 @@ export function createRequestSteps(options: RequestStepsOptions) {
       };
     },
     /**
-     * The stages before the route. What they return is the response already: a preflight needs its headers only, a
-     * rejected origin gets none, and a stream that is over is not opened again. Rejects with the rejection of the request.
-     * Steps that do not wait are not awaited.
+     * Runs the stages before the route. A returned response is final: a preflight needs only headers, a rejected
+     * origin gets none, and a finished stream is not opened again. The promise rejects with the rejection of the
+     * request.
      */
     async admit(
       request: HttpRequest,
@@ -153,7 +152,6 @@ export function createRequestSteps(options: RequestStepsOptions) {
     },
     reject: (error: unknown, received: ReceivedRequest): HttpResponse =>
       received.route.errors(error, received, log),
-    /** The stages of plugins after the route. */
     finish(
       request: AskedRequest,
       response: FinishedResponse,
@@ -164,7 +162,7 @@ export function createRequestSteps(options: RequestStepsOptions) {
       const { errorCodes, operation } = response;
       const finished = { ...progress, errorCodes, operation, cacheControl };
       if (isShared) {
-        // What other clients get says nothing of this request.
+        // A shared response must reveal nothing of this request to other clients.
         finished.counted = NOTHING_COUNTED;
         if (request.headers.has('x-request-id')) finished.requestId = randomUUID();
       }

@@ -24,25 +24,24 @@ import type { HttpRequest, RequestUrl } from '../message.ts';
 
 export interface AuthenticationOptions {
   readonly resolvers: readonly Resolver[];
-  /** The caller of a request without credentials. */
   readonly anonymous: Anonymous;
-  /** Whether the credentials were protected in transit. Otherwise they are rejected. */
+  /** True if the credentials were protected in transit. Otherwise they are rejected. */
   readonly isSecure: (request: HttpRequest, located: LocatedRequest) => boolean;
-  /** Where clients find the issuer of access tokens (RFC 9728); undefined if the service has none. */
+  /** Clients find the issuer of access tokens at this URL (RFC 9728). Undefined if the service has no issuer. */
   readonly metadataUrl: (() => string) | undefined;
 }
 
-/** The WWW-Authenticate value for a failure. RFC 6750 section 3 allows no quotes or backslashes in it. */
+/** RFC 6750 §3 allows no quotes or backslashes in the reason. */
 function challenge(reason: string): string {
   return `Bearer error="invalid_token", error_description="${reason.replaceAll(/["\\]/g, "'")}"`;
 }
 
-/** Routes where an access token counts: their challenges name the metadata of the API (RFC 9728 section 5.1). */
+/** Challenges of routes that accept access tokens name the API's metadata (RFC 9728 §5.1). */
 const TAKES_TOKENS: ReadonlySet<Route['credentials']> = new Set(['read', 'with-stream-token', 'required']);
 
 const NO_PARAMETERS: CredentialParameters = { apiKeys: [], streamTokens: [] };
-/** What may stand beside a stream token. */
-const BESIDE_TOKEN = new Set(['stream_token', 'lastEventId', 'heartbeat']);
+/** Only these parameters may accompany a stream token. */
+const STREAM_TOKEN_PARAMETERS = new Set(['stream_token', 'lastEventId', 'heartbeat']);
 const MISPLACED: Malformed = {
   malformed:
     'A stream token can only open its subscription. Send the token with GET, and no other parameters than lastEventId and heartbeat.',
@@ -62,9 +61,9 @@ function keysUnavailable(cause: unknown): ApiError {
 }
 
 /**
- * Resolves the credentials of a request to its caller, before anything else of it is read. Bad credentials
- * are recorded: the rate limit, which runs next, counts the request and rejects it. A request without
- * credentials goes on, since the operation decides whether it needs any.
+ * Credentials are resolved before anything else of the request is read. Invalid credentials are only recorded,
+ * because the rate limit counts the request before it rejects. Requests without credentials continue, since the
+ * operation decides if credentials are needed.
  */
 export function useAuthentication({
   resolvers,
@@ -87,7 +86,7 @@ export function useAuthentication({
     return { ...NO_CREDENTIALS, place, error, failed: result };
   }
 
-  /** What a request presents anywhere. */
+  /** Extracts credentials from all places of the request. */
   function extractFrom(request: HttpRequest, { search, searchParams }: RequestUrl, { credentials }: Route) {
     if (search === '') return extractCredential(request.headers, NO_PARAMETERS);
     const apiKeys = searchParams.getAll('api_key');
@@ -97,11 +96,11 @@ export function useAuthentication({
     const isPlaced =
       request.method === 'GET' &&
       credentials === 'with-stream-token' &&
-      [...searchParams.keys()].every((name) => BESIDE_TOKEN.has(name));
+      [...searchParams.keys()].every((name) => STREAM_TOKEN_PARAMETERS.has(name));
     return isPlaced ? extracted : MISPLACED;
   }
 
-  /** What counts of it. */
+  /** Returns the credential that counts on the route. */
   function effective(
     extracted: ExtractedCredential | Malformed | undefined,
     { method, headers }: HttpRequest,
@@ -132,7 +131,7 @@ export function useAuthentication({
         }
       },
       respond(_request, { status, headers }, { route, credentials }) {
-        // Otherwise the browser keeps sending the cookie, and each request counts as a guess.
+        // Otherwise the browser would send the cookie again, and each request would count as a guess.
         if (credentials.failed !== undefined && credentials.place === 'cookie' && !headers.has('set-cookie'))
           headers.set('set-cookie', CLEAR_SESSION_COOKIE);
         if (metadataUrl === undefined || status !== 401 || !TAKES_TOKENS.has(route.credentials)) return;

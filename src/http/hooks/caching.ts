@@ -6,12 +6,12 @@ import { HttpResponse } from '../message.ts';
 import type { Encoding } from './compression.ts';
 
 const RESPONSE_TYPE = 'application/graphql-response+json';
-/** 162 bits of the digest, in characters of base64url. */
+/** 27 characters of base64url have 162 bits of the digest. */
 const DIGEST_LENGTH = 27;
 
 /**
- * The strong validator of a response in a coding, as an ETag (RFC 9110 section 8.8.3). It names the bytes of one
- * representation, so those that differ in media type or coding have validators of their own.
+ * The strong validator names the bytes of one representation (RFC 9110 §8.8.3). Representations that differ in media
+ * type or coding have different validators.
  */
 function computeEtag(
   content: string | Buffer,
@@ -23,29 +23,28 @@ function computeEtag(
   return `"${digest}${type}${encoding === undefined ? '' : `-${encoding}`}"`;
 }
 
-/** All that can be ours. */
+/** All validators of the service have this form. */
 const VALIDATORS = /"[\w-]+["]/g;
 
 /**
- * Whether a client has the representation with this validator, by the If-None-Match that it sent. The comparison is weak,
- * as that field requires (RFC 9110 section 13.1.2): a proxy that compresses makes strong ones weak.
+ * The comparison is weak, as If-None-Match requires (RFC 9110 §13.1.2), because a proxy that compresses weakens
+ * strong validators.
  */
 function hasRepresentation(ifNoneMatch: string, validator: string): boolean {
   return ifNoneMatch.trim() === '*' || (ifNoneMatch.match(VALIDATORS)?.includes(validator) ?? false);
 }
 
-/** For files that may have changed: they are asked for again each time (RFC 9111 section 5.2.2.4). */
+/** Caches must revalidate files that may have changed (RFC 9111 §5.2.2.4). */
 export const ASKED_AGAIN = 'no-cache';
-/** The caller's own cache may keep it, and asks before each use. */
+/** Only the caller's cache may store the response, and must revalidate it before each use. */
 const PRIVATE = 'private, no-cache';
-/** What asks for more than the response: nobody else would get the same. */
+/** These fields ask for more than the response, so no other client would get the same response. */
 const SHOWN = /^x-show-/;
 
-/** A response with what caches may do with it. */
 export interface CacheableResponse {
-  /** Has the validator of its representation. A 304 if the client has it already (RFC 9110 section 13.2.2). */
+  /** The response is a 304 if the client has the representation already (RFC 9110 §13.2.2). */
   readonly response: HttpResponse;
-  /** The Cache-Control of the response; undefined if the value of the route applies. */
+  /** Undefined if the Cache-Control of the route applies. */
   readonly cacheControl: string | undefined;
   /** True if shared caches may send the response to other clients. */
   readonly isShared: boolean;
@@ -58,7 +57,7 @@ export type Caching = (
   encoding: Encoding | undefined,
 ) => CacheableResponse;
 
-/** Whether the same request can have the same response again: a query over GET, whole and without errors, or a file. */
+/** True for a file, or for a complete query over GET without errors. */
 function canBeAskedAgain(
   { status, headers, cookies, operation, errorCodes }: HttpResponse,
   { method }: AskedRequest,
@@ -66,29 +65,31 @@ function canBeAskedAgain(
   if ((method !== 'GET' && method !== 'HEAD') || status !== 200 || cookies.length > 0) return false;
   if (operation === undefined) return headers.get('cache-control') === ASKED_AGAIN;
   if (operation.kind !== 'query' || errorCodes.length > 0) return false;
-  // An event stream has its own.
+  // An event stream has a Cache-Control already.
   return !headers.has('cache-control');
 }
 
-/** 304, with what describes the response to caches, and nothing that describes its body (RFC 9110 section 15.4.5). */
+/**
+ * A 304 has the fields that describe the response to caches, but no field that describes its body (RFC 9110 §15.4.5).
+ */
 function notModified({ headers, operation }: HttpResponse): HttpResponse {
   const short = new HttpResponse('', { status: 304, operation });
   for (const [name, value] of headers) if (!name.startsWith('content-type')) short.headers.set(name, value);
   return short;
 }
 
-/** Whether the response is the same for everybody who asks with the same address, for as long as it is fresh. */
+/** True if every client gets the same response for the URL while the response is fresh. */
 const isForEverybody = ({ caller, credentials }: AdmittedRequest, { operation }: HttpResponse): boolean =>
   credentials.place === undefined &&
   isAnonymous(caller) &&
   canExecute(caller) &&
   operation?.published?.by === 'id';
 
-/** `publicSeconds` is for how long shared caches may keep what everybody gets; 0 if they may not. */
+/** Shared caches may store public responses for `publicSeconds`. With 0, they may not store any. */
 export function createCaching(publicSeconds: number): Caching {
   const forEverybody = `public, max-age=0, s-maxage=${publicSeconds}, stale-while-revalidate=${publicSeconds}`;
 
-  /** The Cache-Control of a response to a query; undefined if it must not be stored. */
+  /** Undefined if the response must not be stored. */
   function cacheControlOf(
     { headers }: AskedRequest,
     admitted: AdmittedRequest,
@@ -97,7 +98,8 @@ export function createCaching(publicSeconds: number): Caching {
     for (const name of headers.keys()) if (SHOWN.test(name)) return undefined;
     const { place } = admitted.credentials;
     if (place === 'authorization') return PRIVATE;
-    // Whoever uses the browser next must not find it, so only a page that keeps responses itself may have them checked.
+    // The next user of the browser must not find the response. So only a page that stores responses itself may
+    // revalidate them.
     if (place === 'cookie') return headers.has('if-none-match') ? PRIVATE : undefined;
     return publicSeconds > 0 && isForEverybody(admitted, response) ? forEverybody : undefined;
   }

@@ -17,20 +17,23 @@ import type { HttpResponse, RequestUrl } from '../message.ts';
 
 export type Encoding = 'br' | 'zstd' | 'gzip';
 
-/** The content codings that a client likes best, by the size of the response. */
+/** The best coding depends on the size of the response. */
 interface Preferred {
   readonly small: Encoding;
   readonly large: Encoding;
 }
 
-/** Ours, the preferred one first: br costs less up to about 16 KiB, and beyond zstd saves more (decision 26). */
+/**
+ * The preferred coding comes first. br costs less up to about 16 KiB, and zstd saves more beyond
+ * (decisions/0026-compressed-responses.md).
+ */
 const SMALL: readonly Encoding[] = ['br', 'zstd', 'gzip'];
 const LARGE: readonly Encoding[] = ['zstd', 'br', 'gzip'];
 
-/** Recipients treat it as gzip (RFC 9110 section 8.4.1.3). */
+/** Recipients treat `x-gzip` as gzip (RFC 9110 §8.4.1.3). */
 const ALIASES: Readonly<Record<string, string>> = { 'x-gzip': 'gzip' };
 
-/** A weight from 0 to 1; NaN if it is malformed (RFC 9110 section 12.4.2). */
+/** A malformed weight is NaN (RFC 9110 §12.4.2). */
 function weightOf(parameters: readonly string[]): number {
   const given = parameters.find((parameter) => parameter.startsWith('q='));
   if (given === undefined) return 1;
@@ -38,8 +41,8 @@ function weightOf(parameters: readonly string[]): number {
 }
 
 /**
- * The codings that an Accept-Encoding header prefers (RFC 9110 section 12.5.3); undefined for none. By weight, then by our
- * own order. A coding that is not named has the weight of `*`.
+ * Codings are ordered by weight (RFC 9110 §12.5.3), then by the service's preference. A coding that is not listed has
+ * the weight of `*`.
  */
 const preferredEncodings = memoize((acceptEncoding): Preferred | undefined => {
   const weights = new Map<string, number>();
@@ -48,7 +51,7 @@ const preferredEncodings = memoize((acceptEncoding): Preferred | undefined => {
     weights.set(ALIASES[name] ?? name, weightOf(parameters));
   }
   const weight = (name: string) => weights.get(name) ?? weights.get('*') ?? 0;
-  // Identity is acceptable unless it is excluded, and wins only where it is named with a higher weight.
+  // Identity is acceptable unless excluded, but wins only if it is listed with a higher weight.
   const asIs = weights.get('identity') ?? 0;
   const first = (encodings: readonly Encoding[]) =>
     encodings
@@ -58,24 +61,24 @@ const preferredEncodings = memoize((acceptEncoding): Preferred | undefined => {
   return small && large && { small, large };
 });
 
-/** Contract section 2: responses up to this size stay as they are. Most fit into one packet then. */
+/** Most smaller responses fit into one packet (contract: compression). */
 const MAX_PLAIN_BYTES = 1_024;
-/** Up to this size a hop to another thread costs more than the work, which takes 0.2 ms at most. */
+/** Up to this size, a hop to another thread costs more than the compression, which takes 0.2 ms at most. */
 const MAX_INLINE_BYTES = 16_384;
-/** Two of libuv's four threads: the others hash passwords and look up names. */
+/** The other two of libuv's four threads hash passwords and resolve names. */
 const THREADS = 2;
-/** If more wait, responses go out as they are. */
+/** Responses are sent uncompressed while this many responses wait. */
 const MAX_WAITING = 256;
 
-/** Their responses depend on what another site can make a browser send (BREACH). */
+/** Another site can make a browser send these parameters (BREACH). */
 const EXCLUDED_PARAMETERS = ['api_key', 'stream_token'];
 const COMPRESSIBLE =
   /^(?:text\/(?!event-stream)|application\/(?:json|[\w.-]+\+json|javascript)\b|image\/svg)/;
 
 const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT, ZSTD_c_compressionLevel } = constants;
-/** For responses made for one caller. Higher levels save a twentieth more, for up to twice the CPU (decision 26). */
+/** Higher levels save a twentieth more for up to twice the CPU (decisions/0026-compressed-responses.md). */
 const QUICK = { br: 1, zstd: 3, gzip: 1 };
-/** For files, compressed once. */
+/** Files are compressed only once, so higher levels pay. */
 const THOROUGH = { br: 5, zstd: 9, gzip: 6 };
 
 const inThread = {
@@ -91,13 +94,13 @@ function optionsOf(encoding: Encoding, level: number, size: number): object {
   return { params: { [BROTLI_PARAM_QUALITY]: level, [BROTLI_PARAM_SIZE_HINT]: size } };
 }
 
-/** What is chosen for a response. `size` is in bytes; of a long text, the least that it can be. */
+/** `size` is in bytes. For a long string, `size` is a lower bound. */
 interface Coding {
   readonly encoding: Encoding;
   readonly size: number;
 }
 
-/** Whether a response made for this caller may be compressed (contract section 2). */
+/** True if BREACH cannot reveal a secret of this response (contract: compression). */
 function mayCompress(
   { operation }: HttpResponse,
   { headers }: AskedRequest,
@@ -110,34 +113,30 @@ function mayCompress(
   return search === '' || !EXCLUDED_PARAMETERS.some((name) => searchParams.has(name));
 }
 
-/** Whether a response has a text that gets shorter. */
 function isCompressible(headers: HttpResponse['headers']): boolean {
   return !headers.has('content-encoding') && COMPRESSIBLE.test(headers.get('content-type') ?? '');
 }
 
-/** In bytes. A character has one at least and three at most: only texts about which that leaves a doubt are measured. */
+/** A character has one to three bytes. Only strings for which that leaves a doubt are measured. */
 function sizeOf(content: string | Buffer): number {
   if (typeof content !== 'string' || content.length > MAX_INLINE_BYTES) return content.length;
   return content.length * 3 <= MAX_PLAIN_BYTES ? content.length : Buffer.byteLength(content);
 }
 
-/**
- * Gives responses over 1 KiB the coding that their clients prefer, or leaves them as they are. Costs clients that ask for none
- * one look at a header.
- */
+/** Clients that accept no coding cost one look at a header. */
 export function createCompression() {
   const threads = new FairQueue({ concurrency: THREADS });
-  /** By the bytes of the file, which all of its responses share. */
+  /** All responses of a file share its bytes, which are the key. */
   const files = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
 
-  // Those who wait keep no copy.
+  // Waiting responses hold no copy.
   const withSlot = (owner: string | undefined, content: string | Buffer, encoding: Encoding, level: number) =>
     threads.measured(owner, async () => {
       const bytes = Buffer.isBuffer(content) ? content : Buffer.from(content);
       return inThread[encoding](bytes, optionsOf(encoding, level, bytes.length));
     });
 
-  /** Compresses a file at its first use: for everybody, so it is the service's own work. */
+  /** A compressed file serves every caller, so no account is charged for the work. */
   function fileIn(encoding: Encoding, bytes: Buffer): Promise<Buffer> {
     const known = files.get(bytes) ?? new Map<Encoding, Promise<Buffer>>();
     files.set(bytes, known);
@@ -148,7 +147,7 @@ export function createCompression() {
   }
 
   return {
-    /** The coding for a response; undefined if it stays as it is. */
+    /** Undefined if the response stays uncompressed. */
     choose(
       response: HttpResponse,
       request: AskedRequest,
@@ -160,14 +159,13 @@ export function createCompression() {
       if (accepted === null || whole === undefined || cookies.length > 0) return undefined;
       const preferred = preferredEncodings(accepted);
       if (preferred === undefined || !isCompressible(headers)) return undefined;
-      // Files are the same for every caller, so they tell nothing about this one.
+      // A file is identical for every caller, so its length reveals nothing about this caller.
       if (!isFile && !mayCompress(response, request, admitted, url)) return undefined;
       const size = sizeOf(whole);
       if (size <= MAX_PLAIN_BYTES) return undefined;
       if (isFile || size <= MAX_INLINE_BYTES) return { encoding: preferred.small, size };
       return threads.waitingCount < MAX_WAITING ? { encoding: preferred.large, size } : undefined;
     },
-    /** Gives the response the coding that was chosen for it. */
     encode(
       response: HttpResponse,
       { encoding, size }: Coding,

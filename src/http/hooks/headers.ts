@@ -21,8 +21,8 @@ const EXPOSED = [
   'Sunset',
 ].join(', ');
 /**
- * What clients send to the service. All of them are allowed whatever a preflight asks for, so that it stands for the
- * next request too: browsers ask once for each set of fields that is not within those they know (Fetch, section 4.9).
+ * All these fields are allowed in every preflight, so that one preflight covers the next request, too. Browsers send
+ * a preflight for each set of fields that is not within the sets they know (Fetch §4.9).
  */
 const ALLOWED = [
   'authorization',
@@ -35,23 +35,22 @@ const ALLOWED = [
   'x-show-deprecations',
   'x-show-event-id',
 ];
-/** The most that Chromium keeps. */
+/** Chromium caches a preflight for no longer. */
 const PREFLIGHT_MAX_AGE_SECONDS = 7_200;
 
-/** The fields that a preflight asks for, with those that the service knows. */
 const allowedFields = memoize((requested): string => {
   const others = requested.split(',').map((name) => name.trim().toLowerCase());
   return [...new Set([...ALLOWED, ...others.filter((name) => name !== '')])].join(', ');
 });
 
 interface CorsOptions {
-  /** Origins whose pages may send cookies. */
+  /** Pages of these origins may send cookies. */
   readonly corsOrigins: readonly string[];
-  /** Origins whose pages may read responses to requests without cookies. */
+  /** Pages of these origins may read responses to requests without cookies. */
   readonly corsTokenOrigins: readonly string[];
 }
 
-/** CORS for the configured origins only. Any other origin gets no CORS headers at all. */
+/** Only the configured origins get CORS headers. */
 export function useCors({ corsOrigins, corsTokenOrigins }: CorsOptions): ServicePlugin {
   const withCookies = new Set(corsOrigins);
   const allowed = new Set([...corsOrigins, ...corsTokenOrigins]);
@@ -75,12 +74,12 @@ export function useCors({ corsOrigins, corsTokenOrigins }: CorsOptions): Service
   };
 }
 
-/** Limits the memory of what has been reported. */
+/** The bound limits the memory for reported origins. */
 const MAX_REPORTED = 100;
 
 /**
- * For development: logs each origin once whose pages cannot read the responses. The browser tells only the console
- * of the page, and there not why.
+ * Development logs each origin whose pages cannot read responses. The browser reports such an origin only in the
+ * console, without the reason.
  */
 export function useOriginReport({ isKnown }: Pick<Origins, 'isKnown'>, log: Logger): ServicePlugin {
   const reported = new Set<string>();
@@ -99,14 +98,13 @@ export function useOriginReport({ isKnown }: Pick<Origins, 'isKnown'>, log: Logg
   };
 }
 
-/** Sets the headers that every response carries. */
 export function useResponseHeaders(): ServicePlugin {
   return {
     name: 'response-headers',
     stages: {
       respond(_request, { status, headers }, { route, requestId, cacheControl }) {
         if (cacheControl !== undefined) headers.set('cache-control', cacheControl);
-        // What is not there may be there soon. A stream has more directives than this one.
+        // A missing resource may exist soon. A stream has more directives than `no-store`.
         else if ((!route.storable || status === 404) && !headers.get('cache-control')?.startsWith('no-store'))
           headers.set('cache-control', 'no-store');
         headers.set('x-content-type-options', 'nosniff');
@@ -116,7 +114,7 @@ export function useResponseHeaders(): ServicePlugin {
   };
 }
 
-/** The list, with what a plugin or a library has named. */
+/** A plugin or a library may have set other fields. */
 function withGiven(given: string | undefined, list: string): string {
   if (given === undefined) return list;
   const named = list.toLowerCase().split(', ');
@@ -124,19 +122,18 @@ function withGiven(given: string | undefined, list: string): string {
   return [list, ...others.filter((field) => !named.includes(field.toLowerCase()))].join(', ');
 }
 
-/** The fields in which a route finds who asks. */
 function credentialFields({ credentials }: Route): readonly string[] {
   if (credentials === 'own' || credentials === 'ignored') return [];
   return isSessionAlone(credentials) ? ['Cookie'] : ['Authorization', 'Cookie'];
 }
 
 /**
- * The only place that sets Vary (RFC 9110 section 12.5.5). A response to GET names all that any response of its route depends
- * on: a cache then finds the same list with each of them. Caches store no responses to other methods, which name what this
- * one depended on. nginx keeps no response with a list of over 128 characters.
+ * No other code sets Vary (RFC 9110 §12.5.5). All GET responses of a route have one list, so that caches find the
+ * same list with each response. Other methods are not cached, so their responses list only their own dependencies.
+ * nginx caches no response whose list exceeds 128 characters.
  */
 export function useVary({ corsOrigins, corsTokenOrigins }: CorsOptions): ServicePlugin {
-  // Caches must keep responses apart by origin (Fetch, "CORS protocol and HTTP caches").
+  // Caches must separate responses by origin (Fetch, "CORS protocol and HTTP caches").
   const origin = corsOrigins.length + corsTokenOrigins.length > 0 ? ['Origin'] : [];
   const lists = new Map<Route, string>();
 

@@ -12,34 +12,30 @@ import type { LocatedRequest } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
 import type { HttpRequest } from '../message.ts';
 
-/** RFC 6797. Without subdomains: they may belong to somebody else. */
+/** Subdomains may belong to others, so HSTS does not include them (RFC 6797). */
 const HSTS = 'max-age=31536000';
 
-/** Whether proxies write this header (RFC 7239 and its predecessors). */
+/** Proxies write these headers (RFC 7239 and its predecessors). */
 const isForwarding = (name: string) =>
   name.startsWith('x-forwarded') || name === 'forwarded' || name === 'x-real-ip';
 
-/** Whether a proxy forwarded the request, or the client claims so. */
+/** True if a proxy forwarded the request, or the client claims so. */
 function isForwarded(headers: RequestFields): boolean {
   for (const name of headers.keys()) if (isForwarding(name)) return true;
   return false;
 }
 
-/** Whether the nearest proxy received the request over TLS. It writes the last entry of the list. */
+/** True if the nearest proxy received the request over TLS. That proxy writes the last entry of the list. */
 export function saysTls(headers: Pick<RequestFields, 'get'>): boolean {
   return headers.get('x-forwarded-proto')?.split(',').at(-1)?.trim().toLowerCase() === 'https';
 }
 
-/** Tells whom a request comes from, and whether it was protected in transit. */
 export function createProxyTrust(
   { trustProxy, environment, publicUrl }: Pick<Config, 'trustProxy' | 'environment' | 'publicUrl'>,
   log: Logger,
 ) {
   const isTrustedProxy = memoize(trustedProxies(trustProxy));
-  /**
-   * Whether to send HSTS. On a developer's machine it would make the browser require TLS for all of
-   * localhost.
-   */
+  /** HSTS on a developer's machine would make the browser require TLS for all of localhost. */
   const pins = publicUrl?.startsWith('https:') === true;
   let warned = false;
 
@@ -50,9 +46,9 @@ export function createProxyTrust(
   }
 
   return {
-    /** Whether a peer is one of TRUST_PROXY. */
+    /** True if TRUST_PROXY includes the IP address. */
     isTrustedPeer: (address: string): boolean => isTrustedProxy(normaliseAddress(address)),
-    /** Determines the client address, before other plugins use it. */
+    /** The IP address of the client must be known before other plugins use it. */
     useProxyTrust: (): ServicePlugin => ({
       name: 'proxy-trust',
       stages: {
@@ -72,9 +68,8 @@ export function createProxyTrust(
       },
     }),
     /**
-     * In production a trusted proxy must say that it received the request over TLS, or the request must never
-     * have left this machine (contract section 2). A forwarded request came from elsewhere, whoever forwarded
-     * it (section 9).
+     * In production, a trusted proxy must report TLS, or the request must never have left this machine (contract:
+     * transport security). A forwarded request came from elsewhere, regardless of the forwarder.
      */
     isSecure({ headers }: HttpRequest, { peerAddress, forwarded }: LocatedRequest): boolean {
       if (environment !== 'production') return true;

@@ -19,13 +19,13 @@ export interface RateLimitOptions {
   readonly policy: BucketPolicy;
   /** All credentials of an account together get this multiple of one client's limits. */
   readonly accountFactor: number;
-  /** The limits that an operator has set for an account; undefined if there are none. */
+  /** An operator can set limits for an account. */
   readonly limitsOf: (account: string) => Partial<BucketPolicy> | undefined;
   readonly isFromKnown: Origins['isFromKnown'];
   readonly securityLog: SecurityLog;
 }
 
-/** The state of a bucket as X-RateLimit fields and as the fields of draft-ietf-httpapi-ratelimit-headers-10. */
+/** The state of a bucket has X-RateLimit fields and the fields of draft-ietf-httpapi-ratelimit-headers-10. */
 function rateLimitHeaders(
   { remaining, fullAfterMs, policy: { burst, perSecond } }: Taken,
   atMs: number,
@@ -39,16 +39,16 @@ function rateLimitHeaders(
   };
 }
 
-/** No credential has more than its account. */
+/** A credential has no higher limits than its account. */
 const lesserOf = (one: BucketPolicy, other: BucketPolicy): BucketPolicy => ({
   burst: Math.min(one.burst, other.burst),
   perSecond: Math.min(one.perSecond, other.perSecond),
 });
 
 /**
- * Takes one token per request, whatever its outcome, before anything of it is parsed. Runs after
- * authentication, so that all kinds of credentials count alike. Bad credentials count against the address
- * twice: here, and on any path as a failure.
+ * Every request takes one token before anything of it is parsed. Authentication runs first, so that all kinds of
+ * credentials count alike. Invalid credentials count twice against the IP address: here, and as a failure on any
+ * path.
  */
 export function useRateLimit({
   limiter,
@@ -58,7 +58,7 @@ export function useRateLimit({
   isFromKnown,
   securityLog,
 }: RateLimitOptions): ServicePlugin {
-  /** The limits of an account for a request whose credentials have the limits `own` (contract section 5). */
+  /** The credentials of a request have the limits `own` (contract: limits per account). */
   const accountPolicy = (own: Partial<BucketPolicy>): BucketPolicy => ({
     burst: accountFactor * Math.max(policy.burst, own.burst ?? 0),
     perSecond: accountFactor * Math.max(policy.perSecond, own.perSecond ?? 0),
@@ -66,8 +66,8 @@ export function useRateLimit({
   const usualAccountPolicy = accountPolicy({});
 
   /**
-   * Which bucket of its address a request without valid credentials counts in. Any web page can make the browsers of
-   * its visitors send such requests: they must not use up the tokens for the log-ins of the address, nor any others.
+   * Any web page can make the browsers of its visitors send requests without valid credentials. Such requests must
+   * not use up the tokens of other buckets of the IP address, such as the tokens for logins.
    */
   function addressBucket(
     request: HttpRequest,
@@ -75,15 +75,14 @@ export function useRateLimit({
     kind: AddressBucket,
   ) {
     if (credentialsFailed(credentials)) return 'failed';
-    // Applications on other sites send their users to the pages: that is what these are for. A page that sends no Referer has
-    // the origin "null", but no page elsewhere can make a browser claim the same origin (Fetch Metadata, section 2.3).
+    // Applications on other sites send their users to these pages. A page that sends no Referer has the origin
+    // "null", but no other site can make a browser claim the same origin (Fetch Metadata §2.3).
     const isPageVisit =
       route.documentOnly &&
       (request.method === 'GET' || request.headers.get('sec-fetch-site') === 'same-origin');
     return isPageVisit || isFromKnown(request) ? kind : 'cross-site';
   }
 
-  /** The bucket of the caller, and that of its account. */
   function bucketsOf(
     request: HttpRequest,
     authenticated: AuthenticatedRequest,
@@ -115,7 +114,7 @@ export function useRateLimit({
         ];
   }
 
-  /** Takes a token for the caller. The request is rejected with RATE_LIMITED if none is left. */
+  /** Rejects with RATE_LIMITED if no token is left. */
   async function takeToken(
     request: HttpRequest,
     authenticated: AuthenticatedRequest,
@@ -125,14 +124,14 @@ export function useRateLimit({
     const buckets = bucketsOf(request, authenticated, kind);
     const { taken, atMs, rejection } = await limiter.request(...buckets);
     return {
-      // Programs read these fields. No visitor of a page does.
+      // Programs read these fields, and visitors of a page do not.
       headers: route.documentOnly ? {} : rateLimitHeaders(taken, atMs),
       giveBack: credentials.unverifiedSession && (() => limiter.giveBack(...buckets)),
       rejection: rejection,
     };
   }
 
-  /** Counts bad credentials, on whatever path. Throws RATE_LIMITED if there were too many. */
+  /** Counts invalid credentials on every path. Rejects with RATE_LIMITED after too many failures. */
   async function countFailure(authenticated: AuthenticatedRequest): Promise<void> {
     const { clientAddress, credentials } = authenticated;
     if (!credentialsFailed(credentials)) return;
@@ -141,10 +140,10 @@ export function useRateLimit({
       securityLog.failedCredential(attemptOrigin(authenticated), credentials.failed);
   }
 
-  /** What a request is rejected with because of its credentials, once they are counted; undefined if it goes on. */
+  /** Counts invalid credentials. Undefined means that the request continues. */
   async function rejectionOf(request: HttpRequest, authenticated: AuthenticatedRequest): Promise<unknown> {
     const { route, credentials, clientAddress } = authenticated;
-    // A page that asks who is logged in learns that nobody is. Session ids are too long to be guessed.
+    // A page that asks for the current user gets no user instead of an error. Session ids are too long to be guessed.
     const asksOnly = isSessionAlone(route.credentials) && credentialsFailed(credentials);
     if (credentials.error === undefined || asksOnly) {
       const address = addressNetwork(clientAddress);

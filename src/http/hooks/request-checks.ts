@@ -9,28 +9,25 @@ import type { LocatedRequest } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
 import type { HttpRequest } from '../message.ts';
 
-/** Rejects a request that another site made a browser send; undefined if it is allowed. */
+/** Rejects a request that another site made a browser send. Undefined means that the request is allowed. */
 export type OriginCheck = (request: BrowserRequest) => ApiError | undefined;
-/** What a browser says of the page that sends a request. */
 type BrowserRequest = Pick<HttpRequest, 'headers' | 'url'>;
 
 export interface OriginsOptions {
-  /**
-   * The service's own origin. If undefined, the request's Host determines it, as far as that can be trusted.
-   */
+  /** If undefined, the request's Host determines the origin of the service, as far as Host can be trusted. */
   readonly publicUrl: string | undefined;
-  /** The host name that the service listens on. */
+  /** The service listens on this host name. */
   readonly host: string;
   readonly corsOrigins: readonly string[];
   readonly corsTokenOrigins: readonly string[];
 }
 
-/** Requests from the pages of the service, and those a user made directly (Fetch Metadata, section 2.3). */
+/** The service's pages or the user directly made the request (Fetch Metadata §2.3). */
 export const OWN_SITES: ReadonlySet<string> = new Set(['same-origin', 'none']);
 /** Longer origins are not repeated in messages. */
 const MAX_SHOWN = 200;
 
-/** Any other DNS name may be another site's, pointed here temporarily (DNS rebinding). */
+/** Any other DNS name may belong to another site and point here temporarily (DNS rebinding). */
 function isOwnName(hostname: string, host: string): boolean {
   return hostname === host || hostname === 'localhost' || isIP(hostname.replace(/^\[|\]$/g, '')) !== 0;
 }
@@ -47,7 +44,6 @@ function sessionsNotAllowed(origin: string): ApiError {
   );
 }
 
-/** Tells the operator how to allow an origin. */
 export function howToAllow(origin: string): string {
   return isAllowable(origin)
     ? `Add ${origin} to the setting CORS_ORIGINS, a list separated by commas`
@@ -59,7 +55,6 @@ const UNKNOWN_SITE =
 const NO_ORIGINS: ReadonlySet<string> = new Set();
 const OTHER_PAGE = 'This form can only be sent from the page that shows it. Open that page and try again.';
 
-/** The origins whose pages may use the service. */
 export function createOrigins({ publicUrl, host, corsOrigins, corsTokenOrigins }: OriginsOptions) {
   const trusted = new Set(corsOrigins);
   const readers = new Set([...corsOrigins, ...corsTokenOrigins]);
@@ -68,7 +63,7 @@ export function createOrigins({ publicUrl, host, corsOrigins, corsTokenOrigins }
     const { hostname, origin } = new URL(url);
     return isOwnName(hostname, host) ? origin : undefined;
   };
-  /** Browsers that send no Origin describe the site of the page (Fetch Metadata, section 2.3). */
+  /** Browsers that send no Origin send the site of the page (Fetch Metadata §2.3). */
   const isOwnSite = (site: string | null) => site === null || OWN_SITES.has(site);
   const isFrom = (listed: ReadonlySet<string>, { headers, url }: BrowserRequest) => {
     const origin = headers.get('origin');
@@ -76,16 +71,16 @@ export function createOrigins({ publicUrl, host, corsOrigins, corsTokenOrigins }
     return listed.has(origin) || origin === ownOrigin(url);
   };
   return {
-    /** Whether pages of an origin may use the service at `url`, the absolute URL of a request. */
+    /** True if pages of an origin may use the service at `url`, an absolute URL. */
     isKnown: (origin: string, url: string): boolean => readers.has(origin) || origin === ownOrigin(url),
-    /** True for requests of pages that may read the responses, and for requests that no page sends. */
+    /** True for pages that may read the responses, and for requests that no page sends. */
     isFromKnown: (request: BrowserRequest): boolean => isFrom(readers, request),
     /** Accepts only pages of the service itself. */
     checkOwn: (request: BrowserRequest) => (isFrom(NO_ORIGINS, request) ? undefined : forbidden(OTHER_PAGE)),
     /**
-     * For requests that are authenticated by cookie and do more than read (contract section 3). Browsers add the cookie by
-     * themselves, so the site that initiated the request is checked. A request with neither header does not come from a
-     * browser and cannot be this attack.
+     * Checks requests that do more than read and are authenticated by cookie (contract: sessions). Browsers add the
+     * cookie automatically, so the initiating site is checked. A request with neither header comes from no browser,
+     * so it cannot be CSRF.
      */
     check(request: BrowserRequest): ApiError | undefined {
       if (isFrom(trusted, request)) return undefined;
@@ -97,7 +92,7 @@ export function createOrigins({ publicUrl, host, corsOrigins, corsTokenOrigins }
 
 export type Origins = ReturnType<typeof createOrigins>;
 
-/** Rejects the requests of blocked addresses, before their credentials are looked at. */
+/** Blocked IP addresses are rejected before their credentials are read. */
 export function useIpBlocklist(
   restrictions: Pick<Restrictions, 'blocks' | 'loading'>,
   metrics: Metrics,
@@ -123,10 +118,7 @@ export function useIpBlocklist(
   };
 }
 
-/**
- * Judges what browsers say of a request (the `Origin` header; Fetch Metadata, section 2), before its credentials are
- * looked up: a rejected one changes no cookie and costs no look-up.
- */
+/** The check runs before credentials are looked up, so a rejected request changes no cookie and costs no look-up. */
 export function useCsrfProtection({ check, checkOwn }: Pick<Origins, 'check' | 'checkOwn'>): ServicePlugin {
   return {
     name: 'csrf-protection',
@@ -134,7 +126,7 @@ export function useCsrfProtection({ check, checkOwn }: Pick<Origins, 'check' | '
       screen(request, { route }) {
         const { headers, method } = request;
         const { documentOnly, originCheck, methods } = route;
-        // Images and frames on a page of another site must neither begin a sign-in nor use up the tokens for pages.
+        // Images and frames on another site's page must neither begin a sign-in nor use up the tokens for pages.
         if (documentOnly && (headers.get('sec-fetch-dest') ?? 'document') !== 'document')
           throw badRequest(
             'This page cannot be shown inside another page. Open it in a separate tab or window.',
@@ -154,9 +146,8 @@ function tooMuch(): ApiError {
 }
 
 /**
- * Makes a request wait for a slot of the event loop, before anything of its body is parsed (decision 16). Runs after the
- * rate limit, when the owner of the request is known; a request that is rejected there waits for nothing. From here on
- * its body is charged to its owner.
+ * A request waits for a time slice of the event loop before its body is parsed (decisions/0016-shares.md). The stage
+ * runs after the rate limit, when the owner is known, and then charges the owner for the body.
  */
 export function useFairScheduling(): ServicePlugin {
   return {

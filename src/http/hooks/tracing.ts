@@ -15,7 +15,7 @@ interface TracedHead {
   readonly incomingRequest: IncomingRequest;
 }
 
-/** Of a client's making, any other could be a name that no one can count. */
+/** Clients can invent any number of other methods. */
 const METHODS = new Set([
   'GET',
   'HEAD',
@@ -29,13 +29,13 @@ const METHODS = new Set([
   'QUERY',
 ]);
 const SERVER_ERROR = 500;
-/** A call of `app.fetch` is from this machine. */
+/** A call of `app.fetch` comes from this machine. */
 const LOCAL = '127.0.0.1';
 const PORTS = { http: 80, https: 443 } as const;
-/** The longest host name (RFC 1035 section 2.3.4). */
+/** A host name has at most 253 characters (RFC 1035 §2.3.4). */
 const MAX_HOST = 253;
 
-/** The server as the client has named it. */
+/** The attributes name the server as the client does. */
 function serverAttributes({ href }: Pick<RequestUrl, 'href'>, scheme: keyof typeof PORTS): Attributes {
   const { hostname, port } = new URL(href);
   return {
@@ -46,8 +46,8 @@ function serverAttributes({ href }: Pick<RequestUrl, 'href'>, scheme: keyof type
 }
 
 /**
- * By OpenTelemetry's conventions for HTTP servers, without what may tell a person (IP addresses, user agents) or be a secret
- * (query strings).
+ * Attributes follow OpenTelemetry's conventions for HTTP servers, without personal data (IP addresses, user agents)
+ * and secrets (query strings).
  */
 export function createRequestTraces(tracing: Tracing, isTrustedPeer: (address: string) => boolean) {
   return {
@@ -55,12 +55,15 @@ export function createRequestTraces(tracing: Tracing, isTrustedPeer: (address: s
       const { peerAddress = LOCAL, httpVersion } = incomingRequest;
       const name = `${METHODS.has(method) ? method : 'HTTP'} ${route.path}`;
       const begun = tracing.begin(name, headers.get('traceparent'), isTrustedPeer(peerAddress));
-      // An id of the service's own is that of no other request: nothing is to be told apart.
+      // A request id of the service is unique, so nothing must be distinguished by trace.
       const isAlone = begun.traceId === undefined && !headers.has('x-request-id');
       const forget = isAlone ? () => undefined : rememberTrace(requestId, begun.traceId);
       return { ...begun, httpVersion, forget };
     },
-    /** Ends the span of a request, whose stream may stay open. The last hook: others log the trace id. */
+    /**
+     * The span ends with the response, while a stream may stay open. The hook must be the last, because other hooks
+     * log the trace id.
+     */
     useTraces: (): ServicePlugin => ({
       name: 'traces',
       stages: {

@@ -6,7 +6,7 @@ import type { Metrics } from '../../platform/metrics/metrics.ts';
 import type { FinishedRequest } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
 
-/** Counts each request as its client's, but for those by which the service is watched. */
+/** Monitoring requests are no use of the service. */
 export const useClientUsage = (uses: Pick<ClientUsage, 'note'>): ServicePlugin => ({
   name: 'client-use',
   stages: {
@@ -18,12 +18,12 @@ export const useClientUsage = (uses: Pick<ClientUsage, 'note'>): ServicePlugin =
   },
 });
 
-/** Limits the metric to this many clients. The rest count as "others". */
+/** The metric names at most this many clients and counts the rest as "others". */
 const MAX_CLIENTS = 1_000;
 
 /**
- * Tells clients which deprecated elements they use, and counts the uses, to show who still needs what is to go (contract
- * section 7): in the database for the report, and in a metric for alerts. The access log names them too.
+ * Tells clients which deprecated elements they use, and counts the uses by client (contract: deprecation). The
+ * database has the counts for the report, and a metric has them for alerts. The access log names the elements, too.
  */
 export function useDeprecations(deprecated: Pick<DeprecatedUsage, 'note'>, metrics: Metrics): ServicePlugin {
   const uses = metrics.counter(
@@ -47,7 +47,7 @@ export function useDeprecations(deprecated: Pick<DeprecatedUsage, 'note'>, metri
         if (operation === undefined || operation.deprecated.length === 0) return;
         const { deprecated: used, published, isCheckOnly } = operation;
         for (const [name, value] of Object.entries(deprecationHeaders(used))) headers.set(name, value);
-        // An operation that is only checked counts when its stream opens.
+        // A checked operation counts when its stream opens.
         if (isCheckOnly) return;
         deprecated.note(caller, published, used);
         const client = nameOf(caller);

@@ -10,22 +10,21 @@ import { WAIT_AS_TOLD } from '../rate-limit/limiter.ts';
 import { EMPTY_HTML, type Html, html } from './page.ts';
 
 export interface SignInForm {
-  /** Where it is posted to. */
+  /** The form is posted to this path. */
   readonly action: string;
-  /** The e-mail entered before, or one that is suggested. */
+  /** The email address was entered before or is suggested. */
   readonly email: string;
-  /** Why the last attempt failed, for the user. */
+  /** The problem tells the user why the last attempt failed. */
   readonly problem?: string | undefined;
 }
 
-/** The id of the form, for buttons outside of it. */
+/** Buttons outside the form refer to this id. */
 export const SIGN_IN = 'sign-in';
 
-/** What is wrong, as a page shows it. */
 export const alertOf = (problem: string | undefined): Html =>
   problem === undefined ? EMPTY_HTML : html`<p class="problem" id="problem" role="alert">${problem}</p>`;
 
-/** The form that asks for an account and its password, without a button. */
+/** The form has no button. */
 export function signInForm({ action, email, problem }: SignInForm): Html {
   const described = problem === undefined ? EMPTY_HTML : html` aria-describedby="problem"`;
   const atEmail = email === '' ? html` autofocus` : EMPTY_HTML;
@@ -39,7 +38,6 @@ export function signInForm({ action, email, problem }: SignInForm): Html {
 </form>`;
 }
 
-/** Why nobody is signed in: for the page that asks again. */
 export interface FailedSignIn {
   readonly problem: string;
   readonly status?: number;
@@ -47,7 +45,7 @@ export interface FailedSignIn {
   readonly errorCodes?: readonly string[];
 }
 
-/** People have no keys to retry with. */
+/** People have no idempotency keys to retry with. */
 const UNKNOWN =
   'The database connection was lost, so the change may have been saved. Check before you try again.';
 
@@ -57,20 +55,19 @@ export const WRONG: FailedSignIn = {
   headers: { 'www-authenticate': 'Bearer' },
 };
 
-/** `wait`: whole seconds. */
+/** `wait` is in whole seconds. */
 export const tooManyAttempts = (wait: string) => ({
   problem: `Too many failed attempts. Try again in ${wait} seconds.`,
   status: 429,
   headers: { 'retry-after': wait },
 });
 
-/** A rejection in words for whoever reads the page. */
 interface ShownProblem extends Required<FailedSignIn> {
-  /** The argument of the API that is wrong. */
+  /** `argument` is the invalid argument of the API. */
   readonly argument?: string | undefined;
 }
 
-/** A rejection, or an error of the API, as a page tells it. Throws what is neither. */
+/** Throws errors that are neither rejections nor errors of the API. */
 export function problemOf(error: unknown, { requestId }: ReceivedRequest, log: Logger): ShownProblem {
   if (!(error instanceof ApiError || error instanceof GraphQLError)) throw error;
   const { code, status, headers, message } = toErrorResponse(error, { requestId, log });
@@ -85,7 +82,7 @@ export function problemOf(error: unknown, { requestId }: ReceivedRequest, log: L
   };
 }
 
-/** Signs in with what the form of a page holds. Throws what is no rejection. */
+/** Throws errors that are not rejections. */
 export async function signInBy(
   form: URLSearchParams,
   request: HttpRequest,

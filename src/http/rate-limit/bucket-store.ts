@@ -2,42 +2,36 @@ import { LRUCache } from 'lru-cache';
 import type { Config } from '../../platform/config/config.ts';
 import type { Clock } from '../../platform/deadline.ts';
 
-/** A token bucket that refills continuously (contract section 5). */
+/** The bucket refills continuously (contract: rate limits). */
 export type BucketPolicy = Config['rateLimit'];
 
 /**
- * A bucket at one moment, as the number of missing tokens. A full bucket has none missing, whatever its
- * policy, so it needs no state. It also lets credentials with different limits share the bucket of their
- * account without emptying it for each other.
+ * A full bucket misses no tokens under any policy, so it needs no state. Credentials with different limits can
+ * therefore share the bucket of their account without emptying it for each other.
  */
 interface BucketState {
   missing: number;
   atMs: number;
 }
 
-/** A bucket as a request finds it or leaves it. */
 interface Level {
   readonly policy: BucketPolicy;
   missing: number;
 }
 
-/** The result of a request for a token. */
 export interface Taken {
   readonly allowed: boolean;
-  /** Policy of the reported bucket, which is the emptier of two. */
+  /** The policy belongs to the emptier of two buckets. */
   readonly policy: BucketPolicy;
-  /** Whole tokens left. */
+  /** `remaining` counts whole tokens. */
   readonly remaining: number;
-  /** Time until each bucket has a token; 0 if the request was allowed. */
+  /** Each bucket has a token after this time. 0 means that the request was allowed. */
   readonly retryAfterMs: number;
-  /** Time until the bucket is full. */
+  /** The bucket is full after this time. */
   readonly fullAfterMs: number;
 }
 
-/**
- * The bucket at `nowMs`, refilled continuously. A timestamp in the future means that the clock was set back:
- * the bucket then refills from now on.
- */
+/** A timestamp in the future means that the clock was set back, so the bucket refills from now on. */
 function levelAt(state: BucketState, nowMs: number, policy: BucketPolicy): Level {
   const elapsedMs = Math.max(0, nowMs - state.atMs);
   return { policy, missing: Math.max(0, state.missing - (elapsedMs * policy.perSecond) / 1000) };
@@ -45,7 +39,6 @@ function levelAt(state: BucketState, nowMs: number, policy: BucketPolicy): Level
 
 const tokensIn = ({ policy, missing }: Level) => policy.burst - missing;
 
-/** Whether the bucket has a whole token. */
 function holdsToken(level: Level): boolean {
   return tokensIn(level) >= 1;
 }
@@ -54,7 +47,7 @@ function retryAfterMs(level: Level): number {
   return Math.max(0, ((1 - tokensIn(level)) / level.policy.perSecond) * 1000);
 }
 
-/** Describes one or two buckets, after a token was taken from each or from none. */
+/** A token was taken from each bucket or from none. */
 export function describe(allowed: boolean, first: Level, second: Level = first): Taken {
   const emptier = tokensIn(second) < tokensIn(first) ? second : first;
   const { policy, missing } = emptier;
@@ -67,27 +60,24 @@ export function describe(allowed: boolean, first: Level, second: Level = first):
   };
 }
 
-/** A named bucket. */
 export interface Bucket {
   readonly name: string;
   readonly policy: BucketPolicy;
-  /** That of the buckets from which tokens are taken together: a cluster of stores must have them in one place. */
+  /** Tokens are taken from the buckets of a group together, so a Redis cluster must store them on one server. */
   readonly group?: string;
 }
 
-/** Stores buckets by name. */
 export interface BucketStore {
-  /** Takes a token from the bucket and from the shared one, or from neither if one is empty. */
+  /** Takes a token from both buckets, or from neither if one bucket is empty. */
   take(own: Bucket, shared?: Bucket): Promise<Taken> | Taken;
   /** Returns a token to each bucket, for work that turned out not to count. */
   giveBack(own: Bucket, shared?: Bucket): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Beyond this many, the least recently used bucket is evicted, which refills it. */
+/** Beyond this many buckets, the least recently used bucket is evicted, which refills it. */
 const MAX_BUCKETS = 100_000;
 
-/** Buckets of this process only. */
 export function memoryBuckets(clock: Pick<Clock, 'elapsedMs'>, max = MAX_BUCKETS): BucketStore {
   const buckets = new LRUCache<string, BucketState>({ max });
 

@@ -4,13 +4,13 @@ import { ApiError } from '../../platform/errors.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import type { Bucket, BucketPolicy, BucketStore } from './bucket-store.ts';
 
-/** Seconds for a header: never too early. */
+/** Header values are rounded up, so that a retry is never too early. */
 export const wholeSeconds = (ms: number): number => Math.ceil(ms / 1000);
 
-/** What clients are told. Readers of a page do not see headers. */
+/** Clients see headers, but readers of a page do not. */
 export const WAIT_AS_TOLD = 'Try again after the time in Retry-After.';
 
-/** The rejection of a request when its bucket is empty: the sentence says of what there was too much. */
+/** `sentence` says which limit was exceeded. */
 function rateLimited(sentence: string, retryAfterMs: number): ApiError {
   return new ApiError('RATE_LIMITED', `${sentence} ${WAIT_AS_TOLD}`, {
     headers: { 'retry-after': String(Math.max(1, wholeSeconds(retryAfterMs))) },
@@ -20,12 +20,11 @@ function rateLimited(sentence: string, retryAfterMs: number): ApiError {
 interface RateLimiterOptions {
   readonly store: BucketStore;
   readonly clock: Clock;
-  /** The bucket for failures of one kind under one name. */
+  /** Failures of one kind under one name share a bucket with this policy. */
   readonly failures: BucketPolicy;
   readonly metrics: Metrics;
 }
 
-/** Limits the requests of clients, and failed guesses. */
 export function createRateLimiter({ store, clock, failures, metrics }: RateLimiterOptions) {
   const checks = metrics.fastCounter(
     'content_graph_rate_limit_checks_total',
@@ -58,8 +57,9 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
   };
   return {
     /**
-     * Takes a token from the client's bucket and from its account's, or from neither.
-     * @returns the state of the emptier bucket at `atMs`, in milliseconds since the epoch, and a `rejection` if one was empty
+     * Takes a token from the client's bucket and the account's bucket, or from neither.
+     * @returns the state of the emptier bucket at `atMs`, in milliseconds since the epoch, and a `rejection` if a
+     * bucket was empty
      */
     async request(client: Bucket, account?: Bucket) {
       const taken = await store.take(client, account);
@@ -77,13 +77,14 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
     },
     /** Returns the tokens of a request that turned out not to be the client's. */
     giveBack: (client: Bucket, account?: Bucket): Promise<void> => store.giveBack(client, account),
-    /** Failed logins, against password guessing. */
+    /** The limit prevents password guessing. */
     logins: failuresOf('login'),
     /**
-     * Failed keys, tokens and secrets. Any web page can make a browser send those, so they must not lock out logins.
+     * Any web page can make a browser send invalid keys, tokens and secrets, so these failures must not lock out
+     * logins.
      */
     credentials: failuresOf('credential'),
-    /** Wrong metrics tokens. The right one is not asked of them. */
+    /** The right metrics token is not limited. */
     metricsTokens: failuresOf('metrics-token'),
   };
 }

@@ -6,19 +6,20 @@ import { createOutageReporter } from '../../platform/log/log-limits.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { type Bucket, type BucketStore, describe, memoryBuckets, type Taken } from './bucket-store.ts';
 
-/** How long Redis may take before the request goes on without it. */
+/** The request continues without Redis after this time. */
 const COMMAND_TIMEOUT_MS = 100;
-/** How long Redis is not used after a failure, so that an outage does not cost every request the timeout. */
+/** Redis is not used for this long after a failure, so that an outage does not cost every request the timeout. */
 const BACK_OFF_MS = 1_000;
 const SILENCE_MS = 3_000;
 const PREFIX = 'content-graph:bucket:';
 
 /**
- * store.ts as one atomic script on the clock of Redis, so that all instances share one bucket exactly.
- * Numbers are returned as text: Redis truncates Lua numbers to integers. A key expires when its bucket is
- * full, since no key means a full bucket. A bucket stamped ahead of the clock, because the clock was set back
- * or another server took over, refills from now on. KEYS: buckets. ARGV: tokens to take from each (1) or give
- * back (-1), then burst and tokens per second of each.
+ * The script does what bucket-store.ts does, atomically and on the clock of Redis, so that all instances share one
+ * bucket. Numbers are returned as strings, because Redis truncates Lua numbers to integers. A key expires when its
+ * bucket is full, since a missing key means a full bucket. A timestamp in the future, after a clock change or a
+ * failover, makes the bucket refill from now on.
+ * KEYS are the buckets. ARGV has the tokens to take from each bucket (1) or to return (-1), then burst and tokens per
+ * second of each bucket.
  */
 const SCRIPT = `
 local n = tonumber(ARGV[1])
@@ -53,21 +54,21 @@ declare module 'ioredis' {
   }
 }
 
-/** In a cluster all keys of a script must be on one server. The part in braces decides which. */
+/** In a cluster, all keys of a script must be on one server, which the part in braces selects. */
 const keyOf = ({ name, group }: Bucket): string =>
   group === undefined ? PREFIX + name : `${PREFIX}{${group}}:${name}`;
 
-/** Rejects if there is no reply in time. A reply that arrived while this process was busy is in time. */
+/** A reply that arrived while this process was busy is in time. */
 function inTime<T>(reply: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = () => reject(new Error(`no answer within ${COMMAND_TIMEOUT_MS} ms`));
+    const late = () => reject(new Error(`no reply within ${COMMAND_TIMEOUT_MS} ms`));
     // The event loop reads sockets between timers and immediates.
     const timer = setTimeout(() => setImmediate(late), COMMAND_TIMEOUT_MS);
     reply.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
 
-/** An error's message. Node's error for several addresses has none of its own. */
+/** Node's error for several IP addresses has no message. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   return error instanceof Error ? error.message : String(error);
@@ -81,14 +82,14 @@ interface RedisBucketsOptions {
 }
 
 /**
- * Buckets shared through Redis. If Redis does not respond in time, the service falls back to buckets of its
- * own. It logs this, ever more rarely, reports it in the metrics throughout, and returns to Redis by itself.
+ * Without a timely reply of Redis, the service uses buckets in memory. The service logs the outage ever more rarely,
+ * reports it in the metrics, and returns to Redis automatically.
  */
 export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions): BucketStore {
   const memory = memoryBuckets(clock);
   const redis = new Redis(url, {
     connectTimeout: 2_000,
-    // Gives up silent connections. TCP itself would keep trying for a quarter of an hour.
+    // TCP itself would keep a silent connection for a quarter of an hour.
     socketTimeout: SILENCE_MS,
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(attempt * 100, BACK_OFF_MS),
@@ -111,10 +112,10 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
     });
   }
   redis.on('error', failed);
-  // Redis has replied to what the library asks of a new connection.
+  // `ready` means that Redis has replied to the library's first command.
   redis.on('ready', outage.over);
 
-  /** The result of the script; undefined if Redis does not respond. */
+  /** Undefined if Redis does not respond. */
   async function run(tokens: number, own: Bucket, shared?: Bucket) {
     if (outage.lasting && (performance.now() < retryAtMs || redis.status !== 'ready')) return undefined;
     const buckets = shared === undefined ? [own] : [own, shared];
@@ -150,7 +151,7 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
   };
 }
 
-/** The buckets that all instances share, if the settings name a Redis for that, or else those of this process. */
+/** All instances share the buckets if the settings name a Redis. Otherwise each process has separate buckets. */
 export const createBuckets = (
   { redisUrl }: Pick<Config, 'redisUrl'>,
   services: Omit<RedisBucketsOptions, 'url'>,

@@ -4,10 +4,10 @@ import { textWith } from '../../engine/operation/outcome.ts';
 import type { ReceivedRequest } from '../exchange.ts';
 import type { HttpRequest } from '../message.ts';
 
-/** The id of the last block of a stream that has a single result. It names no event. */
+/** The last block of a stream with a single result has this id, which names no event. */
 export const END_ID = 'end';
 
-/** True where an EventSource reconnects after the end of such a stream. Only 204 stops it (HTML section 9.2.2). */
+/** True if an EventSource reconnects after the end of such a stream. Only 204 stops an EventSource (HTML §9.2.2). */
 export const reconnectsAfterEnd = (
   { method, headers }: HttpRequest,
   { streamType }: ReceivedRequest,
@@ -16,7 +16,7 @@ export const reconnectsAfterEnd = (
 
 const CHUNK_END = Buffer.from('\r\n');
 
-/** A frame, as bytes that lie between the head and the end of a chunk (RFC 9112 section 7.1). */
+/** The bytes lie between the head and the end of an HTTP chunk (RFC 9112 §7.1). */
 function frame(text: string): Frame {
   const bytes = Buffer.byteLength(text);
   const head = `${bytes.toString(16)}\r\n`;
@@ -28,8 +28,8 @@ function frame(text: string): Frame {
 }
 
 /**
- * Headers of a response that is sent piece by piece. Proxies in Node compress by default and then hold the pieces back, except
- * under `no-transform` (RFC 9111 section 5.2.2.6). nginx buffers by default.
+ * Proxies in Node compress by default and then delay the pieces, except under `no-transform` (RFC 9111 §5.2.2.6).
+ * nginx buffers by default.
  */
 export const STREAM_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store, no-transform',
@@ -44,17 +44,15 @@ const SSE_HEADERS: Readonly<Record<string, string>> = {
 };
 
 const SSE_COMPLETE = 'event: complete\ndata:\n\n';
-/** EventSource reconnects after `complete`, too. With this id it is told to stop. */
+/** EventSource reconnects after `complete`, too. A request with this id is told to stop. */
 const END = `id: ${END_ID}\n${SSE_COMPLETE}`;
 
-/** A block without data: EventSource takes its id and retry time but fires no event (HTML section 9.2.6). */
+/** An EventSource takes id and retry time of a block without data but fires no event (HTML §9.2.6). */
 function opening(id: string | undefined): string {
   return `retry: ${RETRY_MS}\n${id === undefined ? '' : `id: ${id}\n`}\n`;
 }
 
-/**
- * Line breaks end a field (HTML section 9.2.6). Unescaped ones in JSON are only whitespace between tokens.
- */
+/** Line breaks end a field (HTML §9.2.6). Unescaped line breaks in JSON are only whitespace between tokens. */
 function onOneLine(json: string): string {
   return json.includes('\n') || json.includes('\r') ? json.replaceAll(/[\r\n]+/g, '') : json;
 }
@@ -63,19 +61,18 @@ function next(text: string, id: string | undefined): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: next\ndata: ${onOneLine(text)}\n\n`;
 }
 
-/** Server-Sent Events in the "distinct connections" mode of the GraphQL-over-SSE protocol. */
+/** The format is the "distinct connections" mode of the GraphQL-over-SSE protocol. */
 export const SSE: StreamFormat = {
   headers: () => SSE_HEADERS,
   opening: (id) => frame(opening(id)),
   events: (events) => frame(events.map(({ text, id }) => next(text, id)).join('')),
   heartbeat: frame(':\n\n'),
   visibleHeartbeat: (id) => frame(`id: ${id}\nevent: heartbeat\ndata: {}\n\n`),
-  // EventSource takes the id of a block without data, and fires no event (HTML section 9.2.6).
   position: (id) => frame(`id: ${id}\n\n`),
-  // Without an id the client keeps the one that it has.
+  // Without an id, the client retains its last id.
   last: (text) => frame(`${next(text, undefined)}${SSE_COMPLETE}`),
   completion: frame(SSE_COMPLETE),
-  // Without `complete`, and with the time to wait before reconnecting.
+  // The client reconnects after the retry time, because `complete` is missing.
   interruption: frame(opening(undefined)),
   whole: (text, id) => `${opening(id)}${next(text, id)}${id === undefined ? END : SSE_COMPLETE}`,
 };
@@ -88,14 +85,14 @@ const MULTIPART_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Parsers look for the boundary on a line of its own, where JSON cannot have it. Apollo's for iOS finds it
+ * Parsers look for the boundary on a separate line, which JSON cannot contain. Apollo iOS finds the boundary
  * anywhere.
  */
 function withoutBoundary(json: string): string {
   return json.includes(BOUNDARY) ? json.replaceAll(BOUNDARY, '\\u002d-graphql') : json;
 }
 
-/** A part and the boundary after it: parsers wait for that before they hand a part on. */
+/** Parsers wait for the next boundary before they deliver a part. */
 function part(json: string): string {
   return `\r\ncontent-type: application/json\r\n\r\n${json}\r\n${BOUNDARY}`;
 }
@@ -106,15 +103,15 @@ function payload(text: string, id: string | undefined): string {
 
 const HEARTBEAT = part('{}');
 const HEARTBEAT_FRAME = frame(HEARTBEAT);
-/** The line break belongs to the boundary (RFC 2046 section 5.1.1): Apollo Client looks for it. */
+/** The line break belongs to the boundary (RFC 2046 §5.1.1), and Apollo Client looks for it. */
 const OPENING = `\r\n${BOUNDARY}${HEARTBEAT}`;
-/** Makes the last boundary the closing one. */
+/** The suffix makes the last boundary the closing boundary. */
 const MULTIPART_COMPLETE = '--\r\n';
 
-/** Apollo's multipart protocol for subscriptions, version 1.0. */
+/** The format is Apollo's multipart protocol for subscriptions, version 1.0. */
 export const MULTIPART_FORMAT: StreamFormat = {
   headers: (id) => (id === undefined ? MULTIPART_HEADERS : { ...MULTIPART_HEADERS, 'x-event-id': id }),
-  // Its position is in the headers: there is no part for it. A first part lets proxies pass the headers on.
+  // The position is in the headers, because no part can carry it. A first part lets proxies pass the headers on.
   opening: () => frame(OPENING),
   events: (events) => frame(events.map(({ text, id }) => payload(text, id)).join('')),
   heartbeat: HEARTBEAT_FRAME,
@@ -122,12 +119,11 @@ export const MULTIPART_FORMAT: StreamFormat = {
   position: () => undefined,
   last: (text, id) => frame(`${payload(text, id)}${MULTIPART_COMPLETE}`),
   completion: frame(MULTIPART_COMPLETE),
-  // Without the closing boundary.
+  // The closing boundary is missing.
   interruption: frame(HEARTBEAT),
   whole: (text, id) => `${OPENING}${payload(text, id)}${MULTIPART_COMPLETE}`,
 };
 
-/** How the events of a subscription are written, by the media type of the stream. */
 export const STREAM_FORMATS: Readonly<Record<StreamType, StreamFormat>> = {
   'text/event-stream': SSE,
   [MULTIPART]: MULTIPART_FORMAT,

@@ -24,7 +24,7 @@ export function jsonResponse(
   });
 }
 
-/** A rejection outside execution: `{"errors":[…]}` with the status of the code. */
+/** The body is `{"errors":[…]}` with the status of the code. */
 export function errorResponse(
   error: unknown,
   { requestId }: ReceivedRequest,
@@ -34,12 +34,11 @@ export function errorResponse(
   return jsonResponse({ errors: [entry] }, { status, headers, errorCodes: [code] });
 }
 
-/** The header fields that errors ask for. */
 export function headersOf(errors: readonly GraphQLError[]): Record<string, string> {
   return Object.assign({}, ...errors.map((error) => publicError(error).headers));
 }
 
-/** @returns what the extensions of a response tell, as far as the client asks for it */
+/** The extensions contain only what the client requests. */
 function extrasOf({ reached, effects }: OperationResult, limits: CostCeilings): ResponseExtras {
   return {
     limits,
@@ -52,14 +51,13 @@ function extrasOf({ reached, effects }: OperationResult, limits: CostCeilings): 
   };
 }
 
-/** Turns the result of an operation into a response of the media type that the client asked for. */
 export type Responder = (result: OperationResult, sender: OperationRequest) => HttpResponse;
 
 export function createResponder(limits: CostCeilings): Responder {
   return (result, { mediaType: single, streamType }) => {
     const { outcome, effects } = result;
     const operation = reportOf(result);
-    // A client that accepts nothing but a stream is rejected in JSON.
+    // A client that accepts only a stream gets a rejection in JSON.
     const mediaType = single ?? streamType ?? 'application/json';
     const extras = extrasOf(result, limits);
     const oneEvent = (type: StreamType, event: SingleResult, errorCodes: readonly string[], id?: string) => {

@@ -8,25 +8,23 @@ import type { RouteHandler } from '../exchange.ts';
 import { jsonResponse } from '../response/responder.ts';
 
 interface ReadinessOptions {
-  /** Queries the database. Rejects if it is unreachable. */
+  /** Rejects if the database is unreachable. */
   readonly pendingMigrations: () => Promise<readonly string[]>;
-  /** What must have been read once before requests can be handled, and the first attempt to read it. */
+  /** Requests can be handled once these data were read. `loading` is the first attempt. */
   readonly load: () => { readonly loading: Promise<void> | undefined; readonly loaded: boolean };
-  /** Why the database cannot write, if it cannot. */
+  /** Undefined if the database can write. */
   readonly writeProblem: () => string | undefined;
   readonly clock: Clock;
-  /** Called with the error if the database does not respond. */
+  /** The callback gets the error if the database does not respond. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/**
- * Anyone may ask, as often as they like: the database is queried at most once a second (contract section 2).
- */
+/** Any client may ask at any rate, so the database is queried at most once a second (contract: health). */
 const MAX_AGE_MS = 1_000;
-/** Probes of orchestrators give up after a second or a few, and a database that is slower than this serves nobody. */
+/** Probes of orchestrators time out after a few seconds, and a slower database cannot serve requests. */
 const PROBE_LIMIT_MS = 2_000;
 
-/** Whether a database has all migrations, and writes. */
+/** The database must have all migrations and accept writes. */
 export const databaseReadiness = (database: Database, clock: Clock, load: ReadinessOptions['load']) =>
   createReadiness({
     load,
@@ -36,7 +34,7 @@ export const databaseReadiness = (database: Database, clock: Clock, load: Readin
     onFailure: database.watch.broke,
   });
 
-/** Whether the service should receive requests. Applied migrations stay applied. The database is queried all the same, since it may be unreachable. */
+/** Applied migrations stay applied, but the database is still queried, since it may be unreachable. */
 export function createReadiness({
   pendingMigrations,
   load,
@@ -50,7 +48,9 @@ export function createReadiness({
   let probe: Promise<string | undefined> | undefined;
   let looking: Promise<string | undefined> | undefined;
 
-  /** The reason, at the latest after PROBE_LIMIT_MS. The next call waits for the same look if it still lasts. */
+  /**
+   * Returns the reason after PROBE_LIMIT_MS at the latest. The next call waits for the query that is still running.
+   */
   async function look(): Promise<string | undefined> {
     looking ??= lookAtDatabase().finally(() => {
       looking = undefined;
@@ -89,18 +89,20 @@ export function createReadiness({
   }
 
   return {
-    /** The reason why it should not, for operators; undefined if there is none. May be a second old. */
+    /** The reason is for operators and at most a second old. */
     async problem(): Promise<string | undefined> {
       const problem = leaving ? undefined : ((await current()) ?? writeProblem());
       return leaving ? 'The service is shutting down.' : problem;
     },
-    /** The last result; false until there is one. If it is old, the database is asked, for the next caller. */
+    /**
+     * Returns the last result, or false before the first result. If the result is old, the database is queried for
+     * the next caller.
+     */
     lastKnown(): boolean {
       if (leaving) return false;
       void current();
       return lastResult !== undefined && lastResult.problem === undefined && writeProblem() === undefined;
     },
-    /** Marks the service as shutting down. */
     leave(): void {
       leaving = true;
     },
@@ -109,7 +111,6 @@ export function createReadiness({
 
 export type Readiness = ReturnType<typeof createReadiness>;
 
-/** Has the metrics tell whether the instance is ready. */
 export function registerReadiness(metrics: Metrics, readiness: Pick<Readiness, 'lastKnown'>): void {
   metrics.gauge(
     'content_graph_ready',
@@ -118,10 +119,10 @@ export function registerReadiness(metrics: Metrics, readiness: Pick<Readiness, '
   );
 }
 
-/** `/health/live`: the process responds, and says what it is. */
+/** `/health/live` shows that the process responds, and its version. */
 export const handleLive: RouteHandler = async () => jsonResponse({ status: 'ok', ...build() });
 
-/** `/health/ready`: the service can serve requests, so a load balancer may send some. */
+/** `/health/ready` tells a load balancer that the service can handle requests. */
 export function createReadyHandler({ problem }: Pick<Readiness, 'problem'>): RouteHandler {
   return async () => {
     const reason = await problem();

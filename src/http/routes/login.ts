@@ -14,17 +14,17 @@ import { saysTls } from '../hooks/proxy-trust.ts';
 import { type HttpRequest, HttpResponse } from '../message.ts';
 import { jsonResponse } from '../response/responder.ts';
 
-/** The header that tells a page why its login will not last. */
+/** The header tells a page why its login will not last. */
 const SESSION_WARNING = 'x-session-warning';
 
-/** Whether the two hosts are surely of different sites, as far as their names show it. */
+/** True if the names of the hosts prove that the sites differ. */
 function differ(one: string, other: string): boolean {
   if (one === other) return false;
   const last = (name: string) => name.split('.').slice(-2).join('.');
   return [one, other].some((name) => isLoopbackHost(name) || isIP(name) !== 0) || last(one) !== last(other);
 }
 
-/** Whether the page and the service are of different sites, so that SameSite=Strict keeps the cookie out. */
+/** True if page and service are on different sites, so that SameSite=Strict withholds the cookie. */
 function isCrossSite({ headers }: HttpRequest, hostname: string): boolean {
   const site = headers.get('sec-fetch-site');
   if (site !== null) return site === 'cross-site';
@@ -32,14 +32,14 @@ function isCrossSite({ headers }: HttpRequest, hostname: string): boolean {
   return URL.canParse(origin) && differ(new URL(origin).hostname, hostname);
 }
 
-/** Whether the browser reached the service, or the proxy in front of it, over TLS. */
+/** True if the browser reached the service or its proxy over TLS. */
 function isOverTls({ headers }: HttpRequest, protocol: string): boolean {
   return protocol === 'https:' || saysTls(headers);
 }
 
 /**
- * Why a browser will drop the session cookie that a login sets, and what to do; undefined if it keeps it. The cookie
- * is Secure and SameSite=Strict (RFC 6265bis section 5.7).
+ * Returns why a browser will drop the session cookie and what to do, or undefined. The cookie is Secure and
+ * SameSite=Strict (RFC 6265bis §5.7).
  */
 function whyCookieIsDropped(request: HttpRequest): string | undefined {
   const { hostname, protocol, host } = new URL(request.url);
@@ -58,7 +58,7 @@ function whyCookieIsDropped(request: HttpRequest): string | undefined {
 interface LoginRouteOptions {
   readonly login: Login;
   readonly database: Database;
-  /** Whether a login whose cookie the browser will drop is told so. */
+  /** True if a login response warns of a cookie that the browser will drop. */
   readonly warns: boolean;
   readonly maxBodyBytes: number;
   readonly log: Logger;
@@ -77,14 +77,14 @@ async function readCredentials(
 }
 
 /**
- * `POST /login` and `GET /login` (contract section 3). Pages of other sites may neither log their visitors in as
- * somebody else nor guess passwords from their visitors' addresses. Each login creates a new session; a session id
- * sent along is never adopted.
+ * Handles `POST /login` and `GET /login` (contract: sessions). Pages of other sites may neither log visitors in to
+ * another account nor guess passwords from visitors' IP addresses. Each login creates a new session, and a session id
+ * in the request is never adopted.
  */
 export function createLoginHandler(options: LoginRouteOptions): RouteHandler {
   const { login, database, warns, maxBodyBytes, log } = options;
 
-  /** Who is logged in. A session that has ended is nobody's: pages may ask without causing an error. */
+  /** A revoked or expired session has no user, so that pages may ask without an error. */
   async function whoAmI({ caller }: AdmittedRequest): Promise<HttpResponse> {
     const owner = isSession(caller)
       ? await ownerOf(readConnectionFor(database, caller.userId), caller)
@@ -110,7 +110,7 @@ export function createLoginHandler(options: LoginRouteOptions): RouteHandler {
     });
     if (loggedIn === undefined)
       throw unauthenticated('The email address or the password is wrong.', {
-        // RFC 9110 section 15.5.2 requires a challenge. No scheme exists for credentials in a body.
+        // RFC 9110 §15.5.2 requires a challenge, but no scheme exists for credentials in a body.
         'www-authenticate': 'Bearer',
       });
     const { user, expiresAt, sessionId } = loggedIn;
@@ -121,10 +121,7 @@ export function createLoginHandler(options: LoginRouteOptions): RouteHandler {
   return (request, admitted) => (request.method === 'POST' ? logIn(request, admitted) : whoAmI(admitted));
 }
 
-/**
- * `POST /logout` (contract section 3): ends the request's session and clears its cookie. Succeeds without a
- * session too.
- */
+/** Handles `POST /logout` (contract: sessions). The request succeeds without a session, too. */
 export function createLogoutHandler(endSession: EndSession): RouteHandler {
   return async (_request, { caller, credentials }) => {
     const hasEnded = credentials.place === 'cookie' && credentialsFailed(credentials);
@@ -132,7 +129,7 @@ export function createLogoutHandler(endSession: EndSession): RouteHandler {
     if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
     else if (isAuthenticated(caller))
       throw forbidden('Only a session can be logged out. Revoke an API key with revokeApiKey.');
-    // Whoever uses the browser next finds nothing of the account (Clear Site Data, section 3.1).
+    // The next user of the browser must find nothing of the account (Clear Site Data §3.1).
     const headers = { 'set-cookie': CLEAR_SESSION_COOKIE, 'clear-site-data': '"cache"' };
     return new HttpResponse('', { status: 204, headers });
   };

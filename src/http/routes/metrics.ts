@@ -11,10 +11,9 @@ import { isLocalVisit } from '../local-request.ts';
 import { type HttpRequest, HttpResponse } from '../message.ts';
 import { type BucketPolicy, memoryBuckets } from '../rate-limit/bucket-store.ts';
 
-/** Occasional requests get a fresh text. Floods get the last one, at most a tenth of a second old. */
+/** Occasional requests get fresh metrics. Floods get the last metrics, at most 0.1 s old. */
 const MAKINGS: BucketPolicy = { burst: 20, perSecond: 10 };
 
-/** Shares a text that is expensive to produce, and refreshes it at a limited rate. */
 export function createThrottledText(
   make: () => Promise<string>,
   clock: Pick<Clock, 'elapsedMs'>,
@@ -24,7 +23,7 @@ export function createThrottledText(
   let last: Promise<string> | undefined;
   let making = false;
   return async () => {
-    // Concurrent requests share one result, or a burst of them would block the process.
+    // Concurrent requests share one result, because a burst of them would block the process.
     if (making && last !== undefined) return last;
     const { allowed } = await buckets.take(bucket);
     if (last === undefined || (allowed && !making)) {
@@ -44,14 +43,14 @@ export function createThrottledText(
 interface MetricsRouteOptions {
   readonly metrics: Metrics;
   readonly token: string | undefined;
-  /** Whether the token was protected in transit. */
+  /** True if the token was protected in transit. */
   readonly isSecure: (request: HttpRequest, located: LocatedRequest) => boolean;
-  /** Counts a wrong token. Rejects with RATE_LIMITED if there were too many. */
+  /** Counts a wrong token. Rejects with RATE_LIMITED after too many failures. */
   readonly failure: FailureCounter['failure'];
   readonly securityLog: SecurityLog;
 }
 
-/** Prometheus names it first. */
+/** Prometheus lists OpenMetrics first. */
 const OPEN_METRICS = /application\/openmetrics-text(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
 
 function hasToken(request: HttpRequest, token: string | undefined): boolean {
@@ -62,8 +61,8 @@ function hasToken(request: HttpRequest, token: string | undefined): boolean {
 }
 
 /**
- * `/metrics` in Prometheus' text format or, if asked for, OpenMetrics, which has exemplars. Open to requests from this
- * machine under a local name, and to bearers of METRICS_TOKEN.
+ * `/metrics` responds in Prometheus' text format or, if requested, in OpenMetrics, which has exemplars. Requests from
+ * this machine under a local name need no token. All other requests need METRICS_TOKEN.
  */
 export function createMetricsHandler({
   metrics: { registry },
@@ -72,12 +71,12 @@ export function createMetricsHandler({
   failure,
   securityLog,
 }: MetricsRouteOptions): RouteHandler {
-  // Each text takes milliseconds, because process metrics are read from the operating system. The limit protects the
-  // process, so real time counts.
+  // Collecting takes milliseconds, because process metrics are read from the operating system. The limit protects the
+  // process, so it uses the real clock.
   const plain = createThrottledText(() => registry.metrics(), systemClock);
   const open = createThrottledText(() => createOpenMetricsRegistry(registry).metrics(), systemClock);
 
-  /** Why the request gets no metrics; undefined if it does. */
+  /** Undefined means that the request gets the metrics. */
   async function rejectionOf(
     request: HttpRequest,
     located: LocatedRequest,

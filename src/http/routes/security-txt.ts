@@ -5,17 +5,18 @@ import { HttpResponse } from '../message.ts';
 import { PATHS } from './table.ts';
 
 const DAY_MS = 86_400_000;
-/** RFC 9116 section 2.5.5 recommends less than a year, so that nobody relies on a stale copy. */
+/** RFC 9116 §2.5.5 recommends less than a year, so that no reader relies on a stale copy. */
 const VALID_DAYS = 180;
 
 export interface SecurityTxtOptions {
   readonly contacts: Config['securityContacts'];
-  /** The public origin of the service. */
   readonly origin: () => string;
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** `/.well-known/security.txt` (RFC 9116): where people report vulnerabilities. 404 without a contact. */
+/**
+ * `/.well-known/security.txt` tells where to report vulnerabilities (RFC 9116). The path is 404 without a contact.
+ */
 export function createSecurityTxtHandler({ contacts, origin, clock }: SecurityTxtOptions): RouteHandler {
   return async () => {
     if (contacts.length === 0) return undefined;

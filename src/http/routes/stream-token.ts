@@ -12,9 +12,9 @@ import type { Pipeline } from '../graphql.ts';
 import type { HttpResponse } from '../message.ts';
 import { headersOf, jsonResponse } from '../response/responder.ts';
 
-/** How long the clients of an account with too many tokens should wait: one expires at any time. */
+/** Any token may expire soon, so clients of an account with too many tokens wait this long. */
 const RETRY_SECONDS = 60;
-/** What is stored of a subscription, as JSON. Every connection with its token reads that. */
+/** Every connection with a token reads the stored JSON of its subscription. */
 const MAX_STORED_LENGTH = 16_384;
 
 export interface StreamTokenRouteOptions {
@@ -23,7 +23,7 @@ export interface StreamTokenRouteOptions {
   readonly metrics: Metrics;
 }
 
-/** Without the extensions, which no stored operation needs. */
+/** No stored operation needs extensions. */
 const fixed = ({ extensions: _extensions, ...operation }: OperationParams): FixedOperation => operation;
 
 /** Throws BAD_REQUEST for an operation that is too large to be stored. */
@@ -36,7 +36,7 @@ function checkLength(operation: FixedOperation): void {
     );
 }
 
-/** A rejection with the status of its code: never 200. */
+/** The status is the status of the code, never 200. */
 function createErrorResponse(rejection: SingleResult, operation: HttpResponse['operation']): HttpResponse {
   const errors = errorsOf(rejection);
   const errorCodes = errors.map((error) => publicError(error).code);
@@ -44,7 +44,6 @@ function createErrorResponse(rejection: SingleResult, operation: HttpResponse['o
   return jsonResponse({ errors }, { status, headers: headersOf(errors), errorCodes, operation });
 }
 
-/** Tells clients what to do about too many tokens. */
 function sayLimit(error: unknown): never {
   if (!(error instanceof StreamTokenLimitError)) throw error;
   const message = `${error.message} Reuse a token, or wait until one expires.`;
@@ -52,8 +51,8 @@ function sayLimit(error: unknown): never {
 }
 
 /**
- * `POST /graphql/stream-token` (contract section 3): responds with a token that opens one subscription, for addresses
- * where a secret that lives longer must not stand, such as those of an EventSource.
+ * Handles `POST /graphql/stream-token` (contract: stream tokens). A token opens one subscription, for URLs that must
+ * not contain a long-lived secret, such as the URL of an EventSource.
  */
 export function createStreamTokenHandler({
   pipeline,
@@ -65,7 +64,7 @@ export function createStreamTokenHandler({
   return async (request, admitted, url) => {
     const { caller } = admitted;
     if (!isAuthenticated(caller)) throw credentialsMissing();
-    // No client of Apollo's protocol asks for tokens: an unknown id is 404 here, however it is named.
+    // Apollo's protocol has no tokens, so an unknown id is 404 here, even if `persistedQuery` names it.
     const { persistedQuery: _, ...params } = await pipeline.read(request, url, admitted);
     const { rejection, operation: report } = await pipeline.checkSubscription(params, request, admitted);
     if (rejection !== undefined) return createErrorResponse(rejection, report);

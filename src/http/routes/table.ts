@@ -6,7 +6,7 @@ import type { RequestUrl } from '../message.ts';
 import type { Negotiated } from '../negotiate.ts';
 import { errorResponse } from '../response/responder.ts';
 
-/** The paths that every service has. Others are with their routes. */
+/** Features define all other paths. */
 export const PATHS = {
   graphql: '/graphql',
   streamToken: '/graphql/stream-token',
@@ -18,16 +18,16 @@ export const PATHS = {
   securityTxt: '/.well-known/security.txt',
 } as const;
 
-/** Where browsers start. Development has a page there. */
+/** Browsers start at this path, which has a page in development only. */
 export const HOME = '/';
-/** Where people keep their account. A feature has the page. */
+/** A feature serves the account page. */
 export const ACCOUNT = '/account';
-/** Where clients find who issues tokens for `/graphql` (RFC 9728 section 3.1). A feature has the document. */
+/** Clients find the issuer of tokens for `/graphql` here (RFC 9728 §3.1). A feature serves the document. */
 export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource/graphql';
-/** Where OAuth libraries read about the authorization server (RFC 8414). A feature has the document. */
+/** OAuth libraries read about the authorization server here (RFC 8414). A feature serves the document. */
 export const OAUTH_METADATA = '/.well-known/oauth-authorization-server';
 
-/** For what is the same for everybody. */
+/** The responses are identical for every client. */
 export const PUBLIC_ROUTE: RouteProperties = {
   methods: ['GET', 'HEAD'],
   readsBody: false,
@@ -46,10 +46,9 @@ export const PUBLIC_ROUTE: RouteProperties = {
   page: undefined,
 };
 
-/** For what tells how the service is. A cache would report the state of an instance that has stopped since. */
+/** A cache would report the state of an instance that has stopped since. */
 const WATCH: RouteProperties = { ...PUBLIC_ROUTE, probe: true, storable: false };
 
-/** For what is between a caller and the service. */
 const API_ROUTE: RouteProperties = {
   ...PUBLIC_ROUTE,
   methods: ['POST'],
@@ -60,7 +59,7 @@ const API_ROUTE: RouteProperties = {
   originCheck: 'with-cookie',
 };
 
-/** For handlers that respond with credentials or revoke them. */
+/** Handlers of these routes respond with credentials or revoke them. */
 export const CREDENTIAL_ROUTE: RouteProperties = {
   ...API_ROUTE,
   needsTls: true,
@@ -68,7 +67,6 @@ export const CREDENTIAL_ROUTE: RouteProperties = {
   logged: 'route',
 };
 
-/** For a path at which there is nothing. */
 export const NOT_FOUND_ROUTE: Route = {
   ...CREDENTIAL_ROUTE,
   path: 'other',
@@ -82,33 +80,31 @@ export const NOT_FOUND_ROUTE: Route = {
 };
 
 type Paths = typeof PATHS;
-/** The handlers that need a part of the service. `coreRoutes` imports all others. */
+/** These handlers need a part of the service. `coreRoutes` imports all others. */
 type CoreHandlers = Readonly<
   Record<
     'graphql' | 'streamToken' | 'login' | 'logout' | 'live' | 'ready' | 'metrics' | 'securityTxt',
     RouteHandler
   >
 >;
-/** One for each path, under its name. */
 type CoreRoutes = { readonly [Name in keyof Paths]: Route & { readonly path: Paths[Name] } };
 
-/** The route of operations. */
 export const graphqlRoute = (handler: RouteHandler): CoreRoutes['graphql'] => ({
   ...API_ROUTE,
   path: PATHS.graphql,
   methods: ['GET', 'HEAD', 'POST'],
   varies: ['Accept', 'X-Show-Cost', 'X-Show-Event-Id', 'X-Show-Deprecations'],
   credentials: 'with-stream-token',
-  // A mutation with a session is checked once the operation is known (admission.ts).
+  // `admission.ts` checks the origin of a mutation with a session once the operation is known.
   originCheck: 'none',
   handler,
 });
 
-/** One route for each path, under its name. `page` is what browsers get that open GraphQL's path. */
+/** Browsers that open `/graphql` get `page`. */
 export function coreRoutes(handlers: CoreHandlers, page: Route | undefined): CoreRoutes {
   return {
     graphql: { ...graphqlRoute(handlers.graphql), page },
-    // Where no credentials come along, there is nothing to protect.
+    // Without credentials, plain HTTP exposes no secret.
     streamToken: {
       ...CREDENTIAL_ROUTE,
       path: PATHS.streamToken,
@@ -141,16 +137,16 @@ export function coreRoutes(handlers: CoreHandlers, page: Route | undefined): Cor
   };
 }
 
-/** The route of a request. Every request has one: for paths that are not in the table, it responds 404. */
+/** Every request has a route. The route of unknown paths responds 404. */
 type RouteOf = (method: string, url: RequestUrl, accepts: Negotiated) => Route;
 
-/** Whether a path has parameters or stands for a folder. */
+/** The path has parameters or the suffix `/*`. */
 const PATTERN = /:|\*$/;
 
 const matcherOf = (path: string) =>
   new RegExp(`^${path.replace('/*', '(?:/.*)?').replaceAll(/:\w+/g, '[\\w-]{1,100}')}$`);
 
-/** Of several routes that match a path, one without parameters counts, else the first; `nothing` where none does. */
+/** A route without parameters wins, then the first match. `nothing` is the route of all other paths. */
 export function createTable(routes: readonly Route[], nothing: Route): RouteOf {
   const byPath = new Map<string, Route>();
   const patterns: { readonly route: Route; readonly matcher: RegExp }[] = [];
@@ -167,13 +163,13 @@ export function createTable(routes: readonly Route[], nothing: Route): RouteOf {
   };
 }
 
-/** Where people can go on, in the order in which it helps, as far as a service has it. */
+/** Error pages link to the first of these pages that exists. */
 const PLACES = [
   { path: HOME, name: 'Go to the start page' },
   { path: ACCOUNT, name: 'Go to your account' },
 ];
 
-/** The route of paths at which there is nothing: JSON for programs, and a page for browsers, which leads on. */
+/** Programs get JSON, and browsers get a page with a link. */
 export function notFoundRoute(routes: readonly Route[]): Route {
   const place = PLACES.find(({ path }) => routes.some((route) => route.path === path));
   const onwards = place && html`<a href="${place.path}">${place.name}</a>`;
@@ -181,25 +177,24 @@ export function notFoundRoute(routes: readonly Route[]): Route {
   return { ...route, page: { ...route, errors: pageErrorsTo(onwards) } };
 }
 
-/** A path of plain segments, with any query. Every parser reads such a target the same way. */
+/** Every parser reads such a target identically: plain segments with any query. */
 const PLAIN_TARGET = /^(?:\/\.?[\w-]+(?:\.[\w-]+)*)+(?:\?[\x21\x24-\x7e]*)?$/;
 const PLAIN_METHODS = new Set<string | undefined>(['GET', 'HEAD', 'POST', 'OPTIONS']);
 
-/** Whether the fast path handles a request. All others go through Yoga's HTTP handling. */
+/** All other requests take Yoga's HTTP handling. */
 export const isFastPathRequest = (method: string | undefined, target: string | undefined): boolean =>
   target !== undefined &&
   PLAIN_METHODS.has(method) &&
   (target === PATHS.graphql || PLAIN_TARGET.test(target));
 
-/** The GraphQL URL on a host. URL getters compute on each access, and nearly all requests ask for this URL. */
+/** URL getters compute on each access, and nearly all requests ask for the GraphQL URL. */
 const graphqlUrl = memoize((host): RequestUrl => {
   const { href, hostname, pathname, search, searchParams } = new URL(PATHS.graphql, `http://${host}`);
   return { href, hostname, pathname, search, searchParams };
 });
 
-/** The URL of a target that the fast path takes. */
+/** Only targets of the fast path are valid here. */
 export const urlOf = (target: string, host: string): RequestUrl =>
   target === PATHS.graphql ? graphqlUrl(host) : new URL(target, graphqlUrl(host).href);
 
-/** Path and query, as the request line has them. */
 export const targetOf = ({ pathname, search }: RequestUrl): string => pathname + search;

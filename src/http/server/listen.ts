@@ -10,10 +10,10 @@ import { createLogRateLimiter } from '../../platform/log/log-limits.ts';
 
 type Place = Pick<Config, 'host' | 'port'>;
 
-/** As many as the system allows: thousands of clients may connect at once. Node asks for 511. */
+/** Thousands of clients may connect at the same time, but Node's default is 511. The system may allow fewer. */
 const LISTEN_BACKLOG = 65_535;
 
-/** What to do about an error of listening, by Node's error code. */
+/** The keys are Node's error codes. */
 const LISTEN_ADVICE: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process listens there, so stop it or set PORT to another port',
   EACCES: 'the user of the service may not listen there, so set PORT to 1024 or above',
@@ -39,8 +39,9 @@ async function bind(server: NetServer, place: Place, options: ListenOptions): Pr
 }
 
 /**
- * Tells before anything is created whether `listen` can work, by listening for a moment. Whoever connects in that
- * moment is disconnected. Throws OperatorError.
+ * Listens briefly, so that a taken port is reported before anything is created. A client that connects during the
+ * check is disconnected.
+ * @throws {OperatorError}
  */
 export async function requireFreePort(place: Place): Promise<void> {
   const server = createServer((socket) => socket.destroy());
@@ -49,25 +50,29 @@ export async function requireFreePort(place: Place): Promise<void> {
   await once(server, 'close');
 }
 
-/** Listens. Resolves to the origin. Throws OperatorError. */
+/**
+ * @returns the origin
+ * @throws {OperatorError}
+ */
 export async function listen(server: Server, place: Place): Promise<string> {
   await bind(server, place, { backlog: LISTEN_BACKLOG });
   const bound = server.address() as AddressInfo;
   return ownOrigin({ host: place.host, port: bound.port });
 }
 
-/** A flood of connections must not be one of lines. */
+/** A flood of connections must not become a flood of log lines. */
 const LINES_PER_MINUTE = 10;
 
 interface ConnectionLimitOptions {
-  /** How many connections fit; undefined if that is not known. */
+  /** Undefined if the limit is unknown. */
   readonly most: number | undefined;
   readonly log: Logger;
 }
 
 /**
- * Closes connections that are one too many at once, before the process runs out of file descriptors: those that are left
- * are for the database and for files. Node says nothing of connections that the system rejects for want of descriptors.
+ * Excess connections are closed immediately, before the process runs out of file descriptors. The remaining
+ * descriptors are for the database and for files. Node does not report connections that the system rejects for lack
+ * of descriptors.
  */
 export function limitConnections(server: Server, { most, log }: ConnectionLimitOptions): { close(): void } {
   const lines = createLogRateLimiter({ log, event: 'http.connection_rejected', maximum: LINES_PER_MINUTE });
@@ -75,33 +80,32 @@ export function limitConnections(server: Server, { most, log }: ConnectionLimitO
   server.on('drop', (dropped) => {
     lines.emit({ peer: dropped?.remoteAddress, limit: most });
   });
-  // Without a listener, the error would end the process.
+  // Without a listener, the error would exit the process.
   server.on('error', (error) => lines.emit({ err: error }));
   return { close: lines.close };
 }
 
-/** Running requests get as long to finish (contract section 8). */
+/** Running requests get this long to finish (contract: graceful shutdown). */
 const LIMIT_MS = 10_000;
 const IDLE_CHECK_MS = 50;
 
 interface DrainOptions {
-  /** For how long idle connections stay open, in milliseconds. */
+  /** Idle connections stay open for this long. */
   readonly graceMs: number;
-  /** Called once no new connection can arrive. */
+  /** The callback runs once no new connection can arrive. */
   readonly onDeaf: () => void;
 }
 
 /**
- * Stops listening, lets the running requests finish and closes every connection. From `onDeaf` on, responses must
- * tell their clients to close the connection. Never rejects.
- *
- * Closing an idle connection loses the request that its client may just be sending. So idle connections stay open
- * for a while: the next request on each gets its response, which closes the connection. Only those that nobody has used are closed.
+ * Stops listening, lets running requests finish and closes every connection. After `onDeaf`, responses must tell
+ * clients to close the connection. The promise never rejects.
+ * Closing an idle connection loses a request that its client may be sending. So idle connections stay open for a
+ * while, and the response to the next request closes each connection. Only unused connections are closed.
  */
 export async function drain(server: Server, { graceMs, onDeaf }: DrainOptions): Promise<void> {
-  // The clients that have connected by now are accepted first.
+  // Clients that have connected by now are accepted first.
   await nextLoopIteration();
-  // http.Server's close() would close idle connections at once, and stop enforcing the time limits of requests.
+  // http.Server's close() would close idle connections immediately and stop enforcing the time limits of requests.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   onDeaf();
   const startedMs = performance.now();

@@ -10,9 +10,8 @@ function doAll(): void {
 }
 
 /**
- * Writes at the end of this iteration of the event loop, together with its other responses. A write to a
- * sleeping reader wakes it, which costs as much as a short query; a second write right after finds it awake.
- * Rejects with what `write` throws.
+ * Writes at the end of this iteration of the event loop, together with other responses. Waking a sleeping reader
+ * costs as much as a short query, and a second write right after finds the reader awake.
  */
 function batchWrite(write: () => void): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -29,22 +28,21 @@ function batchWrite(write: () => void): Promise<void> {
 }
 
 interface SendOptions {
-  /** A response to HEAD has no body (RFC 9110 section 9.3.2). */
+  /** A response to HEAD has no body (RFC 9110 §9.3.2). */
   readonly head: boolean;
-  /**
-   * Whether the connection ends with the response: the unread rest of the request would be taken for the next one, or
-   * the service stops.
-   */
+  /** True if the service stops, or if the unread rest of the request would be parsed as the next request. */
   readonly close: () => boolean;
   readonly streams: StreamSending;
-  /** Counts the memory that the response holds until it is sent. */
+  /** The reservation counts the memory of the response until it is sent. */
   readonly reservation: Reservation;
 }
 
-/** Whether a response tells its length: a 204 must not, and that of a 304 would be of the 200 (RFC 9110 section 8.6). */
+/** A 204 must not have a Content-Length, and a 304 would need the length of the 200 (RFC 9110 §8.6). */
 const hasLength = (status: number) => status !== 204 && status !== 304;
 
-/** Unread output is buffered in this process, so readers that are too slow are cut off. Returns what ends the wait. */
+/**
+ * Unread output is buffered in this process, so slow readers are disconnected. The returned function ends the wait.
+ */
 function waitForReader(
   outgoing: ServerResponse,
   { reservation, streams: { drainLimitMs: windowMs } }: SendOptions,
@@ -67,8 +65,8 @@ function waitForReader(
 }
 
 /**
- * Writes a body in parts, since the kernel may not take it at once. The remainder shows how fast its reader
- * is. `held` is what the response holds in memory until it is read, in bytes.
+ * The kernel may not take the whole body, and the remainder shows how fast the reader is.
+ * @param held is the memory of the response until it is read, in bytes
  */
 function endInParts(
   outgoing: ServerResponse,
@@ -94,7 +92,6 @@ function endInParts(
   waitForReader(outgoing, options, () => body.length - sent + outgoing.writableLength);
 }
 
-/** Ends a response, and limits how long it waits for its reader. */
 function end(
   outgoing: ServerResponse,
   body: string | Buffer,
@@ -112,7 +109,7 @@ function end(
   if (waiting > 0) waitForReader(outgoing, options, () => outgoing.writableLength);
 }
 
-/** Alternating names and values: Node writes such a list as is, without building a table first. */
+/** Node writes a flat list of names and values without building a table first. */
 function fieldsOf({ headers, cookies }: HttpResponse, { close }: SendOptions): string[] {
   const fields = close() ? ['connection', 'close'] : [];
   for (const [name, value] of headers) fields.push(name, value);
@@ -140,7 +137,7 @@ function sendWhole(
   else end(outgoing, body, length, length === body.length ? 'latin1' : 'utf8', options);
 }
 
-/** Resolves once the kernel has taken what waits; to false if nobody reads on. */
+/** Resolves once the kernel has taken the pending bytes, and to false if the reader stopped reading. */
 function drained(outgoing: ServerResponse, options: SendOptions): Promise<boolean> {
   return new Promise((resolve) => {
     const done = () => {
@@ -155,7 +152,7 @@ function drained(outgoing: ServerResponse, options: SendOptions): Promise<boolea
   });
 }
 
-/** Writes a response to the socket. Events and pieces of a file are written as they arrive. */
+/** Events and pieces of a file are written as they arrive. */
 export async function sendResponse(
   response: HttpResponse,
   outgoing: ServerResponse,
@@ -168,7 +165,7 @@ export async function sendResponse(
       if (outgoing.destroyed) reservation.release();
       else sendWhole(response, body, outgoing, options);
     });
-  // What was read to decide on the response is no part of it.
+  // The memory that was used to compute the response is no longer needed.
   reservation.release();
   const isStream = 'attach' in body;
   if (outgoing.destroyed) return isStream ? body.close() : void (await body.return(undefined));

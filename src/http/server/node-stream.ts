@@ -3,26 +3,23 @@ import type { Socket } from 'node:net';
 import type { Backlog, EventStream, Frame, Sink } from '../../engine/events/event-stream.ts';
 import type { Reservation } from '../../platform/fairness/response-memory.ts';
 
-/** A reader that lags must have taken 256 KiB within this time, again and again. */
+/** A lagging reader must take 256 KiB within each such period. */
 export const DRAIN_LIMIT_MS = 10_000;
 
 export interface StreamSending {
   readonly drainLimitMs: number;
-  /** Called if the reader was too slow. */
+  /** The callback runs if the reader was too slow. */
   readonly onCutOff: () => void;
 }
 
-/**
- * Writes an event stream to a socket. Frames go past the response object, which would frame and copy each of
- * them again for every reader.
- */
+/** Frames bypass the response object, which would frame and copy each frame again for every reader. */
 class SocketSink implements Sink {
   readonly #outgoing: ServerResponse;
   readonly #sending: StreamSending;
   readonly #reservation: Reservation;
-  /** Set once the response has the socket to itself: a pipelined one waits for those before it. */
+  /** Set once the response has the socket exclusively, because a pipelined response waits for earlier responses. */
   #socket: Socket | undefined;
-  /** Set while what waits is counted. */
+  /** Set while the pending bytes are counted. */
   #backlog: { readonly sharers: number; end(): void } | undefined;
 
   constructor(outgoing: ServerResponse, sending: StreamSending, reservation: Reservation) {
@@ -40,11 +37,11 @@ class SocketSink implements Sink {
     return outgoing.writableLength;
   }
 
-  /** The socket, if all that the response has written so far has been handed to it. */
+  /** Returns the socket if all previous output of the response was handed to it. */
   #ownSocket(): Socket | undefined {
     const { socket, chunkedEncoding, headersSent, writableLength } = this.#outgoing;
     if (socket == null || !chunkedEncoding || !headersSent) return undefined;
-    // What the response holds back itself must go first.
+    // Output that the response still buffers must be sent first.
     if (writableLength !== socket.writableLength) return undefined;
     this.#socket = socket;
     return socket;
@@ -96,7 +93,7 @@ class SocketSink implements Sink {
   }
 }
 
-/** Sends the headers of a response and its event stream, the start of both in one packet. */
+/** The headers and the start of the event stream share one packet. */
 export function sendStream(
   stream: EventStream,
   outgoing: ServerResponse,

@@ -6,11 +6,11 @@ import { bodyTooLarge } from '../body.ts';
 import type { BodyCharge } from '../exchange.ts';
 
 /**
- * Bounds the memory of all request bodies. Clients can send bodies before they authenticate, one per connection. When
- * space runs out, the bodies that have been arriving longest are dropped: a body sent in one go takes no time to arrive.
+ * Clients can send bodies before they authenticate, one per connection. If space runs out, the bodies that have been
+ * arriving longest are dropped, because a body sent in one go takes no time to arrive.
  */
 export class BodyBudget extends MemoryBudget {
-  /** The bodies that are not complete, the oldest first. A body that arrives in one chunk is never among them. */
+  /** The oldest body comes first. A body that arrives in one chunk is never in the set. */
   readonly arriving: Set<BodyMemory>;
 
   constructor(maxBytes: number) {
@@ -25,7 +25,7 @@ export class BodyBudget extends MemoryBudget {
   }
 }
 
-/** The memory of one request body, from its first byte until its response is made. */
+/** The memory counts from the first byte of a body until the response is made. */
 export class BodyMemory implements BodyCharge {
   readonly #budget: BodyBudget;
   readonly #onDrop: () => void;
@@ -42,14 +42,20 @@ export class BodyMemory implements BodyCharge {
     return this.#bytes;
   }
 
-  /** Counts a complete body. Returns false, and counts nothing, if there is no room. */
+  /**
+   * Counts a complete body.
+   * @returns false, and counts nothing, if there is no room
+   */
   take(bytes: number): boolean {
     if (!this.#budget.freeFor(bytes)) return false;
     this.#add(bytes);
     return true;
   }
 
-  /** Counts more bytes of a body that is still arriving. Returns false if this dropped the body itself. */
+  /**
+   * Counts more bytes of an arriving body.
+   * @returns false if this body itself was dropped to make room
+   */
   grow(bytes: number): boolean {
     this.#budget.arriving.add(this);
     this.#add(bytes);
@@ -57,14 +63,14 @@ export class BodyMemory implements BodyCharge {
     return !this.#isReleased;
   }
 
-  /** From now on, the body is not dropped in favour of others. */
+  /** A complete body is not dropped in favour of others. */
   complete(): void {
     this.#budget.arriving.delete(this);
   }
 
   /**
-   * Charges a complete body to the account of its request. Returns false if the account has other bodies and too much
-   * with this one, or if the request has its response.
+   * Charges a complete body to the account of its request.
+   * @returns false if the response is already made, or if the account's bodies use too much memory
    */
   own(owner: string): boolean {
     if (this.#isReleased) return false;
@@ -97,16 +103,15 @@ export class BodyMemory implements BodyCharge {
 
 export interface ReceivedBody {
   readonly bytes: Buffer<ArrayBuffer> | undefined;
-  /** Set if the body was rejected. The rest of it is not read, so the connection cannot be reused. */
+  /** The rest of a rejected body is not read, so the connection cannot be reused. */
   readonly rejection: ApiError | undefined;
-  /** Undefined if nothing is counted. It is released when the response is made. */
+  /** Undefined if nothing is counted. The caller releases the memory when the response is made. */
   readonly memory: BodyMemory | undefined;
 }
 
 export interface ReceiveOptions {
-  /** Limit for this body. */
   readonly maxBytes: number;
-  /** Limit for all bodies together. */
+  /** `budget` limits all bodies together. */
   readonly budget: BodyBudget;
 }
 
@@ -121,9 +126,8 @@ function noRoom(): ApiError {
 }
 
 /**
- * Collects a request body up to a limit. A larger Content-Length is rejected before a byte is read. Chunks are
- * copied into one buffer as they arrive: a one-byte chunk kept as it is would occupy a hundred. Rejects if
- * the client disconnects early.
+ * A larger Content-Length is rejected before a byte is read. Chunks are copied into one buffer, because a retained
+ * chunk of one byte would occupy a hundred. The promise rejects if the client disconnects early.
  */
 export function receiveBody(
   request: IncomingMessage,
@@ -134,10 +138,10 @@ export function receiveBody(
     rejection,
     memory: undefined,
   });
-  const announced = Number(request.headers['content-length'] ?? Number.NaN);
-  if (announced > maxBytes) return Promise.resolve(createRejected(bodyTooLarge(maxBytes)));
+  const contentLength = Number(request.headers['content-length'] ?? Number.NaN);
+  if (contentLength > maxBytes) return Promise.resolve(createRejected(bodyTooLarge(maxBytes)));
   return new Promise((resolve, reject) => {
-    const expected = Number.isNaN(announced) ? maxBytes : announced;
+    const expected = Number.isNaN(contentLength) ? maxBytes : contentLength;
     let whole: Buffer<ArrayBuffer> | undefined;
     let collected = NOTHING;
     let length = 0;
@@ -151,7 +155,7 @@ export function receiveBody(
     const sourceOf = (): ThrottledSource => ({
       owner: request.socket.remoteAddress,
       number: readThrottle.nextNumber(),
-      // What is rejected stays paused.
+      // A rejected body stays paused.
       stream: { pause: () => request.pause(), resume: () => !ended && request.resume() },
     });
     const memory = new BodyMemory(budget, () => finishRejected(noRoom()));
@@ -175,13 +179,13 @@ export function receiveBody(
       if (length + chunk.length > maxBytes) {
         memory.release();
         finishRejected(bodyTooLarge(maxBytes));
-      } else if (chunk.length === announced) {
-        if (memory.take(announced)) whole = chunk;
+      } else if (chunk.length === contentLength) {
+        if (memory.take(contentLength)) whole = chunk;
         else finishRejected(noRoom());
       } else {
         collect(chunk);
-        // What is complete comes to its end.
-        if (chunk.length < LARGE_CHUNK || length === announced) return;
+        // A complete body is not throttled, because only its end follows.
+        if (chunk.length < LARGE_CHUNK || length === contentLength) return;
         source ??= sourceOf();
         readThrottle.take(source, chunk.length);
       }

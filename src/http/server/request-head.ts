@@ -3,7 +3,8 @@ import { memoize } from '../../platform/cache.ts';
 import { ApiError } from '../../platform/errors.ts';
 
 /**
- * Needlessly encoded characters (unreserved ones, RFC 3986 section 2.3), stray percent signs, empty segments.
+ * The pattern matches needlessly encoded characters (unreserved characters, RFC 3986 §2.3), stray percent signs and
+ * empty segments.
  */
 const NOT_NORMAL =
   /%(?:2[dDeE]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]|5[fF]|7[eE]|(?![0-9a-fA-F][0-9a-fA-F]))|\/\//;
@@ -11,7 +12,7 @@ const HOST = /^(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i;
 
 const isHost = memoize((host) => HOST.test(host) && URL.canParse(`http://${host}/`));
 
-/** True if the request names one host, as RFC 9112 section 3.2 requires. HTTP/1.0 does not require a host. */
+/** A request must name exactly one host (RFC 9112 §3.2). HTTP/1.0 does not require a host. */
 export function namesHost({ httpVersion, headers: { host } }: IncomingMessage): boolean {
   return host === undefined ? httpVersion === '1.0' : isHost(host);
 }
@@ -19,9 +20,8 @@ export function namesHost({ httpVersion, headers: { host } }: IncomingMessage): 
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(\/.*)$/i;
 
 /**
- * Reduces an absolute target, which every server must accept (RFC 9112 section 3.2.2), to its path. A target
- * that names another host than the Host header stays as it is, and is rejected later because it is not a path:
- * a proxy in front may have used either host.
+ * Every server must accept an absolute target (RFC 9112 §3.2.2), which is reduced to its path. If its host differs
+ * from the Host header, the target stays unchanged and is rejected later, because a proxy may have used either host.
  */
 function originForm(url: string, host: string): string {
   const [, authority, path] = ABSOLUTE_FORM.exec(url) ?? [];
@@ -29,9 +29,8 @@ function originForm(url: string, host: string): string {
 }
 
 /**
- * The requested URL; undefined if the target is not a path in normal form (contract section 2). Routes match
- * the path as URL parses it, while proxies, logs and caches may use the raw path. In normal form the two are
- * equal.
+ * Undefined if the target is not a path in normal form (contract: transport). Routes match the path as URL parses it,
+ * while proxies, logs and caches may use the raw path. In normal form, both paths are equal.
  */
 export function parseRequestUrl({
   url = '',
@@ -42,7 +41,7 @@ export function parseRequestUrl({
   const end = target.indexOf('?');
   const path = end < 0 ? target : target.slice(0, end);
   if (!path.startsWith('/') || NOT_NORMAL.test(path) || !URL.canParse(address)) return undefined;
-  // Rejects whatever URL parsing rewrites: dot segments, backslashes, spaces, fragments.
+  // URL parsing rewrites dot segments, backslashes, spaces and fragments, so the paths differ.
   return new URL(address).pathname === path ? address : undefined;
 }
 

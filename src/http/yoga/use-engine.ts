@@ -17,25 +17,23 @@ import {
 } from './hosted-operations.ts';
 import type { Results } from './yoga-result.ts';
 
-/** The steps of requests and operations, with the stages of plugins. */
 export interface Served {
   readonly pipeline: Pipeline;
   readonly requests: RequestSteps;
-  /** The route of the pipeline. */
   readonly route: Route;
   readonly results: Results;
 }
 
 export interface UseEngineOptions {
   readonly schema: GraphQLSchema;
-  /** Creates the steps with the stages of these plugins, which are the plugins of the service in Yoga's list. */
+  /** Creates the steps with the stages of the service's plugins in Yoga's list. */
   readonly serve: (plugins: readonly ServicePlugin[]) => Served;
 }
 
-/** Passes Yoga's own check of the members, which comes last and knows less than ours. */
+/** Yoga's check of the members comes last and is less strict than `steps.check`, so it gets a valid query. */
 const CHECKED_ALREADY: GraphQLParams = { query: '{ __typename }' };
 
-/** What is known of a response that a plugin has made. */
+/** The service knows nothing of a response that a plugin has made. */
 export const NOTHING_KNOWN: Pick<FinishedRequest, 'errorCodes' | 'operation'> = {
   errorCodes: [],
   operation: undefined,
@@ -44,16 +42,15 @@ export const NOTHING_KNOWN: Pick<FinishedRequest, 'errorCodes' | 'operation'> = 
 const isServicePlugin = (plugin: unknown): plugin is ServicePlugin =>
   isObject(plugin) && 'stages' in plugin && 'name' in plugin;
 
-/** The plugin that hooks of requests, operations and results call into. */
 function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results }: Served) {
   const { admit, handle, reject } = requests;
   const operations = createHostedOperations({ schema, steps: pipeline.steps, results, admit, route });
   let envelop: Envelop | undefined;
   let endpoint: string = route.path;
-  /** Requests that nothing outside of Yoga responds to. */
+  /** Only Yoga responds to these requests. */
   const own = new WeakSet<RequestProgress>();
 
-  /** Ends the request with the response of a step, if the step returns one. */
+  /** A response of a step becomes the response of the request. */
   const step =
     (
       take: (request: HttpRequest, serverContext: YogaServerContext) => Promise<HttpResponse | undefined>,
@@ -68,7 +65,6 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
       endResponse(response.toResponse());
     };
 
-  /** Begins a request of a plain Yoga server. */
   function receiveFromYoga(
     request: Request,
     context: YogaServerContext & { readonly req?: IncomingMessage },
@@ -103,7 +99,7 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
         setRequest(new fetchAPI.Request(request.url, { headers, signal }));
       return admitted(payload);
     },
-    // Plugins may put others in place of these.
+    // Plugins may replace these parsers.
     onRequestParse({ serverContext: { progress, url }, setRequestParser }) {
       setRequestParser((request) => pipeline.parse(request, url, progress));
     },
@@ -120,18 +116,18 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
       const { errorCodes, operation } = made.response ?? NOTHING_KNOWN;
       requests.finish(arrived, { status, headers, errorCodes, operation }, progress, url);
       progress.reservation.release();
-      // A response to HEAD has no body (RFC 9110 section 9.3.2).
+      // A response to HEAD has no body (RFC 9110 §9.3.2).
       if (progress.headOnly) setResponse(new Response(null, response));
     },
   };
   const last: OwnPlugin = {
-    // Yoga goes on to the hooks for GraphQL where nothing has responded.
+    // Without a response, Yoga continues with its GraphQL hooks.
     onRequest: routed,
     onParams({ params, setParams, setParamsHandler }) {
       const enveloped = envelop;
       if (enveloped === undefined) throw new Error('Yoga has not been initialised');
       setParams(CHECKED_ALREADY);
-      // Yoga's own handler wraps every stream, which hides whether a plugin reads the events.
+      // Yoga's handler wraps every stream, which hides whether a plugin reads the events.
       setParamsHandler(({ request, context }) =>
         operations.run(params as SentParams, Object.assign(context, { request }), enveloped),
       );
@@ -141,14 +137,14 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
 }
 
 /**
- * Yoga with the steps of the service in place of its own. The first plugin of `createYoga`; those of the service follow in any
- * order, and those of others come before the last of the service.
+ * Replaces Yoga's steps by the service's steps. `useEngine` must be the first plugin of `createYoga`. The service's
+ * plugins follow in any order. Other plugins must come before the last plugin of the service.
  */
 export function useEngine({ schema, serve }: UseEngineOptions): OwnPlugin {
   const plugin: OwnPlugin = {
     onPluginInit({ plugins, setSchema }) {
       setSchema(schema);
-      // Yoga initialises what is added behind the current plugin, too.
+      // Yoga also initialises plugins that are added behind the current plugin.
       const all: unknown[] = plugins;
       const { first, last } = createHooks(schema, serve(all.filter(isServicePlugin)));
       all.splice(all.findLastIndex(isServicePlugin) + 1, 0, last);

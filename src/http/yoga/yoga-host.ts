@@ -7,21 +7,24 @@ import { HttpResponse } from '../message.ts';
 import { hostedOf, type YogaServerContext } from './hosted-operations.ts';
 import { NOTHING_KNOWN, type Served, useEngine } from './use-engine.ts';
 
-/** A plugin of Yoga's or Envelop's ecosystem (docs/plugins.md). Envelop's types do not fit Yoga's, which takes any object. */
+/**
+ * Plugins are made for Yoga or Envelop (docs/plugins.md). Envelop's types do not fit Yoga's type, which takes any
+ * object.
+ */
 export type YogaPlugin = Plugin | object;
 
 export interface YogaOptions {
   readonly schema: GraphQLSchema;
   readonly served: Served;
-  /** Those of the service, which the steps of `served` have. */
+  /** The steps of `served` have the stages of these plugins. */
   readonly own: readonly ServicePlugin[];
   readonly plugins: readonly YogaPlugin[];
   readonly log: Logger;
 }
 
 /**
- * Yoga as the host of the service's own steps, for the plugins of its ecosystem and for requests that the fast path does not
- * take. Hooks of HTTP run after the checks of the service and before its headers, hooks of execution around the engine's steps.
+ * Yoga hosts the service's steps for plugins of Yoga and for requests that the fast path does not take. HTTP hooks
+ * run after the service's checks and before its headers. Execution hooks run around the engine's steps.
  */
 export function createYogaServer(options: YogaOptions) {
   const { schema, served, own, plugins, log } = options;
@@ -30,17 +33,17 @@ export function createYogaServer(options: YogaOptions) {
     graphiql: false,
     landingPage: false,
     graphqlEndpoint: served.route.path,
-    // Yoga responds to every URL with this suffix. The check cannot be disabled, so use a suffix that no request
-    // line can contain.
+    // Yoga responds to every URL with this suffix, and the check cannot be disabled. No request line can contain a
+    // line feed.
     healthCheckEndpoint: '\n',
     cors: false,
-    // The engine has its own limits and caches, and masks errors.
+    // The engine has separate limits and caches, and masks errors.
     maskedErrors: false,
     maxRequestBodySize: false,
     parserAndValidationCache: false,
     plugins: [useEngine({ schema, serve: () => served }), ...plugins, ...own],
   });
-  /** The pieces of an event stream that a plugin carries, until its client leaves. */
+  /** Reads a plugin's event stream until its client disconnects. */
   function piecesOf(body: ReadableStream<Uint8Array>, { disconnectSignal }: ReceivedRequest) {
     const reader = body.getReader();
     const cancel = () => {
@@ -62,7 +65,7 @@ export function createYogaServer(options: YogaOptions) {
   }
 
   return {
-    /** Never rejects. */
+    /** The promise never rejects. */
     async handle(request: Request, serverContext: YogaServerContext): Promise<HttpResponse> {
       const { progress } = serverContext;
       try {
@@ -70,7 +73,7 @@ export function createYogaServer(options: YogaOptions) {
         const about = serverContext.made.response ?? NOTHING_KNOWN;
         return await HttpResponse.from(response, (body) => piecesOf(body, progress), about);
       } catch (error) {
-        // Thrown by a hook of a plugin that nothing in Yoga catches.
+        // A plugin's hook has thrown the error, and nothing in Yoga catches it.
         served.results.discard(hostedOf(serverContext));
         return served.requests.reject(error, progress);
       }
