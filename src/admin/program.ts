@@ -49,10 +49,7 @@ const COMMANDS: readonly DefineCommands[] = [
 
 const HELP_WIDTH = 80;
 
-/**
- * The name and reason of the operator are stored in the audit entries of the commands. A new command needs a
- * separate file and an entry in COMMANDS.
- */
+/** Audit entries of the commands store the name and reason of `operator`. */
 export function createProgram(
   run: RunCommand,
   runWithout: RunWithout,
@@ -107,10 +104,7 @@ export async function runOpened(
   await printResult(io, await work({ database, config, applied, io }));
 }
 
-/**
- * Runs a command line and prints its errors.
- * @returns the exit code.
- */
+/** @returns the exit code, after errors were printed. */
 export async function runCommandLine(
   args: readonly string[],
   io: CommandIo,

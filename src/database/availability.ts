@@ -25,10 +25,9 @@ export interface WatchOptions {
   readonly server: ServerAddress;
   /** The URL that bypasses a pooler, if there is one. The user of a direct connection logs its loss. */
   readonly direct?: ServerAddress | undefined;
-  /** True if a supervisor restarts the server and logs outages, so that only writes are watched. */
+  /** A supervisor restarts the server and logs outages, so that only writes are watched. */
   readonly isSupervised: boolean;
   readonly log: Logger;
-  /** Called after each check, with true if the server responded. */
   readonly onLook: (reachable: boolean) => void;
   /** True while requests have a connection. A server at its connection limit then counts as reachable. */
   readonly isConnected: () => boolean;
@@ -43,7 +42,6 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 1_000;
 const LINES_PER_MINUTE = 10;
 
-/** Formats an error as fields of a log line, without a stack. */
 function describeError(error: unknown): Readonly<Record<string, unknown>> {
   const rejection = findWriteRejection(error);
   if (rejection !== undefined) return { ...rejection, error: messageOf(error) };
@@ -52,10 +50,7 @@ function describeError(error: unknown): Readonly<Record<string, unknown>> {
   return { reason: cause == null ? 'the server ended the connection' : messageOf(cause) };
 }
 
-/**
- * @returns true if a later attempt may succeed. A timeout counts, because the statement may only have waited
- * for a lock.
- */
+/** A timeout may pass, because the statement may only have waited for a lock. */
 function mayPass(error: unknown): boolean {
   if (error instanceof OperatorError) return error instanceof DatabaseUnreachableError;
   return isOutage(error) || toDatabaseError(error).kind === 'timeout';
@@ -68,10 +63,9 @@ function rethrowUnlessUnreachable(error: unknown): void {
 const doublePause = (ms: number): number => Math.min(2 * ms, LONGEST_PAUSE_MS);
 
 /**
- * Tracks whether the database is reachable and writable. Users of the database report failures. A report
- * causes a check with a new connection, or an attempt to write if a write was rejected. Checks are repeated
- * until the database is reachable and writable. The log gets a line when an outage begins, reminders, and a
- * line when the outage ends.
+ * Tracks whether the database is reachable and writable. A failure that users of the database report causes a
+ * check with a new connection, or an attempt to write if a write was rejected. Checks are repeated until the
+ * outage ends.
  */
 export function watchDatabase(options: WatchOptions) {
   const { server, direct, isSupervised, log, onLook, isConnected, onWritable } = options;
@@ -85,7 +79,6 @@ export function watchDatabase(options: WatchOptions) {
   const failedWrites = createLimit('database.write_failed');
   const lostConnections = createLimit('database.connection_lost');
   let isReachable = true;
-  /** The error of a rejected write, until an attempt to write succeeds. */
   let rejected: unknown;
   let writeProblem: string | undefined;
   let looking: Promise<void> | undefined;
@@ -93,7 +86,6 @@ export function watchDatabase(options: WatchOptions) {
 
   const pause = (ms: number) => delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
 
-  /** A connection limit prevents only further connections. */
   const isOnlyFull = (error: unknown) => isConnectionLimit(error) && isConnected();
 
   async function reach(): Promise<void> {
@@ -145,7 +137,6 @@ export function watchDatabase(options: WatchOptions) {
       if (rejection !== undefined) recordRejection(rejection);
       else if (isTried) noteWritten();
     } catch (error) {
-      // Checks fail while the watch is being closed.
       if (!signal.aborted) noteFailure(error);
     }
     void recover();
@@ -192,10 +183,7 @@ export function watchDatabase(options: WatchOptions) {
     return false;
   }
 
-  /**
-   * Checks the server after an error that may mean an outage.
-   * @returns true if the server is reachable.
-   */
+  /** @returns true if the server is reachable. */
   async function check(): Promise<boolean> {
     if (isSupervised) return true;
     if (signal.aborted || !isReachable) return false;
@@ -204,7 +192,6 @@ export function watchDatabase(options: WatchOptions) {
   }
 
   return {
-    /** Explains to operators why writes are rejected. */
     get writeProblem() {
       return writeProblem;
     },
@@ -212,20 +199,14 @@ export function watchDatabase(options: WatchOptions) {
       return signal.aborted;
     },
     check,
-    /**
-     * Reports a broken connection. The error is logged if the server is reachable. Lines are limited, because
-     * many connections break at the same time.
-     */
+    /** Logs the error only if the server is reachable. */
     broke(error: unknown): void {
       if (isSupervised || looking !== undefined) return;
       void check().then((reachable) => {
         if (reachable) lostConnections.emit(describeError(error));
       });
     },
-    /**
-     * Reports the error of a statement. Resolves once an attempt to write has succeeded or failed. Never
-     * rejects.
-     */
+    /** Resolves once an attempt to write has succeeded or failed. Never rejects. */
     async failed(error: unknown): Promise<void> {
       // A server that crashes while it writes is unreachable next, which other reports cover.
       if (signal.aborted || findWriteRejection(error) === undefined || isPanic(error)) return;
@@ -234,7 +215,7 @@ export function watchDatabase(options: WatchOptions) {
       await (isFirst ? look() : looking);
     },
     /**
-     * Checks the server now, with `direct` also past a pooler. Logs nothing.
+     * Logs nothing.
      * @throws {DatabaseUnreachableError}
      * @throws {DatabaseSetupError}
      */
@@ -243,8 +224,8 @@ export function watchDatabase(options: WatchOptions) {
       if (past.direct && direct !== undefined) await checkConnection(direct);
     },
     /**
-     * Contacts the server and runs `use` repeatedly until both succeed. Resolves after the first attempt.
-     * `ready` resolves to false if the watch is closed before an attempt succeeds.
+     * Runs `use` repeatedly until it succeeds, and resolves after the first attempt. `ready` resolves to
+     * false if the watch is closed before.
      * @throws {DatabaseSetupError} and the errors of `use`, also through `ready`.
      */
     async start(use: () => Promise<void>): Promise<{ readonly ready: Promise<boolean> }> {

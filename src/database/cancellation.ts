@@ -15,9 +15,9 @@ interface BackendKey {
 }
 
 /**
- * Asks the server to cancel the statement that a connection runs. The request uses a separate connection,
- * because the statements to cancel may occupy the whole pool. Like libpq, this function waits until the
- * server has closed the connection, because PgBouncer drops the request if the client disconnects first.
+ * The request uses a separate connection, because the statements to cancel may occupy the whole pool. Like
+ * libpq, the function waits until the server has closed the connection. PgBouncer drops the request if the
+ * client disconnects first.
  */
 export async function cancelStatement(client: ClientBase): Promise<void> {
   const { processID, secretKey, host = 'localhost', port = 5432 } = client as unknown as BackendKey;
@@ -35,7 +35,6 @@ export async function cancelStatement(client: ClientBase): Promise<void> {
   await closed;
 }
 
-/** Counts the bytes that the database sends for some work, and decides whether the work may continue. */
 export interface ReceivedMeter {
   /**
    * Receives the total bytes of the work. `begin nothing more` lets the running statement finish, and `stop`
@@ -45,29 +44,24 @@ export interface ReceivedMeter {
 }
 
 export interface CancellableWork {
-  /** Sum of the time of all statements. */
   databaseMs: number;
-  /** The span of the work, or undefined if the work is not traced. */
   readonly span?: Span | undefined;
 }
 
-/**
- * Signals that work is no longer wanted. An AbortController would cost more, and every operation needs a
- * signal.
- */
+/** Lighter than an AbortController, because every operation needs a Cancellation. */
 export class Cancellation {
   /** A single listener is by far the most common case and needs no Set. */
   #listeners: (() => void) | Set<() => void> | undefined;
   #cancelled = false;
   #closed = false;
   /**
-   * True while a statement that commits by itself is running. The work may still take effect, so only the
-   * outcome of the statement counts.
+   * True while a statement that commits by itself is running, whose outcome then counts instead of a
+   * cancellation.
    */
   undecided = false;
   #received = 0;
   readonly #meter: ReceivedMeter | undefined;
-  /** An account or, without credentials, an IP address. The fair queue charges the owner for the work. */
+  /** An account or, without credentials, an IP address, which the fair queue charges for the work. */
   readonly owner: string | undefined;
   readonly #work: CancellableWork | undefined;
 
@@ -86,16 +80,15 @@ export class Cancellation {
   }
 
   /**
-   * Counts bytes that the database has sent for the work.
    * @returns false if the bytes exceed the bound, so that the rest must be discarded. Never false once the
-   * work has committed or may have committed.
+   * work may have committed.
    */
   receive(bytes: number): boolean {
     this.#received += bytes;
     if (this.#meter === undefined || this.#closed || this.undecided) return true;
     const verdict = this.#meter.receive(this.#received);
-    // The running statement continues, because its data is already counted, and a cancel request takes
-    // another connection.
+    // The running statement continues, because its data is counted, and a cancel request takes another
+    // connection.
     if (verdict !== 'go on') this.#cancelled = true;
     return verdict !== 'stop';
   }
@@ -108,10 +101,7 @@ export class Cancellation {
     return this.#cancelled;
   }
 
-  /**
-   * Cancels the work.
-   * @returns false if the work has been closed or cancelled before.
-   */
+  /** @returns false if the work has been closed or cancelled before. */
   cancel(): boolean {
     if (this.#cancelled || this.#closed) return false;
     this.#cancelled = true;
@@ -122,19 +112,13 @@ export class Cancellation {
     return true;
   }
 
-  /**
-   * Rules out cancellation from now on.
-   * @returns false if the work was cancelled before.
-   */
+  /** @returns false if the work was cancelled before. */
   close(): boolean {
     this.#closed = true;
     return !this.#cancelled;
   }
 
-  /**
-   * Calls `listener` when the work is cancelled.
-   * @returns a function that removes the listener.
-   */
+  /** @returns a function that removes the listener. */
   onCancel(listener: () => void): () => void {
     if (this.#listeners === undefined) this.#listeners = listener;
     else if (typeof this.#listeners === 'function') this.#listeners = new Set([this.#listeners, listener]);

@@ -29,10 +29,7 @@ export function openPool(kind: 'embedded' | 'postgres', server: DatabaseServer):
   });
 }
 
-/**
- * Opens a connection that bypasses the pool and a pooler. The server must be ready.
- * @param limited applies the time limits of the pool to the statements.
- */
+/** @param limited applies the time limits of the pool to the statements. */
 export async function openClient(server: DatabaseServer, limited: boolean): Promise<pg.Client> {
   const client = new ServerClient({
     ...server.direct,
@@ -48,7 +45,6 @@ export async function openClient(server: DatabaseServer, limited: boolean): Prom
   return client;
 }
 
-/** @throws {DatabaseError} if the server does not accept connections. */
 export async function serverReady(server: DatabaseServer): Promise<void> {
   try {
     await server.ready();
@@ -57,7 +53,6 @@ export async function serverReady(server: DatabaseServer): Promise<void> {
   }
 }
 
-/** A request that waits for a connection of another request. */
 interface Waiter {
   readonly resolve: (client: pg.PoolClient) => void;
   readonly reject: (error: unknown) => void;
@@ -71,14 +66,13 @@ interface ConnectionsOptions {
   readonly log: Logger;
 }
 
-/** Time that requests wait for open connections before the next attempt to open a further connection. */
+/** Pause of the attempts to open a further connection. */
 const FULL_MS = 1_000;
 
 /**
- * The usable connections of a pool. After a change that affects only new connections, older connections are
- * replaced. At the connection limit of the server, requests wait for a connection of another request. A
- * request waits only while another request has a connection or tries to open one, so no request waits
- * forever.
+ * Connections from before the end of a read-only phase are replaced. At the connection limit of the
+ * server, requests wait for a connection of another request. A request waits only while another request has a
+ * connection or tries to open one, so no request waits forever.
  */
 export function createConnections({ pool, server, watch, log }: ConnectionsOptions) {
   const full = createOutageReporter(
@@ -92,13 +86,11 @@ export function createConnections({ pool, server, watch, log }: ConnectionsOptio
   let lentCount = 0;
   let attemptCount = 0;
   pool.on('connect', (client) => {
-    // The pool replaces a broken connection. Without an error listener, the connection would crash the
-    // process.
+    // Without an error listener, a broken connection would crash the process.
     current.add(client.on('error', () => undefined));
     if (performance.now() >= fullUntilMs) full.over();
   });
 
-  /** True if a connection can be reused. The pool replaces a connection that is closing or broken. */
   function isGood(client: pg.PoolClient): boolean {
     const { stream } = client.connection;
     return current.has(client) && stream.readable && stream.writable;
@@ -174,11 +166,9 @@ export function createConnections({ pool, server, watch, log }: ConnectionsOptio
   }
 
   return {
-    /** True while a connection is open, or seems to be open. */
     get isConnected(): boolean {
       return lentCount > 0 || pool.idleCount > 0;
     },
-    /** Replaces every connection before its next use. */
     renew(): void {
       current = new WeakSet();
     },
@@ -188,9 +178,8 @@ export function createConnections({ pool, server, watch, log }: ConnectionsOptio
       return isFull ? wait(cancellation) : open(cancellation);
     },
     /**
-     * Ends the use of a connection. A good connection goes to a request that waits here, or to `leave`.
-     * `leave` passes the slot of the request to another request, and returns false if no request wants the
-     * connection.
+     * Passes a good connection to a request that waits here, or to `leave`. `leave` frees the slot of the
+     * request, and returns false if no request wants the connection.
      */
     giveBack(
       client: pg.PoolClient,

@@ -24,22 +24,18 @@ export interface Services {
   readonly log: Logger;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Undefined if tracing is disabled. */
   readonly tracing: Tracing | undefined;
 }
 
-/** The service's database. Statements and transactions share one pool. */
 export type Database = ReturnType<typeof connectDatabase>;
 
-/** A pooled connection while a statement or a transaction uses the connection. */
 interface Loan {
   readonly client: pg.PoolClient;
   readonly sinceMs: number;
   readonly cancellation: Cancellation | undefined;
-  /** Bytes that the work had received when it got the connection. */
   readonly receivedBefore: number;
   readonly trace: TracedStatements | undefined;
-  /** Time spent waiting for locks that other transactions kept until the lock timeout. */
+  /** Time spent in lock timeouts, for which the owner is not charged. */
   waitedMs: number;
 }
 
@@ -55,7 +51,7 @@ export async function openDatabase(options: ServerOptions): Promise<Database> {
   return connectDatabase(options.config.database.kind, server, options.log);
 }
 
-/** Connects to a server. Closing the database closes the server. */
+/** Closing the database closes the server. */
 export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseServer, log: Logger) {
   const control: DatabaseServer = {
     ...server,
@@ -90,8 +86,8 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
   const budget = server.named ? new PreparedBudget(server.poolSize) : undefined;
 
   /**
-   * pg's own queue is first-in, first-out and times out after the connect timeout. A cheap read behind heavy
-   * reads of many accounts would be rejected. This queue has no time limit and is fair to each owner.
+   * pg's queue is first-in, first-out and times out, so a cheap read behind heavy reads of many accounts
+   * would be rejected.
    */
   async function waitForSlot(cancellation?: Cancellation): Promise<pg.PoolClient | undefined> {
     try {
@@ -127,8 +123,8 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
   }
 
   /**
-   * Hands the connection to the next waiter, because going through the pool costs an iteration of the event
-   * loop and two timers. The owner is charged for the time, except for the time spent waiting for locks.
+   * The connection goes directly to the next waiter, because the pool costs an iteration of the event loop
+   * and two timers.
    */
   function giveBack({ client, sinceMs, cancellation, receivedBefore, waitedMs }: Loan, error?: Error): void {
     lendFor(client, undefined);
@@ -139,7 +135,7 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
     connections.giveBack(client, error, (passedOn) => queue.release(cancellation?.owner, passedOn));
   }
 
-  /** Runs queries in one round trip. `toResult` receives the rows of each query. */
+  /** Runs queries in one round trip. */
   function fly<Result>(
     loan: Loan,
     queries: readonly Query<unknown>[],
@@ -150,8 +146,7 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
     const endSpans = loan.trace?.statements(queries);
     return new Promise((resolve, reject) => {
       const done = (error: unknown, results: unknown[][]) => {
-        // The owner is charged for what follows. The work does not wait for a time slice, because it occupies
-        // a connection and maybe locks.
+        // The work does not wait for a time slice, because it occupies a connection and maybe locks.
         eventLoop.charge(loan.cancellation?.owner);
         const reason = error == null ? undefined : toDatabaseError(error);
         endSpans?.(results, reason);
@@ -219,8 +214,7 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
       },
       begin: async () => void (await client.query(trace?.begin(begin) ?? begin)),
       async beginWith(queries) {
-        // PostgreSQL rejects several commands in one string of the extended query protocol, which the round
-        // trip uses.
+        // The extended query protocol rejects several commands in one string.
         const first = trace?.begin(begin) ?? server.begin;
         if (first !== undefined) await client.query(first);
         const before = first === undefined ? 'BEGIN' : undefined;
@@ -243,24 +237,17 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
     /** The setting that names the server for migrations and LISTEN. */
     directSetting: (server.watched.direct ?? server.watched.server).setting,
     queue,
-    /** Time within which a statement or a transaction retries to acquire its locks. */
     lockWaitMs: server.lockWaitMs,
     /** Set for the embedded database, where a second connection for LISTEN is not available. */
     notified: server.notifications?.notified,
     statistics,
     /** @throws {DatabaseError} */
     query: <Row>(statement: Statement<Row>, values: readonly Parameter[]) => query(statement, values),
-    /**
-     * A view of the pool for reads, which a cancellation cancels. Results wait for a time slice of the event
-     * loop by default.
-     */
+    /** A view of the pool for reads, which a cancellation cancels. */
     cancellable: (cancellation: Cancellation, { takesTimeSlice = true } = {}): Queryable => ({
       query: (statement, values) => query(statement, values, cancellation, { isRead: true, takesTimeSlice }),
     }),
-    /**
-     * A view of the pool for statements of an owner, who waits for time slices. Cancelling `work` cancels the
-     * statements.
-     */
+    /** A view of the pool for statements of an owner, who waits for time slices. */
     owned: (owner: string | undefined, work?: Cancellation): Queryable => ({
       async query(statement, values) {
         const cancellation = new Cancellation(undefined, owner);
@@ -273,21 +260,17 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
         }
       },
     }),
-    /** Creates a transaction that begins with its first statement. */
     unitOfWork: (options: UnitOfWorkOptions = {}, cancellation?: Cancellation) =>
       new UnitOfWork(() => connect(cancellation), options, cancellation),
     /**
-     * Opens a connection that bypasses a pooler, and which the caller closes. `limited` applies the time
-     * limits of the pool to its statements.
+     * Opens a connection that bypasses a pooler, and which the caller closes.
+     * @param limited applies the time limits of the pool.
      */
     async dedicatedClient({ limited = false } = {}): Promise<pg.Client> {
       await serverReady(server);
       return openClient(server, limited);
     },
-    /**
-     * Runs `work` on a dedicated client. The embedded database has one session, so requests wait until `work`
-     * ends.
-     */
+    /** Requests to the embedded database, which has one session, wait until `work` ends. */
     async alone<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
       const loan = kind === 'embedded' ? await lend() : undefined;
       const client = openClient(server, false);
@@ -317,18 +300,13 @@ function sizes({ database }: Config): { readonly concurrency: number; readonly m
 }
 
 /**
- * Creates the queue of work that occupies a database connection for long. While other owners wait, one owner
- * gets half of the connections at most, and one more is for another owner. The remaining connections stay
- * free for reads.
+ * Limits work that occupies a database connection for long. While other owners wait, one owner gets at most
+ * half of the connections. The remaining connections stay free for reads.
  */
 export function createLongWorkQueue(config: Config, options: LongWorkQueueOptions = {}): FairQueue {
   return new FairQueue({ ...options, ...sizes(config) });
 }
 
-/**
- * Creates the queue of mutation transactions. One owner gets at most three connections, and at most half of
- * the pool.
- */
 export function createTransactionQueue(config: Config, options: LongWorkQueueOptions = {}): FairQueue {
   const { concurrency, maxPerOwner: half } = sizes(config);
   const maxPerOwner = Math.min(TRANSACTIONS_OF_OWNER, half);

@@ -15,7 +15,6 @@ export class DatabaseError extends Error {
     this.kind = kind;
   }
 
-  /** True if the state of the database explains the error, so that the log needs no stack. */
   get isExpected(): boolean {
     return this.kind !== 'other';
   }
@@ -31,9 +30,8 @@ const KINDS: readonly [RegExp, DatabaseErrorKind][] = [
     /^E(CONN|PIPE|HOSTUNREACH|HOSTDOWN|NETUNREACH|TIMEDOUT|NOENT|AI_AGAIN|NOTFOUND|MFILE|NFILE|ADDRNOTAVAIL|ACCES)/,
     'unavailable',
   ],
-  // Node rejects the certificate of the server.
   [/^(?:ERR_TLS|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/, 'unavailable'],
-  // A prepared statement is missing or already exists, so the connection must be replaced.
+  // A connection whose prepared statements are missing or exist already must be replaced.
   [/^26000$|^42P05$/, 'unavailable'],
   [/^P(1001|1002|1008|1011|1017|2024)$/, 'unavailable'],
   [/^P2034$/, 'conflict'],
@@ -42,17 +40,16 @@ const KINDS: readonly [RegExp, DatabaseErrorKind][] = [
 const LOST_CONNECTION =
   /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable|Connection ended|closed the connection|Can't reach database/i;
 
-/** pg's messages for a server without the TLS that the URL requires. */
+/** The server lacks the TLS that the URL requires. */
 const NO_TLS = /does not support SSL|establishing an SSL connection/;
 
-/** pg's message for a connection that was already broken. */
+/** The connection was already broken. */
 const NEVER_SENT = /not queryable/;
-/** SQLSTATE codes for a connection that the server, or a pooler in front of the server, has closed. */
+/** The server, or a pooler in front of the server, has closed the connection. */
 export const CONNECTION_LOST = /^08|^57P0/;
-/** SQLSTATE for a cancelled statement whose outcome is unknown. */
 export const TRANSACTION_RESOLUTION_UNKNOWN = '08007';
 
-/** @returns the SQLSTATE or system error code of an error or of its innermost cause, or an empty string. */
+/** @returns the SQLSTATE or system error code of the innermost cause, or an empty string. */
 export function getDatabaseErrorCode(error: unknown): string {
   if (typeof error !== 'object' || error === null) return '';
   const { code, originalCode, cause, meta } = error as {
@@ -70,7 +67,6 @@ export function getDatabaseErrorCode(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-/** Why a reachable server rejects writes, and what the operator must do. */
 export interface WriteRejection {
   /** Completes the sentence "The database cannot write, because …". */
   readonly reason: string;
@@ -102,7 +98,7 @@ const UNWRITABLE: WriteRejection = {
   hint: 'its disk may have become read-only: look at that disk, and at the rights of the files',
 };
 
-/** Tables whose ids come from a sequence. Logical replication copies rows, but not the state of sequences. */
+/** Logical replication copies rows, but not the state of their sequences. */
 export const NUMBERED_TABLES = ['events', 'audit_log'] as const;
 const NUMBERED_KEYS: readonly string[] = NUMBERED_TABLES.map((table) => `${table}_pkey`);
 const BEHIND: WriteRejection = {
@@ -115,7 +111,7 @@ function findReported(error: unknown): pg.DatabaseError | undefined {
   return error instanceof DatabaseError ? findReported(error.cause) : undefined;
 }
 
-/** Explains why the database rejects a write. Undefined if the error has another reason. */
+/** @returns undefined if the error is not about writing. */
 export function findWriteRejection(error: unknown): WriteRejection | undefined {
   const code = getDatabaseErrorCode(error);
   const { file = '', constraint = '' } = findReported(error) ?? {};
@@ -123,19 +119,17 @@ export function findWriteRejection(error: unknown): WriteRejection | undefined {
   return UNWRITABLE_FILES[code]?.test(file) ? UNWRITABLE : WRITE_REJECTIONS[code];
 }
 
-/** Creates PostgreSQL's error for a write in a read-only transaction. */
 export function readOnlyError(): Error {
   return Object.assign(new pg.DatabaseError('the transaction is read-only', 0, 'error'), { code: READ_ONLY });
 }
 
-/** Classifies an error of `pg` or of Prisma Client. */
 export function toDatabaseError(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const code = getDatabaseErrorCode(error);
   const match = KINDS.find(([pattern]) => pattern.test(code));
   if (match !== undefined) return new DatabaseError(match[1], error);
   if (findWriteRejection(error) !== undefined) return new DatabaseError('unavailable', error);
-  // The server has ended the session because of idle_in_transaction_session_timeout or transaction_timeout.
+  // idle_in_transaction_session_timeout or transaction_timeout has ended the session.
   if (error instanceof pg.DatabaseError && (error.severity === 'FATAL' || /^25P0[34]$/.test(code)))
     return new DatabaseError('unavailable', error);
   const lost = error instanceof Error && (LOST_CONNECTION.test(error.message) || NO_TLS.test(error.message));
@@ -143,30 +137,28 @@ export function toDatabaseError(error: unknown): DatabaseError {
 }
 
 /**
- * Classifies the error of an attempt to connect. Nothing was executed, so an error that the driver does not
- * classify, such as "timeout expired", means an unavailable server.
+ * An error that the driver does not classify, such as "timeout expired", means an unavailable server, because
+ * nothing was executed.
  */
 export function toConnectError(error: unknown): DatabaseError {
   const known = toDatabaseError(error);
   return known.kind === 'other' ? new DatabaseError('unavailable', known.cause) : known;
 }
 
-/** Errors of a reachable server that has no memory, or of a pooler that lost a prepared statement. */
+/** A reachable server has no memory, or a pooler has lost a prepared statement. */
 const REJECTED_WHILE_UP = /^(532|26000|42P05)/;
 
 /**
- * True if the server is unreachable or rejects writes. The watch of the database reports the outage, so log
- * lines about its consequences need only level `debug`.
+ * The watch of the database reports the outage, so log lines about its consequences need only level `debug`.
  */
 export function isOutage(error: unknown): boolean {
   const { kind, cause } = toDatabaseError(error);
   return kind === 'unavailable' && !REJECTED_WHILE_UP.test(getDatabaseErrorCode(cause));
 }
 
-/** @returns `debug` during an outage, which the watch of the database reports. */
 export const findLogLevel = (error: unknown): 'debug' | undefined => (isOutage(error) ? 'debug' : undefined);
 
-/** True if `pg` lost a connection, or the server is starting or stopping. */
+/** Includes a server that is starting or stopping. */
 export function isConnectionLost(error: unknown): boolean {
   const lost = error instanceof Error && LOST_CONNECTION.test(error.message);
   return (
@@ -178,7 +170,6 @@ const TOO_MANY_CONNECTIONS = '53300';
 /** PgBouncer before 1.23 reports its limits with the code of a protocol violation. */
 const POOLER_LIMIT = /no more connections allowed|max_client_conn/;
 
-/** True if the server, or a pooler in front of the server, has reached a limit on connections. */
 export function isConnectionLimit(error: unknown): boolean {
   const { cause } = toDatabaseError(error);
   return (
@@ -189,16 +180,12 @@ export function isConnectionLimit(error: unknown): boolean {
 
 const FOREIGN_KEY_VIOLATION = '23503';
 
-/**
- * The name of the constraint identifies the violation, because the server translates its messages.
- * @returns the name of the violated foreign key, or undefined for any other error.
- */
+/** The name of the constraint identifies the violation, because the server translates its messages. */
 export function violatedForeignKey(error: unknown): string | undefined {
   const { code, constraint = '' } = findReported(error) ?? {};
   return code === FOREIGN_KEY_VIOLATION ? constraint : undefined;
 }
 
-/** True if the connection was lost while a statement was being cancelled, so that the outcome is unknown. */
 export function isAbandoned(error: unknown): boolean {
   return (
     error instanceof DatabaseError && getDatabaseErrorCode(error.cause) === TRANSACTION_RESOLUTION_UNKNOWN
@@ -206,15 +193,15 @@ export function isAbandoned(error: unknown): boolean {
 }
 
 /**
- * True if the server crashed, so that its last writes may still be on its disk after a restart. Only a server
- * with English messages sends this severity.
+ * The last writes may still be on the disk after the restart. Only a server with English messages sends this
+ * severity.
  */
 export const isPanic = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && error.severity === 'PANIC';
 
 /**
- * Classifies an error of a statement that commits. The kind is `unknown` if the connection was lost before
- * the server reported the outcome.
+ * For statements that commit. The kind is `unknown` if the connection was lost before the server reported the
+ * outcome.
  */
 export function toCommitError(error: unknown): DatabaseError {
   const known = toDatabaseError(error);

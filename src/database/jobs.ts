@@ -8,11 +8,11 @@ import { isOutage, toDatabaseError } from './errors.ts';
 import { type Parameter, type Queryable, statement } from './statement.ts';
 
 /**
- * A job deletes rows that are expired or unused. Jobs use the clock of the database, because the clock of an
- * instance may be wrong. A feature whose rows expire defines jobs for them.
+ * Jobs delete expired or unused rows. Conditions use the clock of the database, because the clock of an
+ * instance may be wrong.
  */
 export interface Job {
-  /** The value of the label `job_name` of the job's metrics, because Prometheus sets a label `job`. */
+  /** Value of the label `job_name`, because Prometheus sets a label `job`. */
   readonly name: string;
   /**
    * Stops between two statements once `signal` is aborted.
@@ -24,7 +24,6 @@ export interface Job {
 
 export interface Deletable {
   readonly table: string;
-  /** The columns of the primary key, separated by commas. */
   readonly key?: string;
   /** SQL, whose parameters begin with $2. */
   readonly condition: string;
@@ -34,10 +33,7 @@ export interface Deletable {
 /** The batch is small because long transactions would delay events and block other writers. */
 const BATCH = 500;
 
-/**
- * Creates a job that deletes all rows that meet a condition. Rows that another transaction has locked wait
- * for the next run.
- */
+/** Rows that another transaction has locked wait for the next run. */
 export function deletion(name: string, ...parts: readonly Deletable[]): Job {
   const batches = parts.map(({ table, key = 'id', condition, values = [] }) => ({
     values: [BATCH, ...values],
@@ -64,9 +60,8 @@ const ADVISORY_LOCK = 2_026_112_300;
 const RELEASE_LIMIT_MS = 1_000;
 
 /**
- * Acquires the lock of the job runner, which one instance has at a time. A session-level advisory lock on a
- * separate connection bypasses a pooler, and the server releases the lock when the connection closes, also
- * after a crash. The embedded database has one instance, which always gets the lock.
+ * Session-level advisory lock on a separate connection, which bypasses a pooler. The server releases the lock
+ * when the connection closes, also after a crash.
  * @returns undefined if another instance has the lock.
  * @throws {DatabaseError}
  */
@@ -74,7 +69,7 @@ async function acquireJobLock(database: Database): Promise<{ release(): Promise<
   if (database.kind === 'embedded') return { release: async () => undefined };
   let client: Awaited<ReturnType<Database['dedicatedClient']>> | undefined;
   const release = async () => {
-    // An unresponsive server must not delay the next run. A lost connection needs no close.
+    // An unresponsive server must not delay the next run.
     await withTimeout(RELEASE_LIMIT_MS, client?.end().catch(() => undefined) ?? Promise.resolve());
   };
   try {
@@ -140,14 +135,13 @@ const JITTER = 0.2;
 /** 6 s, longer than a statement may take. */
 const STOP_LIMIT_MS = 6_000;
 
-/** Failures to acquire the lock are counted under this name, which no job has. */
 const LOCK = '';
 
 const isPowerOfTwo = (count: number) => (count & (count - 1)) === 0;
 
 /**
- * Runs the jobs every minute on one of the instances, first after a pause. A failed job does not stop the
- * other jobs, and runs again after the next pause.
+ * One of the instances runs the jobs every minute. A failed job does not stop the other jobs, and runs again
+ * after the next pause.
  */
 export function startJobRunner({ jobs, database, log, ...options }: JobRunnerOptions) {
   const metrics = createJobMetrics(
@@ -159,7 +153,6 @@ export function startJobRunner({ jobs, database, log, ...options }: JobRunnerOpt
   let timer: NodeJS.Timeout | undefined;
   let running = Promise.resolve();
 
-  /** Logs the first, second, fourth, eighth… failure in a row. */
   function logFailure(event: LogEventCode, what: string, fields: LogFields): void {
     const known = failures.get(what) ?? { count: 0, sinceMs: performance.now() };
     known.count += 1;
@@ -181,7 +174,6 @@ export function startJobRunner({ jobs, database, log, ...options }: JobRunnerOpt
     if (!isOutage(error)) logFailure('job.failed', job, { err: error, job });
   }
 
-  /** No job has run without the lock, so every job counts as failed. */
   async function noteNoLock(error: unknown): Promise<void> {
     for (const { name } of jobs) metrics.failed(name);
     // The lock needs a connection that bypasses a pooler, so the database may be available to requests.
@@ -215,7 +207,7 @@ export function startJobRunner({ jobs, database, log, ...options }: JobRunnerOpt
     await lock.release();
   }
 
-  /** Runs all jobs now, unless another instance is running them. Never rejects. */
+  /** Never rejects. */
   function runAll(): Promise<void> {
     running = running.then(all);
     return running;
@@ -230,7 +222,6 @@ export function startJobRunner({ jobs, database, log, ...options }: JobRunnerOpt
   schedule();
   return {
     runAll,
-    /** Stops between two statements. */
     async stop(): Promise<void> {
       stopping.abort();
       clearTimeout(timer);

@@ -8,18 +8,14 @@ import { messageOf } from './preflight.ts';
 export interface Heard {
   readonly channel: string;
   readonly payload: string;
-  /** True if `notify` of this process has sent the notification. */
+  /** True if this process has sent the notification. */
   readonly own: boolean;
 }
 
-/** Listens for notifications of other processes. */
 export interface Listener {
-  /** Sends a notification. Undefined while disconnected. Rejects if the statement fails. */
+  /** Undefined while disconnected. Rejects if the statement fails. */
   notify(channel: string): Promise<unknown> | undefined;
-  /**
-   * Runs a short query on the connection for LISTEN. Undefined while disconnected. Rejects if the query
-   * fails.
-   */
+  /** Runs a short query on the connection for LISTEN. Undefined while disconnected. */
   ask<Row extends QueryResultRow>(sql: string): Promise<Row[]> | undefined;
   readonly connected: boolean;
   /**
@@ -40,7 +36,6 @@ export interface ListenerOptions {
 }
 
 const FIRST_PAUSE_MS = 100;
-/** After an outage, a change waits at most 2 s for the reconnection. */
 const LONGEST_PAUSE_MS = 2_000;
 const END_LIMIT_MS = 1_000;
 /**
@@ -86,7 +81,6 @@ export function createListener(options: ListenerOptions): Listener {
   let missed = 0;
   const outage = createOutageReporter(log, 'listener.disconnected', 'listener.reconnected');
 
-  /** The time limit prevents waiting for an unresponsive server. */
   async function end(which: Client): Promise<void> {
     const ended = which.end().catch((error: unknown) => log.emit('database.close_failed', { err: error }));
     await withTimeout(END_LIMIT_MS, ended);

@@ -16,23 +16,18 @@ import { type Endpoint, pgEndpoint } from './transfer/endpoints.ts';
 /** A migration that builds an index while its table is in use must consist of this statement only. */
 const CONCURRENT_INDEX = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY "(\w+)" ON [^;]+;?$/;
 
-/**
- * @returns the name of the index that a migration builds with CONCURRENTLY, or undefined for every other
- * migration.
- */
 const concurrentIndexOf = (sql: string): string | undefined =>
   CONCURRENT_INDEX.exec(sql.replaceAll(/^--.*$/gm, '').trim())?.[1];
 
-/** Removes CONCURRENTLY, which PostgreSQL does not allow in a transaction. */
+/** PostgreSQL does not allow CONCURRENTLY in a transaction. */
 export const withoutConcurrently = (sql: string): string =>
   concurrentIndexOf(sql) === undefined ? sql : sql.replace('INDEX CONCURRENTLY', 'INDEX');
 
 const IS_VALID = 'SELECT indisvalid AS "isValid" FROM pg_catalog.pg_index WHERE indexrelid = to_regclass($1)';
 
 /**
- * Builds an index outside of a transaction. A valid index of that name is kept, because an earlier attempt
- * built it and crashed before the migration was recorded. PostgreSQL leaves an invalid index after a failed
- * attempt, so that index is dropped and built again.
+ * An earlier attempt may have built a valid index and crashed before the migration was recorded, so a valid
+ * index is kept. PostgreSQL leaves an invalid index after a failed attempt, so that index is built again.
  * @throws pg's errors. The index does not exist then, unless the connection was lost.
  */
 async function buildConcurrently(client: Client, index: string, sql: string): Promise<void> {
@@ -49,7 +44,6 @@ async function buildConcurrently(client: Client, index: string, sql: string): Pr
   }
 }
 
-/** A migration in Prisma's layout: a directory in prisma/migrations with a file `migration.sql`. */
 interface Migration {
   readonly name: string;
   readonly sql: string;
@@ -68,7 +62,7 @@ const PRISMA_LOCK = 72_707_369;
 const MAX_PAUSES = 6;
 const FIRST_PAUSE_MS = 100;
 
-/** Requests that queue behind a migration's lock request wait no longer than this limit. */
+/** Limits the wait of requests that queue behind a migration's lock request. */
 const LOCK_LIMIT_MS = 2_000;
 /** The tries and the pauses between them take about a minute. */
 const MAX_TRIES = 10;
@@ -101,7 +95,6 @@ interface Applied extends AppliedMigration {
 const APPLIED = `SELECT "migration_name" AS name, "checksum", "finished_at" IS NOT NULL AS "isFinished"
   FROM "_prisma_migrations" WHERE "rolled_back_at" IS NULL`;
 
-/** @returns the names of applied migrations that only a newer version has. */
 function unknownOf(applied: readonly AppliedMigration[]): string[] {
   const known = new Set(readMigrations().map(({ name }) => name));
   return applied.flatMap(({ name }) => (known.has(name) ? [] : [name]));
@@ -134,10 +127,7 @@ async function apply(endpoint: Endpoint, migration: Migration): Promise<void> {
   await record(endpoint, migration);
 }
 
-/**
- * A transaction ensures that a crash leaves no migration half applied. CREATE INDEX CONCURRENTLY runs without
- * a transaction.
- */
+/** The transaction ensures that a crash leaves no migration half applied. */
 async function applyAlone(client: Client, migration: Migration, mayBeConcurrent: boolean): Promise<void> {
   const index = mayBeConcurrent ? concurrentIndexOf(migration.sql) : undefined;
   if (index !== undefined) {
@@ -149,7 +139,6 @@ async function applyAlone(client: Client, migration: Migration, mayBeConcurrent:
   await client.query('COMMIT');
 }
 
-/** Names the failed migration, unless the error is about the server or the connection. */
 function failureOf({ name }: Migration, error: unknown): unknown {
   const { kind, cause } = toDatabaseError(error);
   if (kind === 'unavailable' || setupError('', error) !== error) return error;
@@ -159,9 +148,7 @@ function failureOf({ name }: Migration, error: unknown): unknown {
   );
 }
 
-/**
- * Retries after a lock timeout. Requests that queue behind the migration's lock request run during the pause.
- */
+/** Requests that queue behind the migration's lock request run during the pause. */
 async function applyPatiently(client: Client, migration: Migration, mayBeConcurrent: boolean): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -187,7 +174,6 @@ async function makeSchema(endpoint: Endpoint, schema: string): Promise<void> {
   if (rows.length === 0) await endpoint.rows(`CREATE SCHEMA ${escapeIdentifier(schema)}`);
 }
 
-/** Creates the schema and the migrations table, and finds the pending migrations. */
 async function prepare(endpoint: Endpoint, schema: string): Promise<Migration[]> {
   await makeSchema(endpoint, schema);
   await endpoint.rows(CREATE_TABLE);
@@ -227,10 +213,7 @@ async function migrateOnce(database: Database): Promise<string[]> {
   }
 }
 
-/**
- * Names the setting of the server. Migrations bypass a pooler, so the setting may differ from the setting for
- * requests.
- */
+/** Migrations bypass a pooler, so their setting may differ from the setting for requests. */
 function explain({ kind, directSetting }: Database, error: unknown): unknown {
   const explained = setupError(directSetting, error);
   const isUnreachable = explained === error && kind === 'postgres' && isOutage(error);
@@ -238,9 +221,9 @@ function explain({ kind, directSetting }: Database, error: unknown): unknown {
 }
 
 /**
- * Applies the pending migrations in order. If several processes start at the same time, one process applies
- * them while the others wait. The history is in Prisma Migrate's table, so either tool can continue. A lost
- * connection is retried, because each migration is atomic.
+ * If several processes start at the same time, one process migrates while the others wait. The history is in
+ * Prisma Migrate's table, so either tool can continue. A lost connection is retried, because each migration
+ * is atomic.
  * @returns the names of the applied migrations.
  * @throws {MigrationError} and pg's errors.
  */
@@ -259,7 +242,6 @@ export async function migrate(database: Database): Promise<string[]> {
   }
 }
 
-/** Makes other processes that migrate wait until the transaction ends. */
 export async function holdMigrations(endpoint: Endpoint): Promise<void> {
   await endpoint.rows(`SELECT pg_advisory_xact_lock(${PRISMA_LOCK})`);
 }
@@ -295,7 +277,7 @@ export async function migrateTo(
 }
 
 /**
- * Applies the pending migrations within a transaction of the caller.
+ * Runs within a transaction of the caller.
  * @returns the names of the applied migrations.
  */
 export async function applyPending(endpoint: Endpoint): Promise<string[]> {
@@ -306,15 +288,13 @@ export async function applyPending(endpoint: Endpoint): Promise<string[]> {
 
 const APPLIED_STATEMENT = statement<Applied>('migrations_applied', APPLIED);
 
-/** `readOnly` is true for a standby and for a database with `default_transaction_read_only`. */
 async function look(database: Queryable): Promise<{ applied: Applied[]; readOnly: boolean }> {
   const [{ found, readOnly } = { found: false, readOnly: false }] = await database.query(LOOK, []);
   return { applied: found ? await database.query(APPLIED_STATEMENT, []) : [], readOnly };
 }
 
 /**
- * Finds the migrations that the database lacks. `onReadOnly` is awaited if the database is read-only at the
- * moment.
+ * `onReadOnly` is awaited if the database is read-only at the moment.
  * @throws {DatabaseError}
  * @throws {MigrationError}
  */
@@ -327,10 +307,7 @@ export async function pendingMigrations(
   return pendingOf(applied).map(({ name }) => name);
 }
 
-/**
- * Finds applied migrations that this version does not have.
- * @throws {DatabaseError}
- */
+/** @throws {DatabaseError} */
 export async function unknownMigrations(database: Queryable): Promise<string[]> {
   return unknownOf((await look(database)).applied);
 }
@@ -348,7 +325,6 @@ async function logOnceApplied(database: Database, log: Logger): Promise<void> {
         durationSeconds: Math.round((performance.now() - sinceMs) / 1_000),
       });
     } catch (error) {
-      // The watch of the database logs outages.
       if (isOutage(error)) continue;
       return log.emit('migrations.read_failed', { err: error });
     }
@@ -356,7 +332,6 @@ async function logOnceApplied(database: Database, log: Logger): Promise<void> {
 }
 
 /**
- * Logs pending migrations, the time when they have been applied, and applied migrations of a newer version.
  * This version runs on migrations of a newer version, because migrations only add.
  * @throws {DatabaseError}
  * @throws {DatabaseSetupError}

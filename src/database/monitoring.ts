@@ -18,8 +18,7 @@ const NOW = statement<{ ms: number }>(
 );
 
 /**
- * Computes how far a clock is ahead of the clock of the database. All delay may be in one direction of the
- * round trip, so the clocks differ by at least `surelyMs`.
+ * All delay may be in one direction of the round trip, so the clocks differ by at least `surelyMs`.
  * @throws {DatabaseError}
  */
 async function compareClock(db: Queryable, clock: Clock): Promise<{ aheadMs: number; surelyMs: number }> {
@@ -31,10 +30,7 @@ async function compareClock(db: Queryable, clock: Clock): Promise<{ aheadMs: num
   return { aheadMs, surelyMs: Math.max(0, Math.abs(aheadMs) - Math.abs(afterMs - beforeMs) / 2) };
 }
 
-/**
- * Compares the clock of this machine with the clock of the database every minute, logs a difference, and
- * corrects `clock`.
- */
+/** `clock` of the result allows for the difference. */
 export function watchClock(database: Queryable, clock: Clock, metrics: Metrics, log: Logger) {
   let aheadMs = 0;
   let wrongByMs = 0;
@@ -65,7 +61,6 @@ export function watchClock(database: Queryable, clock: Clock, metrics: Metrics, 
   const timer = setInterval(look, INTERVAL_MS).unref();
   void look();
   return {
-    /** The clock is corrected from the first measured difference on. */
     clock: { ...clock, now: () => clock.now() - wrongByMs },
     close() {
       closed = true;
@@ -86,7 +81,7 @@ function freeOn(dataDir: string): number {
   }
 }
 
-/** Registers the metrics of the database. A scrape sends no statement. */
+/** A scrape sends no statement. */
 export function registerDatabaseMetrics(
   metrics: Metrics,
   { statistics, watch }: Database,

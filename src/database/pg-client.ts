@@ -7,35 +7,25 @@ import type { Cancellation } from './cancellation.ts';
 import { CONNECTION_LOST, TRANSACTION_RESOLUTION_UNKNOWN } from './errors.ts';
 import { NamedQuery } from './pg-query.ts';
 
-/** Time limits and cancellation of the statements on a connection. */
 export interface StatementControl {
-  /** Time limit of a statement before `overrun`. Undefined if the server enforces the limit. */
+  /** Undefined if the server enforces the limit. */
   readonly statementLimitMs?: number | undefined;
   /**
-   * Time after which an unresponsive server is presumed dead. Undefined if the server runs in this process.
+   * An unresponsive server is presumed dead after this time. Undefined if the server runs in this process.
    */
   readonly silence?: Deadline | undefined;
-  /** Time after a cancel request after which an unresponsive server is presumed dead. */
   readonly cancelSilence?: Deadline | undefined;
   /** Replaces BEGIN if each transaction has to set its limits. */
   readonly begin?: string | undefined;
-  /** True if a cancelled statement is rolled back even if the connection is lost. */
+  /** A cancelled statement is rolled back even if the connection is lost. */
   readonly lostIsUndone?: boolean;
-  /** Called when a statement has ended, with its start time and its error if it failed. */
   readonly onEnd?: ((sinceMs: number, error: unknown) => void) | undefined;
-  /**
-   * Ends a statement past its time limit. Resolves once the cancel request can no longer hit a later
-   * statement.
-   */
+  /** Resolves once the cancel request can no longer hit a later statement. */
   overrun?(client: pg.ClientBase): Promise<void> | undefined;
-  /**
-   * Cancels a statement whose result is no longer wanted. Resolves once the cancel request can no longer hit
-   * a later statement.
-   */
+  /** Resolves once the cancel request can no longer hit a later statement. */
   cancel?(client: pg.ClientBase): Promise<void>;
 }
 
-/** Tracks which work uses a connection. */
 const createLending = (stream: ThrottledSource['stream']) => ({
   stream,
   to: undefined as Cancellation | undefined,
@@ -63,15 +53,11 @@ function databaseError(code: string, message: string, cause?: unknown): Error {
   return Object.assign(new pg.DatabaseError(message, 0, 'error'), { code, severity: 'ERROR', cause });
 }
 
-/** Creates PostgreSQL's error for a cancelled statement. */
 export function statementCancelled(cause?: unknown): Error {
   return databaseError(QUERY_CANCELED, 'the statement was cancelled', cause);
 }
 
-/**
- * Converts the error of a statement that this process cancelled. The outcome is unknown unless the server
- * reported it.
- */
+/** The outcome of a cancelled statement is unknown unless the server reported it. */
 function endedWith(error: unknown, lostIsUndone = false): unknown {
   const told = error instanceof pg.DatabaseError && !CONNECTION_LOST.test(error.code ?? '');
   if (told || lostIsUndone) return statementCancelled(error);
@@ -92,14 +78,13 @@ const MAX_UNCOUNTED_BYTES = 268_435_456;
 const LARGE_CHUNK = 65_536;
 
 /**
- * Counts the bytes received on a connection before pg buffers them. Too many bytes close the connection,
- * because the protocol has no other way to reject the rest of a row.
+ * Bytes are counted before pg buffers them. Too many bytes close the connection, because the protocol has no
+ * other way to reject the rest of a row.
  */
 function boundReceived(client: pg.Client, lending: Lending): { reset(): void } {
   const { stream } = client.connection;
   let uncounted = 0;
-  // The listener replaces and calls pg's listener, because a second listener would cost more than the
-  // counting.
+  // pg's listener is replaced and called, because a second listener would cost more than the counting.
   const [parse, ...others] = stream.listeners('data');
   if (parse === undefined || others.length > 0)
     throw new Error('unexpected data listeners on a pg connection');
@@ -108,7 +93,7 @@ function boundReceived(client: pg.Client, lending: Lending): { reset(): void } {
     uncounted += chunk.length;
     const taken = to === undefined ? uncounted <= MAX_UNCOUNTED_BYTES : to.receive(chunk.length);
     if (!taken) stream.destroy(new Error('the database sent more data than the bound allows'));
-    // Parsing copies the chunk, and the owner is charged for that work.
+    // Parsing copies the chunk, which costs time.
     if (chunk.length >= LARGE_CHUNK) eventLoop.charge(lending.owner);
     parse(chunk);
     readThrottle.take(lending, chunk.length);
@@ -122,10 +107,7 @@ function boundReceived(client: pg.Client, lending: Lending): { reset(): void } {
 
 type Callback = (error: unknown, result?: unknown) => void;
 
-/**
- * Limits the time of every statement on a connection, including a transaction's BEGIN and Prisma's
- * statements. After a cancellation, the connection runs only ROLLBACK.
- */
+/** After a cancellation, the connection runs only ROLLBACK. */
 export function limitStatements(client: pg.ClientBase, control: StatementControl): void {
   if (!(client instanceof pg.Client)) throw new Error('the connection is not a pg.Client');
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
@@ -133,10 +115,6 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
   lendings.set(client, lending);
   const received = boundReceived(client, lending);
 
-  /**
-   * Watches a statement that is about to run. `done` receives the outcome, and its error tells a cancellation
-   * from a failure.
-   */
   function watch(cancellation: Cancellation | undefined, done: Callback): Callback {
     const sinceMs = performance.now();
     let ended = false;
@@ -204,11 +182,9 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
 }
 
 export interface ServerConnection extends ClientConfig {
-  /** True if the connection may continue without TLS when the server offers none. */
   readonly tlsIsOptional?: boolean;
 }
 
-/** The part of pg's connection that parses messages of the server. */
 interface ParsingConnection extends pg.Connection {
   attachListeners(stream: Duplex): void;
 }
@@ -216,7 +192,7 @@ interface ParsingConnection extends pg.Connection {
 /** Response to SSLRequest of a server without TLS (PostgreSQL protocol, "SSL Session Encryption"). */
 const NO_TLS = 'N';
 
-/** A client that can continue without TLS. pg itself closes the connection when the server has no TLS. */
+/** pg itself closes the connection when the server has no TLS. */
 export class ServerClient extends pg.Client {
   declare readonly connection: ParsingConnection;
   /** Process id for cancel requests, which a pooler invents. Null if the server sends none. */
@@ -254,7 +230,6 @@ const MODES: Readonly<Record<string, string>> = {
 };
 const OPTIONAL = new Set(['allow', 'prefer']);
 
-/** Parses the URL of a server. */
 export function connectionTo(url: string): ServerConnection {
   const target = new URL(url);
   const mode = target.searchParams.get('sslmode');

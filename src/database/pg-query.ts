@@ -3,7 +3,7 @@ import pg from 'pg';
 import { Doorkeeper } from '../platform/cache.ts';
 import { encodeParameter, type Query, type Statement } from './statement.ts';
 
-/** The part of `pg` that custom query classes such as pg-cursor use. The types of `pg` omit it. */
+/** Custom query classes such as pg-cursor use this part of `pg`, which its types omit. */
 interface WireConnection {
   readonly stream: { cork(): void; uncork(): void };
   readonly parsedStatements: Record<string, string | undefined>;
@@ -20,7 +20,6 @@ interface Column {
   readonly parse: (text: string) => unknown;
 }
 
-/** A statement that a connection has prepared or is about to prepare. */
 interface Prepared {
   readonly bytes: number;
   /**
@@ -30,26 +29,21 @@ interface Prepared {
 }
 
 const MIB = 1_048_576;
-/** Memory for prepared statements, for each backend and for all backends of a pool. */
 const CONNECTION_BYTES = 16 * MIB;
 const POOL_BYTES = 128 * MIB;
-/**
- * A statement above this share of a connection's budget is not prepared, because it would evict too many
- * others.
- */
+/** A larger statement would evict too many others. */
 const LARGEST_PART = 1 / 8;
 
 /**
- * Memory that PostgreSQL needs for a prepared statement and its generic plan. Both grow with the SQL, by 80
- * to 165 bytes for each character of a look-ahead statement.
+ * PostgreSQL's memory for a prepared statement and its generic plan grows with the SQL, by 80 to 165 bytes
+ * for each character of a look-ahead statement.
  */
 const BYTES_A_STATEMENT = 8_192;
 const BYTES_A_CHARACTER = 170;
 
 /**
- * Limits the prepared statements of a pool's connections. Clients can cause any number of distinct statements
- * by varying their selections, and a backend keeps a prepared statement in memory until the client closes it.
- * So only repeated statements are prepared, within a budget for each connection
+ * Clients can cause any number of distinct statements by varying their selections, and a backend keeps each
+ * prepared statement in memory. So only repeated statements are prepared, within a budget for each connection
  * (decisions/0010-prepared-statements.md).
  */
 export class PreparedBudget {
@@ -61,9 +55,8 @@ export class PreparedBudget {
   }
 
   /**
-   * Estimates the memory of a statement.
-   * @returns undefined if the statement was not seen recently or is too large, so that preparing it does not
-   * pay.
+   * @returns undefined for a statement that is not worth preparing, because it was not seen recently or is
+   * too large.
    */
   bytesOf({ name, text }: Statement<unknown>): number | undefined {
     const bytes = BYTES_A_STATEMENT + BYTES_A_CHARACTER * text.length;
@@ -98,21 +91,18 @@ function parserOf(oid: number): Column['parse'] {
   return oid === INT8 ? Number : (pg.types.getTypeParser(oid, 'text') as Column['parse']);
 }
 
-/** A statement of a round trip, with the part of its result that has arrived. */
 interface Step {
-  /** The name of the prepared statement, or an empty string for an unprepared statement. */
   readonly name: string;
   readonly text: string;
   readonly prepared: Prepared | undefined;
   columns: readonly Column[];
-  /** Undefined if the rows are ignored. */
   readonly rows: unknown[] | undefined;
 }
 
 /**
- * Statements that `pg` sends in one round trip. Statements run in order, and an error skips all later
- * statements. Unlike pg's Query, this class requests the columns only when a connection first runs a prepared
- * statement, which saves a message in each direction afterwards.
+ * Statements of one round trip run in order, and an error skips all later statements. Unlike pg's Query,
+ * NamedQuery requests the columns only when a connection first runs a prepared statement, which saves a
+ * message in each direction afterwards.
  */
 export class NamedQuery {
   readonly #queries: readonly Query<unknown>[];
@@ -120,7 +110,6 @@ export class NamedQuery {
   /** SQL to run first, in the same round trip and transaction. */
   readonly #before: string | undefined;
   readonly #steps: Step[] = [];
-  /** The step whose messages are arriving. */
   #at = 0;
   #connection: WireConnection | undefined;
   #failure: unknown;

@@ -13,20 +13,18 @@ import { ServerClient, type ServerConnection } from './pg-client.ts';
 import { DEFAULT_SCHEMA, FIXED_SETTINGS } from './session-settings.ts';
 import { type Queryable, statement } from './statement.ts';
 
-/** A setting with the URL of a PostgreSQL server. */
 export interface ServerAddress {
   readonly setting: 'DATABASE_URL' | 'DIRECT_DATABASE_URL' | 'DATA_DIR';
   readonly connection: ServerConnection;
-  /** The schema that the URL names. */
   readonly schema: string | undefined;
-  /** True if each connection needs a separate session, so that a pooler in transaction mode is an error. */
+  /** Each connection needs a separate session, so that a pooler in transaction mode is an error. */
   readonly hasSessions: boolean;
 }
 
-/** The configuration of the server or of the URL makes the server unusable, and waiting does not help. */
+/** Waiting does not help, because the configuration is wrong. */
 export class DatabaseSetupError extends OperatorError {}
 
-/** The server cannot be reached, and a retry may succeed. */
+/** A retry may succeed. */
 export class DatabaseUnreachableError extends OperatorError {
   readonly reason: string;
   readonly hint: string;
@@ -40,12 +38,9 @@ export class DatabaseUnreachableError extends OperatorError {
 const CONNECT_TIMEOUT_MS = 5_000;
 const MIN_MAJOR = 15;
 
-/** Facts about the server, read before the connection changes any setting. */
 interface ServerFacts {
-  /** The process id of the session's backend. */
   readonly pid: number;
   readonly version: number;
-  /** Values of FIXED_SETTINGS, in their order. */
   readonly fixed: readonly string[];
   /** The first schema of the search path, if that schema holds an installation. */
   readonly installedIn: string | null;
@@ -57,7 +52,6 @@ const LOOK = `SELECT ${PID}, current_setting('server_version_num')::int AS versi
   (SELECT n.nspname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
    WHERE c.relname = '_prisma_migrations' AND n.nspname = current_schema()) AS "installedIn"`;
 
-/** Advice by SQLSTATE, by Node's error code or by message. */
 const CHECKS: readonly [RegExp, string][] = [
   [/^ECONNREFUSED$/, 'check that PostgreSQL is running and listens there'],
   [/^(ENOTFOUND|EAI_AGAIN)$/, 'check the host name and the name server'],
@@ -82,7 +76,6 @@ const OTHERWISE = 'check that a PostgreSQL server listens there';
 
 const USE_DIRECT = 'set DIRECT_DATABASE_URL to the address of PostgreSQL itself, past the pooler';
 
-/** Corrections by SQLSTATE or by message. */
 const CORRECTIONS: readonly [RegExp, string][] = [
   [/^28P01$|^SASL: .*client password/, 'correct the user or the password'],
   [/unsupported startup parameter/, `this is a connection pooler: ${USE_DIRECT}`],
@@ -91,12 +84,11 @@ const CORRECTIONS: readonly [RegExp, string][] = [
   [/^3D000$/, 'create the database or correct its name'],
 ];
 
-/** Formats the target of a connection without the password. */
+/** The password must not reach the log. */
 function formatTarget({ host, port, user, database }: Client): string {
   return `${host}:${port}, user "${user}", database "${database}"`;
 }
 
-/** Formats the message of an error on one line. */
 export function messageOf(error: unknown): string {
   if (error instanceof DatabaseError && error.cause != null) return messageOf(error.cause);
   if (error instanceof AggregateError && error.errors.length > 0) return messageOf(error.errors[0]);
@@ -139,7 +131,6 @@ function createClient({ setting, connection }: ServerAddress): ServerClient {
   }
 }
 
-/** @returns the reason why a reachable server is unusable, or undefined if the server is usable. */
 function findFlaw(
   { version, fixed, installedIn }: ServerFacts,
   schema: string | undefined,
@@ -161,7 +152,6 @@ const pidOn = async (client: ServerClient): Promise<number | undefined> =>
   (await client.query<Pick<ServerFacts, 'pid'>>(`SELECT ${PID}`)).rows[0]?.pid;
 
 /**
- * Runs work on a separate connection.
  * @throws {DatabaseSetupError}
  * @throws {DatabaseUnreachableError}
  */
@@ -178,14 +168,13 @@ async function onConnection<T>(
   } catch (error) {
     throw error instanceof OperatorError ? error : rejection(address.setting, formatTarget(client), error);
   } finally {
-    // After a failure, the connection may already be closed.
     void client.end().catch(() => undefined);
   }
 }
 
 /**
- * True if two connections share a session, or one connection uses several sessions, as with a pooler in
- * transaction mode. A proxy that invents process ids still gives each connection a separate session.
+ * Finds a pooler in transaction mode. A proxy that invents process ids still gives each connection a separate
+ * session.
  */
 async function sharesSessions(
   address: ServerAddress,
@@ -197,7 +186,6 @@ async function sharesSessions(
 }
 
 /**
- * Connects to a server, through a pooler if there is one, and checks that the service can use the server.
  * @throws {DatabaseSetupError}
  * @throws {DatabaseUnreachableError}
  */
@@ -219,9 +207,9 @@ export async function checkConnection(address: ServerAddress): Promise<void> {
 }
 
 /**
- * Writes 1.4 MB of temporary data to the disk, flushes a record to the WAL, and leaves nothing behind. The
- * statement needs no rights and no session. A table would need the right to create tables, and leave dead
- * rows in the catalogs. If the disk is full, the statement fails before it has written to the WAL.
+ * Writes 1.4 MB of temporary data to the disk, and flushes a record to the WAL. The statement needs no rights
+ * and no session. A table would need the right to create tables, and leave dead rows in the catalogs. If the
+ * disk is full, the statement fails before it has written to the WAL.
  */
 const WRITE = `SELECT set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true);
   SELECT count(*) FROM generate_series(1, 100000);
@@ -229,7 +217,6 @@ const WRITE = `SELECT set_config('work_mem', '64kB', true), set_config('temp_tab
     ELSE pg_logical_emit_message(true, 'content-graph', 'a try to write')::text END AS written`;
 
 /**
- * Tries to write on a new connection.
  * @returns the error with which the server rejects the write, or undefined if the server writes.
  * @throws {DatabaseUnreachableError}
  */
@@ -248,13 +235,13 @@ export async function tryToWrite(address: ServerAddress): Promise<unknown> {
   }
 }
 
-/** SQLSTATE codes for a missing privilege, and for a user who has no schema to create tables in. */
+/** The user lacks a privilege, or has no schema to create tables in. */
 const LACKS_RIGHTS = /^(42501|3F000)$/;
 
 const GRANT_RIGHTS =
   'its user lacks rights; make it the owner of the database, or GRANT what is missing (migrations need CREATE on the schema, which is "public" unless the address says ?schema=NAME)';
 
-/** Converts an error of a migration into advice if the operator can correct the cause. */
+/** @returns the error unchanged if the operator cannot correct its cause. */
 export function setupError(setting: string, error: unknown): unknown {
   const rejection = findWriteRejection(error);
   if (rejection === undefined && !LACKS_RIGHTS.test(getDatabaseErrorCode(error))) return error;
@@ -265,7 +252,6 @@ export function setupError(setting: string, error: unknown): unknown {
   });
 }
 
-/** The first start in development writes the demo credentials to this file. */
 export const demoFile = (dataDir: string) => join(dataDir, 'demo.json');
 
 /** A database with pending migrations may lack the table. */
@@ -281,7 +267,7 @@ async function hasDemoFlag(db: Queryable): Promise<boolean> {
 }
 
 /**
- * The flag in the database also protects a database that was copied, renamed or exported to a server.
+ * The flag in the database also finds a database that was copied, renamed or exported to a server.
  * @throws {OperatorError} if development mode has seeded the data directory or the database.
  */
 export async function assertNotSeeded(

@@ -6,13 +6,9 @@ const MAX_CONFLICTS = 4;
 const FIRST_PAUSE_MS = 10;
 const MAX_DOUBLINGS = 5;
 
-/** A try returns RETRY to be repeated. */
 export const RETRY = Symbol('retry');
 
-/**
- * True if the database aborted the work because of other transactions, so that a retry may succeed.
- * `conflict` is a deadlock (40P01) or a failed serialization (40001). `locked` is a lock timeout (55P03).
- */
+/** `conflict` is a deadlock (40P01) or a failed serialization (40001). `locked` is a lock timeout (55P03). */
 export const isAborted = (kind: DatabaseErrorKind | undefined): boolean =>
   kind === 'conflict' || kind === 'locked';
 
@@ -27,7 +23,7 @@ export class Retries {
     this.#endMs = performance.now() + lockWaitMs;
   }
 
-  /** @returns true if aborted work may be retried. Each call counts one try. */
+  /** Each call counts one try. */
   allows(kind: DatabaseErrorKind | undefined): boolean {
     if (!isAborted(kind)) return false;
     if (kind === 'locked') return performance.now() < this.#endMs;
@@ -35,10 +31,7 @@ export class Retries {
     return this.#conflicts <= MAX_CONFLICTS;
   }
 
-  /**
-   * Repeats the work until the database does not abort it, or no more tries are allowed.
-   * @throws the error of the last try.
-   */
+  /** @throws the error of the last try. */
   async run<T>(tryOnce: () => Promise<T | typeof RETRY>): Promise<T> {
     for (;;) {
       try {
@@ -51,18 +44,14 @@ export class Retries {
     }
   }
 
-  /**
-   * Pauses after a failed try.
-   * @throws `error` if no further try is allowed.
-   */
+  /** @throws `error` if no further try is allowed. */
   async after(error: unknown): Promise<void> {
     if (!(error instanceof DatabaseError && this.allows(error.kind))) throw error;
     await this.#pause();
   }
 
   /**
-   * Exponential backoff with jitter keeps two transactions from colliding repeatedly. The pause occupies no
-   * lock and no connection.
+   * Jitter keeps two transactions from colliding repeatedly. The pause occupies no lock and no connection.
    */
   async #pause(): Promise<void> {
     const pauseMs = FIRST_PAUSE_MS * 2 ** Math.min(this.#pauses, MAX_DOUBLINGS);

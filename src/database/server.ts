@@ -18,7 +18,6 @@ import {
 
 type NotificationListener = (notification: pg.Notification | undefined) => void;
 
-/** Notifications of all connections to the embedded database, which share one session. */
 function createNotifications() {
   const listeners = new Set<NotificationListener>();
   const tell: NotificationListener = (notification) => {
@@ -27,8 +26,8 @@ function createNotifications() {
   return {
     hear: (client: pg.ClientBase) => void client.on('notification', tell).on('end', () => tell(undefined)),
     /**
-     * Calls `listener` for each notification, and without a notification after a connection was lost, because
-     * notifications may be lost with the connection.
+     * Calls `listener` without a notification after a connection was lost, because notifications may be lost
+     * with it.
      * @returns a function that removes the listener.
      */
     notified(listener: NotificationListener) {
@@ -40,7 +39,7 @@ function createNotifications() {
 
 const INTERVAL_MS = 10_000;
 
-/** Logs problems of the data directory while the embedded database runs, before a write fails. */
+/** Reports problems of the data directory before a write fails. */
 function watchDataDir(dataDir: string, log: Logger): { close(): void } {
   const outage = createOutageReporter(
     log,
@@ -55,19 +54,13 @@ function watchDataDir(dataDir: string, log: Logger): { close(): void } {
   return { close: () => clearInterval(timer) };
 }
 
-/** The PostgreSQL server behind a Database, with replacements for features that the server lacks. */
 export interface DatabaseServer extends StatementControl {
-  /** Used by the pool. */
   readonly connection: ServerConnection;
-  /** Used by migrations and LISTEN, which bypass a connection pooler. */
+  /** Bypasses a connection pooler, for migrations and LISTEN. */
   readonly direct: ServerConnection;
   readonly poolSize: number;
-  /**
-   * The URLs with the settings that name them. `direct` bypasses a pooler and is set only if there is a
-   * pooler.
-   */
+  /** `direct` bypasses a pooler and is set only if there is a pooler. */
   readonly watched: { readonly server: ServerAddress; readonly direct?: ServerAddress | undefined };
-  /** True if statements may be prepared by name. */
   readonly named: boolean;
   readonly schema: string;
   /** SQL to run on each new connection of the pool. */
@@ -76,14 +69,9 @@ export interface DatabaseServer extends StatementControl {
   readonly directGreeting: string;
   /** SQL to run before a statement outside a transaction, in the same round trip and implicit transaction. */
   readonly alone?: string | undefined;
-  /** Time within which a statement outside a transaction retries to acquire its locks. */
   readonly lockWaitMs: number;
-  /**
-   * Set if a notification arrives only on the connection that has sent the notification, as on the embedded
-   * database.
-   */
+  /** Set if a notification arrives only on the connection that has sent the notification. */
   readonly notifications?: ReturnType<typeof createNotifications>;
-  /** Resolves once the server accepts connections. */
   ready(): Promise<void>;
   close(): Promise<void>;
 }
@@ -92,9 +80,9 @@ export interface ServerOptions {
   readonly config: Config;
   readonly log: Logger;
   /**
-   * True for an admin command in a separate process. A command waits for locks without a limit, because no
-   * request waits for the command, and retries of requests could otherwise overtake it forever. A command
-   * does not wait for a data directory that another process has locked.
+   * True for an admin command in a separate process. A command waits for locks without a limit, because
+   * retries of requests could otherwise overtake it forever. A command does not wait for a locked data
+   * directory.
    */
   readonly isCommand?: boolean;
 }
@@ -111,7 +99,7 @@ const LOCK_LIMIT_MS = 300;
  * hours.
  */
 const GONE = { tcp_keepalives_idle: 10, tcp_keepalives_interval: 5, tcp_keepalives_count: 2 };
-/** Time for the response, in addition to the time limit of the statement. */
+/** The response may arrive after the time limit of the statement. */
 const RESPONSE_MS = 2_000;
 /**
  * An admin command may have locked the data directory when the service starts, and finishes within seconds.
@@ -182,7 +170,6 @@ const embeddedGreeting = () =>
     settingsSql({ schema: DEFAULT_SCHEMA }),
   ].join('; ');
 
-/** @throws the errors of `startEmbeddedServer`. */
 async function embeddedServer(
   dataDir: string,
   { config, log, isCommand = false }: ServerOptions,
@@ -228,7 +215,7 @@ async function embeddedServer(
   };
 }
 
-/** @throws the errors of `startEmbeddedServer` if the embedded server cannot start. */
+/** @throws the errors of `startEmbeddedServer`. */
 export async function openServer(options: ServerOptions): Promise<DatabaseServer> {
   const { database, statementTimeoutMs } = options.config;
   return database.kind === 'postgres'

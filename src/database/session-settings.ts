@@ -14,12 +14,10 @@ export const CREDENTIALS_CHANNEL = 'content_graph_credentials';
 
 type Setting = readonly [name: string, value: string];
 
-/** The schema of the tables unless DATABASE_URL names another schema. */
 export const DEFAULT_SCHEMA = 'public';
 
 /**
- * Settings of a server, database or role that change the meaning of a statement: formats of timestamps,
- * numbers and bytes, string literals, isolation, and the effect of an error
+ * Settings of a server, database or role that change the meaning of a statement
  * (decisions/0028-session-settings.md).
  */
 const MEANING: readonly Setting[] = [
@@ -49,18 +47,14 @@ const PLANNING: readonly Setting[] = [
 
 export interface SettingsScope {
   readonly schema: string;
-  /** True for settings that end with the transaction, because clients of a pooler share sessions. */
+  /** Clients of a pooler share sessions, so settings must end with the transaction. */
   readonly local?: boolean;
-  /** Further settings, in the units of PostgreSQL. */
   readonly limits?: Readonly<Record<string, number>>;
-  /** The longest time of a transaction, for servers with `transaction_timeout` (PostgreSQL 17 and later). */
+  /** Only PostgreSQL 17 and later have `transaction_timeout`. */
   readonly transactionLimitMs?: number | undefined;
 }
 
-/**
- * Formats SQL that sets the settings that every statement expects. The SQL is one statement, so it may be
- * part of a round trip.
- */
+/** The SQL is one statement, so it may be part of a round trip. */
 export function settingsSql({
   schema,
   local = false,
@@ -79,15 +73,14 @@ export function settingsSql({
   return `SELECT ${calls.join(', ')}`;
 }
 
-/** A requirement that a connection cannot set. */
 interface Fixed {
   readonly setting: string;
   readonly value: string;
-  /** Completes the sentence about the database with the problem and the correction. */
+  /** Completes a sentence that starts with the database. */
   readonly advice: (found: string) => string;
 }
 
-/** Requirements on the database (contract: any database). */
+/** A connection cannot set these requirements (contract: any database). */
 export const FIXED_SETTINGS: readonly Fixed[] = [
   {
     setting: 'server_encoding',

@@ -22,13 +22,10 @@ const STATEMENT_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
 const WAIT_BUCKETS_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export class DatabaseStatistics {
-  /** Time from sending a statement on a connection until its end. */
   readonly statements = new FastHistogram(STATEMENT_BUCKETS_SECONDS);
-  /** Time from the request for a connection until the connection is available. */
   readonly waits = new FastHistogram(WAIT_BUCKETS_SECONDS);
   readonly failures = new FastCounter();
   readonly pool: () => PoolState;
-  /** True if the last contact with the database succeeded. False before the first contact. */
   up = false;
 
   constructor(pool: () => PoolState) {
@@ -42,10 +39,7 @@ export class DatabaseStatistics {
     else this.failed(failure);
   }
 
-  /**
-   * Records a failed statement or a failed attempt to connect. Only `unavailable` means that the server did
-   * not respond.
-   */
+  /** Only `unavailable` means that the server did not respond. */
   failed(kind: DatabaseErrorKind): void {
     this.failures.add(kind);
     if (kind !== 'timeout' && kind !== 'unknown') this.up = kind !== 'unavailable';
@@ -86,17 +80,14 @@ export class TracedStatements {
     this.#work = work;
   }
 
-  /**
-   * Begins a transaction with `sql`.
-   * @returns SQL that also sets the traceparent for its statements.
-   */
+  /** @returns SQL that also sets the traceparent for the statements of the transaction. */
   begin(sql: string): string {
     this.#transaction = this.#work.child('transaction', { kind: 'CLIENT', attributes: SYSTEM });
     return `${sql}; SELECT ${this.#tell()}`;
   }
 
   /**
-   * Sets the traceparent in the round trip of a statement that commits by itself.
+   * For a statement that commits by itself.
    * @param before a SELECT that already runs in the round trip.
    */
   alone(before: string | undefined): string {
@@ -108,10 +99,7 @@ export class TracedStatements {
     return `set_config('${SETTING}', '${this.#events.traceparent}', true)`;
   }
 
-  /**
-   * Begins the spans of statements.
-   * @returns a function that ends the spans, with the rows of each statement or with an error.
-   */
+  /** @returns a function that ends the spans, with the rows of each statement or with an error. */
   statements(queries: readonly Query<unknown>[]): (results: readonly unknown[][], error?: unknown) => void {
     const begun = queries.map(({ statement: { name, text } }) => {
       const summary = name.replace(DIGEST, '');
@@ -131,10 +119,7 @@ export class TracedStatements {
     };
   }
 
-  /**
-   * Ends the spans when the connection is released. Uncommitted events were not sent. Events with an unknown
-   * outcome may have been sent.
-   */
+  /** Uncommitted events were not sent. Events with an unknown outcome may have been sent. */
   end(error: unknown, committed: boolean): void {
     const reason = error === undefined ? undefined : errorOf(error);
     const isUnknown = reason === 'unknown';

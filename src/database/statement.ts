@@ -16,7 +16,7 @@ export function pickColumns<Row extends object, Name extends string, Picked exte
   return { name, columns: Object.fromEntries(picked) };
 }
 
-/** Renames the properties of the rows of a table. `names` maps new properties to properties of the table. */
+/** `names` maps new properties to properties of the table. */
 export function renameColumns<
   Row extends object,
   Name extends string,
@@ -38,8 +38,8 @@ export function formatColumns({ columns }: Table<object>, alias?: string): strin
 }
 
 /**
- * An SQL statement. The name is derived from the SQL, because PostgreSQL parses and plans a named statement
- * once for each connection. `Row` is the type of the rows.
+ * The name is derived from the SQL, because PostgreSQL parses and plans a named statement once for each
+ * connection.
  */
 export interface Statement<Row> {
   readonly name: string;
@@ -48,7 +48,6 @@ export interface Statement<Row> {
   readonly row?: Row;
 }
 
-/** A value that `pg` can send as a parameter. */
 export type Parameter =
   | string
   | number
@@ -64,7 +63,6 @@ export interface Query<Row> {
   readonly values: readonly Parameter[];
 }
 
-/** Runs statements on the pool, on the connection of a unit of work, or on a copy's endpoint. */
 export interface Queryable {
   /** @throws {DatabaseError} */
   query<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]>;
@@ -81,7 +79,6 @@ export function statement<Row>(label: string, text: string): Statement<Row> {
   return { name: `${label.slice(0, LABEL_LENGTH)}_${digest}`, text };
 }
 
-/** Runs statements on a connection that the caller owns. */
 export const queryableOn = (client: Pick<Client, 'query'>): Queryable => ({
   query: async <Row>({ text }: Statement<Row>, values: readonly Parameter[]) => {
     try {
@@ -92,7 +89,7 @@ export const queryableOn = (client: Pick<Client, 'query'>): Queryable => ({
   },
 });
 
-/** Formats a timestamp for PostgreSQL, including the years to which ISO 8601 adds a sign. */
+/** ISO 8601 adds a sign to years that PostgreSQL writes without a sign. */
 export function formatTimestamp(date: Date): string {
   const text = date.toISOString();
   const year = date.getUTCFullYear();
@@ -103,7 +100,7 @@ export function formatTimestamp(date: Date): string {
 
 const quoted = (text: string) => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 
-/** Encodes a parameter in PostgreSQL's text format. Bytes are sent in the binary format. */
+/** PostgreSQL's text format, except for bytes, which are sent in the binary format. */
 export function encodeParameter(value: Parameter): string | Buffer | null {
   if (value === null || typeof value === 'string') return value;
   if (value instanceof Date) return formatTimestamp(value);

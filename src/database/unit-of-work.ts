@@ -12,9 +12,7 @@ const NESTED: Readonly<Record<string, string>> = {
   ROLLBACK: 'ROLLBACK TO SAVEPOINT prisma',
 };
 
-/**
- * A pool with one given connection. A transaction that Prisma opens on the connection becomes a savepoint.
- */
+/** A transaction that Prisma opens on the given connection becomes a savepoint. */
 class PinnedPool extends pg.Pool {
   readonly #client: pg.PoolClient;
 
@@ -39,8 +37,7 @@ class PinnedPool extends pg.Pool {
 const clients = new WeakMap<pg.PoolClient, PrismaClient>();
 
 /**
- * Prisma Client on one connection, so that Prisma's statements take part in the open transaction. The client
- * is created once for each connection. `schema` holds the tables, because Prisma names the schema in every
+ * Prisma's statements take part in the open transaction of the connection. Prisma names `schema` in every
  * statement.
  */
 export function prismaOn(client: pg.PoolClient, schema: string): PrismaClient {
@@ -52,31 +49,24 @@ export function prismaOn(client: pg.PoolClient, schema: string): PrismaClient {
   return prisma;
 }
 
-/** A connection of the pool, with Prisma Client bound to the connection. */
 export interface PooledConnection extends Queryable {
   readonly client: PoolClient;
   readonly prisma: PrismaClient;
-  /** Begins a transaction and sets its limits. */
   begin(): Promise<void>;
   /**
-   * Begins a transaction with its first queries in the same round trip, if the limits allow.
+   * Saves a round trip if the limits allow.
    * @returns the rows of each query.
    */
   beginWith(queries: readonly Query<unknown>[]): Promise<unknown[][]>;
-  /**
-   * Runs queries in one round trip.
-   * @returns the rows of each query.
-   */
   queryTogether(queries: readonly Query<unknown>[]): Promise<unknown[][]>;
-  /** Runs a statement outside a transaction, so that the statement commits by itself. */
+  /** The statement commits by itself. */
   queryAlone<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]>;
   /** @param committed true if all work on the connection is committed. */
   release(error?: Error, committed?: boolean): void;
 }
 
-/** The actor that the audit log records. */
 export interface Author {
-  /** The id of an account, or null for a command. */
+  /** Null for a command. */
   readonly actorId: string | null;
   /** `command`, or the kind of credentials and, after a colon, their id. Not secret. */
   readonly via: string;
@@ -86,16 +76,14 @@ export interface Author {
 export interface UnitOfWorkOptions {
   /** Required for changes that the audit log records. */
   readonly author?: Author;
-  /**
-   * The unit is a single statement that commits by itself, which saves the round trips of BEGIN and COMMIT.
-   */
+  /** A single statement commits by itself, which saves the round trips of BEGIN and COMMIT. */
   readonly singleStatement?: boolean;
 }
 
 /**
- * One transaction on one connection for everything that a mutation reads and writes. The transaction begins
- * with the first statement, so a mutation that is rejected earlier costs the database nothing. A unit of work
- * has no access to the pool, so it cannot wait for a second connection and cause a deadlock.
+ * One transaction for everything that a mutation reads and writes. It begins with the first statement, so a
+ * mutation that is rejected earlier costs the database nothing. A unit of work has no access to the pool, so
+ * it cannot wait for a second connection and cause a deadlock.
  */
 export class UnitOfWork implements Queryable {
   readonly author: Author | undefined;
@@ -103,7 +91,6 @@ export class UnitOfWork implements Queryable {
   readonly #singleStatement: boolean;
   readonly #cancellation: Cancellation | undefined;
   #connection: Promise<PooledConnection> | undefined;
-  /** Settles when the connection is free for the next statement. */
   #previousQuery: Promise<unknown> = Promise.resolve();
   #ended = false;
   #committed = false;
@@ -135,8 +122,8 @@ export class UnitOfWork implements Queryable {
   }
 
   /**
-   * Runs two statements in one round trip, and begins the transaction if none has begun. The second statement
-   * sees everything that was committed before the first statement ended.
+   * Runs two statements in one round trip. The second statement sees everything that was committed before the
+   * first statement ended.
    * @throws {DatabaseError} after which the unit of work must be rolled back.
    */
   queryInOrder<A, B>(first: Query<A>, second: Query<B>): Promise<[A[], B[]]> {
@@ -150,7 +137,9 @@ export class UnitOfWork implements Queryable {
     return result as Promise<[A[], B[]]>;
   }
 
-  /** After a failed statement, `rollback` keeps the connection, because most failures are lock timeouts. */
+  /**
+   * A failed statement leaves the connection open for `rollback`, because most failures are lock timeouts.
+   */
   #beginWith(queries: readonly Query<unknown>[]): Promise<unknown[][]> {
     this.#connection = this.#connect();
     return this.#connection.then((connection) =>
@@ -166,9 +155,7 @@ export class UnitOfWork implements Queryable {
     return result;
   }
 
-  /**
-   * Runs the single statement. Once the statement is sent, its outcome counts and not a late cancellation.
-   */
+  /** Once the statement is sent, its outcome counts and not a late cancellation. */
   async #queryAlone<Row>(statement: Statement<Row>, values: readonly Parameter[]): Promise<Row[]> {
     if (this.#ended) throw new Error('the unit of work has ended');
     this.#ended = true;
@@ -189,10 +176,7 @@ export class UnitOfWork implements Queryable {
     }
   }
 
-  /**
-   * Runs `run` with Prisma Client in this transaction.
-   * @throws {DatabaseError}
-   */
+  /** @throws {DatabaseError} */
   async withPrisma<T>(run: (prisma: PrismaClient) => Promise<T>): Promise<T> {
     if (this.#singleStatement) throw new Error('this unit of work is a single statement');
     const { prisma } = await this.#begun();
@@ -203,28 +187,21 @@ export class UnitOfWork implements Queryable {
     }
   }
 
-  /** True once the work is committed, by its single statement or by `commit`. */
   get committed(): boolean {
     return this.#committed;
   }
 
-  /**
-   * Commits the work.
-   * @throws {DatabaseError} Nothing was committed, unless the kind of the error is `unknown`.
-   */
+  /** @throws {DatabaseError} Nothing was committed, unless the kind of the error is `unknown`. */
   async commit(): Promise<void> {
     await this.#end('COMMIT');
   }
 
-  /**
-   * Rolls back. Never throws, because a connection that cannot roll back is closed, which has the same
-   * effect.
-   */
+  /** Never throws, because a connection that cannot roll back is closed, which has the same effect. */
   async rollback(): Promise<void> {
     await this.#end('ROLLBACK').catch(() => undefined);
   }
 
-  /** Makes a change and commits it. Nothing is changed if `change` throws. */
+  /** Commits the change, or rolls back if `change` throws. */
   async run<T>(change: (work: UnitOfWork) => Promise<T>): Promise<T> {
     try {
       const result = await change(this);
@@ -255,10 +232,7 @@ export class UnitOfWork implements Queryable {
   }
 }
 
-/**
- * Runs `run` with Prisma Client in a separate unit of work.
- * @throws {DatabaseError}
- */
+/** @throws {DatabaseError} */
 export const runInPrisma = <T>(
   database: { unitOfWork(): UnitOfWork },
   run: (prisma: PrismaClient) => Promise<T>,

@@ -52,10 +52,7 @@ function readSecrets({ config: { dataDir }, withSecretKey }: BackUpOptions): Bac
   return Object.fromEntries(there.map((name) => [name, readFileSync(join(dataDir, name), 'utf8')]));
 }
 
-/**
- * Writes the file in one snapshot of the database.
- * @returns the last line of the file.
- */
+/** @returns the last line of the file. */
 const writeSnapshot = (database: Database, draft: string, options: BackUpOptions) =>
   database.alone((client) =>
     withSnapshot(client, database.schema, async ({ contents, pieces }) => {
@@ -84,8 +81,8 @@ async function writeVerified(draft: string, options: BackUpOptions): Promise<Bac
 }
 
 /**
- * Writes a backup of the database to a new file, and reads the file back. The file has a temporary name until
- * it is complete. A failed backup removes its file, unless the process is killed.
+ * The file has a temporary name until it is complete and was read back. A failed backup removes its file,
+ * unless the process is killed.
  * @throws {AdminError | DatabaseError}
  */
 async function backUp(given: CommandServices, file: string, withSecretKey: boolean) {

@@ -13,7 +13,7 @@ import { AdminError } from '../cli/output.ts';
 const isOfSystem = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'syscall' in error;
 
-/** Converts an error of the operating system into advice, and returns other errors unchanged. */
+/** @returns `error` unchanged unless the operating system reported it. */
 export const writeError = (path: string, error: unknown): unknown =>
   isOfSystem(error)
     ? new AdminError(`"${path}" cannot be written: ${adviceOf(error)} (${error.message}).`, { cause: error })
@@ -43,7 +43,7 @@ const headForm = z.object({
 });
 export type BackupHead = Readonly<z.infer<typeof headForm>>;
 
-/** @returns the first line of a new backup. `files` are the contents of SECRET_FILES. */
+/** `files` are the contents of SECRET_FILES. */
 export const createHead = (contents: Contents, files: BackupHead['files']): BackupHead => ({
   format: FORMAT,
   version: build().version,
@@ -69,14 +69,14 @@ const COMPRESSION = {
 };
 const CHUNK_BYTES = 1_048_576;
 
-/** The last line of a backup, with the digest of each table and the SHA-256 of everything before. */
+/** `sha256` covers everything before the last line of the backup. */
 export interface BackupEnd {
   readonly tables: Readonly<Record<string, TableDigest>>;
   readonly sha256: string;
 }
 
 /**
- * Writes a new file, which only its owner can read, and flushes the file to the disk.
+ * Only the owner can read the new file.
  * @returns the last line.
  * @throws {AdminError} if the file cannot be written. The caller deletes the incomplete file.
  */
@@ -136,7 +136,6 @@ function createParser(path: string, content: AsyncIterable<Buffer>) {
     }
   }
 
-  /** Reads until `isEnough` is true for the bytes in `rest`. */
   async function fill(isEnough: (bytes: number, chunk: Buffer) => boolean): Promise<void> {
     const chunks = [rest];
     for (let bytes = rest.length, last = rest; !isEnough(bytes, last); bytes += last.length) {
@@ -214,7 +213,7 @@ export interface OpenedBackup {
 }
 
 /**
- * Runs `work` with a backup, in bounded memory.
+ * Needs bounded memory.
  * @returns the result of `work`, and the SHA-256 of the file.
  * @throws {AdminError} if the file cannot be read, or is not a complete backup of this format.
  */

@@ -47,15 +47,11 @@ const WORKING_KEYS = statement<WorkingKey>(
    ORDER BY k.created_at, k.id`,
 );
 
-/** The directory for unfinished data and the other files of the backup. */
 const draftIn = (dataDir: string) => join(dataDir, RESTORING);
 /** DATA_DIR may have the lock of this process, and lost+found if DATA_DIR is a separate file system. */
 const IGNORED = new Set(['lock', 'lock-journal', 'lost+found']);
 
-/**
- * One transaction copies the backup and revokes sessions and grants, so that an interrupted restore changes
- * nothing.
- */
+/** One transaction ensures that an interrupted restore changes nothing. */
 async function restoreInto(
   target: Endpoint,
   schema: string,
@@ -164,7 +160,7 @@ async function restoreEmbedded(dataDir: string, options: RestoreOptions) {
   }
 }
 
-/** Writes the secret of the backup to DATA_DIR, where the service looks for it, unless a secret exists. */
+/** An existing secret stays, because it may protect other data. */
 function restoreSecret(
   { config: { dataDir, secretKey }, io }: RestoreOptions,
   secret: string | undefined,
@@ -206,8 +202,7 @@ interface Options {
 }
 
 /**
- * Restores a backup into an empty or missing DATA_DIR, or into an empty schema of PostgreSQL. An interrupted
- * restore leaves no visible data.
+ * An interrupted restore leaves no visible data.
  * @throws {OperatorError | DatabaseError}
  */
 async function restore(given: CommandServices, name: string, { revokeApiKeys = false }: Options) {

@@ -22,19 +22,16 @@ export interface Opened extends OpenedDatabase {
 export interface OpenOptions {
   readonly config: Config;
   readonly log: Logger;
-  /**
-   * True for the command that migrates. Other commands do not migrate a PostgreSQL database in production.
-   */
+  /** Other commands do not migrate a PostgreSQL database in production. */
   readonly migrates: boolean;
-  /** True if the command accepts a database of any version and does not migrate it. */
+  /** The command accepts a database of any version and does not migrate it. */
   readonly asIs?: boolean;
 }
 
-/** The services of a command that opens the database itself. */
 export interface CommandServices extends Pick<OpenOptions, 'config' | 'log'> {
   readonly io: CommandIo;
   /**
-   * Opens the database, regardless of its version.
+   * Accepts a database of any version.
    * @throws the errors of `openForCommand`.
    */
   open(): Promise<OpenedDatabase>;
@@ -55,10 +52,7 @@ export function getDataDir({ database }: Config, instead = 'unset it'): string {
   );
 }
 
-/**
- * Opens the database exclusively.
- * @throws {DataDirInUseError} if another process has locked the data directory.
- */
+/** @throws {DataDirInUseError} if another process has locked the data directory. */
 export async function openAlone(options: OpenOptions): Promise<OpenedDatabase> {
   const { config, log, migrates, asIs = false } = options;
   const database = await openDatabase({ config, log, isCommand: true });
@@ -80,7 +74,6 @@ export async function openAlone(options: OpenOptions): Promise<OpenedDatabase> {
   }
 }
 
-/** Path of the settings of an installation under systemd. */
 const INSTALLED = '/etc/content-graph/settings.env';
 const DEFAULT_DATA_DIR = '.data';
 
@@ -97,9 +90,8 @@ function rejectIfInstalled({ database, environment }: Config): void {
 }
 
 /**
- * Opens the configured database, or runs the command with `relay` in the process that has locked the embedded
- * database. `relay` resolves to undefined while no server responds. The function waits for a server that
- * starts, and for other commands.
+ * Opens the database, or runs the command with `relay` in the process that has locked the embedded database.
+ * `relay` resolves to undefined while no server responds.
  * @throws {AdminError} after START_WAIT_MS, and the errors of opening and migrating.
  */
 export async function openForCommand<Relayed = never>(
@@ -124,31 +116,22 @@ export async function openForCommand<Relayed = never>(
   }
 }
 
-/**
- * Runs a command on the open database and prints its result. If a server has locked the embedded database,
- * the command runs in the process of the server.
- */
+/** If a server has locked the embedded database, the command runs in the process of the server. */
 export type RunCommand = (
   work: (opened: Opened) => Promise<unknown>,
   options?: { readonly migrates: boolean },
 ) => Promise<void>;
 
-/**
- * Runs a command that opens the database itself, and prints its result. With `relayed`, the command runs in
- * the process that has locked the embedded database.
- */
+/** With `relayed`, the command runs in the process that has locked the embedded database. */
 export type RunWithout = (
   work: (given: CommandServices) => Promise<unknown>,
   options?: { readonly relayed: boolean },
 ) => Promise<void>;
 
 export interface CommandLine {
-  /**
-   * Adds a group of commands, or a command whose action calls `run` or `runWithout`. `usage` is the command
-   * line, such as `user disable <email>`.
-   */
+  /** `usage` is a group, or a command with its arguments, such as `user disable <email>`. */
   add(usage: string, description: string): Command;
-  /** Adds a command that works on the open database. `work` also gets the arguments and the options. */
+  /** `work` also gets the arguments and the options. */
   command<Args extends unknown[]>(
     usage: string,
     description: string,
@@ -159,5 +142,5 @@ export interface CommandLine {
   readonly io: CommandIo;
 }
 
-/** Adds commands in the order of the help. A feature adds its commands with such a function. */
+/** A feature adds its commands with such a function, in the order of the help. */
 export type DefineCommands = (line: CommandLine) => void;

@@ -42,13 +42,10 @@ export const parseScopes = (text: string): readonly Scope[] => parseNames(text, 
 
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-/**
- * A timestamp older than a day is in the past even by a wrong clock. The clock of the database checks later
- * timestamps.
- */
+/** The clock of this machine may be wrong by a day, and the clock of the database checks later timestamps. */
 const LONG_PAST_MS = 86_400_000;
 
-/** Parses an ISO 8601 time with an offset, or a date, which means its start in UTC. */
+/** A date means its start in UTC. */
 export function parseTimestamp(text: string): Date {
   const timestamp = new Date(text);
   const [year, month, day] = text.split(/[-T]/).map(Number);
@@ -73,7 +70,6 @@ export function parseCredentialName(text: string): string {
 
 const MAX_LIMIT = 1_000_000;
 
-/** Parses a value like a setting. */
 const parseAs =
   <T>(form: z.ZodType<T>) =>
   (text: string): T => {
@@ -87,7 +83,6 @@ export const parseSeconds = (most: number) => parseAs(integer(1, most));
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const LONGEST_MS = 3_650 * UNIT_MS.d;
 
-/** @returns the milliseconds of a duration such as 30m. */
 export function parseDuration(text: string): number {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const ms = Number(count) * (UNIT_MS[unit as keyof typeof UNIT_MS] ?? 0);
@@ -105,7 +100,6 @@ export function parseNetwork(text: string): Network {
 
 const MAX_REASON = 500;
 
-/** Every command accepts the option for the audit log. */
 export interface ReasonOption {
   readonly reason?: string;
 }
@@ -123,7 +117,6 @@ const burstOption = (about: string): Option =>
 const perSecondOption = (about: string): Option =>
   new Option('--per-second <n>', about).argParser(parseAs(decimal(0.001, MAX_LIMIT)));
 
-/** Adds the options for limits of a new credential that differ from the settings. */
 export const addOverrideOptions = (command: Command): Command =>
   command
     .addOption(burstOption('requests in a burst; default: RATE_LIMIT_BURST'))
@@ -143,7 +136,6 @@ interface ListedOverrides {
   readonly perSecond: number | null;
 }
 
-/** Omits unset overrides, where the settings apply. */
 export const withoutUnset = <T extends ListedOverrides>({
   documents,
   burst,
@@ -162,7 +154,7 @@ export interface LimitOptions {
   readonly reset?: boolean;
 }
 
-/** Adds the options of a command that changes limits. The user must give one of them. */
+/** The user must give one of the options. */
 export const addLimitOptions = (command: Command): Command =>
   command
     .addOption(burstOption('requests in a burst'))
@@ -175,7 +167,7 @@ export const addLimitOptions = (command: Command): Command =>
         command.error('error: specify the limit: --burst, --per-second or both, or --reset');
     });
 
-/** @returns the limits to set, or undefined if the settings apply. */
+/** @returns undefined if the settings apply. */
 export const limitsOf = ({ reset = false, ...limits }: LimitOptions) => (reset ? undefined : limits);
 
 /** Without these options, the command asks the user for the password. */
@@ -188,10 +180,7 @@ export function passwordStdinOption(): Option {
   return new Option('--password-stdin', 'Read the password, one line, from standard input');
 }
 
-/**
- * Asks twice for a password without echo.
- * @throws {AdminError}
- */
+/** @throws {AdminError} */
 async function ask(): Promise<string> {
   // Readline puts the terminal into raw mode, and its echo is discarded.
   const output = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -243,7 +232,7 @@ async function readLine(): Promise<string> {
 }
 
 /**
- * Reads the password before the command opens the database, because typing may take long.
+ * Must run before the command opens the database, because typing may take long.
  * @throws {AccountError}
  * @throws {AdminError} and a usage error without a terminal.
  */

@@ -3,10 +3,9 @@ import { KeyExpiredError } from '../../auth/api-keys.ts';
 import { toDatabaseError } from '../../database/errors.ts';
 import { OperatorError, withoutUserInformation } from '../../platform/errors.ts';
 
-/** A command failed for a reason that the user can act on. */
 export class AdminError extends OperatorError {}
 
-/** A command has done nothing or only a part of its work. The result says what and why. */
+/** The result says what was not done and why. */
 export class UndoneError extends AdminError {
   readonly result: unknown;
   constructor(message: string, result: unknown) {
@@ -18,19 +17,19 @@ export class UndoneError extends AdminError {
 /** Exit codes are part of the contract (contract: administration). */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
-/** Standard output or standard error of the user, in this process or at the other end of a socket. */
+/** Belongs to the user, in this process or at the other end of a socket. */
 export interface Output {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
   write(text: string, done?: (error?: Error | null) => void): unknown;
 }
 
-/** Input and output of a command, which may run in the process of the server for a user elsewhere. */
+/** A command may run in the process of the server for a user elsewhere. */
 export interface CommandIo {
   readonly stdout: Output;
   readonly stderr: Output;
   /**
-   * Gets a named input, such as a password. The process of the user calls `read` before a database is opened.
+   * The process of the user calls `read` before a database is opened.
    * @throws the errors of `read`.
    */
   input(name: string, read: () => Promise<string>): Promise<string>;
@@ -59,10 +58,7 @@ function describe(error: unknown): string {
     : `The database reported an error: ${message || code}.`;
 }
 
-/**
- * Prints the error of a command to standard error.
- * @returns the exit code.
- */
+/** @returns the exit code. */
 export function report({ stderr }: Pick<CommandIo, 'stderr'>, error: unknown): number {
   // The parser has already printed its message.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
@@ -93,8 +89,7 @@ function write(stdout: Output, text: string): Promise<boolean> {
 }
 
 /**
- * Prints the result of a command as JSON, or a streamed string unchanged. Resolves once the result is
- * written. A reader that closes the pipe early, such as `head -1`, is no failure.
+ * Resolves once the result is written. A reader that closes the pipe early, such as `head -1`, is no failure.
  * @throws {AdminError} and the errors of the pieces.
  */
 export async function printResult({ stdout }: Pick<CommandIo, 'stdout'>, result: unknown): Promise<void> {
@@ -110,21 +105,19 @@ const CONTROLS = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 const escapeOf = (control: string) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Escapes characters that change a terminal's display, except line breaks and tabs. */
+/** Line breaks and tabs stay. */
 export const escapeTerminal = (message: string): string =>
   message.replaceAll(CONTROLS, escapeOf).replaceAll(/[^\P{Cc}\n\t]/gu, escapeOf);
 
 /** The escaped JSON has the same value. */
 const escapeControls = (json: string): string => json.replaceAll(CONTROLS, escapeOf);
 
-/** Prints a message for the user who runs the command. */
 export function print(stderr: Output, message: string): void {
   stderr.write(`${escapeTerminal(message)}\n`);
 }
 
 export const inWords = (words: readonly string[]): string => new Intl.ListFormat('en-GB').format(words);
 
-/** Names the tables that a copy lacks, because no migration of the service has created them. */
 export function printSkippedTables(stderr: Output, tables: readonly string[]): void {
   if (tables.length > 0)
     print(stderr, `Tables that no migration of the service created were not copied: ${tables.join(', ')}.`);
@@ -135,7 +128,7 @@ const SHOW_MS = 200;
 
 export type ProgressBar = ReturnType<typeof showProgress>;
 
-/** Shows the progress of a long command, only on a terminal. */
+/** Shows nothing unless `stderr` is a terminal. */
 export function showProgress(stderr: Output) {
   let step = '';
   let bytes = 0;

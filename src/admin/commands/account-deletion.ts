@@ -10,17 +10,14 @@ import { runInBatches } from '../../platform/async.ts';
 import { ACCOUNT_CONTENT } from '../../schema/account-content.ts';
 import { AdminError } from '../cli/output.ts';
 
-/** The batch is small because long transactions would delay events. */
+/** Long transactions would delay events. */
 const BATCH = 500;
 /** Requests authenticated up to a second ago may still run without another look at the database. */
 const LATE_REQUESTS_MS = 1_000;
 /** A running mutation may write to the account until its time limit. */
 const ATTEMPTS = 30;
 
-/**
- * Marks the account as deleted, so that it can only be deleted. The account keeps its email address, so that
- * a repeated command finds it.
- */
+/** The account keeps its email address, so that a repeated command finds it. */
 const BEGIN = statement<never>(
   'account_deletion_begin',
   `UPDATE users SET disabled_at = coalesce(disabled_at, now()), deleted_at = coalesce(deleted_at, now()), password_hash = NULL
@@ -37,10 +34,7 @@ const DELETE_STORED_RESPONSES = statement<{ one: number }>(
 );
 const DROP_ACCOUNT = statement<never>('account_drop', 'DELETE FROM users WHERE id = $1');
 
-/**
- * Revokes all credentials of the account. No credential of a disabled account is valid, so the revocation is
- * immediate. Safe to repeat.
- */
+/** No credential of a disabled account is valid, so the revocation is immediate. Safe to repeat. */
 async function begin(database: Database, email: string, contentPolicy: ContentPolicy): Promise<string> {
   const id = await database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const found = await accountToDelete(work, email);
@@ -86,8 +80,7 @@ async function dropWithContent(database: Database, id: string) {
 export type ContentPolicy = 'keep' | 'delete';
 
 /**
- * Deletes an account (contract: administration). Credentials are revoked first. A second run completes an
- * interrupted deletion.
+ * Credentials are revoked first. A second run completes an interrupted deletion.
  * @throws {AccountError}
  * @throws {AdminError}
  * @throws {DatabaseError}
@@ -97,7 +90,7 @@ export async function deleteAccount(database: Database, email: string, contentPo
   if (contentPolicy === 'delete') return dropWithContent(database, id);
   await delay(LATE_REQUESTS_MS);
   await deleteStoredResponses(database, id);
-  // The update waits for mutations that have written to the account, and their stored responses are deleted
+  // The update waits for mutations that have written to the account, so their stored responses are deleted
   // afterwards. Other stored responses are deleted before, because a repeated command could not find the
   // account without its email address.
   const data = { name: 'Deleted user', email: '', emailKey: null, role: 'member' } as const;

@@ -38,8 +38,7 @@ async function create({ database }: Opened, { user, expires, ...key }: CreateOpt
     );
   const held = scopesOfRole(role);
   const beyond = scopes.filter((scope) => !held.includes(scope));
-  // A key never has more scopes than its account (contract: authentication and permissions), so such a key is
-  // rejected immediately.
+  // A key never has more scopes than its account (contract: authentication and permissions).
   if (beyond.length > 0)
     throw new AdminError(
       `Account "${user}" has the role ${role}, which does not allow ${beyond.join(', ')}. Nothing was changed. The role allows ${held.join(', ')}.`,
@@ -80,10 +79,7 @@ async function show({ database }: Opened, id: string) {
   return { ...withoutUnset({ ...shown, user: key.user.email }), uses: used };
 }
 
-/**
- * Changes a key and writes an audit entry. `change` returns the detail of the entry, or undefined if there
- * was nothing to change.
- */
+/** `change` returns the detail of the audit entry, or undefined if there was nothing to change. */
 function changeKey<T extends { readonly account: string }>(
   { database }: Opened,
   action: string,

@@ -29,7 +29,7 @@ function secretAdvice({ secretKey, dataDir }: Config): string | undefined {
   return `The new database has everything except SECRET_KEY. Set SECRET_KEY of the service on the new database to ${found}, or the service cannot decrypt its OAuth signing keys.`;
 }
 
-/** One transaction of the target ensures that a failed copy leaves the target unchanged. */
+/** One transaction ensures that a failed copy leaves the target unchanged. */
 const copy = (source: Database, target: Database, progress: ProgressBar) =>
   source.alone((from) =>
     target.alone((client) =>
@@ -40,7 +40,6 @@ const copy = (source: Database, target: Database, progress: ProgressBar) =>
           ...{ target: endpoint, schema: target.schema, origin: 'The embedded database', contents },
           pieces: watchPieces(pieces, progress.step),
         });
-        // The audit entry is the only row of the target that the source does not have.
         await endpoint.rows(`SET LOCAL search_path = ${escapeIdentifier(target.schema)}`);
         const work: AuthoredWork = { ...queryableOnEndpoint(endpoint), author: OPERATOR };
         await adoptEvents(work);
@@ -87,7 +86,7 @@ export const defineCopyCommand: DefineCommands = ({ add, runWithout }) => {
 };
 
 async function recordMigrations({ database, applied }: Opened) {
-  // The table of Prisma Migrate, which is older than the audit log, also records each migration.
+  // Prisma Migrate's table, which is older than the audit log, also records each migration.
   if (applied.length > 0)
     await database
       .unitOfWork({ author: OPERATOR })
@@ -95,7 +94,6 @@ async function recordMigrations({ database, applied }: Opened) {
   return { applied };
 }
 
-/** `npm run db:migrate` runs this command. */
 export const defineMigrateCommand: DefineCommands = ({ add, run }) => {
   add('database', 'Migrate, back up, restore and copy the database');
   add('database migrate', 'Apply the pending migrations and print their names').action(() =>

@@ -13,12 +13,11 @@ import { createDeprecations } from '../../engine/documents/deprecations.ts';
 import { publishedTexts } from '../../engine/documents/trusted/document-store.ts';
 import { CLIENT_NAMES } from '../../features/features.ts';
 
-/** A published document that uses deprecated elements. */
 interface DocumentUse {
   readonly id: string;
   readonly client: string;
   readonly release: string | null;
-  /** Also includes elements that this version of the schema lacks, for a document of another version. */
+  /** Includes elements that this version of the schema lacks. */
   readonly elements: readonly string[];
 }
 
@@ -27,10 +26,7 @@ const NOW = statement<{ at: Date; retainedSince: Date }>(
   `SELECT now() AS at, date_trunc('day', now() - interval '${RETENTION_DAYS} days', 'UTC') AS "retainedSince"`,
 );
 
-/**
- * Finds fields and arguments that this version of the schema lacks, because the document fits another
- * version.
- */
+/** Finds elements that the schema lacks, because the document fits another version. */
 function unknownIn(schema: GraphQLSchema, document: DocumentNode): string[] {
   const types = new TypeInfo(schema);
   const found: string[] = [];
@@ -52,8 +48,7 @@ function unknownIn(schema: GraphQLSchema, document: DocumentNode): string[] {
 }
 
 /**
- * @returns the usage that the schema check needs from the running service. `since` is the time from which the
- * usage is complete.
+ * `since` of the result is the time from which the usage is complete.
  * @throws {DatabaseError}
  */
 export async function usageReport(database: Queryable, schema: GraphQLSchema, since: Date | undefined) {

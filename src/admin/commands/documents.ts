@@ -29,8 +29,8 @@ interface PublishOptions extends ReleaseOptions {
 }
 
 /**
- * @returns the ids or the release to retire. A client without a release name means the documents without a
- * release. Undefined if the options name neither.
+ * Without a release name, the documents without a release are meant.
+ * @returns undefined if the options name nothing to retire.
  */
 function retiredBy(ids: readonly string[], { client, release }: ReleaseOptions) {
   if (ids.length > 0) return client === undefined && release === undefined ? ids : undefined;

@@ -8,7 +8,6 @@ export interface ManifestEntry {
   readonly text: string;
 }
 
-/** Apollo's persisted query manifest, version 1. */
 const APOLLO = z.object({
   format: z.literal('apollo-persisted-query-manifest'),
   version: z.number(),
@@ -18,8 +17,7 @@ const BODY = z.object({ body: z.string() });
 const OPERATIONS = z.array(BODY.extend({ id: z.string() }));
 
 /**
- * Parses an object from ids to query strings, as codegen's client preset, gql.tada, Relay, Mercurius and Hive
- * write it.
+ * Format of codegen's client preset, gql.tada, Relay, Mercurius and Hive.
  * @returns undefined for any other value.
  */
 function entriesOfTexts(json: unknown): readonly ManifestEntry[] | undefined {
@@ -55,10 +53,7 @@ function parse(file: string, content: string): unknown {
 /** A query string has a selection set, and an id has none. */
 const isId = ({ text }: ManifestEntry): boolean => text.trim() !== '' && !text.includes('{');
 
-/**
- * Parses operations as a list, or as an object by id.
- * @returns undefined for any other value.
- */
+/** @returns undefined unless `operations` is a list, or an object by id. */
 function entriesOfOperations(operations: unknown): readonly ManifestEntry[] | undefined {
   const listed = OPERATIONS.safeParse(operations).data;
   if (listed !== undefined) return listed.map(({ id, body }) => ({ id, text: body }));
@@ -87,8 +82,7 @@ function entriesOfApollo(file: string, json: unknown): readonly ManifestEntry[] 
 }
 
 /**
- * Reads the documents of a file of a build tool. Ids are unchanged. The id of a .graphql file is its SHA-256
- * in hexadecimal.
+ * The id of a .graphql file is its SHA-256 in hexadecimal.
  * @throws {AdminError}
  */
 export function readManifest(file: string): readonly ManifestEntry[] {

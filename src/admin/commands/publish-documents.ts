@@ -48,8 +48,8 @@ function checkAll(entries: readonly ManifestEntry[], { check }: DocumentCheck) {
 }
 
 /**
- * Validates documents like requests, and publishes them in one transaction. With `partial`, rejected
- * documents do not prevent the publication of the others.
+ * Validates documents like requests. With `partial`, rejected documents do not prevent the publication of the
+ * others.
  * @throws {UndoneError} if a document is rejected without `partial`.
  * @throws {AdminError}
  * @throws {DatabaseError}

@@ -12,9 +12,7 @@ import type { DefineCommands } from '../cli/connection.ts';
 import { inWords } from '../cli/output.ts';
 
 interface Choice {
-  /** The name of the option, without leading hyphens. */
   readonly name: string;
-  /** The description of the revoked credentials. */
   readonly words: string;
   readonly revocation: RevocationScope;
 }

@@ -12,9 +12,8 @@ interface Rows {
 }
 
 /**
- * Runs one statement in a read-only transaction, and reads at most one row more than MAX_ROWS. The
- * transaction ends before the output, because requests to the embedded database wait for the end of the
- * transaction.
+ * Reads one row more than MAX_ROWS to detect a longer result. The transaction ends before the output, because
+ * requests to the embedded database wait for its end.
  * @throws {AdminError}
  */
 async function readRows({ database, config }: Opened, text: string): Promise<Rows> {
@@ -47,7 +46,6 @@ async function readRows({ database, config }: Opened, text: string): Promise<Row
 const textOf = (value: unknown): string =>
   value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
 
-/** Formats a table like psql. */
 async function* tableOf({ names, rows }: Rows): AsyncGenerator<string> {
   const cells = [names, ...rows].map((row) =>
     row.map((value) => escapeTerminal(textOf(value)).replaceAll('\n', '\\n').replaceAll('\t', '\\t')),

@@ -59,10 +59,7 @@ async function exportAll({ database }: Opened, email: string) {
   return new StreamedText(exportAccount(database, await accountToExport(database, email), EXPORT_SECTIONS));
 }
 
-/**
- * Changes an account and writes an audit entry in one transaction. `change` returns the detail of the entry,
- * which is also printed.
- */
+/** `change` returns the detail of the audit entry, which is also printed. */
 function changeAccount<Detail extends object>(
   { database }: Opened,
   action: string,
@@ -94,10 +91,7 @@ async function enable(opened: Opened, email: string) {
   return { ...changed, enabled: true };
 }
 
-/**
- * One transaction revokes the last credentials and enables the account, so that no old credential ever works
- * again.
- */
+/** One transaction ensures that no old credential ever works again. */
 async function enableWithNothing(opened: Opened, email: string) {
   const { id: found } = await findAccount(opened.database, email);
   const most = await revokeInBatches(opened.database, [found], REVOCATIONS);
@@ -132,10 +126,7 @@ function setLimits(opened: Opened, email: string, options: LimitOptions) {
   );
 }
 
-/**
- * The password is hashed before the transaction, because hashing takes long and a transaction occupies a
- * connection.
- */
+/** Hashing takes long, and a transaction occupies a connection. */
 async function create({ database }: Opened, account: NewAccount) {
   const ready = await readyAccount(database, account);
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {

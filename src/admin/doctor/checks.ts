@@ -11,7 +11,7 @@ export interface DoctorCheck {
   readonly check: string;
   readonly status: 'ok' | 'warning' | 'error';
   readonly finding: string;
-  /** What the operator must do. Null if the status is `ok`. */
+  /** Null if the status is `ok`. */
   readonly action: string | null;
 }
 
@@ -95,7 +95,7 @@ async function checkMigrations(db: Queryable): Promise<DoctorCheck> {
 }
 
 /**
- * Finds sequences that are behind their tables, for example after logical replication.
+ * Logical replication leaves sequences behind their tables.
  * @throws {DatabaseError}
  */
 async function checkSequences(db: Queryable): Promise<DoctorCheck> {
@@ -142,8 +142,7 @@ export async function checkDatabase(config: Config, database: Database): Promise
 
 const LIMIT_MS = 5_000;
 /**
- * Requests that take tokens from one bucket. The next request then shows whether it takes tokens from another
- * bucket.
+ * The requests take tokens from one bucket, so that the next request shows whether it uses another bucket.
  */
 const MOST_REQUESTS = 20;
 const TRIES = 3;
@@ -151,7 +150,7 @@ const TRIES = 3;
 /** Addresses reserved for documentation, which no client has (RFC 5737). */
 const [FORGED, OTHER_FORGED] = ['192.0.2.1', '192.0.2.2'];
 
-/** Sends an anonymous request. `remaining` is the number of tokens that the client has left. */
+/** `remaining` is the number of tokens that the client has left. */
 async function ask(url: string, forged: string): Promise<{ response: Response; remaining: number }> {
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
@@ -168,7 +167,7 @@ async function ask(url: string, forged: string): Promise<{ response: Response; r
 }
 
 /**
- * Checks whether clients can choose their IP address with X-Forwarded-For. Rejects if the URL does not
+ * Clients must not be able to choose their IP address with X-Forwarded-For. Rejects if the URL does not
  * respond.
  */
 async function checkClientAddress(
@@ -201,7 +200,7 @@ async function checkClientAddress(
   );
 }
 
-/** Sends requests to PUBLIC_URL like a client, and checks how the proxy has changed them. Never rejects. */
+/** Never rejects. */
 export async function checkProxy({ publicUrl, trustProxy, rateLimit }: Config): Promise<DoctorCheck[]> {
   if (publicUrl === undefined) return [];
   const describe = (finding: string, ...rest: [action?: string, status?: DoctorCheck['status']]) =>

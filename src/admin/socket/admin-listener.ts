@@ -7,16 +7,14 @@ import type { ServedCommands } from './received-command.ts';
 /** Commands get the same time as requests when the service stops. */
 const END_WAIT_MS = 10_000;
 
-/** The commands are loaded only when a client connects. */
 async function serveCommand(socket: Socket, served: ServedCommands): Promise<void> {
   const { runReceived } = await import('./received-command.ts');
   await runReceived(socket, served);
 }
 
 /**
- * Accepts admin commands of the owner of DATA_DIR and of root, on a Unix domain socket in DATA_DIR. The
- * caller has locked the data directory. If the socket cannot be created, the log has a line, and commands
- * require a stopped server.
+ * Only the owner of DATA_DIR and root can connect to the Unix domain socket. The caller has locked the data
+ * directory. If the socket cannot be created, the log has a line, and commands require a stopped server.
  */
 export async function listenForCommands(dataDir: string, served: ServedCommands) {
   const { log } = served;
@@ -43,7 +41,7 @@ export async function listenForCommands(dataDir: string, served: ServedCommands)
     log.emit('admin.socket_failed', { err: error });
   }
   return {
-    /** Accepts no further command, and waits up to END_WAIT_MS for running commands. */
+    /** Waits up to END_WAIT_MS for running commands. */
     async close(): Promise<void> {
       // Closing the server also removes the socket.
       server.close();

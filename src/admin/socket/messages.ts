@@ -18,7 +18,7 @@ const terminal = z.object({ isTTY: z.boolean().optional(), columns: z.number().o
 const request = z.object({
   args: z.array(z.string()),
   operator: z.object({ user: z.string(), host: z.string() }),
-  /** Inputs that the client has read for the command, such as a password. */
+  /** Includes secrets that the client has read, such as a password. */
   inputs: z.record(z.string(), z.string()),
   stdout: terminal,
   stderr: terminal,
@@ -58,11 +58,9 @@ const SOCKET = 'admin.sock';
 const DESCRIPTORS = '/proc/self/fd';
 
 /**
- * @returns the path of the admin socket of a DATA_DIR. The caller calls `close` once the socket is connected
- * or closed.
- *
- * On Linux, the path leads through the open data directory. The path is short for any DATA_DIR, and stays
- * valid after a move of the directory. On other systems a long path makes `listen` and `connect` fail.
+ * On Linux, the path leads through the open data directory, so it is short and stays valid after a move. On
+ * other systems a long path makes `listen` and `connect` fail. The caller calls `close` once the socket is
+ * connected or closed.
  * @throws the errors of the file system.
  */
 export function openSocketDir(dataDir: string) {

@@ -43,10 +43,7 @@ function send(socket: Socket, reply: CommandReply, done?: (error?: Error | null)
   socket.write(encodeLine(reply), done);
 }
 
-/**
- * Runs the command that arrives on a socket, on the database of the server. Rejects if the message is no
- * command.
- */
+/** Rejects if the message is no command. */
 export async function runReceived(socket: Socket, { config, database, log }: ServedCommands): Promise<void> {
   // A client that has given up by now has sent nothing.
   send(socket, { ready: true });

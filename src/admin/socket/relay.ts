@@ -27,7 +27,6 @@ const writeOutput = (output: Output, text: string) =>
   new Promise<boolean>((resolve) => output.write(text, (error) => resolve(!error)));
 
 /**
- * Runs a command in the server of an embedded database, and prints its output.
  * @returns the exit code, or undefined without a server.
  * @throws {AdminError} if the server does not respond, or stops before the command is finished.
  */

@@ -19,7 +19,6 @@ import { NodeFS } from '@electric-sql/pglite/nodefs';
  */
 const EIO = 29;
 
-/** The part of Emscripten's NODEFS that this file uses. `nfd` is Node's file descriptor. */
 interface NodeFiles {
   readonly stream_ops: { fsync?: (stream: { readonly nfd: number }) => number };
 }
@@ -53,15 +52,12 @@ function onDescriptor(path: string, flags: string, work: (descriptor: number) =>
   }
 }
 
-/**
- * Flushes the entries of a directory, so that created and renamed files keep their names. Windows cannot
- * flush a directory.
- */
+/** Created and renamed files keep their names after a power failure. Windows cannot flush a directory. */
 export function flushEntries(directory: string): void {
   if (process.platform !== 'win32') onDescriptor(directory, 'r', fsyncSync);
 }
 
-/** Flushes a directory recursively and makes it private, because PGlite creates world-writable files. */
+/** PGlite creates world-writable files. */
 export function secureAndFlushDirectory(directory: string): void {
   chmodSync(directory, 0o700);
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
@@ -85,7 +81,7 @@ const FLUSHED = [
   'wal_sync_method=fsync',
 ];
 
-/** Creates the directory atomically. A process that crashes leaves a draft, which the next start replaces. */
+/** A process that crashes leaves a draft, which the next start replaces. */
 async function createCluster(directory: string): Promise<void> {
   const draft = `${directory}.new`;
   rmSync(draft, { recursive: true, force: true });
@@ -96,10 +92,7 @@ async function createCluster(directory: string): Promise<void> {
   flushEntries(dirname(directory));
 }
 
-/**
- * Opens the PostgreSQL data in a directory, or creates it. A commit is flushed to disk before the database
- * responds.
- */
+/** A commit is flushed to disk before the database responds. */
 export async function openCluster(directory: string): Promise<PGlite> {
   if (!existsSync(directory)) await createCluster(directory);
   return PGlite.create({ fs: new FlushedFiles(directory), startParams: FLUSHED });

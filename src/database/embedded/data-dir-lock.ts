@@ -14,9 +14,8 @@ export class DataDirInUseError extends OperatorError {
 }
 
 /**
- * Locks the data directory for this process. PGlite does not stop a second process from opening the
- * directory, which would destroy the data. SQLite's exclusive lock is an operating system lock on every
- * platform. The operating system releases the lock when the process dies, so the lock never goes stale.
+ * PGlite does not stop a second process from opening the directory, which would destroy the data. SQLite's
+ * exclusive lock is an operating system lock on every platform, which never goes stale.
  * @throws {DataDirInUseError} if another process, or another database of this process, has the lock.
  * @throws {UnusableDataDirError} if the lock cannot be created.
  */
@@ -40,8 +39,7 @@ export function lockDataDir(dataDir: string) {
 const RETRY_MS = 100;
 
 /**
- * Waits up to `patienceMs` for the lock, because an admin command or a stopping server releases it within
- * seconds.
+ * An admin command or a stopping server releases the lock within seconds.
  * @throws {DataDirInUseError}
  */
 export async function acquireDataDirLock(dataDir: string, patienceMs: number, log: Logger) {

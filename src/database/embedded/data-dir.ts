@@ -22,9 +22,6 @@ import { OperatorError } from '../../platform/errors.ts';
 /** Other users of the machine could read or change the data directory, or listen on a socket in it. */
 class UnsafeDataDirError extends OperatorError {}
 
-/**
- * The data directory cannot be created, or its file system lacks a feature or space that the database needs.
- */
 export class UnusableDataDirError extends OperatorError {}
 
 /** A running cluster needs room for a WAL segment. PGlite does not report a full disk. */
@@ -32,7 +29,6 @@ const MIN_FREE_BYTES = 16 * 1_048_576;
 
 const toMebibytes = (bytes: number): number => Math.floor(bytes / 1_048_576);
 
-/** Advice by error code of the operating system. */
 const ADVICE: Readonly<Record<string, string>> = {
   EACCES: 'give the user of the service the right to write there',
   EPERM: 'give the user of the service the right to write there',
@@ -47,7 +43,6 @@ const ADVICE: Readonly<Record<string, string>> = {
   EIO: 'its disk fails, so check it or name a folder elsewhere',
 };
 
-/** @returns what the operator should do about the error of a file in DATA_DIR. */
 export function adviceOf(error: unknown): string {
   const { code = '', syscall } = error as NodeJS.ErrnoException;
   if (syscall === 'listen') return 'no socket can be made in it, so name a folder on another file system';
@@ -64,8 +59,7 @@ export function toDataDirError(path: string, error: unknown): UnusableDataDirErr
 }
 
 /**
- * @returns the bytes that this user can still write on the disk of `path`. Undefined if the file system does
- * not report its size, like some network file systems.
+ * @returns undefined if the file system does not report its size, like some network file systems.
  * @throws the error of the operating system.
  */
 export function freeBytes(path: string): number | undefined {
@@ -76,10 +70,7 @@ export function freeBytes(path: string): number | undefined {
 /** The data may be on a separate disk. */
 const dataOf = (dataDir: string) => join(dataDir, 'postgres');
 
-/**
- * Finds a problem with the data directory of a running embedded database: missing, not writable, or nearly
- * full. The function makes a few system calls, writes nothing, and never throws.
- */
+/** Makes a few system calls, writes nothing, and never throws. */
 export function findDataDirProblem(dataDir: string) {
   const data = dataOf(dataDir);
   try {
@@ -111,8 +102,7 @@ function withDataDir<T>(path: string, work: () => T): T {
 }
 
 /**
- * Creates a directory and its missing parents for its owner alone. Node's recursive mkdir never returns where
- * the operating system allows no directory, such as in /proc.
+ * Node's recursive mkdir never returns where the operating system allows no directory, such as in /proc.
  * @throws the error of the operating system.
  */
 export function makePrivateDirectory(path: string): void {
@@ -128,21 +118,16 @@ export function makePrivateDirectory(path: string): void {
 
 const OTHERS = 0o077;
 
-/**
- * True if the user of this process owns the file. Always true on Windows, where directories inherit their
- * permissions.
- */
+/** Always true on Windows, where directories inherit their permissions. */
 export const isOwn = ({ uid }: Stats): boolean => process.geteuid === undefined || uid === process.geteuid();
 
-/** True if users other than the owner have access. */
 export const isOpen = ({ mode }: Stats): boolean => process.platform !== 'win32' && (mode & OTHERS) !== 0;
 
 const octal = ({ mode }: Stats) => (mode & 0o7777).toString(8).padStart(4, '0');
 
 /**
- * Ensures that only the user of this process can read or change the data directory, as PostgreSQL requires. A
- * missing directory is created. A directory that is open to others is closed to them or, if `strict`,
- * rejected, because its content may already have been read.
+ * Ensures that only the user of this process can read or change the data directory, as PostgreSQL requires.
+ * @param strict rejects a directory that is open to others, because its content may already have been read.
  * @throws {UnsafeDataDirError}
  * @throws {UnusableDataDirError}
  */
@@ -174,8 +159,7 @@ export function securePrivateDataDir(path: string, { strict }: { readonly strict
 const FILES = ['lock', 'secret-key', 'demo.json'];
 
 /**
- * Checks owner and permissions in the data directory, two levels deep. PGlite could not open the files of a
- * backup that another user has restored.
+ * PGlite could not open the files of a backup that another user has restored.
  * @throws {UnsafeDataDirError}
  * @throws {UnusableDataDirError}
  */
@@ -214,7 +198,6 @@ export function checkDiskSpace(path: string, more = 0): void {
     );
 }
 
-/** The file with random bytes that replace SECRET_KEY if the setting is unset. */
 export const secretFile = (dataDir: string): string => join(dataDir, 'secret-key');
 
 const RANDOM_BYTES = 48;
@@ -228,7 +211,6 @@ function stored(path: string): string | undefined {
   }
 }
 
-/** Reads the file, or creates the file atomically. */
 function keyIn(dataDir: string): string {
   const path = secretFile(dataDir);
   const known = stored(path);
@@ -251,8 +233,7 @@ function keyIn(dataDir: string): string {
 }
 
 /**
- * The secret from which keys are derived. If SECRET_KEY is unset, which production rejects, the secret is in
- * a file of DATA_DIR that only its owner can read. The file is created atomically, so that concurrent
+ * SECRET_KEY, or random bytes in a file of DATA_DIR. The file is created atomically, so that concurrent
  * processes agree on its content.
  * @throws {UnusableDataDirError} if the file can be neither read nor written.
  */

@@ -2,12 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../platform/errors.ts';
 
-/**
- * The major version of PostgreSQL in the pinned PGlite. No other major version can read its data directories.
- */
+/** No other major version can read the data directories of the pinned PGlite. */
 export const EMBEDDED_MAJOR = '18';
 
-/** How to move the data of an earlier version with the version of the service that can read the data. */
+/** Only an older version of the service can read the data of an older PostgreSQL. */
 const MOVES: Readonly<Record<string, string>> = {
   '17': 'run "npm run -s admin -- upgrade" of version 1.0.0 on DATA_DIR, then start this version again',
 };
@@ -19,19 +17,14 @@ export const RESTORING = 'restoring';
 
 const dataIn = (dataDir: string) => join(dataDir, 'postgres');
 
-/**
- * @returns the major version that has written the data. Undefined if its version file is missing or damaged.
- */
+/** @returns undefined if the version file is missing or damaged. */
 function majorOf(data: string): string | undefined {
   const file = join(data, 'PG_VERSION');
   const found = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
   return /^\d+$/.test(found) ? found : undefined;
 }
 
-/**
- * Changes nothing.
- * @throws {OperatorError} if another major version of PostgreSQL has written the data directory.
- */
+/** @throws {OperatorError} if another major version of PostgreSQL has written the data directory. */
 export function requireSameMajor(dataDir: string): void {
   const found = majorOf(dataIn(dataDir));
   if (found === undefined || found === EMBEDDED_MAJOR) return;
@@ -56,10 +49,7 @@ export function requireFinished(dataDir: string): void {
     );
 }
 
-/**
- * True if the data directory lacks its version file. A new data directory gets its name only once it is
- * complete.
- */
+/** A new data directory gets its name only once it is complete, so its version file cannot be missing. */
 export function isIncomplete(dataDir: string): boolean {
   const data = dataIn(dataDir);
   return existsSync(data) && !existsSync(join(data, 'PG_VERSION'));

@@ -1,10 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { PGlite } from '@electric-sql/pglite';
 
-/**
- * A connection of the service. Each message on its port has one or more whole messages of the PostgreSQL
- * protocol.
- */
+/** Each message on the port has one or more whole messages of the PostgreSQL protocol. */
 interface EmbeddedConnection {
   readonly port: MessagePort;
   closed: boolean;
@@ -26,19 +23,13 @@ const SYNC = Buffer.from([code('S'), 0, 0, 0, 4]);
 const READY_BYTES = 6;
 const FATAL = Buffer.from('VFATAL\0');
 
-/**
- * @returns the transaction status at the end of a response. Undefined if the response does not end with
- * ReadyForQuery.
- */
+/** @returns undefined if the response does not end with ReadyForQuery. */
 function parseStatus(end: Uint8Array): string | undefined {
   const ready = Buffer.from(end).subarray(-READY_BYTES);
   return ready[0] === code('Z') && ready[4] === 5 ? ready.toString('latin1', 5) : undefined;
 }
 
-/**
- * @returns the message of an error that ends the backend. The search for the severity is safe, because a
- * string in a row has no NUL.
- */
+/** The search for the severity is safe, because a string in a row has no NUL. */
 function parseFatal(data: Uint8Array): string | undefined {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   const at = bytes.indexOf(FATAL);
@@ -46,9 +37,9 @@ function parseFatal(data: Uint8Array): string | undefined {
 }
 
 /**
- * PGlite is one backend with one session. The backend serves one connection at a time, for a query, an
- * extended query up to its Sync, or a transaction. All connections share the settings of the session. `onEnd`
- * must exit the thread, because PGlite may respond forever after a fatal error.
+ * PGlite has one session, which serves one connection at a time for a query, an extended query up to its
+ * Sync, or a transaction. `onEnd` must exit the thread, because PGlite may respond forever after a fatal
+ * error.
  */
 export function createBackend(db: PGlite, onEnd: (reason: string) => void) {
   let waiting: Entry[] = [];
@@ -123,15 +114,11 @@ export function createBackend(db: PGlite, onEnd: (reason: string) => void) {
         wake();
       });
     },
-    /**
-     * Writes a checkpoint soon if the WAL since the last checkpoint is long. PGlite never checkpoints by
-     * itself.
-     */
+    /** PGlite never checkpoints by itself. */
     checkpoint(): void {
       isCheckpointWanted = true;
       wake();
     },
-    /** Resolves when no statement is running. */
     async settled(): Promise<void> {
       await working;
     },

@@ -15,21 +15,16 @@ import { EmbeddedStartError, type RunningWorker, startWorker } from './worker-th
 
 const DATA = 'postgres';
 
-/**
- * Repeats the checks of a running database.
- * @throws {UnusableDataDirError}
- */
+/** @throws {UnusableDataDirError} */
 function rejectUnhealthy(dataDir: string): void {
   const problem = findDataDirProblem(dataDir);
   if (problem !== undefined) throw new UnusableDataDirError(`${problem.reason}; ${problem.hint}`);
 }
 
-/** The error of a connection that is opened while the worker restarts. */
 const restarting = () => Object.assign(new Error('the embedded database restarts'), { code: 'ECONNREFUSED' });
 
 /**
- * Starts the embedded PostgreSQL of `dataDir` in a worker thread of this process. The function locks
- * `dataDir`, and creates the directory if needed. A worker that dies later is restarted.
+ * Starts the embedded PostgreSQL of `dataDir` in a worker thread, which is restarted when it dies.
  * @param patienceMs the wait for a data directory that another process has locked.
  * @param strict rejects a data directory that is open to other users, instead of closing it to them.
  * @throws {UnsafeDataDirError}
@@ -72,7 +67,6 @@ export async function startEmbeddedServer(
     const supervisor = await supervise({ start, log });
     return {
       ...supervisor,
-      /** Creates a connection for `pg`, which calls the `connect` method of the stream. */
       createStream: () =>
         new WorkerStream(() => {
           if (running === undefined) throw restarting();

@@ -1,14 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../../platform/log/log.ts';
 
-/** A started process or thread that may exit by itself. */
 export interface Running {
   /** Resolves once the process is unusable, which is before its exit. */
   readonly ending: Promise<void>;
-  /** Resolves once the process has exited, for any reason. */
   readonly ended: Promise<void>;
   terminate(): Promise<unknown>;
-  /** Shuts the process down gracefully. */
   close(): Promise<void>;
 }
 
@@ -16,7 +13,7 @@ export interface SupervisorOptions {
   /** Rejects if the process did not start. Nothing must remain running then. */
   start(): Promise<Running>;
   readonly log: Logger;
-  /** Waits for `ms`, or until the signal aborts. Never rejects. */
+  /** Never rejects. */
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
@@ -26,9 +23,8 @@ const LONGEST_PAUSE_MS = 30_000;
 const pauseFor = (ms: number, signal: AbortSignal) => delay(ms, undefined, { signal }).catch(() => undefined);
 
 /**
- * Starts a process and restarts it after each unexpected exit. Two processes never run at the same time.
- * Rejects if the first start fails. Later failures are retried with exponential backoff, because causes such
- * as a full disk last for a while.
+ * Two processes never run at the same time. Rejects if the first start fails. Later failures are retried with
+ * exponential backoff, because causes such as a full disk last for a while.
  */
 export async function supervise({ start, log, pause = pauseFor }: SupervisorOptions) {
   const stopping = new AbortController();
@@ -79,15 +75,9 @@ export async function supervise({ start, log, pause = pauseFor }: SupervisorOpti
 
   keep(await start());
   return {
-    /**
-     * Resolves while the process runs. Waits for the first restart attempt. Rejects while restarts keep
-     * failing.
-     */
+    /** Waits for the first restart attempt. Rejects while restarts keep failing. */
     ready: () => state,
-    /**
-     * Terminates the process and starts it again. Rejects if the first attempt fails, but further attempts
-     * follow.
-     */
+    /** Rejects if the first attempt fails, but further attempts follow. */
     restart(reason: string) {
       // Undefined while a restart is already in progress.
       if (current !== undefined) {
@@ -96,7 +86,6 @@ export async function supervise({ start, log, pause = pauseFor }: SupervisorOpti
       }
       return state;
     },
-    /** Shuts down gracefully, without a restart. */
     async close() {
       stopping.abort();
       // A process that is starting would otherwise outlive this call.

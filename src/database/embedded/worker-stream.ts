@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream';
 import type { MessagePort } from 'node:worker_threads';
 
-/** A connection of `pg` to the worker thread, with the part of a socket that `pg` needs. */
+/** The part of a socket that `pg` needs. */
 export class WorkerStream extends Duplex {
   readonly #open: () => MessagePort;
   #port: MessagePort | undefined;

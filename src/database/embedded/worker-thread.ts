@@ -5,10 +5,7 @@ import { toDataDirError } from './data-dir.ts';
 import type { Running } from './supervisor.ts';
 import type { EmbeddedWorkerData, WorkerMessage, WorkerRequest } from './worker.ts';
 
-/**
- * The content of the data directory cannot be opened. `cause` is the error of PGlite or of the operating
- * system.
- */
+/** `cause` is the error of PGlite or of the operating system. */
 export class EmbeddedStartError extends OperatorError {
   constructor(dataDir: string, cause: unknown) {
     const why =
@@ -31,12 +28,11 @@ function startError(dataDir: string, failure: unknown): OperatorError {
 }
 
 export interface RunningWorker extends Running {
-  /** Opens a connection. Its port closes when the worker exits. */
+  /** The port closes when the worker exits. */
   open(): MessagePort;
 }
 
 /**
- * Starts the worker thread of the embedded database.
  * @throws {EmbeddedStartError}
  * @throws {UnusableDataDirError}
  */

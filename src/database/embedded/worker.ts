@@ -5,16 +5,14 @@ import { findDataDirProblem } from './data-dir.ts';
 import { createBackend } from './protocol.ts';
 
 /**
- * The worker thread of the embedded database speaks PostgreSQL's protocol on message ports. A slow statement
- * does not block the event loop of the service, and no other process can connect. Only worker-thread.ts
- * starts this file.
+ * In a worker thread, a slow statement does not block the event loop of the service, and no other process can
+ * connect. Only worker-thread.ts starts this file.
  */
 
 export interface EmbeddedWorkerData {
   readonly clusterDir: string;
 }
 
-/** A new connection, or a graceful shutdown. */
 export type WorkerRequest = { readonly port: MessagePort } | 'close';
 
 export type WorkerMessage = { readonly kind: 'ready' } | { readonly kind: 'failed'; readonly reason: string };

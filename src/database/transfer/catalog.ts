@@ -5,15 +5,12 @@ import type { Endpoint } from './endpoints.ts';
 /** Migrations write the history table of Prisma Migrate, so a copy never includes it. */
 const HISTORY_TABLE = '_prisma_migrations';
 
-/**
- * The part of a table's definition that a copy needs. Types have their internal names, which no setting
- * changes.
- */
+/** Types have their internal names, which no setting changes. */
 export const tableForm = z.object({
   name: z.string(),
   columns: z.array(z.object({ name: z.string(), type: z.string() })),
 });
-/** A sequence with its last value, or null if the sequence is unused. */
+/** `last` is null if the sequence is unused. */
 export const sequenceForm = z.object({
   name: z.string(),
   last: z
@@ -25,12 +22,11 @@ export const sequenceForm = z.object({
 export type Table = Readonly<z.infer<typeof tableForm>>;
 export type Sequence = Readonly<z.infer<typeof sequenceForm>>;
 
-/** A table and the tables that its foreign keys refer to. */
 export interface ReferringTable extends Table {
   readonly refersTo: readonly string[];
 }
 
-/** Generated columns are left out, because they cannot be written. */
+/** Generated columns cannot be written, so they are left out. */
 const TABLES = `SELECT c.relname::text AS name,
   (SELECT coalesce(json_agg(json_build_object('name', a.attname, 'type', t.typname || CASE WHEN a.atttypmod < 0 THEN '' ELSE '(' || a.atttypmod || ')' END) ORDER BY a.attname), '[]')
    FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
@@ -45,7 +41,7 @@ const SEQUENCES = `SELECT c.relname::text AS name, pg_sequence_last_value(c.oid)
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = $1 AND c.relkind = 'S' ORDER BY c.relname`;
 
-/** Relations, enumerations and functions, except parts of an extension. */
+/** Parts of an extension do not count as content. */
 const CONTENT = `SELECT what FROM (
   SELECT c.oid, 'pg_class'::regclass::oid AS class,
     CASE c.relkind WHEN 'S' THEN 'sequence' WHEN 'v' THEN 'view' ELSE 'table' END || ' "' || c.relname || '"' AS what,

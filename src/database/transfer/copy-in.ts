@@ -5,21 +5,17 @@ import type { Endpoint } from './endpoints.ts';
 import { Digests, readPieces } from './pieces.ts';
 import type { Contents, Snapshot } from './snapshot.ts';
 
-/** The data cannot be copied unchanged, or the copy differs. */
 class TransferError extends OperatorError {}
 
 interface CopyInOptions extends Snapshot {
-  /** Must be in a transaction with the session settings of the service. */
+  /** The target must be in a transaction with the session settings of the service. */
   readonly target: Endpoint;
   readonly schema: string;
   /** The source of the data, as the subject of a message. */
   readonly origin: string;
 }
 
-/**
- * @returns the tables to copy.
- * @throws {TransferError} unless migrations have given both endpoints the same columns.
- */
+/** @throws {TransferError} unless migrations have given both endpoints the same columns. */
 function findCommon(
   origin: string,
   source: Contents['tables'],
@@ -46,7 +42,6 @@ function findCommon(
   return common;
 }
 
-/** @returns the digests of the copied rows. */
 async function copyRows(
   { target, schema, origin, contents, pieces }: CopyInOptions,
   tables: readonly Table[],
@@ -88,9 +83,8 @@ const forEach = async (endpoint: Endpoint, tables: readonly Table[], sql: (table
 };
 
 /**
- * Copies a snapshot into an empty schema. The function creates the tables by the migrations of the snapshot,
- * copies and compares all rows, and applies pending migrations. The caller commits, or rolls back if this
- * function throws.
+ * Creates the tables by the migrations of the snapshot, copies and compares all rows, and applies pending
+ * migrations. The caller commits, or rolls back if `copyIn` throws.
  * @throws {TransferError | MigrationError} and the errors of the target.
  */
 export async function copyIn(options: CopyInOptions) {
@@ -104,7 +98,7 @@ export async function copyIn(options: CopyInOptions) {
   await migrateTo(target, schema, contents.migrations, origin);
   const tables = findCommon(origin, contents.tables, await readTables(target, schema));
   const nameOf = ({ name }: Table) => qualify(schema, name);
-  // The effects of triggers, such as comment counts, are part of the copied rows.
+  // The copied rows include the effects of triggers, such as comment counts.
   await forEach(target, tables, (table) => `ALTER TABLE ${nameOf(table)} DISABLE TRIGGER USER`);
   const copied = await copyRows(options, tables);
   await forEach(target, tables, (table) => `ALTER TABLE ${nameOf(table)} ENABLE TRIGGER USER`);
@@ -122,7 +116,6 @@ export async function copyIn(options: CopyInOptions) {
     tables: compared,
     /** Tables that no migration has created do not belong to the service. */
     leftOut: contents.tables.flatMap((table) => (tables.includes(table) ? [] : [table.name])),
-    /** Migrations that were applied after the copy. */
     applied,
   };
 }

@@ -7,13 +7,13 @@ import { from, to } from 'pg-copy-streams';
 import { toDatabaseError } from '../errors.ts';
 import type { Parameter, Queryable, Statement } from '../statement.ts';
 
-/** A connection to a database that is read or written as a whole. Methods throw the errors of the driver. */
+/** Methods throw the errors of the driver. */
 export interface Endpoint {
   /** Without `values`, the SQL may have several statements, and the last statement returns the rows. */
   rows<Row>(sql: string, values?: readonly Parameter[]): Promise<Row[]>;
-  /** Runs `COPY (query) TO STDOUT`. The result is in memory, so the caller requests one piece at a time. */
+  /** The result is in memory, so the caller requests one piece at a time. */
   copyOut(query: string): Promise<Buffer>;
-  /** Runs `COPY … FROM STDIN`. `columns` is a table with its columns. */
+  /** `columns` is a table with its columns. */
   copyIn(columns: string, data: Buffer): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export const pgEndpoint = (client: ClientBase): Endpoint => ({
     pipeline(Readable.from([data]), client.query(from(`COPY ${columns} FROM STDIN`))),
 });
 
-/** A PGlite in this process, without a server. COPY uses PGlite's file `/dev/blob`. */
+/** COPY uses PGlite's file `/dev/blob`. */
 export const pgliteEndpoint = (engine: PGlite): Endpoint => ({
   async rows<Row>(sql: string, values: readonly Parameter[] = []) {
     if (values.length > 0) return (await engine.query<Row>(sql, [...values])).rows;

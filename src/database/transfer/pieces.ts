@@ -3,7 +3,7 @@ import { escapeIdentifier } from 'pg';
 import { listColumns, qualify, type Table } from './catalog.ts';
 import type { Endpoint } from './endpoints.ts';
 
-/** Rows of a table in the text format of COPY, one line for each row. */
+/** Rows in the text format of COPY, one line for each row. */
 export interface CopyPiece {
   readonly table: string;
   readonly data: Buffer;
@@ -14,10 +14,9 @@ export interface CopyPiece {
  * statement.
  */
 const PIECE_BYTES = 4 * 1_048_576;
-/** Minimum overhead of a row in addition to its values. */
 const ROW_BYTES = 32;
 
-/** @returns SQL that estimates the length of a value in a copy, without reading a TOASTed string. */
+/** The length is an estimate, so that PostgreSQL need not read a TOASTed string. */
 function lengthSql({ name, type }: Table['columns'][number]): string {
   const column = escapeIdentifier(name);
   return `coalesce(${/^(text|bytea|varchar\b.*)$/.test(type) ? `octet_length(${column})` : `pg_column_size(${column})`}, 0)`;
@@ -28,7 +27,7 @@ interface Start {
   readonly rows: number;
 }
 
-/** @returns the start of each piece, in order. A piece has about PIECE_BYTES, or one larger row. */
+/** A piece has about PIECE_BYTES, or one larger row. */
 function findStarts(endpoint: Endpoint, from: string, { columns }: Table): Promise<Start[]> {
   const bytes = [ROW_BYTES, ...columns.map(lengthSql)].join(' + ');
   return endpoint.rows(
@@ -46,7 +45,7 @@ function countLines(data: Buffer): number {
   return count;
 }
 
-/** Reads all rows of the tables, within a transaction of the caller that sees one snapshot. */
+/** The transaction of the caller must see one snapshot. */
 export async function* readPieces(
   endpoint: Endpoint,
   schema: string,
@@ -67,10 +66,7 @@ export async function* readPieces(
   }
 }
 
-/**
- * The number of rows of a table, and a sum over the digests of its rows, which does not depend on their
- * order.
- */
+/** `sum` adds up the digests of the rows, so it does not depend on their order. */
 export interface TableDigest {
   readonly rows: number;
   readonly sum: string;
@@ -95,7 +91,7 @@ export class Digests {
   }
 }
 
-/** Passes pieces on. `progress` receives a table and how many of its bytes have passed. */
+/** `progress` receives a table and the number of its bytes so far. */
 export async function* watchPieces(
   pieces: AsyncIterable<CopyPiece>,
   progress: (table: string, bytes: number) => void,

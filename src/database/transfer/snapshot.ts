@@ -5,7 +5,6 @@ import { readSequences, readTables, sequenceForm, tableForm } from './catalog.ts
 import { pgEndpoint } from './endpoints.ts';
 import { type CopyPiece, readPieces } from './pieces.ts';
 
-/** The contents of a database apart from the rows. */
 export const contentsForm = z.object({
   migrations: z.array(z.object({ name: z.string(), checksum: z.string() })),
   /** Each table follows the tables that it refers to. */
@@ -19,7 +18,7 @@ export interface Snapshot {
   readonly pieces: AsyncIterable<CopyPiece>;
 }
 
-/** Runs `work` with a snapshot of the schema. The caller closes the connection if this function throws. */
+/** The caller closes the connection if `withSnapshot` throws. */
 export async function withSnapshot<T>(
   client: Client,
   schema: string,
