@@ -30,7 +30,7 @@ export const ACCOUNT_NAME = { min: 1, max: 100 };
 export const PASSWORD = { min: 12, max: 200 };
 export const MAX_EMAIL_LENGTH = 254;
 
-/** An account cannot be created or found. The message is shown to the requester. */
+/** The message is shown to the requester. */
 export class AccountError extends OperatorError {}
 
 export interface NewAccount {
@@ -41,7 +41,7 @@ export interface NewAccount {
   readonly role?: Role | undefined;
 }
 
-/** Email addresses are compared by this form, which ignores case. */
+/** Comparisons of email addresses ignore case. */
 export const emailKey = (email: string): string => email.toLowerCase();
 
 const length = (text: string) => [...text].length;
@@ -77,7 +77,6 @@ const FIND = statement<{ id: string; role: Role; disabledAt: Date | null; delete
   'account_find',
   `SELECT id, role, disabled_at AS "disabledAt", deleted_at AS "deletedAt" FROM users WHERE email_key = $1`,
 );
-/** The statement inserts nothing if a concurrent request has taken the email address. */
 const INSERT = statement<{ id: string }>(
   'account_insert',
   `INSERT INTO users (id, name, email, email_key, role, password_hash) VALUES ($1, $2, $3, $4, $5::"Role", $6)
@@ -86,7 +85,6 @@ const INSERT = statement<{ id: string }>(
 
 const isTaken = (email: string) => new AccountError(`An account with the e-mail "${email}" already exists.`);
 
-/** The account has passed all checks, and its password is hashed. */
 interface ReadyAccount extends Omit<NewAccount, 'password'> {
   readonly passwordHash: string | null;
 }
@@ -148,8 +146,8 @@ export async function findAccount(
 }
 
 /**
- * Locks an account's row to enforce a limit per account. A concurrent transaction that adds a row waits for
- * this transaction and then counts its rows.
+ * The lock makes a limit per account exact: a concurrent transaction that adds a row waits and then counts
+ * the new rows.
  */
 export const LOCK_ACCOUNT = statement<{ id: string }>(
   'account_lock',
@@ -159,8 +157,8 @@ export const LOCK_ACCOUNT = statement<{ id: string }>(
 const REFERENCE_TO_ACCOUNT = /_(author|user|owner)_id_fkey$/;
 
 /**
- * True if a write failed because its account was deleted while the write ran. An account is only deleted once
- * nothing refers to it, so the failed reference is the new one.
+ * True if the account was deleted while the write ran. An account is only deleted once nothing refers to it,
+ * so the failed reference is the new one.
  */
 export function isAccountGone(error: unknown): boolean {
   const violated = violatedForeignKey(error);

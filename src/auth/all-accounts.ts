@@ -18,7 +18,7 @@ interface Account {
   readonly id: string;
 }
 
-/** One transaction locks this many accounts, and their logins wait for the transaction. */
+/** Logins of these accounts wait for the transaction. */
 const PAGE = 100;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 const NEXT = statement<Account>('accounts_next', 'SELECT id FROM users WHERE id > $1 ORDER BY id LIMIT $2');
@@ -47,9 +47,6 @@ export interface Revoked {
   readonly ended: RevokedCounts;
 }
 
-/**
- * Selects the kind that `option` of `admin credential revoke` names, with the stream tokens issued for it.
- */
 export const selectRevocations = (revocations: Revocations, option: string): RevocationScope => ({
   revocations: revocations.flatMap((revocation) =>
     revocation.separately?.option === option
@@ -59,10 +56,6 @@ export const selectRevocations = (revocations: Revocations, option: string): Rev
   tokens: false,
 });
 
-/**
- * Revokes the credentials of the accounts that `lock` could lock.
- * @returns these accounts and the counts
- */
 async function revokeForUnlocked(
   database: Database,
   accounts: readonly string[],
@@ -80,7 +73,6 @@ async function revokeForUnlocked(
   });
 }
 
-/** Other transactions kept some accounts locked. */
 class AccountsLockedError extends OperatorError {
   constructor(ids: readonly string[]) {
     super(

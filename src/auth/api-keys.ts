@@ -61,7 +61,6 @@ const INSERT = statement<StoredApiKey>(
    RETURNING ${API_KEY_COLUMNS}`,
 );
 
-/** The key would expire before its first use. */
 export class KeyExpiredError extends OperatorError {
   constructor() {
     super('The expiry of an API key must be in the future.');
@@ -94,7 +93,6 @@ export async function createApiKey(
   return { id: apiKey.id, key, apiKey };
 }
 
-/** Reports name API keys by this SQL. */
 export const API_KEY_NAMES = 'SELECT k.id::text AS id, k.name FROM api_keys k';
 
 /** The limit counts the keys of an account that are neither revoked nor expired (contract: limits). */
@@ -104,7 +102,7 @@ const MAX_KEPT_KEYS = 1_000;
 const TOO_MANY_LIVE = `An account may have at most ${MAX_LIVE_KEYS} API keys that are neither revoked nor expired. Revoke one first.`;
 const TOO_MANY_KEPT = `An account may have at most ${MAX_KEPT_KEYS} API keys, including those that were revoked or expired in the last 30 days. Use an existing key.`;
 
-/** The account has reached its limit of keys. The message is shown to the requester. */
+/** The message is shown to the requester. */
 export class KeyLimitError extends OperatorError {}
 
 const COUNT = statement<{ live: number; kept: number }>(
@@ -177,7 +175,6 @@ const SUSPEND = statement<{ account: string }>(
 );
 
 /**
- * Suspends or resumes a key.
  * @returns the id of the account; undefined if the key does not exist, is revoked, or is already in that
  * state
  * @throws {DatabaseError}
@@ -205,7 +202,7 @@ const SET_LIMITS = statement<Limited>(
 );
 
 /**
- * Sets the given limits of a key. Without `limits`, the key gets the limits of the settings again.
+ * Without `limits`, the limits of the settings apply again.
  * @returns undefined if the key does not exist or is revoked
  * @throws {DatabaseError}
  */
@@ -251,7 +248,6 @@ const STORE = statement<never>(
      WHERE place > ${MAX_ADDRESSES} FOR UPDATE OF o SKIP LOCKED)`,
 );
 
-/** Requests do not wait for the record of their IP address. */
 function createApiKeyUses({ database, ...services }: UseServices) {
   return storeOncePerMinute<NewUse>({
     ...services,
@@ -279,7 +275,7 @@ interface KeyRow
     StoredOverrides,
     Pick<User, 'role'>,
     Pick<ApiKey, 'scopes' | 'expiresAt'> {
-  /** Time to expiry in milliseconds, by the database's clock. Null means that the key does not expire. */
+  /** Milliseconds by the database's clock. */
   readonly leftMs: number | null;
 }
 

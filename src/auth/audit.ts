@@ -7,12 +7,10 @@ import { sudoUser } from '../platform/config/config.ts';
 import { DailyLimitError } from '../platform/fairness/usage.ts';
 import { isUuid } from '../platform/ids.ts';
 
-/** The person who runs a command, as far as the operating system knows. */
 export interface Operator {
   /** Name of the operating system's user; under sudo, the user who called sudo. */
   readonly user: string;
   readonly host: string;
-  /** The operator's reason in free words. */
   readonly reason?: string | undefined;
 }
 
@@ -35,34 +33,27 @@ export const processOperator = (): Operator => ({
 
 const current = new AsyncLocalStorage<Operator>();
 
-/**
- * Attributes the changes of a command to an operator. A server runs commands of several operators
- * concurrently.
- */
+/** A server runs commands of several operators concurrently. */
 export const runAs = <T>(operator: Operator, command: () => T): T => current.run(operator, command);
 
 const currentOperator = (): Operator => current.getStore() ?? processOperator();
 
-/** A transaction that knows its author. */
 export type AuthoredWork = Queryable & Pick<UnitOfWork, 'author'>;
 
 const COMMAND = 'command';
-/** Changes by a command have this author. Their entries also name the operator. */
+/** Entries of this author also name the operator. */
 export const OPERATOR: Author = { actorId: null, via: COMMAND, requestId: null };
 
 /**
  * Details of a change: ids, counts and names that the service chose, never user content or email addresses.
  */
 export interface AuditDetail {
-  /** The id of the account that the subject belongs to, or of the subject itself. */
+  /** The id of the account that owns the subject, or of the subject itself. */
   readonly account?: string | undefined;
   readonly [name: string]: unknown;
 }
 
-/**
- * Changes that an account may make to its own credentials on one day. The limit bounds the size of the audit
- * log.
- */
+/** Daily limit of an account's changes to its own credentials. It bounds the size of the audit log. */
 const MAX_OWN_PER_DAY = 10_000;
 /** An account owner can always lock an intruder out, even if the intruder has used up the daily limit. */
 const ALWAYS_ALLOWED: ReadonlySet<string> = new Set(['changePassword', 'revokeEverything']);
@@ -125,10 +116,7 @@ export async function audit(
     throw new DailyLimitError('Your account has changed its credentials', MAX_OWN_PER_DAY);
 }
 
-/**
- * Records one change of several accounts, with an entry for each account.
- * @throws {DatabaseError}
- */
+/** @throws {DatabaseError} */
 export async function auditAccounts(
   work: AuthoredWork,
   action: string,
@@ -149,28 +137,21 @@ export interface AuditEntry {
   readonly requestId: string | null;
 }
 
-/** Entries match if they meet all given conditions. */
 export interface AuditFilter {
   readonly since?: Date | undefined;
   /** The id of an account or of a credential. */
   readonly actor?: string | undefined;
-  /** The id of the changed object, or of the account that owns the object. */
+  /** The id of the changed object or its account. */
   readonly subject?: string | undefined;
-  /**
-   * A current name also finds entries with the name of version 1. A name of version 1 finds only these
-   * entries.
-   */
+  /** A current name also finds entries with the name of version 1. */
   readonly action?: string | undefined;
 }
 
-/** `via` lists the ids of credentials after its colon. Some credentials have several ids. */
+/** `via` lists the ids of credentials after its colon. */
 const CREDENTIAL_IDS = "string_to_array(substr(via, strpos(via, ':') + 1), ' ')";
 const MANY = 1_000;
 
-/**
- * Version 1 recorded these actions under other names. Entries keep their names, and a filter by the new name
- * finds both.
- */
+/** Entries of version 1 keep their names, and a filter by the new name finds both. */
 const NAMES_OF_VERSION_1: Readonly<Record<string, string>> = {
   'block.add': 'block',
   'block.remove': 'unblock',

@@ -72,9 +72,9 @@ export interface CredentialCheck {
 }
 
 /**
- * A session that an earlier request has cached, and that may have been revoked or expired since. Before the
- * session is verified, no operation changes anything and no response is sent. The statement that reads the
- * response verifies the session, or else a look-up does (decisions/0035-provisional-sessions.md).
+ * A cached session that may have been revoked or expired since. Before it is verified, no operation changes
+ * anything and no response is sent. The statement that reads the response verifies the session, or else a
+ * look-up does (decisions/0035-provisional-sessions.md).
  */
 export class UnverifiedSession {
   readonly check: CredentialCheck;
@@ -86,7 +86,6 @@ export class UnverifiedSession {
     this.check = check;
   }
 
-  /** True until the session was checked. */
   get isPending(): boolean {
     return this.#isValid === undefined;
   }
@@ -95,10 +94,7 @@ export class UnverifiedSession {
     this.#used = true;
   };
 
-  /**
-   * Takes the result of a statement.
-   * @returns true if the session is valid and no earlier check has found it invalid
-   */
+  /** @returns true if the session is valid and no earlier check has found it invalid */
   verify(found: CredentialCheckResult): boolean {
     if (this.#isValid === undefined) {
       this.#isValid = found !== null;
@@ -109,7 +105,6 @@ export class UnverifiedSession {
 
   /**
    * Looks the session up once, unless a statement has checked it.
-   * @returns true if the session is valid
    * @throws {DatabaseError}
    */
   async verifyByLookUp(): Promise<boolean> {
@@ -119,7 +114,7 @@ export class UnverifiedSession {
   }
 }
 
-/** The credential in effect, and its place in the request. Further credentials are ignored. */
+/** The credential in effect. Further credentials are ignored. */
 export interface ExtractedCredential {
   readonly place: 'stream-token' | 'authorization' | 'query' | 'cookie';
   readonly value: string;
@@ -130,7 +125,6 @@ export interface Malformed {
   readonly malformed: string;
 }
 
-/** The subscription that a stream token opens. */
 export interface FixedOperation {
   /** A document, or the id of a published document. */
   readonly query?: string;
@@ -148,7 +142,6 @@ export interface CredentialUse {
 export interface Authenticated {
   readonly outcome: 'valid';
   readonly principal: Principal;
-  /** The only operation that the credential allows. */
   readonly operation?: FixedOperation;
   /** Called once the request is admitted, so that a request rejected by the rate limit writes nothing. */
   readonly used?: (use?: CredentialUse) => void;
@@ -167,23 +160,21 @@ export interface ResolveOptions {
   readonly allowUnverified: boolean;
 }
 
-/** Authenticates one kind of credential. A feature that issues credentials has a strategy for them. */
 export interface AuthStrategy {
   /** A unique name for logs and for the rows of stream tokens. */
   readonly kind: string;
   /**
-   * With `allowUnverified`, the result may be an unverified session, which the caller has to verify.
+   * With `allowUnverified`, the caller has to verify an unverified session in the result.
    * @throws {DatabaseError}
-   * @throws {KeysUnavailableError} if the keys to verify a token with are unavailable
+   * @throws {KeysUnavailableError}
    */
   resolve(extracted: ExtractedCredential, options?: ResolveOptions): Promise<Resolution>;
   /**
    * Loads the current principal for an open stream, because the account's role may have changed.
-   * @returns undefined if the credentials are revoked or expired
    * @throws {DatabaseError}
    */
   renew(principal: Principal): Promise<Principal | undefined>;
-  /** SQL that is true if the credentials behind `t`, a row of `stream_tokens`, are revoked or expired. */
+  /** SQL that is true if the credentials behind `t`, a row of `stream_tokens`, are invalid. */
   readonly invalidCredentialSql: string;
 }
 
@@ -244,7 +235,7 @@ export function extractSessionCookie(headers: CredentialFields): ExtractedCreden
   return otherCookies.length > 0 ? SEVERAL_COOKIES : { place: 'cookie', value: cookie };
 }
 
-/** Tries the strategies in order. A credential that no strategy accepts is invalid, never anonymous. */
+/** A credential that no strategy accepts is invalid, never anonymous. */
 export async function authenticate(
   extracted: ExtractedCredential | Malformed | undefined,
   strategies: readonly Resolver[],

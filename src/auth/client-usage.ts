@@ -10,7 +10,6 @@ import { type ClientIdentity, isAuthenticated, reportedClient } from './principa
 export const MEASURES = ['requests', 'complexity', 'database'] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** One instance stores the usage of one client as such a row. */
 export interface ClientUsageRow {
   /**
    * The id of an API key or OAuth client, another kind of credentials, or an IP address or network without
@@ -19,17 +18,13 @@ export interface ClientUsageRow {
   readonly client: string;
   readonly account: string | null;
   readonly requests: number;
-  /** The total complexity of the operations. */
   readonly cost: number;
   readonly databaseMs: number;
 }
 
-/** The command line prints usage in this form. */
 export type ListedClientUsage = Omit<ClientUsageRow, 'cost'> & { readonly complexity: number };
 
-/** One row holds what an instance has counted in this time. */
 const SLOT_MS = 4_000;
-/** Rows are retained for this time. */
 export const KEPT_SECONDS = 600;
 const SLOTS = (KEPT_SECONDS * 1_000) / SLOT_MS;
 
@@ -80,7 +75,6 @@ type Counted = { -readonly [Name in keyof ClientUsageRow]: ClientUsageRow[Name] 
 /** An instance counts this many clients between two writes. All further clients count as one. */
 const MAX_CLIENTS = 5_000;
 const OTHERS = 'other';
-/** For each measure, only this many clients get a separate row. */
 const MAX_STORED = 100;
 const CLOSE_MS = 5_000;
 
@@ -157,7 +151,6 @@ export function createClientUsage({ database, log }: { readonly database: Querya
       use.cost += complexity;
       use.databaseMs += databaseMs;
     },
-    /** Stores the remaining counts. */
     async close(): Promise<void> {
       clearInterval(timer);
       await withTimeout(CLOSE_MS, store());

@@ -38,9 +38,8 @@ export function createCredentials(
     strategies,
     sessions,
     /**
-     * Loads the current principal of a long operation.
-     * @returns undefined if the credentials that the operation started with are revoked or expired, or if the
-     * keys that verify them are unavailable
+     * @returns undefined if the credentials that the operation started with are invalid, or if the keys that
+     * verify them are unavailable
      * @throws {DatabaseError}
      */
     async renew(principal: Principal): Promise<Principal | undefined> {
@@ -72,10 +71,7 @@ export const expiredStreamTokens = deletion('stream_tokens', {
   table: 'stream_tokens',
   condition: 'expires_at <= now()',
 });
-/**
- * No client can use an expired token, so its blocklist entry is deleted. The margin is 120 s, because a token
- * stays valid longer on an instance whose clock is slow.
- */
+/** The margin is 120 s, because a token stays valid longer on an instance whose clock is slow. */
 export const expiredTokens = deletion('revoked_tokens', {
   table: 'revoked_tokens',
   key: 'jti',

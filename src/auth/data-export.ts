@@ -7,12 +7,8 @@ import { emailKey, hasInvalidUnicode, noAccount } from './accounts.ts';
 /** A section of the output of `admin user export`. */
 export interface ExportSection {
   readonly name: string;
-  /** The tables that the section reads. */
   readonly tables: readonly string[];
-  /**
-   * Reads the rows page by page.
-   * @throws {DatabaseError}
-   */
+  /** @throws {DatabaseError} */
   rows(db: Queryable, account: string): AsyncGenerator<object>;
 }
 
@@ -23,10 +19,9 @@ interface ExportSectionOptions {
   readonly alias: string;
   /** The columns contain no secret, no hash and no data about other people. */
   readonly columns: string;
-  /** The column with the account's id. */
   readonly owner?: string;
   readonly join?: string;
-  /** The columns that order the rows. `before` is a value that precedes all others. */
+  /** `before` is a value that precedes all others. */
   readonly key?: readonly (readonly [column: string, type: string, before: Parameter])[];
 }
 
@@ -67,13 +62,11 @@ export function defineExportSection(options: ExportSectionOptions): ExportSectio
   };
 }
 
-/** The content of an account that the modules store. */
 export interface AccountContent {
   /** The option of `admin user delete` that decides what happens to the content. */
   readonly option: { readonly name: string; readonly description: string };
-  /** The content in `admin user export`. */
   readonly exportSections: readonly ExportSection[];
-  /** Zero counts by the names in the command's response, for an account without content. */
+  /** The counts for an account without content. */
   readonly none: Readonly<Record<string, number>>;
   /**
    * Deletes the content in bounded transactions that publish the deletions. A repeated call does no harm.
@@ -115,7 +108,7 @@ export const CORE_EXPORT_SECTIONS: readonly ExportSection[] = [
     key: [['user_id', 'uuid', '00000000-0000-0000-0000-000000000000']],
     columns: 'l.burst, l.per_second AS "perSecond"',
   }),
-  // The section does not show which other people made changes.
+  // The names of the other people who made changes are omitted.
   defineExportSection({
     name: 'audit',
     tables: ['audit_log'],
@@ -141,7 +134,6 @@ const READ = statement<{ id: string }>(
      disabled_at AS "disabledAt", deleted_at AS "deletedAt", tokens_valid_from AS "tokensValidFrom"
    FROM users WHERE id = $1 AND email_key IS NOT NULL`,
 );
-/** Characters that are buffered before a write. */
 const WRITE_LENGTH = 65_536;
 
 /**
@@ -159,7 +151,6 @@ export async function accountToExport(database: Database, email: string): Promis
 
 const gone = () => new OperatorError('The account was deleted during the export. The output is incomplete.');
 
-/** Writes one JSON document with a row on each line. */
 async function* writeExport(db: Queryable, id: string, sections: readonly ExportSection[]) {
   const [account] = await db.query(READ, [id]);
   if (account === undefined) throw gone();
@@ -173,8 +164,7 @@ async function* writeExport(db: Queryable, id: string, sections: readonly Export
     }
     yield first ? ']' : '\n  ]';
   }
-  // Rows may be missing if the account was deleted during the export. An error shows that the output is
-  // incomplete.
+  // An error shows that the output is incomplete, because rows may be missing.
   if ((await db.query(READ, [id])).length === 0) throw gone();
   yield '\n}\n';
 }

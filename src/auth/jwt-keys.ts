@@ -55,7 +55,6 @@ const TIMEOUT_MS = 2_000;
 const MAX_BYTES = 1_048_576;
 const MAX_KEYS = 500;
 
-/** A key of a key set is bound to one algorithm. */
 interface PublishedKey extends KnownKey {
   readonly key: KeyObject;
   readonly algorithm: PublicKeyAlgorithm;
@@ -65,7 +64,7 @@ interface PublishedKey extends KnownKey {
 const text = z.string().exactOptional();
 /**
  * A public key (RFC 7518 §6) that its issuer publishes for verification (RFC 7517 §4.2 and
- * 4.3).
+ * §4.3).
  */
 const verifyingKey = z.object({
   kty: z.string(),
@@ -129,14 +128,13 @@ async function fetchKeySet(url: string): Promise<readonly PublishedKey[]> {
   }
 }
 
-/** Maximum age of a key set while its issuer responds, and while its issuer does not. */
+/** An outage of the issuer allows a higher age. */
 const MAX_AGE_MS = 600_000;
 const MAX_AGE_IN_OUTAGE_MS = 3_600_000;
 /** From this age on, the key set is fetched in the background, so that no request waits for it. */
 const REFRESH_AGE_MS = 0.8 * MAX_AGE_MS;
 /** Minimum age of the key set before an unknown `kid` triggers a fetch. Any client can invent a `kid`. */
 const COOL_DOWN_MS = 30_000;
-/** Pause after a failed fetch. */
 const BACK_OFF_MS = 1_000;
 /** An older failure does not show that the issuer is unavailable now. */
 const OUTAGE_MS = 60_000;
@@ -151,10 +149,8 @@ interface RemoteKeysOptions {
 }
 
 /**
- * Caches the key set of an issuer. The first token triggers the first fetch, and later tokens trigger
- * refreshes. A request only waits if no usable key set is cached. During an outage of the issuer, the cached
- * set stays valid for a limited time. Ages are in elapsed time, so that changing a clock does not affect
- * them.
+ * Caches the key set of an issuer. Requests trigger fetches, but only wait if no usable key set is cached.
+ * Ages are in elapsed time, so that changing a clock does not affect them.
  */
 function remoteKeys({ url, defaultScopes, clock, log }: RemoteKeysOptions): StandingKeys {
   let set: { readonly keys: readonly PublishedKey[]; readonly askedMs: number } | undefined;
@@ -230,7 +226,6 @@ const secretKey = (secret: string): ConfiguredKey => ({
 const publicKeys = (pem: string): readonly ConfiguredKey[] =>
   parsePublicKeys(pem).map((known) => ({ ...known, id: thumbprintOf(known.key) }));
 
-/** Keys of the settings do not change while the process lives. */
 const configuredKeys = (keys: readonly ConfiguredKey[], defaultScopes: StandingKeys['defaultScopes']) => ({
   defaultScopes,
   async *candidates(algorithm: Algorithm) {

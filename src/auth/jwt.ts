@@ -44,7 +44,7 @@ const ALGORITHMS: readonly Algorithm[] = ['HS256', 'RS256', 'ES256'];
 
 const COMPACT = /^[\w-]+\.[\w-]*\.[\w-]*$/;
 
-/** True if the string has the form of a JWT, signed or not: three parts, the first a JSON header. */
+/** The signature may be missing. The form is three parts, the first a JSON header. */
 export function looksLikeJwt(text: string): boolean {
   if (!COMPACT.test(text)) return false;
   try {
@@ -65,16 +65,14 @@ export type Verification<Source extends KeySource = KeySource> =
   | {
       readonly valid: true;
       readonly payload: JWTPayload & { readonly exp: number; readonly sub: string };
-      /** The key that signed the token. */
       readonly keyId: string;
-      /** The source of the key. */
       readonly source: Source;
     }
   | { readonly valid: false; readonly reason: string };
 
 const rejected = (reason: string) => ({ valid: false, reason }) as const;
 
-/** Translates jose's reason into a string that fits into a header (RFC 6750 §3). */
+/** The reason must fit into a header (RFC 6750 §3). */
 function reasonOf(error: InstanceType<typeof errors.JOSEError>): string {
   if (error instanceof errors.JWTExpired) return 'The token has expired.';
   if (error instanceof errors.JWTClaimValidationFailed) {
@@ -129,7 +127,7 @@ interface SubjectRow {
   /** Null if the account does not exist. */
   readonly role: Role | null;
   readonly invalid: boolean;
-  /** Tokens issued before this Unix time in milliseconds are revoked. Null means that no token is. */
+  /** Tokens issued before this Unix time in milliseconds are revoked. */
   readonly validFromMs: number | null;
 }
 
@@ -166,9 +164,8 @@ function scopesIn(claim: unknown): readonly string[] | undefined {
 }
 
 /**
- * Computes the scopes that a token grants. Each of several claims restricts the token. A `scope` or `scp`
- * next to `permissions` does not count if it names no scope of this service: Auth0 puts OpenID Connect scopes
- * there.
+ * Each of several claims restricts the token. A `scope` or `scp` next to `permissions` does not count if it
+ * names no scope of this service: Auth0 puts OpenID Connect scopes there.
  * @returns undefined if a claim is malformed, because ignoring the claim would grant more than the issuer has
  * granted
  */

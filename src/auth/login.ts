@@ -23,17 +23,17 @@ export interface FailureCounter {
   forgive(...names: FailureNames): Promise<void>;
 }
 
-/** Counts wrong passwords within sessions of an account. Only clients with such a session can cause them. */
+/** Only clients with a session of the account can cause these failures. */
 export const confirmationFailures = (accountId: string): string => `confirmation:${accountId}`;
 
-/** Counts failed logins to an account that may not exist. The name does not reveal the email address. */
+/** The name does not reveal the email address, and the account may not exist. */
 function accountFailures(email: string): string {
   return `account:${hash('sha256', emailKey(email), 'base64url')}`;
 }
 
 /**
- * Runs password hashing in a queue, because each hash takes tens of milliseconds and 19 MiB. The queue
- * charges `owner`: an account or, before a login, an IP address.
+ * Each hash takes tens of milliseconds and 19 MiB, so hashing is queued. The queue charges `owner`: an
+ * account or, before a login, an IP address.
  */
 export function createPasswords(queue: FairQueue, failures: FailureCounter) {
   const dummy = unmatchableHash();
@@ -45,8 +45,8 @@ export function createPasswords(queue: FairQueue, failures: FailureCounter) {
     matches: async (owner: string, password: string, hash: string | null): Promise<boolean> =>
       (await queue.measured(owner, () => verifyPassword(password, hash ?? dummy))) && hash !== null,
     /**
-     * Runs a password check as one attempt. The attempt counts as a failure before the check, so that
-     * concurrent attempts cannot exceed the limit. A success subtracts the failure.
+     * The attempt counts as a failure before the check, so that concurrent attempts cannot exceed the limit.
+     * A success subtracts the failure.
      * @throws what the counter and the queue throw
      */
     async attempt<T>(names: FailureNames, check: () => Promise<T | undefined>): Promise<T | undefined> {
@@ -116,7 +116,7 @@ function failureOf(account: AccountRow | undefined, matches: boolean): LoginFail
 }
 
 /**
- * Logs in by email address and password. All failures take the same work.
+ * All failures take the same work.
  * @throws {DatabaseError} and what an attempt throws
  */
 export function createLogin({ database, accountWriteQueue, passwords, securityLog }: LoginOptions): Login {

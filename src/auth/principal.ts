@@ -5,7 +5,6 @@ import { ApiError, unauthenticated } from '../platform/errors.ts';
 import { formatIpOwner } from '../platform/ip-address.ts';
 import { ANONYMOUS_SCOPES, type Role, type Scope } from './scopes.ts';
 
-/** Credentials may have a stricter document policy than the service. */
 export const STRICTER_DOCUMENTS = ['listed', 'required'] as const;
 export type StricterDocuments = (typeof STRICTER_DOCUMENTS)[number];
 
@@ -14,7 +13,6 @@ export type StricterDocuments = (typeof STRICTER_DOCUMENTS)[number];
  * nothing else of the credentials.
  */
 export interface Principal {
-  /** The kind of the credentials' strategy. */
   readonly kind: string;
   readonly userId: string;
   readonly role: Role;
@@ -29,7 +27,7 @@ export interface Principal {
   readonly rateLimit: { readonly burst?: number; readonly perSecond?: number } | undefined;
   /** The document policy of the credentials, if it is stricter than the service's. */
   readonly documents?: StricterDocuments | undefined;
-  /** Latest expiry in milliseconds since the epoch; undefined if the credentials do not expire. */
+  /** Milliseconds since the epoch; undefined if the credentials do not expire. */
   readonly expiresAtMs: number | undefined;
   /** The `iat` claim of a JWT, in milliseconds since the epoch. */
   readonly issuedAtMs?: number;
@@ -38,7 +36,6 @@ export interface Principal {
    * The id is not secret.
    */
   readonly keyId?: string;
-  /** Set if the client uses the credentials through a stream token. */
   readonly streamTokenId?: string;
 }
 
@@ -70,7 +67,7 @@ export function authorOf(caller: Caller, requestId: string): Author {
 
 export const SESSION = 'session';
 
-/** True for a session of this service. Only sessions may change credentials. */
+/** Some operations require a session of this service. */
 export function isSession(
   caller: Caller | undefined,
 ): caller is Principal & { readonly kind: typeof SESSION } {
@@ -95,7 +92,7 @@ export function overridesOf(stored: StoredOverrides): Pick<Principal, 'rateLimit
   };
 }
 
-/** All credentials of a user share one bucket (contract: limits). */
+/** A user's logins share one bucket (contract: limits). */
 export function userClientId(userId: string): string {
   return `${userId}:user`;
 }
@@ -110,17 +107,14 @@ export function clientIdOf({ caller }: Pick<ClientIdentity, 'caller'>): string |
   return isAuthenticated(caller) ? caller.clientId : undefined;
 }
 
-/**
- * Names the client that a request counts for: without credentials, its IP address. A client cannot choose the
- * name.
- */
+/** Without credentials, the client is the IP address. A client cannot choose the name. */
 export function clientOf(state: ClientIdentity): string {
   return clientIdOf(state) ?? formatIpOwner(state.clientAddress);
 }
 
 /**
- * Reports for operators name a client by the id of its key or application, or else by the kind of its
- * credentials. Reports do not distinguish users.
+ * Reports for operators do not distinguish users. They name keys and applications by id, and other
+ * credentials by kind.
  */
 export function reportedClient(caller: Caller | undefined): {
   readonly client: string;
@@ -139,10 +133,7 @@ export function accountOf({ caller }: Pick<ClientIdentity, 'caller'>): string | 
   return isAuthenticated(caller) ? caller.userId : undefined;
 }
 
-/**
- * The memory of a response is charged to the account, independent of the credential, or else to the IP
- * address.
- */
+/** Memory is charged to the account, independent of the credential, or else to the IP address. */
 export function chargedTo(state: ClientIdentity): string {
   return accountOf(state) ?? clientOf(state);
 }
@@ -152,7 +143,6 @@ export function canExecute(caller: Caller | undefined): boolean {
   return isAuthenticated(caller) || (caller?.scopes.size ?? 0) > 0;
 }
 
-/** True if the credentials were checked and are invalid. */
 export function credentialsFailed({ error }: { readonly error: unknown }): boolean {
   return error instanceof ApiError && error.code === 'UNAUTHENTICATED';
 }

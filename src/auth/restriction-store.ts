@@ -21,10 +21,7 @@ const SET = statement<{ burst: number | null; perSecond: number | null }>(
 /** Null means the limit of the settings. */
 export type StoredLimits = Pick<Stored, 'burst' | 'perSecond'>;
 
-/**
- * Sets the given limits and leaves the others unchanged.
- * @throws {DatabaseError}
- */
+/** @throws {DatabaseError} */
 export async function setAccountLimits(
   db: Queryable,
   account: string,
@@ -35,7 +32,7 @@ export async function setAccountLimits(
 }
 
 /**
- * Restores the limits of the settings.
+ * The limits of the settings apply again.
  * @throws {DatabaseError}
  */
 export async function resetAccountLimits(work: UnitOfWork, userId: string): Promise<StoredLimits> {
@@ -79,7 +76,7 @@ const PUT = statement<AddressBlock>(
 );
 
 /**
- * Blocks a network until the block expires or is removed. An earlier block of the network is replaced.
+ * The block replaces an earlier block of the network.
  * @returns undefined if there are too many blocks
  * @throws {DatabaseError}
  */
@@ -124,7 +121,7 @@ const READ_BLOCKS = statement<{ network: string; leftMs: number | null }>(
 );
 
 /**
- * Reads the active blocks with their remaining time, by the database's clock.
+ * The remaining time is by the database's clock.
  * @throws {DatabaseError}
  */
 export const readBlocks = (

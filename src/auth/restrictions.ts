@@ -16,7 +16,6 @@ interface RestrictionsOptions extends UseServices {
   readonly trustProxy: readonly string[];
   /** True while the process receives notifications of changes. */
   readonly hears: () => boolean;
-  /** Longest time between two reads, in milliseconds. */
   readonly recheckMs: number;
 }
 
@@ -128,8 +127,8 @@ export function createRestrictions(options: RestrictionsOptions) {
 
   return {
     /**
-     * Decides if requests from an origin are rejected. Requests of this machine, or of a proxy itself, are
-     * never blocked. An operator therefore cannot be locked out by a wrong block.
+     * Requests of this machine, or of a proxy itself, are never blocked, so that a wrong block cannot lock
+     * operators out.
      */
     blocks,
     /**
@@ -152,7 +151,6 @@ export function createRestrictions(options: RestrictionsOptions) {
     get loading(): Promise<void> | undefined {
       return loading;
     },
-    /** False until the restrictions have been read once. */
     get loaded(): boolean {
       return loaded;
     },

@@ -3,31 +3,21 @@ import type { UnitOfWork } from '../database/unit-of-work.ts';
 import { beingDeleted, emailKey, hasInvalidUnicode, noAccount } from './accounts.ts';
 import type { Role } from './scopes.ts';
 
-/** Revokes credentials of the accounts in the array $1, and counts them. */
+/** The array $1 has the ids of the accounts. */
 type RevocationStatement = Statement<{ revoked: number }>;
 
-/**
- * Defines how one kind of credential is revoked with its account. The module that issues the kind declares
- * it.
- */
+/** The module that issues a kind of credential declares how the kind is revoked with its account. */
 export interface CredentialRevocation {
   /** The name of the count in the response of the admin command. */
   readonly kind: string;
-  /** The plural for a sentence. */
   readonly words: string;
-  /**
-   * True if a new password revokes the kind, because such credentials were issued after a login with the old
-   * password.
-   */
+  /** True if a new password revokes the kind, because it was issued after a login with the old password. */
   readonly onPasswordChange: boolean;
   /**
    * True if disabling the account or changing its role revokes the kind. Other kinds only lose permissions.
    */
   readonly onAccountChange?: boolean;
-  /**
-   * The option of `admin credential revoke` that revokes only this kind. Without it, the kind is only revoked
-   * together with all others.
-   */
+  /** The option of `admin credential revoke` that revokes only this kind. */
   readonly separately?: {
     readonly option: string;
     /** SQL that is true if a row `t` of stream_tokens was issued for the kind. */
@@ -35,8 +25,8 @@ export interface CredentialRevocation {
   };
   readonly all: RevocationStatement;
   /**
-   * Statements for more rows than one transaction can take, run in this order. Each statement spares $2 rows
-   * and revokes at most $2 more. Only the rows of the last statement are counted.
+   * Statements for more rows than one transaction can take. Each spares $2 rows and revokes at most $2 more.
+   * Only the rows of the last statement are counted.
    */
   readonly surplus: readonly RevocationStatement[];
 }
@@ -70,9 +60,7 @@ interface Found {
   readonly deleted: boolean;
 }
 
-/**
- * Locks the account before its dependent rows (decisions/0014-order-of-locks.md). A concurrent login waits.
- */
+/** Locks the account before its dependent rows (decisions/0014-order-of-locks.md). */
 const FIND_TO_CHANGE = statement<Found>(
   'account_to_change',
   `SELECT id, deleted_at IS NOT NULL AS "deleted" FROM users WHERE email_key = $1 FOR NO KEY UPDATE`,
@@ -101,7 +89,7 @@ export async function accountToDelete(work: UnitOfWork, email: string): Promise<
 
 const BATCH = 500;
 
-/** Kinds of credentials, in the order of their revocation. */
+/** The order is the order of revocation. */
 export type Revocations = readonly CredentialRevocation[];
 
 /** @throws {DatabaseError} */
@@ -117,8 +105,8 @@ export async function revoke(
 }
 
 /**
- * Revokes the rows that are too many for one transaction, in batches. The transaction that makes the change
- * revokes the rest. A repeated call does no harm.
+ * Revokes the rows that are too many for one transaction. The transaction that makes the change revokes the
+ * rest. A repeated call does no harm.
  * @throws {DatabaseError}
  */
 export async function revokeInBatches(
@@ -141,7 +129,6 @@ export async function revokeInBatches(
   return counts;
 }
 
-/** Adds the counts of two steps, under the names of the first step. */
 export function sumOf(one: RevokedCounts, other: RevokedCounts): RevokedCounts {
   return Object.fromEntries(Object.entries(one).map(([kind, count]) => [kind, count + (other[kind] ?? 0)]));
 }
@@ -155,18 +142,12 @@ const END_TOKENS = statement<never>(
   `UPDATE users SET tokens_valid_from = clock_timestamp() WHERE ${inAccountsSql('id')}`,
 );
 
-/**
- * A disabled account has no valid credentials. The database's clock dates the change.
- * @throws {DatabaseError}
- */
+/** @throws {DatabaseError} */
 export async function disableAccount(db: Queryable, id: string): Promise<void> {
   await db.query(DISABLE, [id]);
 }
 
-/**
- * The credentials of an enabled account are valid again.
- * @throws {DatabaseError}
- */
+/** @throws {DatabaseError} */
 export async function enableAccount(work: UnitOfWork, id: string): Promise<void> {
   await work.withPrisma((prisma) => prisma.user.updateMany({ where: { id }, data: { disabledAt: null } }));
 }

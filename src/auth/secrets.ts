@@ -12,27 +12,23 @@ import type { LogEventCode } from '../platform/log/log-events.ts';
 import type { Invalid } from './authenticate.ts';
 
 const INTERVAL_MS = 60_000;
-/** INTERVAL_MS as SQL. */
 export const FRESH = "interval '60 seconds'";
 const MAX_NOTED_USES = 10_000;
 
 interface LastUsedOptions extends UseServices, UseFailure {
   readonly table: string;
-  /** The type of the column `id`. */
   readonly idType?: 'uuid' | 'text';
-  /** The column with the time of the last use. */
   readonly usedAt: string;
-  /** SQL for the new expiry of a used row that has not expired. Without it, a use prolongs nothing. */
+  /** SQL for the new expiry of a used row; without it, a use prolongs nothing. */
   readonly prolongedTo?: string | undefined;
 }
 
-/** `fresh` means that a recent use was already stored when the row was read. */
+/** `fresh` means that a recent use is already stored. */
 export type RecordUse = (id: string, fresh: boolean) => void;
 
 /**
- * Stores the use of rows. The statement skips rows that another transaction has locked, such as a client's
- * mutation, and does not wait. The next use is stored instead. The subquery locks a row only if the row still
- * meets the condition.
+ * The statement skips locked rows instead of waiting, such as during a client's mutation, because the next
+ * use is stored anyway. The subquery locks a row only if the row still meets the condition.
  */
 function touch({
   table,
@@ -57,7 +53,6 @@ export interface UseServices {
   readonly log: Logger;
 }
 
-/** The log event for uses that cannot be stored. */
 interface UseFailure {
   readonly failure: LogEventCode;
   readonly about?: LogFields;
@@ -65,14 +60,10 @@ interface UseFailure {
 
 interface UseStore<Use> extends Pick<UseServices, 'clock' | 'log'>, UseFailure {
   readonly identityOf: (use: Use) => string;
-  /** No two of the uses have the same identity. */
   readonly store: (uses: readonly Use[]) => Promise<void>;
 }
 
-/**
- * Uses are for information only. Each identity is written at most once a minute, and no request waits for the
- * write.
- */
+/** Each identity is written at most once a minute, and no request waits for the write. */
 export function storeOncePerMinute<Use>({
   clock,
   log,
@@ -222,7 +213,7 @@ const MAX_REMEMBERED = 10_000;
 const STRANGERS = 'unknown credentials';
 
 /**
- * Looks rows up by key, many in one statement. Resolves to undefined if the row does not exist.
+ * Batches look-ups into one statement.
  * @throws {DatabaseError}
  */
 export function lookUp<Row>(db: Queryable, statement: Statement<Row>, keyOf: (row: Row) => string) {
@@ -233,8 +224,7 @@ export function lookUp<Row>(db: Queryable, statement: Statement<Row>, keyOf: (ro
 }
 
 /**
- * Looks credentials up by the hash of their secret. Once a secret was found, its account is the owner of the
- * look-up. Resolves to undefined if the secret is unknown.
+ * Once a secret was found, its account is the owner of the look-up.
  * @throws {DatabaseError}
  */
 function lookUpByHash<Row extends { readonly hash: Uint8Array; readonly userId: string }>(
@@ -242,9 +232,7 @@ function lookUpByHash<Row extends { readonly hash: Uint8Array; readonly userId: 
   statement: Statement<Row>,
 ) {
   const accounts = new LRUCache<string, string>({ max: MAX_REMEMBERED });
-  /**
-   * An owner has an entry while look-ups are in progress. `underWay` counts them, and `read` batches them.
-   */
+  /** `underWay` counts an owner's look-ups in progress, and `read` batches them. */
   const readers = new Map<string, { underWay: number; read(key: string): Promise<Row | undefined> }>();
 
   async function readFor(owner: string, key: string): Promise<Row | undefined> {
@@ -287,18 +275,18 @@ export interface SecretServices {
   readonly log: Logger;
 }
 
-/** A kind of secret whose hash the database stores. In the SQL, `s` is the secret's row. */
+/** In the SQL, `s` is the secret's row. */
 interface SecretKind extends Pick<LastUsedOptions, 'table' | 'usedAt' | 'prolongedTo'> {
   readonly kind: string;
-  /** Further tables of the look-ups, such as `JOIN users u ON u.id = s.user_id`. */
+  /** SQL such as `JOIN users u ON u.id = s.user_id`. */
   readonly joins?: string;
   /** SQL that is true if the secret is revoked or expired. */
   readonly invalidSql: string;
-  /** Further columns of every look-up. */
+  /** Columns of every look-up, in addition to the fields of SecretRow. */
   readonly columns: readonly string[];
   /** Further columns of a look-up by the secret itself. */
   readonly columnsOfSecret?: readonly string[];
-  /** The reason for the client if the secret is unknown or invalid. */
+  /** The client gets this reason if the secret is unknown or invalid. */
   readonly rejection: string;
 }
 
@@ -341,10 +329,7 @@ export function storedSecrets<ById extends SecretRow, BySecret extends ById = By
      * @param owner the account of the secret, if known
      */
     find: (secret: string, owner?: string) => findByHash(hashSecret(secret), owner),
-    /**
-     * SQL for `fresh` of the secret with an id. The result is null if the secret is invalid, or if `same` is
-     * false.
-     */
+    /** SQL for `fresh`; null if the secret is invalid, or if `same` is false. */
     freshIf: (id: string, same: string) =>
       `(SELECT ${fresh} FROM ${table} s ${joins} WHERE s.id = ${id}::uuid AND NOT (${invalidSql}) AND ${same})`,
     /** Resolves to undefined if the secret does not exist or is invalid. */

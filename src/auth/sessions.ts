@@ -30,7 +30,6 @@ function isWellFormedSessionId(text: string): boolean {
 
 interface NewSession {
   readonly userId: string;
-  /** The stored hash that the password was checked against. */
   readonly passwordHash: string;
   readonly userAgent: string | null;
 }
@@ -46,12 +45,8 @@ const INSERT_SESSION = statement<{ expiresAt: Date }>(
    WHERE u.id = $2 AND u.password_hash = $5 AND u.disabled_at IS NULL FOR SHARE OF u RETURNING absolute_expires_at AS "expiresAt"`,
 );
 
-/** An account has at most this many sessions (contract: sessions). */
 const MAX_SESSIONS = 100;
-/**
- * Deletes the sessions with the oldest last use. As a separate statement, it sees the sessions of concurrent
- * logins.
- */
+/** As a separate statement, the deletion sees the sessions of concurrent logins. */
 const END_OLDEST = statement<never>(
   'session_end_oldest',
   `DELETE FROM sessions WHERE id IN
@@ -69,7 +64,7 @@ export interface OpenedSession {
 }
 
 /**
- * Creates a session, and revokes the least recently used sessions beyond 100.
+ * Revokes the least recently used sessions beyond 100.
  * @returns undefined if the password was changed or the account was disabled after the check
  * @throws {DatabaseError}
  */
@@ -126,7 +121,6 @@ export async function revokeSession(db: Queryable, id: string, userId: string): 
   return (await db.query(END, [id, userId])).length > 0;
 }
 
-/** Revokes a session by its id and its account's id, in the account's write queue. */
 export type EndSession = (id: string, userId: string) => Promise<boolean>;
 
 export const sessionEnder =
@@ -167,12 +161,9 @@ export function createSessionStrategy(services: SecretServices): AuthStrategy {
     rejection: 'The session is unknown, revoked or expired. Log in again.',
   });
 
-  /** The keys are the session ids in cookies. */
   const known = new LRUCache<string, Known>({ max: MAX_CACHED_SESSIONS });
 
-  /**
-   * Checks that the session is valid and that the role is unchanged. The rest of a principal never changes.
-   */
+  /** Apart from the role, a principal never changes. */
   const createCheck = (sessionId: string, { row }: Known): CredentialCheck => ({
     kind: SESSION,
     sql: (id = '', role = '') => sessions.freshIf(id, `u.role = ${role}`),

@@ -40,7 +40,6 @@ const STREAM_TOKEN_IDLE_EXPIRY_SQL = `${IDLE_HOUR} + ${FRESH}`;
 export const MAX_LIVE_TOKENS = 100;
 /** JavaScript and PostgreSQL both support dates up to this timestamp. No token lives that long. */
 const LATEST_TIMESTAMP_MS = Date.UTC(9999, 0);
-/** The time that a transaction waits for others that issue tokens to the account. */
 const LOCK_WAIT_MS = 2_000;
 
 export const STREAM_TOKEN = secretFormat('cgt_', 'cgs_');
@@ -115,19 +114,16 @@ async function insert(
 export interface IssuedToken {
   /** The database stores only the hash of the token. */
   readonly token: string;
-  /** The expiry if the token is not used before. */
   readonly expiresAt: Date;
 }
 
 /**
- * Issues a token that opens a subscription with the credentials of a principal. The limit is exact under
- * concurrency.
+ * The limit is exact under concurrency.
  * @throws {StreamTokenLimitError}
  * @throws {DatabaseError}
  */
 type IssueStreamToken = (principal: Principal, operation: FixedOperation) => Promise<IssuedToken>;
 
-/** @param strategies the strategies of all credentials for which tokens are issued */
 export function streamTokenIssuer(
   accountWriteQueue: Pick<AccountWriteQueue, 'transaction'>,
   strategies: readonly AuthStrategy[],
@@ -202,9 +198,8 @@ function principalOf(row: TokenRow): Principal {
 }
 
 /**
- * Resolves stream tokens. Each look-up asks the database, so a revoked token is rejected immediately.
- * @param renew resolves to the current principal behind a token, or to undefined if its credentials are
- * revoked or expired
+ * Each look-up asks the database, so a revoked token is rejected immediately.
+ * @param renew resolves to undefined if the credentials behind the token are revoked or expired
  */
 export function createStreamTokens(
   services: SecretServices,
@@ -236,7 +231,7 @@ export function createStreamTokens(
       };
     },
     /**
-     * True while the token behind an open stream is valid. An open stream counts as use.
+     * An open stream counts as use.
      * @throws {DatabaseError}
      */
     async holds(id: string): Promise<boolean> {
