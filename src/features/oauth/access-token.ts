@@ -10,9 +10,9 @@ import { isUuid } from '../../platform/ids.ts';
 import { OAUTH_KIND } from './grants.ts';
 import type { KeyRing, TokenServices } from './signing-keys.ts';
 
-/** RFC 9068 §2.1. */
+/** RFC 9068 §2.1 defines this type. */
 const TYPE = 'at+jwt';
-/** The claim has the hash of the authorization, for revocation. A token without a user has no such claim. */
+/** A token without a user has no hash of an authorization. */
 export const FAMILY_CLAIM = 'family';
 
 /** The claims of a token of this service, after its signature, times and issuer were checked. */
@@ -21,7 +21,7 @@ export interface AccessToken {
   readonly clientId: string;
   /** Undefined if the client acts for its owner. */
   readonly userId: string | undefined;
-  /** The hash of the token's authorization. Only tokens with a user have one. */
+  /** Only tokens with a user have an authorization. The database stores its hash. */
   readonly family: Buffer | undefined;
   readonly scopes: readonly string[];
   readonly issuedAt: number;
@@ -36,17 +36,14 @@ interface AccessTokenState extends StoredOverrides {
   readonly accountId: string;
   readonly role: Role;
   readonly grantId: string | null;
-  /** True if the last use of the grant was stored recently, so that this use need not be stored. */
+  /** True if the last use of the grant need not be stored again. */
   readonly fresh: boolean;
   readonly invalid: boolean;
 }
 
 type StandingRow = AccessTokenState | { readonly [Column in keyof AccessTokenState]: null };
 
-/**
- * A token is revoked with its `jti`, authorization, user, client, or client's owner. The statement returns
- * one row for each token, in the given order.
- */
+/** The statement returns one row for each token, in the given order. */
 const STANDINGS = statement<StandingRow>(
   'oauth_standings',
   `SELECT CASE WHEN c.id IS NOT NULL THEN COALESCE(u.id, o.id) END AS "accountId", COALESCE(u.role, o.role) AS role, g.id AS "grantId",
@@ -88,10 +85,7 @@ function isOurs(token: string, issuer: string | undefined): boolean {
 
 const text = (value: unknown): value is string => typeof value === 'string';
 
-/**
- * Checks access tokens that the service has issued: first type and key, then the signature, then the
- * database.
- */
+/** The order of the checks is type and key, signature, database. */
 export function createOwnTokens({ database, clock, config }: TokenServices, keys: KeyRing) {
   // Without PUBLIC_URL, any issuer and audience are valid. An origin that changes with the port proves
   // nothing.
@@ -184,7 +178,6 @@ const toInvalid = (accountId?: string): Invalid => ({
   accountId,
 });
 
-/** Resolves access tokens of users and of clients that act alone. */
 export function createAccessTokenStrategy(
   { database, clock, log }: TokenServices,
   ownTokens: OwnTokens,

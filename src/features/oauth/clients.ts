@@ -25,8 +25,8 @@ function isNative(uri: string): boolean {
 }
 
 /**
- * Checks a redirect URI. Codes are sent to it, so it must use https or lead to the user's own device (RFC
- * 9700 §2.1, RFC 8252 §7).
+ * Codes are sent to the URI, so it must use https or lead to the user's own device (RFC 9700 §2.1, RFC 8252
+ * §7).
  * @returns the problem, worded to follow the URI in a sentence; undefined if the URI is valid
  */
 function redirectUriProblem(uri: string): string | undefined {
@@ -57,7 +57,7 @@ function isGrant(value: string): value is GrantType {
   return (GRANT_TYPES as readonly string[]).includes(value);
 }
 
-/** The client cannot be created. The message is shown to the requester. */
+/** The message is shown to the requester. */
 class ClientError extends OperatorError {}
 
 export interface NewClient {
@@ -102,7 +102,7 @@ const INSERT = statement<never>(
 );
 
 /**
- * Creates a client. The database stores only the hash of the returned secret.
+ * The database stores only the hash of the returned secret.
  * @throws {ClientError}
  * @throws {DatabaseError}
  */
@@ -134,7 +134,7 @@ const DELETE = statement<{ ownerId: string }>(
 );
 
 /**
- * Deletes a client with its grants and tokens.
+ * The client's grants and tokens are deleted, too.
  * @returns the owner; undefined if the client does not exist
  * @throws {DatabaseError}
  */
@@ -160,7 +160,8 @@ const FIND_CLIENT = statement<ClientRow>(
 );
 
 /**
- * Finds a client by its `client_id`, a UUID. The client of a disabled owner counts as deleted.
+ * The client of a disabled owner counts as deleted.
+ * @param id the `client_id`, a UUID
  * @throws {DatabaseError}
  */
 export async function findOAuthClient(db: Queryable, id: string): Promise<ClientRow | undefined> {
@@ -171,8 +172,8 @@ export async function findOAuthClient(db: Queryable, id: string): Promise<Client
 export const OWNER_ROLE = 'owner_role';
 
 /**
- * Converts a client to the library's metadata (RFC 7591). `client_secret` holds the hash of the secret. The
- * presented secret is hashed before the library compares the two.
+ * The library's metadata (RFC 7591) has the hash of the secret in `client_secret`. The presented secret is
+ * hashed before the library compares the two.
  */
 export function clientMetadata(row: ClientRow): AdapterPayload {
   const { id, name, grants, scopes, redirectUris, secretHash, ownerRole } = row;
@@ -204,7 +205,7 @@ export function canBeImpersonated(client: Client): boolean {
   return isPublic(client) && client.applicationType === 'native';
 }
 
-/** Computes the maximum scopes of a client. A client that acts alone gets no more than its owner has. */
+/** A client that acts alone gets no more than its owner has. */
 export function getGrantableScopes(client: Client, { alone }: { readonly alone: boolean }): Scope[] {
   const own = (client.scope ?? '').split(' ').filter(isScope);
   if (!alone) return own;

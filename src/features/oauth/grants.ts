@@ -22,9 +22,8 @@ const FIND = statement<Allowed>(
   'SELECT scopes FROM oauth_grants WHERE user_id = $1 AND client_id = $2',
 );
 /**
- * Adds scopes to the earlier ones. A deleted client gets nothing, and a revoked or expired session gives
- * nothing. Sessions are revoked before grants: either this statement misses the session, or the revocation
- * finds the grant.
+ * A deleted client gets nothing, and a revoked or expired session gives nothing. Sessions are revoked before
+ * grants: either this statement misses the session, or the revocation finds the grant.
  */
 const ALLOW = statement<{ id: string }>(
   'oauth_grant_allow',
@@ -44,18 +43,14 @@ interface Consent {
   readonly scopes: readonly Scope[];
 }
 
-/**
- * True if the user has already allowed the client all of the scopes.
- * @throws {DatabaseError}
- */
+/** @throws {DatabaseError} */
 export async function isAllowed(db: Queryable, { userId, clientId, scopes }: Consent): Promise<boolean> {
   const [allowed] = await db.query(FIND, [userId, clientId]);
   return allowed !== undefined && scopes.every((scope) => allowed.scopes.includes(scope));
 }
 
 /**
- * Records the user's consent, given in one of the user's sessions.
- * @returns false if the session is revoked or expired, or if the client was deleted
+ * @returns false if the user's session is revoked or expired, or if the client was deleted
  * @throws {DatabaseError}
  */
 export async function allow(
@@ -75,7 +70,7 @@ const REVOKE = statement<{ clientId: string }>(
 );
 
 /**
- * Revokes a grant with every token issued from it.
+ * Every token issued from the grant is revoked.
  * @returns the client's id; undefined if the grant does not exist
  * @throws {DatabaseError}
  */
@@ -108,7 +103,6 @@ const grants = (of: string) =>
 const ITS_OWN = inAccountsSql('g.user_id');
 const OF_ITS_CLIENTS = `g.client_id IN (SELECT c.id FROM oauth_clients c WHERE ${inAccountsSql('c.owner_id')})`;
 
-/** Tokens depend on grants, so they are revoked with them. */
 export const grantRevocation: CredentialRevocation = {
   kind: 'oauthGrants',
   words: 'OAuth grants',

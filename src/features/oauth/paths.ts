@@ -1,6 +1,5 @@
 import { OAUTH_METADATA, RESOURCE_METADATA } from '../../http/routes/table.ts';
 
-/** The pages of a sign-in have its id in their path. */
 export const OAUTH_PATHS = {
   discovery: OAUTH_METADATA,
   /**

@@ -32,7 +32,7 @@ const ID_MARK = '{id}';
 interface Row {
   readonly payload: AdapterPayload;
   readonly consumedAt: Date | null;
-  /** Time to expiry, by the database's clock. */
+  /** Seconds by the database's clock. */
   readonly secondsLeft: number;
 }
 
@@ -44,12 +44,10 @@ const FIND = statement<Row>(
   'oauth_record',
   `SELECT ${COLUMNS} FROM oauth_records WHERE model = $1 AND hash = $2 AND expires_at > now()`,
 );
-/** Selects excess rows, oldest first, except rows that another request is deleting. */
+/** The excess rows exclude rows that another request is deleting. */
 const surplus = (oldest: string) => `SELECT hash FROM oauth_records WHERE model = $1 AND hash IN (${oldest})
        FOR UPDATE SKIP LOCKED`;
-/**
- * Deletes the oldest rows of the family to make room for the new row. Without a family, no row is deleted.
- */
+/** The oldest rows of the family make room for the new row. Without a family, no row is deleted. */
 const INSERT_NEWEST = `WITH removed AS (
      DELETE FROM oauth_records WHERE model = $1 AND hash IN (
        ${surplus('SELECT hash FROM oauth_records WHERE model = $1 AND family = $4 ORDER BY expires_at DESC OFFSET $6')}
@@ -66,14 +64,13 @@ const UPDATE = statement<{ one: number }>(
   `UPDATE oauth_records SET payload = $3::json, expires_at = ${after('$4')} WHERE model = $1 AND hash = $2 RETURNING 1 AS one`,
 );
 /**
- * Computes the last use of an authorization. An authorization that gave a refresh token lasts longer from
- * then on.
+ * The last use is computed from the expiry, which is later for an authorization that gave a refresh token.
  */
 const LAST_USED = `r.expires_at - CASE WHEN r.expires_at > now() + $6::float8 * interval '1 second'
          THEN $7::float8 * interval '1 second' ELSE interval '0' END`;
 /**
- * An authorization depends on the user's grant. If the grant was revoked, nothing is stored. The
- * authorizations with the oldest last use are deleted with their records.
+ * If the user's grant was revoked, nothing is stored. The authorizations with the oldest last use are deleted
+ * with their records.
  */
 const UPSERT_AUTHORIZATION = statement<never>(
   'oauth_authorization_upsert',
@@ -137,8 +134,8 @@ function withId(model: string, { payload, consumedAt, secondsLeft }: Row, id: st
 }
 
 /**
- * Stores the records of one model. The stored form never grants access: ids are codes and tokens, so they are
- * stored as hashes and removed from the payload. A read restores the id. All methods throw DatabaseError.
+ * The stored form never grants access: ids are codes and tokens, so they are stored as hashes and removed
+ * from the payload. A read restores the id. All methods throw DatabaseError.
  */
 export function createRecords(db: Queryable, model: string) {
   return {
@@ -204,7 +201,6 @@ export function createRecords(db: Queryable, model: string) {
     async destroy(id: string): Promise<boolean> {
       return (await db.query(DESTROY, [model, hashSecret(id)])).length > 0;
     },
-    /** Revokes an authorization with all of its records. */
     async endFamily(grantId: string): Promise<void> {
       await db.query(END_FAMILY, [hashSecret(grantId)]);
     },

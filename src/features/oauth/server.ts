@@ -28,14 +28,12 @@ import { createInteractions, type PageRequest } from './routes/interactions.ts';
 import { createSignIns } from './routes/sign-in.ts';
 import { createKeyRing, type KeyRing } from './signing-keys.ts';
 
-/** Clients call these routes. */
 const ENDPOINT: RouteProperties = {
   ...CREDENTIAL_ROUTE,
   bucket: 'tokens',
   credentials: 'own',
   errors: oauthErrors,
 };
-/** Clients read public facts about the service here. */
 const FACTS: RouteProperties = { ...ENDPOINT, methods: ['GET', 'HEAD'], bucket: undefined, needsTls: false };
 const METADATA: RouteProperties = { ...FACTS, storable: true, compressible: true };
 /**
@@ -63,7 +61,6 @@ const OPENID = new Set([
   'subject_types_supported',
 ]);
 
-/** Removes OpenID Connect from the library's authorization server metadata (RFC 8414). */
 function metadataOf(document: Record<string, unknown>): Record<string, unknown> {
   const kept = Object.entries(document).filter(([name]) => !OPENID.has(name));
   const scopes = (document.scopes_supported as readonly string[] | undefined) ?? [];
@@ -138,7 +135,7 @@ function routesOf(
     return response;
   }
 
-  /** The metadata is cached, because it is the same for all clients and expensive to get from the library. */
+  /** The library takes long to create the metadata, which is the same for all clients. */
   const metadata = new WeakMap<Provider, Record<string, unknown>>();
 
   async function discover({ provider: current, request, admitted }: EndpointRequest): Promise<HttpResponse> {

@@ -9,7 +9,7 @@ import type { Config } from '../../platform/config/config.ts';
 import { createEncryptor, type Encryptor } from '../../platform/crypto.ts';
 import type { FeatureServices } from '../feature.ts';
 
-/** Creates the encryptor of the keys. It reads or creates the service's secret. */
+/** Reads or creates the service's secret. */
 export const createSigningKeyEncryptor = (config: Pick<Config, 'secretKey' | 'dataDir'>): Encryptor =>
   createEncryptor(secretKeyOf(config), 'OAuth signing keys');
 
@@ -71,14 +71,13 @@ function asKey({ privateKey, ...key }: KeyRow, encryptor: Encryptor): SigningKey
 }
 
 /**
- * Lists all keys that may sign tokens, including future ones, in the order in which they sign.
+ * The list includes future keys, in the order in which the keys sign.
  * @throws {DatabaseError}
  */
 export async function listSigningKeys(db: Queryable, encryptor: Encryptor): Promise<SigningKey[]> {
   return (await db.query(LIST, [])).map((row) => asKey(row, encryptor));
 }
 
-/** @param signsInMs milliseconds until the key starts to sign */
 export async function createSigningKey(db: Queryable, encryptor: Encryptor, signsInMs: number) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const publicJwk = publicKey.export({ format: 'jwk' }) as JWK;
@@ -99,7 +98,6 @@ export function signerOf(keys: readonly SigningKey[]): SigningKey | undefined {
   return usable.findLast(({ started }) => started) ?? usable[0];
 }
 
-/** Deletes keys that sign no valid token. */
 export function oldSigningKeys(production: boolean): Job {
   const foreignMs = production ? KEEP_FOREIGN_MS.production : KEEP_FOREIGN_MS.otherwise;
   return {
@@ -109,7 +107,7 @@ export function oldSigningKeys(production: boolean): Job {
 }
 
 /**
- * Deletes a key, which invalidates every token that it signed.
+ * Deleting a key invalidates every token that it signed.
  * @returns false if the key does not exist
  * @throws {DatabaseError}
  */
@@ -134,7 +132,6 @@ export interface TokenServices extends Pick<FeatureServices, 'config' | 'clock' 
   readonly database: Queryable;
 }
 
-/** Caches the service's signing keys for a short time. The database is the source. */
 export function createKeyRing({ database, config, clock, log }: TokenServices) {
   // The first key reads or creates the secret, because a service without OAuth needs no secret.
   let lazyEncryptor: Encryptor | undefined;
@@ -166,7 +163,7 @@ export function createKeyRing({ database, config, clock, log }: TokenServices) {
     return read();
   }
 
-  /** Creates a key that signs immediately. Concurrent callers share the key. */
+  /** Concurrent callers share the new key. */
   function make(): Promise<Known> {
     making ??= (async () => {
       await createSigningKey(database, encryptor(), 0);
@@ -180,10 +177,7 @@ export function createKeyRing({ database, config, clock, log }: TokenServices) {
   const noOlderThan = async (ms: number): Promise<Known> =>
     known !== undefined && clock.elapsedMs() - known.atMs < ms ? known : read();
 
-  /**
-   * Reads the public key of a `kid` from the database if it is not cached.
-   * @throws {DatabaseError}
-   */
+  /** @throws {DatabaseError} */
   async function publicKey(kid: string): Promise<KeyObject | undefined> {
     const { byKid } = await noOlderThan(MAX_AGE_TO_VERIFY_MS);
     // The key may be new. An unknown `kid` costs one look-up, like an unknown API key.
@@ -216,7 +210,7 @@ export function createKeyRing({ database, config, clock, log }: TokenServices) {
   return {
     signer,
     /**
-     * Returns the published key set (RFC 7517), including the key that signs.
+     * RFC 7517 defines the key set.
      * @throws {DatabaseError}
      */
     async published(): Promise<readonly JWK[]> {

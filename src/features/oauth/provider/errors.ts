@@ -25,7 +25,7 @@ export interface OAuthErrorResponse extends Required<Pick<HttpResponseOptions, '
   readonly description: string;
 }
 
-/** Converts an error to OAuth's terms. Internal errors are logged in full and hidden from the client. */
+/** Internal errors are logged in full and hidden from the client. */
 export function toOAuthError(
   error: unknown,
   { requestId }: ReceivedRequest,
@@ -42,7 +42,6 @@ export function oauthErrorResponse({ error, description, ...options }: OAuthErro
   return jsonResponse({ error, error_description: description }, options);
 }
 
-/** The format of errors for endpoints that programs call. */
 export const oauthErrors: Route['errors'] = (error, received, log) =>
   oauthErrorResponse(toOAuthError(error, received, log));
 
@@ -71,7 +70,6 @@ function nameOf({ error, error_description }: Named): string {
 /** RFC 9110 §15.5.2 requires a challenge with a 401. */
 export const basicChallenge = (issuer: string) => `Basic realm="${issuer}", error="invalid_client"`;
 
-/** The library's errors get the codes of RFC 6749. */
 export function nameClientErrors(provider: Provider): void {
   const rename = (ctx: KoaContextWithOIDC, error: Named) => {
     const name = nameOf(error);
@@ -93,13 +91,12 @@ const MESSAGES: Readonly<Record<string, string>> = {
 };
 const OTHERWISE = 'Go back to the application and start again.';
 
-/** A call of the library in progress. */
 export interface LibraryCall {
   readonly admitted: AdmittedRequest;
   errorCodes: readonly string[];
 }
 
-/** Shows errors that must not be sent to the application, because that would be an open redirect. */
+/** These errors must not be sent to the application, because that would be an open redirect. */
 export function createErrorRenderer(
   callOf: (incoming: IncomingMessage) => LibraryCall | undefined,
   log: Logger,

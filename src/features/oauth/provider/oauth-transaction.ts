@@ -11,7 +11,6 @@ import { ApiError } from '../../../platform/errors.ts';
 import { type Cancellable, FairQueue, QueueFullError } from '../../../platform/fairness/fair-queue.ts';
 import type { Metrics } from '../../../platform/metrics/metrics.ts';
 
-/** The recipient of the response: a user in a browser, or a program. */
 export type Audience = 'user' | 'program';
 
 interface OAuthRequest {
@@ -22,9 +21,8 @@ interface OAuthRequest {
 }
 
 /**
- * Tracks requests in progress with their owners, because the library does not pass the owner to its storage.
- * A request that is not settled within `timeoutMs` is rejected with TIMEOUT, and its statements are
- * cancelled.
+ * The library does not pass the owner to its storage, so the owner is tracked here. A request that is not
+ * settled within `timeoutMs` is rejected with TIMEOUT, and its statements are cancelled.
  * @param onResult called whenever a request continues after a statement
  */
 export function createOAuthRequests(
@@ -56,7 +54,7 @@ export function createOAuthRequests(
   };
 
   return {
-    /** Runs `handle` for a request. Rejects with TIMEOUT at the deadline, and with what `handle` throws. */
+    /** Rejects with TIMEOUT at the deadline, and with what `handle` throws. */
     run<T>(audience: Audience, owner: string, handle: () => Promise<T>): Promise<T> {
       const cancellation = new Cancellation(undefined, owner);
       return new Promise<T>((resolve, reject) => {
@@ -68,7 +66,6 @@ export function createOAuthRequests(
       });
     },
     current,
-    /** Sets the account as the owner of the rest of the request. */
     isOf(accountId: string): void {
       current().owner = accountId;
     },
@@ -80,10 +77,7 @@ export function createOAuthRequests(
     settle(): void {
       if (!current().cancellation.close()) throw tooLate();
     },
-    /**
-     * Runs a transaction for the current request.
-     * @throws {DatabaseError} and what `write` throws
-     */
+    /** @throws {DatabaseError} and what `write` throws */
     async transaction<T>(author: Author, write: (work: UnitOfWork) => Promise<T>): Promise<T> {
       const request = current();
       const own = new Cancellation(undefined, request.owner);
@@ -117,7 +111,6 @@ const sliceEnds = () =>
  */
 const UNKNOWN_MS = 10_000;
 
-/** Called with the outcome of a call. */
 export type ReportOutcome = (rejected: boolean) => void;
 
 export type OAuthRequests = ReturnType<typeof createOAuthRequests>;
@@ -144,7 +137,7 @@ export function createOAuthRequestQueue(maxWaiting: number, metrics: Metrics) {
   /** Milliseconds that the calls of each queue have used since the queue's last pause. */
   const owedMs: Record<Audience, number> = { user: 0, program: 0 };
 
-  /** Measures the work for a request until the event loop continues with other work. */
+  /** The measurement ends when the event loop continues with other work. */
   async function measure({ audience, owner }: OAuthRequest): Promise<void> {
     const beganMs = performance.now();
     await sliceEnds();

@@ -16,7 +16,6 @@ interface ProviderCall {
   readonly admitted: AdmittedRequest;
   /** The library gets the parsed form, so that both sides see the same values. */
   readonly form?: URLSearchParams | undefined;
-  /** Path and query for the library. */
   readonly target: string;
   /** The sign-in to resume, after its browser was verified. */
   readonly resumes?: string | undefined;
@@ -28,7 +27,7 @@ const PASSED_ON = ['authorization', 'user-agent'] as const;
 const OURS = /^(?:content-length|set-cookie|access-control-.*)$/;
 
 /**
- * Creates Node's HTTP objects, which the library expects, without a socket. URLs in the response have the
+ * The library expects Node's HTTP objects, which are created without a socket. URLs in the response have the
  * issuer's origin, independent of the Host header.
  */
 function exchange({ request, form, target, resumes }: ProviderCall, issuer: string) {
@@ -67,13 +66,11 @@ function exchange({ request, form, target, resumes }: ProviderCall, issuer: stri
 
 export interface ProviderCallResult {
   readonly response: HttpResponse;
-  /** The client that was authenticated or named. */
   readonly client: { readonly id: string; readonly isPublic: boolean } | undefined;
 }
 
 interface Seen extends LibraryCall {
   client: ProviderCallResult['client'];
-  /** The internal error, if there was one. */
   failure: unknown;
 }
 
@@ -81,7 +78,7 @@ interface Seen extends LibraryCall {
 const ERRORS = ['grant.error', 'revocation.error', 'introspection.error', 'authorization.error'] as const;
 
 /**
- * Calls the library, and collects details that are missing from its responses.
+ * Collects details that are missing from the library's responses.
  * @param takeSlot resolves when the call of a request may begin, and rejects with the error
  */
 export function createLibraryCalls(

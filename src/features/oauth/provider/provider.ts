@@ -33,8 +33,8 @@ export const ADDRESS = 'address';
 const OPENID_PARAMETERS = ['acr_values', 'claims_locales', 'id_token_hint', 'max_age', 'nonce'];
 
 /**
- * Removes the OpenID Connect parameters, because unknown parameters are ignored (RFC 6749 §3.1). A repeated
- * parameter stays, and the library rejects the request.
+ * RFC 6749 §3.1 requires that unknown parameters are ignored. A repeated parameter stays, and the library
+ * rejects the request.
  */
 export function withoutOpenIdParameters(parameters: URLSearchParams): URLSearchParams {
   const kept = new URLSearchParams(parameters);
@@ -43,8 +43,8 @@ export function withoutOpenIdParameters(parameters: URLSearchParams): URLSearchP
 }
 
 /**
- * Removes a `resource` that names the only resource (RFC 8707), by any of its names, because it is the
- * default. An empty value counts as absent (RFC 6749 §3.1). Other values stay and are rejected later.
+ * The only resource (RFC 8707) is the default, so all of its names are removed. An empty value counts as
+ * absent (RFC 6749 §3.1). Other values stay and are rejected later.
  */
 export function withoutOwnResource(parameters: URLSearchParams, issuer: string): URLSearchParams {
   const kept = new URLSearchParams(parameters);
@@ -339,13 +339,11 @@ function configure(
 interface ProviderSourceOptions extends ProviderOptions {
   readonly issuer: () => string;
   readonly keys: KeyRing;
-  /** Called for each provider that is created. */
   readonly onCreated: (provider: Provider) => void;
 }
 
 /**
- * Configures the OAuth library. A provider signs with one key for its lifetime, so another key needs another
- * provider.
+ * A provider signs with one key for its lifetime, so another key needs another provider.
  * @returns a function that returns the provider of the current signing key, and throws DatabaseError
  */
 export function createProviderSource({ keys, onCreated, ...options }: ProviderSourceOptions) {

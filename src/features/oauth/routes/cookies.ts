@@ -18,8 +18,8 @@ export function readBrowserId({ headers }: HttpRequest): string | undefined {
 }
 
 /**
- * Identifies a browser that begins an authorization, and returns a cookie for a new browser. The cookie
- * expires when the browser is closed. All tabs share one identity, and the database stores only its hash.
+ * The cookie expires when the browser is closed. All tabs share one identity, and the database stores only
+ * its hash.
  */
 export function knownBrowser(request: HttpRequest): { readonly hash: string; readonly setCookie?: string } {
   const hash = readBrowserId(request);
@@ -59,7 +59,6 @@ export function createRejectionCookie(uid: string, { email, failed }: RejectedSi
 /** The rejection is shown only once. */
 export const CLEAR_REJECTION = `${REJECTION_COOKIE}=; ${REJECTION_ATTRIBUTES}; Max-Age=0`;
 
-/** Reads the rejection of the previous form in this authorization. */
 export function readRejection({ headers }: HttpRequest, uid: string): RejectedSignIn | undefined {
   const [value = '', ...others] = cookiesNamed(headers.get('cookie'), REJECTION_COOKIE);
   const [, wait = '', of, email = ''] = REJECTION_VALUE.exec(value) ?? [];

@@ -16,10 +16,7 @@ interface EndpointOptions {
   readonly issuer: () => string;
   readonly ownTokens: OwnTokens;
   readonly database: Queryable;
-  /**
-   * Counts a failed credential against an IP address.
-   * @throws RATE_LIMITED if there were too many
-   */
+  /** @throws RATE_LIMITED if the IP address has too many failures */
   readonly failure: (admitted: AdmittedRequest, client: string | undefined) => Promise<void>;
 }
 
@@ -29,7 +26,7 @@ export interface EndpointRequest {
   readonly admitted: AdmittedRequest;
 }
 
-/** RFC 8707 §2. */
+/** RFC 8707 §2 defines this error. */
 const WRONG_RESOURCE: OAuthErrorResponse = {
   status: 400,
   headers: {},
@@ -59,7 +56,7 @@ function introspection(token: AccessToken): Record<string, unknown> {
   };
 }
 
-/** Serves the endpoints of RFC 6749 §3.2, RFC 7009 and RFC 7662. */
+/** RFC 6749 §3.2, RFC 7009 and RFC 7662 define these endpoints. */
 export function createEndpoints({ calls, issuer, ownTokens, database, failure }: EndpointOptions) {
   async function call({ provider, request, admitted }: EndpointRequest, form: URLSearchParams) {
     const target = new URL(request.url).pathname;
@@ -69,8 +66,8 @@ export function createEndpoints({ calls, issuer, ownTokens, database, failure }:
   }
 
   /**
-   * Handles a client's request about a token. The library authenticates the client, but does not store access
-   * tokens. The service checks access tokens itself, and the library gets a random token instead.
+   * The library authenticates the client, but does not store access tokens. The service checks access tokens
+   * itself, and the library gets a random token instead.
    */
   async function about(
     arrived: EndpointRequest,

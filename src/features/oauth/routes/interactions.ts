@@ -38,16 +38,13 @@ interface InteractionOptions extends Pick<OAuthRequests, 'database' | 'transacti
 }
 
 export interface PageRequest extends EndpointRequest {
-  /** Id of the sign-in in progress. */
   readonly uid: string;
 }
 
-/** An authorization that waits for its user. */
 interface UnderWay extends PageRequest {
   readonly interaction: Interaction;
   readonly client: Client;
   readonly redirectUri: string;
-  /** Sends the user back to the client with the result. */
   finish(result: InteractionResults): Promise<HttpResponse>;
 }
 
@@ -72,7 +69,6 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ''
 
 const prompts = ({ params }: Interaction, name: string) => text(params.prompt).split(' ').includes(name);
 
-/** The pages ask who the user is and what the user allows. */
 export function createInteractions(options: InteractionOptions) {
   const { calls, database, transaction, login, signIns, settle, log } = options;
 
@@ -113,7 +109,6 @@ export function createInteractions(options: InteractionOptions) {
     return pageResponse(page, { redirectUri, ...failed });
   }
 
-  /** Selects the requested scopes that the account can have. */
   function scopesFor({ client, interaction }: UnderWay, { role }: ActiveAccount): Scope[] {
     const requested = text(interaction.params.scope).split(' ');
     const held = scopesOfRole(role);
@@ -160,10 +155,7 @@ export function createInteractions(options: InteractionOptions) {
     return account && { account, session };
   }
 
-  /**
-   * Asks again. The handler redirects to the page if possible, so that Back and Reload do not send the form
-   * again.
-   */
+  /** The handler redirects to the page if possible, so that Back and Reload do not send the form again. */
   async function reject(context: UnderWay, { email, failed }: RejectedSignIn): Promise<HttpResponse> {
     const { uid } = context;
     const cookie = createRejectionCookie(uid, { email: email.slice(0, MAX_EMAIL), failed });
@@ -238,7 +230,7 @@ export function createInteractions(options: InteractionOptions) {
     return authorize(context, signedIn, scopes);
   }
 
-  /** Sends the result to the client, but only from the session of the result. */
+  /** Only the session of the result may send the result to the client. */
   async function resume(context: UnderWay): Promise<HttpResponse> {
     const { provider, request, admitted, uid, interaction } = context;
     const { session } = (interaction.result ?? {}) as Finished;

@@ -35,10 +35,7 @@ interface Remembered {
   readonly signedIn?: string;
 }
 
-/**
- * Determines who is signed in, for the pages of an authorization.
- * @param isOf called with the account of a request once its session is known
- */
+/** @param isOf called with the account of a request once its session is known */
 export function createSignIns(
   sessions: AuthStrategy,
   endSession: EndSession,
@@ -60,9 +57,8 @@ export function createSignIns(
 
   return {
     sessionOf,
-    /** The id of the session that was created on the pages of this authorization. */
     openedIn: ({ result }: Interaction) => ((result ?? {}) as Remembered).signedIn,
-    /** Records a new session in the authorization, and revokes the session that the new cookie replaces. */
+    /** The session that the new cookie replaces is revoked. */
     async replace(request: HttpRequest, interaction: Interaction, sessionId: string): Promise<void> {
       const [before, opened] = await Promise.all([sessionOf(request), principalOf(sessionId)]);
       if (opened === undefined) return;
@@ -76,7 +72,6 @@ export function createSignIns(
 
 interface LoginPage extends SignInForm {
   readonly clientName: string;
-  /** The path to which the cancel button posts. */
   readonly cancelPath: string;
 }
 
