@@ -35,7 +35,7 @@ const MAX_MESSAGE_LENGTH = 1_000;
 const VARIABLE = /^Variable "\$(\w+)"/;
 const ARGUMENT = /^Argument "\w+\.\w+\((\w+):\)"/;
 
-function originOf(error: unknown): unknown {
+function findOrigin(error: unknown): unknown {
   let origin = error;
   while (origin instanceof GraphQLError && origin.originalError != null) origin = origin.originalError;
   return origin;
@@ -90,7 +90,7 @@ function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
  */
 export function maskError(error: unknown, options: MaskOptions): GraphQLError {
   if (error instanceof GraphQLError && masked.has(error)) return error;
-  const origin = originOf(error);
+  const origin = findOrigin(error);
   // graphql-js throws these errors for syntax, validation, and client errors found during execution.
   if (origin instanceof GraphQLError) {
     const { code } = origin.extensions;

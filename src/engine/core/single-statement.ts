@@ -160,7 +160,7 @@ const PUNCTUATION = 10;
 const SET_BY_DATABASE: ReadonlySet<string> = new Set<keyof TimestampedRow>(['createdAt', 'updatedAt']);
 const QUOTED_PLACEHOLDER = `"${TIMESTAMP_PLACEHOLDER}"`;
 
-const prefixOf = ({ alias, name }: FieldNode) => `"${alias?.value ?? name.value}":`;
+const formatPrefix = ({ alias, name }: FieldNode) => `"${alias?.value ?? name.value}":`;
 
 function isPlain(node: {
   readonly kind: Kind;
@@ -174,7 +174,7 @@ function planMembers(type: unknown, node: FieldNode): PayloadMember[] | undefine
   const members = new Map<string, PayloadMember>();
   for (const selection of node.selectionSet?.selections ?? []) {
     if (!isPlain(selection)) return undefined;
-    const prefix = prefixOf(selection);
+    const prefix = formatPrefix(selection);
     if (selection.name.value === '__typename') {
       const typename = JSON.stringify(type.name);
       members.set(prefix, { prefix, shows: typename, maxBytes: typename.length });
@@ -206,7 +206,7 @@ function planOperation(
   if (field === undefined || insert === undefined || !isNonNullType(field.type)) return undefined;
   const members = planMembers(field.type.ofType, node);
   if (members === undefined) return undefined;
-  const prefix = prefixOf(node);
+  const prefix = formatPrefix(node);
   let maxBytes = prefix.length + PUNCTUATION;
   for (const member of members) maxBytes += member.prefix.length + member.maxBytes + PUNCTUATION;
   return { prefix, field, node, insert, members, maxBytes };
@@ -218,7 +218,7 @@ export interface ReadyInsert extends Insert {
   readonly data: string;
 }
 
-function dataOf({ prefix, members }: SingleStatementPlan, row: object): string {
+function formatData({ prefix, members }: SingleStatementPlan, row: object): string {
   const columns = row as Record<string, unknown>;
   const payload = members.map(({ prefix: name, shows }) => {
     if (typeof shows === 'string') return name + shows;
@@ -248,5 +248,5 @@ export function readyInsert(
   requirePermissions(caller, permissionsOf(plan.field), fieldNamed(plan.field));
   const ready = plan.insert(given, context);
   if (ready === undefined) return undefined;
-  return { ...ready, field: plan.field.name, data: dataOf(plan, ready.row) };
+  return { ...ready, field: plan.field.name, data: formatData(plan, ready.row) };
 }

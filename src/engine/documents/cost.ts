@@ -65,12 +65,12 @@ function withDefaults({ variableDefinitions = [] }: OperationDefinitionNode, giv
   const values: Record<string, unknown> = Object.assign(Object.create(null), given);
   for (const { variable, defaultValue } of variableDefinitions)
     if (defaultValue !== undefined && !(variable.name.value in values))
-      values[variable.name.value] = literalOf(defaultValue, values);
+      values[variable.name.value] = readLiteral(defaultValue, values);
   return values;
 }
 
 /** Reads only values on which a cost depends. */
-function literalOf(node: ValueNode, variables: Variables): unknown {
+function readLiteral(node: ValueNode, variables: Variables): unknown {
   if (node.kind === Kind.VARIABLE) return variables[node.name.value];
   if (node.kind === Kind.INT) return Number(node.value);
   if (node.kind === Kind.LIST) return node.values;
@@ -163,7 +163,7 @@ class CostWalk {
     const sizes: Record<string, unknown> = {};
     for (const argument of field.args) {
       const node = given.find(({ name }) => name.value === argument.name);
-      const value = node && literalOf(node.value, this.#variables);
+      const value = node && readLiteral(node.value, this.#variables);
       if (argument.name !== counted) {
         if (SIZE_ARGUMENTS.has(argument.name) && Number.isInteger(value)) sizes[argument.name] = value;
       } else if (isRequiredArgument(argument)) {

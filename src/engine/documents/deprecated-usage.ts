@@ -143,7 +143,7 @@ const MAX_USES = 5_000;
 /** A shutdown waits this long for the database. */
 const CLOSE_MS = 5_000;
 
-const columnsOf = (uses: readonly Use[]): CountedUsage => ({
+const toColumns = (uses: readonly Use[]): CountedUsage => ({
   element: uses.map(({ element }) => element),
   client: uses.map(({ client }) => client),
   kind: uses.map(({ kind }) => kind),
@@ -178,7 +178,7 @@ export function createDeprecatedUsage({
   async function storeAll(): Promise<void> {
     while (pending !== undefined || counted.size > 0) {
       if (pending === undefined) {
-        pending = columnsOf([...counted.values()]);
+        pending = toColumns([...counted.values()]);
         counted = new Map();
         number += 1;
       }

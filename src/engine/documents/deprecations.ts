@@ -156,7 +156,7 @@ export interface DeprecatedElements {
 /** The document must be valid. */
 export type Deprecations = (document: DocumentNode, operation: OperationDefinitionNode) => DeprecatedElements;
 
-const nameOf = (type: GraphQLInputType | null | undefined): string | undefined =>
+const getTypeName = (type: GraphQLInputType | null | undefined): string | undefined =>
   type == null ? undefined : getNamedType(type).name;
 
 const NONE: DeprecatedElements = { named: [], inVariables: undefined };
@@ -164,28 +164,28 @@ const NONE: DeprecatedElements = { named: [], inVariables: undefined };
 export function createDeprecations(schema: GraphQLSchema): Deprecations {
   const deprecated = deprecatedElements(schema);
   if (deprecated.size === 0) return () => NONE;
-  const finderOf = deprecatedInputs(schema, deprecated);
+  const createFinder = deprecatedInputs(schema, deprecated);
 
   function collector(types: TypeInfo, found: Set<DeprecatedElement>): ASTVisitor {
     const note = (coordinate: string) => {
       const element = deprecated.get(coordinate);
       if (element !== undefined) found.add(element);
     };
-    const fieldOf = () => `${types.getParentType()?.name}.${types.getFieldDef()?.name}`;
+    const getFieldCoordinate = () => `${types.getParentType()?.name}.${types.getFieldDef()?.name}`;
     return {
-      Field: () => note(fieldOf()),
+      Field: () => note(getFieldCoordinate()),
       Argument({ name }) {
-        if (types.getDirective() == null) note(`${fieldOf()}(${name.value}:)`);
+        if (types.getDirective() == null) note(`${getFieldCoordinate()}(${name.value}:)`);
       },
-      ObjectField: ({ name }) => note(`${nameOf(types.getParentInputType())}.${name.value}`),
-      EnumValue: ({ value }) => note(`${nameOf(types.getInputType())}.${value}`),
+      ObjectField: ({ name }) => note(`${getTypeName(types.getParentInputType())}.${name.value}`),
+      EnumValue: ({ value }) => note(`${getTypeName(types.getInputType())}.${value}`),
     };
   }
 
   function findInVariables({ variableDefinitions = [] }: OperationDefinitionNode): FindInValue | undefined {
     const finders = variableDefinitions.flatMap(({ variable, type }) => {
       const given = typeFromAST(schema, type);
-      const find = isInputType(given) ? finderOf(given) : undefined;
+      const find = isInputType(given) ? createFinder(given) : undefined;
       return find === undefined ? [] : { name: variable.name.value, find };
     });
     if (finders.length === 0) return undefined;

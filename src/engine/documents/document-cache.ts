@@ -53,7 +53,7 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
   const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
   const options = { maxErrors: MAX_ERRORS, hideSuggestions: !introspection };
   /** A rule of graphql-js throws if the root of a subscription has a @defer with wrong arguments. */
-  const errorsOf = (node: DocumentNode): readonly GraphQLError[] => {
+  const findErrors = (node: DocumentNode): readonly GraphQLError[] => {
     try {
       return validate(schema, node, rules, options);
     } catch (error) {
@@ -107,7 +107,7 @@ export function createDocumentCache({ schema, introspection, limits }: DocumentC
     validate(document: PreparedDocument): readonly GraphQLError[] {
       if (document.valid) return [];
       const { node, analysis } = document;
-      const errors = withoutStackTraces(() => (isValid(node, analysis.fragments) ? [] : errorsOf(node)));
+      const errors = withoutStackTraces(() => (isValid(node, analysis.fragments) ? [] : findErrors(node)));
       for (const { extensions } of errors) Object.assign(extensions, { code: 'GRAPHQL_VALIDATION_FAILED' });
       if (errors.length > 0) return errors;
       keep(document);

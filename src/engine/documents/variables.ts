@@ -65,7 +65,7 @@ export function coercedVariables(
   return variableValues.coerced;
 }
 
-/** Never throws. */
+/** Returns the errors of invalid variables, and never throws. */
 export function variableErrors(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,

@@ -103,7 +103,7 @@ export function createMutationExecutor(options: MutationOptions) {
   const { database, log, securityLog, queue, writeQueue, lockWaitMs, passwords, bounds, onCommit } = options;
   const masking = ({ requestId }: OperationContext) => ({ requestId, log });
   const waiters = new LockWaiters(options.maxQueued);
-  /** Results by request, because a mutation whose key is locked is tried repeatedly. */
+  /** Caches results by request, because a mutation whose key is locked is tried repeatedly. */
   const preparations = new WeakMap<OperationRequest, Promise<Preparations>>();
 
   /** Returns undefined if the steps stopped the mutation, and RETRY if the database aborted the mutation. */

@@ -21,7 +21,7 @@ interface Call {
  * Returns the root fields that are about to run, in order. The execution rejects fields without permission, and with
  * invalid variables runs nothing.
  */
-function callsOf(args: OperationArgs): Call[] {
+function collectCalls(args: OperationArgs): Call[] {
   const { schema, contextValue: context } = args;
   const { caller, operation, plans, requestId, sender } = context;
   const type = schema.getMutationType();
@@ -40,7 +40,7 @@ function callsOf(args: OperationArgs): Call[] {
 }
 
 /** A mutation is committed once the ids of the changed rows are known. */
-function resultOf(
+function getMutationResult(
   outcome: SingleResult,
   { effects, sender }: OperationArgs['contextValue'],
 ): MutationFieldEnd['result'] {
@@ -74,7 +74,7 @@ export function withMutationFields(plugins: readonly OperationPlugin[], next: Ex
     const startedMs = performance.now();
     const ends: ((end: MutationFieldEnd) => void)[] = [];
     let rejection: GraphQLError | undefined;
-    for (const { call, node } of callsOf(args))
+    for (const { call, node } of collectCalls(args))
       for (const hook of rejection === undefined ? hooks : []) {
         try {
           const end = await hook(call);
@@ -89,7 +89,7 @@ export function withMutationFields(plugins: readonly OperationPlugin[], next: Ex
       rejection === undefined
         ? await next(args)
         : ((await replayed(args)) ?? { kind: 'executed', result: { data: null, errors: [rejection] } });
-    const end = { result: resultOf(outcome, context), durationMs: performance.now() - startedMs };
+    const end = { result: getMutationResult(outcome, context), durationMs: performance.now() - startedMs };
     for (const tell of ends) {
       try {
         tell(end);

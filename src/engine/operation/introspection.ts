@@ -15,7 +15,7 @@ export function createIntrospectionCache() {
   const known = new LRUCache<string, string>({ max: MAX_CACHED });
 
   /** Returns undefined if the response depends on more than the document. */
-  function keyOf({ contextValue: { operation } }: OperationArgs): string | undefined {
+  function getCacheKey({ contextValue: { operation } }: OperationArgs): string | undefined {
     const hasVariables = (operation.node.variableDefinitions ?? []).length > 0;
     if (hasVariables || !onlyLooksAtSchema(operation)) return undefined;
     return `${operation.name ?? ''} ${operation.document.normalised}`;
@@ -23,7 +23,7 @@ export function createIntrospectionCache() {
 
   return {
     async respond(args: OperationArgs, run: () => Promise<SingleResult>): Promise<SingleResult> {
-      const key = keyOf(args);
+      const key = getCacheKey(args);
       if (key === undefined) return run();
       const tellsCost = args.contextValue.shownCost !== undefined;
       const found = known.get(key);

@@ -21,7 +21,7 @@ export interface ResponseBoundsOptions {
 }
 
 /**
- * Returns the length if the string certainly fits.
+ * Returns the size in UTF-8 bytes, or the length if the string certainly fits.
  * @throws {ApiError} COMPLEXITY_LIMIT above `maximum`
  */
 export function checkedLength(text: string, maximum: number): number {
@@ -51,7 +51,7 @@ export function leastLength(value: unknown, maximum: number): number {
 }
 
 /**
- * Returns a lower bound if the response certainly fits.
+ * Returns the size in bytes, or a lower bound if the response certainly fits.
  * @throws {ApiError} COMPLEXITY_LIMIT above `maximum`
  */
 export function checkedSize(outcome: SingleResult, extras: ResponseExtras, maximum: number): number {

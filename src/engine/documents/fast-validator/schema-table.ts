@@ -61,7 +61,7 @@ const TYPENAME: FieldShape = {
 };
 
 /** @returns undefined if the schema redefines the directive */
-function conditionOf(schema: GraphQLSchema, name: 'skip' | 'include'): GraphQLInputType | undefined {
+function findConditionType(schema: GraphQLSchema, name: 'skip' | 'include'): GraphQLInputType | undefined {
   const { args = [], locations = [], isRepeatable } = schema.getDirective(name) ?? {};
   const [argument] = args;
   const isStandard = args.length === 1 && argument?.name === 'if' && String(argument.type) === 'Boolean!';
@@ -83,15 +83,15 @@ function relatedTo(schema: GraphQLSchema, type: GraphQLObjectType | GraphQLInter
  */
 export function createSchemaTable(schema: GraphQLSchema): SchemaTable | undefined {
   const types = Object.values(schema.getTypeMap());
-  const skip = conditionOf(schema, 'skip');
-  const include = conditionOf(schema, 'include');
+  const skip = findConditionType(schema, 'skip');
+  const include = findConditionType(schema, 'include');
   if (skip === undefined || include === undefined || types.some(isUnionType)) return undefined;
   const shapes = new Map<string, ObjectShape & { readonly fields: Map<string, FieldShape> }>();
   for (const type of types)
     if ((isObjectType(type) || isInterfaceType(type)) && !isIntrospectionType(type))
       shapes.set(type.name, { name: type.name, related: relatedTo(schema, type), fields: new Map() });
 
-  const shapeOf = ({ name, type, args }: GraphQLField<unknown, unknown>): FieldShape => ({
+  const toFieldShape = ({ name, type, args }: GraphQLField<unknown, unknown>): FieldShape => ({
     name,
     type: String(type),
     args: new Map(args.map((argument) => [argument.name, argument])),
@@ -103,7 +103,7 @@ export function createSchemaTable(schema: GraphQLSchema): SchemaTable | undefine
   for (const type of types) {
     const fields = shapes.get(type.name)?.fields;
     if (fields === undefined || !(isObjectType(type) || isInterfaceType(type))) continue;
-    for (const field of Object.values(type.getFields())) fields.set(field.name, shapeOf(field));
+    for (const field of Object.values(type.getFields())) fields.set(field.name, toFieldShape(field));
     // The root of a subscription has no meta fields (GraphQL specification: Single Root Field).
     if (type !== subscription) fields.set('__typename', TYPENAME);
   }

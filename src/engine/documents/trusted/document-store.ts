@@ -150,7 +150,7 @@ const TEXTS = statement<TextOfRelease>(
 );
 
 /**
- * Reads in batches.
+ * Reads all publications in batches.
  * @throws {DatabaseError}
  */
 export async function* publishedTexts(db: Queryable): AsyncGenerator<TextOfRelease> {

@@ -54,10 +54,10 @@ const OTHER = 'other';
  * A document counts by its query string or, if that is long, by its digest, which is no GraphQL syntax. Digests of
  * short strings are computed when they are stored.
  */
-const keyOf = (document: PreparedDocument): string =>
+const toKey = (document: PreparedDocument): string =>
   document.text.length > MAX_LENGTH ? document.digest : document.text;
 
-function digestOfKey(key: string): string {
+function computeKeyDigest(key: string): string {
   if (key === OTHERS) return NO_DIGEST;
   return key.startsWith(NO_DIGEST) ? key : digestOf(key);
 }
@@ -94,14 +94,14 @@ export function createUnpublishedUsage({
     } else add(client, kind, OTHERS, count, undefined);
   }
 
-  async function columnsOf(counted: ReadonlyMap<string, Client>): Promise<CountedTexts> {
+  async function toColumns(counted: ReadonlyMap<string, Client>): Promise<CountedTexts> {
     const columns: CountedTexts = { client: [], kind: [], digest: [], names: [], count: [] };
     let computed = 0;
     for (const [client, { kind, texts: uses }] of counted)
       for (const [text, { names, count }] of uses) {
         columns.client.push(client === OTHERS ? OTHER : client);
         columns.kind.push(client === OTHERS ? OTHER : kind);
-        columns.digest.push(digestOfKey(text));
+        columns.digest.push(computeKeyDigest(text));
         columns.names.push(names ?? null);
         columns.count.push(count);
         computed += 1;
@@ -122,7 +122,7 @@ export function createUnpublishedUsage({
     clients = new Map();
     texts = 0;
     try {
-      for (const { client, count } of await storeUnpublishedUsage(database, await columnsOf(counted), all))
+      for (const { client, count } of await storeUnpublishedUsage(database, await toColumns(counted), all))
         unpublished.add(tell(client), '', count);
     } catch (error) {
       log.emit('usage.unpublished_store_failed', { err: error }, findLogLevel(error));
@@ -143,7 +143,7 @@ export function createUnpublishedUsage({
   return {
     note(caller, document) {
       const { client, kind } = reportedClient(caller);
-      const key = keyOf(document);
+      const key = toKey(document);
       const use = clients.get(client)?.texts.get(key);
       if (use !== undefined) use.count += 1;
       else add(client, kind, key, 1, document.names);

@@ -36,7 +36,7 @@ const TRIES = 5;
 
 /** Keeps the key of a mutation locked between its transactions. */
 export interface KeyLockHolder {
-  /** While this is false, another request may lock the key between two transactions. */
+  /** If false, another request may lock the key between two transactions. */
   readonly held: boolean;
   /** Must be called while a transaction has the lock of the key. */
   holdDuringWaits(): void;

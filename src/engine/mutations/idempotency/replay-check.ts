@@ -47,11 +47,11 @@ export function createReplayCheck(requestedFields: RequestedFields) {
         for (const scope of scopesByRow(field))
           if (scopes?.includes(scope) ?? true) requireScope(caller, scope, fieldNamed(field));
       // A secret that was shown without a session can never be shown again.
-      const isSomebodyElses =
+      const isForbidden =
         scopes === null
           ? asksForSecret(requested)
           : sessionId !== null && (!isSession(caller) || caller.credentialId !== sessionId);
-      if (isSomebodyElses)
+      if (isForbidden)
         throw forbidden(
           'The stored response contains a secret, which only the session that requested it can read. Use that session, or send a new Idempotency-Key.',
         );

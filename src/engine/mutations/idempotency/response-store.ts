@@ -43,9 +43,9 @@ export function createResponseEncryption(
   secret: string,
   previousSecret: string | undefined,
 ): ResponseEncryption {
-  const pepperOf = (of: string) => deriveKey(of, 'idempotency responses');
-  const pepper = pepperOf(secret);
-  const older = [...(previousSecret === undefined ? [] : [pepperOf(previousSecret)]), undefined];
+  const derivePepper = (of: string) => deriveKey(of, 'idempotency responses');
+  const pepper = derivePepper(secret);
+  const older = [...(previousSecret === undefined ? [] : [derivePepper(previousSecret)]), undefined];
   const open = (owner: KeyOwner, encrypted: Buffer, under: Uint8Array | undefined): string | undefined => {
     try {
       return decrypt(encryptionKey(owner, under), encrypted).toString();
@@ -117,21 +117,21 @@ const valuesFrom = (first: number) =>
     .map((type, index) => `$${first + index}::${type}`)
     .join(', ');
 /** A session takes this lock to hold a key between transactions (`KeyLockHolder`). */
-const holdOf = (name: string) => `hashtextextended(${name}, 20261124)`;
-export const HOLD_KEY = `SELECT pg_try_advisory_lock(${holdOf('$1')}) AS done`;
-export const RELEASE_KEY = `SELECT pg_advisory_unlock(${holdOf('$1')}) AS done`;
-const lockOf = (name: string) => `pg_try_advisory_xact_lock(hashtextextended(${name}, 20261121))`;
+const formatHoldLock = (name: string) => `hashtextextended(${name}, 20261124)`;
+export const HOLD_KEY = `SELECT pg_try_advisory_lock(${formatHoldLock('$1')}) AS done`;
+export const RELEASE_KEY = `SELECT pg_advisory_unlock(${formatHoldLock('$1')}) AS done`;
+const formatLock = (name: string) => `pg_try_advisory_xact_lock(hashtextextended(${name}, 20261121))`;
 /**
  * Locks a key until the transaction ends. The SQL is false if another transaction has the lock or the key is held for
  * another mutation. The lock of the holder is taken first, for a moment. In the other order, the mutation for which the
  * key is held could find the key locked.
  */
 const takeLock = (name: string) =>
-  `CASE WHEN NOT pg_try_advisory_lock(${holdOf(name)}) THEN false
-     WHEN ${lockOf(name)} THEN pg_advisory_unlock(${holdOf(name)}) ELSE NOT pg_advisory_unlock(${holdOf(name)}) END`;
+  `CASE WHEN NOT pg_try_advisory_lock(${formatHoldLock(name)}) THEN false
+     WHEN ${formatLock(name)} THEN pg_advisory_unlock(${formatHoldLock(name)}) ELSE NOT pg_advisory_unlock(${formatHoldLock(name)}) END`;
 /** SQL that locks a key; `held` is true if the key is held for this mutation. */
 const takeHeldLock = (name: string, held: string) =>
-  `CASE WHEN ${held} THEN ${lockOf(name)} ELSE ${takeLock(name)} END`;
+  `CASE WHEN ${held} THEN ${formatLock(name)} ELSE ${takeLock(name)} END`;
 /** A response past its retention may still be in the table and is replaced. */
 const OR_REPLACE = `ON CONFLICT (user_id, key_hash) DO UPDATE
   SET fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body,
@@ -170,7 +170,7 @@ const KEY_LOCK: KeyLockSql = {
 };
 
 /** @throws {ApiError} COMPLEXITY_LIMIT if the limit was lowered after the response was stored */
-function responseOf(
+function toStoredResponse(
   owner: KeyOwner,
   row: Row | undefined,
   { maxResponseBytes: maxBytes, responseEncryption }: StoreOptions,
@@ -209,10 +209,10 @@ export async function findResponse(
     reserve(bytes);
     row = await find(maxResponseBytes);
   }
-  return responseOf(owner, row, limits);
+  return toStoredResponse(owner, row, limits);
 }
 
-const valuesOf = (
+const toValues = (
   owner: KeyOwner,
   { fingerprint, status, body, sessionId, scopes }: StoredResponse,
   { responseEncryption }: Pick<StoreOptions, 'responseEncryption'>,
@@ -230,11 +230,11 @@ export const lockName = ({ userId, key }: KeyOwner) => `${userId}/${key}`;
 
 export const keyLock = (
   owner: KeyOwner,
-  responseOf: (body: string) => StoredResponse,
+  toStoredResponse: (body: string) => StoredResponse,
   options: Pick<StoreOptions, 'responseEncryption'>,
 ): KeyLock => ({
   sql: KEY_LOCK,
-  valuesFor: (body) => [lockName(owner), ...valuesOf(owner, responseOf(body), options)],
+  valuesFor: (body) => [lockName(owner), ...toValues(owner, toStoredResponse(body), options)],
 });
 
 /** @throws {DatabaseError} if the key already has a response, as two versions of the service may lock differently */
@@ -244,7 +244,7 @@ export async function storeResponse(
   response: StoredResponse,
   options: StoreOptions,
 ): Promise<void> {
-  const stored = await db.query(STORE, [...valuesOf(owner, response, options), options.retentionMs]);
+  const stored = await db.query(STORE, [...toValues(owner, response, options), options.retentionMs]);
   if (stored.length === 0) throw new DatabaseError('conflict', new Error('the key already has a response'));
 }
 
@@ -260,7 +260,7 @@ export async function storeResponseAlone(
   options: StoreOptions,
   held: boolean,
 ): Promise<boolean> {
-  const values = [...valuesOf(owner, response, options), options.retentionMs, lockName(owner), held];
+  const values = [...toValues(owner, response, options), options.retentionMs, lockName(owner), held];
   const stored = await db.query(STORE_ALONE, values);
   return stored.length > 0;
 }
@@ -285,7 +285,7 @@ export async function lockKey(
   const lock: Query<{ locked: boolean }> = { statement: TRY_LOCK, values: [lockName(owner), held] };
   const [[taken], [row]] = await work.queryInOrder(lock, findQuery(owner, limits, limits.maxResponseBytes));
   if (taken?.locked !== true) return { locked: false, found: undefined };
-  return { locked: true, found: responseOf(owner, row, limits) };
+  return { locked: true, found: toStoredResponse(owner, row, limits) };
 }
 
 export const oldResponses = (retentionMs: number): Job =>
