@@ -95,9 +95,7 @@ export interface AppOptions {
   readonly database: Database;
   readonly log: Logger;
   readonly clock?: Clock;
-  /** GraphiQL fills in this key. */
   readonly demoKey?: DemoKey | undefined;
-  /** These routes are the pages for development. */
   readonly routes?: readonly Route[];
   /** Root fields read their whole selection in one statement by default. False is for comparison with loaders. */
   readonly lookAhead?: boolean;
@@ -106,7 +104,7 @@ export interface AppOptions {
   readonly tracing?: Tracing | undefined;
   /** These plugins run in addition to the service's plugins (docs/plugins.md). */
   readonly plugins?: readonly ServicePlugin[];
-  /** Yoga handles all requests if it has a plugin (docs/plugins.md). */
+  /** A plugin in this list makes Yoga handle all requests (docs/plugins.md). */
   readonly yogaPlugins?: readonly YogaPlugin[];
   /** A caller may pass another schema for experiments. */
   readonly schema?: GraphQLSchema;
@@ -116,7 +114,6 @@ export interface App extends RequestHandler {
   /** Another GraphQL host needs these options of the service's plugins (docs/plugins.md). */
   readonly host: HttpParts &
     Pick<Engine, 'limits' | 'idempotency' | 'eventIds'> & { readonly schema: GraphQLSchema };
-  /** `pending` counts the responses that sockets have not yet sent. */
   readonly pending: PendingResponses;
   /** Sets the public origin once the port is known. PUBLIC_URL takes precedence. */
   listensAt(origin: string): void;
@@ -124,7 +121,6 @@ export interface App extends RequestHandler {
   announceShutdown(): void;
   /** Closes the event streams, so that clients reconnect to another instance or after a restart. */
   endStreams(): void;
-  /** Counts a stream that was aborted because its reader was too slow. */
   onCutOff(): void;
 }
 
@@ -146,7 +142,6 @@ export function createApp({
 }: AppOptions): App {
   const metrics = createServiceMetrics({ config, database, tracing });
   const clockWatch = watchClock(database, given ?? systemClock, metrics, log);
-  // A clock that the caller passes is used unchanged.
   const clock = given ?? clockWatch.clock;
   // One queue for reading and executing events bounds the statements ahead of a query. A subscriber that waits longer
   // reads more events in one statement.

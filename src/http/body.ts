@@ -125,7 +125,6 @@ function decode(bytes: ArrayBuffer | Uint8Array): string {
   }
 }
 
-/** Rejects with BAD_REQUEST for a body over `maxBodyBytes` or without valid JSON. */
 export async function readJsonBody(request: HttpRequest, maxBodyBytes: number): Promise<unknown> {
   checkContentEncoding(request.headers);
   checkContentType(readField(request.headers, 'content-type'));
@@ -134,12 +133,11 @@ export async function readJsonBody(request: HttpRequest, maxBodyBytes: number): 
   return parseJson(decode(bytes), 'The body');
 }
 
-/** No form of the service needs more. */
+/** Forms of the service need less. */
 const MAX_FORM_BYTES = 50_000;
 
 export const FORM_TYPE = 'application/x-www-form-urlencoded';
 
-/** Rejects with BAD_REQUEST for an invalid form body. */
 export async function readForm(request: HttpRequest): Promise<URLSearchParams> {
   checkContentEncoding(request.headers);
   const [type = ''] = (readField(request.headers, 'content-type') ?? '').split(';');

@@ -52,12 +52,10 @@ export interface HttpOptions extends Services, Accounts {
   readonly readiness: Readiness;
   readonly operationPlugins: readonly ServicePlugin[];
   readonly pipeline: Pipeline;
-  /** Another host gets a pipeline with the stages of its plugins. */
   readonly createPipeline: (plugins: readonly ServicePlugin[]) => Pipeline;
   readonly schema: YogaOptions['schema'];
   readonly yogaPlugins: YogaOptions['plugins'];
   readonly pending: PendingResponses;
-  /** The public origin is known once the service listens. */
   readonly origin: () => string;
   readonly featureRoutes: readonly Route[];
 }

@@ -58,7 +58,6 @@ export interface BodyCharge {
 
 /** Stage 1 reads the head of a request. */
 export interface ReceivedRequest {
-  /** A client may choose the request id. */
   readonly requestId: string;
   readonly route: Route;
   /** `startedAtMs` is on the monotonic clock. */
@@ -79,12 +78,11 @@ export interface ReceivedRequest {
   readonly allowUnverified: boolean;
   /** Undefined if the service cannot detect that the client disconnects. */
   readonly disconnectSignal: DisconnectSignal | undefined;
-  /** Undefined if no media type of a single response is acceptable. */
+  /** Undefined if no acceptable type exists for a single response. */
   readonly mediaType: MediaType | undefined;
-  /** Undefined if no media type of a stream is acceptable. */
+  /** Undefined if no acceptable type exists for an event stream. */
   readonly streamType: StreamType | undefined;
   readonly reservation: Reservation;
-  /** Undefined if the body is too small to count. */
   readonly body: BodyCharge | undefined;
   /** Undefined if the request is not traced. */
   readonly trace: RequestTrace | undefined;
@@ -116,14 +114,12 @@ export interface CallerCredentials {
   readonly unverifiedSession: UnverifiedSession | undefined;
   /** A stream token opens this operation in place of an operation in the request. */
   readonly fixedOperation: FixedOperation | undefined;
-  /** Records that the credentials were used. */
   readonly used: ((use: CredentialUse) => void) | undefined;
   /**
    * The error says why the credentials were rejected or could not be looked up. The stage `limit` throws the error
    * after it has counted the request.
    */
   readonly error: unknown;
-  /** The log names the rejected credential. */
   readonly failed: FailedCredential | undefined;
 }
 
@@ -144,11 +140,9 @@ export interface AuthenticatedRequest extends ScreenedRequest {
 }
 
 export interface Counted {
-  /** The fields report the remaining tokens. */
   readonly headers: Readonly<Record<string, string>>;
   /** Returns the tokens to their buckets. Undefined if the tokens must not be returned. */
   readonly giveBack: (() => Promise<void>) | undefined;
-  /** Undefined if the request is allowed. */
   readonly rejection: unknown;
 }
 
@@ -162,7 +156,6 @@ export interface AdmittedRequest extends AuthenticatedRequest {
 /** The response may come from any stage, so members of later stages may have their initial values. */
 export interface FinishedRequest extends AdmittedRequest {
   readonly errorCodes: readonly string[];
-  /** Undefined if the request selects no operation. */
   readonly operation: OperationReport | undefined;
   /** Undefined if the `Cache-Control` of the route applies. */
   readonly cacheControl: string | undefined;
@@ -185,7 +178,7 @@ export type AddressBucket = 'requests' | 'logins' | 'tokens' | 'pages';
 export interface Route {
   /** A segment may be a parameter such as `:id`. A final `/*` matches the prefix and all paths below. */
   readonly path: string;
-  /** Every other method is 405 with these methods as `Allow`. */
+  /** Other methods are 405 with these methods as `Allow`. */
   readonly methods: readonly string[];
   /** True if the handler reads the body. A body that could not be received is then rejected. */
   readonly readsBody: boolean;
@@ -228,7 +221,6 @@ export interface Route {
   readonly varies: readonly string[];
   /** Compression reveals the length of a response (BREACH), so responses with secrets are not compressed. */
   readonly compressible: boolean;
-  /** True if pages of `CORS_ORIGINS` may read the responses. */
   readonly cors: boolean;
   /**
    * Requests that do more than read must come from a trusted origin or from no page. `own` allows only pages of the
@@ -237,7 +229,6 @@ export interface Route {
   readonly originCheck: 'none' | 'with-cookie' | 'always' | 'own';
   /** True for a page that browsers may open from any site, but never embed in another page. */
   readonly documentOnly: boolean;
-  /** Formats the rejections of the route. */
   readonly errors: (error: unknown, received: ReceivedRequest, log: Logger) => HttpResponse;
   /** Log and traces show the requested path, or the route's path if the requested path contains a secret. */
   readonly logged: 'asked' | 'route';
@@ -257,7 +248,6 @@ export interface IncomingRequest {
   readonly rejection?: ApiError | undefined;
   readonly malformed?: ApiError | undefined;
   readonly connection?: ClientSocket | undefined;
-  /** Undefined without a socket. */
   readonly httpVersion?: string | undefined;
   readonly disconnectSignal?: DisconnectSignal | undefined;
   /** Undefined without a socket, because then no reader can be slow. */

@@ -57,7 +57,6 @@ function checkMembers(sent: Unchecked): OperationParams {
   };
 }
 
-/** The values of the members are not checked here. */
 const isMembers = (value: unknown): value is SentParams => isObject(value);
 
 async function postMembers(request: HttpRequest, maxBodyBytes: number): Promise<SentParams> {
@@ -93,7 +92,6 @@ export function graphqlParams(maxBodyBytes: number) {
   const membersOf = (request: HttpRequest, { searchParams }: RequestUrl) =>
     request.method === 'POST' ? postMembers(request, maxBodyBytes) : getMembers(searchParams);
 
-  /** The returned members are not checked. */
   async function parse(
     request: HttpRequest,
     url: RequestUrl,
@@ -125,7 +123,6 @@ export function graphqlParams(maxBodyBytes: number) {
   return {
     parse,
     check,
-    /** Rejects with the rejection of the request. */
     read: async (request: HttpRequest, url: RequestUrl, admitted: AdmittedRequest) =>
       check(await parse(request, url, admitted), admitted),
   };

@@ -44,7 +44,7 @@ import { graphqlParams } from './graphql-params.ts';
 import { type HttpRequest, PlainRequest } from './message.ts';
 import type { Responder } from './response/responder.ts';
 
-/** Internal operations have no headers, such as `X-Show-Cost` or `Idempotency-Key`. */
+/** Internal operations have no request headers, such as `X-Show-Cost` or `Idempotency-Key`. */
 const NO_REQUEST = new PlainRequest('POST', 'http://localhost/', {}, new Uint8Array());
 
 /** A client may send an operation name as long as the body. */
@@ -108,13 +108,13 @@ const asInternalOperation = (document: PreparedDocument): ExecutedOperation => (
 export interface OperationRun extends AskedOperation {
   readonly request: HttpRequest;
   readonly progress: OperationProgress;
-  /** True if the operation must be a subscription and is only checked. */
+  /** True if a subscription is only checked and not started. */
   readonly isCheckOnly: boolean;
 }
 
 const NOTHING_REACHED: OperationProgress = { reached: undefined, effects: undefined };
 
-/** A client needs to accept no stream type to get a stream token. */
+/** A client that requests a stream token need not accept a stream. */
 const acceptsAnyStream = () => undefined;
 
 export function createPipeline(options: PipelineOptions) {
@@ -147,10 +147,6 @@ export function createPipeline(options: PipelineOptions) {
     return found instanceof Promise ? inTime(found) : found;
   }
 
-  /**
-   * Runs the stages `select`, `measure` and `admit`.
-   * @throws the rejection
-   */
   function admit(document: RequestedDocument, run: OperationRun): AdmittedOperation {
     const { progress, isCheckOnly } = run;
     const selected = check.select(document, run);
@@ -196,7 +192,6 @@ export function createPipeline(options: PipelineOptions) {
     return trace === undefined ? outcome : logged(outcome, trace, sender);
   }
 
-  /** Each operation is a span of the request's trace. */
   async function traced(args: OperationArgs, request: Span): Promise<Outcome> {
     const { operation, sender } = args.contextValue;
     const execution = request.child(operation.kind, { attributes: operationAttributes(operation) });
@@ -221,7 +216,6 @@ export function createPipeline(options: PipelineOptions) {
     return span === undefined ? perform(args) : traced(args, span);
   }
 
-  /** Runs the stage `execute` or `subscribe`. */
   function start(args: OperationArgs, { variables }: OperationParams): Promise<Outcome> {
     if (variables != null) forgetUndeclared(args.contextValue.operation.node, variables);
     return execution(args);
@@ -229,7 +223,7 @@ export function createPipeline(options: PipelineOptions) {
 
   const { read, parse, check: checkParams } = graphqlParams(maxBodyBytes);
 
-  /** Runs all stages before the execution of an operation. The promise rejects with the rejection. */
+  /** The promise rejects with the rejection. */
   async function prepare(run: OperationRun, isFast: boolean): Promise<OperationArgs | Rejected> {
     const { params, sender } = run;
     const found = find(params, sender);
@@ -281,7 +275,6 @@ export function createPipeline(options: PipelineOptions) {
 
   return {
     handler,
-    /** Rejects with the error that rejects the request. */
     read,
     /** Plugins may change the members before `steps.check`, so `parse` does not check them. */
     parse,

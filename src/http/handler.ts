@@ -39,13 +39,12 @@ export interface RequestHandlerOptions extends RequestServices {
   readonly pipeline: Pipeline;
   readonly compression: Compression;
   readonly caching: Caching;
-  /** Yoga handles all requests if this list has a plugin. */
+  /** A plugin in this list makes Yoga handle all requests. */
   readonly yogaPlugins: YogaOptions['plugins'];
 }
 
 export interface NodeRequest {
   readonly method: string;
-  /** The target has path and query. */
   readonly target: string;
   readonly fields: HeaderFields;
   readonly body: Uint8Array;
@@ -154,7 +153,6 @@ export function createRequestHandler(options: RequestHandlerOptions) {
 
   /** The fast path handles the usual methods for paths that every parser reads identically. */
   const fastPath = {
-    // Only Yoga runs the hooks of its plugins.
     isFastPathRequest: (method: string | undefined, target: string | undefined): boolean =>
       yogaPlugins.length === 0 && isFastPathRequest(method, target),
     async handle(plain: NodeRequest, incomingRequest: IncomingRequest): Promise<HttpResponse> {
@@ -173,13 +171,10 @@ export function createRequestHandler(options: RequestHandlerOptions) {
   };
 
   return {
-    /** Every other path is 404. */
     routes,
     fastPath,
-    /** Handles a request that the fast path does not take. */
     handle: (request: Request, incomingRequest: IncomingRequest): Promise<HttpResponse> =>
       throughYoga(request, { disconnectSignal: createDisconnectSignal(request.signal), ...incomingRequest }),
-    /** A Fetch API request takes the same path as a request from a socket. */
     async fetch(request: Request, given?: IncomingRequest): Promise<Response> {
       const { method } = request;
       const reservation = given?.reservation ?? pending.reservation();

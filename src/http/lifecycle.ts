@@ -56,9 +56,7 @@ export interface RequestStages extends OperationStages {
   authenticate?: RequestHook<ScreenedRequest, CallerCredentials | undefined>;
   /** Counts the request. Rejects too many requests and invalid credentials. */
   limit?: RequestHook<AuthenticatedRequest, Counted | undefined>;
-  /** Waits for a time slice of the event loop. */
   schedule?: RequestHook<AdmittedRequest, void>;
-  /** Sets headers of every response. */
   respond?: ResponseHook;
   finish?: ResponseHook;
 }
@@ -110,7 +108,6 @@ export const beginProgress = (received: ReceivedRequest): RequestProgress => ({
   counted: NOTHING_COUNTED,
 });
 
-/** The step returns a promise only if the hook waits. */
 type Step = (request: HttpRequest, progress: RequestProgress, url: RequestUrl) => Promise<void> | void;
 
 function stepsOf<Output>(
@@ -145,7 +142,6 @@ function setCounted(progress: RequestProgress, counted: Counted): void {
   if (counted.rejection !== undefined) throw counted.rejection;
 }
 
-/** The steps are ordered by stage, then by plugin. */
 function stepsBeforeRoute(plugins: readonly ServicePlugin[]): Step[] {
   const all = plugins.map(({ stages }) => stages);
   return [

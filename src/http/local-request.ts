@@ -3,7 +3,6 @@ import { isLoopbackHost } from '../platform/ip-address.ts';
 import type { LocatedRequest } from './exchange.ts';
 import type { RequestUrl } from './message.ts';
 
-/** True if the request comes from this machine without a proxy. */
 function isLocal({ forwarded, peerAddress }: LocatedRequest): boolean {
   return !forwarded && isLoopbackHost(peerAddress);
 }

@@ -97,12 +97,10 @@ export class HttpResponse {
   /** Compression replaces the body. */
   body: ResponseBody;
   readonly status: number;
-  /** Keys are in lower case. */
   readonly headers = new Map<string, string>();
   readonly isFile: boolean;
   /** `set-cookie` is the only field whose lines cannot be joined, so further values are separate. */
   readonly cookies: readonly string[];
-  /** Log and metrics name these codes. */
   errorCodes: readonly string[];
   readonly operation: OperationReport | undefined;
 

@@ -2,9 +2,7 @@ import { MULTIPART, type SingleType, type StreamType } from '../engine/documents
 import { memoize } from '../platform/cache.ts';
 
 export interface Negotiated {
-  /** Undefined if no media type of a single response is acceptable. */
   readonly single: SingleType | undefined;
-  /** Undefined if no media type of a stream is acceptable. */
   readonly stream: StreamType | undefined;
   /** True if a web page is preferred over data, as by a browser's address bar. */
   readonly html: boolean;

@@ -33,7 +33,6 @@ import { reconnectsAfterEnd } from './response/event-stream-formats.ts';
 
 const LIST = new Intl.ListFormat('en', { type: 'disjunction' });
 
-/** Throws if the route does not accept the request. */
 function checkRoute(request: HttpRequest, admitted: AdmittedRequest, checkOrigin: OriginCheck): void {
   const { method } = request;
   const { route, caller, rejection, credentials, screening } = admitted;
@@ -62,7 +61,6 @@ export interface RequestServices {
   readonly checkOrigin: OriginCheck;
   readonly traces: RequestTraces | undefined;
   readonly pending: PendingResponses;
-  /** A request may wait this long before its route handles it. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly log: Logger;
@@ -71,7 +69,6 @@ export interface RequestServices {
 export interface RequestStepsOptions extends RequestServices {
   readonly plugins: readonly ServicePlugin[];
   readonly routeOf: (method: string, url: RequestUrl, accepts: Negotiated) => Route;
-  /** The handler executes operations. */
   readonly graphql: Route['handler'];
 }
 
@@ -82,7 +79,6 @@ type Cacheability = Pick<CacheableResponse, 'cacheControl' | 'isShared'>;
 
 const NOT_SHARED: Cacheability = { cacheControl: undefined, isShared: false };
 
-/** Both hosts run these steps, with the stages of plugins. */
 export function createRequestSteps(options: RequestStepsOptions) {
   const { plugins, routeOf, graphql, checkOrigin, traces, pending, timeoutMs, clock, log } = options;
   const stages = createStageRunner(plugins, timeoutMs);
@@ -142,7 +138,6 @@ export function createRequestSteps(options: RequestStepsOptions) {
       const isOver = progress.route.handler === graphql && reconnectsAfterEnd(request, progress);
       return isOver ? new HttpResponse('', { status: 204 }) : undefined;
     },
-    /** Rejects with the rejection of the request. */
     async handle(request: HttpRequest, admitted: AdmittedRequest, url: RequestUrl): Promise<HttpResponse> {
       const response = await admitted.route.handler(request, admitted, url);
       if (response !== undefined) return response;
@@ -168,7 +163,6 @@ export function createRequestSteps(options: RequestStepsOptions) {
       }
       for (const hook of onResponse) hook(request, response, finished, url);
     },
-    /** Rejects with SERVICE_UNAVAILABLE if other work before the operation takes too long. */
     inTime: stages.inTime,
   };
 }

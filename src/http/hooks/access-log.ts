@@ -68,7 +68,6 @@ export function createRejectionLog(log: Logger, metrics: Metrics, isBlocked: Res
       counted.set(client, known === undefined ? 0 : known + 1);
       return known === undefined;
     },
-    /** Logs the counts so far and stops. */
     close: endMinute,
   };
 }
@@ -77,7 +76,7 @@ export type RejectionLog = ReturnType<typeof createRejectionLog>;
 
 /** The metric has at most three series for each of these names, times its buckets. */
 const MAX_NAMES = 100;
-/** An operation name can be as long as the body. */
+/** Clients may send operation names as long as the body. */
 const MAX_NAME = 100;
 const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
 const newHistogram = () => new LabelledHistogram(BUCKETS_SECONDS);

@@ -25,7 +25,6 @@ import type { HttpRequest, RequestUrl } from '../message.ts';
 export interface AuthenticationOptions {
   readonly resolvers: readonly Resolver[];
   readonly anonymous: Anonymous;
-  /** True if the credentials were protected in transit. Otherwise they are rejected. */
   readonly isSecure: (request: HttpRequest, located: LocatedRequest) => boolean;
   /** Clients find the issuer of access tokens at this URL (RFC 9728). Undefined if the service has no issuer. */
   readonly metadataUrl: (() => string) | undefined;
@@ -86,7 +85,6 @@ export function useAuthentication({
     return { ...NO_CREDENTIALS, place, error, failed: result };
   }
 
-  /** Extracts credentials from all places of the request. */
   function extractFrom(request: HttpRequest, { search, searchParams }: RequestUrl, { credentials }: Route) {
     if (search === '') return extractCredential(request.headers, NO_PARAMETERS);
     const apiKeys = searchParams.getAll('api_key');
@@ -100,7 +98,6 @@ export function useAuthentication({
     return isPlaced ? extracted : MISPLACED;
   }
 
-  /** Returns the credential that counts on the route. */
   function effective(
     extracted: ExtractedCredential | Malformed | undefined,
     { method, headers }: HttpRequest,

@@ -23,7 +23,6 @@ function computeEtag(
   return `"${digest}${type}${encoding === undefined ? '' : `-${encoding}`}"`;
 }
 
-/** All validators of the service have this form. */
 const VALIDATORS = /"[\w-]+["]/g;
 
 /**
@@ -57,7 +56,6 @@ export type Caching = (
   encoding: Encoding | undefined,
 ) => CacheableResponse;
 
-/** True for a file, or for a complete query over GET without errors. */
 function canBeAskedAgain(
   { status, headers, cookies, operation, errorCodes }: HttpResponse,
   { method }: AskedRequest,
@@ -89,7 +87,6 @@ const isForEverybody = ({ caller, credentials }: AdmittedRequest, { operation }:
 export function createCaching(publicSeconds: number): Caching {
   const forEverybody = `public, max-age=0, s-maxage=${publicSeconds}, stale-while-revalidate=${publicSeconds}`;
 
-  /** Undefined if the response must not be stored. */
   function cacheControlOf(
     { headers }: AskedRequest,
     admitted: AdmittedRequest,

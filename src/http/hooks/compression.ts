@@ -61,11 +61,11 @@ const preferredEncodings = memoize((acceptEncoding): Preferred | undefined => {
   return small && large && { small, large };
 });
 
-/** Most smaller responses fit into one packet (contract: compression). */
+/** Most responses up to this size fit into one packet (contract: compression). */
 const MAX_PLAIN_BYTES = 1_024;
 /** Up to this size, a hop to another thread costs more than the compression, which takes 0.2 ms at most. */
 const MAX_INLINE_BYTES = 16_384;
-/** The other two of libuv's four threads hash passwords and resolve names. */
+/** libuv has four threads. The others hash passwords and resolve names. */
 const THREADS = 2;
 /** Responses are sent uncompressed while this many responses wait. */
 const MAX_WAITING = 256;
@@ -100,7 +100,6 @@ interface Coding {
   readonly size: number;
 }
 
-/** True if BREACH cannot reveal a secret of this response (contract: compression). */
 function mayCompress(
   { operation }: HttpResponse,
   { headers }: AskedRequest,
@@ -147,7 +146,6 @@ export function createCompression() {
   }
 
   return {
-    /** Undefined if the response stays uncompressed. */
     choose(
       response: HttpResponse,
       request: AskedRequest,

@@ -50,7 +50,6 @@ interface CorsOptions {
   readonly corsTokenOrigins: readonly string[];
 }
 
-/** Only the configured origins get CORS headers. */
 export function useCors({ corsOrigins, corsTokenOrigins }: CorsOptions): ServicePlugin {
   const withCookies = new Set(corsOrigins);
   const allowed = new Set([...corsOrigins, ...corsTokenOrigins]);
@@ -74,7 +73,6 @@ export function useCors({ corsOrigins, corsTokenOrigins }: CorsOptions): Service
   };
 }
 
-/** The bound limits the memory for reported origins. */
 const MAX_REPORTED = 100;
 
 /**
@@ -114,7 +112,6 @@ export function useResponseHeaders(): ServicePlugin {
   };
 }
 
-/** A plugin or a library may have set other fields. */
 function withGiven(given: string | undefined, list: string): string {
   if (given === undefined) return list;
   const named = list.toLowerCase().split(', ');

@@ -19,7 +19,6 @@ const HSTS = 'max-age=31536000';
 const isForwarding = (name: string) =>
   name.startsWith('x-forwarded') || name === 'forwarded' || name === 'x-real-ip';
 
-/** True if a proxy forwarded the request, or the client claims so. */
 function isForwarded(headers: RequestFields): boolean {
   for (const name of headers.keys()) if (isForwarding(name)) return true;
   return false;
@@ -46,9 +45,7 @@ export function createProxyTrust(
   }
 
   return {
-    /** True if TRUST_PROXY includes the IP address. */
     isTrustedPeer: (address: string): boolean => isTrustedProxy(normaliseAddress(address)),
-    /** The IP address of the client must be known before other plugins use it. */
     useProxyTrust: (): ServicePlugin => ({
       name: 'proxy-trust',
       stages: {

@@ -19,13 +19,12 @@ export interface RateLimitOptions {
   readonly policy: BucketPolicy;
   /** All credentials of an account together get this multiple of one client's limits. */
   readonly accountFactor: number;
-  /** An operator can set limits for an account. */
   readonly limitsOf: (account: string) => Partial<BucketPolicy> | undefined;
   readonly isFromKnown: Origins['isFromKnown'];
   readonly securityLog: SecurityLog;
 }
 
-/** The state of a bucket has X-RateLimit fields and the fields of draft-ietf-httpapi-ratelimit-headers-10. */
+/** Two formats exist: X-RateLimit fields and draft-ietf-httpapi-ratelimit-headers-10. */
 function rateLimitHeaders(
   { remaining, fullAfterMs, policy: { burst, perSecond } }: Taken,
   atMs: number,
@@ -58,7 +57,7 @@ export function useRateLimit({
   isFromKnown,
   securityLog,
 }: RateLimitOptions): ServicePlugin {
-  /** The credentials of a request have the limits `own` (contract: limits per account). */
+  /** Higher limits of a credential, `own`, also raise the limits of its account (contract: limits per account). */
   const accountPolicy = (own: Partial<BucketPolicy>): BucketPolicy => ({
     burst: accountFactor * Math.max(policy.burst, own.burst ?? 0),
     perSecond: accountFactor * Math.max(policy.perSecond, own.perSecond ?? 0),
@@ -114,7 +113,6 @@ export function useRateLimit({
         ];
   }
 
-  /** Rejects with RATE_LIMITED if no token is left. */
   async function takeToken(
     request: HttpRequest,
     authenticated: AuthenticatedRequest,
@@ -131,7 +129,7 @@ export function useRateLimit({
     };
   }
 
-  /** Counts invalid credentials on every path. Rejects with RATE_LIMITED after too many failures. */
+  /** Invalid credentials count on every path. */
   async function countFailure(authenticated: AuthenticatedRequest): Promise<void> {
     const { clientAddress, credentials } = authenticated;
     if (!credentialsFailed(credentials)) return;
@@ -140,7 +138,6 @@ export function useRateLimit({
       securityLog.failedCredential(attemptOrigin(authenticated), credentials.failed);
   }
 
-  /** Counts invalid credentials. Undefined means that the request continues. */
   async function rejectionOf(request: HttpRequest, authenticated: AuthenticatedRequest): Promise<unknown> {
     const { route, credentials, clientAddress } = authenticated;
     // A page that asks for the current user gets no user instead of an error. Session ids are too long to be guessed.

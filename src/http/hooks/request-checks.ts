@@ -16,7 +16,6 @@ type BrowserRequest = Pick<HttpRequest, 'headers' | 'url'>;
 export interface OriginsOptions {
   /** If undefined, the request's Host determines the origin of the service, as far as Host can be trusted. */
   readonly publicUrl: string | undefined;
-  /** The service listens on this host name. */
   readonly host: string;
   readonly corsOrigins: readonly string[];
   readonly corsTokenOrigins: readonly string[];
@@ -32,7 +31,6 @@ function isOwnName(hostname: string, host: string): boolean {
   return hostname === host || hostname === 'localhost' || isIP(hostname.replace(/^\[|\]$/g, '')) !== 0;
 }
 
-/** True for an origin that CORS_ORIGINS can list. */
 const isAllowable = (origin: string): boolean =>
   origin.length <= MAX_SHOWN && /^https?:\/\/[\w.:[\]-]+$/.test(origin);
 
@@ -73,9 +71,7 @@ export function createOrigins({ publicUrl, host, corsOrigins, corsTokenOrigins }
   return {
     /** True if pages of an origin may use the service at `url`, an absolute URL. */
     isKnown: (origin: string, url: string): boolean => readers.has(origin) || origin === ownOrigin(url),
-    /** True for pages that may read the responses, and for requests that no page sends. */
     isFromKnown: (request: BrowserRequest): boolean => isFrom(readers, request),
-    /** Accepts only pages of the service itself. */
     checkOwn: (request: BrowserRequest) => (isFrom(NO_ORIGINS, request) ? undefined : forbidden(OTHER_PAGE)),
     /**
      * Checks requests that do more than read and are authenticated by cookie (contract: sessions). Browsers add the

@@ -6,7 +6,7 @@ import type { Metrics } from '../../platform/metrics/metrics.ts';
 import type { FinishedRequest } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
 
-/** Monitoring requests are no use of the service. */
+/** Monitoring requests do not count as use of the service. */
 export const useClientUsage = (uses: Pick<ClientUsage, 'note'>): ServicePlugin => ({
   name: 'client-use',
   stages: {

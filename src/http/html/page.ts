@@ -100,7 +100,6 @@ interface HtmlPage {
   readonly title: string;
   readonly content: Html;
   readonly head?: Html;
-  /** True for a page with several sections. */
   readonly wide?: boolean;
 }
 
@@ -210,12 +209,9 @@ export function redirectSameSite({ headers, url }: HttpRequest, path: string): H
 
 interface ErrorPage {
   readonly title: string;
-  /** The message tells the user what happened and what to do. */
   readonly message: string;
-  /** The OAuth error is for the application's developers. */
   readonly detail?: string | undefined;
   readonly requestId: string;
-  /** The element links to the next page. */
   readonly onwards?: Html | undefined;
 }
 
@@ -236,7 +232,6 @@ function titleOf(status: number): string {
   return status < 500 ? 'Unable to continue' : 'Something went wrong';
 }
 
-/** Rejections of pages are pages, too, with a link to the next page. */
 export const pageErrorsTo =
   (onwards?: Html): Route['errors'] =>
   (error, { requestId }, log) => {

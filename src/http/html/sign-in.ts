@@ -10,21 +10,17 @@ import { WAIT_AS_TOLD } from '../rate-limit/limiter.ts';
 import { EMPTY_HTML, type Html, html } from './page.ts';
 
 export interface SignInForm {
-  /** The form is posted to this path. */
   readonly action: string;
   /** The email address was entered before or is suggested. */
   readonly email: string;
-  /** The problem tells the user why the last attempt failed. */
   readonly problem?: string | undefined;
 }
 
-/** Buttons outside the form refer to this id. */
 export const SIGN_IN = 'sign-in';
 
 export const alertOf = (problem: string | undefined): Html =>
   problem === undefined ? EMPTY_HTML : html`<p class="problem" id="problem" role="alert">${problem}</p>`;
 
-/** The form has no button. */
 export function signInForm({ action, email, problem }: SignInForm): Html {
   const described = problem === undefined ? EMPTY_HTML : html` aria-describedby="problem"`;
   const atEmail = email === '' ? html` autofocus` : EMPTY_HTML;
@@ -63,7 +59,6 @@ export const tooManyAttempts = (wait: string) => ({
 });
 
 interface ShownProblem extends Required<FailedSignIn> {
-  /** `argument` is the invalid argument of the API. */
   readonly argument?: string | undefined;
 }
 
@@ -82,7 +77,6 @@ export function problemOf(error: unknown, { requestId }: ReceivedRequest, log: L
   };
 }
 
-/** Throws errors that are not rejections. */
 export async function signInBy(
   form: URLSearchParams,
   request: HttpRequest,

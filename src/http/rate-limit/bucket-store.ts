@@ -21,9 +21,8 @@ interface Level {
 
 export interface Taken {
   readonly allowed: boolean;
-  /** The policy belongs to the emptier of two buckets. */
+  /** Of two buckets, the policy of the emptier bucket is reported. */
   readonly policy: BucketPolicy;
-  /** `remaining` counts whole tokens. */
   readonly remaining: number;
   /** Each bucket has a token after this time. 0 means that the request was allowed. */
   readonly retryAfterMs: number;
@@ -47,7 +46,6 @@ function retryAfterMs(level: Level): number {
   return Math.max(0, ((1 - tokensIn(level)) / level.policy.perSecond) * 1000);
 }
 
-/** A token was taken from each bucket or from none. */
 export function describe(allowed: boolean, first: Level, second: Level = first): Taken {
   const emptier = tokensIn(second) < tokensIn(first) ? second : first;
   const { policy, missing } = emptier;

@@ -10,7 +10,6 @@ export const wholeSeconds = (ms: number): number => Math.ceil(ms / 1000);
 /** Clients see headers, but readers of a page do not. */
 export const WAIT_AS_TOLD = 'Try again after the time in Retry-After.';
 
-/** `sentence` says which limit was exceeded. */
 function rateLimited(sentence: string, retryAfterMs: number): ApiError {
   return new ApiError('RATE_LIMITED', `${sentence} ${WAIT_AS_TOLD}`, {
     headers: { 'retry-after': String(Math.max(1, wholeSeconds(retryAfterMs))) },
@@ -77,7 +76,6 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
     },
     /** Returns the tokens of a request that turned out not to be the client's. */
     giveBack: (client: Bucket, account?: Bucket): Promise<void> => store.giveBack(client, account),
-    /** The limit prevents password guessing. */
     logins: failuresOf('login'),
     /**
      * Any web page can make a browser send invalid keys, tokens and secrets, so these failures must not lock out

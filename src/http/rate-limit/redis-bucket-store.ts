@@ -115,7 +115,6 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
   // `ready` means that Redis has replied to the library's first command.
   redis.on('ready', outage.over);
 
-  /** Undefined if Redis does not respond. */
   async function run(tokens: number, own: Bucket, shared?: Bucket) {
     if (outage.lasting && (performance.now() < retryAtMs || redis.status !== 'ready')) return undefined;
     const buckets = shared === undefined ? [own] : [own, shared];

@@ -61,7 +61,7 @@ function next(text: string, id: string | undefined): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: next\ndata: ${onOneLine(text)}\n\n`;
 }
 
-/** The format is the "distinct connections" mode of the GraphQL-over-SSE protocol. */
+/** The format is the mode "distinct connections" of the protocol GraphQL over SSE. */
 export const SSE: StreamFormat = {
   headers: () => SSE_HEADERS,
   opening: (id) => frame(opening(id)),
@@ -119,7 +119,6 @@ export const MULTIPART_FORMAT: StreamFormat = {
   position: () => undefined,
   last: (text, id) => frame(`${payload(text, id)}${MULTIPART_COMPLETE}`),
   completion: frame(MULTIPART_COMPLETE),
-  // The closing boundary is missing.
   interruption: frame(HEARTBEAT),
   whole: (text, id) => `${OPENING}${payload(text, id)}${MULTIPART_COMPLETE}`,
 };

@@ -24,7 +24,6 @@ export function jsonResponse(
   });
 }
 
-/** The body is `{"errors":[…]}` with the status of the code. */
 export function errorResponse(
   error: unknown,
   { requestId }: ReceivedRequest,
@@ -38,7 +37,6 @@ export function headersOf(errors: readonly GraphQLError[]): Record<string, strin
   return Object.assign({}, ...errors.map((error) => publicError(error).headers));
 }
 
-/** The extensions contain only what the client requests. */
 function extrasOf({ reached, effects }: OperationResult, limits: CostCeilings): ResponseExtras {
   return {
     limits,

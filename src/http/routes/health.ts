@@ -8,14 +8,11 @@ import type { RouteHandler } from '../exchange.ts';
 import { jsonResponse } from '../response/responder.ts';
 
 interface ReadinessOptions {
-  /** Rejects if the database is unreachable. */
   readonly pendingMigrations: () => Promise<readonly string[]>;
   /** Requests can be handled once these data were read. `loading` is the first attempt. */
   readonly load: () => { readonly loading: Promise<void> | undefined; readonly loaded: boolean };
-  /** Undefined if the database can write. */
   readonly writeProblem: () => string | undefined;
   readonly clock: Clock;
-  /** The callback gets the error if the database does not respond. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -24,7 +21,6 @@ const MAX_AGE_MS = 1_000;
 /** Probes of orchestrators time out after a few seconds, and a slower database cannot serve requests. */
 const PROBE_LIMIT_MS = 2_000;
 
-/** The database must have all migrations and accept writes. */
 export const databaseReadiness = (database: Database, clock: Clock, load: ReadinessOptions['load']) =>
   createReadiness({
     load,
@@ -119,10 +115,8 @@ export function registerReadiness(metrics: Metrics, readiness: Pick<Readiness, '
   );
 }
 
-/** `/health/live` shows that the process responds, and its version. */
 export const handleLive: RouteHandler = async () => jsonResponse({ status: 'ok', ...build() });
 
-/** `/health/ready` tells a load balancer that the service can handle requests. */
 export function createReadyHandler({ problem }: Pick<Readiness, 'problem'>): RouteHandler {
   return async () => {
     const reason = await problem();

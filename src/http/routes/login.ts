@@ -17,7 +17,6 @@ import { jsonResponse } from '../response/responder.ts';
 /** The header tells a page why its login will not last. */
 const SESSION_WARNING = 'x-session-warning';
 
-/** True if the names of the hosts prove that the sites differ. */
 function differ(one: string, other: string): boolean {
   if (one === other) return false;
   const last = (name: string) => name.split('.').slice(-2).join('.');
@@ -32,7 +31,6 @@ function isCrossSite({ headers }: HttpRequest, hostname: string): boolean {
   return URL.canParse(origin) && differ(new URL(origin).hostname, hostname);
 }
 
-/** True if the browser reached the service or its proxy over TLS. */
 function isOverTls({ headers }: HttpRequest, protocol: string): boolean {
   return protocol === 'https:' || saysTls(headers);
 }
@@ -58,7 +56,6 @@ function whyCookieIsDropped(request: HttpRequest): string | undefined {
 interface LoginRouteOptions {
   readonly login: Login;
   readonly database: Database;
-  /** True if a login response warns of a cookie that the browser will drop. */
   readonly warns: boolean;
   readonly maxBodyBytes: number;
   readonly log: Logger;

@@ -43,14 +43,12 @@ export function createThrottledText(
 interface MetricsRouteOptions {
   readonly metrics: Metrics;
   readonly token: string | undefined;
-  /** True if the token was protected in transit. */
   readonly isSecure: (request: HttpRequest, located: LocatedRequest) => boolean;
-  /** Counts a wrong token. Rejects with RATE_LIMITED after too many failures. */
   readonly failure: FailureCounter['failure'];
   readonly securityLog: SecurityLog;
 }
 
-/** Prometheus lists OpenMetrics first. */
+/** Prometheus lists OpenMetrics first in its Accept header. */
 const OPEN_METRICS = /application\/openmetrics-text(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
 
 function hasToken(request: HttpRequest, token: string | undefined): boolean {
@@ -76,7 +74,6 @@ export function createMetricsHandler({
   const plain = createThrottledText(() => registry.metrics(), systemClock);
   const open = createThrottledText(() => createOpenMetricsRegistry(registry).metrics(), systemClock);
 
-  /** Undefined means that the request gets the metrics. */
   async function rejectionOf(
     request: HttpRequest,
     located: LocatedRequest,

@@ -26,7 +26,6 @@ export interface StreamTokenRouteOptions {
 /** No stored operation needs extensions. */
 const fixed = ({ extensions: _extensions, ...operation }: OperationParams): FixedOperation => operation;
 
-/** Throws BAD_REQUEST for an operation that is too large to be stored. */
 function checkLength(operation: FixedOperation): void {
   const { length } = JSON.stringify(operation);
   if (length > MAX_STORED_LENGTH)

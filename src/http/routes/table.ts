@@ -80,7 +80,6 @@ export const NOT_FOUND_ROUTE: Route = {
 };
 
 type Paths = typeof PATHS;
-/** These handlers need a part of the service. `coreRoutes` imports all others. */
 type CoreHandlers = Readonly<
   Record<
     'graphql' | 'streamToken' | 'login' | 'logout' | 'live' | 'ready' | 'metrics' | 'securityTxt',
@@ -100,7 +99,6 @@ export const graphqlRoute = (handler: RouteHandler): CoreRoutes['graphql'] => ({
   handler,
 });
 
-/** Browsers that open `/graphql` get `page`. */
 export function coreRoutes(handlers: CoreHandlers, page: Route | undefined): CoreRoutes {
   return {
     graphql: { ...graphqlRoute(handlers.graphql), page },
@@ -140,7 +138,6 @@ export function coreRoutes(handlers: CoreHandlers, page: Route | undefined): Cor
 /** Every request has a route. The route of unknown paths responds 404. */
 type RouteOf = (method: string, url: RequestUrl, accepts: Negotiated) => Route;
 
-/** The path has parameters or the suffix `/*`. */
 const PATTERN = /:|\*$/;
 
 const matcherOf = (path: string) =>
@@ -169,7 +166,6 @@ const PLACES = [
   { path: ACCOUNT, name: 'Go to your account' },
 ];
 
-/** Programs get JSON, and browsers get a page with a link. */
 export function notFoundRoute(routes: readonly Route[]): Route {
   const place = PLACES.find(({ path }) => routes.some((route) => route.path === path));
   const onwards = place && html`<a href="${place.path}">${place.name}</a>`;
@@ -181,7 +177,6 @@ export function notFoundRoute(routes: readonly Route[]): Route {
 const PLAIN_TARGET = /^(?:\/\.?[\w-]+(?:\.[\w-]+)*)+(?:\?[\x21\x24-\x7e]*)?$/;
 const PLAIN_METHODS = new Set<string | undefined>(['GET', 'HEAD', 'POST', 'OPTIONS']);
 
-/** All other requests take Yoga's HTTP handling. */
 export const isFastPathRequest = (method: string | undefined, target: string | undefined): boolean =>
   target !== undefined &&
   PLAIN_METHODS.has(method) &&

@@ -13,7 +13,6 @@ type Place = Pick<Config, 'host' | 'port'>;
 /** Thousands of clients may connect at the same time, but Node's default is 511. The system may allow fewer. */
 const LISTEN_BACKLOG = 65_535;
 
-/** The keys are Node's error codes. */
 const LISTEN_ADVICE: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process listens there, so stop it or set PORT to another port',
   EACCES: 'the user of the service may not listen there, so set PORT to 1024 or above',
@@ -64,7 +63,6 @@ export async function listen(server: Server, place: Place): Promise<string> {
 const LINES_PER_MINUTE = 10;
 
 interface ConnectionLimitOptions {
-  /** Undefined if the limit is unknown. */
   readonly most: number | undefined;
   readonly log: Logger;
 }
@@ -92,7 +90,6 @@ const IDLE_CHECK_MS = 50;
 interface DrainOptions {
   /** Idle connections stay open for this long. */
   readonly graceMs: number;
-  /** The callback runs once no new connection can arrive. */
   readonly onDeaf: () => void;
 }
 

@@ -33,7 +33,6 @@ interface SendOptions {
   /** True if the service stops, or if the unread rest of the request would be parsed as the next request. */
   readonly close: () => boolean;
   readonly streams: StreamSending;
-  /** The reservation counts the memory of the response until it is sent. */
   readonly reservation: Reservation;
 }
 
@@ -152,7 +151,6 @@ function drained(outgoing: ServerResponse, options: SendOptions): Promise<boolea
   });
 }
 
-/** Events and pieces of a file are written as they arrive. */
 export async function sendResponse(
   response: HttpResponse,
   outgoing: ServerResponse,
@@ -165,7 +163,7 @@ export async function sendResponse(
       if (outgoing.destroyed) reservation.release();
       else sendWhole(response, body, outgoing, options);
     });
-  // The memory that was used to compute the response is no longer needed.
+  // The reservation for computing the response is no part of sending it.
   reservation.release();
   const isStream = 'attach' in body;
   if (outgoing.destroyed) return isStream ? body.close() : void (await body.return(undefined));

@@ -88,7 +88,7 @@ export function onePerConnection(take: Take): Take {
   };
 }
 
-/** Node's parser rejects these requests before it emits them. The keys are its error codes. */
+/** Node's parser rejects these requests before it emits them. */
 const PARSE_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
   HPE_HEADER_OVERFLOW: [
     '431 Request Header Fields Too Large',
@@ -103,7 +103,6 @@ const OTHER_PARSE_ERROR: readonly [string, string] = ['400 Bad Request', 'The re
  */
 const LINGER_MS = 1_000;
 
-/** Responds in the format of all error responses and closes the connection. */
 function respondToParseError(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -130,7 +129,6 @@ function respondToParseError(error: Error & { code?: string }, socket: Duplex): 
 export interface NodeServerOptions {
   readonly handle: (request: globalThis.Request, incomingRequest: IncomingRequest) => Promise<HttpResponse>;
   readonly fastPath: FastPath;
-  /** `pending` counts the memory of responses until clients have read them. */
   readonly pending: PendingResponses;
   readonly maxBodyBytes: number;
   /** The limit applies to the bodies of all unfinished requests together. */
@@ -141,7 +139,6 @@ export interface NodeServerOptions {
   readonly keepAliveTimeoutMs: number;
   /** A client that reads nothing of its response or event stream for this long is disconnected. */
   readonly drainLimitMs?: number;
-  /** True if responses must tell clients to close their connections. */
   readonly closing?: () => boolean;
   readonly log: Logger;
   /** The callback runs for each event stream whose reader was too slow. */
@@ -210,7 +207,6 @@ export function createNodeServer({
       if (fast) {
         const plain = { method, target: url ?? '/', fields: headers, body: bytes ?? NO_BODY };
         const accepts = negotiate(headers.accept ?? null);
-        // An event stream closes when its client disconnects.
         const disconnectSignal = accepts.stream === undefined ? undefined : new SocketDisconnect(outgoing);
         const incomingRequest = {
           peerAddress,

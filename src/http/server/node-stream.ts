@@ -8,7 +8,6 @@ export const DRAIN_LIMIT_MS = 10_000;
 
 export interface StreamSending {
   readonly drainLimitMs: number;
-  /** The callback runs if the reader was too slow. */
   readonly onCutOff: () => void;
 }
 
@@ -19,7 +18,6 @@ class SocketSink implements Sink {
   readonly #reservation: Reservation;
   /** Set once the response has the socket exclusively, because a pipelined response waits for earlier responses. */
   #socket: Socket | undefined;
-  /** Set while the pending bytes are counted. */
   #backlog: { readonly sharers: number; end(): void } | undefined;
 
   constructor(outgoing: ServerResponse, sending: StreamSending, reservation: Reservation) {

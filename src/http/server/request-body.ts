@@ -25,7 +25,6 @@ export class BodyBudget extends MemoryBudget {
   }
 }
 
-/** The memory counts from the first byte of a body until the response is made. */
 export class BodyMemory implements BodyCharge {
   readonly #budget: BodyBudget;
   readonly #onDrop: () => void;
@@ -42,10 +41,7 @@ export class BodyMemory implements BodyCharge {
     return this.#bytes;
   }
 
-  /**
-   * Counts a complete body.
-   * @returns false, and counts nothing, if there is no room
-   */
+  /** Returns false, and counts nothing, if there is no room. */
   take(bytes: number): boolean {
     if (!this.#budget.freeFor(bytes)) return false;
     this.#add(bytes);

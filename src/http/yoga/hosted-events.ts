@@ -45,13 +45,11 @@ const DONE = { done: true, value: undefined } as const;
 export class EventSource implements AsyncIterableIterator<ExecutionResult> {
   readonly stream: EventStream;
   readonly headers: EventStream['headers'];
-  /** The client gets the stream in this format. */
   readonly format: StreamFormat;
   /** `lastId` is the id of the event that was taken last. */
   lastId: string;
   /** All frames without events are written to the sink, which is undefined if a plugin carries the stream itself. */
   sink: Sink | undefined;
-  /** This many bytes were pending in the sink after its last write. */
   sinkBytes = 0;
   readonly #resultOf: (text: string) => ExecutionResult;
   readonly #waiting: Item[] = [];
@@ -98,7 +96,6 @@ export class EventSource implements AsyncIterableIterator<ExecutionResult> {
     this.stream.onClose(() => this.#finish(frameOf([])));
   }
 
-  /** Only the first end counts. */
   #finish(frame: Frame): void {
     this.#end ??= frame;
     this.#wake?.();
@@ -172,7 +169,6 @@ export class EventSource implements AsyncIterableIterator<ExecutionResult> {
 
 export interface HostedStreamOptions {
   readonly source: EventSource;
-  /** Plugins have wrapped the source in these results. */
   readonly results: AsyncIterable<ExecutionResult>;
   readonly textOf: (result: ExecutionResult) => string;
   readonly log: Logger;

@@ -39,7 +39,6 @@ export interface YogaServerContext {
 
 /** Yoga copies its context, so the members that change are in a separate object. */
 export interface Made {
-  /** The operation is undefined until the engine gets the request. */
   operation: HostedOperation | undefined;
   /** Plugins may replace the response, which is undefined if a plugin responds first. */
   response: HttpResponse | undefined;
@@ -69,7 +68,6 @@ interface Run {
   readonly published: PublishedBy | undefined;
   /** `requested` is an error if the document has a syntax error. A plugin may replace the document. */
   requested: PreparedDocument | GraphQLError;
-  /** Hooks have seen this document last. */
   node?: DocumentNode;
   admitted?: Admitted;
   /** `carried` is set if a plugin carries the operation, whose request was admitted under the plugin's route. */
@@ -186,10 +184,7 @@ export function createHostedOperations({
     return made;
   }
 
-  /**
-   * Admits and validates an operation.
-   * @throws {InvalidError} or the rejection
-   */
+  /** Throws an InvalidError for an invalid operation, or the rejection. */
   function checked(run: Run, node: DocumentNode, params = run.params): ValidatedOperation {
     const admitted = admit(run, node, params);
     if (admitted.validated !== undefined) return admitted.validated;

@@ -26,14 +26,12 @@ export interface Served {
 
 export interface UseEngineOptions {
   readonly schema: GraphQLSchema;
-  /** Creates the steps with the stages of the service's plugins in Yoga's list. */
   readonly serve: (plugins: readonly ServicePlugin[]) => Served;
 }
 
 /** Yoga's check of the members comes last and is less strict than `steps.check`, so it gets a valid query. */
 const CHECKED_ALREADY: GraphQLParams = { query: '{ __typename }' };
 
-/** The service knows nothing of a response that a plugin has made. */
 export const NOTHING_KNOWN: Pick<FinishedRequest, 'errorCodes' | 'operation'> = {
   errorCodes: [],
   operation: undefined,
@@ -47,10 +45,9 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
   const operations = createHostedOperations({ schema, steps: pipeline.steps, results, admit, route });
   let envelop: Envelop | undefined;
   let endpoint: string = route.path;
-  /** Only Yoga responds to these requests. */
+  /** A plain Yoga server, without the service's handler, received these requests. */
   const own = new WeakSet<RequestProgress>();
 
-  /** A response of a step becomes the response of the request. */
   const step =
     (
       take: (request: HttpRequest, serverContext: YogaServerContext) => Promise<HttpResponse | undefined>,
@@ -94,12 +91,11 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
       const { request, serverContext, setRequest, fetchAPI } = payload;
       receiveFromYoga(request, serverContext);
       const { headers, signal, method } = request;
-      // Yoga rejects HEAD.
+      // Yoga rejects HEAD, so Yoga gets GET.
       if (method === 'HEAD' && serverContext.progress !== undefined)
         setRequest(new fetchAPI.Request(request.url, { headers, signal }));
       return admitted(payload);
     },
-    // Plugins may replace these parsers.
     onRequestParse({ serverContext: { progress, url }, setRequestParser }) {
       setRequestParser((request) => pipeline.parse(request, url, progress));
     },
@@ -116,7 +112,6 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
       const { errorCodes, operation } = made.response ?? NOTHING_KNOWN;
       requests.finish(arrived, { status, headers, errorCodes, operation }, progress, url);
       progress.reservation.release();
-      // A response to HEAD has no body (RFC 9110 §9.3.2).
       if (progress.headOnly) setResponse(new Response(null, response));
     },
   };

@@ -43,7 +43,6 @@ export function createYogaServer(options: YogaOptions) {
     parserAndValidationCache: false,
     plugins: [useEngine({ schema, serve: () => served }), ...plugins, ...own],
   });
-  /** Reads a plugin's event stream until its client disconnects. */
   function piecesOf(body: ReadableStream<Uint8Array>, { disconnectSignal }: ReceivedRequest) {
     const reader = body.getReader();
     const cancel = () => {

@@ -84,7 +84,6 @@ export function publicOf(error: unknown): unknown {
 
 interface Lazy {
   readonly result: ExecutionResult;
-  /** False once a plugin has changed the result. */
   readonly isUnchanged: () => boolean;
 }
 
@@ -196,7 +195,6 @@ export function createResults(respond: Responder, log: Logger, limits: CostCeili
     return rejected(new Error('a plugin returned several results'), { requestId, log });
   }
 
-  /** Closes a stream that a plugin did not pass on to its client. */
   function discard({ progress }: HostedOperation): void {
     streams.get(progress)?.stream.close();
     streams.delete(progress);
@@ -219,7 +217,6 @@ export function createResults(respond: Responder, log: Logger, limits: CostCeili
       made.set(source, { outcome, isUnchanged: () => true });
       return source;
     },
-    /** The engine or a plugin has rejected the request. */
     ofError: (error: unknown, { sender: { requestId } }: HostedOperation): ExecutionResult =>
       asResult(rejected(publicOf(error), { requestId, log })),
     respond(result: Processed, hosted: HostedOperation): HttpResponse {
