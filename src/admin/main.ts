@@ -31,8 +31,8 @@ let relayedExitCode: number | undefined;
 /** Resolves to undefined if no server has locked the database. */
 async function relay({ database }: ReturnType<typeof given>['config']): Promise<number | undefined> {
   if (database.kind !== 'embedded') return undefined;
-  const terminalOf = ({ isTTY, columns }: NodeJS.WriteStream) => ({ isTTY, columns });
-  const terminals = { stdout: terminalOf(process.stdout), stderr: terminalOf(process.stderr) };
+  const describeTerminal = ({ isTTY, columns }: NodeJS.WriteStream) => ({ isTTY, columns });
+  const terminals = { stdout: describeTerminal(process.stdout), stderr: describeTerminal(process.stderr) };
   relayedExitCode = await relayCommand(database.dataDir, { args, operator, inputs, ...terminals }, io);
   return relayedExitCode;
 }

@@ -136,7 +136,7 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
   }
 
   /** Runs queries in one round trip. */
-  function fly<Result>(
+  function runTogether<Result>(
     loan: Loan,
     queries: readonly Query<unknown>[],
     before: string | undefined,
@@ -159,7 +159,7 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
   }
 
   const run = <Row>(loan: Loan, query: Query<Row>, before?: string): Promise<Row[]> =>
-    fly(loan, [query], before, ([rows]) => rows as Row[]);
+    runTogether(loan, [query], before, ([rows]) => rows as Row[]);
 
   /**
    * @param isRead true if the work has written nothing, so that a cancelled statement is always a timeout.
@@ -218,10 +218,10 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
         const first = trace?.begin(begin) ?? server.begin;
         if (first !== undefined) await client.query(first);
         const before = first === undefined ? 'BEGIN' : undefined;
-        return fly(loan, queries, before, (results) => results);
+        return runTogether(loan, queries, before, (results) => results);
       },
       query: (statement, values) => run(loan, { statement, values }),
-      queryTogether: (queries) => fly(loan, queries, undefined, (results) => results),
+      queryTogether: (queries) => runTogether(loan, queries, undefined, (results) => results),
       queryAlone: (statement, values) => run(loan, { statement, values }, trace?.alone(alone) ?? alone),
       release(error, committed = false) {
         trace?.end(error, committed);

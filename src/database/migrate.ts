@@ -16,12 +16,12 @@ import { type Endpoint, pgEndpoint } from './transfer/endpoints.ts';
 /** A migration that builds an index while its table is in use must consist of this statement only. */
 const CONCURRENT_INDEX = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY "(\w+)" ON [^;]+;?$/;
 
-const concurrentIndexOf = (sql: string): string | undefined =>
+const findConcurrentIndex = (sql: string): string | undefined =>
   CONCURRENT_INDEX.exec(sql.replaceAll(/^--.*$/gm, '').trim())?.[1];
 
 /** PostgreSQL does not allow CONCURRENTLY in a transaction. */
 export const withoutConcurrently = (sql: string): string =>
-  concurrentIndexOf(sql) === undefined ? sql : sql.replace('INDEX CONCURRENTLY', 'INDEX');
+  findConcurrentIndex(sql) === undefined ? sql : sql.replace('INDEX CONCURRENTLY', 'INDEX');
 
 const IS_VALID = 'SELECT indisvalid AS "isValid" FROM pg_catalog.pg_index WHERE indexrelid = to_regclass($1)';
 
@@ -95,12 +95,12 @@ interface Applied extends AppliedMigration {
 const APPLIED = `SELECT "migration_name" AS name, "checksum", "finished_at" IS NOT NULL AS "isFinished"
   FROM "_prisma_migrations" WHERE "rolled_back_at" IS NULL`;
 
-function unknownOf(applied: readonly AppliedMigration[]): string[] {
+function findUnknown(applied: readonly AppliedMigration[]): string[] {
   const known = new Set(readMigrations().map(({ name }) => name));
   return applied.flatMap(({ name }) => (known.has(name) ? [] : [name]));
 }
 
-function pendingOf(applied: readonly Applied[]): Migration[] {
+function findPending(applied: readonly Applied[]): Migration[] {
   const byName = new Map(applied.map((row) => [row.name, row]));
   return readMigrations().filter(({ name, checksum }) => {
     const row = byName.get(name);
@@ -129,7 +129,7 @@ async function apply(endpoint: Endpoint, migration: Migration): Promise<void> {
 
 /** The transaction ensures that a crash leaves no migration half applied. */
 async function applyAlone(client: Client, migration: Migration, mayBeConcurrent: boolean): Promise<void> {
-  const index = mayBeConcurrent ? concurrentIndexOf(migration.sql) : undefined;
+  const index = mayBeConcurrent ? findConcurrentIndex(migration.sql) : undefined;
   if (index !== undefined) {
     await buildConcurrently(client, index, migration.sql);
     return record(pgEndpoint(client), migration);
@@ -139,7 +139,7 @@ async function applyAlone(client: Client, migration: Migration, mayBeConcurrent:
   await client.query('COMMIT');
 }
 
-function failureOf({ name }: Migration, error: unknown): unknown {
+function toMigrationError({ name }: Migration, error: unknown): unknown {
   const { kind, cause } = toDatabaseError(error);
   if (kind === 'unavailable' || setupError('', error) !== error) return error;
   return new MigrationError(
@@ -154,7 +154,7 @@ async function applyPatiently(client: Client, migration: Migration, mayBeConcurr
     try {
       return await applyAlone(client, migration, mayBeConcurrent);
     } catch (error) {
-      if (!isAborted(toDatabaseError(error).kind)) throw failureOf(migration, error);
+      if (!isAborted(toDatabaseError(error).kind)) throw toMigrationError(migration, error);
       await client.query('ROLLBACK');
       if (tries === MAX_TRIES)
         throw new MigrationError(
@@ -177,7 +177,7 @@ async function makeSchema(endpoint: Endpoint, schema: string): Promise<void> {
 async function prepare(endpoint: Endpoint, schema: string): Promise<Migration[]> {
   await makeSchema(endpoint, schema);
   await endpoint.rows(CREATE_TABLE);
-  return pendingOf(await endpoint.rows<Applied>(APPLIED));
+  return findPending(await endpoint.rows<Applied>(APPLIED));
 }
 
 async function applyAll(client: Client, { schema, kind }: Database): Promise<string[]> {
@@ -268,10 +268,10 @@ export async function migrateTo(
   origin: string,
 ): Promise<void> {
   const applied = migrations.map((migration) => ({ ...migration, isFinished: true }));
-  const [unknown] = unknownOf(applied);
+  const [unknown] = findUnknown(applied);
   if (unknown !== undefined)
     throw new MigrationError(`${origin} has the migration ${unknown} of a newer version: use that version.`);
-  const pending = new Set(pendingOf(applied).map(({ name }) => name));
+  const pending = new Set(findPending(applied).map(({ name }) => name));
   for (const migration of await prepare(endpoint, schema))
     if (!pending.has(migration.name)) await apply(endpoint, migration);
 }
@@ -281,14 +281,14 @@ export async function migrateTo(
  * @returns the names of the applied migrations.
  */
 export async function applyPending(endpoint: Endpoint): Promise<string[]> {
-  const pending = pendingOf(await endpoint.rows<Applied>(APPLIED));
+  const pending = findPending(await endpoint.rows<Applied>(APPLIED));
   for (const migration of pending) await apply(endpoint, migration);
   return pending.map(({ name }) => name);
 }
 
 const APPLIED_STATEMENT = statement<Applied>('migrations_applied', APPLIED);
 
-async function look(database: Queryable): Promise<{ applied: Applied[]; readOnly: boolean }> {
+async function readState(database: Queryable): Promise<{ applied: Applied[]; readOnly: boolean }> {
   const [{ found, readOnly } = { found: false, readOnly: false }] = await database.query(LOOK, []);
   return { applied: found ? await database.query(APPLIED_STATEMENT, []) : [], readOnly };
 }
@@ -302,14 +302,14 @@ export async function pendingMigrations(
   database: Queryable,
   onReadOnly: () => Promise<void> = async () => undefined,
 ): Promise<string[]> {
-  const { applied, readOnly } = await look(database);
+  const { applied, readOnly } = await readState(database);
   if (readOnly) await onReadOnly();
-  return pendingOf(applied).map(({ name }) => name);
+  return findPending(applied).map(({ name }) => name);
 }
 
 /** @throws {DatabaseError} */
 export async function unknownMigrations(database: Queryable): Promise<string[]> {
-  return unknownOf((await look(database)).applied);
+  return findUnknown((await readState(database)).applied);
 }
 
 const RECHECK_MS = 2_000;

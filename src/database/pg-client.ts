@@ -58,7 +58,7 @@ export function statementCancelled(cause?: unknown): Error {
 }
 
 /** The outcome of a cancelled statement is unknown unless the server reported it. */
-function endedWith(error: unknown, lostIsUndone = false): unknown {
+function toCancelledError(error: unknown, lostIsUndone = false): unknown {
   const told = error instanceof pg.DatabaseError && !CONNECTION_LOST.test(error.code ?? '');
   if (told || lostIsUndone) return statementCancelled(error);
   return databaseError(
@@ -68,7 +68,7 @@ function endedWith(error: unknown, lostIsUndone = false): unknown {
   );
 }
 
-function textOf(config: unknown): string | undefined {
+function getSql(config: unknown): string | undefined {
   return typeof config === 'string' ? config : (config as { text?: string }).text;
 }
 
@@ -140,7 +140,7 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
       heard?.();
       heardAfterwards?.();
       release?.();
-      const reason = error != null && ended ? endedWith(error, control.lostIsUndone) : error;
+      const reason = error != null && ended ? toCancelledError(error, control.lostIsUndone) : error;
       cancellation?.spend(performance.now() - sinceMs);
       control.onEnd?.(sinceMs, reason);
       // A cancel request in flight must not hit the next statement.
@@ -160,7 +160,7 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
     if (config instanceof NamedQuery) {
       config.callback = watched;
       query(config);
-    } else if (control.begin !== undefined && textOf(config) === 'BEGIN') {
+    } else if (control.begin !== undefined && getSql(config) === 'BEGIN') {
       query(control.begin, (error: unknown, results: unknown) =>
         watched(error, Array.isArray(results) ? results[0] : results),
       );
@@ -170,7 +170,7 @@ export function limitStatements(client: pg.ClientBase, control: StatementControl
   function limited(...args: unknown[]): unknown {
     const [config] = args;
     if (config instanceof NamedQuery) return start(args, lending.to, config.callback as Callback);
-    const loan = textOf(config)?.startsWith('ROLLBACK') ? undefined : lending.to;
+    const loan = getSql(config)?.startsWith('ROLLBACK') ? undefined : lending.to;
     const callback = args.findIndex((argument) => typeof argument === 'function');
     if (callback >= 0) return start(args.slice(0, callback), loan, args[callback] as Callback);
     return new Promise((resolve, reject) =>

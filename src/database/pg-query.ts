@@ -87,7 +87,7 @@ function preparedStatements(connection: WireConnection, budget: PreparedBudget):
 /** Parses bigint columns as numbers, because ids of this service stay far below 2^53. */
 const INT8 = 20;
 
-function parserOf(oid: number): Column['parse'] {
+function findParser(oid: number): Column['parse'] {
   return oid === INT8 ? Number : (pg.types.getTypeParser(oid, 'text') as Column['parse']);
 }
 
@@ -196,7 +196,7 @@ export class NamedQuery {
   handleRowDescription({ fields }: { fields: readonly { name: string; dataTypeID: number }[] }): void {
     const step = this.#steps[this.#at];
     if (step !== undefined)
-      step.columns = fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }));
+      step.columns = fields.map(({ name, dataTypeID }) => ({ name, parse: findParser(dataTypeID) }));
   }
 
   handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {

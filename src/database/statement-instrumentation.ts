@@ -64,7 +64,7 @@ const EVENTS: Attributes = {
 };
 
 /** Span attributes need a closed set of error types. */
-const errorOf = (error: unknown) => (error instanceof DatabaseError ? error.kind : 'other');
+const classifyError = (error: unknown) => (error instanceof DatabaseError ? error.kind : 'other');
 
 /**
  * Spans of a connection while traced work uses the connection: the transaction, its statements, and the
@@ -114,14 +114,14 @@ export class TracedStatements {
         // A statement without rows has changed nothing and appended no events. A failed statement may have
         // appended events.
         this.#appended ||= appends && (error !== undefined || (results[index]?.length ?? 0) > 0);
-        span.end({}, error === undefined ? undefined : errorOf(error));
+        span.end({}, error === undefined ? undefined : classifyError(error));
       }
     };
   }
 
   /** Uncommitted events were not sent. Events with an unknown outcome may have been sent. */
   end(error: unknown, committed: boolean): void {
-    const reason = error === undefined ? undefined : errorOf(error);
+    const reason = error === undefined ? undefined : classifyError(error);
     const isUnknown = reason === 'unknown';
     if ((committed || isUnknown) && this.#appended) this.#events?.end(EVENTS);
     this.#transaction?.end({ 'content_graph.committed': isUnknown ? undefined : committed }, reason);

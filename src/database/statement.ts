@@ -98,7 +98,7 @@ export function formatTimestamp(date: Date): string {
   return year < 1 ? `${String(1 - year).padStart(4, '0')}${rest} BC` : `${year}${rest}`;
 }
 
-const quoted = (text: string) => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+const quote = (text: string) => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 
 /** PostgreSQL's text format, except for bytes, which are sent in the binary format. */
 export function encodeParameter(value: Parameter): string | Buffer | null {
@@ -106,6 +106,6 @@ export function encodeParameter(value: Parameter): string | Buffer | null {
   if (value instanceof Date) return formatTimestamp(value);
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   if (typeof value === 'object')
-    return `{${value.map((item) => (typeof item === 'string' ? quoted(item) : (item ?? 'NULL'))).join()}}`;
+    return `{${value.map((item) => (typeof item === 'string' ? quote(item) : (item ?? 'NULL'))).join()}}`;
   return String(value);
 }

@@ -10,17 +10,17 @@ import { type Contents, contentsForm } from '../../database/transfer/snapshot.ts
 import { build } from '../../platform/process.ts';
 import { AdminError } from '../cli/output.ts';
 
-const isOfSystem = (error: unknown): error is NodeJS.ErrnoException =>
+const isSystemError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'syscall' in error;
 
 /** @returns `error` unchanged unless the operating system reported it. */
 export const writeError = (path: string, error: unknown): unknown =>
-  isOfSystem(error)
+  isSystemError(error)
     ? new AdminError(`"${path}" cannot be written: ${adviceOf(error)} (${error.message}).`, { cause: error })
     : error;
 
 const readError = (path: string, error: unknown): unknown =>
-  isOfSystem(error)
+  isSystemError(error)
     ? new AdminError(
         `"${path}" cannot be read (${error.message}). Check the permissions of the file and the disk.`,
         {
@@ -88,17 +88,17 @@ export async function writeBackup(
   const hash = createHash('sha256');
   const digests = new Digests();
   let end: BackupEnd = { tables: {}, sha256: '' };
-  const hashed = (part: string | Uint8Array) => {
+  const addToHash = (part: string | Uint8Array) => {
     hash.update(part);
     return part;
   };
   async function* content() {
-    yield hashed(`${JSON.stringify(head)}\n`);
+    yield addToHash(`${JSON.stringify(head)}\n`);
     for await (const piece of pieces) {
       const { table, data } = piece;
       digests.add(piece);
-      yield hashed(`${JSON.stringify({ table, bytes: data.length })}\n`);
-      yield hashed(data);
+      yield addToHash(`${JSON.stringify({ table, bytes: data.length })}\n`);
+      yield addToHash(data);
     }
     const tables = Object.fromEntries(head.tables.map(({ name }) => [name, digests.get(name)]));
     end = { tables, sha256: hash.digest('hex') };
@@ -114,7 +114,7 @@ export async function writeBackup(
 }
 
 /** `content` is unreadable data. A tar archive has "ustar" in its first block. */
-const damaged = (path: string, why: string, content = Buffer.alloc(0)) =>
+const createDamagedError = (path: string, why: string, content = Buffer.alloc(0)) =>
   new AdminError(
     content.toString('latin1', 257, 262) === 'ustar'
       ? `"${path}" is a tar archive, the backup format of version 1.0.0. Nothing was restored. Restore the archive with version 1.0.0 ("npm run -s admin -- restore FILE"), then start this version on that DATA_DIR.`
@@ -132,7 +132,9 @@ function createParser(path: string, content: AsyncIterable<Buffer>) {
       return done === true ? undefined : value;
     } catch (error) {
       const readable = readError(path, error);
-      throw readable instanceof AdminError ? readable : damaged(path, 'the file cannot be decompressed');
+      throw readable instanceof AdminError
+        ? readable
+        : createDamagedError(path, 'the file cannot be decompressed');
     }
   }
 
@@ -140,7 +142,8 @@ function createParser(path: string, content: AsyncIterable<Buffer>) {
     const chunks = [rest];
     for (let bytes = rest.length, last = rest; !isEnough(bytes, last); bytes += last.length) {
       const chunk = await next();
-      if (chunk === undefined) throw damaged(path, 'the end of the file is missing', Buffer.concat(chunks));
+      if (chunk === undefined)
+        throw createDamagedError(path, 'the end of the file is missing', Buffer.concat(chunks));
       chunks.push(chunk);
       last = chunk;
     }
@@ -169,7 +172,7 @@ function createParser(path: string, content: AsyncIterable<Buffer>) {
       try {
         return { json: JSON.parse(line.toString('utf8')), before };
       } catch {
-        throw damaged(path, 'a line is not JSON', Buffer.concat([line, rest]));
+        throw createDamagedError(path, 'a line is not JSON', Buffer.concat([line, rest]));
       }
     },
     isAtEnd: async (): Promise<boolean> => rest.length === 0 && (await next()) === undefined,
@@ -183,7 +186,7 @@ function parseHead(path: string, json: unknown): BackupHead {
       `"${path}" has format ${any.format}, but this version of the service reads format ${FORMAT}. Nothing was restored. Restore the backup with version ${any.version} or a later one.`,
     );
   const { data } = headForm.safeParse(json);
-  if (data === undefined) throw damaged(path, 'the first line is not the header of a backup');
+  if (data === undefined) throw createDamagedError(path, 'the first line is not the header of a backup');
   return data;
 }
 
@@ -195,10 +198,10 @@ async function* readPieces(
   for (;;) {
     const { json, before } = await parser.line();
     const { data: line } = lineForm.safeParse(json);
-    if (line === undefined) throw damaged(path, 'a line has an unknown format');
+    if (line === undefined) throw createDamagedError(path, 'a line has an unknown format');
     if ('sha256' in line) {
-      if (line.sha256 !== before) throw damaged(path, 'the content does not match the checksum');
-      if (!(await parser.isAtEnd())) throw damaged(path, 'data follows the end of the backup');
+      if (line.sha256 !== before) throw createDamagedError(path, 'the content does not match the checksum');
+      if (!(await parser.isAtEnd())) throw createDamagedError(path, 'data follows the end of the backup');
       end(before);
       return;
     }

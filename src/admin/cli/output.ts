@@ -103,14 +103,14 @@ export async function printResult({ stdout }: Pick<CommandIo, 'stdout'>, result:
  */
 const CONTROLS = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-const escapeOf = (control: string) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`;
+const escapeCharacter = (control: string) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** Line breaks and tabs stay. */
 export const escapeTerminal = (message: string): string =>
-  message.replaceAll(CONTROLS, escapeOf).replaceAll(/[^\P{Cc}\n\t]/gu, escapeOf);
+  message.replaceAll(CONTROLS, escapeCharacter).replaceAll(/[^\P{Cc}\n\t]/gu, escapeCharacter);
 
 /** The escaped JSON has the same value. */
-const escapeControls = (json: string): string => json.replaceAll(CONTROLS, escapeOf);
+const escapeControls = (json: string): string => json.replaceAll(CONTROLS, escapeCharacter);
 
 export function print(stderr: Output, message: string): void {
   stderr.write(`${escapeTerminal(message)}\n`);

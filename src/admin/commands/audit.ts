@@ -17,12 +17,12 @@ interface Options {
  * @throws {AccountError}
  * @throws {DatabaseError}
  */
-async function idOf(db: Queryable, name: string | undefined): Promise<string | undefined> {
+async function resolveAccountId(db: Queryable, name: string | undefined): Promise<string | undefined> {
   if (name === undefined || !name.includes('@')) return name;
   return (await findAccount(db, name)).id;
 }
 
-async function* textOf(entries: AsyncIterable<AuditEntry>): AsyncGenerator<string> {
+async function* formatEntries(entries: AsyncIterable<AuditEntry>): AsyncGenerator<string> {
   let before = '[';
   for await (const entry of entries) {
     yield `${before}\n  ${JSON.stringify(entry, null, 2).replaceAll('\n', '\n  ')}`;
@@ -32,8 +32,8 @@ async function* textOf(entries: AsyncIterable<AuditEntry>): AsyncGenerator<strin
 }
 
 async function list({ database }: Opened, { since, actor, subject, action }: Options) {
-  const [by, of] = [await idOf(database, actor), await idOf(database, subject)];
-  return new StreamedText(textOf(auditEntries(database, { since, actor: by, subject: of, action })));
+  const [by, of] = [await resolveAccountId(database, actor), await resolveAccountId(database, subject)];
+  return new StreamedText(formatEntries(auditEntries(database, { since, actor: by, subject: of, action })));
 }
 
 export const defineAuditCommands: DefineCommands = ({ add, command }) => {

@@ -27,7 +27,7 @@ const NOW = statement<{ at: Date; retainedSince: Date }>(
 );
 
 /** Finds elements that the schema lacks, because the document fits another version. */
-function unknownIn(schema: GraphQLSchema, document: DocumentNode): string[] {
+function findUnknown(schema: GraphQLSchema, document: DocumentNode): string[] {
   const types = new TypeInfo(schema);
   const found: string[] = [];
   visit(
@@ -55,15 +55,15 @@ export async function usageReport(database: Queryable, schema: GraphQLSchema, si
   const [now] = await database.query(NOW, []);
   if (now === undefined) throw new Error('the database has returned no row');
   const uses = await listDeprecatedUsage(database, since, CLIENT_NAMES);
-  const deprecationsOf = createDeprecations(schema);
+  const findDeprecations = createDeprecations(schema);
   const documents: DocumentUse[] = [];
   for await (const { id, client, release, text } of publishedTexts(database)) {
     // The document was validated when it was published, so the parser needs no limits.
     const document = parse(text, { noLocation: true });
     const used = document.definitions.flatMap((node) =>
-      node.kind === Kind.OPERATION_DEFINITION ? deprecationsOf(document, node).named : [],
+      node.kind === Kind.OPERATION_DEFINITION ? findDeprecations(document, node).named : [],
     );
-    const elements = [...new Set([...used.map(({ element }) => element), ...unknownIn(schema, document)])];
+    const elements = [...new Set([...used.map(({ element }) => element), ...findUnknown(schema, document)])];
     if (elements.length > 0) documents.push({ id, client, release, elements });
   }
   return {

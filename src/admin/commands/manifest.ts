@@ -20,7 +20,7 @@ const OPERATIONS = z.array(BODY.extend({ id: z.string() }));
  * Format of codegen's client preset, gql.tada, Relay, Mercurius and Hive.
  * @returns undefined for any other value.
  */
-function entriesOfTexts(json: unknown): readonly ManifestEntry[] | undefined {
+function parseTexts(json: unknown): readonly ManifestEntry[] | undefined {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
   const members: [string, unknown][] = Object.entries(json);
   const entries = members.flatMap(([id, text]) => (typeof text === 'string' ? { id, text } : []));
@@ -54,7 +54,7 @@ function parse(file: string, content: string): unknown {
 const isId = ({ text }: ManifestEntry): boolean => text.trim() !== '' && !text.includes('{');
 
 /** @returns undefined unless `operations` is a list, or an object by id. */
-function entriesOfOperations(operations: unknown): readonly ManifestEntry[] | undefined {
+function parseOperations(operations: unknown): readonly ManifestEntry[] | undefined {
   const listed = OPERATIONS.safeParse(operations).data;
   if (listed !== undefined) return listed.map(({ id, body }) => ({ id, text: body }));
   if (typeof operations !== 'object' || operations === null || Array.isArray(operations)) return undefined;
@@ -70,7 +70,7 @@ function entriesOfOperations(operations: unknown): readonly ManifestEntry[] | un
  * @returns undefined unless the file is an Apollo manifest.
  * @throws {AdminError}
  */
-function entriesOfApollo(file: string, json: unknown): readonly ManifestEntry[] | undefined {
+function parseApollo(file: string, json: unknown): readonly ManifestEntry[] | undefined {
   const manifest = APOLLO.safeParse(json).data;
   if (manifest === undefined) return undefined;
   const { version, operations } = manifest;
@@ -78,7 +78,7 @@ function entriesOfApollo(file: string, json: unknown): readonly ManifestEntry[] 
     throw new AdminError(
       `${file} is an Apollo manifest of version ${version}, but only version 1 is supported. Nothing was published.`,
     );
-  return entriesOfOperations(operations);
+  return parseOperations(operations);
 }
 
 /**
@@ -89,7 +89,7 @@ export function readManifest(file: string): readonly ManifestEntry[] {
   const content = read(file);
   if (/\.(?:graphql|gql)$/.test(file)) return [{ id: hash('sha256', content, 'hex'), text: content }];
   const json = parse(file, content);
-  const entries = entriesOfApollo(file, json) ?? entriesOfTexts(json);
+  const entries = parseApollo(file, json) ?? parseTexts(json);
   if (entries === undefined)
     throw new AdminError(`${file} has an unknown format. Nothing was published. ${FORMS}`);
   if (entries.length === 0)

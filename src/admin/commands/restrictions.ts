@@ -31,7 +31,7 @@ function check(network: Network, { trustProxy }: Config, force: boolean): void {
     );
 }
 
-const printed = ({ endsAt, ...block }: Awaited<ReturnType<typeof listBlocks>>[number]) => ({
+const formatBlock = ({ endsAt, ...block }: Awaited<ReturnType<typeof listBlocks>>[number]) => ({
   ...block,
   expiresAt: endsAt,
 });
@@ -51,12 +51,12 @@ async function block(
         `There can be at most ${MAX_BLOCKS} blocks. Nothing was changed. Remove a block, or block a network that contains several blocked networks.`,
       );
     await audit(work, 'block.add', put.network, { expiresAt: put.endsAt });
-    return printed(put);
+    return formatBlock(put);
   });
 }
 
 /** The operator may mean another block that overlaps with the network. */
-async function noBlock(db: Queryable, network: Network): Promise<AdminError> {
+async function createNoBlockError(db: Queryable, network: Network): Promise<AdminError> {
   const others = (await listBlocks(db, network)).map((each) => each.network);
   const hint = others.length === 0 ? '' : ` Blocked networks that overlap: ${others.join(', ')}.`;
   return new AdminError(`Network ${formatNetwork(network)} is not blocked. Nothing was changed.${hint}`);
@@ -65,7 +65,7 @@ async function noBlock(db: Queryable, network: Network): Promise<AdminError> {
 function unblock({ database }: Opened, network: Network) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const ended = await removeBlock(work, network);
-    if (ended === undefined) throw await noBlock(work, network);
+    if (ended === undefined) throw await createNoBlockError(work, network);
     await audit(work, 'block.remove', ended);
     return { network: ended, blocked: false };
   });
@@ -94,7 +94,7 @@ export const defineBlockCommands: DefineCommands = ({ add, command }) => {
   );
 
   command('block list', 'List blocks in force, oldest first', async ({ database }) =>
-    (await listBlocks(database)).map(printed),
+    (await listBlocks(database)).map(formatBlock),
   );
 };
 

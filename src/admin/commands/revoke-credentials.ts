@@ -50,9 +50,9 @@ async function revokeChosen(database: Database, { revocation }: Choice, email: s
 
 type Given = Readonly<Record<string, string | boolean | undefined>>;
 
-const optionOf = ({ name, words }: Choice): Option => new Option(`--${name}`, words);
+const createOption = ({ name, words }: Choice): Option => new Option(`--${name}`, words);
 /** The parser stores the value of an option under its attribute name. */
-const keyOf = (choice: Choice): string => optionOf(choice).attributeName();
+const getOptionKey = (choice: Choice): string => createOption(choice).attributeName();
 
 export const defineRevokeCommand: DefineCommands = ({ add, run }) => {
   add('credential', 'Revoke what was issued to accounts');
@@ -61,11 +61,13 @@ export const defineRevokeCommand: DefineCommands = ({ add, run }) => {
     'Revoke credentials of all accounts or of one account; passwords stay valid',
   );
   for (const choice of CHOICES)
-    command.addOption(optionOf(choice).conflicts(CHOICES.filter((other) => other !== choice).map(keyOf)));
+    command.addOption(
+      createOption(choice).conflicts(CHOICES.filter((other) => other !== choice).map(getOptionKey)),
+    );
   command
     .option('--user <email>', 'email address of the account; default: all accounts')
     .action(async ({ user, ...given }: { user?: string } & Given, self: Command) => {
-      const choice = CHOICES.find((one) => given[keyOf(one)] === true);
+      const choice = CHOICES.find((one) => given[getOptionKey(one)] === true);
       if (choice === undefined)
         self.error(`error: specify what to revoke: ${OPTIONS.format(NAMES.map((name) => `--${name}`))}`);
       await run(({ database }) => revokeChosen(database, choice, user));

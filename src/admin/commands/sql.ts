@@ -43,17 +43,17 @@ async function readRows({ database, config }: Opened, text: string): Promise<Row
   }
 }
 
-const textOf = (value: unknown): string =>
+const formatValue = (value: unknown): string =>
   value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
 
-async function* tableOf({ names, rows }: Rows): AsyncGenerator<string> {
+async function* formatTable({ names, rows }: Rows): AsyncGenerator<string> {
   const cells = [names, ...rows].map((row) =>
-    row.map((value) => escapeTerminal(textOf(value)).replaceAll('\n', '\\n').replaceAll('\t', '\\t')),
+    row.map((value) => escapeTerminal(formatValue(value)).replaceAll('\n', '\\n').replaceAll('\t', '\\t')),
   );
   const widths = names.map((_, index) => Math.max(...cells.map((row) => row[index]?.length ?? 0)));
-  const lineOf = (row: readonly string[]) =>
+  const formatLine = (row: readonly string[]) =>
     row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join(' | ');
-  const [head = [], ...body] = cells.map((row) => lineOf(row).trimEnd());
+  const [head = [], ...body] = cells.map((row) => formatLine(row).trimEnd());
   yield `${head}\n${widths.map((width) => '-'.repeat(width)).join('-+-')}\n`;
   for (const line of body) yield `${line}\n`;
   yield `(${rows.length} ${rows.length === 1 ? 'row' : 'rows'})\n`;
@@ -61,7 +61,7 @@ async function* tableOf({ names, rows }: Rows): AsyncGenerator<string> {
 
 function present({ names, rows }: Rows, stdout: Output): unknown {
   return stdout.isTTY === true
-    ? new StreamedText(tableOf({ names, rows }))
+    ? new StreamedText(formatTable({ names, rows }))
     : rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]])));
 }
 

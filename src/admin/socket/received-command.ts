@@ -13,7 +13,7 @@ export interface ServedCommands {
 }
 
 /** Output ends silently after the client has disconnected or its reader has closed the pipe. */
-function ioOf(socket: Socket, { inputs, ...terminals }: CommandRequest): CommandIo {
+function createSocketIo(socket: Socket, { inputs, ...terminals }: CommandRequest): CommandIo {
   const output = (name: 'stdout' | 'stderr'): Output => ({
     ...terminals[name],
     write(text, done) {
@@ -63,7 +63,7 @@ export async function runReceived(socket: Socket, { config, database, log }: Ser
   void lines.next().catch(() => undefined);
   // Only the name of the command is logged, because arguments may be secrets.
   log.emit('admin.command_started', { command: request.args[0], user: request.operator.user });
-  const io = ioOf(socket, request);
+  const io = createSocketIo(socket, request);
   const opened = { config, database, applied: [] };
   const exitCode = await runCommandLine(request.args, io, {
     operator: request.operator,

@@ -68,11 +68,11 @@ export function freeBytes(path: string): number | undefined {
 }
 
 /** The data may be on a separate disk. */
-const dataOf = (dataDir: string) => join(dataDir, 'postgres');
+const toClusterDir = (dataDir: string) => join(dataDir, 'postgres');
 
 /** Makes a few system calls, writes nothing, and never throws. */
 export function findDataDirProblem(dataDir: string) {
-  const data = dataOf(dataDir);
+  const data = toClusterDir(dataDir);
   try {
     if (!existsSync(data))
       return {
@@ -123,7 +123,7 @@ export const isOwn = ({ uid }: Stats): boolean => process.geteuid === undefined 
 
 export const isOpen = ({ mode }: Stats): boolean => process.platform !== 'win32' && (mode & OTHERS) !== 0;
 
-const octal = ({ mode }: Stats) => (mode & 0o7777).toString(8).padStart(4, '0');
+const formatMode = ({ mode }: Stats) => (mode & 0o7777).toString(8).padStart(4, '0');
 
 /**
  * Ensures that only the user of this process can read or change the data directory, as PostgreSQL requires.
@@ -144,7 +144,7 @@ export function securePrivateDataDir(path: string, { strict }: { readonly strict
   if (!isOpen(stats)) return;
   if (strict)
     throw new UnsafeDataDirError(
-      `DATA_DIR "${path}" is open to other users of this machine (mode ${octal(stats)}). Close it with "chmod -R go= '${path}'", then start again.`,
+      `DATA_DIR "${path}" is open to other users of this machine (mode ${formatMode(stats)}). Close it with "chmod -R go= '${path}'", then start again.`,
     );
   // While the directory was open, another user may have planted a file under a name that the service uses.
   for (const name of readdirSync(path))
@@ -165,7 +165,7 @@ const FILES = ['lock', 'secret-key', 'demo.json'];
  */
 export function checkContent(path: string): void {
   withDataDir(path, () => {
-    const data = dataOf(path);
+    const data = toClusterDir(path);
     const parts = existsSync(data) ? readdirSync(data).map((name) => join(data, name)) : [];
     for (const part of [data, ...parts, ...FILES.map((name) => join(path, name))]) {
       const stats = statSync(part, { throwIfNoEntry: false });
@@ -188,7 +188,7 @@ const NEW_CLUSTER_BYTES = 64 * 1_048_576;
  * @throws {UnusableDataDirError} if the disk is too full to start.
  */
 export function checkDiskSpace(path: string, more = 0): void {
-  const data = dataOf(path);
+  const data = toClusterDir(path);
   const [place, least] = existsSync(data) ? [data, MIN_FREE_BYTES] : [path, NEW_CLUSTER_BYTES];
   const needed = least + more;
   const free = withDataDir(path, () => freeBytes(place));
@@ -202,7 +202,7 @@ export const secretFile = (dataDir: string): string => join(dataDir, 'secret-key
 
 const RANDOM_BYTES = 48;
 
-function stored(path: string): string | undefined {
+function readKeyFile(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim();
   } catch (error) {
@@ -211,9 +211,9 @@ function stored(path: string): string | undefined {
   }
 }
 
-function keyIn(dataDir: string): string {
+function readOrCreateKey(dataDir: string): string {
   const path = secretFile(dataDir);
-  const known = stored(path);
+  const known = readKeyFile(path);
   if (known !== undefined) return known;
   makePrivateDirectory(dataDir);
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
@@ -240,7 +240,7 @@ function keyIn(dataDir: string): string {
 export function secretKeyOf({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataDir'>): string {
   if (secretKey !== undefined) return secretKey;
   try {
-    return keyIn(dataDir);
+    return readOrCreateKey(dataDir);
   } catch (error) {
     throw toDataDirError(dataDir, error);
   }

@@ -18,7 +18,7 @@ export const RESTORING = 'restoring';
 const dataIn = (dataDir: string) => join(dataDir, 'postgres');
 
 /** @returns undefined if the version file is missing or damaged. */
-function majorOf(data: string): string | undefined {
+function readMajor(data: string): string | undefined {
   const file = join(data, 'PG_VERSION');
   const found = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
   return /^\d+$/.test(found) ? found : undefined;
@@ -26,7 +26,7 @@ function majorOf(data: string): string | undefined {
 
 /** @throws {OperatorError} if another major version of PostgreSQL has written the data directory. */
 export function requireSameMajor(dataDir: string): void {
-  const found = majorOf(dataIn(dataDir));
+  const found = readMajor(dataIn(dataDir));
   if (found === undefined || found === EMBEDDED_MAJOR) return;
   throw new OperatorError(
     `The embedded database in "${dataDir}" was written by PostgreSQL ${found}, but this version of the service contains PostgreSQL ${EMBEDDED_MAJOR}. Nothing was changed: ${MOVES[found] ?? OTHER_MOVE}.`,

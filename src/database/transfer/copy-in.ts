@@ -97,11 +97,11 @@ export async function copyIn(options: CopyInOptions) {
     );
   await migrateTo(target, schema, contents.migrations, origin);
   const tables = findCommon(origin, contents.tables, await readTables(target, schema));
-  const nameOf = ({ name }: Table) => qualify(schema, name);
+  const toQualifiedName = ({ name }: Table) => qualify(schema, name);
   // The copied rows include the effects of triggers, such as comment counts.
-  await forEach(target, tables, (table) => `ALTER TABLE ${nameOf(table)} DISABLE TRIGGER USER`);
+  await forEach(target, tables, (table) => `ALTER TABLE ${toQualifiedName(table)} DISABLE TRIGGER USER`);
   const copied = await copyRows(options, tables);
-  await forEach(target, tables, (table) => `ALTER TABLE ${nameOf(table)} ENABLE TRIGGER USER`);
+  await forEach(target, tables, (table) => `ALTER TABLE ${toQualifiedName(table)} ENABLE TRIGGER USER`);
   for (const { name, last } of contents.sequences)
     if (last !== null)
       await target.rows('SELECT setval(to_regclass($1), $2::text::int8, true)', [
@@ -111,7 +111,7 @@ export async function copyIn(options: CopyInOptions) {
   const compared = await compare(options, tables, copied);
   const applied = await applyPending(target);
   // Without ANALYZE, the first plans would be made for empty tables.
-  await forEach(target, tables, (table) => `ANALYZE ${nameOf(table)}`);
+  await forEach(target, tables, (table) => `ANALYZE ${toQualifiedName(table)}`);
   return {
     tables: compared,
     /** Tables that no migration has created do not belong to the service. */
