@@ -125,9 +125,9 @@ export interface BuilderTypes {
 }
 
 /**
- * The first plugin is the outermost wrapper of a resolver. In this order, exceptions become rejections, the scope is
- * checked, a mutation clears the loader caches, look-ahead checks the rows that a resolver reads, and keys are loaded
- * last.
+ * The first plugin is the outermost wrapper of a resolver. First exceptions become rejections, then the scope is
+ * checked, and a mutation clears the loader caches. Look-ahead then checks the rows that a resolver reads, and keys are
+ * loaded last.
  */
 export function createBuilder() {
   const builder = new SchemaBuilder<BuilderTypes>({

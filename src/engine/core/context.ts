@@ -13,7 +13,7 @@ import type { OperationPlans } from './selection.ts';
 
 /**
  * Start of a subscriber's events, returned by the `subscribe` function of a field. graphql-js requires an async
- * iterable, but nothing iterates it, because subscribers with equal responses share one reading of each event.
+ * iterable. Nothing iterates the object, because subscribers with equal responses share one reading of each event.
  */
 export class EventReader implements AsyncIterable<never> {
   readonly start: FeedStart;
@@ -122,7 +122,7 @@ export function principalOf({ caller }: Pick<Context, 'caller'>): Principal {
 
 /**
  * Serves a response that takes several statements. If the client asks for the event id, the position in the event log
- * is read before the first statement, so that events include every change that the response does not show.
+ * is read before the first statement. Events from that position include every change that the response does not show.
  */
 export function afterSnapshot({ db, onSnapshot }: Pick<Context, 'db' | 'onSnapshot'>): Queryable {
   if (onSnapshot === undefined) return db;

@@ -32,8 +32,8 @@ function renames(prefix: string): (name: NameNode) => NameNode {
 }
 
 /**
- * Prints a valid document without names and values that a client chose, such as aliases and strings, on one line, so
- * that equal shapes are equal strings.
+ * Prints a valid document without names and values that a client chose, such as aliases and strings. The result is on
+ * one line, so that equal shapes are equal strings.
  */
 export function shapeOf(document: DocumentNode): string {
   const variable = renames('v');

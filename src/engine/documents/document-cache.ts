@@ -21,7 +21,10 @@ import { type OperationVariables, variableErrors } from './variables.ts';
 /** Five errors are enough to fix a document; each error costs time and response size. */
 const MAX_ERRORS = 5;
 const MAX_CACHED = 1_000;
-/** A token with its nodes takes a few hundred bytes. The length is bounded, too, because comments are no tokens. */
+/**
+ * A token with its nodes takes a few hundred bytes. The length is bounded, too, because long strings and comments also
+ * fill the memory.
+ */
 const MAX_CACHED_TOKENS = 100_000;
 const MAX_CACHED_TEXT_LENGTH = 10_000;
 

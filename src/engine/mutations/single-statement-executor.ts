@@ -83,9 +83,8 @@ export function createSingleStatementExecutor(options: MutationOptions) {
   }
 
   /**
-   * The statement commits by itself.
-   * @returns undefined if nothing was changed, because the mutation needs several statements or will be rejected,
-   * another transaction made the database abort the statement, or the key is locked or has a response
+   * The statement commits by itself. Other mutations run in a transaction, and with a locked or used key nothing runs.
+   * @returns undefined if nothing was changed, also because another transaction made the database abort the statement
    */
   return async (
     args: OperationArgs,

@@ -35,8 +35,8 @@ export function checkedLength(text: string, maximum: number): number {
 const MAX_BYTES_A_UNIT = 6;
 
 /**
- * Computes a lower bound of the characters in JSON, and stops above `maximum`. Aliases repeat one string many times, so
- * the JSON of a small result can exceed the longest string of JavaScript and block the event loop for seconds.
+ * Computes a lower bound of the characters in JSON, and stops above `maximum`. Aliases repeat one string many times.
+ * The JSON of a small result can exceed the longest string of JavaScript and block the event loop for seconds.
  */
 export function leastLength(value: unknown, maximum: number): number {
   if (typeof value === 'string') return value.length + 2;
