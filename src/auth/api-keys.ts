@@ -98,9 +98,9 @@ export const API_KEY_NAMES = 'SELECT k.id::text AS id, k.name FROM api_keys k';
 /** The limit counts the keys of an account that are neither revoked nor expired (contract: limits). */
 export const MAX_LIVE_KEYS = 100;
 /** The limit includes revoked and expired keys, which are retained for 30 days (contract: limits). */
-const MAX_KEPT_KEYS = 1_000;
+const MAX_RETAINED_KEYS = 1_000;
 const TOO_MANY_LIVE = `An account may have at most ${MAX_LIVE_KEYS} API keys that are neither revoked nor expired. Revoke one first.`;
-const TOO_MANY_KEPT = `An account may have at most ${MAX_KEPT_KEYS} API keys, including those that were revoked or expired in the last 30 days. Use an existing key.`;
+const TOO_MANY_KEPT = `An account may have at most ${MAX_RETAINED_KEYS} API keys, including those that were revoked or expired in the last 30 days. Use an existing key.`;
 
 /** The message is shown to the requester. */
 export class KeyLimitError extends OperatorError {}
@@ -117,7 +117,7 @@ async function checkKeyLimit(transaction: Queryable, userId: string): Promise<vo
   const [row] = await transaction.query(COUNT, [userId]);
   const { live, kept } = row ?? { live: 0, kept: 0 };
   if (live >= MAX_LIVE_KEYS) throw new KeyLimitError(TOO_MANY_LIVE);
-  if (kept >= MAX_KEPT_KEYS) throw new KeyLimitError(TOO_MANY_KEPT);
+  if (kept >= MAX_RETAINED_KEYS) throw new KeyLimitError(TOO_MANY_KEPT);
 }
 
 /**

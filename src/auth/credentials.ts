@@ -59,13 +59,13 @@ export function createCredentials(
 export type Credentials = ReturnType<typeof createCredentials>;
 
 /** Owners still see a revoked or expired key for this long. */
-const USELESS = "<= now() - interval '30 days'";
+const INVALID_FOR_30_DAYS_SQL = "<= now() - interval '30 days'";
 
 export const expiredSessions = deletion('sessions', { table: 'sessions', condition: 'expires_at <= now()' });
 export const oldApiKeys = deletion(
   'api_keys',
-  { table: 'api_keys', condition: `expires_at ${USELESS}` },
-  { table: 'api_keys', condition: `revoked_at ${USELESS}` },
+  { table: 'api_keys', condition: `expires_at ${INVALID_FOR_30_DAYS_SQL}` },
+  { table: 'api_keys', condition: `revoked_at ${INVALID_FOR_30_DAYS_SQL}` },
 );
 export const expiredStreamTokens = deletion('stream_tokens', {
   table: 'stream_tokens',

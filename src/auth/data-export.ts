@@ -149,11 +149,12 @@ export async function accountToExport(database: Database, email: string): Promis
   return found.id;
 }
 
-const gone = () => new OperatorError('The account was deleted during the export. The output is incomplete.');
+const createDeletedError = () =>
+  new OperatorError('The account was deleted during the export. The output is incomplete.');
 
 async function* writeExport(db: Queryable, id: string, sections: readonly ExportSection[]) {
   const [account] = await db.query(READ, [id]);
-  if (account === undefined) throw gone();
+  if (account === undefined) throw createDeletedError();
   yield `{\n  "account": ${JSON.stringify(account)}`;
   for (const { name, rows } of sections) {
     yield `,\n  ${JSON.stringify(name)}: [`;
@@ -165,7 +166,7 @@ async function* writeExport(db: Queryable, id: string, sections: readonly Export
     yield first ? ']' : '\n  ]';
   }
   // An error shows that the output is incomplete, because rows may be missing.
-  if ((await db.query(READ, [id])).length === 0) throw gone();
+  if ((await db.query(READ, [id])).length === 0) throw createDeletedError();
   yield '\n}\n';
 }
 

@@ -220,7 +220,7 @@ export function createJwtStrategy({ database, clock, ...verification }: JwtStrat
   }
 
   /** Stream tokens of earlier releases do not name a key. */
-  async function isStanding(keyId: string | undefined): Promise<boolean> {
+  async function isKeyValid(keyId: string | undefined): Promise<boolean> {
     if (keyId === undefined) return true;
     for (const source of keys) if (await source.knows(keyId)) return true;
     return false;
@@ -266,7 +266,7 @@ export function createJwtStrategy({ database, clock, ...verification }: JwtStrat
     },
     invalidCredentialSql: 'EXISTS (SELECT FROM revoked_tokens r WHERE r.jti = t.credential_id)',
     async renew(principal) {
-      if (hasExpired(principal, clock.now()) || !(await isStanding(principal.keyId))) return undefined;
+      if (hasExpired(principal, clock.now()) || !(await isKeyValid(principal.keyId))) return undefined;
       const subject = await ask(principal.userId, principal.credentialId);
       if (subject === undefined || !isAccepted(subject, principal.issuedAtMs)) return undefined;
       const role = effectiveRole(principal.role, subject.role);

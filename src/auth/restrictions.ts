@@ -20,8 +20,8 @@ interface RestrictionsOptions extends UseServices {
 }
 
 /** Interval of reads without notifications or after a failure, so that changes apply within a second. */
-const UNHEARD_MS = 300;
-const MAX_REMEMBERED = 10_000;
+const POLL_INTERVAL_MS = 300;
+const MAX_CACHED_VERDICTS = 10_000;
 
 interface Block {
   readonly network: string;
@@ -30,7 +30,7 @@ interface Block {
 }
 
 function lookUpIn(blocks: readonly Block[], clock: Clock): (address: string) => boolean {
-  const remembered = new LRUCache<string, boolean>({ max: MAX_REMEMBERED });
+  const remembered = new LRUCache<string, boolean>({ max: MAX_CACHED_VERDICTS });
   let list = listOf([]);
   let current: readonly Block[] = blocks;
   let nextEndMs = Number.NEGATIVE_INFINITY;
@@ -122,7 +122,7 @@ export function createRestrictions(options: RestrictionsOptions) {
 
   const timer = setInterval(() => {
     if (failed || !hears() || performance.now() >= nextMs) recheck();
-  }, UNHEARD_MS).unref();
+  }, POLL_INTERVAL_MS).unref();
   recheck();
 
   return {

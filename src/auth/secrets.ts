@@ -13,7 +13,7 @@ import type { Invalid } from './authenticate.ts';
 
 const INTERVAL_MS = 60_000;
 export const FRESH = "interval '60 seconds'";
-const MAX_NOTED_USES = 10_000;
+const MAX_CACHED_USES = 10_000;
 
 interface LastUsedOptions extends UseServices, UseFailure {
   readonly table: string;
@@ -72,7 +72,7 @@ export function storeOncePerMinute<Use>({
   identityOf,
   store,
 }: UseStore<Use>): (use: Use) => void {
-  const noted = new LRUCache<string, number>({ max: MAX_NOTED_USES });
+  const noted = new LRUCache<string, number>({ max: MAX_CACHED_USES });
   const storeSoon = batchReads(
     async (uses: readonly Use[]) => {
       await store(uses);
@@ -206,11 +206,11 @@ export const readConnectionFor = (
 
 export type LookUpDatabase = Queryable & Pick<Database, 'cancellable'>;
 
-const MAX_REMEMBERED = 10_000;
+const MAX_CACHED_ACCOUNTS = 10_000;
 /**
  * Look-ups of unknown secrets share one owner, and so one slot on the database (decisions/0016-shares.md).
  */
-const STRANGERS = 'unknown credentials';
+const UNKNOWN_OWNER = 'unknown credentials';
 
 /**
  * Batches look-ups into one statement.
@@ -231,7 +231,7 @@ function lookUpByHash<Row extends { readonly hash: Uint8Array; readonly userId: 
   database: LookUpDatabase,
   statement: Statement<Row>,
 ) {
-  const accounts = new LRUCache<string, string>({ max: MAX_REMEMBERED });
+  const accounts = new LRUCache<string, string>({ max: MAX_CACHED_ACCOUNTS });
   /** `underWay` counts an owner's look-ups in progress, and `read` batches them. */
   const readers = new Map<string, { underWay: number; read(key: string): Promise<Row | undefined> }>();
 
@@ -253,7 +253,7 @@ function lookUpByHash<Row extends { readonly hash: Uint8Array; readonly userId: 
 
   return async (hash: Uint8Array, owner?: string): Promise<Row | undefined> => {
     const key = byteaText(hash);
-    const row = await readFor(owner ?? accounts.get(key) ?? STRANGERS, key);
+    const row = await readFor(owner ?? accounts.get(key) ?? UNKNOWN_OWNER, key);
     if (row === undefined) accounts.delete(key);
     else accounts.set(key, row.userId);
     return row;

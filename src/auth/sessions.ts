@@ -16,7 +16,7 @@ import { hashSecret, type SecretRow, type SecretServices, storedSecrets } from '
  * sessions).
  */
 const SESSION_IDLE_EXPIRY_SQL = "now() + interval '7 days'";
-const ABSOLUTE_END = "now() + interval '30 days'";
+const ABSOLUTE_EXPIRY_SQL = "now() + interval '30 days'";
 const MAX_USER_AGENT_LENGTH = 200;
 
 /** OWASP's session management cheat sheet requires at least 64 random bits. The id has 256. */
@@ -41,13 +41,13 @@ interface NewSession {
 const INSERT_SESSION = statement<{ expiresAt: Date }>(
   'session_insert',
   `INSERT INTO sessions (id, user_id, hash, user_agent, created_at, last_seen_at, expires_at, absolute_expires_at)
-   SELECT $1, u.id, $3, $4, now(), now(), ${SESSION_IDLE_EXPIRY_SQL}, ${ABSOLUTE_END} FROM users u
+   SELECT $1, u.id, $3, $4, now(), now(), ${SESSION_IDLE_EXPIRY_SQL}, ${ABSOLUTE_EXPIRY_SQL} FROM users u
    WHERE u.id = $2 AND u.password_hash = $5 AND u.disabled_at IS NULL FOR SHARE OF u RETURNING absolute_expires_at AS "expiresAt"`,
 );
 
 const MAX_SESSIONS = 100;
 /** As a separate statement, the deletion sees the sessions of concurrent logins. */
-const END_OLDEST = statement<never>(
+const DELETE_OLDEST_SESSIONS = statement<never>(
   'session_end_oldest',
   `DELETE FROM sessions WHERE id IN
      (SELECT id FROM sessions WHERE user_id = $1 ORDER BY last_seen_at DESC, id DESC OFFSET $2)`,
@@ -81,7 +81,7 @@ export async function openSession(
     userAgent === null ? null : userAgent.slice(0, MAX_USER_AGENT_LENGTH),
     passwordHash,
   ]);
-  await db.query(END_OLDEST, [userId, MAX_SESSIONS]);
+  await db.query(DELETE_OLDEST_SESSIONS, [userId, MAX_SESSIONS]);
   return opened && { id, sessionId, ...opened };
 }
 
@@ -89,7 +89,7 @@ export interface HeldSession {
   readonly userAgent: string | null;
 }
 
-const HOLD = statement<HeldSession>(
+const LOCK_SESSION = statement<HeldSession>(
   'session_hold',
   'SELECT user_agent AS "userAgent" FROM sessions WHERE id = $1 FOR KEY SHARE',
 );
@@ -105,10 +105,10 @@ export async function holdSession(
   work: UnitOfWork,
   id: string | undefined,
 ): Promise<HeldSession | undefined> {
-  return id === undefined ? undefined : (await work.query(HOLD, [id]))[0];
+  return id === undefined ? undefined : (await work.query(LOCK_SESSION, [id]))[0];
 }
 
-const END = statement<{ one: number }>(
+const DELETE_SESSION = statement<{ one: number }>(
   'session_end',
   'DELETE FROM sessions WHERE id = $1 AND user_id = $2 RETURNING 1 AS one',
 );
@@ -118,7 +118,7 @@ const END = statement<{ one: number }>(
  * @throws {DatabaseError}
  */
 export async function revokeSession(db: Queryable, id: string, userId: string): Promise<boolean> {
-  return (await db.query(END, [id, userId])).length > 0;
+  return (await db.query(DELETE_SESSION, [id, userId])).length > 0;
 }
 
 export type EndSession = (id: string, userId: string) => Promise<boolean>;

@@ -33,7 +33,7 @@ import {
  * tokens).
  */
 const IDLE_HOUR = "now() + interval '1 hour'";
-const ABSOLUTE_END = "now() + interval '24 hours'";
+const ABSOLUTE_EXPIRY_SQL = "now() + interval '24 hours'";
 /** A use is stored at most once a minute (`FRESH`), so the minute is added to the hour. */
 const STREAM_TOKEN_IDLE_EXPIRY_SQL = `${IDLE_HOUR} + ${FRESH}`;
 /** The limit counts the valid tokens of an account (contract: stream tokens). */
@@ -73,7 +73,7 @@ const INSERT = statement<{ expiresAt: Date }>(
   `INSERT INTO stream_tokens (id, user_id, hash, credential_kind, credential_id, client_id, role, scopes, credential_expires_at,
      operation, credential_issued_at, credential_key_id, created_at, last_used_at, ends_at, expires_at)
    SELECT $1, $2, $3, $4, $5, $6, $7::"Role", $8, $9, $10, $11, $12, now(), now(), e.ends_at, LEAST(${STREAM_TOKEN_IDLE_EXPIRY_SQL}, e.ends_at)
-   FROM (SELECT LEAST(${ABSOLUTE_END}, $9::timestamptz) AS ends_at) e
+   FROM (SELECT LEAST(${ABSOLUTE_EXPIRY_SQL}, $9::timestamptz) AS ends_at) e
    WHERE (SELECT count(*) FROM stream_tokens t WHERE t.user_id = $2) < ${MAX_LIVE_TOKENS}
    RETURNING LEAST(${IDLE_HOUR}, ends_at) AS "expiresAt"`,
 );
@@ -139,7 +139,7 @@ export function streamTokenIssuer(
     );
 }
 
-const END = statement<{ userId: string }>(
+const DELETE_TOKEN = statement<{ userId: string }>(
   'stream_token_end',
   'DELETE FROM stream_tokens WHERE id = $1 RETURNING user_id AS "userId"',
 );
@@ -149,7 +149,7 @@ const END = statement<{ userId: string }>(
  * @throws {DatabaseError}
  */
 export async function revokeStreamToken(db: Queryable, id: string): Promise<string | undefined> {
-  return (await db.query(END, [id]))[0]?.userId;
+  return (await db.query(DELETE_TOKEN, [id]))[0]?.userId;
 }
 
 const KIND = { kind: 'streamTokens', words: 'stream tokens', onPasswordChange: true };

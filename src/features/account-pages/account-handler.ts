@@ -67,7 +67,7 @@ interface CreatedKey {
 }
 
 /** A form of the page, posted by the owner of a session. */
-interface Asked {
+interface AccountPageRequest {
   readonly form: URLSearchParams;
   readonly caller: Principal;
   readonly admitted: AdmittedRequest;
@@ -90,7 +90,7 @@ export function createAccountHandler(options: AccountServices): RouteHandler {
     });
 
   async function show(
-    { caller: { role }, admitted }: Omit<Asked, 'form'>,
+    { caller: { role }, admitted }: Omit<AccountPageRequest, 'form'>,
     {
       failed,
       done,
@@ -119,14 +119,14 @@ export function createAccountHandler(options: AccountServices): RouteHandler {
   }
 
   /** @throws what the API throws for a wrong password */
-  async function confirm({ form, caller, admitted }: Asked): Promise<void> {
+  async function confirm({ form, caller, admitted }: AccountPageRequest): Promise<void> {
     const { userId } = caller;
     const onWrongPassword = () => securityLog.failedLogin(attemptOrigin(admitted), 'wrong_password', userId);
     const context = { caller, db: readConnectionFor(database, userId), passwords, onWrongPassword };
     await confirmPassword(context, form.get('currentPassword') ?? '');
   }
 
-  async function makeKey({ form, admitted }: Asked): Promise<HttpResponse> {
+  async function makeKey({ form, admitted }: AccountPageRequest): Promise<HttpResponse> {
     const days = KEY_DAYS.find((choice) => String(choice) === form.get('days'));
     if (days === undefined) throw badRequest('Choose how long the key is valid.');
     const name = form.get('name') ?? '';
@@ -137,12 +137,12 @@ export function createAccountHandler(options: AccountServices): RouteHandler {
     return pageResponse(newKeyPage(name, data.createApiKey.key));
   }
 
-  async function download(asked: Asked): Promise<HttpResponse> {
+  async function download(asked: AccountPageRequest): Promise<HttpResponse> {
     await confirm(asked);
     return ownData(asked.caller, asked.admitted.requestId);
   }
 
-  async function perform(action: Action, asked: Asked): Promise<HttpResponse> {
+  async function perform(action: Action, asked: AccountPageRequest): Promise<HttpResponse> {
     const { form, admitted } = asked;
     if (action === 'create-key') return makeKey(asked);
     if (action === 'download') return download(asked);
@@ -159,7 +159,7 @@ export function createAccountHandler(options: AccountServices): RouteHandler {
    * Shows next to the form why the action failed.
    * @throws errors that another input does not fix
    */
-  async function reject(error: unknown, action: Action, asked: Asked): Promise<HttpResponse> {
+  async function reject(error: unknown, action: Action, asked: AccountPageRequest): Promise<HttpResponse> {
     const { status, headers, errorCodes, problem, argument } = problemOf(error, asked.admitted, log);
     if (status === 401) return signInAgain(errorCodes);
     // The API returns a wrong argument with the status 200, as an error of one field.

@@ -219,7 +219,7 @@ const DONE: Partial<Record<Action, string>> = {
 };
 
 /** These forms have only a button in a row, so no problem can be shown next to them. */
-const OF_ROWS: readonly Action[] = ['end-session', 'revoke-key', 'revoke-grant'];
+const ROW_ACTIONS: readonly Action[] = ['end-session', 'revoke-key', 'revoke-grant'];
 
 const noticeOf = (done: Action | undefined): string | undefined => done && DONE[done];
 
@@ -245,7 +245,7 @@ export function accountPage({ account, done, ...options }: AccountPage): string 
 <p class="soft">${email}</p></div>
 ${form('sign-out', html`<button class="small second">Sign out</button>`)}
 </div>
-${shownNotice(notice)}${failed !== undefined && OF_ROWS.includes(failed.action) ? alertOf(failed.problem) : EMPTY_HTML}
+${shownNotice(notice)}${failed !== undefined && ROW_ACTIONS.includes(failed.action) ? alertOf(failed.problem) : EMPTY_HTML}
 ${nameSection(account, options)}${passwordSection(account, options)}${sessionsSection(account)}${keysSection(account, options)}${
   grants === undefined ? EMPTY_HTML : grantsSection(grants, options)
 }${dataSection(account, options)}${everythingSection(account, options)}`,

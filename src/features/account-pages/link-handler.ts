@@ -16,7 +16,7 @@ import { consumeLink, findLink, type Link } from './links.ts';
 import { TOKEN_PARAMETER } from './paths.ts';
 
 /** The status does not reveal if a link has ever existed. */
-const VOID = 404;
+const UNKNOWN_LINK_STATUS = 404;
 
 /**
  * Checks a password and its repetition.
@@ -48,7 +48,7 @@ export function createLinkHandler(options: AccountServices): RouteHandler {
     await limiter.credentials.failure(formatIpOwner(admitted.clientAddress));
     const reason = 'The link is unknown, used, expired or replaced.';
     securityLog.failedCredential(attemptOrigin(admitted), { kind: 'link', reason });
-    return pageResponse(voidLinkPage(), { status: VOID, headers });
+    return pageResponse(voidLinkPage(), { status: UNKNOWN_LINK_STATUS, headers });
   }
 
   /**

@@ -46,11 +46,11 @@ export interface Link {
  * A link is void once its account is disabled, is in deletion or has another email address. Each use checks
  * this condition.
  */
-const GOOD = `l.hash = $1 AND l.expires_at > now() AND u.email_key = l.email_key AND u.disabled_at IS NULL AND u.deleted_at IS NULL`;
+const VALID_LINK_SQL = `l.hash = $1 AND l.expires_at > now() AND u.email_key = l.email_key AND u.disabled_at IS NULL AND u.deleted_at IS NULL`;
 
 const FIND = statement<Link>(
   'account_link_find',
-  `SELECT l.id, l.kind, u.id AS "account", u.name, u.email FROM account_links l JOIN users u ON u.id = l.user_id WHERE ${GOOD}`,
+  `SELECT l.id, l.kind, u.id AS "account", u.name, u.email FROM account_links l JOIN users u ON u.id = l.user_id WHERE ${VALID_LINK_SQL}`,
 );
 
 /**
@@ -63,7 +63,7 @@ export async function findLink(db: Queryable, token: string): Promise<Link | und
 
 const USE = statement<{ id: string }>(
   'account_link_use',
-  `DELETE FROM account_links l USING users u WHERE u.id = l.user_id AND ${GOOD} RETURNING l.id`,
+  `DELETE FROM account_links l USING users u WHERE u.id = l.user_id AND ${VALID_LINK_SQL} RETURNING l.id`,
 );
 
 /**

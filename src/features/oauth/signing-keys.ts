@@ -17,13 +17,13 @@ export const ACCESS_TOKEN_SECONDS = 900;
 /** A new key is published this long before it signs, so that no client meets a token of an unknown key. */
 const PUBLISH_AHEAD_MS = 10_000;
 /** A retired key is retained until its last token has expired, with a margin for wrong clocks. */
-const KEEP_MS = ACCESS_TOKEN_SECONDS * 1000 + 120_000;
+const RETENTION_MS = ACCESS_TOKEN_SECONDS * 1000 + 120_000;
 /**
  * A key under another secret may still sign on another instance, during the rollout of a new secret. In
  * development, each data directory may have a separate secret, so the time is longer. A newer key under the
  * same secret lets the key be deleted earlier.
  */
-const KEEP_FOREIGN_MS = { production: 86_400_000, otherwise: 30 * 86_400_000 };
+const FOREIGN_RETENTION_MS = { production: 86_400_000, otherwise: 30 * 86_400_000 };
 
 interface KeyRow extends OAuthSigningKey {
   readonly publicJwk: JWK;
@@ -99,10 +99,10 @@ export function signerOf(keys: readonly SigningKey[]): SigningKey | undefined {
 }
 
 export function oldSigningKeys(production: boolean): Job {
-  const foreignMs = production ? KEEP_FOREIGN_MS.production : KEEP_FOREIGN_MS.otherwise;
+  const foreignMs = production ? FOREIGN_RETENTION_MS.production : FOREIGN_RETENTION_MS.otherwise;
   return {
     name: 'signing_keys',
-    run: async (db) => (await db.query(PRUNE, [KEEP_MS, foreignMs])).length,
+    run: async (db) => (await db.query(PRUNE, [RETENTION_MS, foreignMs])).length,
   };
 }
 

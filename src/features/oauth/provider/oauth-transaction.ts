@@ -97,10 +97,10 @@ export function createOAuthRequests(
 }
 
 /** The client has disconnected and does not receive this error. */
-const gone = () => new ApiError('BAD_REQUEST', 'The client disconnected.');
+const createDisconnectedError = () => new ApiError('BAD_REQUEST', 'The client disconnected.');
 
 /** Resolves when the current work has finished and the event loop continues with other work. */
-const sliceEnds = () =>
+const waitForTimeSliceEnd = () =>
   new Promise<void>((resolve) => {
     queueMicrotask(() => process.nextTick(resolve));
   });
@@ -140,7 +140,7 @@ export function createOAuthRequestQueue(maxWaiting: number, metrics: Metrics) {
   /** The measurement ends when the event loop continues with other work. */
   async function measure({ audience, owner }: OAuthRequest): Promise<void> {
     const beganMs = performance.now();
-    await sliceEnds();
+    await waitForTimeSliceEnd();
     const tookMs = performance.now() - beganMs;
     queues[audience].use.add(owner, tookMs);
     // Work without a slot does not extend the pause.
@@ -171,7 +171,7 @@ export function createOAuthRequestQueue(maxWaiting: number, metrics: Metrics) {
       const { audience, owner, cancellation } = work;
       const queue = queues[audience];
       const hasDisconnected = () => disconnectSignal?.disconnected === true;
-      if (hasDisconnected()) throw gone();
+      if (hasDisconnected()) throw createDisconnectedError();
       if (cancellation.cancelled) throw new QueueFullError('cancelled');
       const wanted: Cancellable = {
         onCancel(listener) {
@@ -182,7 +182,7 @@ export function createOAuthRequestQueue(maxWaiting: number, metrics: Metrics) {
       try {
         if (!queue.acquire(owner)) await queue.wait(owner, wanted);
       } catch (error) {
-        throw hasDisconnected() ? gone() : error;
+        throw hasDisconnected() ? createDisconnectedError() : error;
       }
       void leaveAfter(work, owner);
       const weight = queue.use.add(owner, UNKNOWN_MS);

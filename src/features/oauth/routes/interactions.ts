@@ -41,7 +41,7 @@ export interface PageRequest extends EndpointRequest {
   readonly uid: string;
 }
 
-interface UnderWay extends PageRequest {
+interface PendingAuthorization extends PageRequest {
   readonly interaction: Interaction;
   readonly client: Client;
   readonly redirectUri: string;
@@ -73,7 +73,7 @@ export function createInteractions(options: InteractionOptions) {
   const { calls, database, transaction, login, signIns, settle, log } = options;
 
   /** @throws BAD_REQUEST if the sign-in does not exist or belongs to another browser */
-  async function underWay(arrived: PageRequest): Promise<UnderWay> {
+  async function findPendingAuthorization(arrived: PageRequest): Promise<PendingAuthorization> {
     const { provider, request, uid } = arrived;
     const browser = readBrowserId(request);
     const interaction = browser === undefined ? undefined : await provider.Interaction.find(uid);
@@ -95,7 +95,7 @@ export function createInteractions(options: InteractionOptions) {
   }
 
   function showLogin(
-    { uid, client, redirectUri, interaction }: UnderWay,
+    { uid, client, redirectUri, interaction }: PendingAuthorization,
     email?: string,
     failed?: FailedSignIn,
   ) {
@@ -109,7 +109,7 @@ export function createInteractions(options: InteractionOptions) {
     return pageResponse(page, { redirectUri, ...failed });
   }
 
-  function scopesFor({ client, interaction }: UnderWay, { role }: ActiveAccount): Scope[] {
+  function scopesFor({ client, interaction }: PendingAuthorization, { role }: ActiveAccount): Scope[] {
     const requested = text(interaction.params.scope).split(' ');
     const held = scopesOfRole(role);
     return getGrantableScopes(client, { alone: false }).filter(
@@ -117,7 +117,11 @@ export function createInteractions(options: InteractionOptions) {
     );
   }
 
-  function showConsent(context: UnderWay, account: ActiveAccount, scopes: readonly Scope[]): HttpResponse {
+  function showConsent(
+    context: PendingAuthorization,
+    account: ActiveAccount,
+    scopes: readonly Scope[],
+  ): HttpResponse {
     const { uid, client, redirectUri } = context;
     const { protocol, host } = new URL(redirectUri);
     const page = consentPage({
@@ -133,7 +137,7 @@ export function createInteractions(options: InteractionOptions) {
   }
 
   async function authorize(
-    { provider, client, finish }: UnderWay,
+    { provider, client, finish }: PendingAuthorization,
     { account: { id: userId }, session }: SignedIn,
     scopes: readonly Scope[],
   ) {
@@ -147,7 +151,7 @@ export function createInteractions(options: InteractionOptions) {
    * Identifies the user by the request's session. The authorization only stores the session that was created
    * for it, because an attacker may have planted the authorization in this browser.
    */
-  async function signedInWith({ request, interaction }: UnderWay): Promise<SignedIn | undefined> {
+  async function signedInWith({ request, interaction }: PendingAuthorization): Promise<SignedIn | undefined> {
     const { userId, credentialId: session } = (await signIns.sessionOf(request)) ?? {};
     if (userId === undefined || session === undefined) return undefined;
     if (prompts(interaction, 'login') && signIns.openedIn(interaction) !== session) return undefined;
@@ -156,7 +160,10 @@ export function createInteractions(options: InteractionOptions) {
   }
 
   /** The handler redirects to the page if possible, so that Back and Reload do not send the form again. */
-  async function reject(context: UnderWay, { email, failed }: RejectedSignIn): Promise<HttpResponse> {
+  async function reject(
+    context: PendingAuthorization,
+    { email, failed }: RejectedSignIn,
+  ): Promise<HttpResponse> {
     const { uid } = context;
     const cookie = createRejectionCookie(uid, { email: email.slice(0, MAX_EMAIL), failed });
     if (cookie === undefined) return showLogin(context, email, failed);
@@ -166,12 +173,12 @@ export function createInteractions(options: InteractionOptions) {
     return seeOther(isOther ? `${page}?${OTHER_ACCOUNT}` : page, { 'set-cookie': cookie });
   }
 
-  function showRejection(context: UnderWay, { email, failed }: RejectedSignIn): HttpResponse {
+  function showRejection(context: PendingAuthorization, { email, failed }: RejectedSignIn): HttpResponse {
     const headers = { ...failed.headers, 'set-cookie': CLEAR_REJECTION };
     return showLogin(context, email, { ...failed, headers });
   }
 
-  async function show(context: UnderWay): Promise<HttpResponse> {
+  async function show(context: PendingAuthorization): Promise<HttpResponse> {
     const { request, interaction, client, uid, finish } = context;
     const { searchParams } = new URL(request.url);
     const rejected = readRejection(request, uid);
@@ -197,7 +204,7 @@ export function createInteractions(options: InteractionOptions) {
     return showConsent(context, account, scopes);
   }
 
-  async function signIn(context: UnderWay): Promise<HttpResponse> {
+  async function signIn(context: PendingAuthorization): Promise<HttpResponse> {
     const { request, admitted, interaction, uid } = context;
     const form = await readForm(request);
     const email = form.get('email') ?? '';
@@ -213,7 +220,7 @@ export function createInteractions(options: InteractionOptions) {
     return seeOther(signInPath('interaction', uid), { 'set-cookie': setSessionCookie(result.sessionId) });
   }
 
-  async function confirm(context: UnderWay): Promise<HttpResponse> {
+  async function confirm(context: PendingAuthorization): Promise<HttpResponse> {
     const { request, client, uid } = context;
     const shown = (await readForm(request)).get('account');
     const signedIn = await signedInWith(context);
@@ -231,7 +238,7 @@ export function createInteractions(options: InteractionOptions) {
   }
 
   /** Only the session of the result may send the result to the client. */
-  async function resume(context: UnderWay): Promise<HttpResponse> {
+  async function resume(context: PendingAuthorization): Promise<HttpResponse> {
     const { provider, request, admitted, uid, interaction } = context;
     const { session } = (interaction.result ?? {}) as Finished;
     if (session !== undefined && (await signIns.sessionOf(request))?.credentialId !== session)
@@ -245,8 +252,9 @@ export function createInteractions(options: InteractionOptions) {
     return response;
   }
 
-  const page = (handle: (context: UnderWay) => Promise<HttpResponse>) => async (arrived: PageRequest) =>
-    handle(await underWay(arrived));
+  const page =
+    (handle: (context: PendingAuthorization) => Promise<HttpResponse>) => async (arrived: PageRequest) =>
+      handle(await findPendingAuthorization(arrived));
 
   return {
     interaction: page(show),

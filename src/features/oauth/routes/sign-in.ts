@@ -31,7 +31,7 @@ export async function findActiveAccount(db: Queryable, id: string): Promise<Acti
 }
 
 /** An unfinished authorization stores the session that was created for it. */
-interface Remembered {
+interface StoredSignIn {
   readonly signedIn?: string;
 }
 
@@ -57,7 +57,7 @@ export function createSignIns(
 
   return {
     sessionOf,
-    openedIn: ({ result }: Interaction) => ((result ?? {}) as Remembered).signedIn,
+    openedIn: ({ result }: Interaction) => ((result ?? {}) as StoredSignIn).signedIn,
     /** The session that the new cookie replaces is revoked. */
     async replace(request: HttpRequest, interaction: Interaction, sessionId: string): Promise<void> {
       const [before, opened] = await Promise.all([sessionOf(request), principalOf(sessionId)]);
