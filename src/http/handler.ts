@@ -116,7 +116,7 @@ export function createRequestHandler(options: RequestHandlerOptions) {
   }
 
   /**
-   * A failed look-up returns false, so that the restarted request looks up the session again and is rejected with the
+   * A failed look-up returns false. The restarted request then looks up the session again and is rejected with the
    * reason.
    */
   async function isVerified(

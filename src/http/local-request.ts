@@ -8,8 +8,8 @@ function isLocal({ forwarded, peerAddress }: LocatedRequest): boolean {
 }
 
 /**
- * A page may show a secret of this machine only under a local name, because another site can point its host name at
- * this machine (DNS rebinding).
+ * A page may show a secret of this machine only under a local name. Another site can point its host name at this
+ * machine (DNS rebinding).
  */
 export function isLocalVisit(located: LocatedRequest, hostname: string): boolean {
   return isLocal(located) && isLoopbackHost(hostname);

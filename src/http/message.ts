@@ -2,9 +2,7 @@ import { bodyOf, type EventStream } from '../engine/events/event-stream.ts';
 import type { OperationReport } from '../engine/operation/operation-result.ts';
 import type { RequestFields } from '../platform/request-fields.ts';
 
-/**
- * Most requests need only this part of the Fetch API, whose real classes cost as much as the rest of a short query.
- */
+/** Most requests need only this part of the Fetch API. Its real classes cost as much as the rest of a short query. */
 
 export interface HttpRequest {
   readonly method: string;

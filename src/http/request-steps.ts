@@ -121,9 +121,9 @@ export function createRequestSteps(options: RequestStepsOptions) {
       };
     },
     /**
-     * Runs the stages before the route. A returned response is final: a preflight needs only headers, a rejected
-     * origin gets none, and a finished stream is not opened again. The promise rejects with the rejection of the
-     * request.
+     * Runs the stages before the route. A preflight needs only headers, and a rejected origin gets none. A finished
+     * event stream is not opened again. The promise rejects with the rejection of the request.
+     * @returns the final response, or undefined if the route must handle the request
      */
     async admit(
       request: HttpRequest,

@@ -68,7 +68,7 @@ function canBeAskedAgain(
 }
 
 /**
- * A 304 has the fields that describe the response to caches, but no field that describes its body (RFC 9110 §15.4.5).
+ * A 304 has the fields that describe the response to caches. No field of a 304 describes the body (RFC 9110 §15.4.5).
  */
 function notModified({ headers, operation }: HttpResponse): HttpResponse {
   const short = new HttpResponse('', { status: 304, operation });

@@ -66,7 +66,7 @@ export function useRateLimit({
 
   /**
    * Any web page can make the browsers of its visitors send requests without valid credentials. Such requests must
-   * not use up the tokens of other buckets of the IP address, such as the tokens for logins.
+   * not use up other tokens of the IP address, such as the tokens for logins.
    */
   function addressBucket(
     request: HttpRequest,
@@ -75,7 +75,7 @@ export function useRateLimit({
   ) {
     if (credentialsFailed(credentials)) return 'failed';
     // Applications on other sites send their users to these pages. A page that sends no Referer has the origin
-    // "null", but no other site can make a browser claim the same origin (Fetch Metadata §2.3).
+    // "null". So Sec-Fetch-Site decides, which no other site can forge (Fetch Metadata §2.3).
     const isPageVisit =
       route.documentOnly &&
       (request.method === 'GET' || request.headers.get('sec-fetch-site') === 'same-origin');

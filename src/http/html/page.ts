@@ -190,7 +190,7 @@ const FROM_HERE = 'from-here';
 
 /**
  * Reloads `path` for a visitor from another site who seems to be signed out. A link from another site comes without
- * the session's SameSite=Strict cookie, but a navigation from a page of the service has the cookie.
+ * the session's SameSite=Strict cookie. A navigation from a page of the service has the cookie.
  * @returns undefined for every other request
  */
 export function redirectSameSite({ headers, url }: HttpRequest, path: string): HttpResponse | undefined {

@@ -78,8 +78,7 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
     giveBack: (client: Bucket, account?: Bucket): Promise<void> => store.giveBack(client, account),
     logins: failuresOf('login'),
     /**
-     * Any web page can make a browser send invalid keys, tokens and secrets, so these failures must not lock out
-     * logins.
+     * Any web page can make a browser send invalid keys, tokens and secrets. These failures must not lock out logins.
      */
     credentials: failuresOf('credential'),
     /** The right metrics token is not limited. */

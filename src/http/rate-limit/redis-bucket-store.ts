@@ -8,7 +8,7 @@ import { type Bucket, type BucketStore, describe, memoryBuckets, type Taken } fr
 
 /** The request continues without Redis after this time. */
 const COMMAND_TIMEOUT_MS = 100;
-/** Redis is not used for this long after a failure, so that an outage does not cost every request the timeout. */
+/** Redis is not used for this long after a failure. Otherwise an outage would cost every request the timeout. */
 const BACK_OFF_MS = 1_000;
 const SILENCE_MS = 3_000;
 const PREFIX = 'content-graph:bucket:';

@@ -50,8 +50,8 @@ function sayLimit(error: unknown): never {
 }
 
 /**
- * Handles `POST /graphql/stream-token` (contract: stream tokens). A token opens one subscription, for URLs that must
- * not contain a long-lived secret, such as the URL of an EventSource.
+ * Handles `POST /graphql/stream-token` (contract: stream tokens). A token opens one subscription. The token is for
+ * URLs that must not contain a long-lived secret, such as the URL of an EventSource.
  */
 export function createStreamTokenHandler({
   pipeline,

@@ -11,7 +11,7 @@ function doAll(): void {
 
 /**
  * Writes at the end of this iteration of the event loop, together with other responses. Waking a sleeping reader
- * costs as much as a short query, and a second write right after finds the reader awake.
+ * costs as much as a short query. A second write right after finds the reader awake.
  */
 function batchWrite(write: () => void): Promise<void> {
   return new Promise((resolve, reject) => {

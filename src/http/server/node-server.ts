@@ -269,8 +269,7 @@ export function createNodeServer({
       requestTimeout: timeoutMs,
       headersTimeout: timeoutMs,
       keepAliveTimeout: keepAliveTimeoutMs,
-      // Node would use the first line of a repeated field such as Authorization, where a proxy may have used the
-      // last.
+      // Node would use the first line of a repeated field such as Authorization, and a proxy may use the last.
       joinDuplicateHeaders: true,
       // The service rejects requests without Host itself, with an error and a request id.
       requireHostHeader: false,

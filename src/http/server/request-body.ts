@@ -7,7 +7,7 @@ import type { BodyCharge } from '../exchange.ts';
 
 /**
  * Clients can send bodies before they authenticate, one per connection. If space runs out, the bodies that have been
- * arriving longest are dropped, because a body sent in one go takes no time to arrive.
+ * arriving longest are dropped. A body that is sent in one go takes no time to arrive.
  */
 export class BodyBudget extends MemoryBudget {
   /** The oldest body comes first. A body that arrives in one chunk is never in the set. */

@@ -20,8 +20,8 @@ export function namesHost({ httpVersion, headers: { host } }: IncomingMessage): 
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(\/.*)$/i;
 
 /**
- * Every server must accept an absolute target (RFC 9112 §3.2.2), which is reduced to its path. If its host differs
- * from the Host header, the target stays unchanged and is rejected later, because a proxy may have used either host.
+ * Every server must accept an absolute target (RFC 9112 §3.2.2), which is reduced to its path. A target whose host
+ * differs from the Host header stays unchanged and is rejected later. A proxy may have used either host.
  */
 function originForm(url: string, host: string): string {
   const [, authority, path] = ABSOLUTE_FORM.exec(url) ?? [];

@@ -39,8 +39,8 @@ const itemsOf = (frame: Frame): readonly Item[] =>
 const DONE = { done: true, value: undefined } as const;
 
 /**
- * Until a plugin iterates the results, nothing is attached to the stream, so that the subscriber gets the frames that
- * all subscribers share.
+ * Nothing is attached to the stream until a plugin iterates the results. Without a plugin, the subscriber gets the
+ * frames that all subscribers share.
  */
 export class EventSource implements AsyncIterableIterator<ExecutionResult> {
   readonly stream: EventStream;
