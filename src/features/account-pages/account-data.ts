@@ -36,7 +36,6 @@ export interface GrantedApplication {
   readonly lastUsedAt: string | null;
 }
 
-/** An account as its owner sees it. */
 export interface Account {
   readonly name: string;
   readonly email: string;
@@ -66,7 +65,6 @@ export function accountReader(operations: InternalOperations) {
   };
 }
 
-/** A mutation of the API, and its variables from a posted form. */
 interface Change {
   readonly document: string;
   variables(form: URLSearchParams): Readonly<Record<string, unknown>>;
@@ -119,8 +117,8 @@ const tooMany = () =>
   });
 
 /**
- * Exports all data about an account as a file. An account has one export at a time in this process, because
- * an export keeps rows in memory while the client reads.
+ * An account has one export at a time in this process, because an export keeps rows in memory while the
+ * client reads.
  */
 export function createOwnData({ database, exportSections, sessions, log }: AccountServices) {
   const running = new Set<string>();

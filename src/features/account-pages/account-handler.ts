@@ -31,7 +31,6 @@ const SENTENCES: Readonly<Record<string, string>> = {
   scopes: 'Choose at least one permission for the key.',
 };
 
-/** Rewrites a message of the API for a person who fills in a form. */
 function inWords(message: string): string {
   const [, argument = '', rest] = /^Argument "(\w+)" (.*)$/s.exec(message) ?? [];
   if (rest === undefined) return message;
@@ -66,7 +65,6 @@ interface CreatedKey {
   readonly createApiKey: { readonly key: string };
 }
 
-/** A form of the page, posted by the owner of a session. */
 interface AccountPageRequest {
   readonly form: URLSearchParams;
   readonly caller: Principal;
@@ -74,8 +72,8 @@ interface AccountPageRequest {
 }
 
 /**
- * Serves the account page, which uses operations of the API with the visitor's session. After a success, the
- * handler redirects to the page. After a failure, the handler shows the reason next to the form.
+ * The handler uses operations of the API with the visitor's session. After a success, the handler redirects
+ * to the page. After a failure, the handler shows the reason next to the form.
  */
 export function createAccountHandler(options: AccountServices): RouteHandler {
   const { database, login, endSession, passwords, operations, securityLog, clock, log } = options;
@@ -162,7 +160,7 @@ export function createAccountHandler(options: AccountServices): RouteHandler {
   async function reject(error: unknown, action: Action, asked: AccountPageRequest): Promise<HttpResponse> {
     const { status, headers, errorCodes, problem, argument } = problemOf(error, asked.admitted, log);
     if (status === 401) return signInAgain(errorCodes);
-    // The API returns a wrong argument with the status 200, as an error of one field.
+    // The API reports a wrong argument as an error of one field, with a status below 400.
     const shownStatus = status < 400 ? 400 : status;
     return show(asked, {
       status: shownStatus,

@@ -228,7 +228,6 @@ const shownNotice = (notice: string | undefined): Html =>
 
 interface AccountPage extends SectionOptions {
   readonly account: Account;
-  /** The action that just succeeded. */
   readonly done: Action | undefined;
 }
 

@@ -27,7 +27,6 @@ export const isAction = (text: string | null): text is Action =>
 /** The redirect after a success names the action in this query parameter. */
 export const DONE = 'done';
 
-/** Describes why a form failed, with its values. */
 export interface Problem {
   readonly action: Action;
   readonly given: URLSearchParams;
@@ -37,14 +36,12 @@ export interface Problem {
 }
 
 interface FieldOptions {
-  /** True for the first field of the form. */
   readonly first?: boolean;
   /** The id of the element that describes the valid values. */
   readonly rule?: string;
 }
 
 export interface FieldState {
-  /** Attributes for the field's description, validity and focus. */
   attributes(field: string, options?: FieldOptions): Html;
   /** The values of the failed form. Passwords are not shown again. */
   readonly given: URLSearchParams;
@@ -64,7 +61,6 @@ function createFieldState(problem: Problem | undefined): FieldState {
   };
 }
 
-/** A form that is posted to the account page. */
 export const form = (action: Action, content: Html): Html =>
   html`<form method="post" action="${ACCOUNT}"><input type="hidden" name="${ACTION}" value="${action}">
 ${content}

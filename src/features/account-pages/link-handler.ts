@@ -19,8 +19,8 @@ import { TOKEN_PARAMETER } from './paths.ts';
 const UNKNOWN_LINK_STATUS = 404;
 
 /**
- * Checks a password and its repetition.
- * @returns a message for the person who chose the password; undefined if both are valid
+ * @returns a message for the person who chose the password; undefined if the password and its repetition are
+ * valid
  */
 async function problemOf(form: URLSearchParams): Promise<string | undefined> {
   const password = form.get('password') ?? '';
@@ -35,9 +35,8 @@ async function problemOf(form: URLSearchParams): Promise<string | undefined> {
 }
 
 /**
- * Serves the page of a link. A GET changes nothing, because mail scanners open links in messages. The form is
- * posted to the same URL and handled there, without a redirect. Only the token counts, so no cookie is read
- * or set.
+ * A GET changes nothing, because mail scanners open links in messages. The form is posted to the same URL and
+ * handled there, without a redirect. Only the token counts, so no cookie is read or set.
  */
 export function createLinkHandler(options: AccountServices): RouteHandler {
   const { database, passwords, limiter, securityLog, accountWriteQueue, passwordChangeRevocations } = options;
@@ -51,10 +50,7 @@ export function createLinkHandler(options: AccountServices): RouteHandler {
     return pageResponse(voidLinkPage(), { status: UNKNOWN_LINK_STATUS, headers });
   }
 
-  /**
-   * Sets the password.
-   * @returns false if the link was used, replaced or revoked after the form was loaded
-   */
+  /** @returns false if the link was used, replaced or revoked after the form was loaded */
   async function set(link: Link, token: string, password: string, { requestId }: AdmittedRequest) {
     const { account, id, kind } = link;
     const hash = await passwords.hash(account, password);

@@ -107,8 +107,7 @@ export const linkExportSections: readonly ExportSection[] = [
 export class LinkError extends OperatorError {}
 
 /**
- * Issues a link for an account that the transaction has locked (decisions/0014-order-of-locks.md), and
- * records `action` in the audit log.
+ * The transaction has locked the account (decisions/0014-order-of-locks.md). The audit log gets `action`.
  * @throws {LinkError} if the account is disabled
  * @throws {DatabaseError}
  */
@@ -130,7 +129,6 @@ export async function recordedLink(
 }
 
 /**
- * Creates an account without a password, and a link to set one.
  * @throws {AccountError} if the email address is taken or a rule is broken
  * @throws {DatabaseError}
  */

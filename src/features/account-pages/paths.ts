@@ -10,6 +10,6 @@ export const PASSWORD_FORM = 'old-password';
 /** The token is a query parameter, because no log contains queries. */
 export const TOKEN_PARAMETER = 'token';
 
-/** @param origin the origin in the settings, never one from a request */
+/** @param origin the public origin of the service, never one from a request */
 export const linkAddress = (origin: string, token: string): string =>
   `${origin}${ACCOUNT_PATHS.password}?${TOKEN_PARAMETER}=${token}`;

@@ -13,7 +13,7 @@ export interface Example {
   readonly variables?: string;
 }
 
-/** Settings that `browser/page.js` reads from the page. */
+/** `browser/page.js` reads these settings from the page. */
 export interface Settings {
   readonly endpoint: string;
   /** HTML for the corner of the page. */
@@ -30,7 +30,6 @@ interface GraphiQLPageOptions {
   /** The path of the page's assets, with a trailing slash. */
   readonly assets: string;
   readonly examples: readonly Example[];
-  /** The title links to this page. */
   readonly home?: string | undefined;
   readonly demo: DemoKey | 'hidden' | undefined;
 }
@@ -104,7 +103,6 @@ interface Asset {
   readonly bytes: Buffer;
 }
 
-/** The files that the page loads, by name, and a hash of all files. */
 interface Assets {
   readonly hash: string;
   readonly files: ReadonlyMap<string, Asset>;
