@@ -9,15 +9,15 @@ const LAST_LINES_MS = 1_000;
 
 const USAGE = `npm start
 
-Starts the service, until SIGTERM or Ctrl-C. It takes no options: settings come from the environment and from .env, and
-.env.example lists all of them with their defaults. Those that are asked for first:
+Start the service, until SIGTERM or Ctrl-C. There are no options: settings come from the environment and from .env, and
+.env.example lists all settings with their defaults. These are the first ones to know:
 
-  PORT, HOST      where it listens: 4000, 127.0.0.1
-  DATA_DIR        the folder of the embedded database: .data in development
-  DATABASE_URL    a PostgreSQL instead of it
+  PORT, HOST      where the service listens: 4000, 127.0.0.1
+  DATA_DIR        the data directory of the embedded database: .data in development
+  DATABASE_URL    the URL of a PostgreSQL database to use instead
 
-npm run dev does the same, and starts again on every change. npm run -s admin -- --help lists the commands for accounts,
-keys and backups.
+"npm run dev" also restarts the service on every change. "npm run -s admin -- --help" lists the commands for accounts, keys
+and backups.
 `;
 
 const IGNORED = ['SIGUSR1', 'SIGUSR2', 'SIGALRM', 'SIGIO', 'SIGPWR', 'SIGVTALRM'] as const;

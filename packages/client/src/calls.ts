@@ -22,7 +22,7 @@ export interface CallOptions {
 export interface QueryOptions extends CallOptions {
   /** Asks for `eventId`: a subscription after it brings every change that the result does not show. */
   readonly showEventId?: boolean | undefined;
-  /** Returns `errors` beside `data`. Without it, any error is thrown. */
+  /** Returns `errors` together with `data`. Without it, any error is thrown. */
   readonly partial?: boolean | undefined;
 }
 

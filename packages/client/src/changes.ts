@@ -31,11 +31,11 @@ export interface ChangeSource<Change> {
 
 /** One stream of changes for all lists of all tabs. */
 export interface Changes<Change> extends ChangeSource<Change> {
-  /** The state of the stream, in whichever tab it is open. */
+  /** The state of the stream, which another tab may have open. */
   readonly state: Store<StreamState>;
   /**
    * Call this before a mutation is sent. The returned function shows the change of the response before the stream brings
-   * it. If the stream brought something meanwhile, the response may be older, and the function does nothing.
+   * it. If the stream has brought a change since the call, the response may be older, and the function does nothing.
    */
   optimisticChange(): (change: Change) => void;
   /** Closes the stream of this tab. Another tab continues. */

@@ -1,6 +1,6 @@
 /** Time and chance. Tests replace it. */
 export interface Clock {
-  /** Milliseconds since the epoch. They go on while a machine sleeps, and timers do not. */
+  /** Milliseconds since the epoch. This clock runs while a machine sleeps, and timers do not. */
   nowMs(): number;
   /** A number from 0 to 1, as `Math.random` returns. */
   random(): number;

@@ -54,7 +54,7 @@ export interface ServiceError {
   };
 }
 
-/** The members of a `ContentGraphError` beside its code and message. */
+/** The members of a `ContentGraphError` except its code and message. */
 export interface ErrorDetails {
   readonly errors?: readonly ServiceError[];
   readonly httpStatus?: number | undefined;

@@ -118,7 +118,7 @@ export class StoredIntent implements Intent {
       return { key: record.key, body: this.#keepsBody ? record.body : body };
     const key = createRandomKey();
     const fingerprint = await this.#computeFingerprint(text, key);
-    // A second click may have prepared the same request meanwhile.
+    // A second click may have prepared this request while the hash was computed.
     if (this.#record !== record && this.#record !== undefined) return this.prepare(variables, body);
     this.#record = { key, fingerprint, body, createdMs: this.#clock.nowMs(), isUnknown: false };
     this.#pendingAttempts = 0;

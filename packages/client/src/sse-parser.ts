@@ -25,7 +25,7 @@ export function createSseParser(): (part: string) => SseBlock[] {
   }
 
   return (part) => {
-    // A line ends with CR, LF or both (HTML, section 9.2.6). A part may begin with the LF of a CR in the part before.
+    // A line ends with CR, LF or both (HTML §9.2.6). A part may begin with the LF of a CR in the part before.
     const text = endedWithCr && part.startsWith('\n') ? part.slice(1) : part;
     if (part !== '') endedWithCr = part.endsWith('\r');
     const lines = (rest + text).split(/\r\n|\r|\n/);

@@ -36,7 +36,7 @@ export function createStore<Value>(initial: Value): WritableStore<Value> {
       for (const { call } of [...listeners]) notify(call);
     },
     subscribe(listener) {
-      // The same function may subscribe twice.
+      // A function may subscribe twice.
       const entry = { call: listener };
       listeners.add(entry);
       notify(listener);

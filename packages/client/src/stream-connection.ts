@@ -33,7 +33,7 @@ export interface SilenceWatch {
 export function watchSilence(clock: Clock, silenceMs: number, onSilence: () => void): SilenceWatch {
   let pendingSinceMs: number | undefined;
   let cancelTimer = () => {};
-  // The time of day goes on while the machine sleeps, and timers do not.
+  // The time of day advances while the machine sleeps, and timers do not.
   const check = () => {
     if (pendingSinceMs !== undefined && clock.nowMs() - pendingSinceMs > silenceMs) return onSilence();
     cancelTimer = clock.setTimer(check, WATCH_INTERVAL_MS);

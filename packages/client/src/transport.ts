@@ -4,7 +4,7 @@ import { globals } from './platform.ts';
 export interface TransportOptions {
   /** The URL of `/graphql`. A relative URL is resolved against the page. */
   readonly url: string | URL;
-  /** Whether cookies are sent: `include` by default. */
+  /** The mode of cookies: `include` by default. */
   readonly credentials?: RequestCredentials;
   /** More header fields. A function is called before each request, so that it can renew a token. */
   readonly headers?: HeadersInit | (() => HeadersInit | Promise<HeadersInit>);

@@ -10,7 +10,7 @@ const MOVES: Readonly<Record<string, string>> = {
   '17': 'run "npm run -s admin -- upgrade" of version 1.0.0 on DATA_DIR, then start this version again',
 };
 const OTHER_MOVE =
-  'back up the database with the version of the service that wrote it ("npm run -s admin -- database backup FILE"), and restore the file with this version into a new DATA_DIR';
+  'run "npm run -s admin -- database backup FILE" with the version that wrote the database. Then restore FILE with this version into a new DATA_DIR';
 
 /** A restore writes to this directory until the restore is complete. */
 export const RESTORING = 'restoring';

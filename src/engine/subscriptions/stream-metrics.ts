@@ -1,13 +1,13 @@
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import type { StreamType } from '../documents/operation-request.ts';
 import { isAfter, type LogEvent } from '../events/event.ts';
-import type { StreamEnding, SubscriberStream } from './subscriber-stream.ts';
+import type { StreamCloseReason, SubscriberStream } from './subscriber-stream.ts';
 
 export interface StreamMetrics {
   sent(events: readonly LogEvent[], streams: readonly SubscriberStream[]): void;
   resumed(): void;
   /** @returns the function to call when the stream closes */
-  opened(type: StreamType): (reason: StreamEnding) => void;
+  opened(type: StreamType): (reason: StreamCloseReason) => void;
   batch(): void;
   /** Counts a stream that was aborted because its reader is slow or dead. */
   cutOff(): void;
@@ -17,7 +17,12 @@ const FORMATS = {
   'text/event-stream': 'sse',
   'multipart/mixed;subscriptionSpec=1.0': 'multipart',
 } as const satisfies Record<StreamType, string>;
-const CLOSE_REASONS: readonly StreamEnding[] = ['finished', 'interrupted', 'failed', 'client_disconnected'];
+const CLOSE_REASONS: readonly StreamCloseReason[] = [
+  'finished',
+  'interrupted',
+  'failed',
+  'client_disconnected',
+];
 const LAG_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 function replayedTo({ liveAfter }: SubscriberStream, events: readonly LogEvent[]): number {

@@ -54,7 +54,7 @@ export interface SubscriberStreamOptions {
 const QUIET_MS = 60_000;
 
 /** `finished` has a last response, `interrupted` asks the client to reconnect, and `failed` follows an error. */
-export type StreamEnding = 'finished' | 'interrupted' | 'failed' | 'client_disconnected';
+export type StreamCloseReason = 'finished' | 'interrupted' | 'failed' | 'client_disconnected';
 
 /**
  * Contains only what differs between the subscribers of a shared subscription, because thousands are open at a time.
@@ -78,7 +78,7 @@ export class SubscriberStream implements EventStream, CohortMember<SubscriberStr
    * `counted` streams have pending memory. `lagging` streams get no more events until the reader has taken all bytes.
    */
   backlog: 'none' | 'counted' | 'lagging' = 'none';
-  closeReason: StreamEnding = 'client_disconnected';
+  closeReason: StreamCloseReason = 'client_disconnected';
   heartbeatAtMs = Number.POSITIVE_INFINITY;
   readonly #visibleHeartbeats: boolean;
   /** `#quietSinceMs` is the time of the last look that found the position moved. */

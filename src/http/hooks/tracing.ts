@@ -1,4 +1,4 @@
-import { rememberTrace } from '../../platform/log/log.ts';
+import { addTraceToLog } from '../../platform/log/log.ts';
 import type { RequestFields } from '../../platform/request-fields.ts';
 import type { Attributes, RequestTrace, Tracing } from '../../platform/tracing/tracing.ts';
 import type { IncomingRequest, Route } from '../exchange.ts';
@@ -57,7 +57,7 @@ export function createRequestTraces(tracing: Tracing, isTrustedPeer: (address: s
       const begun = tracing.begin(name, headers.get('traceparent'), isTrustedPeer(peerAddress));
       // A request id of the service is unique, so nothing must be distinguished by trace.
       const isAlone = begun.traceId === undefined && !headers.has('x-request-id');
-      const forget = isAlone ? () => undefined : rememberTrace(requestId, begun.traceId);
+      const forget = isAlone ? () => undefined : addTraceToLog(requestId, begun.traceId);
       return { ...begun, httpVersion, forget };
     },
     /**

@@ -16,7 +16,7 @@ const known = new Map<string, Known>();
  * Adds the trace id to all log lines with the id of a running request.
  * @returns a function that removes the trace id
  */
-export function rememberTrace(requestId: string, traceId: string | undefined): () => void {
+export function addTraceToLog(requestId: string, traceId: string | undefined): () => void {
   const entry = known.get(requestId);
   if (entry === undefined) known.set(requestId, { traceId, requests: 1 });
   else {

@@ -144,7 +144,7 @@ export function defineAccountMutations(
         await revokeInBatches(db, [caller.userId], revocations.all);
       },
       description:
-        'Revokes immediately all credentials of the viewer’s account: sessions, including the session of this request, stream tokens, API keys, OAuth grants with their tokens, a link to set the password, and JWTs of other issuers that were issued until now. Deletes the OAuth clients that the account owns, and does not change the password. Always true: a wrong current password is BAD_USER_INPUT, and too many are RATE_LIMITED. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
+        'Revokes immediately all credentials of the viewer’s account: sessions (also the session of this request), stream tokens, API keys, and OAuth grants with their tokens. It also revokes a link to set the password, and JWTs that other issuers have issued until now. Deletes the OAuth clients that the account owns, and does not change the password. Always true: a wrong current password is BAD_USER_INPUT, and too many are RATE_LIMITED. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
       args: { currentPassword: t.arg.string({ required: true, description: 'The current password.' }) },
       resolve: async (_root, _args, context) => {
         preparedOf(context, 'revokeEverything');
