@@ -18,7 +18,10 @@ export interface Snapshot {
   readonly pieces: AsyncIterable<CopyPiece>;
 }
 
-/** The caller closes the connection if `withSnapshot` throws. */
+/**
+ * Runs `work` on one state of the database, while other clients continue to write.
+ * The caller closes the connection if `withSnapshot` throws, which ends the transaction.
+ */
 export async function withSnapshot<T>(
   client: Client,
   schema: string,

@@ -93,5 +93,5 @@ export function pasteBlock({ guide, place, text }: Pasted, old: string | undefin
 export const findGuides = (): string[] => [
   'docs/adding-a-type.md',
   'docs/computed-fields.md',
-  ...globSync('docs/contributing/*.md', { cwd: ROOT }).sort(),
+  ...globSync('docs/contributing/*.md', { cwd: ROOT, exclude: ['docs/contributing/style.md'] }).sort(),
 ];

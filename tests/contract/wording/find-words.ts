@@ -1,0 +1,108 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findDocsPassages, findSourcePassages, type Passage } from './passages.ts';
+import words from './words.json' with { type: 'json' };
+
+const ROOT = join(import.meta.dirname, '../../..');
+const MAX_SENTENCE_WORDS = 30;
+const MAX_CELL_WORDS = 25;
+const MAX_PAGE_WORDS = 1_500;
+
+/** A place that the style guide asks to change. */
+export interface WordingHit {
+  readonly file: string;
+  readonly line: number;
+  readonly found: string;
+  /** The key in `allowed.json`: the pattern of `words.json` with the kind of text, or the name of a size. */
+  readonly rule: string;
+  readonly advice: string;
+}
+
+const PATTERNS = words.map(({ pattern, use, in: kinds }) => ({
+  regex: new RegExp(pattern, 'gi'),
+  kinds: new Set(kinds),
+  use,
+  key: pattern,
+}));
+
+const countWords = (text: string) => text.split(/\s+/).filter((word) => /\w/.test(word)).length;
+
+function findPatterns(file: string, { kind, line, text }: Passage): WordingHit[] {
+  const scope = kind === 'cells' ? 'docs' : kind;
+  return PATTERNS.filter(({ kinds }) => kinds.has(scope)).flatMap(({ regex, use, key }) =>
+    [...text.matchAll(regex)].map(([found]) => ({
+      file,
+      line,
+      found,
+      rule: `${scope}: ${key}`,
+      advice: `write ${use}`,
+    })),
+  );
+}
+
+function findSizes(file: string, { kind, line, text }: Passage): WordingHit[] {
+  if (kind === 'cells')
+    return countWords(text) > MAX_CELL_WORDS
+      ? [{ file, line, found: text.trim(), rule: 'wide cell', advice: `use at most ${MAX_CELL_WORDS} words` }]
+      : [];
+  if (kind === 'names') return [];
+  return text
+    .split(/(?<=[.!?:;])\s/)
+    .filter((sentence) => countWords(sentence) > MAX_SENTENCE_WORDS)
+    .map((found) => ({
+      file,
+      line,
+      found,
+      rule: `long sentence in ${kind}`,
+      advice: `use at most ${MAX_SENTENCE_WORDS} words`,
+    }));
+}
+
+function readPassages(file: string): Passage[] {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  if (!file.endsWith('.md')) return findSourcePassages(file, text);
+  return findDocsPassages(text);
+}
+
+const list = (pattern: string, exclude: string[] = []) => globSync(pattern, { cwd: ROOT, exclude }).sort();
+
+/** Every hit of the word list and of the size rules in pages, sources and the client package. */
+export function findWordingHits(): WordingHit[] {
+  const pages = [
+    'README.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    ...list('docs/**/*.md', ['docs/node_modules/**']),
+  ];
+  const sources = [
+    ...list('src/**/*.{ts,tsx}', ['src/generated/**']),
+    ...list('packages/*/src/**/*.{ts,tsx}'),
+  ];
+  return [...pages, ...sources].flatMap((file) => {
+    const passages = readPassages(file);
+    const hits = passages.flatMap((passage) => [...findPatterns(file, passage), ...findSizes(file, passage)]);
+    const total = passages.reduce(
+      (sum, { kind, text }) => sum + (kind === 'docs' || kind === 'cells' ? countWords(text) : 0),
+      0,
+    );
+    if (total > MAX_PAGE_WORDS)
+      hits.push({
+        file,
+        line: 1,
+        found: `${total} words`,
+        rule: 'long page',
+        advice: `split at ${MAX_PAGE_WORDS} words`,
+      });
+    return hits;
+  });
+}
+
+/** The number of hits by file and rule, as `allowed.json` keeps it. */
+export function countHits(hits: readonly WordingHit[]): Record<string, Record<string, number>> {
+  const counts: Record<string, Record<string, number>> = {};
+  for (const { file, rule } of hits) {
+    counts[file] ??= {};
+    counts[file][rule] = (counts[file][rule] ?? 0) + 1;
+  }
+  return counts;
+}
