@@ -219,7 +219,7 @@ function chapters(schema: GraphQLSchema, examples: readonly RanExample[]): Chapt
     { title: 'Enums', sections: others(isEnumType) },
     {
       title: 'Scalars',
-      intro: `GraphQL’s own: ${scalars
+      intro: `Built into GraphQL: ${scalars
         .filter(isSpecifiedScalarType)
         .map(({ name }) => `\`${name}\``)
         .join(', ')}.`,

@@ -110,7 +110,7 @@ export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
           required: true,
           description: `The name that other users see, ${lengthOf(ACCOUNT_NAME)}.`,
         }),
-        currentPassword: t.arg.string({ required: true, description: 'The admin’s own password.' }),
+        currentPassword: t.arg.string({ required: true, description: 'The admin’s password.' }),
       },
       resolve: async (_root, { email, name }, context) => {
         checkText('email', email, EMAIL);
@@ -133,7 +133,7 @@ export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
         'Creates a link with which the owner of an account sets a new password, and revokes earlier links. Only for admins in a session, and never for another admin; otherwise FORBIDDEN. NOT_FOUND if the account does not exist. An operation can select it only once.',
       args: {
         email: t.arg.string({ required: true, description: 'The email address of the account.' }),
-        currentPassword: t.arg.string({ required: true, description: 'The admin’s own password.' }),
+        currentPassword: t.arg.string({ required: true, description: 'The admin’s password.' }),
       },
       resolve: async (_root, { email }, context) => {
         checkText('email', email, EMAIL);

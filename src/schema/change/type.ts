@@ -92,7 +92,7 @@ export function defineChange(
         nullable: true,
         sql: { kind: 'one', entity: postEntity, key: 'postId' },
         description:
-          'The post as it is when the event is delivered; null if it no longer exists, which this event or a later one tells.',
+          'The post in its state at the delivery of the event. Null if this change or a later one has deleted the post.',
         resolve: async ({ postId }, _args, { db }) => (await readById(db, postEntity, postId)) ?? null,
       }),
       ...Object.fromEntries(
@@ -107,7 +107,7 @@ export function defineChange(
             type,
             nullable: true,
             sql: { kind: 'one', entity, key },
-            description: `The ${name} as it is when the event is delivered; null for other changes, and if the ${name} no longer exists, which this event or a later one tells.`,
+            description: `The ${name} in its state at the delivery of the event. Null for other changes, and if this change or a later one has deleted the ${name}.`,
             resolve: async (change, _args, { db }) => {
               const found = change[key];
               return found === null ? null : ((await readById(db, entity, found)) ?? null);
