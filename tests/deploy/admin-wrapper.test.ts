@@ -110,7 +110,7 @@ it('A command without settings, where an installation has some, creates no datab
   const cwd = await temporaryFolder();
   const rejected = await onMachine(etc, cwd, [NODE, COMMAND, 'user', 'list']);
   expect(rejected).toMatchObject({ code: 1, stdout: '' });
-  expect(rejected.stderr).toContain('run "content-graph-admin" with the same options');
+  expect(rejected.stderr).toContain('Run "content-graph-admin" with the same options');
   expect(existsSync(join(cwd, '.data'))).toBe(false);
   const meant = await onMachine(etc, cwd, ['env', 'DATA_DIR=./.data', NODE, COMMAND, 'user', 'list']);
   expect(meant, meant.stderr).toMatchObject({ code: 0, stdout: '[]\n' });

@@ -56,7 +56,7 @@ it('user enable --revoke-credentials ends everything that was there before, also
     id: who.id,
     enabled: true,
     // One session of the login, one of the OAuth pages.
-    ended: { sessions: 2, streamTokens: 2, oauthGrants: 1, oauthClients: 1, links: 0, apiKeys: 1 },
+    revoked: { sessions: 2, streamTokens: 2, oauthGrants: 1, oauthClients: 1, links: 0, apiKeys: 1 },
   });
   await expectRevoked(app, who, instances, CREDENTIALS, writer.key);
   expect(await who.refresh()).toBe(400);
@@ -86,7 +86,7 @@ it('user set-password ends what the password stood behind, and nothing else', as
   );
   expect(done.json, done.stderr).toEqual({
     id: who.id,
-    ended: { sessions: 2, streamTokens: 2, oauthGrants: 1, links: 0 },
+    revoked: { sessions: 2, streamTokens: 2, oauthGrants: 1, links: 0 },
   });
   await expectRevoked(app, who, instances, OF_PASSWORD, writer.key);
   expect(await who.refresh()).toBe(400);

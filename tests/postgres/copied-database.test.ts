@@ -86,7 +86,7 @@ describe('a copy of a database', () => {
     const { from, copy } = await twoDatabases();
     await from.query(USER);
     await from.query("UPDATE users SET email = 'letter'");
-    await expect(copy(damage)).rejects.toThrow(/^The table "users" is not the one of The source/);
+    await expect(copy(damage)).rejects.toThrow(/^The copy of table "users" differs from the original/);
   });
 
   it('leaves out a table that no migration has made, and names it', async () => {
@@ -102,7 +102,7 @@ describe('a copy of a database', () => {
     [
       'a column',
       'ALTER TABLE tags ADD own int',
-      /other columns in the table "tags" than its migrations give it \("own" int4\)/,
+      /other columns in table "tags" than its migrations create \("own" int4\)/,
     ],
     ['a type', 'ALTER TABLE tags ALTER position TYPE int', /\("position" int4\)/],
   ])('is rejected if the source has %s of another version', async (_what, sql, reason) => {

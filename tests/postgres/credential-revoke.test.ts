@@ -130,7 +130,7 @@ it('says which accounts stay locked, and has done all others', async () => {
   onTestFinished(release);
   const { code, stdout, stderr } = await revokeAll(['--api-keys'], { STATEMENT_TIMEOUT_MS: '3000' });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(new RegExp(`^[^\\n]*locked: 1[^\\n]*${locked.id}[^\\n]*again\\.\\n$`));
+  expect(stderr).toMatch(new RegExp(`^[^\\n]* 1 accounts locked[^\\n]*${locked.id}[^\\n]*again\\.\\n$`));
   await expect.poll(() => statusOf({ authorization: `Bearer ${other.key}` })).toBe(401);
 });
 

@@ -182,6 +182,6 @@ it('says so if the account is deleted meanwhile', async () => {
   await run(postgresOf(app).url, `UPDATE users SET email_key = NULL WHERE id = '${who.id}'`);
   expect(await exit()).toEqual({
     code: 1,
-    stderr: 'The account was deleted while it was exported: the document is not complete.\n',
+    stderr: 'The account was deleted during the export. The output is incomplete.\n',
   });
 });

@@ -15,8 +15,8 @@ async function gauges(port: string): Promise<string> {
       .join(', ') ?? ''
   );
 }
-const BAD = 'content_graph_ready 0, content_graph_database_up 0';
-const GOOD = 'content_graph_ready 1, content_graph_database_up 1';
+const BAD = 'content_graph_database_up 0, content_graph_ready 0';
+const GOOD = 'content_graph_database_up 1, content_graph_ready 1';
 
 const status = async (port: string, path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
 
