@@ -61,7 +61,7 @@ describe('DATA_DIR', () => {
     [
       'was written by another major version',
       (parent) => writtenBy(parent, '19'),
-      /written by PostgreSQL 19, .* back it up with the version .* that has written it/,
+      /written by PostgreSQL 19, .* database backup FILE" with the version that wrote the database/,
     ],
     [
       'has an upgrade of version 1.0.0 that was interrupted',
@@ -139,7 +139,7 @@ describe('DATA_DIR', () => {
     await expectBothSay(
       dataDir,
       productionSettings(),
-      /does not start: .* damaged or incomplete: restore the folder/,
+      /does not start: .* damaged or incomplete\. Restore a backup/,
     );
   });
 

@@ -154,6 +154,6 @@ describe('a DATA_DIR that others can read or write', () => {
     await (await otherUser()).attack('make', join(dataDir, 'postgres'));
     const { code, stderr } = await launchServer(dataDir).exited;
     expect(code).toBe(1);
-    expect(stderr).toMatch(/"postgres" in it belongs to one of them/);
+    expect(stderr).toMatch(/"postgres" in it belongs to another user/);
   });
 });
