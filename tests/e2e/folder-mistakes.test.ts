@@ -56,7 +56,7 @@ describe('DATA_DIR', () => {
     [
       'was written by PostgreSQL 17',
       (parent) => writtenBy(parent, '17'),
-      /written by PostgreSQL 17, but .* PostgreSQL 18\. Nothing was changed: run "npm run -s admin -- upgrade" of version 1\.0\.0 on it/,
+      /written by PostgreSQL 17, but .* PostgreSQL 18\. Nothing was changed: run "npm run -s admin -- upgrade" of version 1\.0\.0 on DATA_DIR/,
     ],
     [
       'was written by another major version',
