@@ -87,7 +87,7 @@ const HELP: Readonly<Record<LogEventCode, string>> = {
     '`reason`: the text of a migration differs, or it was started and not finished. `/health/ready` is 503.',
   'migrations.read_failed': '`err` has the error. `/health/ready` still checks the migrations.',
   'embedded_db.durability':
-    'Also survives a loss of power, on a disk that honours flushes. `dataDir` is the directory.',
+    'The database survives a loss of power only on a disk that honours flushes. `dataDir` is the directory.',
   'embedded_db.locked':
     'An admin command or a stopping server uses `dataDir`. It releases it within seconds.',
   'embedded_db.crashed':

@@ -112,7 +112,8 @@ export const LOG_EVENTS = {
   'migrations.read_failed': { level: 'error', message: 'Cannot read the migration state' },
   'embedded_db.durability': {
     level: 'info',
-    message: 'Embedded database in use: survives a crash, not the loss of the disk; back up DATA_DIR',
+    message:
+      'Embedded database in use: survives a crash and a loss of power, not the loss of the disk; back up DATA_DIR',
   },
   'embedded_db.locked': { level: 'info', message: 'Waiting for another process to release DATA_DIR' },
   'embedded_db.crashed': { level: 'error', message: 'Embedded database crashed' },
