@@ -8,7 +8,7 @@ const VARYING: readonly (readonly [string, RegExp])[] = [
   ['position', /\bA[\w-]{27}(?:[\w-]{8})?(?![\w-])/g],
   // Unix time.
   ['seconds', /\b[12]\d{9}\b/g],
-  ['random', /(?<="(?:beginning|kid)": ?")[\w-]+/g],
+  ['random', /(?<="(?:firstEventChecksum|kid)": ?")[\w-]+/g],
 ];
 
 /** The text with each varying value named, by its kind and in the order of appearance: what was equal stays equal. */
