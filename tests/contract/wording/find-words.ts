@@ -7,6 +7,8 @@ const ROOT = join(import.meta.dirname, '../../..');
 const MAX_SENTENCE_WORDS = 30;
 const MAX_CELL_WORDS = 25;
 const MAX_PAGE_WORDS = 1_500;
+/** Cells of these pages are descriptions of the schema and of log events, whose sentences have a limit. */
+const GENERATED = new Set(['docs/api.md', 'docs/logging.md']);
 
 /** A place that the style guide asks to change. */
 export interface WordingHit {
@@ -42,7 +44,7 @@ function findPatterns(file: string, { kind, line, text }: Passage): WordingHit[]
 
 function findSizes(file: string, { kind, line, text }: Passage): WordingHit[] {
   if (kind === 'cells')
-    return countWords(text) > MAX_CELL_WORDS
+    return !GENERATED.has(file) && countWords(text) > MAX_CELL_WORDS
       ? [{ file, line, found: text.trim(), rule: 'wide cell', advice: `use at most ${MAX_CELL_WORDS} words` }]
       : [];
   if (kind === 'names') return [];

@@ -89,7 +89,7 @@ describe('A schema is rejected, with what to do, if', () => {
         resolve: ({ body }) => body,
       }),
     }));
-    expect(unused).toMatch(/^The SQL of Post\.text does not use length:/);
+    expect(unused).toMatch(/^The SQL of Post\.text does not use length,/);
   });
 
   it('a list of timestamps has SQL', () => {
