@@ -13,8 +13,8 @@ import { AdminError } from '../cli/output.ts';
 function endSessions({ database }: Opened, { user }: { readonly user: string }) {
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const { id } = await findAccount(work, user);
-    const [gone] = await work.query(sessionRevocation.all, [[id]]);
-    const revoked = gone?.revoked ?? 0;
+    const [row] = await work.query(sessionRevocation.all, [[id]]);
+    const revoked = row?.revoked ?? 0;
     await audit(work, 'session.revoke', id, { account: id, revoked: { sessions: revoked } });
     return { id, revoked };
   });
