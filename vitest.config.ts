@@ -103,8 +103,17 @@ async function clients(): Promise<TestProjectInlineConfiguration> {
 }
 
 export default defineConfig({
-  // Node takes graphql's CommonJS build and Vite its ES module: two copies, which graphql-js refuses to mix.
-  resolve: { alias: [{ find: /^graphql$/, replacement: fileURLToPath(import.meta.resolve('graphql')) }] },
+  resolve: {
+    alias: [
+      // Node takes graphql's CommonJS build and Vite its ES module: two copies, which graphql-js refuses to mix.
+      { find: /^graphql$/, replacement: fileURLToPath(import.meta.resolve('graphql')) },
+      // The examples use the client, which is built only to be packed.
+      {
+        find: /^content-graph-client$/,
+        replacement: fileURLToPath(new URL('packages/client/src/index.ts', import.meta.url)),
+      },
+    ],
+  },
   test: {
     setupFiles: ['tests/support/property-seed.ts'],
     restoreMocks: true,

@@ -1,23 +1,18 @@
-/** `npm run build`: compiles `src` to `dist`. It also runs before `npm pack`. */
+/**
+ * `npm run build`: compiles `src` to `dist`. It also runs before `npm pack`. It does not check types, because the types of
+ * the adapters' libraries may not be installed: `npm run test:clients` checks them.
+ */
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { linkPeers } from './link-peers.ts';
 
 const folder = import.meta.dirname;
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 
-if (!linkPeers('packages/client')) {
-  process.stderr.write(
-    'The adapters need the types of their libraries: run "npm ci --prefix examples/clients" first.\n',
-  );
-  process.exit(1);
-}
 rmSync(join(folder, 'dist'), { recursive: true, force: true });
-execFileSync(process.execPath, [tsc, '--project', join(folder, 'tsconfig.adapters.json')], {
-  stdio: 'inherit',
-});
+const project = join(folder, 'tsconfig.adapters.json');
+execFileSync(process.execPath, [tsc, '--project', project, '--noCheck'], { stdio: 'inherit' });
 // The compiler rewrites imports in JavaScript, but not in declarations (microsoft/TypeScript#61037).
 for (const path of globSync('dist/**/*.d.ts', { cwd: folder })) {
   const text = readFileSync(join(folder, path), 'utf8');
