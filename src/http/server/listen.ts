@@ -87,6 +87,27 @@ export function limitConnections(server: Server, { most, log }: ConnectionLimitO
 const LIMIT_MS = 10_000;
 const IDLE_CHECK_MS = 50;
 
+/** A flood of connections must not delay the shutdown. */
+const MAX_ACCEPT_ITERATIONS = 1_000;
+
+/**
+ * Accepts the connections in the queue of the system. Closing the server resets them, and their clients lose a request
+ * that they may have sent. libuv accepts one connection in each iteration of the loop.
+ */
+async function acceptQueued(server: Server): Promise<void> {
+  let quietIterations = 0;
+  const onConnection = () => {
+    quietIterations = 0;
+  };
+  server.on('connection', onConnection);
+  // The rest of the iteration that calls this function accepts nothing.
+  for (let count = 0; quietIterations < 2 && count < MAX_ACCEPT_ITERATIONS; count += 1) {
+    quietIterations += 1;
+    await nextLoopIteration();
+  }
+  server.off('connection', onConnection);
+}
+
 interface DrainOptions {
   /** Idle connections stay open for this long. */
   readonly graceMs: number;
@@ -100,8 +121,7 @@ interface DrainOptions {
  * while, and the response to the next request closes each connection. Only unused connections are closed.
  */
 export async function drain(server: Server, { graceMs, onDeaf }: DrainOptions): Promise<void> {
-  // Clients that have connected by now are accepted first.
-  await nextLoopIteration();
+  await acceptQueued(server);
   // http.Server's close() would close idle connections immediately and stop enforcing the time limits of requests.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   onDeaf();

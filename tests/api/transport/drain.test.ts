@@ -77,6 +77,18 @@ async function rejected(port: number): Promise<string> {
 }
 
 describe('a service that stops', () => {
+  it('answers everyone who has connected, also those whose connections the system has queued', async () => {
+    const { port, leave } = await listen();
+    const clients = Array.from({ length: 50 }, () => new Client(port));
+    const responses = Promise.all(clients.map((client) => client.ask()));
+    // The process may notice that a connection exists before it accepts the next one.
+    await once((clients.at(-1) as Client).socket, 'connect');
+    const { drained } = await leave(LONG_MS);
+    expect((await responses).every((head) => head.startsWith('HTTP/1.1 200'))).toBe(true);
+    for (const { socket } of clients) socket.destroy();
+    await drained;
+  });
+
   it('answers the next request of a connection that was idle, and tells its client to close', async () => {
     const { port, leave } = await listen();
     const [one, two] = [new Client(port), new Client(port)];
