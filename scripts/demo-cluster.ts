@@ -1,8 +1,8 @@
 /**
  * Runs PostgreSQL, Redis, three instances and nginx with HTTP/2 on free loopback ports and in a temporary folder, under a
  * mixed load with subscribers. The demo replaces every instance in turn, then kills one. It prints what that cost, fails
- * if anything was lost or done twice, and removes everything. With `--old`, the instances first run another version, and
- * the migrations of this version run while the old instances serve.
+ * if anything was lost or done twice, and removes everything. With `--old`, the instances first run another version, the
+ * migrations of this version run while the old instances serve, and the instances go back to the old version at the end.
  */
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -40,7 +40,7 @@ Three instances behind nginx with HTTP/2, on a temporary PostgreSQL and Redis: a
   --seconds N      of load, 60 without it
   --subscribers N  streams, 500 without it
   --rate N         mutations a second, 60 without it
-  --old COMMIT     the version that is replaced: a commit, "released" for the last release, or a folder with a checkout
+  --old COMMIT     the version that is replaced and comes back: a commit, "released" for the last release, or a folder with a checkout
 `;
 const given = readArguments(HELP, {
   seconds: { type: 'string', default: '60' },
@@ -138,12 +138,18 @@ async function demonstrate(
   }
   say('3. Every instance is replaced (SIGTERM), one after the other.');
   const rollingMs = performance.now();
-  await roll(instances, ROOT, say);
+  const stops = await roll(instances, ROOT, say);
   const rolledMs = performance.now();
   say('4. One instance is killed (SIGKILL), and started again.');
   await delay((SECONDS * 1_000) / 12);
   const killed = await kill(instances[1] as Instance, ROOT, say);
   const recoveredMs = performance.now();
+  if (given.old !== undefined) {
+    say('5. Every instance goes back to the old version, on the migrated database.');
+    await delay((SECONDS * 1_000) / 12);
+    await roll(instances, old, say);
+  }
+  const returnedMs = performance.now();
   await delay(Math.max((SECONDS * 1_000) / 6, startedMs + SECONDS * 1_000 - performance.now()));
   loading.abort();
   await running;
@@ -165,12 +171,23 @@ async function demonstrate(
     { name: 'rolling restart', startedMs: rollingMs, endedMs: rolledMs },
     { name: 'between', startedMs: rolledMs, endedMs: killed.signalledMs },
     { name: 'SIGKILL and start', startedMs: killed.signalledMs, endedMs: recoveredMs },
-    { name: 'after', startedMs: recoveredMs, endedMs: performance.now() },
+    ...(given.old === undefined
+      ? []
+      : [{ name: 'rolling back', startedMs: recoveredMs, endedMs: returnedMs }]),
+    { name: 'after', startedMs: returnedMs, endedMs: performance.now() },
   ];
   const { outcomes, keyedTitles } = load;
   const failed = outcomes.filter(({ failure }) => failure !== undefined);
   const noticedMs = killed.goneMs + NOTICED_MS + lag.max / 1e6;
-  const unavoidable = failed.filter((it) => it.startedMs <= noticedMs && it.endedMs >= killed.signalledMs);
+  const killedInFlight = failed.filter((it) => it.startedMs <= noticedMs && it.endedMs >= killed.signalledMs);
+  // An instance of version 1.0.0 resets connections that it has not accepted when it stops. nginx does not send a mutation twice.
+  const lostByOldVersion = failed.filter(
+    ({ startedMs, endedMs, failure }) =>
+      given.old !== undefined &&
+      failure?.startsWith('502') === true &&
+      stops.some((stop) => startedMs <= stop.endedMs && endedMs >= stop.startedMs),
+  );
+  const unavoidable = [...new Set([...killedInFlight, ...lostByOldVersion])];
   const deliveries = deliveriesOf(subscribers, posts);
   const twice = [...byTitle].filter(([, ids]) => ids.length > 1);
   const undone = keyedTitles.filter((title) => !byTitle.has(title));
@@ -179,7 +196,7 @@ async function demonstrate(
   say(`\n${latencyTable(outcomes, phases)}\n`);
   say(`requests           ${outcomes.length}: ${mixOf(outcomes)}`);
   say(
-    `failed             ${failed.length}, of them in flight at the SIGKILL: ${unavoidable.length}${failed.length === 0 ? '' : ` (${reasons(failed)})`}`,
+    `failed             ${failed.length}, of them in flight at the SIGKILL: ${killedInFlight.length}${given.old === undefined ? '' : `; reset by the old version: ${lostByOldVersion.length}`}${failed.length === 0 ? '' : ` (${reasons(failed)})`}`,
   );
   say(
     `posts              ${posts.length}, done twice: ${twice.length}; with a key and not done: ${undone.length}`,
@@ -191,8 +208,10 @@ async function demonstrate(
   say(`events twice       ${deliveries.doubled}`);
   judge([
     failed.length > unavoidable.length && `${failed.length - unavoidable.length} requests failed`,
-    phases.slice(0, 3).some((phase) => failuresIn(failed, phase).some((it) => !unavoidable.includes(it))) &&
-      'requests failed in the rolling restart',
+    phases.some(
+      (phase) =>
+        phase.name.startsWith('rolling') && failuresIn(failed, phase).some((it) => !unavoidable.includes(it)),
+    ) && 'requests failed in a rolling restart',
     deliveries.lost > 0 && `${deliveries.lost} events were lost`,
     deliveries.doubled > 0 && `${deliveries.doubled} events came twice`,
     twice.length > 0 && `done twice: ${twice.map(([title]) => title).join(', ')}`,
