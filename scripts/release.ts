@@ -1,5 +1,5 @@
 /**
- * `npm run release [-- --usage FILE]`: compares the schema, settings, error codes, metrics and commands with the last release.
+ * `npm run release [-- --usage FILE]`: compares the schema, settings, error codes, metrics, commands and log events with the last release.
  * It writes the next version, CHANGELOG.md, and the base of the next comparison: schema.released.graphql and
  * scripts/released/surface.json. It changes nothing if a promise of the last release is broken.
  */
@@ -108,7 +108,7 @@ if (import.meta.main) {
     const made = existsSync(RELEASED_SCHEMA_FILE) ? nextRelease(now, values.usage) : firstRelease(now);
     write(made, now);
     process.stdout.write(
-      `${made.section}\n\nLook at "git diff", run .ci/run, then:\n  git commit --all --message "${made.version}" && git tag v${made.version}\n`,
+      `${made.section}\n\nLook at "git diff", run .ci/run, then:\n  git commit --all --message "chore(release): publish ${made.version}" && git tag v${made.version}\n`,
     );
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);

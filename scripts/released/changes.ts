@@ -14,20 +14,30 @@ export interface Change {
 
 const BREAKING: readonly string[] = Object.values(BreakingChangeType);
 
-/** The schema check accepts a removal only if no client uses the element, so a removal is not a major change. */
-function levelOf({ type }: SchemaChange): Level {
-  if (type === 'DESCRIPTION_CHANGED') return 'patch';
-  return 'minor';
+const isDescription = ({ type }: SchemaChange): boolean => type === 'DESCRIPTION_CHANGED';
+
+/** A line for each new description would hide the changes that clients must know. */
+function countDescriptions(changes: readonly SchemaChange[]): Change[] {
+  const { length } = changes.filter(isDescription);
+  if (length === 0) return [];
+  const text = length === 1 ? '1 description has new words.' : `${length} descriptions have new words.`;
+  return [{ kind: 'schema', level: 'patch', text }];
 }
 
-/** Compares two schemas. The schema check has accepted each breaking change between them. */
+/**
+ * Compares two schemas. The schema check has accepted each breaking change between them. It accepts a removal only if no
+ * client uses the element, so a removal is not a major change.
+ */
 function schemaChanges(before: string, after: string): Change[] {
   const [earlier, later] = [buildSchema(before), buildSchema(after)];
   const [wasDeprecated, isDeprecated] = [deprecatedElements(earlier), deprecatedElements(later)];
-  const changes = findSchemaChanges(earlier, later).map((change): Change => {
-    const removed = BREAKING.includes(change.type) ? ' No client used it.' : '';
-    return { kind: 'schema', level: levelOf(change), text: `${change.description}${removed}` };
-  });
+  const found = findSchemaChanges(earlier, later);
+  const changes = found
+    .filter((change) => !isDescription(change))
+    .map((change): Change => {
+      const removed = BREAKING.includes(change.type) ? ' No client used it.' : '';
+      return { kind: 'schema', level: 'minor', text: `${change.description}${removed}` };
+    });
   for (const [element, { reason }] of isDeprecated) {
     const was = wasDeprecated.get(element)?.reason;
     const what = was === undefined ? 'is deprecated' : 'is deprecated for another reason';
@@ -38,7 +48,7 @@ function schemaChanges(before: string, after: string): Change[] {
   for (const element of wasDeprecated.keys())
     if (!isDeprecated.has(element) && left.has(element))
       changes.push({ kind: 'schema', level: 'minor', text: `${element} is no longer deprecated.` });
-  return changes;
+  return [...changes, ...countDescriptions(found)];
 }
 
 /** Returns the first word of a metric or a code, and the words before the arguments of a command. */
@@ -91,9 +101,9 @@ export interface Published {
   readonly surface: Surface;
 }
 
-/** Lists the changes of the schema, settings, error codes, metrics and commands, in this order. */
+/** Lists the changes of the schema, settings, error codes, metrics, commands and log events, in this order. */
 export function changesBetween(before: Published, after: Published): Change[] {
-  const kinds = ['settings', 'codes', 'metrics', 'commands'] as const;
+  const kinds = ['settings', 'codes', 'metrics', 'commands', 'logEvents'] as const;
   return [
     ...schemaChanges(before.schema, after.schema),
     ...kinds.flatMap((kind) => surfaceChanges(kind, before.surface[kind], after.surface[kind])),
@@ -114,6 +124,7 @@ const TITLES: Readonly<Record<Change['kind'], string>> = {
   codes: 'Error codes',
   metrics: 'Metrics',
   commands: 'Commands',
+  logEvents: 'Log events',
 };
 
 /**

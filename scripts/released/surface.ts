@@ -4,13 +4,16 @@ import { z } from 'zod';
 import { createProgram } from '../../src/admin/program.ts';
 import { SETTING_NAMES } from '../../src/platform/config/setting-table.ts';
 import { ERRORS } from '../../src/platform/errors.ts';
+import { LOG_EVENTS } from '../../src/platform/log/log-events.ts';
 
-/** What people rely on beside the schema, by its kinds: names, with what belongs to each. */
+/** The public names outside the schema. An entry is a name with its parts, such as the labels of a metric. */
 export const SURFACE = z.object({
   settings: z.array(z.string()),
   codes: z.array(z.string()),
   metrics: z.array(z.string()),
   commands: z.array(z.string()),
+  // Release 1.0.0 had no codes.
+  logEvents: z.array(z.string()).default([]),
 });
 export type Surface = z.infer<typeof SURFACE>;
 
@@ -46,5 +49,6 @@ export function presentSurface(): Surface {
       .sort(),
     metrics: metrics().sort(),
     commands: commandsOf(createProgram(never, never)).sort(),
+    logEvents: Object.keys(LOG_EVENTS).sort(),
   };
 }

@@ -14,6 +14,7 @@ const PRESENT: Published = {
     codes: ['NOT_FOUND 404'],
     metrics: ['requests_total counter path'],
     commands: ['user create <email> --name', 'user list'],
+    logEvents: ['http.request'],
   },
 };
 const but = (surface: Partial<Published['surface']>, schema = PRESENT.schema): Published => ({
@@ -24,7 +25,7 @@ const but = (surface: Partial<Published['surface']>, schema = PRESENT.schema): P
 describe('the version after a release', () => {
   it.each<[string, Published, string, string]>([
     ['nothing', PRESENT, '1.4.3', 'Nothing that clients or operators see has changed.'],
-    ['a description', but({}, 'type Query { "A number." a: Int }'), '1.4.3', 'Query.a'],
+    ['a description', but({}, 'type Query { "A number." a: Int }'), '1.4.3', '1 description has new words.'],
     ['a field', but({}, 'type Query { a: Int  b: Int }'), '1.5.0', 'Query.b'],
     [
       'a deprecation',
@@ -47,6 +48,8 @@ describe('the version after a release', () => {
       '1.5.0',
       'is now `user create [email] [name] --name`',
     ],
+    ['a log event', but({ logEvents: ['http.request', 'http.retry'] }), '1.5.0', '`http.retry` is new.'],
+    ['a log event less', but({ logEvents: [] }), '2.0.0', '`http.request` was removed.'],
     ['a code less', but({ codes: [] }), '2.0.0', '`NOT_FOUND 404` was removed.'],
     [
       'a label more',
@@ -104,8 +107,9 @@ it('a release has the notes that people wrote, before the changes of public name
   expect(section).toBe('## 1.5.0, 2027-01-31\n\n- Pages load faster.\n\n### Settings\n\n- `HOST` is new.');
 });
 
-it('the service has settings, codes, metrics and commands to compare', () => {
-  const { settings, codes, metrics, commands } = presentSurface();
+it('the service has settings, codes, metrics, commands and log events to compare', () => {
+  const { settings, codes, metrics, commands, logEvents } = presentSurface();
+  expect(logEvents).toContain('http.request');
   expect(settings).toContain('DATABASE_URL');
   expect(codes).toContain('RATE_LIMITED 429');
   expect(metrics).toContain('content_graph_build_info gauge version commit node');
