@@ -8,11 +8,11 @@ import {
   type QueryOptions,
 } from './calls.ts';
 import { type Clock, systemClock } from './clock.ts';
+import { createDocumentRequests } from './document-requests.ts';
 import { type Document, serializeDocument } from './documents.ts';
 import { type Intent, type IntentOptions, StoredIntent } from './intents.ts';
 import { registerInternals } from './internals.ts';
 import { findSessionStorage, type IntentStorage } from './platform.ts';
-import { createResumingFetch } from './resuming-fetch.ts';
 import { createRetryPolicy, type RetryPolicy } from './retry-policy.ts';
 import { createSession, type Session } from './session.ts';
 import type { Store } from './store.ts';
@@ -79,11 +79,6 @@ export interface Client {
     variables: Variables,
     options?: CallOptions,
   ): Promise<Snapshot<Data>>;
-  /**
-   * For libraries that take a `fetch`: event streams resume, requests with `Idempotency-Key` are repeated, and other
-   * requests are sent once.
-   */
-  readonly fetch: typeof fetch;
   /** The worst state of all streams, for a banner. */
   readonly state: Store<StreamState>;
   /** Signing in and out with the session cookie. */
@@ -102,11 +97,12 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
   const closing = new AbortController();
   const lifetime = closing.signal;
   const transport = createTransport(options);
+  const requests = createDocumentRequests(transport);
   const activity = createActivity(clock);
   const states = createStreamStates();
   const policy = createRetryPolicy(retry);
   const attempts = createAttempts({ clock, activity, policy, lifetime });
-  const { query, mutate } = createCalls({ transport, attempts, clock, activity, policy });
+  const { query, mutate } = createCalls({ requests, attempts, clock, activity, policy });
   const streams = { clock, activity, states, lifetime };
   const intents = new Map<string, Intent>();
   const stored = identity === undefined || storage === null ? undefined : (storage ?? findSessionStorage());
@@ -117,7 +113,7 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
     subscribe: (document, variables, streamOptions) =>
       openSubscription(
         streams,
-        createFetchConnection(transport, clock, serializeDocument(document), variables),
+        createFetchConnection(requests, clock, serializeDocument(document), variables),
         streamOptions,
       ),
     intent(name, intentOptions) {
@@ -131,9 +127,8 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
       const { data, eventId = '' } = await query(document, variables, { ...callOptions, showEventId: true });
       return { data, eventId, identity };
     },
-    fetch: createResumingFetch({ ...streams, attempts, policy, options }),
     state: states.worst,
-    session: createSession({ transport, activity, clock, lifetime }),
+    session: createSession({ transport, attempts, activity, clock, lifetime }),
     identity,
     retry: () => activity.retry(),
     close() {
@@ -141,7 +136,7 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
       activity.close();
     },
   };
-  registerInternals(client, { transport, activity, clock, states, lifetime });
+  registerInternals(client, { ...streams, transport, attempts, policy });
   return client;
 }
 

@@ -142,7 +142,6 @@ export function isContentGraphError(
 
 /** Copies an error that says nothing about an earlier attempt whose outcome is unknown. */
 export function withUnknownOutcome(error: ContentGraphError): ContentGraphError {
-  const { code, message, errors, httpStatus, requestId, retryAfterMs, cause } = error;
-  const details = { errors, httpStatus, requestId, retryAfterMs, cause };
-  return new ContentGraphError(code, message, { ...details, isOutcomeUnknown: true });
+  const { code, message, cause } = error;
+  return new ContentGraphError(code, message, { ...error, cause, isOutcomeUnknown: true });
 }

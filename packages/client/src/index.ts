@@ -23,6 +23,7 @@ export { type Connection, type ItemChange, type ListPage, readConnection } from 
 export { type LiveList, type LiveQuery, type LiveQueryOptions, liveQuery } from './live-query.ts';
 export type { IntentStorage } from './platform.ts';
 export type { DocumentAstNode } from './print-document.ts';
+export { createResumingFetch } from './resuming-fetch.ts';
 export type { RetryPolicy } from './retry-policy.ts';
 export type { Session, SessionUser } from './session.ts';
 export type { Store } from './store.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 import { ContentGraphError } from './errors.ts';
-import { createRandomKey, type IntentStorage } from './platform.ts';
+import { createRandomKey, formatHex, type IntentStorage } from './platform.ts';
 
 /**
  * One task of a person, such as sending a form. Equal variables get the same idempotency key until a response has
@@ -46,7 +46,7 @@ function formatSorted(value: unknown): string {
 
 async function computeHash(text: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return formatHex(new Uint8Array(digest));
 }
 
 function parseRecord(text: string | null): IntentRecord | undefined {

@@ -1,5 +1,7 @@
 import type { Activity } from './activity.ts';
+import type { Attempts } from './attempts.ts';
 import type { Clock } from './clock.ts';
+import type { RetryPolicy } from './retry-policy.ts';
 import type { StreamStates } from './stream-state.ts';
 import type { Transport } from './transport.ts';
 
@@ -8,6 +10,8 @@ export interface ClientInternals {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly activity: Activity;
+  readonly attempts: Attempts;
+  readonly policy: RetryPolicy;
   readonly states: StreamStates;
   /** Aborted when the client is closed. */
   readonly lifetime: AbortSignal;

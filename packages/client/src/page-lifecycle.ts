@@ -13,31 +13,17 @@ export interface PageListeners {
 export function observePage({ onWake, onSuspend, onResume }: PageListeners): () => void {
   const { document } = globals;
   if (document === undefined) return () => undefined;
+  const stopping = new AbortController();
+  const options = { signal: stopping.signal };
+  const listen = (type: string, listener: () => void) => globals.addEventListener?.(type, listener, options);
+  listen('online', onWake);
+  listen('pagehide', onSuspend);
+  listen('pageshow', onResume);
+  document.addEventListener('freeze', onSuspend, options);
+  document.addEventListener('resume', onResume, options);
   const onVisibilityChange = () => {
     if (document.visibilityState === 'visible') onWake();
   };
-  const removers: (() => void)[] = [];
-  const listen = (target: Partial<Pick<EventTarget, 'addEventListener' | 'removeEventListener'>>) => {
-    return (type: string, listener: () => void) => {
-      target.addEventListener?.(type, listener);
-      removers.push(() => target.removeEventListener?.(type, listener));
-    };
-  };
-  const onDocument = listen({
-    addEventListener: document.addEventListener.bind(document),
-    removeEventListener: document.removeEventListener.bind(document),
-  });
-  const onWindow = listen({
-    ...(globals.addEventListener && { addEventListener: globals.addEventListener.bind(globals) }),
-    ...(globals.removeEventListener && { removeEventListener: globals.removeEventListener.bind(globals) }),
-  });
-  onWindow('online', onWake);
-  onWindow('pagehide', onSuspend);
-  onWindow('pageshow', onResume);
-  onDocument('freeze', onSuspend);
-  onDocument('resume', onResume);
-  onDocument('visibilitychange', onVisibilityChange);
-  return () => {
-    for (const remove of removers) remove();
-  };
+  document.addEventListener('visibilitychange', onVisibilityChange, options);
+  return () => stopping.abort();
 }

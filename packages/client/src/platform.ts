@@ -1,8 +1,9 @@
+/** Formats bytes as hexadecimal digits. */
+export const formatHex = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+
 /** Creates a random key of 128 bits. Pages over plain HTTP have no `crypto.randomUUID`. */
-export function createRandomKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
+export const createRandomKey = (): string => formatHex(crypto.getRandomValues(new Uint8Array(16)));
 
 /** A controller that is also aborted by other signals. */
 export interface LinkedAbort {
@@ -29,9 +30,6 @@ export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): L
     },
   };
 }
-
-/** A never aborted signal. */
-export const NEVER: AbortSignal = new AbortController().signal;
 
 /** The part of `Storage` that intents need. */
 export interface IntentStorage {
@@ -68,7 +66,6 @@ interface PageGlobals {
   readonly sessionStorage?: IntentStorage;
   readonly document?: EventTarget & { readonly visibilityState?: string };
   readonly addEventListener?: EventTarget['addEventListener'];
-  readonly removeEventListener?: EventTarget['removeEventListener'];
   readonly reportError?: (error: unknown) => void;
   readonly navigator?: { readonly locks?: LockManagerLike };
   readonly EventSource?: EventSourceConstructor;

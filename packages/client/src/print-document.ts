@@ -24,66 +24,64 @@ export interface DocumentAstNode {
 
 type Nodes = readonly DocumentAstNode[] | undefined;
 
-const printAll = (nodes: Nodes, separator: string): string => (nodes ?? []).map(printNode).join(separator);
+const printAll = (nodes: Nodes): string => (nodes ?? []).map(printNode).join(' ');
 const printList = (open: string, nodes: Nodes, close: string): string =>
-  nodes === undefined || nodes.length === 0 ? '' : open + printAll(nodes, ' ') + close;
-const printOptional = (prefix: string, node: DocumentAstNode | undefined): string =>
-  node === undefined ? '' : prefix + printNode(node);
-const printDirectives = (node: DocumentAstNode): string => printList(' ', node.directives, '');
+  nodes === undefined || nodes.length === 0 ? '' : open + printAll(nodes) + close;
+const printOptional = (prefix: string, node: DocumentAstNode | undefined, suffix = ''): string =>
+  node === undefined ? '' : prefix + printNode(node) + suffix;
 
-function printOperation(node: DocumentAstNode): string {
-  const head =
-    printOptional(' ', node.name) + printList('(', node.variableDefinitions, ')') + printDirectives(node);
-  return (node.operation ?? 'query') + head + printOptional('', node.selectionSet);
+/** What stands before the name of a node. */
+const PREFIXES: Readonly<Record<string, string>> = {
+  Directive: '@',
+  FragmentDefinition: 'fragment ',
+  FragmentSpread: '...',
+  InlineFragment: '...',
+  Variable: '$',
+};
+
+/** Prints the parts that fields, fragments, operations, variables and directives have, in their common order. */
+function printNamed(node: DocumentAstNode): string {
+  const { kind, operation, alias, name, variableDefinitions, typeCondition, directives, selectionSet } = node;
+  return [
+    operation ?? PREFIXES[kind],
+    printOptional('', alias, ':'),
+    printOptional(operation === undefined ? '' : ' ', name),
+    printList('(', variableDefinitions ?? node.arguments, ')'),
+    printOptional(' on ', typeCondition),
+    printList(' ', directives, ''),
+    printOptional('', selectionSet),
+  ].join('');
 }
 
 /** Prints a node on one line. The service ignores white space in a document. */
 function printNode(node: DocumentAstNode): string {
-  const { kind, name, value } = node;
+  const { kind, name, type, value } = node;
   const scalar = typeof value === 'object' ? printNode(value) : String(value);
   switch (kind) {
     case 'Document':
-      return printAll(node.definitions, ' ');
-    case 'OperationDefinition':
-      return printOperation(node);
-    case 'FragmentDefinition':
-      return `fragment${printOptional(' ', name)}${printOptional(' on ', node.typeCondition)}${printDirectives(node)}${printOptional('', node.selectionSet)}`;
+      return printAll(node.definitions);
     case 'SelectionSet':
       return printList('{', node.selections, '}');
-    case 'Field': {
-      const alias = node.alias === undefined ? '' : `${printNode(node.alias)}:`;
-      return `${alias}${printOptional('', name)}${printList('(', node.arguments, ')')}${printDirectives(node)}${printOptional('', node.selectionSet)}`;
-    }
-    case 'FragmentSpread':
-      return `...${printOptional('', name)}${printDirectives(node)}`;
-    case 'InlineFragment':
-      return `...${printOptional('on ', node.typeCondition)}${printDirectives(node)}${printOptional('', node.selectionSet)}`;
     case 'VariableDefinition':
-      return `${printOptional('', node.variable)}:${printOptional('', node.type)}${printOptional('=', node.defaultValue)}${printDirectives(node)}`;
-    case 'Variable':
-      return `$${printOptional('', name)}`;
-    case 'Directive':
-      return `@${printOptional('', name)}${printList('(', node.arguments, ')')}`;
+      return `${printOptional('', node.variable)}:${printOptional('', type)}${printOptional('=', node.defaultValue)}${printList(' ', node.directives, '')}`;
     case 'Argument':
     case 'ObjectField':
       return `${printOptional('', name)}:${scalar}`;
-    case 'NamedType':
-      return printOptional('', name);
     case 'NonNullType':
-      return `${printOptional('', node.type)}!`;
+      return `${printOptional('', type)}!`;
     case 'ListType':
-      return `[${printOptional('', node.type)}]`;
+      return `[${printOptional('', type)}]`;
     case 'ListValue':
-      return `[${printAll(node.values, ' ')}]`;
+      return `[${printAll(node.values)}]`;
     case 'ObjectValue':
-      return `{${printAll(node.fields, ' ')}}`;
+      return `{${printAll(node.fields)}}`;
     case 'NullValue':
       return 'null';
     case 'StringValue':
       // Every escape of a JSON string is an escape of GraphQL (GraphQL specification, section 2.9.4).
       return JSON.stringify(value);
     default:
-      return scalar;
+      return value === undefined ? printNamed(node) : scalar;
   }
 }
 

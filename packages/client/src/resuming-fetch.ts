@@ -1,25 +1,12 @@
-import type { Activity } from './activity.ts';
-import type { Attempts } from './attempts.ts';
-import type { Clock } from './clock.ts';
+import type { Client } from './client.ts';
 import { ContentGraphError } from './errors.ts';
-import { globals, linkSignals } from './platform.ts';
+import { findInternals } from './internals.ts';
+import { linkSignals } from './platform.ts';
 import { createReconnection, isReconnectable } from './reconnect.ts';
 import { createResponseError, readPayload } from './responses.ts';
-import type { RetryPolicy } from './retry-policy.ts';
 import type { SseBlock } from './sse-parser.ts';
 import { isEventStream, readBlocks, SILENCE_MS } from './stream-connection.ts';
-import type { StreamState, StreamStates } from './stream-state.ts';
-
-/** What `client.fetch` needs of the client. */
-export interface FetchContext {
-  readonly clock: Clock;
-  readonly activity: Activity;
-  readonly states: StreamStates;
-  readonly policy: RetryPolicy;
-  readonly attempts: Attempts;
-  readonly lifetime: AbortSignal;
-  readonly options: { readonly fetch?: typeof fetch };
-}
+import type { StreamState } from './stream-state.ts';
 
 /** Clients accept JSON for queries and mutations, and event streams alone for subscriptions. */
 function acceptsOnlyStreams(headers: Headers): boolean {
@@ -49,9 +36,13 @@ class FinalResponse extends ContentGraphError {
   }
 }
 
-export function createResumingFetch(context: FetchContext): typeof fetch {
-  const { attempts, clock, activity, states, policy, lifetime, options } = context;
-  const sendRequest: typeof fetch = (input, init) => (options.fetch ?? globals.fetch)(input, init);
+/**
+ * Creates a `fetch` for libraries that take one: event streams resume, requests with `Idempotency-Key` are repeated, and
+ * other requests are sent once.
+ */
+export function createResumingFetch(client: Client): typeof fetch {
+  const { attempts, clock, activity, states, policy, lifetime, transport } = findInternals(client);
+  const { fetch: sendRequest } = transport;
 
   /** Opens an event stream that does not break. Resolves when the first connection is open. */
   async function fetchStream(

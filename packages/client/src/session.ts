@@ -1,7 +1,7 @@
 import type { Activity } from './activity.ts';
+import type { Attempts } from './attempts.ts';
 import type { Clock } from './clock.ts';
-import { ContentGraphError } from './errors.ts';
-import { createResponseError, readPayload } from './responses.ts';
+import { createResponseError, type Payload, readPayload } from './responses.ts';
 import type { Transport } from './transport.ts';
 
 /** The account of a session. */
@@ -22,55 +22,45 @@ export interface Session {
 
 interface SessionContext {
   readonly transport: Transport;
+  readonly attempts: Attempts;
   readonly activity: Activity;
   readonly clock: Clock;
   readonly lifetime: AbortSignal;
 }
 
-interface LoginResponse {
+interface LoginPayload extends Payload<never> {
   readonly user?: SessionUser | null;
 }
 
-export function createSession({ transport, activity, clock, lifetime }: SessionContext): Session {
+const FIELDS = { accept: 'application/json', 'content-type': 'application/json' };
+
+export function createSession({ transport, attempts, activity, clock, lifetime }: SessionContext): Session {
   const resolvePath = (path: string) => transport.url.replace(/\/graphql\/?(?:\?.*)?$/, path);
 
-  async function request(path: string, init: RequestInit): Promise<Response> {
-    try {
-      return await transport.send(
-        resolvePath(path),
-        { ...init, signal: lifetime },
-        {
-          accept: 'application/json',
-          'content-type': 'application/json',
-        },
-      );
-    } catch (error) {
-      lifetime.throwIfAborted();
-      throw new ContentGraphError('NETWORK_ERROR', 'The connection to the service failed.', { cause: error });
-    }
-  }
-
-  async function readUser(response: Response): Promise<SessionUser | null> {
-    const body: LoginResponse | undefined = await response
-      .clone()
-      .json()
-      .catch(() => undefined);
-    if (response.ok && body?.user !== undefined) return body.user;
-    throw createResponseError(response, await readPayload(response), clock.nowMs());
-  }
+  /** Sends a request once. @throws {ContentGraphError} if `read` finds no result */
+  const request = <Result>(
+    path: string,
+    init: RequestInit,
+    read: (payload: LoginPayload) => Result | undefined,
+  ): Promise<Result> =>
+    attempts.run(lifetime, async (limit) => {
+      const response = await transport.send(resolvePath(path), { ...init, signal: limit }, FIELDS);
+      const payload: LoginPayload = await readPayload<never>(response);
+      const result = response.ok ? read(payload) : undefined;
+      if (result === undefined) throw createResponseError(response, payload, clock.nowMs());
+      return result;
+    });
 
   return {
-    getViewer: async () => readUser(await request('/login', {})),
+    getViewer: () => request('/login', {}, ({ user }) => user),
     async signIn(email, password) {
-      const response = await request('/login', { method: 'POST', body: JSON.stringify({ email, password }) });
-      const user = await readUser(response);
-      if (user === null) throw createResponseError(response, {}, clock.nowMs());
+      const init = { method: 'POST', body: JSON.stringify({ email, password }) };
+      const user = await request('/login', init, (payload) => payload.user ?? undefined);
       activity.retry();
       return user;
     },
     async signOut() {
-      const response = await request('/logout', { method: 'POST' });
-      if (!response.ok) throw createResponseError(response, await readPayload(response), clock.nowMs());
+      await request('/logout', { method: 'POST' }, () => true);
     },
   };
 }

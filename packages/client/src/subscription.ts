@@ -1,6 +1,7 @@
 import type { Activity } from './activity.ts';
 import type { Clock } from './clock.ts';
-import { formatBody, type SerializedDocument } from './documents.ts';
+import type { DocumentRequests } from './document-requests.ts';
+import type { SerializedDocument } from './documents.ts';
 import { ContentGraphError, type ServiceError } from './errors.ts';
 import { linkSignals, reportCallbackError } from './platform.ts';
 import { createReconnection, isReconnectable } from './reconnect.ts';
@@ -14,7 +15,6 @@ import {
 import type { SseBlock } from './sse-parser.ts';
 import { readBlocks, SILENCE_MS } from './stream-connection.ts';
 import type { StreamState, StreamStates } from './stream-state.ts';
-import type { RequestFields, Transport } from './transport.ts';
 
 /** Where the position of a stream outlives the process. */
 export interface PositionStore {
@@ -86,26 +86,16 @@ type ConnectionEnd = { readonly missedId: string; readonly errors: readonly Serv
 
 /** Creates the connections of a subscription that `fetch` reads. */
 export function createFetchConnection(
-  transport: Transport,
+  requests: DocumentRequests,
   clock: Clock,
   document: SerializedDocument,
   variables: unknown,
 ): OpenConnection {
-  let body = formatBody(document, variables);
-  const { documentId, query } = document;
-  /** Sends the query string if the service does not have the id. */
-  async function send(fields: RequestFields, limit: AbortSignal): Promise<Response> {
-    const response = await transport.post(body, fields, limit);
-    const text = query === undefined ? body : formatBody({ query, documentId: undefined }, variables);
-    if (response.status !== 404 || documentId === undefined || text === body) return response;
-    body = text;
-    return transport.post(body, fields, limit);
-  }
   return (position, signal, silenceMs) => {
     const fields: Record<string, string> = { accept: 'text/event-stream' };
     if (position !== undefined) fields['last-event-id'] = position;
     return readBlocks({
-      send: (limit) => send(fields, limit),
+      send: (limit) => requests.post(document, variables, fields, limit),
       rejectResponse: async (response) =>
         createResponseError(response, await readPayload(response), clock.nowMs()),
       signal,

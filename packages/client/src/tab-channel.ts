@@ -50,9 +50,9 @@ export interface TabChannel {
 
 export function formatState(state: StreamState): StateLetter {
   if (!('error' in state) || state.error === undefined) return { state, error: undefined };
-  const { code, message, errors, httpStatus, requestId, retryAfterMs, wasExecuted } = state.error;
-  const details = { errors, httpStatus, requestId, retryAfterMs, wasExecuted };
-  return { state: { ...state, error: undefined }, error: { code, message, details } };
+  const { error } = state;
+  const { code, message } = error;
+  return { state: { ...state, error: undefined }, error: { code, message, details: { ...error } } };
 }
 
 export function parseState({ state, error }: StateLetter): StreamState {

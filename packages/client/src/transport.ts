@@ -18,6 +18,8 @@ export type RequestFields = Readonly<Record<string, string>>;
 /** Sends requests with the credentials of the client. */
 export interface Transport {
   readonly url: string;
+  /** The function of the options, or the global one. */
+  readonly fetch: typeof fetch;
   send(url: string, init: RequestInit, fields: RequestFields): Promise<Response>;
   post(body: string, fields: RequestFields, signal: AbortSignal): Promise<Response>;
   get(url: string, fields: RequestFields, signal: AbortSignal): Promise<Response>;
@@ -28,15 +30,16 @@ export const ACCEPT_RESULT = 'application/graphql-response+json, application/jso
 
 export function createTransport(options: TransportOptions): Transport {
   const { credentials = 'include', headers } = options;
+  // A page may replace the global function after the client was created, for example for tracing.
+  const sendRequest: typeof fetch = (input, init) => (options.fetch ?? globals.fetch)(input, init);
   const send = async (url: string, init: RequestInit, fields: RequestFields): Promise<Response> => {
     const all = new Headers(typeof headers === 'function' ? await headers() : headers);
     for (const [name, value] of Object.entries(fields)) all.set(name, value);
-    // A page may replace the global function after the client was created, for example for tracing.
-    const { fetch: sendRequest = globals.fetch } = options;
     return sendRequest(url, { ...init, headers: all, credentials });
   };
   return {
     url: String(options.url),
+    fetch: sendRequest,
     send,
     post: (body, fields, signal) =>
       send(

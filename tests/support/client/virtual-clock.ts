@@ -3,13 +3,15 @@ import type { Clock } from '../../../packages/client/src/clock.ts';
 /** The clock of a client whose pauses take no time. */
 export interface VirtualClock extends Clock {
   /** The lengths of all pauses so far, in milliseconds. */
-  readonly pauses: readonly number[];
+  readonly pauses: number[];
   /** Lets time pass: timers that are due fire. */
   advance(durationMs: number): void;
+  /** The machine sleeps: the time of day advances, and no timer does. */
+  sleepMachine(durationMs: number): void;
 }
 
 interface Timer {
-  readonly dueMs: number;
+  dueMs: number;
   readonly callback: () => void;
 }
 
@@ -59,6 +61,10 @@ export function createVirtualClock(random = 0.5): VirtualClock {
         due.callback();
       }
       nowMs = endMs;
+    },
+    sleepMachine(durationMs) {
+      for (const timer of timers) timer.dueMs += durationMs;
+      nowMs += durationMs;
     },
   };
 }

@@ -119,6 +119,30 @@ describe('Retries', () => {
     expect(stub.requests).toHaveLength(2);
   });
 
+  it('continue after a machine has slept, and past the time budget leave the key to the next attempt', async () => {
+    const stub = await startStub(silence, json(CREATED), silence, json(CREATED));
+    const { client, clock } = openClient(stub);
+    const intent = client.intent('write');
+    const send = async (sleepMs: number) => {
+      const before = stub.requests.length;
+      const result = client.mutate(CREATE, { title: 'A' }, { intent });
+      await until('the attempt', () => stub.requests.length === before + 1);
+      clock.sleepMachine(sleepMs);
+      clock.advance(15 * SECOND_MS);
+      return result;
+    };
+    expect((await send(60 * SECOND_MS)).data).toEqual(CREATED.data);
+    expect(await catchError(send(3_600 * SECOND_MS))).toMatchObject({
+      code: 'NETWORK_ERROR',
+      isOutcomeUnknown: true,
+    });
+    expect(intent.isOpen).toBe(true);
+    await client.mutate(CREATE, { title: 'A' }, { intent });
+    const [first, second, third, fourth] = keysOf(stub);
+    expect([second, fourth]).toEqual([first, third]);
+    expect(third).not.toBe(first);
+  });
+
   it('end with the reason of the signal, and with the client', async () => {
     const stub = await startStub(silence);
     const { client } = openClient(stub);

@@ -3,6 +3,7 @@ import { createClientWithClock } from '../../../packages/client/src/client.ts';
 import {
   type ClientOptions,
   ContentGraphError,
+  createResumingFetch,
   type StreamOptions,
   type StreamState,
   type Subscription,
@@ -128,6 +129,21 @@ describe('A stream', () => {
     const broken = states.find((state) => state.status === 'reconnecting');
     expect(broken).toMatchObject({ reason: 'network', error: { code: 'NETWORK_ERROR' } });
     expect(broken).toMatchObject({ error: { message: expect.stringContaining(message) } });
+  });
+
+  it('is opened again within 2 s after a machine has slept, and continues', async () => {
+    const stub = await startStub(
+      stream([opening('p0'), event('p1', 1)]),
+      stream([opening('p1'), event('p2', 2)]),
+    );
+    const { subscription, states, clock } = subscribe(stub);
+    expect(await take(subscription, 1)).toEqual([1]);
+    const rest = take(subscription, 1);
+    clock.sleepMachine(3_600 * SECOND_MS);
+    clock.advance(2 * SECOND_MS);
+    expect(await rest).toEqual([2]);
+    expect(positionsOf(stub)).toEqual([undefined, 'p1']);
+    expect(namesOf(states)).toEqual(['connecting', 'opened', 'network', 'resumed']);
   });
 
   it('is not silent while its reader is busy', async () => {
@@ -286,7 +302,7 @@ describe('A stream', () => {
   });
 });
 
-describe('client.fetch', () => {
+describe('A resuming fetch', () => {
   const headers = { accept: 'text/event-stream' };
 
   it('passes an event stream on across breaks', async () => {
@@ -296,7 +312,7 @@ describe('client.fetch', () => {
       stream([opening('p1'), event('p2', 2), COMPLETE]),
     );
     const { client } = subscribe(stub);
-    const response = await client.fetch(stub.url, { method: 'POST', headers, body: '{}' });
+    const response = await createResumingFetch(client)(stub.url, { method: 'POST', headers, body: '{}' });
     expect(response.headers.get('content-type')).toBe('text/event-stream');
     const text = await response.text();
     expect(text).toContain(event('p1', 1));
@@ -308,7 +324,7 @@ describe('client.fetch', () => {
   it('returns the response of a service that rejects the stream', async () => {
     const stub = await startStub(failure('FORBIDDEN', 403));
     const { client } = subscribe(stub);
-    const response = await client.fetch(stub.url, { method: 'POST', headers, body: '{}' });
+    const response = await createResumingFetch(client)(stub.url, { method: 'POST', headers, body: '{}' });
     expect([response.status, await response.json()]).toEqual([
       403,
       { errors: [{ message: 'FORBIDDEN', extensions: { code: 'FORBIDDEN' } }] },
@@ -318,13 +334,13 @@ describe('client.fetch', () => {
   it('repeats a request with a key, and sends others once', async () => {
     const stub = await startStub(disconnect, page(503), json({ data: {} }), page(503));
     const { client } = subscribe(stub);
-    const keyed = await client.fetch(stub.url, {
+    const keyed = await createResumingFetch(client)(stub.url, {
       method: 'POST',
       headers: { 'idempotency-key': 'one' },
       body: '{}',
     });
     expect([keyed.status, stub.requests.length]).toEqual([200, 3]);
-    expect((await client.fetch(stub.url)).status).toBe(503);
+    expect((await createResumingFetch(client)(stub.url)).status).toBe(503);
     expect(stub.requests).toHaveLength(4);
   });
 });

@@ -3,7 +3,7 @@ import { type Document, serializeDocument } from '../documents.ts';
 import { ContentGraphError } from '../errors.ts';
 import { findInternals } from '../internals.ts';
 import { type EventSourceConstructor, globals } from '../platform.ts';
-import { createResponseError, readPayload } from '../responses.ts';
+import { createResponseError, type Payload, readPayload } from '../responses.ts';
 import type { SseBlock } from '../sse-parser.ts';
 import { watchSilence } from '../stream-connection.ts';
 import { openSubscription, type StreamOptions, type Subscription } from '../subscription.ts';
@@ -18,7 +18,7 @@ export interface EventSourceOptions extends StreamOptions {
   readonly EventSource?: EventSourceConstructor | undefined;
 }
 
-interface StreamToken {
+interface StreamTokenPayload extends Payload<never> {
   readonly token?: string;
 }
 
@@ -54,7 +54,7 @@ export function followByEventSource<Data, Variables>(
   options: EventSourceOptions,
 ): Subscription<Data> {
   const internals = findInternals(client);
-  const { clock, transport } = internals;
+  const { attempts, clock, transport } = internals;
   const { by, EventSource: Source = globals.EventSource } = options;
   const { query, documentId } = serializeDocument(document);
   const operation = documentId === undefined ? { query, variables } : { documentId, variables };
@@ -67,13 +67,13 @@ export function followByEventSource<Data, Variables>(
       };
     const url = `${transport.url}/stream-token`;
     const fields = { accept: 'application/json', 'content-type': 'application/json' };
-    const init = { method: 'POST', body: JSON.stringify(operation), signal };
-    const response = await transport.send(url, init, fields).catch((cause: unknown) => {
-      throw new ContentGraphError('NETWORK_ERROR', 'The connection to the service failed.', { cause });
+    return attempts.run(signal, async (limit) => {
+      const init = { method: 'POST', body: JSON.stringify(operation), signal: limit };
+      const response = await transport.send(url, init, fields);
+      const payload: StreamTokenPayload = await readPayload<never>(response);
+      if (payload.token === undefined) throw createResponseError(response, payload, clock.nowMs());
+      return { stream_token: payload.token };
     });
-    if (!response.ok) throw createResponseError(response, await readPayload(response), clock.nowMs());
-    const { token = '' }: StreamToken = await response.json();
-    return { stream_token: token };
   }
 
   /** An `EventSource` does not tell the status of a response. */
