@@ -278,7 +278,7 @@ export const FULL_SUITES: readonly Stage[] = [
     ],
   },
   { name: 'adversary', steps: [{ script: 'bench', args: ['adversary', '--kept'] }] },
-  { name: 'cluster', steps: [{ script: 'demo:cluster', args: ['--old', 'b77950fb'] }] },
+  { name: 'cluster', steps: [{ script: 'demo:cluster', args: ['--old', 'b77950fb', '--back'] }] },
 ];
 
 let testFiles: readonly string[] | undefined;
