@@ -26,7 +26,7 @@ const userId = (name: DemoName): string =>
 
 const ADD_USER = statement<never>(
   'example_user',
-  'INSERT INTO users (id, name, email, email_key, created_at) VALUES ($1, $2, $3, $4, $5)',
+  'INSERT INTO users (id, name, email, email_key, created_at, handle, bio) VALUES ($1, $2, $3, $4, $5, $6, $7)',
 );
 const ADD_POST = statement<never>(
   'example_post',
@@ -49,9 +49,9 @@ export async function addExampleData(db: Queryable): Promise<ExampleData> {
     instants.add(instant.toISOString());
     return instant;
   };
-  for (const [index, { name, email }] of DEMO_USERS.entries()) {
+  for (const [index, { name, email, handle, bio }] of DEMO_USERS.entries()) {
     const createdAt = at(NOW_MS - (10_000 - index) * MINUTE_MS);
-    await db.query(ADD_USER, [userId(name), name, email, emailKey(email), createdAt]);
+    await db.query(ADD_USER, [userId(name), name, email, emailKey(email), createdAt, handle, bio]);
   }
   let comments = 0;
   for (const [number, { author, title, body, tags, minutesAgo, comments: texts }] of DEMO_POSTS.entries()) {

@@ -10,7 +10,10 @@ interface ScopeDefinition {
 
 /** All scopes of the product. A new scope needs an entry here and a field that requires it. */
 export const SCOPE_DEFINITIONS = {
-  'posts:read': { allows: 'Read posts, comments, tags and the names of their authors', anonymousRead: true },
+  'posts:read': {
+    allows: 'Read posts, comments, tags and the profiles of their authors',
+    anonymousRead: true,
+  },
   'posts:write': {
     allows: 'Write posts in your name, and change and delete your posts',
     allowsAdmins: 'Write posts in your name, and change and delete posts of all users',

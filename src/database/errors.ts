@@ -181,10 +181,14 @@ export function isConnectionLimit(error: unknown): boolean {
 const FOREIGN_KEY_VIOLATION = '23503';
 
 /** The name of the constraint identifies the violation, because the server translates its messages. */
-export function violatedForeignKey(error: unknown): string | undefined {
+function violatedConstraint(error: unknown, violation: string): string | undefined {
   const { code, constraint = '' } = findReported(error) ?? {};
-  return code === FOREIGN_KEY_VIOLATION ? constraint : undefined;
+  return code === violation ? constraint : undefined;
 }
+
+export const violatedForeignKey = (error: unknown) => violatedConstraint(error, FOREIGN_KEY_VIOLATION);
+
+export const violatedUniqueIndex = (error: unknown) => violatedConstraint(error, UNIQUE_VIOLATION);
 
 export function isAbandoned(error: unknown): boolean {
   return (

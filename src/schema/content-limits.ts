@@ -7,6 +7,11 @@ export const contentLimits = (_settings: Pick<Config, never>) => ({
     /** Only the newest entries are in use, so a longer list has no use. */
     maxListed: 100,
   },
+  profile: {
+    handle: { min: 3, max: 30 },
+    bio: { min: 0, max: 500 },
+    avatarUrl: { min: 1, max: 500 },
+  },
   post: {
     title: { min: 1, max: 200, visible: true },
     body: { min: 1, max: 50_000 },

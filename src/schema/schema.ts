@@ -16,12 +16,12 @@ import { defineUser, defineUserQueries } from './user/type.ts';
 
 /** The order of the calls decides the order of the fields of Query, Mutation and User. */
 function defineModules(toolkit: SchemaToolkit, limits: ContentLimits, revocations: AccountRevocations) {
-  const user = defineUser(toolkit);
-  defineUserQueries(toolkit, user);
+  const user = defineUser(toolkit, limits.profile);
+  defineUserQueries(toolkit, user, limits.profile);
 
   const account = defineAccountTypes(toolkit);
   defineAccountRelations(toolkit, user, account, limits.account);
-  defineAccountMutations(toolkit, user, account, limits.account, revocations);
+  defineAccountMutations(toolkit, user, account, limits, revocations);
 
   const post = definePost(toolkit, user, limits.post);
   definePostRelations(toolkit, user, post);

@@ -53,7 +53,7 @@ it.each([
     await look('sign-in');
     await signIn();
     await look('account');
-    for (const summary of ['Change the name', 'Change the password', 'Download your data'])
+    for (const summary of ['Change the profile', 'Change the password', 'Download your data'])
       await unfold(summary);
     await look('forms');
 
@@ -91,11 +91,14 @@ it.each([
 it('the account page needs no scripts', async () => {
   const { page, url, enter, signIn } = await start(false);
   await signIn();
-  await page.locator('summary', { hasText: 'Change the name' }).click();
+  await page.locator('summary', { hasText: 'Change the profile' }).click();
+  await page.locator('#handle').fill('amazing_grace');
+  await page.locator('#bio').fill('First line\nSecond line');
+  await page.locator('#avatar-url').fill('https://example.com/grace.png');
   await page.locator('#name').fill('Rear Admiral Grace');
   await enter();
   expect(await page.locator('h1').textContent()).toBe('Rear Admiral Grace');
-  expect(await page.getByRole('status').textContent()).toBe('Your name is changed.');
+  expect(await page.getByRole('status').textContent()).toBe('Your profile is changed.');
 
   // Opens the form.
   await page.goto(new URL('/.well-known/change-password', url).href);
@@ -110,7 +113,13 @@ it('the account page needs no scripts', async () => {
   const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')]);
   expect(download.suggestedFilename()).toBe('account.json');
   const { account } = JSON.parse(await readFile(await download.path(), 'utf8'));
-  expect(account).toMatchObject({ name: 'Rear Admiral Grace', email: EMAIL });
+  expect(account).toMatchObject({
+    name: 'Rear Admiral Grace',
+    handle: 'amazing_grace',
+    bio: 'First line\nSecond line',
+    avatarUrl: 'https://example.com/grace.png',
+    email: EMAIL,
+  });
 
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByText('You are signed out.').waitFor();

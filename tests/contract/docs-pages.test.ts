@@ -74,7 +74,7 @@ describe('docs/limits.md', () => {
 });
 
 describe('docs/contract.md', () => {
-  const { account, post, comment } = CONTENT_LIMITS;
+  const { account, profile, post, comment } = CONTENT_LIMITS;
   const lengthOf = ({ min, max }: TextRule) => `${min} to ${max.toLocaleString('en')}`;
   /** The beginnings of rows of the table in section 1, and what they say. */
   const STATED = [
@@ -83,6 +83,9 @@ describe('docs/contract.md', () => {
     ['`body` of a comment', lengthOf(comment.body)],
     ['a tag', lengthOf(post.tag)],
     ['a tag', `at most ${post.maxTags} tags`],
+    ['`handle` of a user', lengthOf(profile.handle)],
+    ['`bio` of a user', lengthOf(profile.bio)],
+    ['`avatarUrl` of a user', lengthOf(profile.avatarUrl)],
     ['`name` of `createApiKey`', lengthOf(account.keyName)],
   ] as const;
 

@@ -43,19 +43,23 @@ function statementsOf(sql: string): string[] {
     .filter((statement) => statement !== '');
 }
 
-/** The statements of a migration that could break the version before. */
-function breaking(sql: string): string[] {
+/** Columns that the version before leaves null, and unique indexes accept any number of nulls. */
+const addedColumns = (statements: readonly string[]) =>
+  statements.flatMap((it) => {
+    const [, table = '', actions = ''] = /^ALTER TABLE "?(\w+)"? (.*)$/.exec(it) ?? [];
+    return [...actions.matchAll(/\bADD COLUMN +"(\w+)"(?![^,]*\bDEFAULT\b)/g)].map(
+      ([, column]) => `${table}.${column}`,
+    );
+  });
+
+/**
+ * The statements of a migration that could break the version before. `earlier` is the SQL of the migration that the
+ * index of a migration `…_index` belongs to.
+ */
+function breaking(sql: string, earlier = ''): string[] {
   const statements = statementsOf(sql);
   const made = new Set(statements.flatMap((it) => /^CREATE TABLE "?(\w+)/.exec(it)?.[1] ?? []));
-  /** Columns that the version before leaves null, and unique indexes accept any number of nulls. */
-  const added = new Set(
-    statements.flatMap((it) => {
-      const [, table = '', actions = ''] = /^ALTER TABLE "?(\w+)"? (.*)$/.exec(it) ?? [];
-      return [...actions.matchAll(/\bADD COLUMN +"(\w+)"(?![^,]*\bDEFAULT\b)/g)].map(
-        ([, column]) => `${table}.${column}`,
-      );
-    }),
-  );
+  const added = new Set(addedColumns([...statementsOf(earlier), ...statements]));
   return statements.filter((statement) => {
     const [, on, column] = /^CREATE UNIQUE INDEX .*? ON "?(\w+)"? ?\("(\w+)"/.exec(statement) ?? [];
     if (added.has(`${on}.${column}`)) return false;
@@ -70,12 +74,21 @@ function breaking(sql: string): string[] {
   });
 }
 
+const readMigration = (file: string) => readFileSync(join(FOLDER, file), 'utf8');
+const nameOf = (file: string) => dirname(file).replace(/^\d+_/, '');
+
+/** The migration that adds the columns of an index has the name of the index's migration without `_index`. */
+function readBefore(file: string): string {
+  const found = migrations.find((one) => `${nameOf(one)}_index` === nameOf(file));
+  return found === undefined ? '' : readMigration(found);
+}
+
 describe('prisma/migrations', () => {
   const expanding = migrations.filter((file) => CONTRACTIONS[basename(dirname(file))] === undefined);
   it.each(expanding.map((file) => [basename(dirname(file)), file] as const))(
     '%s lets the version before go on',
     (_name, file) => {
-      expect(breaking(readFileSync(join(FOLDER, file), 'utf8'))).toEqual([]);
+      expect(breaking(readMigration(file), readBefore(file))).toEqual([]);
     },
   );
 
@@ -97,6 +110,13 @@ describe('prisma/migrations', () => {
     `ALTER TABLE "users" ADD COLUMN "nick" TEXT DEFAULT 'x'; CREATE UNIQUE INDEX "k" ON "users"("nick");`,
   ])('would be stopped with %s', (sql) => {
     expect(breaking(sql)).toHaveLength(1);
+  });
+
+  it('may have a unique index on a column that the migration before has added, in a migration for the index', () => {
+    const index = 'CREATE UNIQUE INDEX CONCURRENTLY "users_nick_key" ON "users"("nick");';
+    expect(breaking(index, 'ALTER TABLE "users" ADD COLUMN "nick" TEXT;')).toEqual([]);
+    expect(breaking(index, 'ALTER TABLE "users" ADD COLUMN "nick" TEXT DEFAULT \'x\';')).toHaveLength(1);
+    expect(breaking(index)).toHaveLength(1);
   });
 
   it.each([

@@ -44,6 +44,20 @@ export interface Content {
   readonly instants: readonly string[];
 }
 
+export const HANDLES: readonly string[] = ['ada', '1st_', 'x'.repeat(30), 'none', '123'];
+
+/** Profiles with the first of the handles. */
+export async function seedProfiles(app: TestApp, accounts: readonly Account[]): Promise<void> {
+  for (const [index, { id }] of accounts.entries()) {
+    const url = `https://example.com/${encodeURIComponent(nth(HOSTILE_TEXTS, index + 1))}?a="<&>`;
+    await app.prisma.user.update({
+      where: { id },
+      data: { handle: nth(HANDLES, index), bio: nth(HOSTILE_TEXTS, index + 2), avatarUrl: url },
+      select: { id: true },
+    });
+  }
+}
+
 /** An account that is disabled: what it wrote stays. */
 export async function disable(app: TestApp, { id }: Account): Promise<void> {
   await app.prisma.user.update({

@@ -6,7 +6,15 @@ import { type RunSql, readSnapshot, type Snapshot } from '../model/tables.ts';
 import type { Account, TestApp } from '../support/app.ts';
 import { visitor as makeVisitor, PASSWORD } from '../support/credentials/session.ts';
 import type { CallerName } from './case.ts';
-import { disable, HOSTILE_TAGS, HOSTILE_TEXTS, seedContent, seedKeys } from './hostile-content.ts';
+import {
+  disable,
+  HANDLES,
+  HOSTILE_TAGS,
+  HOSTILE_TEXTS,
+  seedContent,
+  seedKeys,
+  seedProfiles,
+} from './hostile-content.ts';
 
 /** What of the data a generator may name. */
 export interface Known {
@@ -18,6 +26,7 @@ export interface Known {
   /** Cursors of every list of the schema. */
   readonly cursors: readonly string[];
   readonly tags: readonly string[];
+  readonly handles: readonly string[];
   readonly instants: readonly string[];
   /** The password of each caller that has a session. */
   readonly password: string;
@@ -90,6 +99,7 @@ export async function createWorld(app: TestApp): Promise<World> {
   const full = await makeVisitor(app, { name: 'null' });
   // It has a key for a start, and one less than it may have then.
   const keyIds = await seedKeys(app, full, MAX_KEYS - 2);
+  await seedProfiles(app, [member, other, ended]);
   const content = await seedContent(app, [member, other, admin, visitor, ended]);
   await disable(app, ended);
   const readOnly = await addKey(app, member, ['posts:read']);
@@ -124,6 +134,7 @@ export async function createWorld(app: TestApp): Promise<World> {
       commentIds: content.commentIds,
       cursors: [...cursors.values()],
       tags: [...HOSTILE_TAGS, 'none'],
+      handles: HANDLES,
       instants: content.instants,
       password: PASSWORD,
     },

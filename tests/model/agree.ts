@@ -74,7 +74,9 @@ function snapshotOf(state: State): Snapshot {
 function linesOf(snapshot: Snapshot, told: ReadonlySet<string>): string[] {
   const { users, posts, comments, counts, keys, sessions, events } = snapshot;
   return [
-    ...users.map(({ id, name }) => JSON.stringify(['user', id, name])),
+    ...users.map(({ id, name, handle, bio, avatarUrl }) =>
+      JSON.stringify(['user', id, name, handle, bio, avatarUrl]),
+    ),
     ...posts.map(({ id, authorId, title, body, tags, version }) =>
       JSON.stringify(['post', id, authorId, title, body, tags, version]),
     ),

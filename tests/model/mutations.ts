@@ -35,7 +35,7 @@ export type Field =
       readonly ifVersion: number | undefined;
     }
   | { readonly kind: 'deleteComment'; readonly comment: Reference; readonly ifVersion: number | undefined }
-  | { readonly kind: 'updateViewer'; readonly name: string }
+  | ({ readonly kind: 'updateViewer' } & Partial<Record<keyof typeof PROFILE, string | undefined>>)
   | {
       readonly kind: 'createApiKey';
       readonly scopes: readonly string[];
@@ -56,6 +56,8 @@ export interface Known {
   readonly sessions: readonly string[];
   /** The password of each account. */
   readonly password: string;
+  /** A handle that no account outside has. */
+  readonly handle: string;
 }
 
 /** The one of the ids that is meant. */
@@ -91,6 +93,24 @@ const PASSWORDS = {
   absent: () => '',
 } as const;
 
+/** Values of the arguments of `updateViewer`. `$handle` stands for the handle of what is known. */
+const PROFILE = {
+  name: ['N', 'N', '', 'n'.repeat(101)],
+  handle: ['$handle', '$handle', '', '12345', 'Not_lower'],
+  bio: ['About', '', 'b'.repeat(501)],
+  avatarUrl: ['https://example.com/a.png', '', 'http://example.com/a.png'],
+} as const;
+
+function profileText(field: Extract<Field, { kind: 'updateViewer' }>, { handle }: Known): string {
+  const names = ['name', 'handle', 'bio', 'avatarUrl'] as const;
+  const given = names.flatMap((name) =>
+    field[name] === undefined
+      ? []
+      : `${name}: ${JSON.stringify(field[name] === '$handle' ? handle : field[name])}`,
+  );
+  return given.length === 0 ? '' : `(${given.join(', ')})`;
+}
+
 /** A root field as it stands in a document, with the ids that its references name. */
 export function textOf(field: Field, known: Known): string {
   const json = JSON.stringify;
@@ -110,7 +130,7 @@ export function textOf(field: Field, known: Known): string {
     case 'updateComment':
       return `updateComment(id: ${json(named(known.comments, field.comment))}, body: ${json(field.body)}${versionText(field)}) { id body version post { id } }`;
     case 'updateViewer':
-      return `updateViewer(name: ${json(field.name)}) { id name role }`;
+      return `updateViewer${profileText(field, known)} { id name handle bio avatarUrl role }`;
     case 'createApiKey':
       return `createApiKey(name: "made", scopes: ${json(field.scopes)}${PASSWORDS[field.password](known)}) ${SHOWN.createApiKey[field.show]}`;
     case 'revokeApiKey':
@@ -190,6 +210,9 @@ export const contentField: fc.Arbitrary<Field> = fc.oneof(
   },
 );
 
+const profileValue = (name: keyof typeof PROFILE) =>
+  fc.option(fc.constantFrom(...PROFILE[name]), { freq: 2, nil: undefined });
+
 /** Any of those that are known here. */
 export const field: fc.Arbitrary<Field> = fc.oneof(
   { weight: 16, arbitrary: contentField },
@@ -208,7 +231,10 @@ export const field: fc.Arbitrary<Field> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       kind: fc.constant('updateViewer' as const),
-      name: mostly('N', '', 'n'.repeat(101)),
+      name: profileValue('name'),
+      handle: profileValue('handle'),
+      bio: profileValue('bio'),
+      avatarUrl: profileValue('avatarUrl'),
     }),
   },
 );

@@ -38,6 +38,7 @@ const NEEDS: Readonly<Record<string, Scope | 'session'>> = {
   'Query.posts': 'posts:read',
   'Query.postsConnection': 'posts:read',
   'Query.user': 'users:read',
+  'Query.userByHandle': 'users:read',
   'Query.users': 'users:read',
   'Query.usersConnection': 'users:read',
   'Query.viewer': 'users:read',

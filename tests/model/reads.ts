@@ -98,6 +98,10 @@ const Query = {
   user(_: never, { id }: { id: string }, context: Context) {
     return named(context.state.users, id);
   },
+  userByHandle(_: never, { handle }: { handle: string }, context: Context) {
+    reject(textFaults('handle', handle, {}));
+    return context.state.users.find((user) => user.handle === handle.toLowerCase());
+  },
   users(_: never, args: Args, context: Context) {
     reject(sizeFaults(args));
     return slice(context.state.users, args);

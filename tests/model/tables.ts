@@ -4,6 +4,9 @@ import type { Role } from '../../src/auth/scopes.ts';
 export interface UserRow {
   readonly id: string;
   readonly name: string;
+  readonly handle: string | null;
+  readonly bio: string;
+  readonly avatarUrl: string | null;
   readonly email: string;
   readonly role: Role;
   readonly createdAt: number;
@@ -94,7 +97,7 @@ export async function readSnapshot(run: RunSql, whose?: Whose): Promise<Snapshot
   const of = (column: string) => `($1::uuid[] IS NULL OR ${column} = ANY($1::uuid[]))`;
   const theirPost = `(SELECT p.author_id FROM public.posts p WHERE p.id = post_id)`;
   const users = await run<UserRow>(
-    `SELECT id::text, name, email, role::text AS role, ${ms('created_at')} AS "createdAt" FROM public.users WHERE ${of('id')}`,
+    `SELECT id::text, name, handle, bio, avatar_url AS "avatarUrl", email, role::text AS role, ${ms('created_at')} AS "createdAt" FROM public.users WHERE ${of('id')}`,
     [people],
   );
   const rows = await run<PostRow & { readonly count: number }>(

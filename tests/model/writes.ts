@@ -113,12 +113,45 @@ function updateComment(_: never, args: CommentArguments, context: Context): Comm
   return next;
 }
 
-function updateViewer(_: never, { name }: { readonly name: string }, context: Context): UserRow | undefined {
+interface ProfileArguments {
+  readonly name?: string | null;
+  readonly handle?: string | null;
+  readonly bio?: string | null;
+  readonly avatarUrl?: string | null;
+}
+
+function handleFaults(handle: string, context: Context): Fault[] {
+  const fits = /^[a-z0-9_]{3,30}$/.test(handle) && !/^[0-9]+$/.test(handle);
+  const { users } = context.state;
+  const isTaken = users.some((user) => user.handle === handle && user.id !== idOf(context));
+  return fits && !isTaken ? [] : [badInput('handle')];
+}
+
+function avatarFaults(url: string): Fault[] {
+  const isAscii = /^[!-~]+$/.test(url);
+  const fits = isAscii && url.length <= 500 && URL.parse(url)?.protocol === 'https:';
+  return fits && /^https:[/][/]/i.test(url) ? [] : [badInput('avatarUrl')];
+}
+
+function updateViewer(_: never, args: ProfileArguments, context: Context): UserRow | undefined {
   const { state, caller } = context;
-  reject(textFaults('name', name, { min: 1, max: 100 }));
+  const { name, handle, bio, avatarUrl } = args;
+  reject([
+    ...textFaults('name', name, { min: 1, max: 100 }),
+    ...textFaults('bio', bio, { max: 500 }),
+    ...(handle ? handleFaults(handle, context) : []),
+    ...(avatarUrl ? avatarFaults(avatarUrl) : []),
+  ]);
   // An earlier field of the operation may have ended the session that it came with.
   if (state.sessions.every(({ id }) => id !== caller?.sessionId)) reject([UNAUTHENTICATED]);
-  state.users = state.users.map((user) => (user.id === caller?.userId ? { ...user, name } : user));
+  const changedOf = (user: UserRow): UserRow => ({
+    ...user,
+    name: name ?? user.name,
+    handle: (handle ?? user.handle) || null,
+    bio: bio ?? user.bio,
+    avatarUrl: (avatarUrl ?? user.avatarUrl) || null,
+  });
+  state.users = state.users.map((user) => (user.id === caller?.userId ? changedOf(user) : user));
   return state.users.find(({ id }) => id === caller?.userId);
 }
 

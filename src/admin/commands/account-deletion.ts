@@ -93,7 +93,8 @@ export async function deleteAccount(database: Database, email: string, contentPo
   // The update waits for mutations that have written to the account, so their stored responses are deleted
   // afterwards. Other stored responses are deleted before, because a repeated command could not find the
   // account without its email address.
-  const data = { name: 'Deleted user', email: '', emailKey: null, role: 'member' } as const;
+  const profile = { name: 'Deleted user', handle: null, bio: '', avatarUrl: null };
+  const data = { ...profile, email: '', emailKey: null, role: 'member' } as const;
   await runInPrisma(database, (prisma) => prisma.user.updateMany({ where: { id }, data }));
   await deleteStoredResponses(database, id);
   return { id, deleted: true, ...ACCOUNT_CONTENT.none };

@@ -12,12 +12,14 @@ export interface ToOneRelation {
   readonly key: string;
 }
 
-/** A root field that returns the row with an id, or null. */
+/** A root field that returns the row with an id, or with another unique value, or null. */
 export interface RowMapping {
   readonly kind: 'row';
   readonly entity: Entity<object>;
-  /** Undefined without a valid id. */
+  /** Returns the id or, with `find`, the other value. Undefined for a value that no row has. */
   readonly id: (args: Record<string, unknown>, context: Context) => string | undefined;
+  /** Returns SQL of the id of the row that has the value of a parameter. */
+  readonly find?: (parameter: string) => string;
   /** True if the row is the caller's account. */
   readonly own?: boolean;
 }

@@ -38,6 +38,9 @@ export interface GrantedApplication {
 
 export interface Account {
   readonly name: string;
+  readonly handle: string | null;
+  readonly bio: string;
+  readonly avatarUrl: string | null;
   readonly email: string;
   readonly sessions: readonly SessionSummary[];
   readonly apiKeys: readonly ApiKey[];
@@ -48,6 +51,9 @@ export interface Account {
 const documentOf = (hasGrants: boolean) => `query AccountPage {
   viewer {
     name
+    handle
+    bio
+    avatarUrl
     email
     sessions { id userAgent createdAt lastSeenAt current }
     apiKeys { id name prefix scopes createdAt lastUsedAt expiresAt }
@@ -76,6 +82,12 @@ const fields =
   (form: URLSearchParams) =>
     Object.fromEntries(names.map((name) => [name, form.get(name) ?? '']));
 
+/** A missing field changes nothing. Browsers send line breaks as CR LF (HTML, form submission). */
+const profileFields = (form: URLSearchParams) =>
+  Object.fromEntries(
+    ['name', 'handle', 'bio', 'avatarUrl'].map((name) => [name, form.get(name)?.replaceAll('\r\n', '\n')]),
+  );
+
 const ofId = (name: string, field: string): Change => ({
   document: `mutation ${name}($id: ID!) { ${field}(id: $id) }`,
   variables: fields('id'),
@@ -83,9 +95,11 @@ const ofId = (name: string, field: string): Change => ({
 
 /** These mutations return nothing that the page shows. */
 export const CHANGES: Partial<Record<Action, Change>> = {
-  rename: {
-    document: 'mutation AccountPageRename($name: String!) { updateViewer(name: $name) { id } }',
-    variables: fields('name'),
+  'update-profile': {
+    document: `mutation AccountPageUpdateProfile($name: String, $handle: String, $bio: String, $avatarUrl: String) {
+  updateViewer(name: $name, handle: $handle, bio: $bio, avatarUrl: $avatarUrl) { id }
+}`,
+    variables: profileFields,
   },
   'change-password': {
     document: `mutation AccountPageChangePassword($currentPassword: String!, $newPassword: String!) {

@@ -22,6 +22,9 @@ const SESSION_ENDED = 'Your session expired or was revoked. Sign in again.';
 /** The API's messages name arguments, which are replaced by words of the form. */
 const ARGUMENTS: Readonly<Record<string, string>> = {
   name: 'The name',
+  handle: 'The handle',
+  bio: 'The text about you',
+  avatarUrl: 'The URL of the picture',
   newPassword: 'The new password',
 };
 

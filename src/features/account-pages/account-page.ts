@@ -4,6 +4,8 @@ import { isScope, type Role, scopesOfRole, scopeWords } from '../../auth/scopes.
 import { EMPTY_HTML, type Html, html, layout } from '../../http/html/page.ts';
 import { alertOf, SIGN_IN, type SignInForm, signInForm } from '../../http/html/sign-in.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
+import { CONTENT_LIMITS } from '../../schema/content-limits.ts';
+import { describeHandle } from '../../schema/user/profile.ts';
 import type { Account, ApiKey, GrantedApplication, SessionSummary } from './account-data.ts';
 import {
   ACTION,
@@ -63,19 +65,31 @@ const row = (content: Html, button: Html): Html => html`<li><div>${content}</div
 const lastUsed = (timestamp: string | null): Html =>
   timestamp === null ? html`never used` : html`last used ${timeOf(timestamp)}`;
 
-function nameSection({ name }: Account, { failed }: SectionOptions): Html {
-  return section(
-    'name-heading',
-    'Name',
-    html`<p class="soft">Other users see your name next to what you publish.</p>
-${collapsibleForm(
-  'rename',
-  'Change the name',
-  failed,
-  ({ attributes, given }) => html`<label for="name">Name</label>
+const HANDLE_RULE = 'handle-rule';
+
+function profileFields({ name, handle, bio, avatarUrl }: Account, { attributes, given }: FieldState): Html {
+  const limits = CONTENT_LIMITS.profile;
+  return html`<label for="name">Name</label>
 <input id="name" name="name" autocomplete="name" required maxlength="${String(ACCOUNT_NAME.max)}" value="${given.get('name') ?? name}"${attributes('name', { first: true })}>
-<div class="actions"><button>Save the name</button></div>`,
-)}`,
+<label for="handle">Handle</label>
+<input id="handle" name="handle" autocomplete="nickname" autocapitalize="none" spellcheck="false" maxlength="${String(limits.handle.max)}" value="${given.get('handle') ?? handle ?? ''}"${attributes('handle', { rule: HANDLE_RULE })}>
+<p class="soft" id="${HANDLE_RULE}">A unique short name: ${describeHandle(limits.handle)}. Leave the field empty for none.</p>
+<label for="bio">About you</label>
+<textarea id="bio" name="bio" rows="4" maxlength="${String(limits.bio.max)}"${attributes('bio')}>
+${given.get('bio') ?? bio}</textarea>
+<label for="avatar-url">URL of your picture</label>
+<input id="avatar-url" name="avatarUrl" type="url" autocomplete="photo" placeholder="https://" maxlength="${String(limits.avatarUrl.max)}" value="${given.get('avatarUrl') ?? avatarUrl ?? ''}"${attributes('avatarUrl')}>
+<div class="actions"><button>Save the profile</button></div>`;
+}
+
+function profileSection(account: Account, { failed }: SectionOptions): Html {
+  const { handle, bio } = account;
+  return section(
+    'profile-heading',
+    'Profile',
+    html`<p class="soft">Other users see your profile next to what you publish.</p>
+${handle === null ? EMPTY_HTML : html`<p>@${handle}</p>`}${bio === '' ? EMPTY_HTML : html`<p class="text">${bio}</p>`}
+${collapsibleForm('update-profile', 'Change the profile', failed, (field) => profileFields(account, field))}`,
   );
 }
 
@@ -210,7 +224,7 @@ ${collapsibleForm(
 
 const DONE: Partial<Record<Action, string>> = {
   'sign-out': 'You are signed out.',
-  rename: 'Your name is changed.',
+  'update-profile': 'Your profile is changed.',
   'change-password': 'Your password is changed. All other sessions were revoked.',
   'end-session': 'The session is revoked.',
   'revoke-key': 'The key is revoked.',
@@ -245,7 +259,7 @@ export function accountPage({ account, done, ...options }: AccountPage): string 
 ${form('sign-out', html`<button class="small second">Sign out</button>`)}
 </div>
 ${shownNotice(notice)}${failed !== undefined && ROW_ACTIONS.includes(failed.action) ? alertOf(failed.problem) : EMPTY_HTML}
-${nameSection(account, options)}${passwordSection(account, options)}${sessionsSection(account)}${keysSection(account, options)}${
+${profileSection(account, options)}${passwordSection(account, options)}${sessionsSection(account)}${keysSection(account, options)}${
   grants === undefined ? EMPTY_HTML : grantsSection(grants, options)
 }${dataSection(account, options)}${everythingSection(account, options)}`,
   });

@@ -7,7 +7,7 @@ import type { Link } from './links.ts';
 export const ACTIONS = [
   'sign-in',
   'sign-out',
-  'rename',
+  'update-profile',
   'change-password',
   'end-session',
   'create-key',

@@ -19,9 +19,19 @@ import { newId } from '../../platform/ids.ts';
 
 /** Times are in minutes before the first start. */
 export const DEMO_USERS = [
-  { name: 'Ada', email: 'ada@example.com' },
-  { name: 'Linus', email: 'linus@example.com' },
-  { name: 'Grace', email: 'grace@example.com' },
+  {
+    name: 'Ada',
+    email: 'ada@example.com',
+    handle: 'ada',
+    bio: 'Writes programs for machines that are not built yet.',
+  },
+  { name: 'Linus', email: 'linus@example.com', handle: 'linus', bio: 'Just a hobby.' },
+  {
+    name: 'Grace',
+    email: 'grace@example.com',
+    handle: 'grace',
+    bio: 'Compilers, nanoseconds and moths.',
+  },
 ] as const;
 
 export type DemoName = (typeof DEMO_USERS)[number]['name'];
@@ -172,10 +182,15 @@ function writeCredentials(dataDir: string, credentials: DemoCredentials): void {
   renameSync(draft, demoFile(dataDir));
 }
 
+const SET_PROFILE = statement<never>('demo_profile', 'UPDATE users SET handle = $2, bio = $3 WHERE id = $1');
+
 async function seedUsers(db: Queryable, password: string): Promise<Map<DemoName, string>> {
   const ids = new Map<DemoName, string>();
-  for (const { name, email } of DEMO_USERS)
-    ids.set(name, (await createAccount(db, { name, email, password })).id);
+  for (const { name, email, handle, bio } of DEMO_USERS) {
+    const { id } = await createAccount(db, { name, email, password });
+    await db.query(SET_PROFILE, [id, handle, bio]);
+    ids.set(name, id);
+  }
   return ids;
 }
 

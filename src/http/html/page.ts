@@ -50,7 +50,7 @@ code { padding: .1em .3em; border-radius: .25rem; background: var(--tint); font:
 pre { margin: .5rem 0 0; padding: .875rem 1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--ground); white-space: pre-wrap; user-select: all; }
 pre code { padding: 0; background: none; }
 label { display: block; margin-top: 1.125rem; font-weight: 600; }
-input, select { display: block; width: 100%; min-height: 2.875rem; margin-top: .25rem; padding: .5rem .75rem; font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--edge); border-radius: .5rem; }
+input, select, textarea { display: block; width: 100%; min-height: 2.875rem; margin-top: .25rem; padding: .5rem .75rem; font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--edge); border-radius: .5rem; }
 [hidden] { display: none; }
 [aria-invalid="true"] { border-color: var(--bad); scroll-margin-top: 36rem; }
 button { display: block; width: 100%; min-height: 2.875rem; padding: .5rem 1rem; font: inherit; font-weight: 600; border: 1px solid var(--act); border-radius: .5rem; background: var(--act); color: var(--on-act); cursor: pointer; }
@@ -76,6 +76,7 @@ section { margin-top: 1.75rem; padding-top: 1.5rem; border-top: 1px solid var(--
 section h2 { margin: 0; font-size: 1.125rem; }
 .rows { margin: .75rem 0 0; padding: 0; list-style: none; }
 .rows > li { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: .25rem 1rem; align-items: start; padding: .75rem 0; border-top: 1px solid var(--line); }
+.text { white-space: pre-wrap; }
 .plain { margin: .375rem 0 0; padding-left: 1.125rem; }
 .badge { padding: .125rem .5rem; border-radius: 1rem; background: var(--tint); color: var(--act); font-size: .8125rem; font-weight: 600; white-space: nowrap; }
 .small { width: auto; min-height: 2.5rem; padding: .25rem .875rem; font-size: .875rem; }

@@ -8,6 +8,7 @@ import { preparedOf } from '../../engine/core/before-transaction.ts';
 import { passwordChanged, principalOf, unitOfWorkOf } from '../../engine/core/context.ts';
 import { lengthOf, parseId } from '../../engine/core/input.ts';
 import type { ContentLimits } from '../content-limits.ts';
+import { describeHandle } from '../user/profile.ts';
 import type { UserTypes } from '../user/type.ts';
 import {
   changePassword,
@@ -18,8 +19,8 @@ import {
   ownAccount,
   type PasswordChange,
   preparePassword,
-  renameAccount,
   revokeEverything,
+  updateProfile,
 } from './service.ts';
 import type { AccountTypes } from './type.ts';
 
@@ -36,7 +37,7 @@ export function defineAccountMutations(
   { builder }: SchemaToolkit,
   { User }: UserTypes,
   { ApiKey }: AccountTypes,
-  limits: ContentLimits['account'],
+  { account: limits, profile }: ContentLimits,
   revocations: AccountRevocations,
 ): void {
   const CreatedApiKey = builder
@@ -57,14 +58,24 @@ export function defineAccountMutations(
       session: true,
       locks: ownAccount,
       type: User,
-      description: 'Changes the name of the viewer’s account. Needs a session; otherwise FORBIDDEN.',
+      description:
+        'Changes the given fields of the viewer’s account. Absent and null fields keep their value. Needs a session; otherwise FORBIDDEN.',
       args: {
         name: t.arg.string({
-          required: true,
           description: `The name shown next to the user’s posts and comments, ${lengthOf(ACCOUNT_NAME)}.`,
         }),
+        handle: t.arg.string({
+          description: `The unique short name for URLs, ${describeHandle(profile.handle)}. BAD_USER_INPUT if another account has it. An empty string removes it.`,
+        }),
+        bio: t.arg.string({
+          description: `What the user writes about themselves, ${lengthOf(profile.bio)}.`,
+        }),
+        avatarUrl: t.arg.string({
+          description: `The https URL of the user’s picture, at most ${profile.avatarUrl.max} characters. An empty string removes it.`,
+        }),
       },
-      resolve: (_root, { name }, context) => renameAccount(unitOfWorkOf(context), principalOf(context), name),
+      resolve: (_root, changes, context) =>
+        updateProfile(unitOfWorkOf(context), principalOf(context), changes, profile),
     }),
     createApiKey: t.field({
       session: true,

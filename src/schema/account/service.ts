@@ -1,4 +1,4 @@
-import { ACCOUNT_NAME, COMMON_PASSWORD, isCommon, LOCK_ACCOUNT, PASSWORD } from '../../auth/accounts.ts';
+import { COMMON_PASSWORD, isCommon, LOCK_ACCOUNT, PASSWORD } from '../../auth/accounts.ts';
 import {
   createApiKeyWithinLimit,
   KeyExpiredError,
@@ -18,6 +18,7 @@ import {
   openSession,
   revokeSession,
 } from '../../auth/sessions.ts';
+import { violatedUniqueIndex } from '../../database/errors.ts';
 import { statement } from '../../database/statement.ts';
 import type { UnitOfWork } from '../../database/unit-of-work.ts';
 import type { PreparationContext } from '../../engine/core/before-transaction.ts';
@@ -26,6 +27,7 @@ import { checkText } from '../../engine/core/input.ts';
 import type { LockKind, NamedRow } from '../../engine/core/mutation-plugin.ts';
 import { ApiError, badInput, forbidden, quoteValue, unauthenticated } from '../../platform/errors.ts';
 import type { ContentLimits } from '../content-limits.ts';
+import { checkProfile, type ProfileChanges } from '../user/profile.ts';
 
 /** An operation that revokes several keys, sessions or grants locks their account first. */
 const ACCOUNT: LockKind = {
@@ -100,15 +102,33 @@ export async function makeApiKey(
   return { id, key, apiKey };
 }
 
+/** Null parameters change nothing, and empty strings remove a handle or a picture. */
+const CHANGE_PROFILE = statement<never>(
+  'account_change_profile',
+  `UPDATE users SET name = coalesce($2, name), handle = nullif(coalesce($3, handle), ''), bio = coalesce($4, bio),
+     avatar_url = nullif(coalesce($5, avatar_url), '') WHERE id = $1`,
+);
+
 /**
  * @returns the id of the account
  * @throws {ApiError} BAD_USER_INPUT, UNAUTHENTICATED
  * @throws {DatabaseError}
  */
-export async function renameAccount(work: UnitOfWork, principal: Principal, name: string): Promise<string> {
-  checkText('name', name, ACCOUNT_NAME);
+export async function updateProfile(
+  work: UnitOfWork,
+  principal: Principal,
+  changes: ProfileChanges,
+  limits: ContentLimits['profile'],
+): Promise<string> {
+  checkProfile(changes, limits);
   const { userId: id } = principal;
-  await work.withPrisma((prisma) => prisma.user.updateMany({ where: { id }, data: { name } }));
+  const { name, handle, bio, avatarUrl } = changes;
+  const values = [id, name ?? null, handle ?? null, bio ?? null, avatarUrl ?? null];
+  await work.query(CHANGE_PROFILE, values).catch((error: unknown) => {
+    throw violatedUniqueIndex(error) === 'users_handle_key'
+      ? badInput('handle', 'belongs to another account. Choose another one.')
+      : error;
+  });
   await checkSession(work, principal);
   return id;
 }

@@ -12,13 +12,18 @@ import {
 import type { SchemaToolkit } from '../../engine/builder/schema-toolkit.ts';
 import { type Context, principalOf } from '../../engine/core/context.ts';
 import { lengthOf, parseId } from '../../engine/core/input.ts';
-import { createEntity, type EntityRow, type ListRelation } from '../../engine/queries/entity.ts';
+import { createEntity, type EntityRow, type ListRelation, selectList } from '../../engine/queries/entity.ts';
 import { inLoaderBatch, readById } from '../../engine/queries/loaders.ts';
 import { connectionPage, parseListPage } from '../../engine/queries/pagination.ts';
 import { users } from '../../generated/tables.ts';
 import { ApiError, notFound } from '../../platform/errors.ts';
+import type { ContentLimits } from '../content-limits.ts';
+import { describeHandle, parseHandle } from './profile.ts';
 
-export const userEntity = createEntity(pickColumns(users, ['id', 'name', 'role', 'createdAt']));
+export const userEntity = createEntity(
+  pickColumns(users, ['id', 'name', 'handle', 'bio', 'avatarUrl', 'role', 'createdAt']),
+  { texts: ['bio'] },
+);
 
 /** The email address is not a column of the entity, because only some callers may see it. */
 type UserRow = EntityRow<typeof userEntity>;
@@ -61,7 +66,7 @@ function maySeeRole({ caller }: Context, { id }: UserRow): boolean {
   return isAuthenticated(caller) && (caller.userId === id || caller.role === 'admin');
 }
 
-export function defineUser(toolkit: SchemaToolkit) {
+export function defineUser(toolkit: SchemaToolkit, { handle, bio, avatarUrl }: ContentLimits['profile']) {
   const { builder } = toolkit;
   const Role = builder.enumType('Role', {
     description: 'The role of an account.',
@@ -78,6 +83,20 @@ export function defineUser(toolkit: SchemaToolkit) {
       name: t.exposeString('name', {
         maxCharacters: ACCOUNT_NAME.max,
         description: `The name shown next to the user’s posts and comments, ${lengthOf(ACCOUNT_NAME)}.`,
+      }),
+      handle: t.exposeString('handle', {
+        nullable: true,
+        maxCharacters: handle.max,
+        description: `The unique short name for URLs, ${describeHandle(handle)}; null until the user sets one.`,
+      }),
+      bio: t.exposeString('bio', {
+        maxCharacters: bio.max,
+        description: `What the user writes about themselves, ${lengthOf(bio)}, exactly as written.`,
+      }),
+      avatarUrl: t.exposeString('avatarUrl', {
+        nullable: true,
+        maxCharacters: avatarUrl.max,
+        description: `The https URL of the user’s picture, at most ${avatarUrl.max} characters; null until the user sets one. The service never requests the URL.`,
       }),
       email: t.loadable({
         type: 'String',
@@ -113,9 +132,20 @@ export function defineUser(toolkit: SchemaToolkit) {
 
 export type UserTypes = ReturnType<typeof defineUser>;
 
+const findByHandle = (handle: string) => `(SELECT h.id FROM users h WHERE h.handle = ${handle})`;
+
+const BY_HANDLE = statement<UserRow>(
+  'user_by_handle',
+  `SELECT ${selectList(userEntity)} FROM users t WHERE t.id = ${findByHandle('$1')}`,
+);
+
 const allUsers: ListRelation<UserRow> = { name: 'users', entity: userEntity, order: 'oldest-first' };
 
-export function defineUserQueries({ builder }: SchemaToolkit, { User, UserConnection }: UserTypes): void {
+export function defineUserQueries(
+  { builder }: SchemaToolkit,
+  { User, UserConnection }: UserTypes,
+  limits: ContentLimits['profile'],
+): void {
   builder.queryFields((t) => ({
     user: t.field({
       type: User,
@@ -132,6 +162,29 @@ export function defineUserQueries({ builder }: SchemaToolkit, { User, UserConnec
       resolve: async (_root, args, { db }) => {
         const id = parseId(args.id);
         return id === undefined ? null : ((await readById(db, userEntity, id)) ?? null);
+      },
+    }),
+    userByHandle: t.field({
+      type: User,
+      nullable: true,
+      scope: 'users:read',
+      sql: {
+        kind: 'row',
+        entity: userEntity,
+        id: (args) => parseHandle(String(args.handle), limits.handle),
+        find: findByHandle,
+      },
+      description: 'The user with this handle, or null if there is none.',
+      args: {
+        handle: t.arg.string({
+          required: true,
+          description:
+            'The user’s handle, in upper or lower case. A string that is no handle matches nothing.',
+        }),
+      },
+      resolve: async (_root, args, { db }) => {
+        const handle = parseHandle(args.handle, limits.handle);
+        return handle === undefined ? null : ((await db.query(BY_HANDLE, [handle]))[0] ?? null);
       },
     }),
     users: rootList(t, {

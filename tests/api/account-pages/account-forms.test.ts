@@ -11,18 +11,38 @@ const NEW = 'a new and long enough password';
 const statusOf = async (key: string) => (await app.gql('{ viewer { id } }', { key })).status;
 
 describe('On the account page', () => {
-  it('the name is changed, and a wrong one is kept in the form', async () => {
+  it('the profile is changed, and a wrong one is kept in the form', async () => {
     const { cookie } = await visitor(app, { name: 'Ada' });
-    const done = await send(cookie, { do: 'rename', name: 'Grace <b>' });
-    expect([done.status, done.headers.get('location')]).toEqual([303, '/account?done=rename']);
-    expect(await (await open(cookie)).text()).toContain('Grace &lt;b&gt;');
+    const change = (fields: Record<string, string>) => send(cookie, { do: 'update-profile', ...fields });
+    const profile = { name: 'Grace <b>', handle: 'grace', bio: '\n"Moths"\n</textarea>' };
+    const done = await change({ ...profile, bio: '\r\n"Moths"\r\n</textarea>', avatarUrl: '' });
+    expect([done.status, done.headers.get('location')]).toEqual([303, '/account?done=update-profile']);
+    expect(await listed(cookie, 'name handle bio avatarUrl')).toEqual({ ...profile, avatarUrl: null });
+    const shown = await (await open(cookie)).text();
+    expect(shown).toContain('<h1>Grace &lt;b&gt;</h1>');
+    expect(shown).toContain('<p>@grace</p>');
+    // Parsers drop the first line break of a text area.
+    expect(shown).toContain('>\n\n&quot;Moths&quot;\n&lt;/textarea&gt;</textarea>');
     const long = `"${'x'.repeat(101)}`;
-    const rejected = await send(cookie, { do: 'rename', name: long });
-    expect(rejected.status).toBe(400);
-    const page = await rejected.text();
-    expect(alertIn(page)).toMatch(/^The name must/);
-    expect(page).toContain(`value="&quot;${'x'.repeat(101)}"`);
-    expect(page).toContain('<details open>');
+    for (const [fields, alert, kept] of [
+      [{ name: long }, /^The name must/, `value="&quot;${'x'.repeat(101)}"`],
+      [{ handle: 'A"' }, /^The handle must be 3 to 30/, 'value="A&quot;"'],
+      [{ bio: 'y'.repeat(501) }, /^The text about you must/, `\n${'y'.repeat(501)}</textarea>`],
+      [{ avatarUrl: 'http://x/"' }, /^The URL of the picture must/, 'value="http://x/&quot;"'],
+    ] as const) {
+      const rejected = await change({ ...profile, ...fields });
+      expect(rejected.status).toBe(400);
+      const page = await rejected.text();
+      expect(alertIn(page)).toMatch(alert);
+      expect(page).toContain(kept);
+      expect(page).toContain('<details open>');
+      expect(page).toMatch(new RegExp(`name="${Object.keys(fields)[0]}"[^>]* aria-invalid="true" autofocus`));
+    }
+    const other = await visitor(app);
+    const taken = await send(other.cookie, { do: 'update-profile', handle: 'grace' });
+    expect(alertIn(await taken.text())).toBe('The handle belongs to another account. Choose another one.');
+    expect((await change({ handle: '' })).status).toBe(303);
+    expect(await listed(cookie, 'name handle bio')).toEqual({ ...profile, handle: null });
   });
 
   it('the password is changed, which ends the other sessions and goes on in a new one', async () => {

@@ -69,7 +69,7 @@ describe('The account page', () => {
       expect(page.status).toBe(200);
       expect(page.headers.getSetCookie()[0]).toMatch(/^session_id=;/);
     }
-    expect((await send('', { do: 'rename', name: 'x' })).status).toBe(401);
+    expect((await send('', { do: 'update-profile', name: 'x' })).status).toBe(401);
   });
 
   it('ends the session that a new one replaces, whoever has planted it', async () => {
@@ -89,7 +89,7 @@ describe('The account page', () => {
     ];
     for (const headers of elsewhere) {
       for (const fields of [
-        { do: 'rename', name: 'Mallory' },
+        { do: 'update-profile', name: 'Mallory' },
         { do: 'sign-out' },
         { do: 'sign-in', email: 'a@example.com', password: PASSWORD },
       ]) {
@@ -121,7 +121,7 @@ describe('The account page', () => {
     expect(await (await open(cookie, '?done=<b>')).text()).not.toContain('<b>');
     // In another tab, somebody may have signed in since, or the session may have ended.
     expect(await (await open(cookie, '?done=sign-out')).text()).not.toContain('You are signed out.');
-    expect(await (await open('', '?done=rename')).text()).not.toContain('Your name is changed.');
+    expect(await (await open('', '?done=update-profile')).text()).not.toContain('Your profile is changed.');
   });
 
   it('does what its forms say, whatever else a request says of operations', async () => {

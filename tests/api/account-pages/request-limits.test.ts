@@ -9,7 +9,7 @@ const { open, send } = accountPage(app);
 
 it.each([
   ['visits', (cookie: string) => open(cookie), 200],
-  ['forms', (cookie: string) => send(cookie, { do: 'rename', name: 'Grace' }), 303],
+  ['forms', (cookie: string) => send(cookie, { do: 'update-profile', name: 'Grace' }), 303],
 ])(
   '%s of the account page take tokens from the bucket that the API takes them from',
   async (_what, ask, good) => {

@@ -19,7 +19,7 @@ describe.each([
       method: 'POST',
       redirect: 'manual',
       headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({ do: 'rename', name: 'Grace' }),
+      body: new URLSearchParams({ do: 'update-profile', name: 'Grace' }),
     });
     expect(done.status).toBe(303);
     const page = await (await app.fetch('/account', { headers: { cookie } })).text();

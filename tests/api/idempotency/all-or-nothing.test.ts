@@ -109,7 +109,7 @@ describe('A mutation', () => {
         const before = await reset();
         const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
         const named = { posts: ids(before.posts), comments: ids(before.comments) };
-        const known = { ...named, keys: [], sessions: [], password: '' };
+        const known = { ...named, keys: [], sessions: [], password: '', handle: '' };
         const asked = operationIn(documentOf(all, known), {});
         const scopes = new Set(KEYS[which]);
         const caller: Caller = { userId: me.id, role: 'member', scopes, sessionId: undefined };

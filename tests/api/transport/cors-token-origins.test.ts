@@ -104,7 +104,7 @@ describe.each(PAGES)('a form that comes from %s', (_page, headers, isAccepted) =
 
   it(`is ${isAccepted ? 'accepted' : '403'} at /account`, async () => {
     const { id, cookie } = await visitor(app, { name: 'before' });
-    const body = new URLSearchParams({ do: 'rename', name: 'after' }).toString();
+    const body = new URLSearchParams({ do: 'update-profile', name: 'after' }).toString();
     const init = { method: 'POST', redirect: 'manual', headers: { cookie, ...form }, body } as const;
     expect((await app.fetch('/account', init)).status).toBe(isAccepted ? 303 : 403);
     const { name } = await app.prisma.user.findUniqueOrThrow({ where: { id } });

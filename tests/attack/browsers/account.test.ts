@@ -114,7 +114,7 @@ describe.each(BROWSERS)('the account page, in %s', (name) => {
     const [session = ''] = await visitor.sessions();
     for (const target of ['frame', '_blank', '_self'])
       for (const fields of [
-        { do: 'rename', name: 'Mallory' },
+        { do: 'update-profile', name: 'Mallory' },
         { do: 'sign-out' },
         { do: 'revoke-everything', currentPassword: FIRST },
         { do: 'sign-in', email: admin.email, password: PASSWORD },

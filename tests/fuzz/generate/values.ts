@@ -39,7 +39,7 @@ function randomId(random: Random, { userIds, postIds, commentIds, keyIds }: Know
 }
 
 function randomString(random: Random, known: Known, name: string): string {
-  const { cursors, tags } = known;
+  const { cursors, tags, handles } = known;
   if (name === 'after' || name === 'before') {
     const cursor = random.pick([...cursors, 'none']);
     return weighted(random, [
@@ -50,6 +50,12 @@ function randomString(random: Random, known: Known, name: string): string {
     ]);
   }
   if (name.startsWith('tag')) return oneIn(random, 4) ? randomText(random) : random.pick([...tags, 'none']);
+  if (name === 'handle' && !oneIn(random, 4)) {
+    const handle = random.pick(handles);
+    return oneIn(random, 4) ? handle.toUpperCase() : handle;
+  }
+  if (name === 'avatarUrl' && !oneIn(random, 3))
+    return random.pick(['https://example.com/a', 'http://x', '']);
   if (name === 'scopes') return random.pick(SCOPES);
   if (name === 'name' && oneIn(random, 2)) return random.pick(['Post', 'Query', '__Type', 'Int', 'DateTime']);
   return randomText(random);

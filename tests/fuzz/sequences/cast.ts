@@ -26,7 +26,7 @@ async function makePerson({ database }: World, role: Role): Promise<Person> {
   const email = `person${made}-${process.pid}-${Date.now()}@example.com`;
   const { id } = await createAccount(database, { name: 'Person', email, role });
   await database.query(SET_HASH, [id, await hashed]);
-  return { id, name: 'Person', email, createdAt: 0, role };
+  return { id, name: 'Person', handle: null, bio: '', avatarUrl: null, email, createdAt: 0, role };
 }
 
 /** A session as far as sequences care. */

@@ -57,11 +57,12 @@ export interface State extends Content {
 }
 
 /** What a mutation can name. */
-export function knownIn({ announced, commentIds, credentials }: State): Known {
+export function knownIn({ announced, commentIds, credentials, users }: State): Known {
   const ids = (kind: Credential['kind']) =>
     credentials.filter((one) => one.kind === kind).map(({ id }) => id);
   const credentialIds = { keys: ids('key'), sessions: ids('session') };
-  return { posts: announced, comments: commentIds, ...credentialIds, password: PASSWORD };
+  const handle = `h_${users[0]?.id.slice(-12)}`;
+  return { posts: announced, comments: commentIds, ...credentialIds, password: PASSWORD, handle };
 }
 
 export function callerOf({ users }: State, { kind, id, account, scopes }: Credential): Caller {
@@ -89,10 +90,7 @@ export function withContent(state: State, content: Content, move: number): State
   return {
     ...state,
     ...content,
-    users: state.users.map((user) => ({
-      ...user,
-      name: content.users.find(({ id }) => id === user.id)?.name ?? user.name,
-    })),
+    users: state.users.map((user) => ({ ...user, ...content.users.find(({ id }) => id === user.id) })),
     commentIds: [...state.commentIds, ...comments],
     credentials: [
       ...state.credentials.map((one) => (ended(one) ? { ...one, endedMs: state.elapsedMs } : one)),

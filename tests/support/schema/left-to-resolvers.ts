@@ -12,7 +12,11 @@ import type { TestApp } from '../app.ts';
 import { linesOf } from '../log-lines.ts';
 
 /** Values for the arguments that a field requires. */
-const REQUIRED: Readonly<Record<string, string>> = { id: JSON.stringify(newId()), ids: `["${newId()}"]` };
+const REQUIRED: Readonly<Record<string, string>> = {
+  id: JSON.stringify(newId()),
+  ids: `["${newId()}"]`,
+  handle: '"nobody"',
+};
 
 function argumentsOf({ name, args }: GraphQLField<unknown, unknown>): string {
   const given = args.filter(isRequiredArgument).map((argument) => {

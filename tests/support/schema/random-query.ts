@@ -18,6 +18,7 @@ export interface KnownData {
   readonly commentIds: readonly string[];
   readonly cursors: readonly string[];
   readonly tags: readonly string[];
+  readonly handles: readonly string[];
   readonly instants: readonly string[];
 }
 
@@ -37,6 +38,7 @@ function argumentText(draw: Draw, name: string, data: KnownData, strange: boolea
   if (name === 'after' || name === 'before')
     return strange ? '"nonsense"' : JSON.stringify(pick(draw, data.cursors));
   if (name === 'tag') return JSON.stringify(pick(draw, data.tags));
+  if (name === 'handle') return strange ? '"no handle"' : JSON.stringify(pick(draw, data.handles));
   if (name === 'createdAfter') return JSON.stringify(pick(draw, data.instants));
   if (name === 'id')
     return strange ? '"no-uuid"' : JSON.stringify(pick(draw, [...data.userIds, ...data.postIds]));

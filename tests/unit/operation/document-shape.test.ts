@@ -13,6 +13,7 @@ const data = {
   commentIds: [`${MARK}3`],
   cursors: [`${MARK}4`],
   tags: [`${MARK}5`],
+  handles: [`${MARK}7`],
   instants: [`${MARK}6`],
 };
 

@@ -40,6 +40,7 @@ const data = {
   commentIds: ['0192f0c1-2345-7abc-8def-0123456789ad'],
   cursors: ['Y3Vyc29y'],
   tags: ['news', 'ünï'],
+  handles: ['ada'],
   instants: ['2026-01-01T00:00:00.000Z'],
 };
 const valid = fc.oneof(

@@ -17,6 +17,7 @@ import {
   pageOf,
   ROW_ID,
   rowById,
+  rowIdSql,
   rowsSql,
   selectFor,
   valueSql,
@@ -177,10 +178,8 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
       return `coalesce(octet_length(${valueSql(plan, mapping, parent ?? '', sql)}::text), 0)::bigint`;
     }
     if (object === undefined) return undefined;
-    if (mapping.kind === 'row' || mapping.kind === 'one') {
-      const id = mapping.kind === 'row' ? sql.forField(plan, fromIds) : `${parent}."${mapping.key}"`;
-      return `coalesce(${rowWithId(object, id)}, 0)`;
-    }
+    if (mapping.kind === 'row' || mapping.kind === 'one')
+      return `coalesce(${rowWithId(object, rowIdSql(plan, mapping, parent, sql))}, 0)`;
     if (!isListPlan(plan)) return undefined;
     const rows = rowsSql(plan, pageOf(plan, sql), parent, sql);
     return plan.connection === undefined

@@ -8,7 +8,9 @@ import {
   type CallerSql,
   type EventMapping,
   isToMany,
+  type RowMapping,
   type ToManyRelation,
+  type ToOneRelation,
   type ValueMapping,
 } from '../sql-mappings.ts';
 import {
@@ -95,6 +97,18 @@ export function selectFor({ entity, columns, fieldPlans }: ObjectPlan): string {
 
 export const rowById = ({ source }: Entity<object>, id: string) =>
   `FROM ${source.from} WHERE ${source.id} = ${id}`;
+
+/** SQL of the id of the row to which a field leads. */
+export function rowIdSql(
+  plan: FieldPlan,
+  mapping: RowMapping | ToOneRelation,
+  parent: string | undefined,
+  sql: PlanSql,
+): string {
+  if (mapping.kind === 'one') return `${parent}."${mapping.key}"`;
+  const value = sql.forField(plan, fromIds);
+  return mapping.find?.(value) ?? value;
+}
 
 /** Replaces the caller in values that do not depend on the caller. */
 const NO_CALLER: CallerSql = { id: 'NULL', isAdmin: 'false' };
@@ -241,8 +255,7 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
     if (object === undefined || isToMany(mapping)) throw new Error(`${plan.field.name} leads to no rows`);
     if (mapping.kind === 'event')
       return [{ sql: mapping.shows === 'row' ? rowWithId(object, `${EVENT}.root_id`) : eventItself(object) }];
-    const id = mapping.kind === 'row' ? sql.forField(plan, fromIds) : `${parent}."${mapping.key}"`;
-    const row = rowWithId(object, id);
+    const row = rowWithId(object, rowIdSql(plan, mapping, parent, sql));
     // If a non-null row is missing, the whole JSON is NULL, and an execution reports the error.
     const mayBeNull = mapping.kind === 'one' || !isNonNullType(plan.field.type);
     return [{ sql: mayBeNull ? `coalesce(${row}, 'null')` : row }];

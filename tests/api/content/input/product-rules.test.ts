@@ -13,6 +13,11 @@ const longer = <Rule extends TextRule>(rule: Rule): Rule => ({ ...rule, max: rul
 /** None of its limits is the one that the product ships with. */
 const OTHER: ContentLimits = {
   account: { keyName: longer(CONTENT_LIMITS.account.keyName), maxListed: 2 },
+  profile: {
+    handle: longer(CONTENT_LIMITS.profile.handle),
+    bio: longer(CONTENT_LIMITS.profile.bio),
+    avatarUrl: longer(CONTENT_LIMITS.profile.avatarUrl),
+  },
   post: {
     title: longer(CONTENT_LIMITS.post.title),
     body: longer(CONTENT_LIMITS.post.body),
@@ -59,6 +64,27 @@ const LIMITS: Readonly<Record<string, Limit>> = {
     operations: [
       `mutation ($value: String!) { createApiKey(name: $value, scopes: ["posts:read"], currentPassword: "${PASSWORD}") { apiKey { id } } }`,
     ],
+  },
+  'profile.handle': {
+    limit: OTHER.profile.handle.max,
+    stated: ['User.handle', 'Mutation.updateViewer(handle:)'],
+    argument: 'handle',
+    ofLength: text,
+    operations: ['mutation ($value: String!) { updateViewer(handle: $value) { id } }'],
+  },
+  'profile.bio': {
+    limit: OTHER.profile.bio.max,
+    stated: ['User.bio', 'Mutation.updateViewer(bio:)'],
+    argument: 'bio',
+    ofLength: text,
+    operations: ['mutation ($value: String!) { updateViewer(bio: $value) { id } }'],
+  },
+  'profile.avatarUrl': {
+    limit: OTHER.profile.avatarUrl.max,
+    stated: ['User.avatarUrl', 'Mutation.updateViewer(avatarUrl:)'],
+    argument: 'avatarUrl',
+    ofLength: (length) => 'https://a'.padEnd(length, 'x'),
+    operations: ['mutation ($value: String!) { updateViewer(avatarUrl: $value) { id } }'],
   },
   'post.title': {
     limit: OTHER.post.title.max,

@@ -113,6 +113,8 @@ describe('look-ahead', () => {
       await app.account({ name: 'Ada' }),
       await app.account({ name: 'Linus "the\\kernel"\u2028 🐧' }),
     ];
+    const profile = { handle: 'ada', bio: '"\u2028', avatarUrl: 'https://example.com/"' };
+    await app.prisma.user.update({ where: { id: writers[0]?.id ?? '' }, data: profile });
     const posts: { id: string; createdAt: string }[] = [];
     const commentIds: string[] = [];
     for (let i = 0; i < 8; i += 1) {
@@ -134,6 +136,7 @@ describe('look-ahead', () => {
         .slice(2, 5)
         .map(({ id, createdAt }) => encodeCursor({ id, createdAt: new Date(createdAt) })),
       tags: ['x', 'y "z"', 'none'],
+      handles: ['ada', 'ADA', 'nobody'],
       instants: [posts[3]?.createdAt ?? '', '2001-01-01T00:00:00+02:00'],
     };
     return async () => {
