@@ -11,6 +11,7 @@ const LIBRARIES = [
   '@types/react-dom',
   '@types/relay-runtime',
   '@urql/core',
+  '@urql/exchange-persisted',
   'eventsource',
   'graphql',
   'jsdom',
@@ -34,4 +35,14 @@ export function linkPeers(folder: string): boolean {
     symlinkSync(join(INSTALLED, library), link);
   }
   return true;
+}
+
+/**
+ * Links the package to a folder with a package of its own, as `npm install` does with a published version.
+ * @param folder a folder from the root of the repository
+ */
+export function linkClient(folder: string): void {
+  const link = join(ROOT, folder, 'node_modules/content-graph-client');
+  if (lstatSync(link, { throwIfNoEntry: false }) !== undefined) rmSync(link, { recursive: true });
+  symlinkSync(import.meta.dirname, link);
 }

@@ -3,7 +3,11 @@ import { Client as UrqlClient } from '@urql/core';
 import { parse } from 'graphql';
 import type { RequestParameters } from 'relay-runtime';
 import { contentGraphLink } from '../../packages/client/src/adapters/apollo.ts';
-import { createRelayNetwork } from '../../packages/client/src/adapters/relay.ts';
+import {
+  createFollowConfig,
+  createIntentConfig,
+  createRelayNetwork,
+} from '../../packages/client/src/adapters/relay.ts';
 import { contentGraphExchange } from '../../packages/client/src/adapters/urql.ts';
 import type { Client, Intent } from '../../packages/client/src/index.ts';
 
@@ -127,7 +131,7 @@ export function driveApollo(client: Client, documents: Documents = STUB): Driver
 }
 
 export function driveRelay(client: Client, documents: Documents = STUB): Driver {
-  const { network, keyed, followed } = createRelayNetwork(client);
+  const network = createRelayNetwork(client);
   const describe = (text: string, operationKind: RequestParameters['operationKind']): RequestParameters => ({
     id: null,
     text,
@@ -150,10 +154,10 @@ export function driveRelay(client: Client, documents: Documents = STUB): Driver 
   return {
     query: async () => (await execute(documents.query, 'query', {}, {}))?.titles,
     mutate: async (title, intent) =>
-      (await execute(documents.mutation, 'mutation', { title }, keyed(intent)))?.create,
+      (await execute(documents.mutation, 'mutation', { title }, createIntentConfig(intent)))?.create,
     follow(_after, onArrival) {
       const { unsubscribe } = network
-        .execute(describe(documents.subscription, 'subscription'), {}, followed('ticks'))
+        .execute(describe(documents.subscription, 'subscription'), {}, createFollowConfig('ticks'))
         .subscribe({
           next: (response) => {
             if ('data' in response) onArrival(arrivalOf({ tick: response.data?.tick }));

@@ -39,6 +39,14 @@ export function createDocumentRequests(transport: Transport): DocumentRequests {
       ? { documentId: undefined, query }
       : { documentId, query };
 
+  /** Sends the query string in place of an unknown id. A service that rejects both may have the id later. */
+  async function replaceId(documentId: string, send: () => Promise<Response>): Promise<Response> {
+    unknownIds.add(documentId);
+    const response = await send();
+    if (!response.ok) unknownIds.delete(documentId);
+    return response;
+  }
+
   const requests: DocumentRequests = {
     format: (document, variables) => formatBody(findKnown(document), variables),
     async post(document, variables, fields, signal, body = requests.format(document, variables)) {
@@ -49,8 +57,9 @@ export function createDocumentRequests(transport: Transport): DocumentRequests {
       const canRepeat =
         documentId !== undefined && query !== undefined && body === formatBody(document, variables);
       if (response.status !== 404 || !canRepeat) return response;
-      unknownIds.add(documentId);
-      return transport.post(requests.format(document, variables), fields, signal);
+      return replaceId(documentId, () =>
+        transport.post(requests.format(document, variables), fields, signal),
+      );
     },
     async get(document, variables, fields, signal) {
       const { documentId } = findKnown(document);
@@ -61,8 +70,7 @@ export function createDocumentRequests(transport: Transport): DocumentRequests {
       if (url.length > MAX_URL_LENGTH) return post();
       const response = await transport.get(url, { ...etags.getFields(url), ...fields }, signal);
       if (response.status !== 404 || document.query === undefined) return etags.complete(url, response);
-      unknownIds.add(documentId);
-      return post();
+      return replaceId(documentId, post);
     },
   };
   return requests;

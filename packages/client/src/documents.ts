@@ -6,6 +6,8 @@ export interface TypedNode<Data, Variables> {
   readonly definitions?: readonly DocumentAstNode[] | undefined;
   /** The id of a persisted document, as `graphql.persisted` of gql.tada sets it. */
   readonly documentId?: string | undefined;
+  /** With `hash`, the id of a persisted document, as graphql-codegen sets it. */
+  readonly __meta__?: Readonly<Record<string, unknown>> | undefined;
   /** Never present at run time. */
   readonly __apiType?: ((variables: Variables) => Data) | undefined;
 }
@@ -31,15 +33,18 @@ export interface SerializedDocument {
 
 const serialized = new WeakMap<object, SerializedDocument>();
 
+function findHash({ __meta__ }: { readonly __meta__?: Readonly<Record<string, unknown>> | undefined }) {
+  return typeof __meta__?.hash === 'string' ? __meta__.hash : undefined;
+}
+
 function serializeNode<Data, Variables>(document: TypedNode<Data, Variables>): SerializedDocument {
-  const { kind, definitions, documentId } = document;
+  const { kind, definitions, documentId = findHash(document) } = document;
   const hasText = definitions !== undefined && definitions.length > 0;
   return { documentId, query: hasText ? printDocument({ kind, definitions }) : undefined };
 }
 
 function serializeString<Data, Variables>(document: TypedString<Data, Variables>): SerializedDocument {
-  const hash = document.__meta__?.hash;
-  return { documentId: typeof hash === 'string' ? hash : undefined, query: document.toString() };
+  return { documentId: findHash(document), query: document.toString() };
 }
 
 /** Prints a document once. An id is sent in place of the query string, if there is one. */

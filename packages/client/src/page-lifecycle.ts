@@ -9,21 +9,27 @@ export interface PageListeners {
   onResume(): void;
 }
 
+type PageTarget = Partial<Pick<EventTarget, 'addEventListener' | 'removeEventListener'>>;
+
 /** Listens to the page. @returns a function that stops it */
 export function observePage({ onWake, onSuspend, onResume }: PageListeners): () => void {
   const { document } = globals;
   if (document === undefined) return () => undefined;
-  const stopping = new AbortController();
-  const options = { signal: stopping.signal };
-  const listen = (type: string, listener: () => void) => globals.addEventListener?.(type, listener, options);
-  listen('online', onWake);
-  listen('pagehide', onSuspend);
-  listen('pageshow', onResume);
-  document.addEventListener('freeze', onSuspend, options);
-  document.addEventListener('resume', onResume, options);
-  const onVisibilityChange = () => {
-    if (document.visibilityState === 'visible') onWake();
+  const removers: (() => void)[] = [];
+  // Without `signal`: the documents of jsdom take only their own class of signals.
+  const listen = (target: PageTarget, type: string, listener: () => void) => {
+    target.addEventListener?.(type, listener);
+    removers.push(() => target.removeEventListener?.(type, listener));
   };
-  document.addEventListener('visibilitychange', onVisibilityChange, options);
-  return () => stopping.abort();
+  listen(globals, 'online', onWake);
+  listen(globals, 'pagehide', onSuspend);
+  listen(globals, 'pageshow', onResume);
+  listen(document, 'freeze', onSuspend);
+  listen(document, 'resume', onResume);
+  listen(document, 'visibilitychange', () => {
+    if (document.visibilityState === 'visible') onWake();
+  });
+  return () => {
+    for (const remove of removers) remove();
+  };
 }

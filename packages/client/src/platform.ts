@@ -66,6 +66,7 @@ interface PageGlobals {
   readonly sessionStorage?: IntentStorage;
   readonly document?: EventTarget & { readonly visibilityState?: string };
   readonly addEventListener?: EventTarget['addEventListener'];
+  readonly removeEventListener?: EventTarget['removeEventListener'];
   readonly reportError?: (error: unknown) => void;
   readonly navigator?: { readonly locks?: LockManagerLike };
   readonly EventSource?: EventSourceConstructor;

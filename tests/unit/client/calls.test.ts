@@ -361,4 +361,16 @@ describe('A persisted document', () => {
     ]);
     expect(new Set(keysOf(stub).slice(3)).size).toBe(1);
   });
+
+  it('is sent by its id again where the service accepts only ids: it may have been published meanwhile', async () => {
+    const stub = await startStub(
+      failure('DOCUMENT_NOT_FOUND', 404),
+      failure('DOCUMENT_REQUIRED', 400),
+      json(DATA),
+    );
+    const { client } = openClient(stub);
+    await expect(client.query(persisted, {})).rejects.toMatchObject({ code: 'DOCUMENT_REQUIRED' });
+    expect(await client.query(persisted, {})).toMatchObject(DATA);
+    expect(stub.requests.map(({ method }) => method)).toEqual(['GET', 'POST', 'GET']);
+  });
 });

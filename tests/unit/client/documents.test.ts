@@ -44,6 +44,8 @@ describe('A document', () => {
       query: 'query{a}',
       documentId: 'one',
     });
+    // graphql-codegen puts the id into documents of both kinds.
+    expect(serializeDocument({ ...node, __meta__: { hash: 'two' } })).toMatchObject({ documentId: 'two' });
     // gql.tada removes the definitions of a persisted document.
     const persisted = { kind: 'Document', definitions: [], documentId: 'one' };
     expect(serializeDocument(persisted)).toEqual({ query: undefined, documentId: 'one' });

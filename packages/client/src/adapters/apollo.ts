@@ -1,11 +1,22 @@
 import { ApolloLink, Observable } from '@apollo/client';
 import type { Client } from '../client.ts';
-import { ContentGraphError } from '../errors.ts';
-import { MISSED_EVENTS, readContext } from './operation-context.ts';
+import {
+  findDocument,
+  findErrors,
+  MISSED_EVENTS,
+  type OperationExtensions,
+  readContext,
+} from './operation-context.ts';
 
 export type { ContentGraphContext } from './operation-context.ts';
 
 type Data = Record<string, unknown>;
+
+/** The extensions that `PersistedQueryLink` wants in place of the document. */
+function findExtensions(operation: ApolloLink.Operation): OperationExtensions {
+  const { http } = operation.getContext();
+  return http?.includeQuery === false ? operation.extensions : {};
+}
 
 async function execute(
   client: Client,
@@ -13,10 +24,13 @@ async function execute(
   signal: AbortSignal,
   next: (result: ApolloLink.Result) => void,
 ): Promise<void> {
-  const { query, variables, operationType } = operation;
-  const { after, onState, onRetry, intent, key, showEventId } = readContext(operation.getContext());
+  const { variables, operationType } = operation;
+  const query = findDocument<Data, object>(operation.query, findExtensions(operation));
+  const { after, onState, onRetry, intent, key, showEventId, onEventId } = readContext(
+    operation.getContext(),
+  );
   if (operationType === 'subscription') {
-    for await (const { id: eventId, ...event } of client.subscribe<Data, object>(query, variables, {
+    for await (const { id: eventId, ...event } of client.subscribe(query, variables, {
       after,
       onState,
       signal,
@@ -29,8 +43,9 @@ async function execute(
   }
   const { data, errors, eventId, replayed } =
     operationType === 'mutation'
-      ? await client.mutate<Data, object>(query, variables, { signal, onRetry, intent, key })
-      : await client.query<Data, object>(query, variables, { signal, onRetry, showEventId, partial: true });
+      ? await client.mutate(query, variables, { signal, onRetry, intent, key })
+      : await client.query(query, variables, { signal, onRetry, showEventId, partial: true });
+  if (eventId !== undefined) onEventId?.(eventId);
   next({ data, ...(errors.length > 0 && { errors }), extensions: { eventId, replayed } });
 }
 
@@ -48,9 +63,9 @@ export function contentGraphLink(client: Client): ApolloLink {
           () => observer.complete(),
           (error: unknown) => {
             if (leaving.signal.aborted) return;
-            if (!(error instanceof ContentGraphError) || error.errors.length === 0)
-              return observer.error(error);
-            observer.next({ data: null, errors: error.errors });
+            const errors = findErrors(error, findExtensions(operation));
+            if (errors === undefined) return observer.error(error);
+            observer.next({ data: null, errors });
             observer.complete();
           },
         );

@@ -1,4 +1,5 @@
-import type { ContentGraphError, ServiceError } from '../errors.ts';
+import type { TypedNode } from '../documents.ts';
+import { ContentGraphError, type ServiceError } from '../errors.ts';
 import type { Intent } from '../intents.ts';
 import type { StreamState } from '../stream-state.ts';
 
@@ -10,6 +11,8 @@ export interface ContentGraphContext {
   readonly intent?: Intent | undefined;
   /** Asks a query for `extensions.eventId`. */
   readonly showEventId?: boolean | undefined;
+  /** Asks a query for the event id to follow from, where the library does not return `extensions`. */
+  readonly onEventId?: ((eventId: string) => void) | undefined;
   /** Follows from this event id. */
   readonly after?: string | undefined;
   readonly onState?: ((state: StreamState) => void) | undefined;
@@ -18,7 +21,25 @@ export interface ContentGraphContext {
 
 /** Reads the context of an operation. */
 export function readContext(context: object): ContentGraphContext {
-  return { ...context };
+  const { showEventId, ...options }: ContentGraphContext = { ...context };
+  return { ...options, showEventId: showEventId ?? options.onEventId !== undefined };
+}
+
+/** The `extensions` of an operation, in which a link or an exchange puts the id of a persisted document. */
+export interface OperationExtensions {
+  readonly persistedQuery?: { readonly sha256Hash?: string; readonly miss?: boolean } | undefined;
+}
+
+/** Replaces a document by its id, if the library sends an id. */
+export function findDocument<Data, Variables>(
+  document: TypedNode<Data, Variables>,
+  { persistedQuery }: OperationExtensions = {},
+): TypedNode<Data, Variables> {
+  const { kind, definitions, documentId, __meta__ } = document;
+  if (persistedQuery?.sha256Hash !== undefined && persistedQuery.miss !== true)
+    return { kind, documentId: persistedQuery.sha256Hash };
+  // The library may have added names of types, which the id from graphql-codegen does not stand for.
+  return __meta__?.hash === undefined ? document : { kind, definitions, documentId };
 }
 
 /** What a subscription receives when events are lost. It continues. */
@@ -26,3 +47,20 @@ export const MISSED_EVENTS: ServiceError = {
   message: 'Events are lost. Query again.',
   extensions: { code: 'EVENT_HISTORY_EXPIRED' },
 };
+
+/** Libraries that send ids recognize an unknown id by this error. They may then send the document. */
+const PERSISTED_QUERY_NOT_FOUND: ServiceError = {
+  message: 'PersistedQueryNotFound',
+  extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' },
+};
+
+/** @returns the errors of a response, or undefined if the service did not respond */
+export function findErrors(
+  error: unknown,
+  { persistedQuery }: OperationExtensions = {},
+): readonly ServiceError[] | undefined {
+  if (!(error instanceof ContentGraphError) || error.errors.length === 0) return undefined;
+  return error.code === 'DOCUMENT_NOT_FOUND' && persistedQuery !== undefined
+    ? [PERSISTED_QUERY_NOT_FOUND]
+    : error.errors;
+}

@@ -16,18 +16,6 @@ import type { Intent } from '../intents.ts';
 import type { StreamState } from '../stream-state.ts';
 import { MISSED_EVENTS } from './operation-context.ts';
 
-/** A network for a Relay environment. */
-export interface RelayNetwork {
-  readonly network: INetwork;
-  /**
-   * The `cacheConfig` of a query and of the subscription that follows it. Use one name for both, so that nothing between
-   * the result and the stream is missed.
-   */
-  followed(name: string, onState?: (state: StreamState) => void): CacheConfig;
-  /** The `cacheConfig` of a mutation that a person may send again. */
-  keyed(intent: Intent): CacheConfig;
-}
-
 /** What a `cacheConfig` of this network holds. */
 interface Metadata {
   readonly followed?: string;
@@ -36,6 +24,19 @@ interface Metadata {
 }
 
 type Data = NonNullable<Extract<GraphQLResponse, { data?: unknown }>['data']>;
+
+/**
+ * Creates the `cacheConfig` of a query and of the subscription that follows it. Use one name for both, so that nothing
+ * between the result and the stream is missed.
+ */
+export function createFollowConfig(name: string, onState?: (state: StreamState) => void): CacheConfig {
+  return { force: true, metadata: { followed: name, ...(onState && { onState }) } };
+}
+
+/** Creates the `cacheConfig` of a mutation that a person may send again. */
+export function createIntentConfig(intent: Intent): CacheConfig {
+  return { force: true, metadata: { intent } };
+}
 
 /** Relay takes arrays that it may change. */
 function formatErrors(errors: readonly ServiceError[]): { errors?: PayloadError[] } {
@@ -54,7 +55,7 @@ function findDocument({ id, text }: RequestParameters): string | TypedNode<Data,
 }
 
 /** Creates the network of a Relay environment. After missed events, a subscription fails with `EVENT_HISTORY_EXPIRED`. */
-export function createRelayNetwork(client: Client): RelayNetwork {
+export function createRelayNetwork(client: Client): INetwork {
   /** The event ids of the queries that are followed. */
   const positions = new Map<string, string>();
   /** Events that arrive while a query is pending: its result may be older. */
@@ -140,9 +141,5 @@ export function createRelayNetwork(client: Client): RelayNetwork {
       return () => leaving.abort();
     });
 
-  return {
-    network: Network.create(request, subscribe),
-    followed: (name, onState) => ({ force: true, metadata: { followed: name, ...(onState && { onState }) } }),
-    keyed: (intent) => ({ force: true, metadata: { intent } }),
-  };
+  return Network.create(request, subscribe);
 }

@@ -2,8 +2,8 @@ import type { Exchange, Operation, OperationResult } from '@urql/core';
 import { makeErrorResult, makeResult } from '@urql/core';
 import { filter, make, merge, mergeMap, pipe, type Source, takeUntil } from 'wonka';
 import type { Client } from '../client.ts';
-import { ContentGraphError, type ServiceError } from '../errors.ts';
-import { MISSED_EVENTS, readContext } from './operation-context.ts';
+import type { ServiceError } from '../errors.ts';
+import { findDocument, findErrors, MISSED_EVENTS, readContext } from './operation-context.ts';
 
 export type { ContentGraphContext } from './operation-context.ts';
 
@@ -16,8 +16,9 @@ async function execute(
   signal: AbortSignal,
   next: (result: OperationResult) => void,
 ): Promise<void> {
-  const { kind, query, variables } = operation;
-  const { after, onState, onRetry, intent, key, showEventId } = readContext(operation.context);
+  const { kind, variables } = operation;
+  const query = findDocument(operation.query, operation.extensions);
+  const { after, onState, onRetry, intent, key, showEventId, onEventId } = readContext(operation.context);
   if (kind === 'subscription') {
     for await (const event of client.subscribe(query, variables, { after, onState, signal })) {
       const extensions = { eventId: event.id };
@@ -38,12 +39,13 @@ async function execute(
     kind === 'mutation'
       ? await client.mutate(query, variables, { signal, onRetry, intent, key })
       : await client.query(query, variables, { signal, onRetry, showEventId, partial: true });
+  if (eventId !== undefined) onEventId?.(eventId);
   next(makeResult(operation, { data, ...formatErrors(errors), extensions: { eventId, replayed } }));
 }
 
 function createFailure(operation: Operation, error: unknown): OperationResult {
-  if (error instanceof ContentGraphError && error.errors.length > 0)
-    return makeResult(operation, { data: null, errors: error.errors });
+  const errors = findErrors(error, operation.extensions);
+  if (errors !== undefined) return makeResult(operation, { data: null, errors });
   return makeErrorResult(operation, error instanceof Error ? error : new Error(String(error)));
 }
 
