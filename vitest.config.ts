@@ -85,6 +85,18 @@ const project = ([name, suite]: readonly [string, Suite]) => {
   };
 };
 
+/** The examples use the client, which is built only to be packed. */
+const CLIENT_ALIASES = [
+  {
+    find: /^content-graph-client$/,
+    replacement: fileURLToPath(new URL('packages/client/src/index.ts', import.meta.url)),
+  },
+  {
+    find: /^content-graph-client\/(.*)$/,
+    replacement: fileURLToPath(new URL('packages/client/src/adapters/$1.ts', import.meta.url)),
+  },
+];
+
 /** The recipes, with the packages that `npm run test:clients` installs: Relay's needs Babel. They have a graphql-js of their own. */
 async function clients(): Promise<TestProjectInlineConfiguration> {
   const installed = existsSync('examples/clients/node_modules');
@@ -99,7 +111,7 @@ async function clients(): Promise<TestProjectInlineConfiguration> {
     hookTimeout: TEST_LIMIT,
     expect: { poll: { timeout: POLL_LIMIT } },
   };
-  return { extends: false, plugins, test };
+  return { extends: false, plugins, resolve: { alias: CLIENT_ALIASES }, test };
 }
 
 export default defineConfig({
@@ -107,11 +119,7 @@ export default defineConfig({
     alias: [
       // Node takes graphql's CommonJS build and Vite its ES module: two copies, which graphql-js refuses to mix.
       { find: /^graphql$/, replacement: fileURLToPath(import.meta.resolve('graphql')) },
-      // The examples use the client, which is built only to be packed.
-      {
-        find: /^content-graph-client$/,
-        replacement: fileURLToPath(new URL('packages/client/src/index.ts', import.meta.url)),
-      },
+      ...CLIENT_ALIASES,
     ],
   },
   test: {

@@ -1,19 +1,19 @@
 /**
- * Runs the recipes of docs/clients.md against a server. They are a package of their own, because no user of the service
- * needs all these libraries: installs it, generates the code that some of them need, and checks the types.
+ * Runs the recipes of docs/clients/ against a server. They are a separate package, because no user of the service needs all
+ * these libraries. Installs the libraries, builds the client package, generates code, and checks types.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { linkPeers } from '../packages/client/link-peers.ts';
+import { linkClient, linkPeers } from '../packages/client/link-peers.ts';
 
 const PACKAGE = 'examples/clients';
 
 const HELP = `npm run test:clients [-- FILE …]
 
-Installs the packages of ${PACKAGE} where they are missing, generates code and checks types, then runs the tests. What is
-given goes to Vitest.
+Installs the packages of ${PACKAGE} if they are missing, builds packages/client, generates code and checks types. Then runs
+the tests. Arguments go to Vitest.
 `;
 
 function run(command: string, args: readonly string[]): void {
@@ -32,8 +32,11 @@ if (process.argv.includes('--help')) {
 }
 if (process.env.CI !== undefined || !existsSync(join(PACKAGE, 'node_modules')))
   run('npm', ['ci', '--prefix', PACKAGE]);
-// The tests of adapters and the adapters themselves use the libraries of the recipes.
+// The adapters and their tests use the libraries of the recipes.
 for (const folder of ['packages/client', 'tests/clients']) linkPeers(folder);
+// Tests make projects as a reader does, with the built package.
+run('npm', ['run', '--silent', '--workspace', 'packages/client', 'build']);
+linkClient(PACKAGE);
 run('npm', ['run', '--silent', '--prefix', PACKAGE, 'generate']);
 run('npm', ['run', '--silent', '--prefix', PACKAGE, 'typecheck']);
 run(process.execPath, [
@@ -42,7 +45,7 @@ run(process.execPath, [
   'packages/client/tsconfig.adapters.json',
   '--noEmit',
 ]);
-// The tests import the recipes, and those the libraries: the project's own check leaves them out.
+// The tests import recipes and so their libraries. The check of the project leaves them out.
 run(process.execPath, [fileIn('typescript', 'bin/tsc'), '--project', 'tests/clients']);
 const vitest = fileIn('vitest', 'vitest.mjs');
 run(process.execPath, [vitest, 'run', '--project', 'clients', ...process.argv.slice(2)]);

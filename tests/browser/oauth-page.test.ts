@@ -13,6 +13,8 @@ import { ROOT } from '../support/processes/process.ts';
 import { admin, startServer } from '../support/processes/server.ts';
 
 const FOLDER = join(ROOT, 'examples/clients/oauth-page');
+/** Where the page finds the client package, which a bundler puts into it otherwise. */
+const CLIENT_PATH = '/client/';
 const USER = ['--name', 'Grace', '--email', 'grace.hopper@example.com'] as const;
 const PASSWORD = 'a password of the page';
 
@@ -21,12 +23,13 @@ async function servePage(filled: () => readonly [issuer: string, clientId: strin
   const server = createServer(async (request, response) => {
     const path = new URL(request.url ?? '/', 'http://localhost').pathname;
     const isCode = path.endsWith('.ts');
-    const text = await readFile(join(FOLDER, isCode ? path : 'index.html'), 'utf8');
+    const folder = path.startsWith(CLIENT_PATH) ? join(ROOT, 'packages/client/src') : FOLDER;
+    const text = await readFile(join(folder, isCode ? path.replace(CLIENT_PATH, '/') : 'index.html'), 'utf8');
     const [issuer, clientId] = filled();
     response.setHeader('content-type', isCode ? 'text/javascript' : 'text/html');
     response.end(
       isCode
-        ? stripTypeScriptTypes(text)
+        ? stripTypeScriptTypes(text).replace("'content-graph-client'", `'${CLIENT_PATH}index.ts'`)
         : text.replace('http://127.0.0.1:4000', issuer).replace('CLIENT_ID', clientId),
     );
   }).listen(0, '127.0.0.1');

@@ -1,33 +1,37 @@
+import type { ApolloClient } from '@apollo/client';
+import { createClient } from 'content-graph-client';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createClient } from '../../examples/clients/apollo/client.ts';
+import { createApolloClient } from '../../examples/clients/apollo/client.ts';
 import {
-  apply,
+  applyChange,
   createPost,
-  insert,
+  followPosts,
+  insertPost,
   POST,
   POSTS,
-  type PostChanged,
-  postChanges,
+  type PostChangeResult,
 } from '../../examples/clients/apollo/posts.ts';
-import { stallingProxy } from '../support/database/stalling-proxy.ts';
 import { until } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
-import { holdTimersInTest } from '../support/time/timers.ts';
 import { countAnswers } from './answers.ts';
 import { type LiveService, startService } from './live-service.ts';
 import { startLossyProxy } from './lossy-proxy.ts';
 
-const MAX_SILENCE_MS = 40_000;
+function open({ url, headers }: Pick<LiveService, 'url' | 'headers'>): ApolloClient {
+  const client = createClient({ url, headers });
+  onTestFinished(() => client.close());
+  return createApolloClient(client);
+}
 
 /** What a new client has received so far. */
-function subscribed({ url, key }: Pick<LiveService, 'url' | 'key'>): readonly PostChanged[] {
-  const received: PostChanged[] = [];
-  const subscription = postChanges(createClient(url, key)).subscribe((result) => void received.push(result));
+function follow(service: LiveService): readonly PostChangeResult[] {
+  const received: PostChangeResult[] = [];
+  const subscription = followPosts(open(service)).subscribe((result) => void received.push(result));
   onTestFinished(() => subscription.unsubscribe());
   return received;
 }
 
-function titleOf({ data, error }: PostChanged): string {
+function titleOf({ data, error }: PostChangeResult): string {
   return data?.changes.post?.title ?? String(error);
 }
 
@@ -35,7 +39,7 @@ describe('Apollo Client', () => {
   it('reads pages into one list of its cache, and single posts from that list', async () => {
     const service = await startService();
     await service.create('one', 'two', 'three', 'four', 'five');
-    const client = createClient(service.url, service.key);
+    const client = open(service);
     const posts = client.watchQuery({ query: POSTS, variables: { first: 2 } });
     const subscription = posts.subscribe(() => undefined);
     onTestFinished(() => subscription.unsubscribe());
@@ -56,10 +60,10 @@ describe('Apollo Client', () => {
     expect(single.data?.post).toEqual(two);
   });
 
-  it('sends each attempt of a mutation with the same key: it is done once though answers are lost', async () => {
+  it('sends each attempt of a mutation with the same key: it is done once though responses are lost', async () => {
     const service = await startService();
     const { url, replayed } = await startLossyProxy(service.url, 2);
-    const client = createClient(url, service.key);
+    const client = open({ ...service, url });
     const once = await createPost(client, 'once', 'and only once');
     expect(replayed).toEqual([false, true, true]);
     const another = await createPost(client, 'another', 'under a key of its own');
@@ -73,13 +77,13 @@ describe('Apollo Client', () => {
     const service = await startService();
     const answers = countAnswers(service.origin);
     await service.create('older', 'old');
-    const client = createClient(service.url, service.key);
+    const client = open(service);
     const { data } = await client.query({ query: POSTS, variables: { first: 2 } });
     const [old, older] = data?.postsConnection.edges.map(({ node }) => node.id) ?? [];
-    const received: PostChanged[] = [];
-    const following = postChanges(client).subscribe((result) => {
+    const received: PostChangeResult[] = [];
+    const following = followPosts(client).subscribe((result) => {
       received.push(result);
-      if (result.data !== undefined) apply(client, result.data.changes);
+      if (result.data !== undefined) applyChange(client, result.data.changes);
     });
     onTestFinished(() => following.unsubscribe());
     const titles = () => {
@@ -88,12 +92,12 @@ describe('Apollo Client', () => {
     };
     await until('the stream', () => answers.opened >= 1);
     const own = await createPost(client, 'own', 'b');
-    insert(client, await createPost(client, 'new', 'b'));
-    insert(client, own);
+    insertPost(client, await createPost(client, 'new', 'b'));
+    insertPost(client, own);
     expect(titles()).toEqual(['new', 'own', 'old', 'older']);
     // Further down than was read: its page brings it.
     const unread = await service.query('{ posts(limit: 1, offset: 4) { __typename id title createdAt } }');
-    insert(client, unread.data.posts[0]);
+    insertPost(client, unread.data.posts[0]);
     await until('two events', () => received.length === 2);
     expect(titles()).toEqual(['new', 'own', 'old', 'older']);
     await service.query('mutation ($id: ID!) { updatePost(id: $id, title: "edited") { id } }', { id: older });
@@ -108,7 +112,7 @@ describe('Apollo Client', () => {
   it('resumes over SIGKILL and over a shutdown: none lost, none twice, in order', async () => {
     const service = await startService();
     const answers = countAnswers(service.origin);
-    const received = subscribed(service);
+    const received = follow(service);
     const told = (title: string) => until(title, () => received.some((result) => titleOf(result) === title));
     await until('the stream', () => answers.opened >= 1);
     // It has the position from the header of its response: no event has come yet.
@@ -132,54 +136,10 @@ describe('Apollo Client', () => {
     expect(received.map(titleOf)).toEqual(['one', 'two', 'three', 'four', 'five', 'six', 'seven']);
   });
 
-  it('takes a silent connection for a dead one', async () => {
-    const service = await startService();
-    const proxy = await stallingProxy(service.origin);
-    const answers = countAnswers(new URL(proxy.url).origin);
-    const timers = holdTimersInTest(MAX_SILENCE_MS);
-    const received = subscribed({ key: service.key, url: new URL('/graphql', proxy.url).href });
-    await until('the stream', () => answers.opened >= 1 && timers.count(MAX_SILENCE_MS) > 0);
-    proxy.silence();
-    await service.create('unheard');
-    expect(received).toEqual([]);
-    timers.fire(MAX_SILENCE_MS);
-    await until('the event', () => received.length > 0);
-    expect(received.map(titleOf)).toEqual(['unheard']);
-    expect(answers.opened).toBeGreaterThan(1);
-  });
-
-  it('waits while a stream is rejected', async () => {
-    const service = await startService({ MAX_STREAMS_PER_CLIENT: '1' });
-    const answers = countAnswers(service.origin);
-    const first = postChanges(createClient(service.url, service.key)).subscribe();
-    onTestFinished(() => first.unsubscribe());
-    await until('the first stream', () => answers.opened >= 1);
-    // By a client of its own: equal subscriptions of one client share a stream.
-    const received = subscribed(service);
-    await until('a refusal', () => answers.rejected > 0);
-    first.unsubscribe();
-    await until('the second stream', () => answers.opened >= 2);
-    await service.create('heard');
-    await until('a result', () => received.length > 0);
-    expect(received.map(titleOf)).toEqual(['heard']);
-  });
-
-  it('passes on a rejection for good', async () => {
-    const service = await startService();
-    const received: PostChanged[] = [];
-    await new Promise<void>((resolve) => {
-      postChanges(createClient(service.url, 'no key')).subscribe({
-        next: (result) => void received.push(result),
-        complete: resolve,
-      });
-    });
-    expect(received).toMatchObject([{ error: { statusCode: 401 } }]);
-  });
-
   it('tells of a gap where the events are gone, and goes on behind it', async () => {
     const service = await startService();
     const answers = countAnswers(service.origin);
-    const received = subscribed(service);
+    const received = follow(service);
     await until('the stream', () => answers.opened >= 1);
     await service.end('SIGKILL');
     expect(await admin(['event-log', 'reset'], service.dataDir)).toMatchObject({ code: 0 });

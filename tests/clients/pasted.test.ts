@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -6,16 +6,22 @@ import { expect, it, onTestFinished } from 'vitest';
 import { blocksOf, pathOf } from '../support/docs/markdown.ts';
 import { ROOT, runShell } from '../support/processes/process.ts';
 
-const blocks = blocksOf(readFileSync(join(ROOT, 'docs/clients.md'), 'utf8'));
+/** The page from an empty folder has a separate test. */
+const pages = ['docs/clients.md', ...globSync('docs/clients/*.md', { cwd: ROOT })].filter(
+  (page) => !page.endsWith('tanstack.md'),
+);
+const read = (page: string) => blocksOf(readFileSync(join(ROOT, page), 'utf8'));
 
-/** The text of the first block of a section in a language. */
-function textOf(section: string, language: string): string {
-  const found = blocks.find((block) => block.section === section && block.language === language);
-  if (found === undefined) throw new Error(`"${section}" has no ${language}`);
+/** The first block of a page in a language. */
+function findText(page: string, language: string, section?: string): string {
+  const found = read(page).find(
+    (block) => block.language === language && (section === undefined || block.section === section),
+  );
+  if (found === undefined) throw new Error(`${page} has no ${language}`);
   return found.text;
 }
 
-it('the recipes of docs/clients.md compile in a new project that has nothing but what the page shows', async () => {
+it('the examples of docs/clients/ compile in a new project that has nothing but what the pages show', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'content-graph-pasted-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const run = async (line: string) => {
@@ -25,11 +31,11 @@ it('the recipes of docs/clients.md compile in a new project that has nothing but
     expect(code, `${line}\n${stdout}${stderr}`).toBe(0);
   };
   await symlink(join(ROOT, 'examples/clients/node_modules'), join(folder, 'node_modules'));
-  await run(textOf('Into a project', 'sh'));
-  const settings = JSON.parse(textOf('Into a project', 'json'));
-  Object.assign(settings.compilerOptions, JSON.parse(`{${textOf('fetch with gql.tada', 'json')}}`));
+  await run(findText('docs/clients.md', 'sh', 'Into a project'));
+  const settings = JSON.parse(findText('docs/clients.md', 'json', 'Into a project'));
+  Object.assign(settings.compilerOptions, JSON.parse(`{${findText('docs/clients/gql-tada.md', 'json')}}`));
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(settings));
-  for (const block of blocks) {
+  for (const block of pages.flatMap(read)) {
     const path = pathOf(block)?.replace(/^examples\//, 'src/');
     if (path?.startsWith('src/') !== true) continue;
     await mkdir(dirname(join(folder, path)), { recursive: true });

@@ -25,6 +25,7 @@ describe('the React hooks', () => {
     const service = await startService();
     const titles = Array.from({ length: 20 }, (_, number) => `post ${number + 1}`);
     await service.create(...titles);
+    project.run('cp -r ../content-graph-api/examples/clients/react src/clients/');
     await project.build('/src/clients/react/main.tsx', 'dist-hooks');
     const origin = await project.serve(service, 'dist-hooks');
     const page = await openSignedIn(service, origin);
@@ -35,11 +36,18 @@ describe('the React hooks', () => {
     await page.getByRole('button', { name: 'More' }).click();
     await expect.poll(items).toContain('On loops (0)');
 
-    const { data } = await service.query('{ posts(limit: 2) { id } }');
-    const [newest, second] = data.posts;
+    await page.getByLabel('Title').fill('Written');
+    await page.getByLabel('Text').fill('Once.');
+    await page.getByRole('button', { name: 'Publish' }).dblclick();
+    await expect.poll(async () => (await items())[0]).toBe('Written (0)');
+    await expect.poll(() => page.getByLabel('Title').inputValue()).toBe('');
+    expect((await items()).filter((item) => item.startsWith('Written'))).toHaveLength(1);
+
+    const { data } = await service.query('{ posts(limit: 3) { id } }');
+    const [, newest, second] = data.posts;
     await service.query(COMMENT, { ...newest, body: 'b' });
     await service.query('mutation ($id: ID!) { deletePost(id: $id) }', second);
-    await expect.poll(async () => (await items()).slice(0, 2)).toEqual(['post 20 (1)', 'post 18 (0)']);
+    await expect.poll(async () => (await items()).slice(1, 3)).toEqual(['post 20 (1)', 'post 18 (0)']);
     await service.end('SIGKILL');
     await expect.poll(status).toBe('reconnecting');
     await service.start();
@@ -52,11 +60,9 @@ describe('the React hooks', () => {
     const service = await startService();
     const titles = Array.from({ length: 20 }, (_, number) => `post ${number + 1}`);
     await service.create(...titles);
-    const examples = '../content-graph-api/examples';
-    project.run(`cp ${examples}/resuming-fetch.ts ${examples}/retry.ts src/`);
     const pages: Page[] = [];
     for (const library of ['urql', 'apollo']) {
-      project.run(`cp -r ${examples}/clients/${library} src/clients/`);
+      project.run(`cp -r ../content-graph-api/examples/clients/${library} src/clients/`);
       await project.build(`/src/clients/${library}/latest-posts.tsx`, `dist-${library}`);
       const origin = await project.serve(service, `dist-${library}`);
       const page = await openSignedIn(service, origin);

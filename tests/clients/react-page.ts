@@ -11,10 +11,10 @@ import { openBrowser } from '../support/processes/browser.ts';
 import { ROOT, runProgram } from '../support/processes/process.ts';
 import type { LiveService } from './live-service.ts';
 
-const blocks = blocksOf(readFileSync(join(ROOT, 'docs/react.md'), 'utf8'));
+const blocks = blocksOf(readFileSync(join(ROOT, 'docs/clients/tanstack.md'), 'utf8'));
 const PACKAGES = join(ROOT, 'examples/clients/node_modules');
 
-/** The project that a reader of docs/react.md has, with the packages of `examples/clients`. */
+/** The project that a reader of docs/clients/tanstack.md has, with the packages of `examples/clients`. */
 export interface ReactProject {
   /** Runs a line in it. Throws, with the output, if it fails. */
   run(line: string): void;
@@ -37,7 +37,7 @@ function runIn(folder: string, line: string): void {
   }
 }
 
-/** Follows the steps of docs/react.md up to "Open it". */
+/** Follows the steps of docs/clients/tanstack.md up to "Open it". */
 export async function createReactProject(): Promise<ReactProject> {
   const home = await mkdtemp(join(tmpdir(), 'content-graph-react-'));
   const project = join(home, 'content-graph-api');
@@ -48,6 +48,7 @@ export async function createReactProject(): Promise<ReactProject> {
   await cp(join(ROOT, 'examples'), join(project, 'examples'), examples);
   for (const block of blocks.filter(({ section }) => section === '2. Create the project')) {
     if (block.text.startsWith('API=')) runIn(project, block.text);
+    // The packages of the examples include the client, which another test packs.
     else if (block.text.startsWith('npm install')) await symlink(PACKAGES, join(folder, 'node_modules'));
     else if (block.language === 'sh') runIn(folder, block.text);
     else await writeFile(join(folder, pathOf(block) ?? ''), block.text);

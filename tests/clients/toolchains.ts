@@ -1,4 +1,6 @@
-import { createClient } from '../../examples/clients/apollo/client.ts';
+import { type Client, createClient, type Document, isContentGraphError } from 'content-graph-client';
+import { onTestFinished } from 'vitest';
+import { createApolloClient } from '../../examples/clients/apollo/client.ts';
 import { computedIds, idsOfManifest } from '../../examples/clients/documents/apollo-link.ts';
 import * as codegen4 from '../../examples/clients/documents/generated/codegen-4/graphql.ts';
 import * as codegen5 from '../../examples/clients/documents/generated/codegen-5/graphql.ts';
@@ -6,10 +8,8 @@ import * as codegen6 from '../../examples/clients/documents/generated/codegen-6/
 import * as withTypenames from '../../examples/clients/documents/generated/urql/graphql.ts';
 import * as tada from '../../examples/clients/documents/gql-tada.ts';
 import * as relay from '../../examples/clients/documents/relay/posts.ts';
-import { idOf, send } from '../../examples/clients/documents/send.ts';
 import { sendIds } from '../../examples/clients/documents/urql-exchange.ts';
-import { createApi } from '../../examples/clients/gql-tada/api.ts';
-import { createEnvironment } from '../../examples/clients/relay/environment.ts';
+import { createRelaySession } from '../../examples/clients/relay/environment.ts';
 import { createUrqlClient } from '../../examples/clients/urql/client.ts';
 import type { LiveService } from './live-service.ts';
 
@@ -47,63 +47,54 @@ function dataOf<Data>(answer: {
   return data;
 }
 
-/** Follows a subscription by its id, with `fetch` alone. */
-function followById(
-  { url, headers }: LiveService,
-  documentId: string,
-  onTitle: (title: string) => void,
-): () => void {
-  const stopped = new AbortController();
-  const read = async () => {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { ...headers, accept: 'text/event-stream', 'content-type': 'application/json' },
-      body: JSON.stringify({ documentId }),
-      signal: stopped.signal,
-    });
-    if (response.body === null) return;
-    let text = '';
-    for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
-      const events = (text + part).split('\n\n');
-      text = events.pop() ?? '';
-      for (const event of events) {
-        const title = /"title":"([^"]*)"/.exec(event)?.[1];
-        if (title !== undefined) onTitle(title);
-      }
-    }
-  };
-  read().catch((error: unknown) => {
-    if (!stopped.signal.aborted) throw error;
-  });
-  return () => stopped.abort();
+function open({ url, headers }: LiveService): Client {
+  const client = createClient({ url, headers });
+  onTestFinished(() => client.close());
+  return client;
 }
 
-/** The client preset's documents, sent with `fetch`. */
-function withFetch(
+/** Follows a subscription that selects the titles of new posts. */
+function follow<Variables>(
+  client: Client,
+  document: Document<{ postCreated: Post }, Variables>,
+  variables: Variables,
+  onTitle: (title: string) => void,
+): () => void {
+  const events = client.subscribe(document, variables);
+  const read = async () => {
+    for await (const event of events) if (event.type === 'data') onTitle(event.data.postCreated.title);
+  };
+  read().catch((error: unknown) => {
+    if (!isContentGraphError(error, 'DOCUMENT_NOT_FOUND')) throw error;
+  });
+  return () => events.close();
+}
+
+/** The documents of the client preset, as the client sends them. */
+function withClient(
   service: LiveService,
   documents: typeof codegen4 | typeof codegen5 | typeof codegen6,
 ): ClientById {
-  const { url, headers } = service;
+  const client = open(service);
   return {
     read: async (tag) =>
-      titlesOf(dataOf(await send(url, headers, documents.PostsWithTagQueryDocument, { tag })).posts),
-    create: async (title) =>
-      dataOf(await send(url, headers, documents.PostsCreateMutationDocument, { title, body: 'b' })),
-    follow: (onTitle) => followById(service, idOf(documents.PostsCreatedSubscriptionDocument), onTitle),
+      titlesOf((await client.query(documents.PostsWithTagQueryDocument, { tag })).data.posts),
+    create: (title) => client.mutate(documents.PostsCreateMutationDocument, { title, body: 'b' }),
+    follow: (onTitle) => follow(client, documents.PostsCreatedSubscriptionDocument, {}, onTitle),
   };
 }
 
 function withTada(service: LiveService): ClientById {
-  const api = createApi(service.url, service.headers);
+  const client = open(service);
   return {
-    read: async (tag) => titlesOf((await api.query(tada.WITH_TAG, { tag })).posts),
-    create: (title) => api.mutate(tada.CREATE, { title, body: 'b' }, title),
-    follow: (onTitle) => followById(service, tada.CREATED.documentId, onTitle),
+    read: async (tag) => titlesOf((await client.query(tada.WITH_TAG, { tag })).data.posts),
+    create: (title) => client.mutate(tada.CREATE, { title, body: 'b' }),
+    follow: (onTitle) => follow(client, tada.CREATED, {}, onTitle),
   };
 }
 
-function withRelay({ url, headers }: LiveService): ClientById {
-  const environment = createEnvironment(url, headers);
+function withRelay(service: LiveService): ClientById {
+  const { environment } = createRelaySession(open(service));
   return {
     read: async (tag) => titlesOf(await relay.postsWithTag(environment, tag)),
     create: (title) => relay.createPost(environment, { title, body: 'b' }),
@@ -111,8 +102,8 @@ function withRelay({ url, headers }: LiveService): ClientById {
   };
 }
 
-function withApollo({ url, key }: LiveService, link: typeof idsOfManifest): ClientById {
-  const client = createClient(url, key, link);
+function withApollo(service: LiveService, link: typeof idsOfManifest): ClientById {
+  const client = createApolloClient(open(service), link);
   const { PostsWithTagQueryDocument: query, PostsCreateMutationDocument: mutation } = codegen6;
   return {
     read: async (tag) => titlesOf(dataOf(await client.query({ query, variables: { tag } })).posts),
@@ -125,8 +116,8 @@ function withApollo({ url, key }: LiveService, link: typeof idsOfManifest): Clie
   };
 }
 
-function withUrql({ url, headers }: LiveService): ClientById {
-  const client = createUrqlClient(url, headers, sendIds);
+function withUrql(service: LiveService): ClientById {
+  const client = createUrqlClient(open(service), sendIds);
   const documents = withTypenames;
   return {
     read: async (tag) =>
@@ -141,10 +132,10 @@ function withUrql({ url, headers }: LiveService): ClientById {
   };
 }
 
-const preset = (version: number, documents: Parameters<typeof withFetch>[1]): Toolchain => ({
+const preset = (version: number, documents: Parameters<typeof withClient>[1]): Toolchain => ({
   name: `codegen-${version}`,
   section: 'graphql-codegen',
-  connect: (service) => withFetch(service, documents),
+  connect: (service) => withClient(service, documents),
 });
 
 export const TOOLCHAINS: readonly Toolchain[] = [

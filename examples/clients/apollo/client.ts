@@ -1,26 +1,7 @@
-import { ApolloClient, ApolloLink, HttpLink, InMemoryCache } from '@apollo/client';
-import { SetContextLink } from '@apollo/client/link/context';
-import { RetryLink } from '@apollo/client/link/retry';
+import { ApolloClient, ApolloLink, InMemoryCache } from '@apollo/client';
 import { relayStylePagination } from '@apollo/client/utilities';
-import { OperationTypeNode } from 'graphql';
-import { createIdempotencyKey } from '../../retry.ts';
-import { ResumingLink } from './resuming-link.ts';
-import { isTransient, pauseMs, rejectionsAsErrors } from './retries.ts';
-import { fetchUnlessSilent } from './silence.ts';
-
-const ATTEMPTS = 8;
-
-/** One key for each mutation, unless the caller gives one. It is set before RetryLink: all attempts have the same. */
-const idempotencyKeys = new SetContextLink(({ headers }, { operationType }) =>
-  operationType === OperationTypeNode.MUTATION
-    ? { headers: { 'idempotency-key': `"${createIdempotencyKey()}"`, ...headers } }
-    : {},
-);
-
-const retries = new RetryLink({
-  attempts: (attempt, _operation, error) => attempt < ATTEMPTS && isTransient(error),
-  delay: (attempt, _operation, error) => pauseMs(attempt, error),
-});
+import type { Client } from 'content-graph-client';
+import { contentGraphLink } from 'content-graph-client/apollo';
 
 function createCache(): InMemoryCache {
   return new InMemoryCache({
@@ -30,7 +11,7 @@ function createCache(): InMemoryCache {
         fields: {
           postsConnection: relayStylePagination(['tag']),
           usersConnection: relayStylePagination(),
-          // A post that a list has read needs no request of its own.
+          // A post that a list has read needs no separate request.
           post: (known, { args, toReference }) =>
             known === undefined ? toReference({ __typename: 'Post', id: args?.id }) : known,
         },
@@ -41,22 +22,10 @@ function createCache(): InMemoryCache {
   });
 }
 
-/** Without an API key, browsers send the session cookie. Further links stand before the one that sends. */
-export function createClient(uri: string, apiKey?: string, ...links: readonly ApolloLink[]): ApolloClient {
+/** Creates the client of Apollo. Further links stand before the link that sends. */
+export function createApolloClient(client: Client, ...links: readonly ApolloLink[]): ApolloClient {
   return new ApolloClient({
     cache: createCache(),
-    link: ApolloLink.from([
-      idempotencyKeys,
-      retries,
-      new ResumingLink(),
-      rejectionsAsErrors,
-      ...links,
-      new HttpLink({
-        uri,
-        fetch: fetchUnlessSilent,
-        credentials: 'include',
-        headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
-      }),
-    ]),
+    link: ApolloLink.from([...links, contentGraphLink(client)]),
   });
 }

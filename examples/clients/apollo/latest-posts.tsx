@@ -1,8 +1,9 @@
 import { ApolloProvider } from '@apollo/client/react';
+import { createClient } from 'content-graph-client';
 import { type ReactNode, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { createClient } from './client.ts';
-import { eventPositions, useLivePosts } from './use-live-posts.ts';
+import { createApolloClient } from './client.ts';
+import { useLivePosts } from './use-live-posts.ts';
 
 function LatestPosts(): ReactNode {
   const { posts, loading, hasMore, more, error } = useLivePosts();
@@ -21,7 +22,7 @@ function LatestPosts(): ReactNode {
   );
 }
 
-const client = createClient('/graphql', undefined, eventPositions);
+const client = createApolloClient(createClient({ url: '/graphql' }));
 const root = document.getElementById('root');
 if (root !== null)
   createRoot(root).render(

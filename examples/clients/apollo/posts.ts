@@ -8,11 +8,10 @@ export interface Post {
   readonly createdAt: string;
 }
 
-/** What has happened to a post. */
 export interface PostChange {
   readonly kind: 'POST_CREATED' | 'POST_UPDATED' | 'POST_DELETED';
   readonly postId: string;
-  /** As it is now; null if it is gone. */
+  /** The current post. Null if the post was deleted. */
   readonly post: Post | null;
 }
 
@@ -27,7 +26,7 @@ interface Page {
   };
 }
 
-// Written as calls, not as tagged templates, `gql.tada check` compares the documents with the schema.
+// `gql.tada check` compares documents with the schema if they are calls, not tagged templates.
 export const POSTS: TypedDocumentNode<Page, { first: number; after?: string | null }> = gql(`
   query Posts($first: Int!, $after: String) {
     postsConnection(first: $first, after: $after) {
@@ -81,34 +80,36 @@ export const CHANGES: TypedDocumentNode<{ readonly changes: PostChange }, Record
   }
 `);
 
-/** Creates a post, once for each key. Without a key, each call is a task of its own. */
+/** Creates a post, once for each key. Without a key, each call is a separate task. */
 export async function createPost(
   client: ApolloClient,
   title: string,
   body: string,
-  idempotencyKey?: string,
+  key?: string,
 ): Promise<Post> {
-  const context =
-    idempotencyKey === undefined ? {} : { headers: { 'idempotency-key': `"${idempotencyKey}"` } };
-  const { data } = await client.mutate({ mutation: CREATE_POST, variables: { title, body }, context });
-  if (data == null) throw new Error('a mutation without errors has data');
+  const { data } = await client.mutate({
+    mutation: CREATE_POST,
+    variables: { title, body },
+    context: { key },
+  });
+  if (data == null) throw new Error('A mutation without errors has data.');
   return data.createPost;
 }
 
-/** The ids of one millisecond are in order too. */
-const rankOf = ({ createdAt, id }: Post) => `${createdAt}${id}`;
+/** Ids sort posts of the same millisecond. */
+const getRank = ({ createdAt, id }: Post) => `${createdAt}${id}`;
 
 /**
- * The list in the cache with a post where it belongs, newest first. Does nothing where it is in the list, or further down
- * than was read: its page brings it.
+ * Inserts a post into the list in the cache, newest first. Does nothing if the list has the post, or if the post belongs to
+ * a page that was not read.
  */
-export function insert(client: ApolloClient, post: Post): void {
+export function insertPost(client: ApolloClient, post: Post): void {
   client.cache.updateQuery({ query: POSTS }, (page) => {
     if (page === null || page.postsConnection.edges.some(({ node }) => node.id === post.id)) return page;
     const { edges, pageInfo } = page.postsConnection;
-    const older = edges.findIndex(({ node }) => rankOf(node) < rankOf(post));
+    const older = edges.findIndex(({ node }) => getRank(node) < getRank(post));
     if (older === -1 && pageInfo.hasNextPage && edges.length > 0) return page;
-    // Cursors are opaque: this one is never sent. The next page begins at `endCursor`.
+    // This cursor is never sent: the next page begins at `endCursor`.
     const edge = { __typename: 'PostEdge' as const, cursor: '', node: post };
     return {
       postsConnection: { pageInfo, edges: edges.toSpliced(older === -1 ? edges.length : older, 0, edge) },
@@ -116,23 +117,23 @@ export function insert(client: ApolloClient, post: Post): void {
   });
 }
 
-/** Takes a post out of the cache, and so out of all lists, with what only it has led to, such as its comments. */
-function forget(client: ApolloClient, postId: string): void {
+/** Removes a post from the cache, and so from all lists, and then what nothing else refers to, such as its comments. */
+function removePost(client: ApolloClient, postId: string): void {
   const id = client.cache.identify({ __typename: 'Post', id: postId });
   if (id !== undefined) client.cache.evict({ id });
   client.cache.gc();
 }
 
-/** Brings the cache up to date. An edit needs nothing: the subscription has put the post into the cache. */
-export function apply(client: ApolloClient, { kind, postId, post }: PostChange): void {
-  if (kind === 'POST_DELETED') forget(client, postId);
-  else if (kind === 'POST_CREATED' && post !== null) insert(client, post);
+/** Applies a change to the cache. An update needs nothing: the subscription has put the post into the cache. */
+export function applyChange(client: ApolloClient, { kind, postId, post }: PostChange): void {
+  if (kind === 'POST_DELETED') removePost(client, postId);
+  else if (kind === 'POST_CREATED' && post !== null) insertPost(client, post);
 }
 
-/** A change, or an `error` that either ends the stream or tells of a gap (EVENT_HISTORY_EXPIRED). */
-export type PostChanged = ApolloClient.SubscribeResult<{ readonly changes: PostChange }>;
+/** A change, or an `error` with the code `EVENT_HISTORY_EXPIRED` if events are lost. */
+export type PostChangeResult = ApolloClient.SubscribeResult<{ readonly changes: PostChange }>;
 
-/** Each change of a post. */
-export function postChanges(client: ApolloClient): Observable<PostChanged> {
+/** Follows the changes of posts. */
+export function followPosts(client: ApolloClient): Observable<PostChangeResult> {
   return client.subscribe({ query: CHANGES });
 }

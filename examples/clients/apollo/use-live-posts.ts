@@ -1,66 +1,50 @@
-import { ApolloLink } from '@apollo/client';
 import { useApolloClient, useQuery, useSubscription } from '@apollo/client/react';
 import { useMemo, useRef, useState } from 'react';
-import { tap } from 'rxjs';
-import { apply, CHANGES, POST, POSTS, type PostChange } from './posts.ts';
+import { applyChange, CHANGES, POST, POSTS, type PostChange } from './posts.ts';
 
-/** Tells the position at which a query was answered to whoever asks for it, in the context of the operation. */
-export const eventPositions = new ApolloLink((operation, forward) => {
-  const { onEventId } = operation.getContext();
-  return forward(operation).pipe(
-    tap(({ extensions }) => {
-      if (typeof onEventId === 'function' && extensions?.eventId !== undefined) onEventId(extensions.eventId);
-    }),
-  );
-});
-
-/** The newest posts, read page by page, with every change since. */
+/** Reads the newest posts page by page, and shows every change since. */
 export function useLivePosts() {
   const client = useApolloClient();
-  /** What the stream tells while something is read: the answer may be older. */
+  /** Changes that arrive during a read: its result may be older. */
   const late = useRef(new Set<PostChange[]>());
   const [position, setPosition] = useState<string>();
-  const reading = useMemo(
-    () => ({
-      headers: { 'x-show-event-id': '1' },
-      // The stream follows the first page.
-      onEventId: (id: string) => setPosition((first) => first ?? id),
-    }),
-    [],
-  );
+  // The stream begins after the event that the first page shows.
+  const reading = useMemo(() => ({ onEventId: (id: string) => setPosition((first) => first ?? id) }), []);
+  const following = useMemo(() => ({ after: position }), [position]);
   const { data, loading, error, fetchMore, refetch } = useQuery(POSTS, {
     variables: { first: 20 },
-    // What is in the cache has no position to follow from.
+    // A result from the cache has no event id to follow from.
     fetchPolicy: 'network-only',
     nextFetchPolicy: 'cache-first',
     context: reading,
   });
-  const following = useMemo(() => ({ headers: { 'last-event-id': position } }), [position]);
-  /** Reads, and shows once more what was told meanwhile. */
-  async function read(ask: () => Promise<unknown>): Promise<void> {
-    const told: PostChange[] = [];
-    late.current.add(told);
+
+  /** Reads, then applies again what arrived meanwhile. */
+  async function readPosts(read: () => Promise<unknown>): Promise<void> {
+    const arrived: PostChange[] = [];
+    late.current.add(arrived);
     try {
-      await ask();
+      await read();
     } finally {
-      late.current.delete(told);
+      late.current.delete(arrived);
     }
-    for (const change of told) {
+    for (const change of arrived) {
       const { post, postId: id } = change;
       if (post !== null) client.writeQuery({ query: POST, variables: { id }, data: { post } });
-      apply(client, change);
+      applyChange(client, change);
     }
   }
-  const { error: ended } = useSubscription(CHANGES, {
+
+  const { error: streamError } = useSubscription(CHANGES, {
     skip: position === undefined,
     context: following,
     onData({ data: { data: change } }) {
       if (change === undefined) return;
-      apply(client, change.changes);
-      for (const told of late.current) told.push(change.changes);
+      applyChange(client, change.changes);
+      for (const arrived of late.current) arrived.push(change.changes);
     },
-    // After a gap, the stream goes on behind it.
-    onError: () => void read(refetch),
+    // Events are lost. The stream continues after them.
+    onError: () => void readPosts(refetch),
   });
 
   const { edges = [], pageInfo } = data?.postsConnection ?? {};
@@ -68,7 +52,7 @@ export function useLivePosts() {
     posts: edges.map(({ node }) => node),
     loading,
     hasMore: pageInfo?.hasNextPage ?? false,
-    more: () => read(() => fetchMore({ variables: { after: pageInfo?.endCursor ?? null } })),
-    error: error ?? ended,
+    more: () => readPosts(() => fetchMore({ variables: { after: pageInfo?.endCursor ?? null } })),
+    error: error ?? streamError,
   };
 }

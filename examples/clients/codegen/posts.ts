@@ -1,5 +1,4 @@
-import { GraphQLClient } from 'graphql-request';
-import { retryingFetch } from '../../retry.ts';
+import type { Client } from 'content-graph-client';
 import { graphql } from './generated/gql.ts';
 import type { CreatePostMutationVariables, NewestPostsQuery } from './generated/graphql.ts';
 
@@ -18,29 +17,22 @@ const createPostDocument = graphql(`
   }
 `);
 
-export interface Credentials {
-  /** For example `http://127.0.0.1:4000/graphql`. */
-  readonly url: string;
-  /** For example `{ authorization: 'Bearer …' }`. */
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-/** A page of posts, newest first. Throws a `ClientError` whose `response.errors` have the codes. */
-export async function newestPosts(
-  { url, headers }: Credentials,
+/** Reads a page of posts, newest first. */
+export async function readNewestPosts(
+  client: Client,
   first: number,
   after?: string,
 ): Promise<NewestPostsQuery['postsConnection']> {
-  const client = new GraphQLClient(url, { headers });
-  return (await client.request(newestPostsDocument, { first, after })).postsConnection;
+  const { data } = await client.query(newestPostsDocument, { first, after });
+  return data.postsConnection;
 }
 
-/** Creates a post, once for each key, however often it has to be sent. Returns its id. */
+/** Creates a post, once for each key. @returns the id of the post */
 export async function createPost(
-  { url, headers }: Credentials,
+  client: Client,
   post: CreatePostMutationVariables,
-  idempotencyKey: string,
+  key: string,
 ): Promise<string> {
-  const client = new GraphQLClient(url, { headers, fetch: retryingFetch({ idempotencyKey }) });
-  return (await client.request(createPostDocument, post)).createPost.id;
+  const { data } = await client.mutate(createPostDocument, post, { key });
+  return data.createPost.id;
 }

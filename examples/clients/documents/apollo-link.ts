@@ -4,15 +4,15 @@ import {
   generatePersistedQueryIdsFromManifest,
 } from '@apollo/persisted-query-lists';
 
-/** Otherwise, Apollo sends the text where the service does not know the id. */
-const noText = { retry: () => false };
+/** By default, Apollo sends the document if the id is unknown. */
+const idsOnly = { retry: () => false };
 
-/** Sends ids, which it finds in the manifest by the name of the operation. */
+/** Sends the ids that the manifest has for the names of operations. */
 export const idsOfManifest = new PersistedQueryLink({
   ...generatePersistedQueryIdsFromManifest({
     loadManifest: async () => (await import('./generated/apollo.json', { with: { type: 'json' } })).default,
   }),
-  ...noText,
+  ...idsOnly,
 });
 
 async function sha256(text: string): Promise<string> {
@@ -20,8 +20,8 @@ async function sha256(text: string): Promise<string> {
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Sends ids, which it computes as the tool does: a page needs no manifest. */
+/** Computes the ids as the tool does, so that a page needs no manifest. */
 export const computedIds = new PersistedQueryLink({
   ...generatePersistedQueryIdsAtRuntime({ sha256 }),
-  ...noText,
+  ...idsOnly,
 });

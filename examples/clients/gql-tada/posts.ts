@@ -1,5 +1,5 @@
+import type { Client, OperationResult, Subscription } from 'content-graph-client';
 import type { ResultOf, VariablesOf } from 'gql.tada';
-import type { Api } from './api.ts';
 import { graphql } from './graphql.ts';
 
 const PostsWithTag = graphql(`
@@ -17,6 +17,14 @@ const CreatePost = graphql(`
   }
 `);
 
+const PostChanges = graphql(`
+  subscription PostChanges {
+    changes(kinds: [POST_CREATED, POST_UPDATED, POST_DELETED]) { kind postId post { id title } }
+  }
+`);
+
+type Page = ResultOf<typeof PostsWithTag>;
+
 export interface PostSummary {
   readonly id: string;
   readonly title: string;
@@ -24,26 +32,28 @@ export interface PostSummary {
   readonly author: { readonly name: string };
 }
 
-function fetchPage(api: Api, tag: string, after: string | null): Promise<ResultOf<typeof PostsWithTag>> {
-  return api.query(PostsWithTag, { tag, after });
-}
-
-/** All posts with a tag, newest first. Fetches a page when the one before is used up. */
-export async function* postsWithTag(api: Api, tag: string): AsyncGenerator<PostSummary> {
+/** Yields all posts with a tag, newest first. Reads the next page when the current page is used up. */
+export async function* readPostsWithTag(client: Client, tag: string): AsyncGenerator<PostSummary> {
   for (let after: string | null = null; ; ) {
-    const { postsConnection } = await fetchPage(api, tag, after);
-    yield* postsConnection.nodes;
-    const { hasNextPage, endCursor } = postsConnection.pageInfo;
-    if (!hasNextPage) return;
-    after = endCursor;
+    const page: OperationResult<Page> = await client.query(PostsWithTag, { tag, after });
+    const { nodes, pageInfo } = page.data.postsConnection;
+    yield* nodes;
+    if (!pageInfo.hasNextPage) return;
+    after = pageInfo.endCursor;
   }
 }
 
-/** Creates a post. `taskId` is the same each time that the caller tries the same task again. */
+/** Creates a post, once for each task. Store the id of the task before the first call. */
 export async function createPost(
-  api: Api,
+  client: Client,
   post: VariablesOf<typeof CreatePost>,
   taskId: string,
 ): Promise<{ readonly id: string; readonly createdAt: string }> {
-  return (await api.mutate(CreatePost, post, taskId)).data.createPost;
+  const { data } = await client.mutate(CreatePost, post, { key: taskId });
+  return data.createPost;
+}
+
+/** Follows the changes of posts after an event, or from now. */
+export function followPosts(client: Client, after?: string): Subscription<ResultOf<typeof PostChanges>> {
+  return client.subscribe(PostChanges, {}, { after });
 }

@@ -1,11 +1,10 @@
+import { type Client, createResumingFetch } from 'content-graph-client';
 import { createClient } from 'graphql-sse';
-import { createResumingFetch, type StreamState } from '../../resuming-fetch.ts';
 
-/** What has happened to a post. */
 export interface PostChange {
   readonly kind: 'POST_CREATED' | 'POST_UPDATED' | 'POST_DELETED';
   readonly postId: string;
-  /** As it is now; null if it is gone. */
+  /** The current post. Null if the post was deleted. */
   readonly post: { readonly id: string; readonly title: string } | null;
 }
 
@@ -13,23 +12,20 @@ const QUERY = `subscription {
   changes(kinds: [POST_CREATED, POST_UPDATED, POST_DELETED]) { kind postId post { id title } }
 }`;
 
-/**
- * Yields each change of a post until the loop that reads it is left. Throws if the service ends the stream for good. The
- * headers authenticate: `{ authorization: 'Bearer …' }`. `onState` tells whether the stream is connected.
- */
-export async function* postChanges(
+/** Yields each change of a post until its reader leaves the loop. Throws if the service rejects the subscription. */
+export async function* followPosts(
+  client: Client,
   url: string,
   headers: Readonly<Record<string, string>>,
-  onState?: (state: StreamState) => void,
 ): AsyncGenerator<PostChange> {
-  const client = createClient({ url, headers, fetchFn: createResumingFetch({ onState }) });
+  const events = createClient({ url, headers, fetchFn: createResumingFetch(client) });
   try {
-    for await (const { data, errors } of client.iterate<{ changes: PostChange }>({ query: QUERY })) {
+    for await (const { data, errors } of events.iterate<{ changes: PostChange }>({ query: QUERY })) {
       if (errors !== undefined)
         throw new AggregateError(errors, errors.map(({ message }) => message).join('\n'));
       if (data != null) yield data.changes;
     }
   } finally {
-    client.dispose();
+    events.dispose();
   }
 }

@@ -1,3 +1,4 @@
+import { createClient } from 'content-graph-client';
 import { createOAuth } from './oauth.ts';
 
 const { issuer = '', clientId = '' } = document.documentElement.dataset;
@@ -7,30 +8,30 @@ const oauth = createOAuth({
   redirectUri: `${location.origin}/`,
   scope: 'posts:read users:read',
 });
+const client = createClient({
+  url: `${issuer}/graphql`,
+  // The token authenticates, so no cookie is sent.
+  credentials: 'omit',
+  headers: async () => ({ authorization: `Bearer ${await oauth.token()}` }),
+});
 
 const element = (id: string) => document.getElementById(id) as HTMLElement;
-const tell = (error: unknown) =>
+const showError = (error: unknown) =>
   element('problem').replaceChildren(error instanceof Error ? error.message : String(error));
 
 async function show(): Promise<void> {
-  const token = await oauth.token();
-  element('sign-in').hidden = token !== undefined;
-  element('sign-out').hidden = token === undefined;
-  if (token === undefined) {
+  const isSignedIn = (await oauth.token()) !== undefined;
+  element('sign-in').hidden = isSignedIn;
+  element('sign-out').hidden = !isSignedIn;
+  if (!isSignedIn) {
     element('who').textContent = 'Nobody is signed in.';
     return;
   }
-  const response = await fetch(`${issuer}/graphql`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ query: '{ viewer { name } }' }),
-  });
-  const { data, errors } = await response.json();
-  if (errors !== undefined) throw new Error(errors[0].message);
+  const { data } = await client.query<{ viewer: { name: string } }, object>('{ viewer { name } }', {});
   element('who').textContent = `Signed in as ${data.viewer.name}.`;
 }
 
-element('sign-in').addEventListener('click', () => void oauth.signIn().catch(tell));
-element('sign-out').addEventListener('click', () => void oauth.signOut().then(show).catch(tell));
-await oauth.finish().catch(tell);
-await show().catch(tell);
+element('sign-in').addEventListener('click', () => void oauth.signIn().catch(showError));
+element('sign-out').addEventListener('click', () => void oauth.signOut().then(show).catch(showError));
+await oauth.finish().catch(showError);
+await show().catch(showError);

@@ -1,55 +1,47 @@
+import { readConnection } from 'content-graph-client';
+import { useConnectionState, useLiveQuery, useOnce } from 'content-graph-client/react';
 import type { ResultOf } from 'gql.tada';
-import { print } from 'graphql';
-import { type ReactNode, useMemo } from 'react';
+import type { FormEvent, ReactNode } from 'react';
 import { graphql } from '../gql-tada/graphql.ts';
-import { type ListOptions, useChanges, useLiveList } from './use-live.ts';
 
-const PostsQuery = graphql(`
-  query Posts($first: Int!, $after: String) {
-    postsConnection(first: $first, after: $after) {
+const LatestPostsQuery = graphql(`
+  query LatestPosts($after: String) {
+    postsConnection(first: 20, after: $after) {
       nodes { id title commentCount createdAt }
       pageInfo { hasNextPage endCursor }
     }
   }
 `);
 
-const ChangesSubscription = graphql(`
-  subscription PostChanges {
+export const ChangesSubscription = graphql(`
+  subscription LatestChanges {
     changes { postId post { id title commentCount createdAt } }
   }
 `);
 
-type Change = ResultOf<typeof ChangesSubscription>['changes'];
-type Post = NonNullable<Change['post']>;
+const CreatePost = graphql(`
+  mutation WritePost($title: String!, $body: String!) {
+    createPost(title: $title, body: $body) { id }
+  }
+`);
 
-const POSTS: ListOptions<ResultOf<typeof PostsQuery>, Post, Change> = {
-  query: print(PostsQuery),
-  variables: (after) => ({ first: 20, after }),
-  list: ({ postsConnection: { nodes, pageInfo } }) => ({
-    items: nodes,
-    more: pageInfo.hasNextPage ? pageInfo.endCursor : null,
+const LIST = {
+  document: LatestPostsQuery,
+  variables: (after: string | null) => ({ after }),
+  list: ({ postsConnection }: ResultOf<typeof LatestPostsQuery>) => readConnection(postsConnection),
+  changed: ({ postId, post }: ResultOf<typeof ChangesSubscription>['changes']) => ({
+    key: postId,
+    item: post,
   }),
-  key: ({ id }) => id,
-  // Newest first. The ids of one millisecond are in order too.
-  order: (one, other) => (one.createdAt + one.id < other.createdAt + other.id ? 1 : -1),
-  changed: ({ postId, post }) => ({ key: postId, item: post }),
 };
 
-export interface Service {
-  readonly url: string;
-  /** None beside a session cookie. */
-  readonly headers?: () => Record<string, string>;
-}
-
-/** The newest posts, with their edits, deletions and counts. `identity` is the id of the user who is signed in. */
-export function LatestPosts(props: { readonly service: Service; readonly identity: string }): ReactNode {
-  const { service, identity } = props;
-  const operation = useMemo(() => ({ ...service, query: print(ChangesSubscription) }), [service]);
-  const { changes, state } = useChanges<Change>(operation, identity);
-  const { items = [], hasMore, isReading, connectionError, more } = useLiveList(changes, POSTS);
+/** The newest posts, with their edits, deletions and counts. */
+export function LatestPosts(): ReactNode {
+  const { items = [], hasMore, isReading, more } = useLiveQuery(LIST);
+  const { status } = useConnectionState();
   return (
     <section>
-      <p role="status">{connectionError?.status ?? state.status}</p>
+      <p role="status">{status}</p>
       <ol aria-busy={isReading}>
         {items.map(({ id, title, commentCount }) => (
           <li key={id}>{`${title} (${commentCount})`}</li>
@@ -59,5 +51,27 @@ export function LatestPosts(props: { readonly service: Service; readonly identit
         More
       </button>
     </section>
+  );
+}
+
+/** A second click, a lost response or a reload creates no second post. */
+export function PostForm(): ReactNode {
+  const { isSending, error, send } = useOnce(CreatePost, 'write');
+  const publish = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const fields = new FormData(form);
+    const result = await send({ title: String(fields.get('title')), body: String(fields.get('body')) });
+    if (result !== undefined) form.reset();
+  };
+  return (
+    <form onSubmit={(event) => void publish(event)}>
+      <input name="title" aria-label="Title" required />
+      <input name="body" aria-label="Text" required />
+      <button type="submit" disabled={isSending}>
+        Publish
+      </button>
+      {error !== undefined && <p role="alert">{error.message}</p>}
+    </form>
   );
 }

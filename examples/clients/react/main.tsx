@@ -1,14 +1,21 @@
+import { createClient, openChanges } from 'content-graph-client';
+import { ContentGraphProvider } from 'content-graph-client/react';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { whoAmI } from '../tanstack/session.ts';
-import { LatestPosts } from './latest-posts.tsx';
+import { ChangesSubscription, LatestPosts, PostForm } from './latest-posts.tsx';
 
-const SERVICE = { url: '/graphql' };
+const url = '/graphql';
 const root = document.getElementById('root');
-const user = await whoAmI('');
-if (root !== null && user !== null)
+const user = await createClient({ url }).session.getViewer();
+if (root !== null && user !== null) {
+  const client = createClient({ url, identity: user.id });
+  const changes = openChanges(client, ChangesSubscription, (data) => data.changes);
   createRoot(root).render(
     <StrictMode>
-      <LatestPosts service={SERVICE} identity={user.id} />
+      <ContentGraphProvider client={client} changes={changes}>
+        <PostForm />
+        <LatestPosts />
+      </ContentGraphProvider>
     </StrictMode>,
   );
+}

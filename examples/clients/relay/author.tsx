@@ -33,7 +33,7 @@ function PostsOf({ author }: { readonly author: authorFragment$key }): ReactNode
       <h1>{data.name}</h1>
       <ol aria-busy={isLoadingNext}>
         {data.postsConnection.edges.map(
-          // Null for a post that was deleted, whatever the type says.
+          // Null for a deleted post, although its type does not say so.
           ({ node }) => node != null && <PostTitle key={node.id} post={node} />,
         )}
       </ol>

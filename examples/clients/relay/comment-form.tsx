@@ -1,13 +1,14 @@
+import { useClient } from 'content-graph-client/react';
+import { createIntentConfig } from 'content-graph-client/relay';
 import { type ReactNode, useRef, useState } from 'react';
-import { graphql, useMutation } from 'react-relay';
+import { commitMutation, graphql, useMutation } from 'react-relay';
 import type { commentFormMutation } from './__generated__/commentFormMutation.graphql.ts';
-import { createKeyedCommit } from './environment.ts';
 
-/** A comment that is sent again after a failure is created once. */
+/** The same text has the same key until it was sent, so a second click or a reload sends no second comment. */
 export function CommentForm(props: { readonly postId: string; readonly connectionId: string }): ReactNode {
   const input = useRef<HTMLInputElement>(null);
   const [problem, setProblem] = useState<string>();
-  const [commit] = useState(() => createKeyedCommit<commentFormMutation>());
+  const cacheConfig = createIntentConfig(useClient().intent(`comment on ${props.postId}`));
   const [create, isCreating] = useMutation<commentFormMutation>(
     graphql`
       mutation commentFormMutation($postId: ID!, $body: String!, $connections: [ID!]!) {
@@ -21,7 +22,7 @@ export function CommentForm(props: { readonly postId: string; readonly connectio
         }
       }
     `,
-    commit,
+    (environment, config) => commitMutation<commentFormMutation>(environment, { ...config, cacheConfig }),
   );
   const send = () =>
     create({

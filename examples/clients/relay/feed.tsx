@@ -1,3 +1,4 @@
+import { createFollowConfig } from 'content-graph-client/relay';
 import { type ReactNode, useMemo } from 'react';
 import { graphql, useLazyLoadQuery, usePaginationFragment, useSubscription } from 'react-relay';
 import {
@@ -10,10 +11,10 @@ import type { feedFragment$key } from './__generated__/feedFragment.graphql.ts';
 import type { feedNextPageQuery } from './__generated__/feedNextPageQuery.graphql.ts';
 import type { feedQuery } from './__generated__/feedQuery.graphql.ts';
 import type { feedSubscription } from './__generated__/feedSubscription.graphql.ts';
-import { followed } from './environment.ts';
 import { PostTitle } from './post-title.tsx';
 
-const FOLLOWED = followed('feed');
+/** For the query and for its subscription: the stream begins after the event that the result shows. */
+const FOLLOWED = createFollowConfig('feed');
 
 const CHANGES = graphql`
   subscription feedSubscription {
@@ -29,27 +30,27 @@ const CHANGES = graphql`
   }
 `;
 
-/** The ids of one millisecond are in order too. */
-const rankOf = (post: RecordProxy) => `${post.getValue('createdAt')}${post.getDataID()}`;
+/** Ids sort posts of the same millisecond. */
+const getRank = (post: RecordProxy) => `${post.getValue('createdAt')}${post.getDataID()}`;
 
 /**
- * Puts a post where it belongs, newest first: an event may be of one that the list has, or that is further down than was
- * read. Its page brings that one.
+ * Inserts a post into the list, newest first. Does nothing if the list has the post, or if the post belongs to a page that
+ * was not read.
  */
-function insert(store: RecordSourceProxy, connectionId: string, post: RecordProxy): void {
+function insertPost(store: RecordSourceProxy, connectionId: string, post: RecordProxy): void {
   const connection = store.get(connectionId);
   const edges = connection?.getLinkedRecords('edges');
   if (connection == null || edges == null) return;
   const nodes = edges.map((edge) => edge?.getLinkedRecord('node'));
   if (nodes.some((node) => node?.getDataID() === post.getDataID())) return;
-  const older = nodes.findIndex((node) => node != null && rankOf(node) < rankOf(post));
+  const older = nodes.findIndex((node) => node != null && getRank(node) < getRank(post));
   const hasNext = connection.getLinkedRecord('pageInfo')?.getValue('hasNextPage');
   if (older === -1 && hasNext === true && nodes.some((node) => node != null)) return;
   const edge = ConnectionHandler.createEdge(store, connection, post, 'PostEdge');
   connection.setLinkedRecords(edges.toSpliced(older === -1 ? edges.length : older, 0, edge), 'edges');
 }
 
-/** Shows what happens to posts. Relay puts what an event says of a post into the store: an edit needs no more. */
+/** Shows changes of posts. An update needs no code: Relay puts the post of an event into the store. */
 function useChanges(connectionId: string): void {
   const config = useMemo(
     (): GraphQLSubscriptionConfig<feedSubscription> => ({
@@ -61,8 +62,8 @@ function useChanges(connectionId: string): void {
         const kind = change?.getValue('kind');
         const post = change?.getLinkedRecord('post');
         if (change != null && kind === 'POST_DELETED') store.delete(change.getValue('postId'));
-        // A post that is gone already is null.
-        else if (post != null && kind === 'POST_CREATED') insert(store, connectionId, post);
+        // A post that was deleted meanwhile is null.
+        else if (post != null && kind === 'POST_CREATED') insertPost(store, connectionId, post);
       },
     }),
     [connectionId],
@@ -98,7 +99,7 @@ function Posts({ query }: { readonly query: feedFragment$key }): ReactNode {
     <>
       <ol aria-busy={isLoadingNext}>
         {data.postsConnection.edges.map(
-          // Null for a post that was deleted, whatever the type says.
+          // Null for a deleted post, although its type does not say so.
           ({ node }) => node != null && <PostTitle key={node.id} post={node} />,
         )}
       </ol>
@@ -109,7 +110,7 @@ function Posts({ query }: { readonly query: feedFragment$key }): ReactNode {
   );
 }
 
-/** All posts, newest first, a page at a time; it shows what happens to them. */
+/** All posts, newest first, with every change. */
 export function Feed(): ReactNode {
   const query = useLazyLoadQuery<feedQuery>(
     graphql`

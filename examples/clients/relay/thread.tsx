@@ -1,3 +1,4 @@
+import { createFollowConfig } from 'content-graph-client/relay';
 import { type ReactNode, Suspense, useMemo } from 'react';
 import { graphql, useLazyLoadQuery, usePaginationFragment, useSubscription } from 'react-relay';
 import type { GraphQLSubscriptionConfig } from 'relay-runtime';
@@ -6,9 +7,8 @@ import type { threadQuery, threadQuery$variables } from './__generated__/threadQ
 import type { threadRefetchQuery } from './__generated__/threadRefetchQuery.graphql.ts';
 import type { threadSubscription } from './__generated__/threadSubscription.graphql.ts';
 import { CommentForm } from './comment-form.tsx';
-import { followed } from './environment.ts';
 
-/** `@deleteRecord` deletes what the id names at every event, so this asks for deletions alone. */
+/** `@deleteRecord` deletes the record with this id at every event, so the subscription asks for deletions alone. */
 const DELETED_COMMENTS = graphql`
   subscription threadSubscription($id: ID!) {
     changes(post: $id, kinds: [COMMENT_DELETED]) {
@@ -26,7 +26,7 @@ function useDeletedComments(id: string): void {
     (): GraphQLSubscriptionConfig<threadSubscription> => ({
       subscription: DELETED_COMMENTS,
       variables: { id },
-      cacheConfig: followed(`thread ${id}`),
+      cacheConfig: createFollowConfig(`thread ${id}`),
     }),
     [id],
   );
@@ -72,7 +72,7 @@ function Comments({ post }: { readonly post: threadFragment$key }): ReactNode {
       </button>
       <ol aria-busy={isLoading}>
         {data.commentsConnection.edges.map(
-          // Null for a comment that was deleted, whatever the type says.
+          // Null for a deleted comment, although its type does not say so.
           ({ node }) => node != null && <li key={node.id}>{node.body}</li>,
         )}
       </ol>
@@ -92,7 +92,7 @@ export type FirstPage = Omit<threadQuery$variables, 'id'>;
 
 /** A post's comments, oldest first, from any place in the list in both directions. */
 export function Thread({ id, page }: { readonly id: string; readonly page: FirstPage }): ReactNode {
-  const networkCacheConfig = useMemo(() => followed(`thread ${id}`), [id]);
+  const networkCacheConfig = useMemo(() => createFollowConfig(`thread ${id}`), [id]);
   const { post } = useLazyLoadQuery<threadQuery>(
     graphql`
       query threadQuery($id: ID!, $first: Int, $after: String, $last: Int, $before: String) {

@@ -1,52 +1,61 @@
+import { useOnceMutation } from 'content-graph-client/tanstack';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useComments } from './lists.ts';
 import { useConnection } from './live-provider.tsx';
 import { type Comment, CreateComment, DeleteComment, type Post } from './operations.ts';
-import { useOnce } from './use-once.ts';
 
 function OneComment({ comment, post }: { readonly comment: Comment; readonly post: Post }): ReactNode {
-  const { userId } = useConnection();
+  const { cache, user } = useConnection();
   // The stream brings the deletion.
-  const remove = useOnce(DeleteComment, () => undefined);
-  const mayRemove = comment.author.id === userId || post.author.id === userId;
+  const deletion = useOnceMutation(cache, DeleteComment, `delete ${comment.id}`);
+  const mayDelete = comment.author.id === user.id || post.author.id === user.id;
   return (
     <li>
       <span>{comment.body}</span> <small>{comment.author.name}</small>
-      {mayRemove && (
+      {mayDelete && (
         <button
           type="button"
           aria-label={`Delete the comment “${comment.body}”`}
-          disabled={remove.isPending}
-          onClick={() => remove.mutate({ id: comment.id, ifVersion: comment.version })}
+          disabled={deletion.isPending}
+          onClick={() => deletion.mutate({ id: comment.id, ifVersion: comment.version })}
         >
           Delete
         </button>
       )}
-      {remove.error !== null && <strong role="alert">{remove.error.message}</strong>}
+      {deletion.error !== null && <strong role="alert">{deletion.error.message}</strong>}
     </li>
   );
 }
 
-/** The comments on a post, newest first. A comment is shown while it is sent, and sent once. */
+/** The comments on a post, newest first. Shows a comment while it is sent, and sends it once. */
 export function CommentList({ post }: { readonly post: Post }): ReactNode {
-  const { userId } = useConnection();
+  const { cache, user } = useConnection();
   const { data: comments, hasNextPage, isFetching, fetchNextPage, error } = useComments(post.id);
   const [text, setText] = useState('');
   const [before, setBefore] = useState<ReadonlySet<string>>(new Set());
-  const create = useOnce(CreateComment, ({ createComment: { post: commented, ...comment } }, show) =>
-    show({ postId: commented.id, post: commented, commentId: comment.id, comment }),
-  );
+  const create = useOnceMutation(cache, CreateComment, `comment on ${post.id}`);
+  const createComment = (variables: { readonly postId: string; readonly body: string }) =>
+    create.mutate(variables, {
+      onSuccess({
+        data: {
+          createComment: { post: commented, ...comment },
+        },
+        showChange,
+      }) {
+        showChange({ postId: commented.id, post: commented, commentId: comment.id, comment });
+      },
+    });
   const sent = create.isPending || create.isError ? create.variables : undefined;
-  // The stream may be faster than the answer.
+  // The stream may be faster than the response.
   const isThere = comments?.some(
-    ({ id, body, author }) => body === sent?.body && author.id === userId && !before.has(id),
+    ({ id, body, author }) => body === sent?.body && author.id === user.id && !before.has(id),
   );
   const send = (event: FormEvent) => {
     event.preventDefault();
-    // The stream has brought the one before: the same words are another comment.
-    if (create.isError && isThere === true) create.forget();
+    // The stream has brought the previous comment, so an equal text is another comment.
+    if (create.isError && isThere === true) create.discard();
     setBefore(new Set(comments?.map(({ id }) => id)));
-    create.mutate({ postId: post.id, body: text });
+    createComment({ postId: post.id, body: text });
     setText('');
   };
   return (
@@ -70,7 +79,7 @@ export function CommentList({ post }: { readonly post: Post }): ReactNode {
             {create.error !== null && (
               <>
                 <strong role="alert">{create.error.message}</strong>
-                <button type="button" onClick={() => create.mutate(sent)}>
+                <button type="button" onClick={() => createComment(sent)}>
                   Try again
                 </button>
                 <button type="button" onClick={create.reset}>

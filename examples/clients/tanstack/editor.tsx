@@ -1,50 +1,56 @@
+import { useOnceMutation } from 'content-graph-client/tanstack';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { changedFields, conflictsOf, merged, type Text } from './merge.ts';
+import { useConnection } from './live-provider.tsx';
+import { findChangedFields, findConflicts, mergeFields, type Text } from './merge.ts';
 import { type Post, UpdatePost } from './operations.ts';
-import { codeOf, useOnce } from './use-once.ts';
 
 export interface EditorProps {
-  /** As it is now; undefined where the list has it no more. */
+  /** The current post. Undefined if it is no longer in the list. */
   readonly post: Post | undefined;
-  /** As it was when the editor was opened. */
+  /** The post when the editor was opened. */
   readonly opened: Post;
   readonly onClose: () => void;
 }
 
-/** Where the page does not have what others have made of it. */
-const AGAIN = 'Copy your text, cancel, and open the post again.';
+/** If the page does not have the current post. */
+const OPEN_AGAIN = 'Copy your text, cancel, and open the post again.';
 
-/** Scrolls to it, too: the post may be far down a list. */
+/** Also scrolls, because the post may be far down in the list. */
 const focus = (field: HTMLInputElement | null) => field?.focus();
 
-/** Changes a post. What others change meanwhile is seen here, and is never replaced unseen. */
+/** Edits a post. Shows what others change meanwhile, and overwrites it only if the person decides so. */
 export function Editor({ post, opened, onClose }: EditorProps): ReactNode {
   const [{ base, mine }, set] = useState<{ readonly base: Post; readonly mine: Text }>({
     base: opened,
     mine: opened,
   });
-  const update = useOnce(UpdatePost, ({ updatePost }, show) => {
-    show({ postId: updatePost.id, post: updatePost, commentId: null, comment: null });
-    onClose();
-  });
+  const update = useOnceMutation(useConnection().cache, UpdatePost, `edit ${opened.id}`);
   const theirs = post ?? base;
   const isBehind = theirs.version > base.version;
-  const conflicts = isBehind ? conflictsOf(base, mine, theirs) : [];
-  // What nobody has to decide about is taken over at once (react.dev: adjusting state while rendering).
-  if (isBehind && conflicts.length === 0) set({ base: theirs, mine: merged(base, mine, theirs) });
+  const conflicts = isBehind ? findConflicts(base, mine, theirs) : [];
+  // Without a conflict, fields are merged immediately (react.dev: adjusting state while rendering).
+  if (isBehind && conflicts.length === 0) set({ base: theirs, mine: mergeFields(base, mine, theirs) });
 
   const type = (text: Partial<Text>) => set({ base, mine: { ...mine, ...text } });
   const save = (event: FormEvent) => {
     event.preventDefault();
-    const fields = changedFields(base, mine);
+    const fields = findChangedFields(base, mine);
     if (Object.keys(fields).length === 0) return onClose();
-    update.mutate({ id: base.id, ifVersion: base.version, ...fields });
+    update.mutate(
+      { id: base.id, ifVersion: base.version, ...fields },
+      {
+        onSuccess({ data: { updatePost: post }, showChange }) {
+          showChange({ postId: post.id, post, commentId: null, comment: null });
+          onClose();
+        },
+      },
+    );
   };
   return (
     <form onSubmit={save} aria-label={`Edit ${opened.title}`}>
       {post === undefined && (
         <p role="alert">
-          This post is not in the list any more: it may have been deleted. Your text is still here.
+          This post is no longer in the list, so it may have been deleted. Your text is still here.
         </p>
       )}
       <label>
@@ -68,7 +74,7 @@ export function Editor({ post, opened, onClose }: EditorProps): ReactNode {
       </label>
       {conflicts.length > 0 && (
         <div role="alert">
-          <p>Somebody has changed this post meanwhile, to:</p>
+          <p>Another user has changed this post meanwhile, to:</p>
           {conflicts.map((field) => (
             <div key={field}>
               <small>{field === 'title' ? 'Title' : 'Text'}</small>
@@ -80,12 +86,15 @@ export function Editor({ post, opened, onClose }: EditorProps): ReactNode {
               type="button"
               onClick={() => {
                 const taken = Object.fromEntries(conflicts.map((field) => [field, theirs[field]]));
-                set({ base: theirs, mine: { ...merged(base, mine, theirs), ...taken } });
+                set({ base: theirs, mine: { ...mergeFields(base, mine, theirs), ...taken } });
               }}
             >
               Take theirs
             </button>
-            <button type="button" onClick={() => set({ base: theirs, mine: merged(base, mine, theirs) })}>
+            <button
+              type="button"
+              onClick={() => set({ base: theirs, mine: mergeFields(base, mine, theirs) })}
+            >
               Keep mine
             </button>
           </p>
@@ -93,8 +102,8 @@ export function Editor({ post, opened, onClose }: EditorProps): ReactNode {
       )}
       {update.error !== null && conflicts.length === 0 && (
         <p role="alert">
-          {codeOf(update.error) === 'CONFLICT'
-            ? `Not saved: somebody has changed this post. ${post === undefined ? AGAIN : 'Look at it, then save again.'}`
+          {update.error.code === 'CONFLICT'
+            ? `Not saved, because another user has changed this post. ${post === undefined ? OPEN_AGAIN : 'Look at it, then save again.'}`
             : update.error.message}
         </p>
       )}

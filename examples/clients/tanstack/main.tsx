@@ -1,27 +1,29 @@
 import { QueryClient, QueryClientProvider, useMutation, useQuery } from '@tanstack/react-query';
+import { createClient, type SessionUser } from 'content-graph-client';
+import { useStore } from 'content-graph-client/react';
 import { type ReactNode, StrictMode, useEffect, useRef } from 'react';
 import { createRoot } from 'react-dom/client';
 import { LiveProvider, useConnection } from './live-provider.tsx';
 import './page.css';
 import { PostList } from './post-list.tsx';
-import { signOut, type User, whoAmI } from './session.ts';
 import { SignIn } from './sign-in.tsx';
 
-/** That of the service; empty if it is the origin of this page. */
-const ORIGIN = '';
+/** On the origin of the page. For a service on another origin, an absolute URL. */
+const URL_OF_SERVICE = '/graphql';
 
 interface PageProps {
-  readonly user: User;
-  readonly onUser: (user: User | null) => void;
+  readonly onUser: (user: SessionUser | null) => void;
   /** Asks again who is signed in. */
   readonly onResumed: () => void;
 }
 
-function Page({ user, onUser, onResumed }: PageProps): ReactNode {
-  const { state, retry } = useConnection();
+function Page({ onUser, onResumed }: PageProps): ReactNode {
+  const { cache, user } = useConnection();
+  const { session, state: store } = cache.client;
+  const state = useStore(store);
   const isSignedOut = state.status === 'reconnecting' && state.reason === 'unauthenticated';
-  const leave = useMutation({ mutationFn: () => signOut(ORIGIN), onSuccess: () => onUser(null) });
-  // While the stream was broken, another tab may have signed in as somebody else.
+  const leave = useMutation({ mutationFn: () => session.signOut(), onSuccess: () => onUser(null) });
+  // While the stream was broken, another tab may have signed in as another user.
   const wasBroken = useRef(false);
   useEffect(() => {
     if (wasBroken.current && state.status === 'live') onResumed();
@@ -39,14 +41,8 @@ function Page({ user, onUser, onResumed }: PageProps): ReactNode {
       {leave.error !== null && <p role="alert">{`You may still be signed in. ${leave.error.message}`}</p>}
       {isSignedOut && (
         <>
-          <p role="alert">{`Your session has ended. What you have typed is kept if ${user.name} signs in.`}</p>
-          <SignIn
-            origin={ORIGIN}
-            onUser={(next) => {
-              onUser(next);
-              retry();
-            }}
-          />
+          <p role="alert">{`Your session has expired. Your input is kept if ${user.name} signs in.`}</p>
+          <SignIn session={session} onUser={onUser} />
         </>
       )}
       <PostList />
@@ -54,44 +50,42 @@ function Page({ user, onUser, onResumed }: PageProps): ReactNode {
   );
 }
 
-const ME = ['me'];
-const setUser = (next: User | null) => {
-  // An answer that is on its way is older.
-  void session.cancelQueries({ queryKey: ME });
-  session.setQueryData(ME, next);
+const VIEWER = ['viewer'];
+const { session } = createClient({ url: URL_OF_SERVICE });
+const queries = new QueryClient({ defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY } } });
+const setUser = (user: SessionUser | null) => {
+  // The result of a pending request is older.
+  void queries.cancelQueries({ queryKey: VIEWER });
+  queries.setQueryData(VIEWER, user);
 };
-const askAgain = () => void session.invalidateQueries({ queryKey: ME });
+const askAgain = () => void queries.invalidateQueries({ queryKey: VIEWER });
 
 function App(): ReactNode {
-  const {
-    data: user,
-    error,
-    refetch,
-  } = useQuery({ queryKey: ME, queryFn: () => whoAmI(ORIGIN), retry: false });
+  const viewer = useQuery({ queryKey: VIEWER, queryFn: () => session.getViewer(), retry: false });
+  const { data: user, error } = viewer;
   if (error !== null && user === undefined)
     return (
       <p role="alert">
         {error.message}{' '}
-        <button type="button" onClick={() => void refetch()}>
+        <button type="button" onClick={() => void viewer.refetch()}>
           Try again
         </button>
       </p>
     );
   if (user === undefined) return null;
-  if (user === null) return <SignIn origin={ORIGIN} onUser={setUser} />;
+  if (user === null) return <SignIn session={session} onUser={setUser} />;
   return (
-    <LiveProvider key={user.id} url={`${ORIGIN}/graphql`} userId={user.id}>
-      <Page user={user} onUser={setUser} onResumed={askAgain} />
+    <LiveProvider key={user.id} url={URL_OF_SERVICE} user={user}>
+      <Page onUser={setUser} onResumed={askAgain} />
     </LiveProvider>
   );
 }
 
-const session = new QueryClient({ defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY } } });
 const root = document.getElementById('root');
 if (root !== null)
   createRoot(root).render(
     <StrictMode>
-      <QueryClientProvider client={session}>
+      <QueryClientProvider client={queries}>
         <main>
           <App />
         </main>

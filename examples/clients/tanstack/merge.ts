@@ -5,21 +5,21 @@ export interface Text {
 
 const FIELDS = ['title', 'body'] as const;
 
-/** The fields that were changed from `base`, on either side, to different texts: a person decides about these. */
-export function conflictsOf(base: Text, mine: Text, theirs: Text): readonly (keyof Text)[] {
+/** Finds the fields that both sides changed from `base` to different strings. A person decides about them. */
+export function findConflicts(base: Text, mine: Text, theirs: Text): readonly (keyof Text)[] {
   return FIELDS.filter(
     (field) => mine[field] !== base[field] && theirs[field] !== base[field] && mine[field] !== theirs[field],
   );
 }
 
-/** What is mine where I have changed it, and what is theirs elsewhere. */
-export function merged(base: Text, mine: Text, theirs: Text): Text {
+/** Takes the fields that I changed from `mine`, and the others from `theirs`. */
+export function mergeFields(base: Text, mine: Text, theirs: Text): Text {
   const of = (field: keyof Text) => (mine[field] === base[field] ? theirs[field] : mine[field]);
   return { title: of('title'), body: of('body') };
 }
 
-/** The fields that differ. The others are not sent, so that nobody's edit of them is undone. */
-export function changedFields(base: Text, mine: Text): Partial<Text> {
+/** Finds the changed fields. The others are not sent, so that edits by others stay. */
+export function findChangedFields(base: Text, mine: Text): Partial<Text> {
   return Object.fromEntries(
     FIELDS.filter((field) => mine[field] !== base[field]).map((field) => [field, mine[field]]),
   );

@@ -38,7 +38,7 @@ export const Posts = graphql(
   [PostFields],
 );
 
-/** Backwards: the newest comments are at the end. */
+/** Pages backwards, because the newest comments are at the end. */
 export const Comments = graphql(
   `
     query PageComments($id: ID!, $last: Int!, $before: String) {
@@ -53,7 +53,7 @@ export const Comments = graphql(
   [CommentFields],
 );
 
-/** What lists show of posts and comments, as it is then: one stream for all lists of all tabs. */
+/** Selects everything that lists show, so that one stream serves all lists of all tabs. */
 export const ChangesSubscription = graphql(
   `
     subscription PageChanges {

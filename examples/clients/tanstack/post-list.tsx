@@ -1,25 +1,29 @@
+import { useOnceMutation } from 'content-graph-client/tanstack';
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Editor } from './editor.tsx';
 import { usePosts } from './lists.ts';
+import { useConnection } from './live-provider.tsx';
 import { CreatePost, type Post } from './operations.ts';
 import { PostItem } from './post-item.tsx';
-import { useOnce } from './use-once.ts';
 
 function Composer(): ReactNode {
   const [text, setText] = useState({ title: '', body: '' });
-  const create = useOnce(CreatePost, ({ createPost }, show) => {
-    show({ postId: createPost.id, post: createPost, commentId: null, comment: null });
-    setText({ title: '', body: '' });
-  });
+  const create = useOnceMutation(useConnection().cache, CreatePost, 'write');
   const type = (typed: Partial<typeof text>) => {
     setText({ ...text, ...typed });
-    // What it says is of the text before. The key for that is kept.
+    // The error is about the previous input, whose key is kept.
     if (create.isError) create.reset();
   };
   const send = (event: FormEvent) => {
     event.preventDefault();
-    // A second click while the first is on its way.
-    if (!create.isPending) create.mutate(text);
+    // A second click while the mutation is pending.
+    if (create.isPending) return;
+    create.mutate(text, {
+      onSuccess({ data: { createPost: post }, showChange }) {
+        showChange({ postId: post.id, post, commentId: null, comment: null });
+        setText({ title: '', body: '' });
+      },
+    });
   };
   return (
     <form onSubmit={send} aria-label="New post">
@@ -49,7 +53,7 @@ function Composer(): ReactNode {
   );
 }
 
-/** Calls `onSeen` when what it is given to is about to be scrolled into view. */
+/** Calls `onSeen` when the element with the returned ref is about to be scrolled into view. */
 function useSeen(onSeen: () => void) {
   const latest = useRef(onSeen);
   const target = useRef<HTMLDivElement>(null);
@@ -69,13 +73,13 @@ function useSeen(onSeen: () => void) {
   return target;
 }
 
-/** All posts, newest first, the next page whenever the end comes near. */
+/** All posts, newest first. Reads the next page when the end of the list comes near. */
 export function PostList(): ReactNode {
-  const { data: posts, hasNextPage, isFetching, fetchNextPage, error } = usePosts();
+  const { data: posts, hasNextPage, isFetching, fetchNextPage, refetch, error } = usePosts();
   const [edited, setEdited] = useState<Post>();
   const left = useRef<string>(undefined);
   useEffect(() => {
-    // Back to where it was begun, unless the person has moved on.
+    // Returns the focus to the edited post, unless the person has moved it.
     if (edited === undefined && document.activeElement === document.body)
       document.getElementById(`post-${left.current}`)?.focus();
     left.current = edited?.id;
@@ -86,7 +90,7 @@ export function PostList(): ReactNode {
   const end = useSeen(readOn);
   return (
     <>
-      {/* It keeps what is typed. */}
+      {/* When hidden, it keeps its input. */}
       <div hidden={edited !== undefined}>
         <Composer />
       </div>
@@ -97,7 +101,14 @@ export function PostList(): ReactNode {
           onClose={() => setEdited(undefined)}
         />
       )}
-      {error !== null && <p role="alert">{error.message}</p>}
+      {error !== null && (
+        <p role="alert">
+          {error.message}{' '}
+          <button type="button" onClick={() => void refetch()}>
+            Try again
+          </button>
+        </p>
+      )}
       <div role="feed" aria-busy={isFetching}>
         {posts?.map((post) => (
           <PostItem

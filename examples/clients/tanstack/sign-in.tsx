@@ -1,17 +1,16 @@
 import { useMutation } from '@tanstack/react-query';
+import type { Session, SessionUser } from 'content-graph-client';
 import type { FormEvent, ReactNode } from 'react';
-import { signIn, type User } from './session.ts';
 
 export interface SignInProps {
-  /** That of the service. */
-  readonly origin: string;
-  readonly onUser: (user: User) => void;
+  readonly session: Session;
+  readonly onUser: (user: SessionUser) => void;
 }
 
-export function SignIn({ origin, onUser }: SignInProps): ReactNode {
+export function SignIn({ session, onUser }: SignInProps): ReactNode {
   const login = useMutation({
-    mutationFn: (form: FormData) => signIn(origin, String(form.get('email')), String(form.get('password'))),
-    onSuccess: (user) => user !== null && onUser(user),
+    mutationFn: (form: FormData) => session.signIn(String(form.get('email')), String(form.get('password'))),
+    onSuccess: onUser,
   });
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();

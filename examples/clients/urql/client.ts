@@ -1,21 +1,13 @@
-import { Client, cacheExchange, type Exchange, fetchExchange } from '@urql/core';
-import { resumingFetch } from '../../resuming-fetch.ts';
+import { cacheExchange, type Exchange, Client as UrqlClient } from '@urql/core';
+import type { Client } from 'content-graph-client';
+import { contentGraphExchange } from 'content-graph-client/urql';
 
-/**
- * The headers authenticate: `{ authorization: 'Bearer …' }`, or none beside a cookie. Further exchanges stand before the
- * one that sends.
- */
-export function createUrqlClient(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  ...exchanges: readonly Exchange[]
-): Client {
-  return new Client({
-    url,
-    exchanges: [cacheExchange, ...exchanges, fetchExchange],
-    fetchSubscriptions: true,
-    fetch: resumingFetch,
-    fetchOptions: { headers, credentials: 'include' },
+/** Creates the client of urql. Further exchanges stand before the exchange that sends. */
+export function createUrqlClient(client: Client, ...exchanges: readonly Exchange[]): UrqlClient {
+  return new UrqlClient({
+    // The exchange sends to the URL of the client instead.
+    url: '/graphql',
+    exchanges: [cacheExchange, ...exchanges, contentGraphExchange(client)],
     preferGetMethod: false,
   });
 }

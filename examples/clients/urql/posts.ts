@@ -1,16 +1,14 @@
-import { type Client, type CombinedError, gql, type TypedDocumentNode } from '@urql/core';
-import { retryingFetch } from '../../retry.ts';
+import { type Client, gql, type TypedDocumentNode } from '@urql/core';
 
 export interface Post {
   readonly id: string;
   readonly title: string;
 }
 
-/** What has happened to a post. */
 export interface PostChange {
   readonly kind: 'POST_CREATED' | 'POST_UPDATED' | 'POST_DELETED';
   readonly postId: string;
-  /** As it is now; null if it is gone. */
+  /** The current post. Null if the post was deleted. */
   readonly post: Post | null;
 }
 
@@ -19,7 +17,7 @@ const NEWEST_POSTS: TypedDocumentNode<{ posts: readonly Post[] }, { limit: numbe
   query NewestPosts($limit: Int!) { posts(limit: $limit) { id title } }
 `);
 
-const CREATE_POST: TypedDocumentNode<{ createPost: Post }, { title: string; body: string }> = gql(`
+export const CREATE_POST: TypedDocumentNode<{ createPost: Post }, { title: string; body: string }> = gql(`
   mutation CreatePost($title: String!, $body: String!) {
     createPost(title: $title, body: $body) { id title }
   }
@@ -31,40 +29,29 @@ const CHANGES: TypedDocumentNode<{ changes: PostChange }, Record<string, never>>
   }
 `);
 
-/** Throws urql's error: `graphQLErrors` has the codes, `networkError` tells of no answer. */
-export async function newestPosts(client: Client, limit: number): Promise<readonly Post[]> {
-  const { data, error } = await client.query(NEWEST_POSTS, { limit });
+/** Throws the error of urql: `graphQLErrors` has the codes, `networkError` says that there was no response. */
+export async function readNewestPosts(urql: Client, limit: number): Promise<readonly Post[]> {
+  const { data, error } = await urql.query(NEWEST_POSTS, { limit });
   if (data == null) throw error;
   return data.posts;
 }
 
-/** Creates a post, once for each key, however often it has to be sent. */
+/** Creates a post, once for each key. */
 export async function createPost(
-  client: Client,
+  urql: Client,
   post: { title: string; body: string },
-  idempotencyKey: string,
+  key: string,
 ): Promise<Post> {
-  const { data, error } = await client.mutation(CREATE_POST, post, {
-    fetch: retryingFetch({ idempotencyKey }),
-  });
+  const { data, error } = await urql.mutation(CREATE_POST, post, { key });
   if (data == null) throw error;
   return data.createPost;
 }
 
-/** Tells of each change of a post until it is stopped, or until the service ends the stream for good. */
-export function followPosts(
-  client: Client,
-  onChange: (change: PostChange) => void,
-  onEnd: (error: CombinedError) => void,
-): () => void {
-  const subscription = client.subscription(CHANGES, {}).subscribe(({ data, error }) => {
-    // Beside the error of an event without data, urql repeats the data of the event before it.
-    if (error !== undefined) {
-      subscription.unsubscribe();
-      onEnd(error);
-    } else if (data != null) {
-      onChange(data.changes);
-    }
+/** Calls `onChange` for each change of a post until the returned function is called. */
+export function followPosts(urql: Client, onChange: (change: PostChange) => void): () => void {
+  const { unsubscribe } = urql.subscription(CHANGES, {}).subscribe(({ data, error }) => {
+    // With an error, urql repeats the data of the event before.
+    if (error === undefined && data != null) onChange(data.changes);
   });
-  return () => subscription.unsubscribe();
+  return unsubscribe;
 }

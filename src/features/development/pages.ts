@@ -22,7 +22,7 @@ const FILES = [
   file('docs/api.md', 'Every query, mutation, subscription and type, with arguments, scopes and costs.'),
   file('docs/contract.md', 'What the service guarantees.'),
   file('schema.graphql', 'The schema, for tools.'),
-  file('examples/', 'Recipes for client libraries, made to be copied.'),
+  file('examples/', 'Examples for each client library.'),
 ];
 
 function findPlaces({ graphiql, exampleBuilt, demo }: StartPage): readonly Html[] {
