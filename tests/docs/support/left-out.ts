@@ -11,6 +11,13 @@ export interface LeftOut {
 const WHOLE_SUITE = 'it takes minutes, and .ci/run does the same';
 const LIBRARIES = 'npm run test:clients installs the same libraries; another test compares the names';
 
+const INSTALLING = [
+  'docs/clients.md',
+  ...['apollo', 'codegen', 'event-source', 'gql-tada', 'graphql-sse', 'react', 'relay', 'urql'].map(
+    (name) => `docs/clients/${name}.md`,
+  ),
+];
+
 export const LEFT_OUT: readonly LeftOut[] = [
   {
     page: 'README.md',
@@ -19,9 +26,9 @@ export const LEFT_OUT: readonly LeftOut[] = [
   },
   { page: 'README.md', begins: 'npm ci && npm test', reason: WHOLE_SUITE },
   { page: 'CONTRIBUTING.md', begins: 'npm ci\nnpm test', reason: WHOLE_SUITE },
-  { page: 'docs/clients.md', begins: 'npm install ', reason: LIBRARIES },
+  ...INSTALLING.map((page) => ({ page, begins: 'npm install ', reason: LIBRARIES })),
   { page: 'docs/clients.md', begins: 'mkdir -p src', reason: 'npm run test:clients makes that project' },
 ];
 
 /** Pages with a test of their own. */
-export const OWN_TEST: readonly string[] = ['docs/react.md', 'docs/web-page.md', ...findGuides()];
+export const OWN_TEST: readonly string[] = ['docs/clients/tanstack.md', 'docs/web-page.md', ...findGuides()];

@@ -1,3 +1,3 @@
 import { itRuns } from './support/page.ts';
 
-itRuns('docs/clients.md');
+itRuns('docs/clients/curl.md');
