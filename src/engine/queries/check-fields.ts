@@ -15,7 +15,7 @@ import type { CallerSql, ValueMapping } from './sql-mappings.ts';
 type Field = GraphQLField<unknown, unknown>;
 
 const PAGE = 'See docs/computed-fields.md.';
-const EXAMPLE = `sql: ({ body }, { length }) => \`left(\${body}, \${length})\``;
+const EXAMPLE = `expression: ({ body }, { length }) => \`left(\${body}, \${length})\``;
 
 const objectTypes = (schema: GraphQLSchema): readonly GraphQLObjectType[] =>
   Object.values(schema.getTypeMap()).filter(isObjectType);
