@@ -114,9 +114,15 @@ function findCircle(): string[] | undefined {
 
 describe('the table of allowed imports', () => {
   it('has a row for every file in src, and none for nothing', () => {
-    expect(files.filter(({ path }) => moduleOf(path) === undefined).map(({ path }) => path)).toEqual([]);
+    expect(
+      files.filter(({ path }) => moduleOf(path) === undefined).map(({ path }) => path),
+      'Move these files into a folder of the table "Allowed imports" in docs/architecture.md, or add a row',
+    ).toEqual([]);
     const used = new Set(files.map(({ path }) => moduleOf(path)));
-    expect(modulesByLength.filter((module) => module !== 'generated' && !used.has(module))).toEqual([]);
+    expect(
+      modulesByLength.filter((module) => module !== 'generated' && !used.has(module)),
+      'No file belongs to these rows of the table "Allowed imports" in docs/architecture.md: remove the rows',
+    ).toEqual([]);
   });
 
   it('runs one way: no module reaches itself through others', () => {
@@ -124,7 +130,10 @@ describe('the table of allowed imports', () => {
       for (const next of table.get(module) ?? []) if (!seen.has(next)) reach(next, seen.add(next));
       return seen;
     };
-    expect(modulesByLength.filter((module) => reach(module, new Set()).has(module))).toEqual([]);
+    expect(
+      modulesByLength.filter((module) => reach(module, new Set()).has(module)),
+      'These modules may import each other by the table in docs/architecture.md: remove one of the two directions',
+    ).toEqual([]);
   });
 });
 
@@ -164,7 +173,10 @@ function loadedBy(path: string, loaded = new Set<string>()): Set<string> {
 it('a start in production loads nothing of development: that is imported by a call, or as a type', () => {
   const loaded = [...loadedBy('app/server.ts', loadedBy('main.ts'))];
   expect(loaded).toContain('app/create-app.ts');
-  expect(loaded.filter((path) => path.startsWith('features/development/'))).toEqual([]);
+  expect(
+    loaded.filter((path) => path.startsWith('features/development/')),
+    'Import these files by a call, import(), or as a type',
+  ).toEqual([]);
   // The embedded database runs in a thread of its own.
   expect(loaded).not.toContain('database/embedded/cluster.ts');
 });
@@ -177,13 +189,19 @@ it('a program loads its part of a feature only, by a call: a command no server a
   // The list of scopes is data, which every program needs; what commands do with content is declared by its modules.
   const inModules = (path: string, modules: RegExp) =>
     [...loadedBy(path)].filter((file) => !PARTS_OF_MODULES.test(file) && modules.test(file));
+  const remedy = (part: string) =>
+    `${part} would load these files at each start. Put what both need into a file that imports none of them, such as src/schema/account-content.ts, or import them by a call, import()`;
   expect(
     inModules(
       'features/features.ts',
       /^(engine\/(core|queries|builder)|http|schema|admin|features\/oauth\/(provider|routes|server|commands))\b/,
     ),
+    remedy('Every program'),
   ).toEqual([]);
-  expect(inModules('admin/main.ts', /^(engine\/(core|queries|builder)|http|schema)\b/)).toEqual([]);
+  expect(
+    inModules('admin/main.ts', /^(engine\/(core|queries|builder)|http|schema)\b/),
+    remedy('Every command'),
+  ).toEqual([]);
 });
 
 /** What breaks a rule, file by file, so that a failure names all of it. */
@@ -202,7 +220,10 @@ describe('a file in src', () => {
       const allowed = new Set([module, ...(table.get(module) ?? [])]);
       return imports.filter((target) => !allowed.has(moduleOf(target) ?? ''));
     };
-    expect(offenders(forbidden)).toEqual([]);
+    expect(
+      offenders(forbidden),
+      'The table "Allowed imports" in docs/architecture.md does not allow these imports. Import from a module that the row allows, or move the code',
+    ).toEqual([]);
   });
 
   it('is used: another file imports it, or a program starts with it', () => {
@@ -220,7 +241,7 @@ describe('a file in src', () => {
   });
 
   it('is in no circle of imports', () => {
-    expect(findCircle()).toBeUndefined();
+    expect(findCircle(), 'Move what two files of the circle share into a third file').toBeUndefined();
   });
 
   it('names the files it imports with their extension', () => {
@@ -228,19 +249,29 @@ describe('a file in src', () => {
       offenders(({ specifiers }) =>
         specifiers.filter((s) => s.startsWith('.') && !/\.(ts|js|json)$/.test(s)),
       ),
+      'Add the extension to these imports',
     ).toEqual([]);
   });
 
   it('is no barrel', () => {
-    expect(offenders(({ path, text }) => basename(path) === 'index.ts' || RE_EXPORT.test(text))).toEqual([]);
+    expect(
+      offenders(({ path, text }) => basename(path) === 'index.ts' || RE_EXPORT.test(text)),
+      'Import from the files themselves instead of from a file that exports them again',
+    ).toEqual([]);
   });
 
   it('has a name in kebab-case', () => {
-    expect(offenders(({ path }) => !KEBAB_CASE.test(path))).toEqual([]);
+    expect(
+      offenders(({ path }) => !KEBAB_CASE.test(path)),
+      'Rename these files, such as event-log.ts',
+    ).toEqual([]);
   });
 
   it(`has at most ${MAX_LINES} lines`, () => {
-    expect(offenders(({ text }) => linesOf(text) > MAX_LINES)).toEqual([]);
+    expect(
+      offenders(({ text }) => linesOf(text) > MAX_LINES),
+      'Split these files by concern',
+    ).toEqual([]);
   });
 
   it(`has at least ${MIN_LINES} lines, or is listed with a reason`, () => {
@@ -268,6 +299,7 @@ describe('a file in src', () => {
               .filter((from) => waits.test(from) && from !== atOnce)
           : [],
       ),
+      'A transaction of these files could wait for something other than the database. Do the other work before it begins',
     ).toEqual([]);
   });
 

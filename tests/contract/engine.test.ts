@@ -38,7 +38,10 @@ function namesIn(path: string): string[] {
 
 describe('Only the schema knows posts, comments and tags', () => {
   it.each(files)('%s', (path) => {
-    expect(namesIn(path)).toEqual([]);
+    expect(
+      namesIn(path),
+      'Declare in src/schema what these lines need of the product, and pass it as data or as a function',
+    ).toEqual([]);
   });
 
   it('names them in the schema, so that the words above are the right ones', () => {

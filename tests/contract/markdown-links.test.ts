@@ -31,7 +31,7 @@ describe('the Markdown files of the repository', () => {
       const problem = problemOf(file, href);
       return problem === undefined ? [] : `${file}: ${href}: ${problem}`;
     });
-    expect(dead).toEqual([]);
+    expect(dead, 'correct these links, or the paths and headings that they name').toEqual([]);
   });
 
   it('can all be reached from README by links, apart from decisions', () => {
@@ -49,6 +49,6 @@ describe('the Markdown files of the repository', () => {
     const heavy = globSync('docs/images/*', { cwd: ROOT }).filter(
       (file) => statSync(join(ROOT, file)).size >= MAX_PICTURE_BYTES,
     );
-    expect(heavy).toEqual([]);
+    expect(heavy, `compress these pictures below ${MAX_PICTURE_BYTES} bytes`).toEqual([]);
   });
 });

@@ -11,7 +11,10 @@ describe('The fields of Mutation', () => {
     // has no part that can be undone by itself.
     const fields = Object.values(schema.getMutationType()?.getFields() ?? {});
     expect(fields.length).toBeGreaterThan(0);
-    expect(fields.filter(({ type }) => !isNonNullType(type)).map(({ name }) => name)).toEqual([]);
+    expect(
+      fields.filter(({ type }) => !isNonNullType(type)).map(({ name }) => name),
+      'Make these fields non-null: throw an ApiError instead of returning null',
+    ).toEqual([]);
   });
 });
 
@@ -26,6 +29,11 @@ describe('A secret that is shown once', () => {
     expect([...holders].toSorted()).toEqual(['AccountLink', 'CreatedApiKey']);
     const ways = fields.filter(({ field }) => holders.has(getNamedType(field.type).name));
     expect(ways.length).toBeGreaterThan(0);
-    expect(ways.filter(({ field }) => permissionsOf(field).session !== true)).toEqual([]);
+    expect(
+      ways
+        .filter(({ field }) => permissionsOf(field).session !== true)
+        .map(({ type, field }) => `${type.name}.${field.name}`),
+      'Set "session: true" on these fields',
+    ).toEqual([]);
   });
 });

@@ -19,7 +19,10 @@ describe('docs/operations.md', () => {
   it('has a section for each alert, which the alert links to', () => {
     const alerts = [...read('deploy/alerts.yml').matchAll(/- alert: (\w+)/g)].map(([, name]) => `${name}`);
     expect(alerts.length).toBeGreaterThan(5);
-    expect(alerts.filter((name) => !name.startsWith('ContentGraph'))).toEqual([]);
+    expect(
+      alerts.filter((name) => !name.startsWith('ContentGraph')),
+      'the names of alerts in deploy/alerts.yml start with "ContentGraph"',
+    ).toEqual([]);
     expect([...page.matchAll(/^### (\w+)$/gm)].map(([, name]) => name)).toEqual(alerts);
     for (const name of alerts)
       expect(read('deploy/alerts.yml')).toContain(`docs/operations.md#${name.toLowerCase()}`);

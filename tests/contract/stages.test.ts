@@ -12,12 +12,18 @@ const steps: readonly Step[] = [...GATE_STAGES, ...FULL_SUITES].flatMap((stage) 
 describe('the stages of the tests', () => {
   it('name files that exist', () => {
     const patterns = steps.flatMap(({ files = [], except = [] }) => [...files, ...except]);
-    expect(patterns.filter((pattern) => findFiles({ files: [pattern] }).length === 0)).toEqual([]);
+    expect(
+      patterns.filter((pattern) => findFiles({ files: [pattern] }).length === 0),
+      'No test file matches these patterns of tests/stages.ts: correct or remove them',
+    ).toEqual([]);
   });
 
   it('run every test file in the full run', () => {
     const run = new Set(FULL_SUITES.flatMap((suite) => suite.steps.flatMap(findFiles)));
-    expect(findFiles({ files: ['tests/**'] }).filter((file) => !run.has(file))).toEqual([]);
+    expect(
+      findFiles({ files: ['tests/**'] }).filter((file) => !run.has(file)),
+      'The full run does not run these files: add them to a suite of FULL_SUITES in tests/stages.ts',
+    ).toEqual([]);
   });
 
   it('have budgets that make a gate of 20 minutes, as CONTRIBUTING.md lists them', () => {
